@@ -1,0 +1,140 @@
+"""How the operands of one broadcasting node meet: which take part, their aligned shapes, and the result's.
+
+The indexing maps follow from it: axis j of an operand follows result axis j + (rank of the result - rank of the
+operand). Source: the catalogue's rows; numpy's rule for right-aligned operators, numpy.matmul for batch axes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from math import prod
+
+from graphfix import ops
+from graphfix.graph import Node, Value
+from graphfix.shapes import Incompatible, Shape, Size, Undecided, broadcast, never_one, same, stretches
+
+MATRIX = 2
+"""The axes of a matrix product's operand that are no batch axes."""
+
+
+@dataclass(frozen=True, slots=True)
+class Party:
+    """One operand that takes part."""
+
+    operand: ops.Operand
+    value: Value
+    shape: Shape
+    """The axes that are aligned: all of them, or a matrix product's batch axes."""
+
+    @property
+    def index(self) -> int:
+        """Which operand of the node."""
+        return self.operand.index
+
+
+@dataclass(frozen=True, slots=True)
+class Alignment:
+    """The operands that take part, and what they are aligned to."""
+
+    parties: tuple[Party, ...]
+    result: Shape
+    rank: int
+    """The rank that equalizing gives every operand."""
+    others: tuple[tuple[int, Shape], ...]
+    """(operand, shape) of everything that bounds a stretch, the parties themselves included."""
+
+    def stretches(self, party: Party) -> tuple[str, ...]:
+        """Per axis of the lifted operand: "no", "yes" or "maybe"."""
+        return stretches([party.shape, self.result], 0) if self._onto else self._among(party)
+
+    @property
+    def _onto(self) -> bool:
+        return not self.others
+
+    def _among(self, party: Party) -> tuple[str, ...]:
+        at = next(at for at, (index, _) in enumerate(self.others) if index == party.index)
+        return stretches([shape for _, shape in self.others], at)
+
+
+def taking_part(node: Node) -> Iterator[tuple[ops.Operand, Value]]:
+    """The operands that the node's row names and that are there."""
+    row = node.row
+    if row is None or row.style in ("own", "legacy"):
+        return
+    operands = [ops.Operand(index) for index in range(len(node.operands))] if row.variadic else row.operands
+    for operand in operands:
+        value = node.operands[operand.index] if operand.index < len(node.operands) else None
+        if value is not None:
+            yield operand, value
+
+
+def align(node: Node) -> Alignment | None:
+    """How the operands meet, None where nothing is broadcast.
+
+    Raises Undecided where a rank is not known, Incompatible where the sizes can't meet.
+    """
+    row = node.row
+    pairs = list(taking_part(node))
+    if row is None or not pairs:
+        return None
+    if row.style == "matmul":
+        return _products(pairs)
+    if row.style == "gemm":
+        return _onto(pairs, _product(node, row.product), node)
+    if row.style == "unidirectional" and row.onto is not None:
+        pairs = [(operand, value) for operand, value in pairs if operand.index != row.onto]
+        return _onto(pairs, node.operand(row.onto).ranked, node)
+    parties = tuple(Party(operand, value, value.ranked) for operand, value in pairs)
+    return _among(parties)
+
+
+def _among(parties: tuple[Party, ...], matrix: int = 0) -> Alignment:
+    result = broadcast(*(party.shape for party in parties))
+    return Alignment(parties, result, result.rank + matrix, tuple((party.index, party.shape) for party in parties))
+
+
+def _products(pairs: list[tuple[ops.Operand, Value]]) -> Alignment:
+    """The batch axes meet; [.., M, K] x [K] has none on its right."""
+    parties = tuple(Party(operand, value, Shape(value.ranked.dims[:-MATRIX])) for operand, value in pairs)
+    vectors = all(party.value.shape.rank < MATRIX for party in parties)
+    return _among(parties, 1 if vectors else MATRIX)
+
+
+def _product(node: Node, product: tuple[int, int] | None) -> Shape:
+    """(M, N) of a Gemm."""
+    left, right = (node.operand(index).ranked for index in product or (0, 1))
+    if left.rank != MATRIX or right.rank != MATRIX:
+        raise Incompatible(f"{left} and {right} are no matrices")
+    return Shape((left.dims[1 if node.attributes.get("transA") else 0], right.dims[0 if node.attributes.get("transB") else 1]))
+
+
+def product_axes(node: Node) -> tuple[tuple[int, int], tuple[int, int]]:
+    """Where M and N of a Gemm come from: (operand, axis) twice."""
+    left, right = (node.row.product if node.row is not None and node.row.product else None) or (0, 1)
+    return (left, 1 if node.attributes.get("transA") else 0), (right, 0 if node.attributes.get("transB") else 1)
+
+
+def _onto(pairs: list[tuple[ops.Operand, Value]], result: Shape, node: Node) -> Alignment:
+    parties = tuple(Party(operand, value, value.ranked) for operand, value in pairs)
+    for party in parties:
+        whole = broadcast(party.shape, result)
+        if whole.rank != result.rank or any(_grows(have, want) for have, want in zip(result.dims, whole.dims, strict=True)):
+            raise Undecided(f"{party.shape} of '{party.value.name}' does not broadcast onto {result} of {node.op}")
+    return Alignment(parties, result, result.rank, ())
+
+
+def _grows(have: Size, want: Size) -> bool:
+    """Whether the size that is broadcast onto would itself be stretched, for certain."""
+    return not same(have, want) and have == 1 and never_one(want)
+
+
+def exemption(party: Party, why: ops.Exempt | None) -> str | None:
+    """The reason why the operand is left as it is on purpose, None where there is none."""
+    if why is None:
+        return None
+    value = party.value
+    sizes = value.shape.axes or ()
+    numbers = [size for size in sizes if isinstance(size, int)]
+    elements = prod(numbers) if value.shape.ranked and len(numbers) == len(sizes) else None
+    return why.holds(len(sizes) if value.shape.ranked else -1, elements, value.kind == "constant")

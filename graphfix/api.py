@@ -1,0 +1,319 @@
+"""The Python face: what the command line calls, and what a program may call."""
+
+from __future__ import annotations
+
+import ast
+import contextlib
+import importlib.util
+import os
+import re
+import tempfile
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from graphfix import targets
+from graphfix.results import GraphfixError, Outcome, Site, Verdict
+
+if TYPE_CHECKING:
+    from onnx import ModelProto
+
+    from graphfix.edits import Model, Options, Rewrite
+    from graphfix.engine import Report
+    from graphfix.formats.onnx import OnnxModel
+    from graphfix.shapes import Size
+
+Texts = Mapping[str, str]
+Progress = Callable[[str], None]
+NONE: Texts = {}
+
+
+def load(source: str | Path | bytes | ModelProto) -> OnnxModel:
+    """Read a model: a path, a file's bytes, or an onnx ModelProto. Raises GraphfixError for what is no model."""
+    from graphfix import formats
+
+    return formats.load(Path(source) if isinstance(source, str) else source)
+
+
+def fix(
+    model: Model,
+    *,
+    target: str = "explicit",
+    broadcasts: str | None = None,
+    unknown: str = "expand",
+    rewrites: Sequence[Rewrite] | None = None,
+    keep_fusions: bool = False,
+) -> Outcome:
+    """Make the model's implicit broadcasts explicit, in place. Nothing is verified or written: see `fix_file`, `verify`."""
+    started = time.perf_counter()
+    report = _run(model, _options(target, broadcasts, unknown, keep_fusions=keep_fusions), rewrites, "changed")
+    seconds = {"plan": time.perf_counter() - started}
+    return _outcome("fix", Path("model"), model, report, target, seconds)
+
+
+def fix_file(
+    source: Path,
+    output: Path,
+    *,
+    target: str = "explicit",
+    broadcasts: str | None = None,
+    unknown: str = "expand",
+    dims: Texts = NONE,
+    shapes: Texts = NONE,
+    only: Sequence[str] = (),
+    skip: Sequence[str] = (),
+    keep_fusions: bool = False,
+    check_result: bool = True,
+    runs: int = 4,
+    seed: int = 0,
+    in_place: bool = False,
+    progress: Progress | None = None,
+) -> Outcome:
+    """Fix one file: load, bind, rewrite, verify, and only then let the output appear.
+
+    Nothing is written when the result is found different, or when nothing could be decided (unless `check_result` is
+    False). Raises GraphfixError.
+    """
+    options = _options(target, broadcasts, unknown, keep_fusions=keep_fusions)
+    chosen = _chosen(only, skip)
+    _refuse_output(source, output, in_place=in_place)
+    seconds: dict[str, float] = {}
+    with _timed(seconds, "load"):
+        model = load(source)
+        _bind(model, source, dims, shapes)
+    with _named(source), _timed(seconds, "plan"):
+        report = _run(model, options, chosen, "changed")
+    outcome = _outcome("fix", source, model, report, target, seconds)
+    if not check_result:
+        with _timed(seconds, "write"):
+            model.save(output)
+        return replace(outcome, output=str(output), verdict=Verdict("skipped"), seconds=seconds)
+    folder = output.parent
+    with _scratch(folder, output) as scratch:
+        with _timed(seconds, "write"):
+            model.save(scratch)
+        with _timed(seconds, "verify"):
+            numbers, sizes = _numbers(source, dims, shapes)
+            verdict = _verify(source, scratch, numbers, sizes, None, runs, seed, None, None, progress)
+        if verdict.status in ("equal", "proved"):
+            _publish(model, scratch, output)
+            return replace(outcome, output=str(output), verdict=verdict, seconds=seconds)
+    return replace(outcome, verdict=verdict, seconds=seconds)
+
+
+def check(
+    source: str | Path,
+    *,
+    target: str = "explicit",
+    broadcasts: str | None = None,
+    unknown: str = "expand",
+    dims: Texts = NONE,
+    shapes: Texts = NONE,
+    only: Sequence[str] = (),
+    skip: Sequence[str] = (),
+    keep_fusions: bool = False,
+) -> Outcome:
+    """List what is implicit in a file, for a target; nothing is written. Raises GraphfixError."""
+    path = Path(source)
+    options = _options(target, broadcasts, unknown, keep_fusions=keep_fusions)
+    chosen = _chosen(only, skip)
+    seconds: dict[str, float] = {}
+    with _timed(seconds, "load"):
+        model = load(path)
+        _bind(model, path, dims, shapes)
+    with _named(path), _timed(seconds, "plan"):
+        report = _run(model, options, chosen, "found")
+    return replace(_outcome("check", path, model, report, target, seconds), changed=False)
+
+
+def verify(
+    before: str | Path,
+    after: str | Path,
+    *,
+    dims: Texts = NONE,
+    shapes: Texts = NONE,
+    inputs: Path | None = None,
+    runs: int = 4,
+    seed: int = 0,
+    atol: float | None = None,
+    rtol: float | None = None,
+    progress: Progress | None = None,
+) -> Verdict:
+    """Whether two files compute the same, by runs on the same inputs. Raises GraphfixError."""
+    numbers, sizes = _numbers(Path(before), dims, shapes)
+    return _verify(Path(before), Path(after), numbers, sizes, inputs, runs, seed, atol, rtol, progress)
+
+
+def show(
+    source: str | Path, *, maps: bool = False, broadcasts_only: bool = False, dims: Texts = NONE, shapes: Texts = NONE
+) -> Iterator[str]:
+    """The model in the notation `y[2,3] = Add(x[2,3], b[3])`, a line a node, with indexing maps where asked."""
+    from graphfix import listing
+
+    path = Path(source)
+    model = load(path)
+    _bind(model, path, dims, shapes)
+    return listing.lines(model, maps=maps, broadcasts_only=broadcasts_only)
+
+
+def explain(topic: str) -> str:
+    """The page of a rewrite or a finding code, as Markdown. Raises GraphfixError for an unknown topic."""
+    from graphfix import pages
+
+    if topic in targets.RULES:
+        spec = importlib.util.find_spec("rewrites")
+        folder = Path(next(iter(spec.submodule_search_locations))) if spec and spec.submodule_search_locations else Path()
+        module = ast.parse((folder / f"{topic.replace('-', '_')}.py").read_text(encoding="utf-8"))
+        return f"# {topic}\n\n{ast.get_docstring(module)}\n"
+    if topic.upper() in pages.codes():
+        return pages.page(topic.upper())
+    known = ", ".join((*targets.RULES, *pages.codes()))
+    raise GraphfixError(f"explain {topic}: no such rule or code; known: {known}")
+
+
+# --- what the commands share ----------------------------------------------------------------------------------------
+
+
+def _options(target: str, broadcasts: str | None, unknown: str, *, keep_fusions: bool) -> Options:
+    from graphfix.edits import Options
+
+    for given, known, what in (
+        (target, tuple(targets.TARGETS), "target"),
+        (broadcasts or "keep", targets.BROADCASTS, "broadcasts"),
+        (unknown, targets.UNKNOWN, "unknown"),
+    ):
+        if given not in known:
+            raise GraphfixError(f"{what} {given!r} is not one of {', '.join(known)}")
+    return Options(broadcasts or targets.TARGETS[target], unknown, keep_fusions)  # type: ignore[arg-type]  # checked above
+
+
+def _chosen(only: Sequence[str], skip: Sequence[str]) -> tuple[Rewrite, ...]:
+    from rewrites import ALL
+
+    for name in (*only, *skip):
+        if name not in targets.RULES:
+            raise GraphfixError(f"{name!r} is no rewrite; known: {', '.join(targets.RULES)}")
+    return tuple(rule for rule in ALL if (not only or rule.name in only) and rule.name not in skip)
+
+
+def _run(model: Model, options: Options, rewrites: Sequence[Rewrite] | None, done: str) -> Report:
+    from graphfix import engine
+    from rewrites import ALL
+
+    return engine.run(model, ALL if rewrites is None else rewrites, options, "found" if done == "found" else "changed")
+
+
+def _outcome(command: str, path: Path, model: Model, report: Report, target: str, seconds: dict[str, float]) -> Outcome:
+    stale = [Site("GF204", name, "value", graph, None, None, None, "left", None, why) for graph, name, why in model.stale]
+    return Outcome(
+        command,
+        str(path),
+        model.format,
+        target=target,
+        changed=model.changed,
+        rewrites=report.rewrites,
+        sites=(*report.sites, *stale),
+        assumes=(*model.assumes, *report.assumes),
+        seconds=seconds,
+    )
+
+
+@contextlib.contextmanager
+def _timed(seconds: dict[str, float], what: str) -> Iterator[None]:
+    started = time.perf_counter()
+    yield
+    seconds[what] = round(time.perf_counter() - started, 6)
+
+
+@contextlib.contextmanager
+def _named(path: Path) -> Iterator[None]:
+    """Put the file's name in front of an error that does not have it."""
+    try:
+        yield
+    except GraphfixError as error:
+        raise GraphfixError(f"{path}: {error}") from None
+
+
+def _bind(model: OnnxModel, path: Path, dims: Texts, shapes: Texts) -> None:
+    if dims or shapes:
+        model.bind({name: _size(path, name, text) for name, text in dims.items()}, _shapes(path, shapes))
+
+
+def _size(path: Path, name: str, text: str) -> Size:
+    """A number, or a range LO..HI."""
+    from graphfix.shapes import symbol
+
+    match = re.fullmatch(r"(\d+)(?:\.\.(\d+))?", text.strip())
+    if match is None or (match[2] is not None and int(match[2]) < int(match[1])):
+        raise GraphfixError(f"{path}: --dim {name}={text}: give a number such as 4, or a range such as 2..64")
+    return int(match[1]) if match[2] is None else symbol(name, int(match[1]), int(match[2]))
+
+
+def _shapes(path: Path, shapes: Texts) -> dict[str, list[int | None]]:
+    parsed: dict[str, list[int | None]] = {}
+    for name, text in shapes.items():
+        parts = [part.strip() for part in text.strip().strip("[]").split(",")] if text.strip().strip("[]") else []
+        if not all(re.fullmatch(r"\d+|\?", part) for part in parts):
+            raise GraphfixError(f"{path}: --shape {name}={text}: give sizes such as 1,3,224,224 (? leaves one free)")
+        parsed[name] = [None if part == "?" else int(part) for part in parts]
+    return parsed
+
+
+def _numbers(path: Path, dims: Texts, shapes: Texts) -> tuple[dict[str, int], dict[str, list[int]]]:
+    """What the checker binds: numbers, the middle of nothing; a range stays free."""
+    sizes = {name: _size(path, name, text) for name, text in dims.items()}
+    whole = {name: [size for size in parsed if size is not None] for name, parsed in _shapes(path, shapes).items()}
+    full = {name: parsed for name, parsed in whole.items() if "?" not in shapes[name]}
+    return {name: size for name, size in sizes.items() if isinstance(size, int)}, full
+
+
+def _verify(
+    before: Path,
+    after: Path,
+    dims: Mapping[str, int],
+    shapes: Mapping[str, Sequence[int]],
+    inputs: Path | None,
+    runs: int,
+    seed: int,
+    atol: float | None,
+    rtol: float | None,
+    progress: Progress | None,
+) -> Verdict:
+    from graphfix import verify as checker
+
+    return checker.verify(
+        before, after, bindings=dims, shapes=shapes, inputs=inputs, runs=runs, seed=seed, atol=atol, rtol=rtol, progress=progress
+    )
+
+
+def _refuse_output(source: Path, output: Path, *, in_place: bool) -> None:
+    if output.is_dir():
+        raise GraphfixError(f"{output}: a folder; name the output file")
+    if not output.parent.is_dir():
+        raise GraphfixError(f"{output}: its folder does not exist")
+    same = source.exists() and output.exists() and source.samefile(output)
+    if same and not in_place:
+        raise GraphfixError(f"{output}: the output is the input; choose another name, or say --in-place")
+
+
+@contextlib.contextmanager
+def _scratch(folder: Path, output: Path) -> Iterator[Path]:
+    """A name in the output's folder that is gone afterwards, whatever happens."""
+    try:
+        handle, name = tempfile.mkstemp(prefix=f".{output.name}.", suffix=".tmp", dir=folder)
+    except OSError as error:
+        raise GraphfixError(f"{output}: can't be written: {error.strerror}") from None
+    os.close(handle)
+    try:
+        yield Path(name)
+    finally:
+        Path(name).unlink(missing_ok=True)
+
+
+def _publish(model: Model, scratch: Path, output: Path) -> None:
+    try:
+        os.replace(scratch, output)
+    except OSError as error:
+        raise GraphfixError(f"{output}: can't be written: {error.strerror}") from None

@@ -1,0 +1,176 @@
+"""What is known of one dim and of one shape: the records that `shapes` computes with."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TypeAlias
+
+Parts: TypeAlias = tuple[str, ...]
+
+
+class Incompatible(Exception):  # noqa: N818  # named for what the shapes are
+    """Shapes that cannot broadcast whatever the sizes; the message names all of them."""
+
+
+class Undecided(Exception):  # noqa: N818  # don't-know is an answer, not an error
+    """Don't-know, with a reason that completes the sentence "left alone because"."""
+
+
+@dataclass(frozen=True, slots=True)
+class Dim:
+    """A dim that is not a plain int: what names it, and the inclusive range of its sizes.
+
+    `==` compares descriptions; `same` says whether two dims are provably one size.
+    """
+
+    parts: Parts = ()
+    """Sorted names. () is an anonymous unknown, equal to nothing, not even to itself; ("N",) the symbol N;
+    ("?a.0",) a named unknown, the size of one axis of one value; several are the broadcast of all of them."""
+    lo: int = 0
+    hi: int | None = None
+    """None is unbounded; `hi < lo` is the invalid size."""
+
+    def __str__(self) -> str:
+        if self.hi is not None and self.hi < self.lo:
+            return "invalid"
+        return self.parts[0] if is_symbol(self.parts) else "?"
+
+
+Size: TypeAlias = int | Dim
+
+UNKNOWN = Dim()
+INVALID_SIZE = Dim((), 0, -1)
+
+
+def symbol(name: str, lo: int = 0, hi: int | None = None) -> Dim:
+    """Give the dim that `name` stands for; all dims of one name are one size. "" and "?" name nothing."""
+    return Dim((name,) if name not in {"", "?"} else (), lo, hi)
+
+
+@dataclass(frozen=True, slots=True)
+class Shape:
+    """The dims of a value, leftmost first, or as much as is known of them.
+
+    A dim whose range is one point becomes that int; an invalid size makes the shape invalid. Raises
+    ValueError for a negative int: a format that writes -1 for unknown says UNKNOWN.
+    """
+
+    axes: tuple[Size, ...] | None
+    """None when unranked or invalid: ask `dims`, which says why there are none."""
+    parts: tuple[str, ...] = ()
+    """What names an unranked shape, sorted: two unranked shapes of one name are equal; () is anonymous."""
+    valid: bool = True
+
+    def __post_init__(self) -> None:
+        axes = self.axes or ()
+        for size in axes:
+            if not (size >= 0 if isinstance(size, int) else size.hi is None or size.hi > size.lo):
+                break
+        else:  # nothing to settle: nearly always
+            return
+        if any(isinstance(size, int) and size < 0 for size in axes):
+            raise ValueError(f"a dim is at least 0: {list(map(str, axes))}")
+        axes = tuple(map(settled, axes))
+        valid = INVALID_SIZE not in axes
+        object.__setattr__(self, "axes", axes if valid else None)
+        object.__setattr__(self, "valid", valid)
+
+    @property
+    def ranked(self) -> bool:
+        """Whether the number of axes is known (an invalid shape has none)."""
+        return self.axes is not None
+
+    @property
+    def dims(self) -> tuple[Size, ...]:
+        """The sizes of the axes; raises Undecided when unranked and Incompatible when invalid."""
+        if self.axes is not None:
+            return self.axes
+        if self.valid:
+            raise Undecided("the rank is not known")
+        raise Incompatible("[invalid] has no dims: what gave it did not broadcast")
+
+    @property
+    def rank(self) -> int:
+        """The number of axes; raises as `dims` does."""
+        return len(self.dims)
+
+    @property
+    def static(self) -> bool:
+        """Whether every size is known."""
+        return self.axes is not None and all(isinstance(size, int) for size in self.axes)
+
+    @property
+    def json(self) -> tuple[int | str | None, ...] | None:
+        """The shape as reports hold it: ints, symbols by name, else None; None when there are no axes."""
+        if self.axes is None:
+            return None
+        shown = (size if isinstance(size, int) else str(size) for size in self.axes)
+        return tuple(None if size == "?" else size for size in shown)
+
+    def __str__(self) -> str:
+        if self.axes is None:
+            return "[*]" if self.valid else "[invalid]"
+        return f"[{', '.join(map(str, self.axes))}]"
+
+
+UNRANKED = Shape(None)
+INVALID = Shape(None, valid=False)
+
+
+def of(*dims: Size) -> Shape:
+    """Give the ranked shape with these dims."""
+    return Shape(dims)
+
+
+def parse(text: str) -> Shape:
+    """Read what `str` writes: `[*]`, `[]`, `[2, ?]`, `[N, 4]`, `[invalid]`; raises ValueError for others."""
+    body = text.strip()
+    if not (body.startswith("[") and body.endswith("]")):
+        raise ValueError(f"{text!r} is not a shape: write it as [2, N, ?]")
+    body = body[1:-1].strip()
+    whole = {"*": UNRANKED, "invalid": INVALID, "": of()}
+    if body in whole:
+        return whole[body]
+    return of(*(_parse_dim(dim.strip(), text) for dim in body.split(",")))
+
+
+def _parse_dim(dim: str, text: str) -> Size:
+    if dim.isascii() and dim.isdecimal():
+        return int(dim)
+    if dim == "?":
+        return UNKNOWN
+    number = dim.lstrip("+-").replace("_", "").isdecimal()
+    if number or dim in {"", "*", "invalid"} or dim.startswith("?") or set(dim) & set("[]"):
+        raise ValueError(f"{text!r} is not a shape: {dim!r} is neither a size, a name nor ?")
+    return symbol(dim)
+
+
+def settled(size: Size) -> Size:
+    """Give a dim whose range is one point as that int, and every empty range as the one INVALID_SIZE."""
+    if isinstance(size, int) or size.hi is None or size.hi > size.lo:
+        return size
+    return size.lo if size.hi == size.lo else INVALID_SIZE
+
+
+def same(a: Size, b: Size) -> bool:
+    """Whether two dims are provably one size: equal ints, or one name."""
+    a, b = settled(a), settled(b)
+    if isinstance(a, int) or isinstance(b, int):
+        return a == b
+    return a.parts == b.parts != ()
+
+
+def never_one(a: Size) -> bool:
+    """Whether a dim is provably not 1, so that nothing ever stretches it."""
+    lo, hi = bounds(a)
+    return lo > 1 or (hi is not None and hi < 1)
+
+
+def bounds(size: Size) -> tuple[int, int | None]:
+    """Give the least and the greatest size that a dim can take, both inclusive; None is unbounded."""
+    return (size, size) if isinstance(size, int) else (size.lo, size.hi)
+
+
+def is_symbol(parts: Parts) -> bool:
+    """Whether a name is one that the model itself gives, such as ("N",)."""
+    return len(parts) == 1 and not parts[0].startswith("?")

@@ -1,0 +1,165 @@
+"""The few verbs that a rewrite may use, and the protocols of a rewrite and of a model that carries them out.
+
+A verb names an operand of the planned node, never a value: other readers of the same value keep theirs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal, Protocol, TypeAlias
+
+from graphfix.graph import Graph, Node
+from graphfix.shapes import Shape, Size
+
+Broadcasts = Literal["keep", "two-sided", "explicit"]
+Unknown = Literal["expand", "keep", "assume", "error"]
+AxisOf: TypeAlias = tuple[int, int]
+"""(operand, axis): the run-time size of that operand's axis."""
+
+
+@dataclass(frozen=True, slots=True)
+class Options:
+    """What the user or the target asks of the rewrites."""
+
+    broadcasts: Broadcasts = "explicit"
+    unknown: Unknown = "expand"
+    keep_fusions: bool = False
+
+    @property
+    def stretches_unknown(self) -> bool:
+        """Whether a size that is not known is stretched by the run-time form."""
+        return self.broadcasts != "keep" and self.unknown == "expand"
+
+
+DEFAULT = Options()
+
+
+@dataclass(frozen=True, slots=True)
+class Lift:
+    """Give operand `operand` unit axes at the positions `axes` of the lifted shape: [4] at (0, 1) -> [1,1,4]."""
+
+    operand: int
+    axes: tuple[int, ...]
+    code: str = "GF101"
+
+
+@dataclass(frozen=True, slots=True)
+class Stretch:
+    """Repeat the size-1 axes of an operand by an explicit node, its rank unchanged (unless a rank is unknown).
+
+    The target is the broadcast of the operand with every entry of `by`: another operand of the node (its
+    run-time shape), or a whole shape given axis by axis as sizes and axes of operands.
+    """
+
+    operand: int
+    by: tuple[int | tuple[Size | AxisOf, ...], ...]
+    to: Shape
+    """The shape after."""
+    code: str = "GF102"
+
+
+@dataclass(frozen=True, slots=True)
+class Fold:
+    """Bypass the node: whoever reads its first result reads its operand 0."""
+
+    code: str = "GF203"
+
+
+@dataclass(frozen=True, slots=True)
+class Spell:
+    """The node is a stretch of its operand 0: write it as the format's own stretch to the static shape `to`."""
+
+    to: Shape
+    code: str = "GF202"
+
+
+@dataclass(frozen=True, slots=True)
+class Upgrade:
+    """State the node at `version` of its operator set: drop the attributes that are gone there."""
+
+    version: int
+    drop: tuple[str, ...]
+    code: str = "GF201"
+
+
+@dataclass(frozen=True, slots=True)
+class Leave:
+    """Not an edit: the operand stays as it is on purpose (`exempt`), or for a reason that is a finding (`left`)."""
+
+    operand: int | None
+    reason: str
+    code: str
+    status: Literal["exempt", "left"] = "exempt"
+
+
+@dataclass(frozen=True, slots=True)
+class Assume:
+    """Not an edit: the operand stays as it is because of an assumption that the file and the report must state."""
+
+    operand: int
+    text: str
+    code: str
+
+
+Edit: TypeAlias = Lift | Stretch | Fold | Spell | Upgrade | Leave | Assume
+
+
+class Refused(Exception):  # noqa: N818 -- it is no error: the answer of a format that can't carry an edit out
+    """A format can't carry the edits of a node out; the text completes "left alone because"."""
+
+
+class Plan(Protocol):
+    """A pure function from one node of the view to edits."""
+
+    def __call__(self, node: Node, options: Options = ...) -> Iterator[Edit]:
+        """Yield the edits. Raises Undecided where the view does not say enough, Incompatible where sizes clash."""
+
+
+@dataclass(frozen=True, slots=True)
+class Rewrite:
+    """One named rewrite: its page is the docstring of its module."""
+
+    name: str
+    plan: Plan
+    code: str
+    """The finding code of a node that the plan is undecided about."""
+    page: str
+    together: bool = False
+    """All nodes of the model or none: the edits state something of the whole file."""
+
+
+class Model(Protocol):
+    """What the engine asks of a format."""
+
+    @property
+    def format(self) -> str:
+        """`onnx` or `tflite`."""
+
+    @property
+    def graphs(self) -> Sequence[Graph]:
+        """Every scope of the model; an outer scope before the bodies inside it."""
+
+    @property
+    def changed(self) -> bool:
+        """Whether an edit or a binding changed anything."""
+
+    @property
+    def assumes(self) -> Sequence[str]:
+        """The stored shapes and shared symbols that the view leans on."""
+
+    def apply(self, node: Node, edits: Sequence[Edit]) -> Node:
+        """Carry the edits of one node out, all or none, and return the node as it is now. Raises Refused."""
+
+    def bind(self, dims: Mapping[str, Size], shapes: Mapping[str, Sequence[int | None]]) -> None:
+        """Bind free dims before anything else. Raises GraphfixError for a name that the model does not have."""
+
+    def note(self, key: str, text: str) -> None:
+        """Record a line in the file's metadata (an assumption that a rewrite made)."""
+
+    def save(self, path: Path) -> None:
+        """Write the model; what no edit names comes out as it went in."""
+
+
+Progress: TypeAlias = Callable[[str], None]

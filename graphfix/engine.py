@@ -1,0 +1,162 @@
+"""Run rewrites over a model: plan a node, carry its edits out, record what was changed and what was left and why."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Literal
+
+from graphfix.edits import Assume, Edit, Fold, Leave, Lift, Model, Options, Refused, Rewrite, Spell, Stretch
+from graphfix.graph import Graph, Node, StaleShape, UnrankedOperand, Value
+from graphfix.results import GraphfixError, JsonShape, Site
+from graphfix.shapes import Incompatible, Undecided
+
+ASSUMES = "graphfix.assumes"
+"""The metadata key under which an assumption stays with the file."""
+
+
+@dataclass(slots=True)
+class Report:
+    """What a run did."""
+
+    sites: list[Site] = field(default_factory=list)
+    rewrites: dict[str, int] = field(default_factory=dict)
+    """Edits by rewrite."""
+    assumes: list[str] = field(default_factory=list)
+
+
+def run(model: Model, rewrites: Sequence[Rewrite], options: Options, done: Literal["changed", "found"] = "changed") -> Report:
+    """Apply the rewrites in order, on every scope.
+
+    `done` is the status of a site that an edit was carried out on: `check` calls it found and writes nothing.
+    Raises GraphfixError for operands of the main graph that can't be broadcast whatever their sizes.
+    """
+    report = Report()
+    for rewrite in rewrites:
+        report.rewrites[rewrite.name] = 0
+        if rewrite.together:
+            _together(model, rewrite, options, report, done)
+            continue
+        for graph in model.graphs:
+            for index in range(len(graph.nodes)):
+                node = graph.nodes[index]
+                _apply(model, rewrite, node, _plan(rewrite, node, options, report), report, done)
+    return report
+
+
+def _together(model: Model, rewrite: Rewrite, options: Options, report: Report, done: Literal["changed", "found"]) -> None:
+    """All planned nodes or none."""
+    nodes = [node for graph in model.graphs for node in graph.nodes]
+    before = len(report.sites)
+    plans = [(node, edits) for node in nodes if (edits := _plan(rewrite, node, options, report))]
+    undecided = report.sites[before:]
+    if undecided:
+        first = undecided[0]
+        reason = f"all of the model's nodes change or none, and {first.op} '{first.node}' stays: {first.reason}"
+        report.sites += [_left(rewrite.code, node, None, reason, rewrite.name) for node, _ in plans]
+        return
+    for node, edits in plans:
+        _apply(model, rewrite, node, edits, report, done)
+
+
+def _plan(rewrite: Rewrite, node: Node, options: Options, report: Report) -> list[Edit]:
+    """The edits of one node; a node that the plan is undecided about becomes a site that was left."""
+    try:
+        return list(rewrite.plan(node, options))
+    except UnrankedOperand as why:
+        report.sites.append(_left("GF104", node, None, str(why), rewrite.name))
+    except StaleShape as why:
+        report.sites.append(_left("GF204", node, None, str(why), rewrite.name))
+    except Undecided as why:
+        report.sites.append(_left(rewrite.code, node, None, str(why), rewrite.name))
+    except Incompatible as why:
+        if _may_not_run(node.graph):
+            report.sites.append(_left("GF105", node, None, f"{why} (in a body that may never run)", rewrite.name))
+        else:
+            raise GraphfixError(f"{node.op} '{node.label}': {why} (GF105)") from None
+    return []
+
+
+def _may_not_run(graph: Graph) -> bool:
+    """A branch, a loop's body or a function may hold operands that only meet when it is taken."""
+    return graph.path != "main"
+
+
+def _apply(
+    model: Model, rewrite: Rewrite, node: Node, edits: Sequence[Edit], report: Report, done: Literal["changed", "found"]
+) -> None:
+    if not edits:
+        return
+    report.sites += _kept(node, edits, rewrite.name)
+    carried = [edit for edit in edits if not isinstance(edit, (Leave, Assume))]
+    for edit in edits:
+        if isinstance(edit, Assume):
+            model.note(ASSUMES, edit.text)
+            report.assumes.append(edit.text)
+    if not carried:
+        return
+    before = _shapes(node)
+    try:
+        after = model.apply(node, carried)
+    except Refused as why:
+        report.sites += [_left(edit.code, node, _operand(edit), str(why), rewrite.name) for edit in carried]
+        return
+    report.rewrites[rewrite.name] += len(carried)
+    report.sites += [_changed(edit, node, after, before, rewrite.name, done) for edit in carried]
+
+
+def _kept(node: Node, edits: Sequence[Edit], rewrite: str) -> Iterator[Site]:
+    for edit in edits:
+        if isinstance(edit, Leave):
+            yield replace(_left(edit.code, node, edit.operand, edit.reason, rewrite), status=edit.status)
+        elif isinstance(edit, Assume):
+            yield replace(_left(edit.code, node, edit.operand, f"it is assumed that {edit.text}", rewrite), status="exempt")
+
+
+def _left(code: str, node: Node, operand: int | None, reason: str, rewrite: str) -> Site:
+    shape = _json(node.operands[operand]) if operand is not None else None
+    return Site(code, node.label, node.op, node.graph.path, operand, shape, None, "left", rewrite, reason)
+
+
+def _changed(
+    edit: Edit, node: Node, after: Node, before: Sequence[JsonShape], rewrite: str, done: Literal["changed", "found"]
+) -> Site:
+    operand = _operand(edit)
+    match edit:
+        case Stretch():
+            shapes = before[edit.operand], edit.to.json
+        case Lift():
+            shapes = before[edit.operand], _lifted(before[edit.operand], edit.axes)
+        case Spell():
+            shapes = before[0], edit.to.json
+        case _:
+            shapes = (before[0] if before else None), _json(after.operands[0] if after.operands else None)
+    return Site(edit.code, node.label, node.op, node.graph.path, operand, shapes[0], shapes[1], done, rewrite)
+
+
+def _operand(edit: Edit) -> int | None:
+    match edit:
+        case Lift() | Stretch():
+            return edit.operand
+        case Fold() | Spell():
+            return 0
+        case _:
+            return None
+
+
+def _shapes(node: Node) -> list[JsonShape]:
+    return [_json(value) for value in node.operands]
+
+
+def _json(value: Value | None) -> JsonShape:
+    return value.shape.json if value is not None else None
+
+
+def _lifted(shape: JsonShape, axes: tuple[int, ...]) -> JsonShape:
+    if shape is None:
+        return None
+    rest = iter(shape)
+    return tuple(1 if axis in axes else next(rest) for axis in range(len(shape) + len(axes)))
+
+
+

@@ -1,0 +1,337 @@
+"""The edits of a plan, carried out on an ONNX model: operands are edited, nodes are never rebuilt."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+
+import onnx
+from onnx import NodeProto, TensorProto
+
+from graphfix.edits import Assume, Edit, Fold, Leave, Lift, Refused, Spell, Stretch, Upgrade
+from graphfix.formats.onnx.emit import EXPAND_SINCE, Desk, with_axes
+from graphfix.formats.onnx.view import Views
+from graphfix.graph import Node, Value
+from graphfix.shapes import Shape, Size, broadcast, same
+
+DEQUANTIZE, QUANTIZE = "DequantizeLinear", "QuantizeLinear"
+
+
+@dataclass(slots=True, eq=False, repr=False)
+class Editor:
+    """Carries edits out on the views and messages of one model."""
+
+    views: Views
+    desks: dict[object, Desk]
+    """By graph."""
+    unread: dict[Value, None] = field(default_factory=dict)
+    """Values that lost a reader: those that nobody reads in the end go."""
+
+    def apply(self, node: Node, edits: Sequence[Edit]) -> Node:
+        """Carry the edits of one node out, all or none. Raises Refused before anything is changed."""
+        node = self.current(node)
+        for edit in edits:
+            self._check(node, edit)
+        before = node
+        for edit in edits:
+            match edit:
+                case Lift():
+                    value = self.lift(node.operand(edit.operand), edit.axes, node)
+                    node = self.put(self.current(node), edit.operand, value)
+                case Stretch():
+                    value = self._stretch(before, node.operand(edit.operand), edit)
+                    node = self.put(self.current(node), edit.operand, value)
+                case Fold():
+                    self._bypass(node)
+                case Spell():
+                    node = self._spell(node, edit)
+                case Upgrade():
+                    self._drop(node, edit.drop)
+                case Leave() | Assume():
+                    pass
+        return node
+
+    def current(self, node: Node) -> Node:
+        """The node as it is now."""
+        return node if self._made(node) else node.graph.nodes[node.index]
+
+    def _made(self, node: Node) -> bool:
+        return any(result in self.desks[node.graph].made for result in node.results[:1] if result is not None)
+
+    def _message(self, node: Node) -> NodeProto:
+        """The node in the file."""
+        if node in self.views.protos:
+            return self.views.protos[node]
+        return next(self.desks[node.graph].made[result].proto for result in node.results if result is not None)
+
+    def _check(self, node: Node, edit: Edit) -> None:
+        desk = self.desks[node.graph]
+        if isinstance(edit, Lift):
+            _check_quantized(node.operand(edit.operand), None)
+        elif isinstance(edit, Stretch):
+            value = node.operand(edit.operand)
+            _check_quantized(value, edit.to)
+            if desk.version < EXPAND_SINCE and not (edit.to.static and value.shape.static):
+                raise Refused(f"opset {desk.version} has no Expand, and a Tile needs sizes that are known")
+        elif isinstance(edit, Spell) and desk.version < EXPAND_SINCE:
+            raise Refused(f"opset {desk.version} has no Expand")
+        elif isinstance(edit, Fold) and any(result in node.graph.outputs for result in node.results):
+            raise Refused("its result is an output of the graph")
+
+    def put(self, node: Node, index: int, value: Value) -> Node:
+        """Let the node read `value` as operand `index`."""
+        self._message(node).input[index] = value.name
+        return self._became(node, replace(node, operands=(*node.operands[:index], value, *node.operands[index + 1 :])))
+
+    def _became(self, node: Node, new: Node) -> Node:
+        """Enter what a node is now into the ledgers."""
+        desk = self.desks[node.graph]
+        if self._made(node):
+            for result in node.results:
+                if result is not None:
+                    desk.made[result].node = new
+        else:
+            node.graph.nodes[node.index] = new
+            self.views.protos[new] = self.views.protos.pop(node)
+        self._unread(node)
+        for at, value in enumerate(new.operands):
+            if value is not None:
+                value.graph.reads.setdefault(value, {})[new, at] = None
+        for result in new.results:
+            if result is not None:
+                node.graph.producers[result] = new
+        return new
+
+    def _unread(self, node: Node) -> None:
+        for at, value in enumerate(node.operands):
+            if value is not None:
+                value.graph.reads.get(value, {}).pop((node, at), None)
+                self.unread[value] = None
+
+    def _restate(self, value: Value, shape: Shape) -> Value:
+        """Give a value that keeps its name its new shape; whoever read it reads it still."""
+        new = replace(value, shape=shape)
+        graph = value.graph
+        for reader in dict.fromkeys(reader for reader, _ in graph.reads.get(value, ())):
+            self._became(reader, replace(reader, operands=tuple(new if it is value else it for it in reader.operands)))
+        graph.reads.pop(value, None)
+        producer = graph.producers.pop(value, None)
+        if producer is not None:
+            self._became(producer, replace(producer, results=tuple(new if it is value else it for it in producer.results)))
+        self.unread.pop(value, None)
+        self.desks[graph].restated.add(new)
+        return new
+
+    # --- lift ---------------------------------------------------------------------------------------------------
+
+    def lift(self, value: Value, axes: tuple[int, ...], reader: Node, *, alone: bool = True) -> Value:
+        """The value with unit axes at the positions `axes`, for `reader`; in place only where `alone`."""
+        tensor = self.views.tensors.get(value)
+        if tensor is not None and value.kind == "constant":
+            return self._lift_constant(value, tensor, axes, reader, alone=alone)
+        producer = value.producer
+        if producer is not None and producer.op == DEQUANTIZE:
+            return self._through(producer, axes, None, reader)
+        return self.desks[reader.graph].lifted(value, axes, reader.index)
+
+    def _lift_constant(self, value: Value, tensor: TensorProto, axes: tuple[int, ...], reader: Node, *, alone: bool) -> Value:
+        home = self.desks[value.graph]
+        key = ("constant", value, axes)
+        found = home.reuse(key, reader.index) if value.graph is reader.graph else home.cache.get(key)
+        if found is not None:
+            return found
+        shape = with_axes(value.shape, axes)
+        if alone and self._only_reader(value):
+            tensor.dims[:] = numbers(shape)
+            new = self._restate(value, shape)
+            self.views.tensors[new] = self.views.tensors.pop(value)
+            return new
+        if value.graph is not reader.graph and not home.holds_initializers:
+            return self.desks[reader.graph].lifted(value, axes, reader.index)
+        copy = TensorProto()
+        copy.CopyFrom(tensor)
+        copy.dims[:] = numbers(shape)
+        made = home.constant(f"{value.name}_lifted", copy, shape, value.dtype, reader.index)
+        held = home.tensor(made)
+        if held is not None:
+            self.views.tensors[made] = held
+        home.cache[key] = made
+        home.copies[made] = (value, axes)
+        return made
+
+    @staticmethod
+    def _only_reader(value: Value) -> bool:
+        return len(value.graph.reads.get(value, ())) == 1 and value not in value.graph.outputs
+
+    # --- stretch ------------------------------------------------------------------------------------------------
+
+    def _stretch(self, before: Node, value: Value, edit: Stretch) -> Value:
+        producer = value.producer
+        if producer is not None and producer.op == DEQUANTIZE:
+            return self._through(producer, (), (before, edit), before)
+        return self._expanded(before, value, edit)
+
+    def _expanded(self, before: Node, value: Value, edit: Stretch) -> Value:
+        """Expand `value` by the run-time sizes of the node's operands as they were before its edits."""
+        desk = self.desks[before.graph]
+        reader = before.index
+        if edit.to.static and value.shape.ranked:
+            if desk.version < EXPAND_SINCE:
+                return desk.tiled(value, edit.to, reader)
+            return desk.expanded(value, desk.integers(numbers(edit.to), reader), edit.to, reader)
+        shape = value.shape
+        for by in edit.by:
+            if isinstance(by, int):
+                other = before.operand(by)
+                target, shape = desk.shape_of(other, reader), broadcast(shape, other.shape)
+            else:
+                parts = [size if isinstance(size, int) else (before.operand(size[0]), size[1]) for size in by if not _open(size)]
+                target = desk.sizes(parts, reader)
+                shape = edit.to
+            value = desk.expanded(value, target, shape, reader)
+        return value
+
+    # --- quantized operands -------------------------------------------------------------------------------------
+
+    def _through(self, dequantize: Node, axes: tuple[int, ...], stretch: tuple[Node, Stretch] | None, reader: Node) -> Value:
+        """Edit in front of a DequantizeLinear (and of the QuantizeLinear that feeds it): it stays next to the operator."""
+        chain = [dequantize]
+        source = dequantize.operand(0)
+        if source.producer is not None and source.producer.op == QUANTIZE:
+            chain.append(source.producer)
+            source = source.producer.operand(0)
+        alone = all(self._alone(node, reader) for node in chain) and (stretch is None or stretch[1].to.static)
+        if stretch is None:
+            source = self.lift(source, axes, reader, alone=alone and not (source.producer and source.producer.op == DEQUANTIZE))
+        else:
+            source = self._expanded(stretch[0], source, stretch[1])
+        for node in reversed(chain):
+            again = self._moved if alone else self._again
+            source = again(self.current(node), source, axes, reader)
+        return source
+
+    def _alone(self, node: Node, reader: Node) -> bool:
+        """Whether only the planned node depends on a quantize or dequantize node of the file."""
+        result = node.results[0]
+        return result is not None and node.graph is reader.graph and not self._made(node) and self._only_reader(result)
+
+    def _moved(self, node: Node, source: Value, axes: tuple[int, ...], reader: Node) -> Value:
+        """The node itself, on the edited operand; it stands where it stood, so what was made for it moves before it."""
+        proto = self._message(node)
+        proto.input[0] = source.name
+        attributes = _set_axis(proto, node, axes)
+        operands = (source, *node.operands[1:])
+        self.desks[node.graph].reuse_before(source, min(node.index, reader.index))
+        new = self._became(node, replace(node, operands=operands, attributes=attributes))
+        old = new.results[0]
+        if old is None:
+            raise Refused(f"{node.op} '{node.label}' has no result")
+        return self._restate(old, source.shape)
+
+    def _again(self, node: Node, source: Value, axes: tuple[int, ...], reader: Node) -> Value:
+        """The same quantize or dequantize node once more, on the edited operand."""
+        desk = self.desks[reader.graph]
+        old = node.results[0]
+        key = ("again", old, source)
+        found = desk.reuse(key, reader.index)
+        if found is not None:
+            return found
+        if old is None:
+            raise Refused(f"{node.op} '{node.label}' has no result")
+        proto = NodeProto()
+        proto.CopyFrom(self._message(node))
+        proto.input[0] = source.name
+        proto.name = desk.fresh(proto.name or node.op)
+        attributes = _set_axis(proto, node, axes)
+        stem = f"{old.name}_{'lifted' if axes else 'stretched'}"
+        value = Value(desk.fresh(stem), source.shape, old.dtype, "result", desk.graph)
+        proto.output[:] = [value.name]
+        desk.add(proto, (source, *node.operands[1:]), value, reader.index, attributes)
+        desk.cache[key] = value
+        return value
+
+    # --- whole nodes --------------------------------------------------------------------------------------------
+
+    def _bypass(self, node: Node) -> None:
+        """Let everyone who reads the node's result read its operand 0, and take the node out."""
+        source, result = node.operand(0), node.results[0]
+        for reader, at in list(result.graph.reads.get(result, ())) if result is not None else ():
+            self.put(self.current(reader), at, source)
+        self.remove(self.current(node))
+
+    def remove(self, node: Node) -> None:
+        """Take a node out that nobody reads any more."""
+        self._unread(node)
+        self.desks[node.graph].gone.add(node)
+
+    def _spell(self, node: Node, edit: Spell) -> Node:
+        """State the node as an Expand of its operand 0 to a static shape."""
+        proto = self._message(node)
+        if proto.op_type != "Expand":
+            proto.op_type = "Expand"
+            del proto.attribute[:]
+            node = self._became(node, replace(node, op="Expand", attributes={}))
+        return self.put(node, 1, self.desks[node.graph].integers(numbers(edit.to), node.index))
+
+    def _drop(self, node: Node, names: Sequence[str]) -> None:
+        proto = self._message(node)
+        for attribute in [attribute for attribute in proto.attribute if attribute.name in names]:
+            proto.attribute.remove(attribute)
+
+
+def _open(size: object) -> bool:
+    return not isinstance(size, (int, tuple))
+
+
+def numbers(shape: Shape) -> list[int]:
+    """The sizes of a static shape."""
+    return [size for size in shape.dims if isinstance(size, int)]
+
+
+def _per_axis(node: Node) -> bool:
+    scale = node.operand(1)
+    return scale.ranked.rank == 1
+
+
+def _axis(node: Node) -> int:
+    axis = node.attributes.get("axis", 1)
+    return axis if isinstance(axis, int) else 1
+
+
+def _axis_shift(node: Node, axes: tuple[int, ...]) -> int | None:
+    """The axis after unit axes were added in front of it; None where it stays as it is stated."""
+    axis = _axis(node)
+    if not axes or not _per_axis(node) or axis < 0:
+        return None
+    for lifted in sorted(axes):
+        axis += lifted <= axis
+    return axis
+
+
+def _set_axis(proto: NodeProto, node: Node, axes: tuple[int, ...]) -> dict[str, object]:
+    """Move the quantized axis along with the lift; the attributes as they are now."""
+    shift = _axis_shift(node, axes)
+    if shift is None:
+        return dict(node.attributes)
+    for attribute in [attribute for attribute in proto.attribute if attribute.name == "axis"]:
+        proto.attribute.remove(attribute)
+    proto.attribute.append(onnx.helper.make_attribute("axis", shift))
+    return {**node.attributes, "axis": shift}
+
+
+def _check_quantized(value: Value, to: Shape | None) -> None:
+    """Refuse what would change the meaning of a quantized operand's parameters."""
+    node = value.producer
+    while node is not None and node.op in (DEQUANTIZE, QUANTIZE):
+        if node.attributes.get("block_size"):
+            raise Refused(f"its {node.op} '{node.label}' is quantized in blocks")
+        if not node.operand(1).shape.ranked:
+            raise Refused(f"the rank of the scale of {node.op} '{node.label}' is not known")
+        if to is not None and _per_axis(node) and _stretched(value.shape, to, _axis(node)):
+            raise Refused(f"it would be stretched along the axis that {node.op} '{node.label}' quantizes")
+        node = node.operand(0).producer
+
+
+def _stretched(have: Shape, want: Shape, axis: int) -> bool:
+    sizes: tuple[Size, Size] = (have.dims[axis], want.dims[axis])
+    return not same(*sizes)

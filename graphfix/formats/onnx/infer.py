@@ -1,0 +1,381 @@
+"""Shapes of every value: onnx's inference on the skeleton, alternated with own rules until nothing is new.
+
+Stored shapes are claims: they are stripped first and compared afterwards. onnx names the sizes that it can't compute
+(`unk__3`) and carries the names along; a name stands here for the term that our own rules give its first holder, or for
+that value's axis. A name that is stored in the file is never evidence, but for the symbols of the graph's inputs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+
+import onnx
+from onnx import AttributeProto, GraphProto, ModelProto, NodeProto, TensorProto, TypeProto, ValueInfoProto
+
+from graphfix import ops
+from graphfix.formats.onnx import contents, rules
+from graphfix.shapes import UNKNOWN, UNRANKED, Dim, Incompatible, Shape, Size, same
+
+ROUNDS = 6
+"""Each round of onnx's inference costs about 1 s on 100,000 nodes; real models settle in 1 to 4."""
+CALL_BUDGET = 100_000
+"""onnx infers a function's body anew at each call: above this many nodes the calls are opaque to it."""
+
+Dims = tuple[int | str | None, ...]
+"""Sizes as a file states them."""
+
+
+@dataclass(slots=True, eq=False, repr=False)
+class Scope:
+    """One graph of the file with what is known of its values."""
+
+    path: str
+    nodes: Sequence[NodeProto]
+    graph: GraphProto | None
+    """None for a function's body."""
+    outer: Scope | None = None
+    versions: Mapping[str, int] = field(default_factory=dict)
+    shapes: dict[str, Shape] = field(default_factory=dict)
+    dtypes: dict[str, int] = field(default_factory=dict)
+    contents: dict[str, Shape] = field(default_factory=dict)
+    literals: dict[str, tuple[int, ...]] = field(default_factory=dict)
+    claims: dict[str, Dims] = field(default_factory=dict)
+    stale: dict[str, str] = field(default_factory=dict)
+    leant: set[str] = field(default_factory=set)
+    """Values whose rank is the stored one: nothing else tells it."""
+    children: dict[tuple[int, str], Scope] = field(default_factory=dict)
+
+    def find(self, name: str) -> Scope | None:
+        """The innermost scope that defines the name."""
+        scope: Scope | None = self
+        while scope is not None and name not in scope.shapes:
+            scope = scope.outer
+        return scope
+
+    def shape(self, name: str) -> Shape:
+        """The shape of a visible value; unranked under its own name where nothing is known."""
+        scope = self.find(name)
+        return scope.shapes[name] if scope is not None else Shape(None, (f"?{name}",))
+
+    def content(self, name: str) -> Shape | None:
+        """The elements of a visible integer vector or scalar, as sizes."""
+        at = self.find(name) if name else None
+        return at.contents.get(name) if at is not None else None
+
+    def ints(self, name: str) -> tuple[int, ...] | None:
+        """The elements of a visible small integer constant."""
+        at = self.find(name) if name else None
+        return at.literals.get(name) if at is not None else None
+
+    def dtype(self, name: str) -> int:
+        """The element type of a visible value, 0 where it is not known."""
+        at: Scope | None = self
+        while at is not None and name not in at.dtypes:
+            at = at.outer
+        return at.dtypes[name] if at is not None else 0
+
+    def walk(self) -> Iterator[Scope]:
+        """This scope and those inside it, outer before inner."""
+        yield self
+        for child in self.children.values():
+            yield from child.walk()
+
+
+@dataclass(slots=True)
+class Names:
+    """What the names of sizes stand for in the graph that onnx infers."""
+
+    declared: Mapping[str, Size]
+    """The symbols of the graph's inputs, with the user's ranges."""
+    told: dict[str, Size] = field(default_factory=dict)
+    """The names that we wrote into the graph."""
+    met: dict[str, Size] = field(default_factory=dict)
+    """The names that onnx made up, each for the term of its first holder; they hold for one run of onnx."""
+
+    def text(self, size: Size) -> int | str | None:
+        """A size as it is written into the graph that onnx infers; never a name that onnx could make up itself."""
+        if isinstance(size, int):
+            return size
+        if not size.parts:
+            return None
+        name = f"{{{','.join(size.parts)}}}" if len(size.parts) > 1 or size.parts[0].startswith("unk__") else size.parts[0]
+        self.told.setdefault(name, size)
+        return name
+
+    def size(self, name: str) -> Size | None:
+        """What a name stands for, None when it is met for the first time."""
+        return self.told.get(name) or self.met.get(name)
+
+
+def subgraphs(nodes: Sequence[NodeProto]) -> Iterator[tuple[int, str, GraphProto]]:
+    """(node's position, attribute, body) of every body directly inside."""
+    for index, node in enumerate(nodes):
+        for attribute in node.attribute:
+            if attribute.type == AttributeProto.GRAPH:
+                yield index, attribute.name, attribute.g
+            for at, body in enumerate(attribute.graphs):
+                yield index, f"{attribute.name}[{at}]", body
+
+
+def label(node: NodeProto, index: int) -> str:
+    """The node's name, or `Op#index`."""
+    return node.name or f"{node.op_type}#{index}"
+
+
+def stated(value: ValueInfoProto) -> Dims | None:
+    """The dims that a value_info states, None when it states no rank. `?`, an empty name and negative sizes are unknown."""
+    tensor = value.type.tensor_type
+    if not tensor.HasField("shape"):
+        return None
+    return tuple(_stated(dim) for dim in tensor.shape.dim)
+
+
+def _stated(dim: onnx.TensorShapeProto.Dimension) -> int | str | None:
+    if dim.HasField("dim_value"):
+        return dim.dim_value if dim.dim_value >= 0 else None
+    return dim.dim_param if dim.dim_param not in ("", "?") else None
+
+
+def scope_of(graph: GraphProto, path: str, outer: Scope | None, versions: Mapping[str, int]) -> Scope:
+    """The scope of a graph and of the bodies inside it, nothing inferred yet."""
+    scope = Scope(path, graph.node, graph, outer, versions)
+    scope.claims = {value.name: dims for value in (*graph.value_info, *graph.output) if (dims := stated(value)) is not None}
+    for index, attribute, body in subgraphs(graph.node):
+        child = f"{path}/{label(graph.node[index], index)}.{attribute}"
+        scope.children[index, attribute] = scope_of(body, child, scope, versions)
+    return scope
+
+
+def strip(graph: GraphProto) -> None:
+    """Remove every stored shape but those of inputs, here and in bodies (whose inputs' shapes are claims too)."""
+    del graph.value_info[:]
+    for value in graph.output:
+        if value.type.HasField("tensor_type"):
+            value.type.tensor_type.ClearField("shape")
+    for _, _, body in subgraphs(graph.node):
+        for value in body.input:
+            if value.type.HasField("tensor_type"):
+                value.type.tensor_type.ClearField("shape")
+        strip(body)
+
+
+def fill(tensor: TypeProto.Tensor, dims: Sequence[int | str | None]) -> None:
+    """State these dims."""
+    tensor.shape.SetInParent()
+    del tensor.shape.dim[:]
+    for size in dims:
+        dim = tensor.shape.dim.add()
+        if isinstance(size, int):
+            dim.dim_value = size
+        elif size is not None:
+            dim.dim_param = size
+
+
+def input_shape(name: str, dims: Dims, declared: Mapping[str, Size], prefix: str = "") -> Shape:
+    """An input's declared dims as terms: an unknown one is the term of its own axis."""
+    return Shape(
+        tuple(
+            size if isinstance(size, int) else Dim((f"?{prefix}{name}.{axis}",)) if size is None else declared[size]
+            for axis, size in enumerate(dims)
+        )
+    )
+
+
+def infer(main: Scope, model: ModelProto, names: Names) -> None:
+    """Fill `main` and the scopes inside it: its inputs' shapes are there already. `model` is a copy to work on."""
+    strip(model.graph)
+    for value in model.graph.input:
+        shape = main.shapes.get(value.name)
+        if shape is not None and shape.axes is not None and value.type.HasField("tensor_type"):
+            fill(value.type.tensor_type, [names.text(size) for size in shape.axes])
+    known = {scope: dict(scope.shapes) for scope in main.walk()}
+    injected: set[tuple[str, str, str]] = set()
+    for _ in range(ROUNDS):
+        names.met.clear()
+        inferred = onnx.shape_inference.infer_shapes(model, data_prop=True)
+        for scope in main.walk():
+            scope.shapes = dict(known[scope])
+        gains = Sweep(names).run(main, inferred.graph)
+        news = {(scope.path, name, str(scope.shapes[name])) for scope, learnt in gains.items() for name in learnt}
+        if news <= injected:
+            return
+        injected |= news
+        for graph, (scope, learnt) in zip(_graphs(model.graph), gains.items(), strict=True):
+            _inject(graph, learnt, scope, names)
+
+
+def _graphs(graph: GraphProto) -> Iterator[GraphProto]:
+    yield graph
+    for _, _, body in subgraphs(graph.node):
+        yield from _graphs(body)
+
+
+def _inject(graph: GraphProto, learnt: set[str], scope: Scope, names: Names) -> None:
+    stored = {value.name: value for value in graph.value_info}
+    for name in sorted(learnt):
+        value = stored.get(name) or graph.value_info.add(name=name)
+        value.type.tensor_type.elem_type = scope.dtypes.get(name, TensorProto.UNDEFINED)
+        fill(value.type.tensor_type, [names.text(size) for size in scope.shapes[name].dims])
+
+
+@dataclass(slots=True)
+class Sweep:
+    """One pass of the own rules over onnx's result, in the order of execution."""
+
+    names: Names
+    gains: dict[Scope, set[str]] = field(default_factory=dict)
+    types: dict[bytes, tuple[int, Dims | None]] = field(default_factory=dict)
+
+    def run(self, main: Scope, inferred: GraphProto) -> dict[Scope, set[str]]:
+        """Fill every scope; answer, by scope, the values that onnx should be told about."""
+        self._scope(main, inferred)
+        return self.gains
+
+    def _scope(self, scope: Scope, inferred: GraphProto) -> None:
+        self.gains[scope] = set()
+        told = self._told(scope, inferred)
+        bodies = {(index, attribute): body for index, attribute, body in subgraphs(inferred.node)}
+        by_node: dict[int, list[tuple[str, Scope]]] = {}
+        for (index, attribute), child in scope.children.items():
+            by_node.setdefault(index, []).append((attribute, child))
+        for index, node in enumerate(scope.nodes):
+            for attribute, child in by_node.get(index, ()):
+                self._body_inputs(child)
+                self._scope(child, bodies[index, attribute])
+            self._node(scope, node, told, [child for _, child in by_node.get(index, ())])
+        self._settle(scope)
+
+    def _told(self, scope: Scope, inferred: GraphProto) -> dict[str, Dims | None]:
+        """What onnx says, by name; constants and inputs are entered at once."""
+        told: dict[str, Dims | None] = {}
+        for value in (*inferred.value_info, *inferred.output, *inferred.input):
+            key = value.type.SerializeToString()
+            known = self.types.get(key)
+            if known is None:
+                known = self.types[key] = (value.type.tensor_type.elem_type, stated(value))
+            if known[0]:
+                scope.dtypes[value.name] = known[0]
+            told[value.name] = known[1]
+        if scope.graph is not None:
+            self._constants(scope, scope.graph)
+            for value in inferred.input:
+                if value.name not in scope.shapes:
+                    self._enter(scope, value.name, told.get(value.name), None)
+        return told
+
+    def _constants(self, scope: Scope, graph: GraphProto) -> None:
+        overridable = {value.name for value in graph.input}
+        for tensor in graph.initializer:
+            scope.dtypes[tensor.name] = tensor.data_type
+            if tensor.name in overridable:
+                continue
+            scope.shapes[tensor.name] = Shape(tuple(tensor.dims))
+            contents.enter(scope, tensor.name, tensor)
+        for sparse in graph.sparse_initializer:
+            scope.dtypes[sparse.values.name] = sparse.values.data_type
+            scope.shapes[sparse.values.name] = Shape(tuple(sparse.dims))
+
+    def _body_inputs(self, child: Scope) -> None:
+        if child.graph is None:
+            return
+        for value in child.graph.input:
+            child.dtypes[value.name] = value.type.tensor_type.elem_type
+
+    def _node(self, scope: Scope, node: NodeProto, told: dict[str, Dims | None], bodies: list[Scope]) -> None:
+        domain = "" if node.domain == "ai.onnx" else node.domain
+        row = ops.row(domain, node.op_type, scope.versions.get(domain, 1))
+        contents.node(scope, node, domain)
+        own: Sequence[Shape | None] = ()
+        rule = rules.rule(domain, node.op_type, row)
+        if node.op_type == "If" and not domain:
+            own = _joined(bodies)
+        elif rule is not None:
+            try:
+                own = rule(rules.Call(scope, row, node.input, contents.attributes(node) if node.attribute else {}))
+            except Incompatible:
+                own = ()
+        for index, name in enumerate(node.output):
+            if name:
+                self._enter(scope, name, told.get(name), own[index] if index < len(own) else None, node.op_type == "Constant")
+
+    def _enter(self, scope: Scope, name: str, told: Dims | None, own: Shape | None, constant: bool = False) -> None:
+        """Merge what onnx and the own rules say of one value; note what onnx does not know yet."""
+        if name in scope.shapes and constant:
+            return
+        if told is None:
+            if own is None or not own.valid:
+                own = UNRANKED
+            shape = own if own.axes is not None or own.parts else Shape(None, (f"?{self._at(scope)}{name}",))
+            if own.axes is not None:
+                shape = Shape(self._sizes(scope, name, (None,) * len(own.axes), own.axes))
+                self.gains[scope].add(name)
+            scope.shapes[name] = shape
+            return
+        axes = own.axes if own is not None and own.axes is not None and len(own.axes) == len(told) else (UNKNOWN,) * len(told)
+        sizes = self._sizes(scope, name, told, axes)
+        if any(isinstance(size, int) and not isinstance(was, int) for size, was in zip(sizes, told, strict=True)):
+            self.gains[scope].add(name)
+        scope.shapes[name] = Shape(sizes)
+
+    def _at(self, scope: Scope) -> str:
+        return "" if scope.path == "main" else f"{scope.path}:"
+
+    def _sizes(self, scope: Scope, name: str, told: Sequence[int | str | None], own: Sequence[Size]) -> tuple[Size, ...]:
+        return tuple(self._size(scope, name, axis, said, mine) for axis, (said, mine) in enumerate(zip(told, own, strict=True)))
+
+    def _size(self, scope: Scope, name: str, axis: int, told: int | str | None, own: Size) -> Size:
+        if isinstance(told, int):
+            return told
+        known = self.names.size(told) if told is not None else None
+        term = _better(known, own)
+        if term is None:
+            term = Dim((f"?{self._at(scope)}{name}.{axis}",))
+        if told is not None and known is None:
+            self.names.met[told] = term
+        return term
+
+    def _settle(self, scope: Scope) -> None:
+        """Compare the stored shapes with the computed ones; take a stored rank where none could be computed."""
+        for name, claim in scope.claims.items():
+            shape = scope.shapes.get(name)
+            if shape is None:
+                continue
+            if shape.axes is None:
+                sizes = self._sizes(scope, name, (None,) * len(claim), (UNKNOWN,) * len(claim))
+                scope.shapes[name] = Shape(sizes)
+                self.gains[scope].add(name)
+                scope.leant.add(name)
+            elif contradicts(shape.axes, claim):
+                stored = ",".join("?" if size is None else str(size) for size in claim)
+                scope.stale[name] = f"the stored shape [{stored}] of '{name}' contradicts the computed {shape}"
+
+
+def _better(known: Size | None, own: Size) -> Size | None:
+    """The more telling of two terms for one size, None when neither says anything."""
+    if isinstance(own, int) or known is None:
+        return own if isinstance(own, int) or own.parts else None
+    if isinstance(known, int) or not own.parts or len(own.parts) > 1:
+        return known
+    return own
+
+
+def contradicts(computed: Sequence[Size], stored: Dims) -> bool:
+    """Whether a stored shape can't be that of the value: another rank, or another number."""
+    return len(computed) != len(stored) or any(
+        isinstance(have, int) and isinstance(said, int) and have != said for have, said in zip(computed, stored, strict=True)
+    )
+
+
+def _joined(bodies: Sequence[Scope]) -> list[Shape | None]:
+    """An If's results: what both branches agree on; branches of different rank leave the result unranked."""
+    outputs = [[body.shape(value.name) for value in body.graph.output] for body in bodies if body.graph is not None]
+    return [_common(pair) for pair in zip(*outputs, strict=False)]
+
+
+def _common(branches: Sequence[Shape]) -> Shape | None:
+    head = branches[0]
+    if head.axes is None or any(other.axes is None or len(other.axes) != len(head.axes) for other in branches):
+        return None
+    columns = zip(*(branch.dims for branch in branches), strict=True)
+    return Shape(tuple(column[0] if all(same(column[0], other) for other in column) else UNKNOWN for column in columns))

@@ -1,0 +1,195 @@
+"""The frozen view of an ONNX model, built from its skeleton and what was inferred of it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from math import prod
+from typing import TypeAlias
+
+import onnx
+from onnx import AttributeProto, FunctionProto, GraphProto, ModelProto, NodeProto, TensorProto
+
+from graphfix import ops
+from graphfix.formats.onnx.contents import attributes as integers
+from graphfix.formats.onnx.facts import Facts
+from graphfix.formats.onnx.infer import Scope
+from graphfix.graph import LITERAL_LIMIT, Graph, Kind, Node, Scalar, Value
+
+NUMPY_NAMES = {"float": "float32", "double": "float64", "undefined": "?"}
+Holder: TypeAlias = GraphProto | FunctionProto
+"""The message whose nodes a scope has."""
+
+
+def dtype_name(code: int) -> str:
+    """An element type by numpy's name."""
+    name = TensorProto.DataType.Name(TensorProto.DataType.ValueType(code)).lower()
+    return NUMPY_NAMES.get(name, name)
+
+
+@dataclass(slots=True)
+class Views:
+    """The graphs of a model, and where each of their parts stands in the file."""
+
+    graphs: list[Graph] = field(default_factory=list)
+    holders: dict[Graph, Holder] = field(default_factory=dict)
+    scopes: dict[Graph, Scope] = field(default_factory=dict)
+    protos: dict[Node, NodeProto] = field(default_factory=dict)
+    tensors: dict[Value, TensorProto] = field(default_factory=dict)
+    """The constants: an initializer, or the tensor of a Constant node."""
+    is_cut: Callable[[TensorProto], bool] = lambda _: False
+    """Whether a tensor's payload is not in the skeleton."""
+    names: set[str] = field(default_factory=set)
+    """Every name of a value or node anywhere in the file."""
+
+
+def build(proto: ModelProto, facts: Facts, is_cut: Callable[[TensorProto], bool]) -> Views:
+    """Build the view of every scope."""
+    views = Views(is_cut=is_cut)
+    bodies = {(function.domain, function.name): function for function in proto.functions}
+    _Builder(views, facts.main, proto.graph).build()
+    for key, scope in facts.functions.items():
+        _Builder(views, scope, bodies[key]).build()
+    for function in proto.functions:
+        views.names.update(name for node in function.node for name in (*node.input, *node.output, node.name))
+    return views
+
+
+@dataclass(slots=True)
+class _Builder:
+    views: Views
+    scope: Scope
+    holder: Holder
+    around: _Builder | None = None
+    graph: Graph = field(init=False)
+    values: dict[str, Value] = field(default_factory=dict)
+
+    def build(self) -> None:
+        self.graph = Graph(self.scope.path, self.around.graph if self.around is not None else None)
+        self.graph.read_literal = self._literal
+        views = self.views
+        views.graphs.append(self.graph)
+        views.holders[self.graph] = self.holder
+        views.scopes[self.graph] = self.scope
+        if isinstance(self.holder, FunctionProto):
+            self.graph.inputs = [self._value(name, "input") for name in self.holder.input]
+        else:
+            self._named(self.holder)
+        at: dict[int, list[tuple[str, Scope]]] = {}
+        for (index, attribute), child in self.scope.children.items():
+            at.setdefault(index, []).append((attribute, child))
+        for index, proto in enumerate(self.holder.node):
+            self._node(index, proto)
+            for attribute, child in at.get(index, ()):
+                body = _body(proto, attribute)
+                _Builder(views, child, body, self).build()
+        outputs = self.holder.output if isinstance(self.holder, FunctionProto) else [v.name for v in self.holder.output]
+        self.graph.outputs = {value for name in outputs if (value := self.find(name)) is not None}
+        views.names.update(self.values)
+
+    def _named(self, graph: GraphProto) -> None:
+        inputs = {value.name for value in graph.input}
+        for tensor in graph.initializer:
+            value = self._value(tensor.name, "overridable" if tensor.name in inputs else "constant")
+            if value.kind == "constant":
+                self.views.tensors[value] = tensor
+        for sparse in graph.sparse_initializer:
+            self._value(sparse.values.name, "overridable" if sparse.values.name in inputs else "constant")
+        for info in graph.input:
+            if info.name not in self.values:
+                self.graph.inputs.append(self._value(info.name, "input"))
+
+    def _value(self, name: str, kind: Kind) -> Value:
+        scope = self.scope
+        value = Value(name, scope.shape(name), dtype_name(scope.dtype(name)), kind, self.graph, scope.stale.get(name))
+        self.values[name] = value
+        return value
+
+    def _node(self, index: int, proto: NodeProto) -> None:
+        domain = "" if proto.domain == "ai.onnx" else proto.domain
+        version = self.scope.versions.get(domain, 1)
+        tensor = constant_tensor(proto)
+        kind: Kind = "result" if tensor is None and not _scalar_constant(proto) else "constant"
+        operands = tuple([self._operand(name) for name in proto.input])
+        results = tuple([self._value(name, kind) if name else None for name in proto.output])
+        row = ops.row(domain, proto.op_type, version)
+        attributes = _attributes(proto) if proto.attribute else {}
+        node = Node(proto.op_type, domain, version, proto.name, index, self.graph, operands, results, attributes, row)
+        graph = self.graph
+        graph.nodes.append(node)
+        self.views.protos[node] = proto
+        if proto.name:
+            self.views.names.add(proto.name)
+        for at, operand in enumerate(operands):
+            if operand is not None:
+                operand.graph.reads.setdefault(operand, {})[node, at] = None
+        for result in results:
+            if result is not None:
+                graph.producers[result] = node
+                if tensor is not None:
+                    self.views.tensors[result] = tensor
+
+    def _operand(self, name: str) -> Value | None:
+        if not name:
+            return None
+        return self.find(name) or self._value(name, "result")
+
+    def find(self, name: str) -> Value | None:
+        """The visible value of that name."""
+        at: _Builder | None = self
+        while at is not None:
+            if name in at.values:
+                return at.values[name]
+            at = at.around
+        return None
+
+    def _literal(self, value: Value) -> tuple[Scalar, ...] | None:
+        tensor = self.views.tensors.get(value)
+        if tensor is None:
+            return _scalars(value.graph.producers.get(value), self.views)
+        if prod(tensor.dims) > LITERAL_LIMIT or tensor.data_location == TensorProto.EXTERNAL or self.views.is_cut(tensor):
+            return None
+        return tuple(onnx.numpy_helper.to_array(tensor).reshape(-1).tolist())
+
+
+def constant_tensor(proto: NodeProto) -> TensorProto | None:
+    """The tensor of a Constant node that holds one."""
+    if proto.op_type != "Constant" or proto.domain not in ("", "ai.onnx"):
+        return None
+    held = (attribute.t for attribute in proto.attribute if attribute.name == "value" and attribute.HasField("t"))
+    return next(held, None)
+
+
+SCALARS = ("value_float", "value_int", "value_floats", "value_ints")
+
+
+def _scalar_constant(proto: NodeProto) -> bool:
+    return proto.op_type == "Constant" and any(attribute.name in SCALARS for attribute in proto.attribute)
+
+
+def _scalars(node: Node | None, views: Views) -> tuple[Scalar, ...] | None:
+    """The elements of a Constant node that holds numbers instead of a tensor."""
+    proto = views.protos.get(node) if node is not None else None
+    for attribute in proto.attribute if proto is not None else ():
+        if attribute.name in SCALARS and not attribute.ref_attr_name:
+            value = onnx.helper.get_attribute_value(attribute)
+            return tuple(value) if attribute.name.endswith("s") else (value,)
+    return None
+
+
+def _attributes(proto: NodeProto) -> dict[str, object]:
+    found: dict[str, object] = integers(proto)
+    for attribute in proto.attribute:
+        if attribute.type == AttributeProto.STRING:
+            found[attribute.name] = attribute.s.decode("utf-8", "replace")
+        elif attribute.type == AttributeProto.FLOAT:
+            found[attribute.name] = attribute.f
+        else:
+            found.setdefault(attribute.name, None)
+    return found
+
+
+def _body(proto: NodeProto, attribute: str) -> GraphProto:
+    name, _, at = attribute.partition("[")
+    held = next(candidate for candidate in proto.attribute if candidate.name == name)
+    return held.graphs[int(at[:-1])] if at else held.g

@@ -1,0 +1,134 @@
+"""The frozen view of a model that rewrites read: values, nodes and the graphs that hold them, the same for every format.
+
+The view holds no weights. `str()` of a node is the notation of tests, `show` and reports: `y[2,3] = Add(x[2,3], b[3])`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Literal, TypeAlias
+
+from graphfix.ops import Row
+from graphfix.shapes import Shape, Undecided
+
+Scalar: TypeAlias = int | float | bool | str
+Kind = Literal["input", "constant", "overridable", "result"]
+
+LITERAL_LIMIT = 64
+"""`Value.literal` reads a constant of at most this many elements."""
+
+
+class UnrankedOperand(Undecided):
+    """An operand whose rank is not known (finding code GF104)."""
+
+
+class StaleShape(Undecided):
+    """A stored shape that the computed one contradicts (finding code GF204)."""
+
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class Value:
+    """A tensor that nodes read: its name is unique in its graph, its identity in the model."""
+
+    name: str
+    shape: Shape
+    dtype: str
+    """The element type by numpy's name (`float32`, `int64`, `bool` ...), or the format's own where numpy has none."""
+    kind: Kind
+    graph: Graph
+    stale: str | None = None
+    """Why the stored shape can't be trusted: it contradicts the computed one."""
+
+    @property
+    def producer(self) -> Node | None:
+        """The node whose result this is, None for inputs and constants."""
+        return self.graph.producers.get(self)
+
+    @property
+    def readers(self) -> Sequence[Node]:
+        """The nodes that read it, in this graph and in bodies inside it."""
+        return [node for node, _ in self.graph.reads.get(self, ())]
+
+    @property
+    def literal(self) -> tuple[Scalar, ...] | None:
+        """The elements of a small constant in row-major order; None for anything else."""
+        if self.kind != "constant":
+            return None
+        return self.graph.read_literal(self)
+
+    @property
+    def ranked(self) -> Shape:
+        """The shape, known to have a rank. Raises UnrankedOperand or StaleShape with the value's name."""
+        if self.stale is not None:
+            raise StaleShape(self.stale)
+        if not self.shape.ranked:
+            raise UnrankedOperand(f"the rank of '{self.name}' is not known{self._cause()}")
+        return self.shape
+
+    def _cause(self) -> str:
+        node = self.producer
+        return f" ({node.op} '{node.label}' has a result of unknown rank)" if node is not None else ""
+
+    def __repr__(self) -> str:
+        return str(self)
+
+    def __str__(self) -> str:
+        return f"{self.name}{str(self.shape).replace(', ', ',')}"
+
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class Node:
+    """One operator at its place: what it reads, what it gives, and its row of the catalogue."""
+
+    op: str
+    domain: str
+    version: int
+    """The opset version of `domain` that the model imports."""
+    name: str
+    index: int
+    """Position in the graph's original order of execution."""
+    graph: Graph
+    operands: tuple[Value | None, ...]
+    results: tuple[Value | None, ...]
+    attributes: Mapping[str, object]
+    row: Row | None
+
+    @property
+    def label(self) -> str:
+        """The name, or `Op#index` where the file gives none."""
+        return self.name or f"{self.op}#{self.index}"
+
+    def operand(self, index: int) -> Value:
+        """The value read as operand `index`. Raises LookupError when the operand is absent."""
+        value = self.operands[index] if index < len(self.operands) else None
+        if value is None:
+            raise LookupError(f"{self.op} '{self.label}' has no operand {index}")
+        return value
+
+    def __repr__(self) -> str:
+        return str(self)
+
+    def __str__(self) -> str:
+        results = ", ".join(str(value) for value in self.results if value is not None)
+        operands = ", ".join("" if value is None else str(value) for value in self.operands)
+        return f"{results} = {self.op}({operands})"
+
+
+@dataclass(slots=True, eq=False, repr=False)
+class Graph:
+    """One scope (the main graph, a body, a function): the ledger that links values and nodes.
+
+    Formats own it and keep it true; rewrites only read.
+    """
+
+    path: str
+    """`main`, `main/<node>.<attribute>` for a body, `function <domain>.<name>` for a function."""
+    outer: Graph | None = None
+    nodes: list[Node] = field(default_factory=list)
+    outputs: set[Value] = field(default_factory=set)
+    inputs: list[Value] = field(default_factory=list)
+    producers: dict[Value, Node] = field(default_factory=dict)
+    reads: dict[Value, dict[tuple[Node, int], None]] = field(default_factory=dict)
+    """Who reads a value, and as which operand; a dict for its order."""
+    read_literal: Callable[[Value], tuple[Scalar, ...] | None] = lambda _: None

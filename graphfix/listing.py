@@ -1,0 +1,66 @@
+"""What `show` prints: the nodes of a model in the house's notation, with the indexing maps of those that broadcast."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from graphfix.alignment import Alignment, align
+from graphfix.edits import Model
+from graphfix.graph import Graph, Node
+from graphfix.shapes import Incompatible, Undecided, same
+
+
+def lines(model: Model, *, maps: bool, broadcasts_only: bool) -> Iterator[str]:
+    """A heading for each scope, a line for each node, indented lines for its maps."""
+    for graph in model.graphs:
+        body = list(_graph(graph, maps=maps, broadcasts_only=broadcasts_only))
+        if body or not broadcasts_only:
+            yield f"{graph.path}:"
+            yield from body
+
+
+def _graph(graph: Graph, *, maps: bool, broadcasts_only: bool) -> Iterator[str]:
+    for value in graph.inputs if not broadcasts_only else ():
+        yield f"  input {value} {value.dtype}"
+    for node in graph.nodes:
+        alignment, trouble = _aligned(node)
+        implicit = trouble is not None or (alignment is not None and _implicit(alignment))
+        if broadcasts_only and not implicit:
+            continue
+        yield f"  {node}" + (f"    # {node.name}" if node.name else "")
+        if maps and trouble is not None:
+            yield f"      maps: not known: {trouble}"
+        elif maps and alignment is not None:
+            yield from _maps(alignment)
+    for value in sorted(graph.outputs, key=lambda value: value.name) if not broadcasts_only else ():
+        yield f"  output {value} {value.dtype}"
+
+
+def _aligned(node: Node) -> tuple[Alignment | None, str | None]:
+    try:
+        return align(node), None
+    except (Undecided, Incompatible) as why:
+        return None, str(why)
+
+
+def _implicit(alignment: Alignment) -> bool:
+    return any(
+        party.value.shape.rank != alignment.rank or any(axis != "no" for axis in alignment.stretches(party))
+        for party in alignment.parties
+    )
+
+
+def _maps(alignment: Alignment) -> Iterator[str]:
+    """As Linalg writes them: `(d0, d1, d2) -> (0, d2)`; an axis that may be stretched when the model runs is marked `?`."""
+    rank = alignment.result.rank
+    space = ", ".join(f"d{axis}" for axis in range(rank))
+    for party in alignment.parties:
+        offset = rank - party.shape.rank
+        stretched = alignment.stretches(party)
+        parts = []
+        for axis in range(party.shape.rank):
+            name = f"d{offset + axis}"
+            if same(party.shape.dims[axis], 1) and stretched[offset + axis] == "yes":
+                name = "0"
+            parts.append(f"{name}?" if stretched[offset + axis] == "maybe" else name)
+        yield f"      operand {party.index}: ({space}) -> ({', '.join(parts)})"

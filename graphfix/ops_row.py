@@ -1,0 +1,90 @@
+"""The records of the catalogue: how an operator broadcasts, which operands take part, which are left."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+Style = Literal["multidirectional", "unidirectional", "matmul", "gemm", "legacy", "own"]
+"""How the operands that take part meet.
+
+- multidirectional: numpy's rule over all of them, right-aligned.
+- unidirectional: right-aligned onto operand `Row.onto`, whose shape is the result's.
+- matmul: numpy.matmul; the batch axes [:-2] broadcast, a rank-1 operand is promoted and its axis removed.
+- gemm: right-aligned onto (M, N), which A and B (`Row.product`) and transA/transB give.
+- legacy: operator sets before 7, onto operand 0 (Gemm: onto (M, N)) by the attributes `broadcast` and `axis`.
+- own: a rule of its own; no rewrite touches it, `Row.left` says why.
+"""
+
+When = Literal["always", "one element", "constant of rank 2", "rank 1"]
+
+
+@dataclass(frozen=True, slots=True)
+class Exempt:
+    """An operand that the rewrites leave as it is: not a finding."""
+
+    reason: str
+    """Completes the sentence "left alone because"."""
+    when: When = "always"
+    also: Exempt | None = None
+    """The next exemption of the same operand; they hold independently of each other."""
+
+    def holds(self, rank: int, elements: int | None, constant: bool) -> str | None:
+        """Give the reason of the first exemption of the chain that holds for an operand, None when none does.
+
+        `rank` and `elements` are the operand's, `elements` None where a size is not known (it is then not
+        taken to be one); `constant` says whether the operand is an initializer or a Constant node's result.
+        """
+        met = {
+            "always": True,
+            "one element": elements == 1,
+            "constant of rank 2": constant and rank == 2,  # noqa: PLR2004 -- the rank that the name says
+            "rank 1": rank == 1,
+        }
+        if met[self.when]:
+            return self.reason
+        return None if self.also is None else self.also.holds(rank, elements, constant)
+
+
+@dataclass(frozen=True, slots=True)
+class Operand:
+    """An operand that takes part in the broadcast."""
+
+    index: int
+    keep_rank: Exempt | None = None
+    """Why equalize-ranks leaves it."""
+    keep_dims: Exempt | None = None
+    """Why materialize-broadcasts leaves it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """How one operator broadcasts over a range of its domain's operator set versions."""
+
+    domain: str
+    op: str
+    since: int
+    until: int | None
+    """The last version that the row covers, None for up to the newest."""
+    style: Style
+    operands: tuple[Operand, ...] = ()
+    """Those that take part; empty for variadic, which means all; per-axis parameters are never among them."""
+    variadic: bool = False
+    onto: int | None = None
+    """Unidirectional and legacy: the operand whose shape is the result's."""
+    max_rank: int | None = None
+    """The rank above which the runtime refuses an operand that takes part."""
+    evidence: str = ""
+    """What was measured, in one line."""
+    product: tuple[int, int] | None = None
+    """Gemm and its kin: the operands A and B, whose product's shape (M, N) is the result's."""
+    channel_axis: int | None = None
+    """Legacy PRelu: the axis of operand 0 that a slope of several elements follows."""
+    left: Exempt | None = None
+    """Style own: why no rewrite touches the operator."""
+
+    def taking_part(self, count: int) -> tuple[Operand, ...]:
+        """Name the operands that take part, for a node that has `count` operands (absent ones counted)."""
+        if self.variadic:
+            return tuple(Operand(index, self.left, self.left) for index in range(count))
+        return tuple(operand for operand in self.operands if operand.index < count)

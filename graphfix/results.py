@@ -1,0 +1,87 @@
+"""What the engine and the checker give and the report prints: plain data, no imports of the house."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+JsonShape = tuple[int | str | None, ...] | None
+"""A shape as JSON shows it: ints, strings for symbols, None for an unknown dim; None when unranked."""
+
+Status = Literal["changed", "left", "exempt", "found"]
+VerdictStatus = Literal["proved", "equal", "different", "undecided", "skipped"]
+
+
+class GraphfixError(Exception):
+    """A request that could not be carried out: one line, what, where and what to do (exit status 2)."""
+
+
+@dataclass(frozen=True, slots=True)
+class Site:
+    """One operand of one node (or the node itself, `operand` None) that a finding is about."""
+
+    code: str
+    """The finding code, `GF101` ... (see `graphfix explain`)."""
+    node: str
+    """The node's name, or `Op#index` when it has none."""
+    op: str
+    graph: str
+    """`main`, or the path of the body that holds the node, such as `main/if_3.then_branch`."""
+    operand: int | None
+    before: JsonShape
+    after: JsonShape
+    status: Status
+    rewrite: str | None = None
+    reason: str | None = None
+    """Completes the sentence "left alone because"; None where nothing was left."""
+    bytes: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """Both models run on the same inputs under one binding of the free dims."""
+
+    bindings: Mapping[str, int]
+    optimizations: Literal["off", "on"]
+    status: Literal["equal", "different", "undecided"]
+    outputs: int = 0
+    """How many outputs were compared."""
+    largest_difference: float | None = None
+    reason: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """What `verify` says of two files."""
+
+    status: VerdictStatus
+    runs: Sequence[Run] = ()
+    exceptions: Sequence[Mapping[str, Any]] = ()
+    """What the runtime itself computes differently for an explicit form: its class, site and count."""
+    first_difference: Mapping[str, Any] | None = None
+    """The first tensor, in the order of execution, that differs: name, producer, index, both values."""
+    reason: str | None = None
+    """Why nothing was decided."""
+    proof: Mapping[str, Any] | None = None
+    assumes: Sequence[str] = ()
+    seed: int = 0
+    versions: Mapping[str, str] = field(default_factory=dict)
+    sha256: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What `fix`, `check` or `verify` did with one model."""
+
+    command: str
+    model: str
+    format: str
+    target: str | None = None
+    output: str | None = None
+    changed: bool = False
+    rewrites: Mapping[str, int] = field(default_factory=dict)
+    sites: Sequence[Site] = ()
+    verdict: Verdict | None = None
+    assumes: Sequence[str] = ()
+    seconds: Mapping[str, float] = field(default_factory=dict)

@@ -1,0 +1,43 @@
+"""What every runtime offers: a loaded model that maps inputs to outputs, and one way to refuse."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Protocol
+
+from graphfix.results import GraphfixError
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+
+class Refused(GraphfixError):
+    """A runtime would not load a model or run it: one line, in the runtime's own words.
+
+    `missing_kernel` tells a runtime that lacks an operator for a type from a model that is wrong.
+    """
+
+    def __init__(self, message: str, *, missing_kernel: bool = False) -> None:
+        super().__init__(message)
+        self.missing_kernel = missing_kernel
+
+
+class Session(Protocol):
+    """One loaded model.
+
+    A tensor is a numpy array, a sequence a list, a map a dict, an absent optional None.
+    """
+
+    @property
+    def outputs(self) -> tuple[str, ...]:
+        """The names of what `run` answers, in that order."""
+        ...
+
+    def run(self, feeds: Mapping[str, object]) -> list[object]:
+        """Run the model once. Raises Refused."""
+        ...
+
+
+def one_line(error: BaseException) -> str:
+    """Give the message of a foreign exception as a single line of at most 300 characters."""
+    text = " ".join(str(error).split()) or type(error).__name__
+    return text if len(text) <= 300 else f"{text[:297]}..."  # noqa: PLR2004 - the limit that the line above names

@@ -1,0 +1,155 @@
+"""Stretch size-1 axes by an explicit node, so that no operator repeats an operand silently.
+
+    Add(x[2,3,4], b[1,1,4])      ->  Add(x, Expand(b, [2,3,4]))
+    Mul(a[N,1], c[N,T])          ->  Mul(Expand(a, Shape(c)), c)
+    Add(a[N], c[M])              ->  Add(Expand(a, Shape(c)), Expand(c, Shape(a)))
+
+The third line is the run-time form: a size that is not known may be 1 when the model runs. Each operand is expanded by
+the run-time shape of the others, which does nothing where the sizes agree and equals numpy's rule for all sizes, 0
+included; sizes that can't meet still fail when the model runs. An operand that is provably never stretched is not
+touched.
+
+`--broadcasts keep` leaves all of this to `equalize-ranks`; `two-sided` stretches only where more than one operand of a
+node would be: the one that costs fewest bytes, ties to the lowest index, all of them where sizes are not known;
+`explicit` stretches every operand. `--unknown` says what happens where a size is not known: `expand` (the run-time
+form), `keep` (left, reported), `assume` (sizes that are not known are taken to be equal, never 1 against another; the
+assumption is written into the report and the model's metadata) or `error`.
+
+Left as they are, with the reason: a Pow exponent of one element, the operands of a matrix product, the scale and bias
+of a normalization.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from math import prod
+
+from graphfix.alignment import Alignment, Party, align, exemption, product_axes, taking_part
+from graphfix.edits import DEFAULT, Assume, Edit, Leave, Options, Stretch
+from graphfix.graph import Node
+from graphfix.results import GraphfixError
+from graphfix.shapes import Shape, broadcast, never_one, same
+
+Needs = dict[int, tuple[Party, tuple[str, ...]]]
+"""By operand: per axis "no", "yes" or "maybe"."""
+
+
+def plan(node: Node, options: Options = DEFAULT) -> Iterator[Edit]:
+    """Stretch every operand that the options ask for."""
+    if options.broadcasts == "keep":
+        return
+    values = [value for _, value in taking_part(node)]
+    if any(not value.shape.ranked for value in values) and options.stretches_unknown:
+        yield from _unranked(node)
+        return
+    alignment = align(node)
+    if alignment is None:
+        return
+    needs: Needs = {}
+    for party in alignment.parties:
+        axes = alignment.stretches(party)
+        if all(axis == "no" for axis in axes):
+            continue
+        reason = exemption(party, party.operand.keep_dims)
+        if reason is not None:
+            yield Leave(party.index, reason, "GF102")
+        else:
+            needs[party.index] = (party, axes)
+    for party, axes in _chosen(needs, alignment, options).values():
+        yield from _stretched(node, alignment, party, axes, options)
+
+
+def _chosen(needs: Needs, alignment: Alignment, options: Options) -> Needs:
+    """With `two-sided`, the cheapest operands until at most one is stretched by the operator itself."""
+    if options.broadcasts == "explicit":
+        return needs
+    unknown = any("maybe" in axes for _, axes in needs.values()) or not alignment.result.static
+    if len(needs) <= 1 or unknown:
+        return needs if len(needs) > 1 else {}
+    costs = sorted((_bytes(party, alignment.result), index) for index, (party, _) in needs.items())
+    return {index: needs[index] for _, index in costs[:-1]}
+
+
+def _bytes(party: Party, result: Shape) -> int:
+    digits = "".join(filter(str.isdigit, party.value.dtype))
+    return prod(size for size in result.dims if isinstance(size, int)) * max(int(digits or 8) // 8, 1)
+
+
+def _stretched(node: Node, alignment: Alignment, party: Party, axes: Sequence[str], options: Options) -> Iterator[Edit]:
+    value = party.value
+    maybe = "maybe" in axes
+    if maybe and options.unknown == "error":
+        raise GraphfixError(
+            f"{node.op} '{node.label}': operand {party.index} {value} may be stretched when the model runs; "
+            "bind its dims (--dim, --shape) or choose another --unknown"
+        )
+    if maybe and options.unknown == "keep":
+        reason = f"whether {value.shape} is stretched to {alignment.result} is known only when the model runs (--unknown keep)"
+        yield Leave(party.index, reason, "GF103", "left")
+        return
+    if maybe and options.unknown == "assume":
+        shapes = " and ".join(str(other) for _, other in alignment.others or ((0, value.shape), (1, alignment.result)))
+        yield Assume(party.index, f"{node.op} '{node.label}' never stretches an unknown size of {shapes}", "GF103")
+        if "yes" not in axes:
+            return
+    by, to = _by(node, alignment, party)
+    yield Stretch(party.index, by, to, "GF103" if maybe and options.unknown == "expand" else "GF102")
+
+
+def _by(node: Node, alignment: Alignment, party: Party) -> tuple[tuple[int | tuple[tuple[int, int], ...], ...], Shape]:
+    """Which operands' run-time shapes stretch this one, and the shape after: one that says it all, else all that add."""
+    shape = party.value.shape
+    if not alignment.others:
+        if node.row is not None and node.row.onto is not None:
+            return (node.row.onto,), alignment.result
+        return (product_axes(node),), alignment.result
+    others = [(index, other) for index, other in alignment.others if index != party.index and other.rank]
+    for index, other in others:
+        if _is(broadcast(shape, other), alignment.result):
+            return (index,), alignment.result
+    chosen: list[int] = []
+    reached = shape
+    for index, other in others:
+        further = broadcast(reached, other)
+        if not _is(further, reached) or not _settled(other, shape):
+            chosen.append(index)
+            reached = further
+    return tuple(chosen), reached
+
+
+def _settled(other: Shape, shape: Shape) -> bool:
+    """Whether `other` can't stretch `shape`: its axes are 1, or the same, or ours are never 1."""
+    ours = (1,) * (other.rank - shape.rank) + shape.dims[max(shape.rank - other.rank, 0) :]
+    return all(size == 1 or same(size, mine) or never_one(mine) for size, mine in zip(other.dims, ours, strict=True))
+
+
+def _is(one: Shape, other: Shape) -> bool:
+    return one.rank == other.rank and all(same(a, b) for a, b in zip(one.dims, other.dims, strict=True))
+
+
+def _unranked(node: Node) -> Iterator[Edit]:
+    """A rank is not known: expand each operand by the shape of every other one."""
+    pairs = list(taking_part(node))
+    row = node.row
+    if row is None or row.style not in ("multidirectional", "unidirectional"):
+        for _, value in pairs:
+            _ = value.ranked  # raises with the name of the operand whose rank is not known
+        return
+    shapes = [value.shape for _, value in pairs]
+    whole = broadcast(*shapes)
+    if whole.parts and all(shape == whole for shape in shapes):
+        return
+    onto = row.onto
+    for operand, value in pairs:
+        if operand.index == onto:
+            continue
+        party = Party(operand, value, value.shape)
+        reason = exemption(party, operand.keep_dims)
+        if reason is not None:
+            yield Leave(operand.index, reason, "GF103")
+            continue
+        candidates = [(other.index, of.shape) for other, of in pairs] if onto is None else [(onto, node.operand(onto).shape)]
+        by = [index for index, shape in candidates if index != operand.index and not (shape.ranked and shape.rank == 0)]
+        if by:
+            to = broadcast(value.shape, *(node.operand(index).shape for index in by))
+            yield Stretch(operand.index, tuple(by), to, "GF103")

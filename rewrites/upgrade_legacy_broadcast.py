@@ -1,0 +1,55 @@
+"""State the `broadcast` and `axis` attributes of ONNX opset 1-6 as unit axes on the operand (ONNX only).
+
+    Add(x[2,3,4,5], b[3], broadcast=1, axis=1)  ->  Add(x, b[1,3,1,1])       opset 8
+    PRelu(x[2,3,4], slope[3])                   ->  PRelu(x, slope[1,3,1])   the channel axis is 1
+
+Before opset 7 the second operand is aligned at `axis` of the first, so ones are missing on its right too. onnxruntime
+has no kernels for these operators. The opset belongs to the whole model, so all nodes are upgraded or none: none if the
+rank of one legacy operand is not known, or if some other operator has no known meaning at opset 8. The files of other
+tools are not always right here: onnx's converter copies PRelu's slope unchanged, which is silently wrong.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from graphfix.edits import DEFAULT, Edit, Lift, Options, Upgrade
+from graphfix.graph import Node
+from graphfix.shapes import Incompatible
+
+VERSION = 8
+"""The first opset with numpy's rule and Expand."""
+CHANNEL = 1
+
+
+def plan(node: Node, options: Options = DEFAULT) -> Iterator[Edit]:  # noqa: ARG001 -- every plan takes the options
+    """Lift the operand to where the attributes align it, and drop them."""
+    row = node.row
+    if row is None or row.style != "legacy":
+        return
+    for operand in row.operands:
+        if operand.index < len(node.operands) and operand.index != row.onto:
+            yield from _lifted(node, operand.index)
+    yield Upgrade(VERSION, ("broadcast", "axis"))
+
+
+def _lifted(node: Node, index: int) -> Iterator[Edit]:
+    if node.op == "Gemm" or (node.op != "PRelu" and not node.attributes.get("broadcast")):
+        return  # a Gemm's C follows numpy's rule already; without `broadcast` the shapes are equal
+    whole, part = node.operand(0).ranked.rank, node.operand(index).ranked.rank
+    axis = _axis(node, whole, part)
+    behind = whole - axis - part
+    if axis < 0 or behind < 0:
+        raise Incompatible(f"{node.operand(index).shape} at axis {axis} of {node.operand(0).shape} does not broadcast")
+    axes = (*range(axis), *range(axis + part, whole))
+    if behind:
+        yield Lift(index, axes, "GF201")
+
+
+def _axis(node: Node, whole: int, part: int) -> int:
+    if node.op == "PRelu":
+        return min(CHANNEL, whole - part)
+    axis = node.attributes.get("axis")
+    if not isinstance(axis, int):
+        return whole - part
+    return axis + whole if axis < 0 else axis

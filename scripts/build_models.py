@@ -1,0 +1,96 @@
+"""Build the models of models/ and their table, byte for byte the same on every run.
+
+    python scripts/build_models.py [--check] [--dest models]
+
+With --check nothing is written: the exit status is 1, with a line for each file, when what is there is not
+what would be built.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from body_models import BODY_CASES
+from encoder_model import encoder_model
+from feature_models import feature_cases
+from model_text import KINDS, Case
+from reference_models import reference_cases
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+ROOT = Path(__file__).resolve().parent.parent
+
+_INTRODUCTION = """\
+# The models of this folder
+
+Written by `python scripts/build_models.py` (do not edit: `--check` compares). `zoo.toml` names real models,
+which `python scripts/fetch_zoo.py` brings into `models/zoo/`.
+
+`rfc_*` are the combinations of MLIR's RFC on lowering element-wise TOSA operators, `trait_*` the examples of
+its `Broadcastable` trait that ONNX can express. `?` is an unknown dim, a name a symbol.
+"""
+
+
+def all_cases() -> list[Case]:
+    """Every committed model, in the order of the table."""
+    line = "a transformer encoder as exporters write one: mask, bias and scalar broadcasts, symbolic sizes"
+    return [
+        Case("encoder", "sound", line, encoder_model()),
+        *reference_cases(),
+        *feature_cases(),
+        *BODY_CASES,
+    ]
+
+
+def _table(cases: Sequence[Case]) -> str:
+    kinds = "\n".join(f"- {kind}: {text}" for kind, text in KINDS.items())
+    rows = "\n".join(f"| `{case.name}.onnx` | {case.kind} | {case.line} |" for case in cases)
+    return f"{_INTRODUCTION}\n{kinds}\n\n| model | kind | what it shows |\n| --- | --- | --- |\n{rows}\n"
+
+
+def build() -> dict[str, bytes]:
+    """Give each file's name and content."""
+    cases = all_cases()
+    files = {f"{case.name}.onnx": case.model.SerializeToString(deterministic=True) for case in cases}
+    if len(files) != len(cases):
+        raise ValueError("two models have one name")
+    return files | {"README.md": _table(cases).encode()}
+
+
+def differences(files: dict[str, bytes], dest: Path) -> list[str]:
+    """Compare a folder with what would be built: a line for each file missing, other or too many."""
+    there = {path.name for path in dest.glob("*.onnx")} | {"README.md"}
+    lines = [f"{name}: is not there" for name in files if not (dest / name).is_file()]
+    lines += [
+        f"{name}: differs"
+        for name in files
+        if (dest / name).is_file() and (dest / name).read_bytes() != files[name]
+    ]
+    return lines + [f"{name}: is built by nothing" for name in sorted(there - files.keys())]
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run the command line; the answer is the exit status."""
+    parser = argparse.ArgumentParser(description="Build the models of models/ and their table.")
+    parser.add_argument("--check", action="store_true", help="write nothing; compare with what is there")
+    parser.add_argument("--dest", type=Path, default=ROOT / "models", help="folder (default: models)")
+    options = parser.parse_args(argv)
+    files = build()
+    if options.check:
+        wrong = differences(files, options.dest)
+        for line in wrong:
+            print(f"{options.dest / line}; run scripts/build_models.py", file=sys.stderr)
+        return 1 if wrong else 0
+    options.dest.mkdir(parents=True, exist_ok=True)
+    for name, content in files.items():
+        (options.dest / name).write_bytes(content)
+    print(f"{len(files) - 1} models, {sum(map(len, files.values()))} bytes in {options.dest}")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,53 @@
+"""What the tests share: the folders, and the real models of models/zoo.toml."""
+
+from __future__ import annotations
+
+import os
+import sys
+import tomllib
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+if TYPE_CHECKING:
+    from _pytest.mark import ParameterSet
+
+ROOT = Path(__file__).resolve().parent.parent
+ZOO = ROOT / "models" / "zoo"
+
+sys.path.insert(0, str(ROOT / "scripts"))
+
+
+def zoo_models(format_: str) -> list[ParameterSet]:
+    """Parameters for a test that needs real models: the path of each model of one format, marked `zoo`.
+
+    All that zoo.toml names are given, fetched or not, so that none is dropped in silence.
+    """
+    packages = tomllib.loads((ROOT / "models" / "zoo.toml").read_text(encoding="utf-8"))["package"]
+    names = [
+        f"{package['name']}/{Path(model['path']).name}"
+        for package in packages
+        for model in package["model"]
+        if model["format"] == format_
+    ]
+    return [pytest.param(ZOO / name, id=name, marks=pytest.mark.zoo) for name in names]
+
+
+def pytest_runtest_setup(item: pytest.Item) -> None:
+    """Skip a test whose real models are absent, or fail it where GRAPHFIX_ZOO=required asks for them."""
+    if item.get_closest_marker("zoo") is None:
+        return
+    parameters = (
+        item.callspec.params.values()
+        if isinstance(item, pytest.Function) and hasattr(item, "callspec")
+        else ()
+    )
+    needed = [value for value in parameters if isinstance(value, Path) and value.is_relative_to(ZOO)] or [ZOO]
+    absent = [path for path in needed if not path.exists()]
+    if not absent:
+        return
+    reason = f"{absent[0].relative_to(ROOT)} is absent: run scripts/fetch_zoo.py"
+    if os.environ.get("GRAPHFIX_ZOO") == "required":
+        pytest.fail(reason, pytrace=False)
+    pytest.skip(reason)

@@ -1,0 +1,111 @@
+"""One-node models asked of onnxruntime: the witness of what the catalogue claims."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from typing import TYPE_CHECKING, TypeAlias
+
+import numpy as np
+import onnx
+import onnxruntime
+from onnx import helper
+from onnxruntime.capi import onnxruntime_pybind11_state as runtime
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Sequence
+
+Array: TypeAlias = np.ndarray
+Key: TypeAlias = tuple[str, str, int]
+"""(domain, operator, first version): what names a row."""
+
+Refused = (runtime.Fail, runtime.InvalidArgument, runtime.InvalidGraph, runtime.RuntimeException)
+NoKernel = runtime.NotImplemented
+NEWEST = 26
+"""The newest operator set that onnxruntime 1.31 loads."""
+HOST = 17
+"""The version of ONNX's own operator set in models whose node is of another domain."""
+MICROSOFT = "com.microsoft"
+
+
+def numbers(dtype: str, *shape: int, seed: int = 0) -> Array:
+    """Seeded values: floats around 0, small positive integers, words; many of them coincide."""
+    random = np.random.default_rng([seed, *shape])
+    if dtype == "bool":
+        return np.asarray(random.integers(0, 2, shape), dtype=bool)
+    if dtype == "object":
+        return np.asarray(random.choice(["a", "b", ""], size=shape), dtype=object)
+    if np.issubdtype(np.dtype(dtype), np.integer):
+        return np.asarray(random.integers(1, 6, shape), dtype=dtype)
+    return np.asarray(np.round(random.normal(0, 2, shape), 1), dtype=dtype)
+
+
+def lifted(array: Array, rank: int) -> Array:
+    """Add leading unit axes: [4] at rank 3 -> [1,1,4]."""
+    return array.reshape((1,) * (rank - array.ndim) + array.shape)
+
+
+def stretched(array: Array, shape: Sequence[int]) -> Array:
+    """Repeat the array to the shape."""
+    return np.array(np.broadcast_to(array, shape))
+
+
+def same_bits(left: Sequence[Array], right: Sequence[Array]) -> bool:
+    """Whether two lists of results are equal bit for bit, shapes and types included."""
+    return len(left) == len(right) and all(
+        a.shape == b.shape and a.dtype == b.dtype and _bits(a) == _bits(b)
+        for a, b in zip(left, right, strict=True)
+    )
+
+
+def _bits(array: Array) -> object:
+    return array.tolist() if array.dtype == object else array.tobytes()
+
+
+def run(
+    op: str,
+    *operands: Array | None,
+    domain: str = "",
+    opset: int = 1,
+    results: int = 1,
+    constants: Collection[int] = (),
+    packing: bool = False,
+    **attributes: object,
+) -> list[Array]:
+    """Run one node without optimizations, on one thread, by default without packing constant weights.
+
+    `opset` is the version of `domain`. The operands at `constants` are initializers, the others inputs of an
+    undeclared shape. Raises Refused where onnxruntime refuses the shapes, NoKernel where it has no kernel.
+    """
+    names = ["" if operand is None else f"x{index}" for index, operand in enumerate(operands)]
+    present = {name: operand for name, operand in zip(names, operands, strict=True) if operand is not None}
+    fixed = {f"x{index}": present[f"x{index}"] for index in constants}
+    node = helper.make_node(op, names, [f"y{index}" for index in range(results)], domain=domain, **attributes)
+    graph = helper.make_graph(
+        [node],
+        "one_node",
+        [helper.make_tensor_value_info(name, _type(x), None) for name, x in present.items() if name not in fixed],
+        [helper.make_empty_tensor_value_info(name) for name in node.output],
+        [onnx.numpy_helper.from_array(operand, name) for name, operand in fixed.items()],
+    )
+    opsets = {"": HOST, domain: opset}
+    imports = [helper.make_opsetid(name, version) for name, version in opsets.items()]
+    model = helper.make_model(graph, opset_imports=imports, ir_version=8)
+    session = _session(model.SerializeToString(), packing)
+    return list(session.run(None, {name: x for name, x in present.items() if name not in fixed}))
+
+
+def _type(operand: Array) -> int:
+    if operand.dtype == object:
+        return onnx.TensorProto.STRING
+    return helper.np_dtype_to_tensor_dtype(operand.dtype)
+
+
+@lru_cache(maxsize=64)
+def _session(model: bytes, packing: bool) -> onnxruntime.InferenceSession:
+    options = onnxruntime.SessionOptions()
+    options.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_DISABLE_ALL
+    options.intra_op_num_threads = 1
+    options.log_severity_level = 4
+    if not packing:
+        options.add_session_config_entry("session.disable_prepacking", "1")
+    return onnxruntime.InferenceSession(model, options, providers=["CPUExecutionProvider"])
