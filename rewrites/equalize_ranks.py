@@ -29,7 +29,7 @@ def plan(node: Node, options: Options = DEFAULT) -> Iterator[Edit]:
     operands = [value for _, value in taking_part(node)]
     if any(not value.shape.ranked for value in operands) and options.stretches_unknown:
         return  # the run-time form aligns ranks and sizes at once
-    if node.row is not None and node.row.left is not None:
+    if node.row is not None and node.row.left is not None and (node.row.operands or node.row.variadic):
         yield Leave(None, node.row.left.reason, "GF101")
     alignment = align(node)
     if alignment is None:

@@ -63,8 +63,8 @@ def load(
 
     `optimized` False: no graph optimization and no prepacked weights, which alone keeps the bits of a
     weight that only changed its shape. True: all optimizations. `expose` names values of the main graph
-    that become outputs, behind the model's own. `folder` is where the external data of bytes lies.
-    Raises Refused.
+    that become outputs, behind the model's own. `folder` is where external data lies: needed for bytes,
+    and with `expose`. Raises Refused.
     """
     import onnxruntime as rt
 
@@ -169,9 +169,11 @@ def _from_ort(value: Any) -> object:  # noqa: ANN401 - onnxruntime has no types
     import ml_dtypes
     import numpy as np
 
-    kind = value.data_type() if value.is_tensor() else ""
+    if not value.is_tensor():
+        raise Refused("onnxruntime gives no sequence beside a type that numpy lacks", missing_kernel=True)
+    kind = value.data_type()
     if kind not in _EXOTIC:
-        return value.numpy() if value.is_tensor() else list(value.to_numpy())
+        return value.numpy()
     shape = tuple(value.shape())
     count = math.prod(shape)
     dtype = np.dtype(getattr(ml_dtypes, _EXOTIC[kind][1]))

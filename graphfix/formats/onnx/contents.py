@@ -24,10 +24,7 @@ def enter(scope: Scope, name: str, tensor: TensorProto) -> None:
         return
     if tensor.data_location == TensorProto.EXTERNAL:
         return
-    values = tuple(int(value) for value in onnx.numpy_helper.to_array(tensor).reshape(-1))
-    scope.literals[name] = values
-    if all(value >= 0 for value in values):
-        scope.contents[name] = Shape(values)
+    scope.elements[name] = tuple(int(value) for value in onnx.numpy_helper.to_array(tensor).reshape(-1))
 
 
 def attributes(node: NodeProto) -> dict[str, object]:
@@ -55,44 +52,35 @@ def _constant(scope: Scope, proto: NodeProto) -> None:
             scope.shapes[name] = Shape(tuple(attribute.t.dims))
             enter(scope, name, attribute.t)
         elif attribute.name in ("value_int", "value_ints") and not attribute.ref_attr_name:
-            values = (attribute.i,) if attribute.name == "value_int" else tuple(attribute.ints)
-            scope.literals[name] = values
-            if all(value >= 0 for value in values):
-                scope.contents[name] = Shape(values)
+            scope.elements[name] = (attribute.i,) if attribute.name == "value_int" else tuple(attribute.ints)
 
 
 def _shape(scope: Scope, proto: NodeProto) -> None:
-    shape = scope.shape(proto.input[0])
+    name, shape = proto.output[0], scope.shape(proto.input[0])
     options = attributes(proto)
-    if not options:
-        scope.contents[proto.output[0]] = shape
-    elif shape.axes is not None:
-        start, end = options.get("start", 0), options.get("end", len(shape.axes))
-        if isinstance(start, int) and isinstance(end, int):
-            scope.contents[proto.output[0]] = Shape(shape.axes[start:end])
+    if shape.axes is None:
+        scope.unranked[name] = shape
+        return
+    start, end = options.get("start", 0), options.get("end", len(shape.axes))
+    if isinstance(start, int) and isinstance(end, int):
+        scope.elements[name] = shape.axes[start:end]
 
 
 def _same(scope: Scope, proto: NodeProto) -> None:
-    content = scope.content(proto.input[0])
-    if content is not None:
-        scope.contents[proto.output[0]] = content
-    literal = scope.ints(proto.input[0])
-    if literal is not None:
-        scope.literals[proto.output[0]] = literal
+    elements = scope.vector(proto.input[0])
+    if elements is not None:
+        scope.elements[proto.output[0]] = elements
 
 
 def _gather(scope: Scope, proto: NodeProto) -> None:
-    content, indices = scope.content(proto.input[0]), scope.ints(proto.input[1])
-    if content is None or content.axes is None or indices is None:
-        return
-    sizes = content.axes
-    if all(-len(sizes) <= index < len(sizes) for index in indices):
-        scope.contents[proto.output[0]] = Shape(tuple(sizes[index] for index in indices))
+    elements, indices = scope.vector(proto.input[0]), scope.ints(proto.input[1])
+    if elements is not None and indices is not None and all(-len(elements) <= at < len(elements) for at in indices):
+        scope.elements[proto.output[0]] = tuple(elements[at] for at in indices)
 
 
 def _slice(scope: Scope, proto: NodeProto) -> None:
-    content = scope.content(proto.input[0])
-    if content is None or content.axes is None:
+    elements = scope.vector(proto.input[0])
+    if elements is None:
         return
     options = attributes(proto)
     bounds = [options.get("starts"), options.get("ends"), (0,), (1,)]
@@ -102,21 +90,40 @@ def _slice(scope: Scope, proto: NodeProto) -> None:
     if all(isinstance(bound, tuple) and len(bound) == 1 for bound in bounds):
         start, end, _, step = (bound[0] for bound in bounds if isinstance(bound, tuple))
         if step:
-            scope.contents[proto.output[0]] = Shape(content.axes[start:end:step])
+            scope.elements[proto.output[0]] = elements[start:end:step]
 
 
 def _concat(scope: Scope, proto: NodeProto) -> None:
     sizes: list[Size] = []
     for name in proto.input:
-        content = scope.content(name)
-        if content is not None and content.axes is not None:
-            sizes.extend(content.axes)
-            continue
-        shape = scope.shape(name)
-        if shape.axes is None or len(shape.axes) != 1 or not isinstance(shape.axes[0], int) or shape.axes[0] > LIMIT:
-            return
-        sizes.extend([UNKNOWN] * shape.axes[0])
-    scope.contents[proto.output[0]] = Shape(tuple(sizes))
+        elements = scope.vector(name)
+        if elements is None:
+            axes = scope.shape(name).axes
+            if axes is None or len(axes) != 1 or not isinstance(axes[0], int) or axes[0] > LIMIT:
+                return
+            elements = (UNKNOWN,) * axes[0]
+        sizes.extend(elements)
+    scope.elements[proto.output[0]] = tuple(sizes)
+
+
+def _arithmetic(scope: Scope, proto: NodeProto) -> None:
+    """Element by element where both are numbers; a number of one element serves all."""
+    left, right = (scope.vector(name) for name in proto.input)
+    if not left or not right:
+        return
+    count = max(len(left), len(right))
+    if {len(left), len(right)} - {1, count}:
+        return
+    pairs = zip(left * (count // len(left)), right * (count // len(right)), strict=True)
+    scope.elements[proto.output[0]] = tuple(_number(proto.op_type, *pair) for pair in pairs)
+
+
+def _number(op: str, a: Size, b: Size) -> Size:
+    if not isinstance(a, int) or not isinstance(b, int):
+        return a if op in ("Mul", "Div") and b == 1 else a if op in ("Add", "Sub") and b == 0 else UNKNOWN
+    if op == "Div":
+        return a // b if a >= 0 and b > 0 else UNKNOWN
+    return a + b if op == "Add" else a - b if op == "Sub" else a * b
 
 
 FOLLOW: dict[str, Callable[[Scope, NodeProto], None]] = {
@@ -130,4 +137,5 @@ FOLLOW: dict[str, Callable[[Scope, NodeProto], None]] = {
     "Gather": _gather,
     "Slice": _slice,
     "Concat": _concat,
+    **dict.fromkeys(("Add", "Sub", "Mul", "Div"), _arithmetic),
 }

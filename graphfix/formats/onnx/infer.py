@@ -38,8 +38,10 @@ class Scope:
     versions: Mapping[str, int] = field(default_factory=dict)
     shapes: dict[str, Shape] = field(default_factory=dict)
     dtypes: dict[str, int] = field(default_factory=dict)
-    contents: dict[str, Shape] = field(default_factory=dict)
-    literals: dict[str, tuple[int, ...]] = field(default_factory=dict)
+    elements: dict[str, tuple[Size, ...]] = field(default_factory=dict)
+    """What small integer vectors and scalars hold, as far as it is known; numbers may be negative."""
+    unranked: dict[str, Shape] = field(default_factory=dict)
+    """Vectors that hold the shape of a value whose rank is not known."""
     claims: dict[str, Dims] = field(default_factory=dict)
     stale: dict[str, str] = field(default_factory=dict)
     leant: set[str] = field(default_factory=set)
@@ -58,15 +60,24 @@ class Scope:
         scope = self.find(name)
         return scope.shapes[name] if scope is not None else Shape(None, (f"?{name}",))
 
-    def content(self, name: str) -> Shape | None:
-        """The elements of a visible integer vector or scalar, as sizes."""
+    def vector(self, name: str) -> tuple[Size, ...] | None:
+        """The elements of a visible integer vector or scalar; numbers may be negative."""
         at = self.find(name) if name else None
-        return at.contents.get(name) if at is not None else None
+        return at.elements.get(name) if at is not None else None
+
+    def content(self, name: str) -> Shape | None:
+        """The shape that a visible vector holds."""
+        elements = self.vector(name)
+        if elements is None:
+            at = self.find(name) if name else None
+            return at.unranked.get(name) if at is not None else None
+        return None if any(isinstance(size, int) and size < 0 for size in elements) else Shape(elements)
 
     def ints(self, name: str) -> tuple[int, ...] | None:
-        """The elements of a visible small integer constant."""
-        at = self.find(name) if name else None
-        return at.literals.get(name) if at is not None else None
+        """The elements of a visible vector where all are numbers."""
+        elements = self.vector(name)
+        numbers = tuple(size for size in elements or () if isinstance(size, int))
+        return numbers if elements is not None and len(numbers) == len(elements) else None
 
     def dtype(self, name: str) -> int:
         """The element type of a visible value, 0 where it is not known."""
@@ -191,17 +202,26 @@ def infer(main: Scope, model: ModelProto, names: Names) -> None:
             fill(value.type.tensor_type, [names.text(size) for size in shape.axes])
     known = {scope: dict(scope.shapes) for scope in main.walk()}
     injected: set[tuple[str, str, str]] = set()
+    loops = Loops()
     for _ in range(ROUNDS):
         names.met.clear()
         inferred = onnx.shape_inference.infer_shapes(model, data_prop=True)
         for scope in main.walk():
             scope.shapes = dict(known[scope])
-        gains = Sweep(names).run(main, inferred.graph)
-        news = {(scope.path, name, str(scope.shapes[name])) for scope, learnt in gains.items() for name in learnt}
+            for known_before in (scope.elements, scope.unranked, scope.leant, scope.stale):
+                known_before.clear()
+        sweep = Sweep(names, loops)
+        sweep.run(main, inferred.graph)
+        news = {(scope.path, name, str(scope.shapes[name])) for scope, learnt in sweep.gains.items() for name in learnt}
+        if loops.broken:
+            loops.broken = False
+            strip(model.graph)
+            injected.clear()
+            continue
         if news <= injected:
             return
         injected |= news
-        for graph, (scope, learnt) in zip(_graphs(model.graph), gains.items(), strict=True):
+        for graph, (scope, learnt) in zip(_graphs(model.graph), sweep.gains.items(), strict=True):
             _inject(graph, learnt, scope, names)
 
 
@@ -212,7 +232,7 @@ def _graphs(graph: GraphProto) -> Iterator[GraphProto]:
 
 
 def _inject(graph: GraphProto, learnt: set[str], scope: Scope, names: Names) -> None:
-    stored = {value.name: value for value in graph.value_info}
+    stored = {value.name: value for value in (*graph.value_info, *graph.input)}
     for name in sorted(learnt):
         value = stored.get(name) or graph.value_info.add(name=name)
         value.type.tensor_type.elem_type = scope.dtypes.get(name, TensorProto.UNDEFINED)
@@ -220,17 +240,56 @@ def _inject(graph: GraphProto, learnt: set[str], scope: Scope, names: Names) -> 
 
 
 @dataclass(slots=True)
+class Loops:
+    """What is known of loop-carried values by induction: the shape that enters the loop, if the body gives it back.
+
+    An axis (or the rank) that the body changes is widened, and everything is inferred anew without it.
+    """
+
+    axes: dict[tuple[str, str], set[int]] = field(default_factory=dict)
+    """By body and value: the axes whose size changes from one iteration to the next."""
+    ranks: set[tuple[str, str]] = field(default_factory=set)
+    """Those whose rank changes."""
+    broken: bool = False
+    """Whether the last sweep leant on an assumption that did not hold."""
+
+    def enters(self, body: Scope, name: str, initial: Shape) -> Shape:
+        """The shape of a carried value in every iteration."""
+        key = (body.path, name)
+        if initial.axes is None or key in self.ranks:
+            return Shape(None, (f"?{body.path}:{name}",))
+        changing = self.axes.get(key, ())
+        fresh = (Dim((f"?{body.path}:{name}.{axis}",)) for axis in range(len(initial.axes)))
+        return Shape(tuple(new if axis in changing else size for axis, (size, new) in enumerate(zip(initial.axes, fresh, strict=True))))
+
+    def leaves(self, body: Scope, name: str, entered: Shape, left: Shape) -> None:
+        """Compare with what the body gives back."""
+        if entered.axes is None:
+            return
+        key = (body.path, name)
+        if left.axes is None or len(left.axes) != len(entered.axes):
+            self.ranks.add(key)
+            self.broken = True
+            return
+        pairs = enumerate(zip(entered.axes, left.axes, strict=True))
+        changed = {axis for axis, sizes in pairs if not same(*sizes)} - self.axes.get(key, set())
+        if changed:
+            self.axes.setdefault(key, set()).update(changed)
+            self.broken = True
+
+
+@dataclass(slots=True)
 class Sweep:
     """One pass of the own rules over onnx's result, in the order of execution."""
 
     names: Names
+    loops: Loops
     gains: dict[Scope, set[str]] = field(default_factory=dict)
     types: dict[bytes, tuple[int, Dims | None]] = field(default_factory=dict)
 
-    def run(self, main: Scope, inferred: GraphProto) -> dict[Scope, set[str]]:
-        """Fill every scope; answer, by scope, the values that onnx should be told about."""
+    def run(self, main: Scope, inferred: GraphProto) -> None:
+        """Fill every scope; note, by scope, the values that onnx should be told about."""
         self._scope(main, inferred)
-        return self.gains
 
     def _scope(self, scope: Scope, inferred: GraphProto) -> None:
         self.gains[scope] = set()
@@ -241,7 +300,7 @@ class Sweep:
             by_node.setdefault(index, []).append((attribute, child))
         for index, node in enumerate(scope.nodes):
             for attribute, child in by_node.get(index, ()):
-                self._body_inputs(child)
+                self._body_inputs(scope, node, child)
                 self._scope(child, bodies[index, attribute])
             self._node(scope, node, told, [child for _, child in by_node.get(index, ())])
         self._settle(scope)
@@ -260,8 +319,11 @@ class Sweep:
         if scope.graph is not None:
             self._constants(scope, scope.graph)
             for value in inferred.input:
-                if value.name not in scope.shapes:
+                shape = scope.shapes.get(value.name)
+                if shape is None:
                     self._enter(scope, value.name, told.get(value.name), None)
+                elif shape.axes is not None and told.get(value.name) is None and scope.outer is not None:
+                    self.gains[scope].add(value.name)
         return told
 
     def _constants(self, scope: Scope, graph: GraphProto) -> None:
@@ -276,11 +338,34 @@ class Sweep:
             scope.dtypes[sparse.values.name] = sparse.values.data_type
             scope.shapes[sparse.values.name] = Shape(tuple(sparse.dims))
 
-    def _body_inputs(self, child: Scope) -> None:
+    def _body_inputs(self, scope: Scope, node: NodeProto, child: Scope) -> None:
         if child.graph is None:
             return
         for value in child.graph.input:
             child.dtypes[value.name] = value.type.tensor_type.elem_type
+        for value, initial in _carried(node, child):
+            child.shapes[value] = self.loops.enters(child, value, scope.shape(initial))
+
+    def _loop(self, scope: Scope, node: NodeProto, body: Scope) -> list[Shape | None]:
+        """A Loop's results: the carried values, and what the scan outputs pile up."""
+        if body.graph is None:
+            return []
+        carried = _carried(node, body)
+        outputs = [value.name for value in body.graph.output][1:]
+        for (name, _), left in zip(carried, outputs, strict=False):
+            self.loops.leaves(body, name, body.shapes[name], body.shape(left))
+        piles = [body.shape(name).axes for name in outputs[len(carried) :]]
+        scans = [None if axes is None else rules.unknowns(len(axes) + 1) for axes in piles]
+        return [*(self._outside(body.shapes[name], body) for name, _ in carried), *scans]
+
+    @staticmethod
+    def _outside(shape: Shape, body: Scope) -> Shape | None:
+        """A carried shape as the loop's result has it: sizes that change inside have no name outside."""
+        if shape.axes is None:
+            return None
+        inner = f"?{body.path}:"
+        own = (isinstance(size, Dim) and any(part.startswith(inner) for part in size.parts) for size in shape.axes)
+        return Shape(tuple(UNKNOWN if mine else size for mine, size in zip(own, shape.axes, strict=True)))
 
     def _node(self, scope: Scope, node: NodeProto, told: dict[str, Dims | None], bodies: list[Scope]) -> None:
         domain = "" if node.domain == "ai.onnx" else node.domain
@@ -290,6 +375,8 @@ class Sweep:
         rule = rules.rule(domain, node.op_type, row)
         if node.op_type == "If" and not domain:
             own = _joined(bodies)
+        elif node.op_type == "Loop" and not domain and bodies:
+            own = self._loop(scope, node, bodies[0])
         elif rule is not None:
             try:
                 own = rule(rules.Call(scope, row, node.input, contents.attributes(node) if node.attribute else {}))
@@ -342,6 +429,8 @@ class Sweep:
             if shape is None:
                 continue
             if shape.axes is None:
+                if scope.path != "main":
+                    continue  # a body's values may change their rank from one call to the next
                 sizes = self._sizes(scope, name, (None,) * len(claim), (UNKNOWN,) * len(claim))
                 scope.shapes[name] = Shape(sizes)
                 self.gains[scope].add(name)
@@ -365,6 +454,13 @@ def contradicts(computed: Sequence[Size], stored: Dims) -> bool:
     return len(computed) != len(stored) or any(
         isinstance(have, int) and isinstance(said, int) and have != said for have, said in zip(computed, stored, strict=True)
     )
+
+
+def _carried(node: NodeProto, body: Scope) -> list[tuple[str, str]]:
+    """(the body's input, the value that enters the loop) of every loop-carried value."""
+    if node.op_type != "Loop" or body.graph is None:
+        return []
+    return list(zip([value.name for value in body.graph.input][2:], node.input[2:], strict=False))
 
 
 def _joined(bodies: Sequence[Scope]) -> list[Shape | None]:

@@ -23,10 +23,13 @@ class Sight(Protocol):
         """The value's shape."""
 
     def content(self, name: str) -> Shape | None:
-        """The elements of an integer vector (or scalar) as sizes: `Shape(x)` has the content `x.shape`."""
+        """The shape that an integer vector holds: `Shape(x)` has the content `x.shape`."""
+
+    def vector(self, name: str) -> tuple[Size, ...] | None:
+        """The elements of an integer vector or scalar; numbers may be negative."""
 
     def ints(self, name: str) -> tuple[int, ...] | None:
-        """The elements of a small integer constant, negative ones included."""
+        """The elements of a small integer vector where all are known as numbers."""
 
 
 @dataclass(slots=True)
@@ -50,8 +53,12 @@ class Call:
         return shape.axes if shape is not None else None
 
     def content(self, index: int) -> Shape | None:
-        """The operand's elements as sizes."""
+        """The shape that the operand holds."""
         return self.sight.content(self.inputs[index]) if index < len(self.inputs) else None
+
+    def vector(self, index: int) -> tuple[Size, ...] | None:
+        """The operand's elements; numbers may be negative."""
+        return self.sight.vector(self.inputs[index]) if index < len(self.inputs) else None
 
     def ints(self, index: int, attribute: str) -> tuple[int, ...] | None:
         """A list of ints that older operator sets give as an attribute, newer ones as an operand."""
@@ -190,11 +197,11 @@ def transpose(call: Call) -> Results:
 
 def reshape(call: Call) -> Results:
     """The target's sizes: 0 copies (unless allowzero), one -1 takes what is left; else only the rank is known."""
-    literal, content = call.ints(1, "shape"), call.content(1)
-    if literal is None and content is None:
+    given = call.attributes.get("shape")
+    target = given if isinstance(given, tuple) else call.vector(1)
+    if target is None:
         length = call.length(1)
         return NOTHING if length is None else (unknowns(length),)
-    target: tuple[Size, ...] = literal if literal is not None else content.dims if content is not None else ()
     source = call.ranked(0)
     copies = not call.number("allowzero", 0)
     sizes = [_copied(source, axis) if size == 0 and copies else size for axis, size in enumerate(target)]
