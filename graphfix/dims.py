@@ -97,13 +97,16 @@ class Shape:
     @property
     def static(self) -> bool:
         """Whether every size is known."""
-        return self.axes is not None and all(isinstance(size, int) for size in self.axes)
+        axes = self.axes
+        return axes is not None and all([isinstance(size, int) for size in axes])
 
     @property
     def json(self) -> tuple[int | str | None, ...] | None:
         """The shape as reports hold it: ints, symbols by name, else None; None when there are no axes."""
         if self.axes is None:
             return None
+        if self.static:
+            return self.axes  # type: ignore[return-value]  # all are ints: the common case, asked for once an edit
         shown = (size if isinstance(size, int) else str(size) for size in self.axes)
         return tuple(None if size == "?" else size for size in shown)
 
@@ -139,8 +142,9 @@ def _parse_dim(dim: str, text: str) -> Size:
         return int(dim)
     if dim == "?":
         return UNKNOWN
-    number = dim.lstrip("+-").replace("_", "").isdecimal()
-    if number or dim in {"", "*", "invalid"} or dim.startswith("?") or set(dim) & set("[]"):
+    number = dim.lstrip("+-")
+    is_number = number[:1].isdecimal() and number.replace("_", "").isdecimal()
+    if is_number or dim in {"", "*", "invalid"} or dim.startswith("?") or set(dim) & set("[]"):
         raise ValueError(f"{text!r} is not a shape: {dim!r} is neither a size, a name nor ?")
     return symbol(dim)
 

@@ -95,7 +95,7 @@ def _apply(
             report.assumes.append(edit.text)
     if not carried:
         return
-    before = _shapes(node)
+    before = node.operands
     try:
         after = model.apply(node, carried)
     except Refused as why:
@@ -119,19 +119,18 @@ def _left(code: str, node: Node, operand: int | None, reason: str, rewrite: str)
 
 
 def _changed(
-    edit: Edit, node: Node, after: Node, before: Sequence[JsonShape], rewrite: str, done: Literal["changed", "found"]
+    edit: Edit, node: Node, after: Node, before: Sequence[Value | None], rewrite: str, done: Literal["changed", "found"]
 ) -> Site:
     operand = _operand(edit)
+    was = _json(before[operand or 0]) if before else None
     match edit:
-        case Stretch():
-            shapes = before[edit.operand], edit.to.json
+        case Stretch() | Spell():
+            now = edit.to.json
         case Lift():
-            shapes = before[edit.operand], _lifted(before[edit.operand], edit.axes)
-        case Spell():
-            shapes = before[0], edit.to.json
+            now = _lifted(was, edit.axes)
         case _:
-            shapes = (before[0] if before else None), _json(after.operands[0] if after.operands else None)
-    return Site(edit.code, node.label, node.op, node.graph.path, operand, shapes[0], shapes[1], done, rewrite)
+            now = _json(after.operands[0] if after.operands else None)
+    return Site(edit.code, node.label, node.op, node.graph.path, operand, was, now, done, rewrite)
 
 
 def _operand(edit: Edit) -> int | None:
@@ -142,10 +141,6 @@ def _operand(edit: Edit) -> int | None:
             return 0
         case _:
             return None
-
-
-def _shapes(node: Node) -> list[JsonShape]:
-    return [_json(value) for value in node.operands]
 
 
 def _json(value: Value | None) -> JsonShape:

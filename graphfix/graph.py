@@ -99,6 +99,12 @@ class Node:
         """The name, or `Op#index` where the file gives none."""
         return self.name or f"{self.op}#{self.index}"
 
+    def reading(self, operands: tuple[Value | None, ...]) -> Node:
+        """The same node with other operands."""
+        return Node(
+            self.op, self.domain, self.version, self.name, self.index, self.graph, operands, self.results, self.attributes, self.row
+        )
+
     def operand(self, index: int) -> Value:
         """The value read as operand `index`. Raises LookupError when the operand is absent."""
         value = self.operands[index] if index < len(self.operands) else None

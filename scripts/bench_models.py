@@ -2,8 +2,8 @@
 
     python scripts/bench_models.py inline|external|nodes AMOUNT PATH
 
-`inline` and `external` hold 64 layers x[batch,sequence,D] @ w[D,D] + b[D] of AMOUNT bytes in all, in the file or in
-PATH.data beside it; `nodes` holds AMOUNT Add and Mul nodes whose operands have ranks 0 to 4.
+`inline` and `external` hold 64 layers x[batch,sequence,D] @ w[D,D] + b[D] of AMOUNT bytes in all, in the file
+or in PATH.data beside it; `nodes` holds AMOUNT Add and Mul nodes whose operands have ranks 0 to 4.
 """
 
 from __future__ import annotations
@@ -23,7 +23,8 @@ if TYPE_CHECKING:
 
 LAYERS = 64
 
-# Wire tags (field number << 3 | 2, a length follows) of ModelProto.graph, GraphProto.initializer, TensorProto.raw_data.
+# Wire tags (field number << 3 | 2, so a length follows) of three fields: ModelProto.graph,
+# GraphProto.initializer, TensorProto.raw_data.
 _GRAPH, _INITIALIZER, _RAW_DATA = b"\x3a", b"\x2a", b"\x4a"
 
 
@@ -33,7 +34,7 @@ def _varint(number: int) -> bytes:
 
 
 def _width(total: int) -> int:
-    """Give the D at which 64 layers hold at least `total` bytes; a multiple of 32, so offsets fall on pages."""
+    """Give the least multiple of 32 that makes the matrices of 64 layers hold about `total` bytes."""
     return -(-math.isqrt(total // (4 * LAYERS)) // 32) * 32
 
 
@@ -45,14 +46,16 @@ def _weights(width: int) -> Iterator[TensorProto]:
 
 
 def _size(tensor: TensorProto) -> int:
-    return 4 * math.prod(tensor.dims)
+    """Give the bytes of a float32 tensor's data."""
+    size: int = 4 * math.prod(tensor.dims)
+    return size
 
 
 def _layers(width: int) -> onnx.GraphProto:
     """Build the graph of the layers, without initializers."""
     value = "x"
     graph = onnx.GraphProto(name="main_graph")
-    shape = ["batch", "sequence", width]
+    shape: list[str | int] = ["batch", "sequence", width]
     for layer in range(LAYERS):
         product, total = f"/layer.{layer}/MatMul_output_0", f"/layer.{layer}/Add_output_0"
         weight, bias = f"layer.{layer}.weight", f"layer.{layer}.bias"
@@ -113,32 +116,31 @@ def write_external(path: Path, total: int) -> None:
 
 
 def write_nodes(path: Path, count: int) -> None:
-    """Write two chains: v[5] by constants of rank 0 and 1, and w[batch,3,4,5] by v, constants and an input."""
+    """Write two chains: v[5] by constants of rank 0 and 1, w[batch,3,4,5] by v, constants and an input."""
     shapes: list[list[int]] = [[], [1], [5], [4, 1], [4, 5], [3, 1, 1], [3, 4, 5], [1, 3, 1, 5]]
     random = np.random.default_rng(0)
     model = _model()
     graph = model.graph
     graph.name = "main_graph"
-    constants = []
     for index in range(8 * len(shapes)):
-        constants.append(f"c{index}")
         array = random.uniform(0.5, 1.5, shapes[index % len(shapes)]).astype(np.float32)
-        graph.initializer.append(numpy_helper.from_array(array, constants[-1]))
+        graph.initializer.append(numpy_helper.from_array(array, f"c{index}"))
+    constants = [tensor.name for tensor in graph.initializer]
+    narrow = [tensor.name for tensor in graph.initializer if len(tensor.dims) < 2]
     row, block = "v", "w"
-    for index in range(count):
-        op = ("Add", "Mul")[index // 2 % 2]
+    for index, pick in enumerate(random.integers(1 << 16, size=count).tolist()):
         output = f"t{index}"
         if index % 4 == 0:
-            row, operands = output, [row, constants[index // 4 % len(constants) // 8 * 8 + index // 4 % 3]]
-        elif index % 4 == 1:
-            block, operands = output, [row, block]
-        elif index % 64 == 2:
-            block, operands = output, [block, "mask"]
+            row, operands = output, [row, narrow[pick % len(narrow)]]
         else:
-            block, operands = output, [block, constants[index % len(constants)]]
+            others = (row, "mask", *constants)
+            block, operands = output, [block, others[pick % len(others)] if index % 4 > 1 else row]
+        op = ("Add", "Mul")[pick >> 8 & 1]
         graph.node.append(helper.make_node(op, operands, [output], f"n{index}"))
     declared: dict[str, list[int | str]] = {"v": [5], "w": ["batch", 3, 4, 5], "mask": ["batch", 1, 1, 5]}
-    graph.input.extend(helper.make_tensor_value_info(name, TensorProto.FLOAT, declared[name]) for name in declared)
+    graph.input.extend(
+        helper.make_tensor_value_info(name, TensorProto.FLOAT, declared[name]) for name in declared
+    )
     graph.output.append(helper.make_tensor_value_info(block, TensorProto.FLOAT, declared["w"]))
     path.write_bytes(model.SerializeToString())
 

@@ -9,10 +9,13 @@ import numpy as np
 import onnx
 import onnxruntime
 from onnx import helper
+from onnx.reference import ReferenceEvaluator
 from onnxruntime.capi import onnxruntime_pybind11_state as runtime
 
+from graphfix.ops import Row, row
+
 if TYPE_CHECKING:
-    from collections.abc import Collection, Sequence
+    from collections.abc import Collection, Mapping, Sequence
 
 Array: TypeAlias = np.ndarray
 Key: TypeAlias = tuple[str, str, int]
@@ -25,6 +28,18 @@ NEWEST = 26
 HOST = 17
 """The version of ONNX's own operator set in models whose node is of another domain."""
 MICROSOFT = "com.microsoft"
+
+
+def name_of(key: Key) -> str:
+    """Name a row in a test's id."""
+    return f"{key[0]}.{key[1]}-{key[2]}".strip(".")
+
+
+def row_of(key: Key) -> Row:
+    """Look the row up, which must exist."""
+    found = row(*key)
+    assert found is not None
+    return found
 
 
 def numbers(dtype: str, *shape: int, seed: int = 0) -> Array:
@@ -76,26 +91,46 @@ def run(
     `opset` is the version of `domain`. The operands at `constants` are initializers, the others inputs of an
     undeclared shape. Raises Refused where onnxruntime refuses the shapes, NoKernel where it has no kernel.
     """
+    node = _node(op, operands, domain, results, attributes)
+    model = _model(node, operands, opset, constants)
+    session = _session(model.SerializeToString(), packing)
+    fed = {f"x{index}": x for index, x in enumerate(operands) if x is not None and index not in constants}
+    return list(session.run(None, fed))
+
+
+def reference(
+    op: str, *operands: Array | None, domain: str = "", opset: int = 1, results: int = 1, **attributes: object
+) -> list[Array]:
+    """Run one node by onnx.reference, for what onnxruntime has no kernel for."""
+    model = _model(_node(op, operands, domain, results, attributes), operands, opset, ())
+    feeds = {f"x{index}": x for index, x in enumerate(operands) if x is not None}
+    return [np.asarray(result) for result in ReferenceEvaluator(model).run(None, feeds)]
+
+
+def _node(
+    op: str, operands: Sequence[Array | None], domain: str, results: int, attributes: Mapping[str, object]
+) -> onnx.NodeProto:
     names = ["" if operand is None else f"x{index}" for index, operand in enumerate(operands)]
-    present = {name: operand for name, operand in zip(names, operands, strict=True) if operand is not None}
-    fixed = {f"x{index}": present[f"x{index}"] for index in constants}
-    node = helper.make_node(op, names, [f"y{index}" for index in range(results)], domain=domain, **attributes)
+    return helper.make_node(op, names, [f"y{index}" for index in range(results)], domain=domain, **attributes)
+
+
+def _model(
+    node: onnx.NodeProto, operands: Sequence[Array | None], opset: int, constants: Collection[int]
+) -> onnx.ModelProto:
+    present = [(index, f"x{index}", operand) for index, operand in enumerate(operands) if operand is not None]
     graph = helper.make_graph(
         [node],
         "one_node",
         [
             helper.make_tensor_value_info(name, _type(x), None)
-            for name, x in present.items()
-            if name not in fixed
+            for index, name, x in present
+            if index not in constants
         ],
         [helper.make_empty_tensor_value_info(name) for name in node.output],
-        [onnx.numpy_helper.from_array(operand, name) for name, operand in fixed.items()],
+        [onnx.numpy_helper.from_array(x, name) for index, name, x in present if index in constants],
     )
-    opsets = {"": HOST, domain: opset}
-    imports = [helper.make_opsetid(name, version) for name, version in opsets.items()]
-    model = helper.make_model(graph, opset_imports=imports, ir_version=8)
-    session = _session(model.SerializeToString(), packing)
-    return list(session.run(None, {name: x for name, x in present.items() if name not in fixed}))
+    imports = [helper.make_opsetid(name, version) for name, version in {"": HOST, node.domain: opset}.items()]
+    return helper.make_model(graph, opset_imports=imports, ir_version=8)
 
 
 def _type(operand: Array) -> int:

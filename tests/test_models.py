@@ -6,6 +6,7 @@ import subprocess
 import sys
 from typing import TYPE_CHECKING
 
+import bench_models
 import build_models
 import numpy as np
 import onnx
@@ -165,6 +166,26 @@ def test_refused_models_are_refused_by_numpy_too() -> None:
         declared = [shapes(value, {}, ())[0] for value in model.graph.input]
         with pytest.raises(ValueError, match="broadcast"):
             np.broadcast_shapes(*declared)
+
+
+@pytest.mark.parametrize(("kind", "amount"), [("inline", 1_000_000), ("external", 1_000_000), ("nodes", 500)])
+def test_the_benchmark_writes_models_that_run(kind: str, amount: int, tmp_path: Path) -> None:
+    path = tmp_path / "m.onnx"
+    bench_models.KINDS[kind](path, amount)
+    onnx.checker.check_model(path, full_check=True)
+    model = onnx.load(path)
+    given = {
+        value.name: array(value, shapes(value, {}, (2,))[0], seed)
+        for seed, value in enumerate(free_inputs(model))
+    }
+    (result,) = ort.InferenceSession(path, providers=["CPUExecutionProvider"]).run(None, given)
+    assert result.shape == given["w" if kind == "nodes" else "x"].shape
+    if kind == "nodes":
+        assert len(model.graph.node) == amount
+        return
+    weights = [onnx.numpy_helper.to_array(tensor) for tensor in model.graph.initializer]
+    assert sum(array.nbytes for array in weights) >= amount
+    assert len({array.tobytes() for array in weights}) == len(weights) == 128
 
 
 def test_the_encoder_is_small_and_its_sizes_are_free() -> None:

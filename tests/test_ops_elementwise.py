@@ -8,7 +8,19 @@ from typing import TYPE_CHECKING
 import numpy as np
 import onnx
 import pytest
-from one_node import MICROSOFT, NEWEST, Array, Key, Refused, lifted, numbers, run, same_bits, stretched
+from one_node import (
+    MICROSOFT,
+    NEWEST,
+    Array,
+    Key,
+    Refused,
+    lifted,
+    name_of,
+    numbers,
+    run,
+    same_bits,
+    stretched,
+)
 
 from graphfix.ops import Row, row
 
@@ -147,7 +159,7 @@ def typed(question: Question, version: int) -> Iterator[str]:
             yield kind
 
 
-@pytest.mark.parametrize("key", QUESTIONS, ids=lambda key: f"{key[0]}.{key[1]}-{key[2]}".strip("."))
+@pytest.mark.parametrize("key", QUESTIONS, ids=name_of)
 def test_implicit_lifted_and_stretched_operands_agree_with_numpy_and_with_each_other(key: Key) -> None:
     question = QUESTIONS[key]
     entry = row(*key)

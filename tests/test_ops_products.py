@@ -1,8 +1,8 @@
-"""The catalogue's matrix products and Gemms, asked of onnxruntime."""
+"""The catalogue's matrix products, asked of onnxruntime."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -12,16 +12,15 @@ from one_node import (
     NEWEST,
     Array,
     Key,
-    NoKernel,
     Refused,
     lifted,
+    name_of,
     numbers,
+    row_of,
     run,
     same_bits,
     stretched,
 )
-
-from graphfix.ops import Row, row
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -32,8 +31,9 @@ BATCHES = (
     ((2, 1, 3, 4), (6, 4, 5)),
     ((1, 3, 4), (2, 4, 5)),
     ((0, 3, 4), (4, 5)),
-    ((2, 3, 0), (0, 5)),
 )
+INNER_ZERO = ((2, 3, 0), (0, 5))
+"""For floats only: onnxruntime 1.31 leaves the result of a quantized product uninitialized when K is 0."""
 ONE = np.array(1, dtype=np.float32)
 
 
@@ -73,14 +73,13 @@ def saturated_product(a: Array, b: Array) -> Array:
 
 @dataclass(frozen=True)
 class Question:
-    """What to ask of a product's row: the types of A and B, numpy's answer, the versions, the other operands."""
+    """What to ask of a product's row: the types of A and B, numpy's answer, versions, the other operands."""
 
     types: tuple[tuple[str, str], ...]
     numpy: Callable[[Array, Array], Array] = np.matmul
     versions: tuple[int, ...] = (1,)
     place: Callable[[Array, Array], list[Array | None]] = plain
     tolerance: float = 1e-6
-    attributes: dict[str, object] = field(default_factory=dict)
 
 
 FLOATS = (("float32", "float32"), ("float64", "float64"))
@@ -112,18 +111,12 @@ PER_COLUMN = {
 """Where the zero point of B stands."""
 
 
-def name_of(key: Key) -> str:
-    return f"{key[0]}.{key[1]}".strip(".")
-
-
-def row_of(key: Key) -> Row:
-    found = row(*key)
-    assert found is not None
-    return found
+def batches(key: Key) -> tuple[tuple[tuple[int, ...], tuple[int, ...]], ...]:
+    return (*BATCHES, INNER_ZERO) if key in FLOAT_PRODUCTS else BATCHES
 
 
 def multiply(key: Key, version: int, a: Array, b: Array) -> list[Array]:
-    return run(key[1], *QUESTIONS[key].place(a, b), domain=key[0], opset=version, **QUESTIONS[key].attributes)
+    return run(key[1], *QUESTIONS[key].place(a, b), domain=key[0], opset=version)
 
 
 @pytest.mark.parametrize("key", QUESTIONS, ids=name_of)
@@ -131,7 +124,7 @@ def test_batch_axes_follow_numpy_and_a_lifted_operand_gives_the_same_bits(key: K
     question = QUESTIONS[key]
     for version in question.versions:
         for kind_a, kind_b in question.types:
-            for shape_a, shape_b in BATCHES:
+            for shape_a, shape_b in batches(key):
                 a, b = numbers(kind_a, *shape_a), numbers(kind_b, *shape_b, seed=1)
                 where = f"{version} {kind_a} {shape_a} {shape_b}"
                 implicit = multiply(key, version, a, b)
@@ -248,64 +241,3 @@ def test_a_transposed_batch_requires_equal_ranks_so_that_nothing_is_lifted(attri
     x = numbers("float32", 3, 2, 4)
     with pytest.raises(Refused):
         run("FusedMatMul", x, numbers("float32", 4, 5), domain=MICROSOFT, **{attribute: 1})
-
-
-# --- Gemm and its kin ------------------------------------------------------------------------------------
-
-
-def gemm(key: Key, version: int, a: Array, b: Array, c: Array, **attributes: object) -> list[Array]:
-    scaled: list[Array | None] = [a, b, c]
-    if key[1] == "QGemm":
-        scaled = [a, ONE, np.array(0, dtype=a.dtype), b, ONE, np.array(0, dtype=b.dtype), c]
-    return run(key[1], *scaled, domain=key[0], opset=version, **attributes)
-
-
-GEMMS: dict[Key, tuple[tuple[tuple[str, str, str], ...], tuple[int, ...]]] = {
-    ("", "Gemm", 7): ((("float32",) * 3, ("float64",) * 3), (7, 9, 11, 13, NEWEST)),
-    (MICROSOFT, "FusedGemm", 1): ((("float32",) * 3,), (1,)),
-    (MICROSOFT, "QGemm", 1): ((("uint8", "uint8", "int32"), ("int8", "int8", "int32")), (1,)),
-}
-GEMM_C = ((), (1,), (5,), (1, 5), (3, 1), (1, 1), (3, 5))
-
-
-@pytest.mark.parametrize("key", GEMMS, ids=name_of)
-@pytest.mark.parametrize("transposed", [False, True], ids=["straight", "transposed"])
-def test_c_is_right_aligned_onto_the_product_lifted_to_rank_2_or_stretched(
-    key: Key, *, transposed: bool
-) -> None:
-    kinds, versions = GEMMS[key]
-    entry = row_of(key)
-    assert (entry.style, entry.max_rank) == ("gemm", 2)
-    for version in versions:
-        for kind_a, kind_b, kind_c in kinds:
-            a, b = numbers(kind_a, 3, 4), numbers(kind_b, 4, 5, seed=1)
-            product = np.matmul(a.astype(np.float64), b.astype(np.float64))
-            factors = (a.T.copy(), b.T.copy()) if transposed else (a, b)
-            for shape in GEMM_C:
-                c = numbers(kind_c, *shape)
-                answers = [
-                    gemm(key, version, *factors, form, transA=int(transposed), transB=int(transposed))
-                    for form in (c, lifted(c, 2), stretched(c, (3, 5)))
-                ]
-                np.testing.assert_allclose(
-                    answers[0][0], product + c, rtol=1e-6, err_msg=f"{version} {shape}"
-                )
-                assert same_bits(answers[1], answers[0]), f"{version} {shape} lifted"
-                assert same_bits(answers[2], answers[0]), f"{version} {shape} stretched"
-
-
-@pytest.mark.parametrize("key", GEMMS, ids=name_of)
-def test_a_c_of_rank_3_is_refused_and_the_product_s_operands_are_where_the_row_says(key: Key) -> None:
-    (kind_a, kind_b, kind_c), *_ = GEMMS[key][0]
-    a, b, c = numbers(kind_a, 3, 4), numbers(kind_b, 4, 5), numbers(kind_c, 1, 1, 5)
-    with pytest.raises(Refused):
-        gemm(key, key[2], a, b, c)
-    entry = row_of(key)
-    assert entry.product is not None
-    assert [operand.index for operand in entry.operands] == [6 if key[1] == "QGemm" else 2]
-    assert entry.product == ((0, 3) if key[1] == "QGemm" else (0, 1))
-
-
-def test_integers_have_no_gemm_kernel_so_floats_stand_for_them() -> None:
-    with pytest.raises(NoKernel):
-        run("Gemm", numbers("int32", 3, 4), numbers("int32", 4, 5), numbers("int32", 5), opset=13)

@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
 
-class Refused(GraphfixError):
+class RefusedError(GraphfixError):
     """A runtime would not load a model or run it: one line, in the runtime's own words.
 
     `missing_kernel` tells a runtime that lacks an operator for a type from a model that is wrong.
@@ -33,7 +33,7 @@ class Session(Protocol):
         ...
 
     def run(self, feeds: Mapping[str, object]) -> list[object]:
-        """Run the model once. Raises Refused."""
+        """Run the model once. Raises RefusedError."""
         ...
 
 

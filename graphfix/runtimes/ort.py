@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from graphfix.runtimes import Refused, one_line
+from graphfix.runtimes import RefusedError, one_line
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -45,14 +45,15 @@ class OrtSession:
     outputs: tuple[str, ...]
 
     def run(self, feeds: Mapping[str, object]) -> list[object]:
-        """Run once. Raises Refused with onnxruntime's message."""
+        """Run once. Raises RefusedError with onnxruntime's message."""
+        foreign = _errors()
         types = {i.name: i.type for i in [*self.session.get_inputs(), *self.session.get_outputs()]}
         try:
             if _EXOTIC.keys().isdisjoint(types.values()):
                 return list(self.session.run(list(self.outputs), dict(feeds)))
             values = {name: _to_ort(value, types.get(name, "")) for name, value in feeds.items()}
             return [_from_ort(v) for v in self.session.run_with_ort_values(list(self.outputs), values)]
-        except _errors() as error:
+        except foreign as error:
             raise _refused(error) from None
 
 
@@ -64,25 +65,26 @@ def load(
     `optimized` False: no graph optimization and no prepacked weights, which alone keeps the bits of a
     weight that only changed its shape. True: all optimizations. `expose` names values of the main graph
     that become outputs, behind the model's own. `folder` is where external data lies: needed for bytes,
-    and with `expose`. Raises Refused.
+    and with `expose`. Raises RefusedError.
     """
     import onnxruntime as rt
 
     options = _options(optimized=optimized)
     providers = ["CPUExecutionProvider"]
+    foreign: tuple[type[Exception], ...] = (*_errors(), OSError)
     try:
         if not expose:
             source = str(model) if isinstance(model, Path) else model
             session = rt.InferenceSession(_with_folder(options, source, folder), options, providers=providers)
         else:
             session = _exposed(model, expose, folder, options)
-    except (*_errors(), OSError) as error:
+    except foreign as error:
         raise _refused(error) from None
     return OrtSession(session, tuple(output.name for output in session.get_outputs()))
 
 
 def run(file: Path, feeds: Mapping[str, object], *, optimized: bool = False) -> dict[str, object]:
-    """Run a file once: output name -> value. Raises Refused."""
+    """Run a file once: output name -> value. Raises RefusedError."""
     session = load(file, optimized=optimized)
     return dict(zip(session.outputs, session.run(feeds), strict=True))
 
@@ -144,11 +146,11 @@ def _errors() -> tuple[type[Exception], ...]:
     return (*own, *_INVALID_ARGUMENTS)
 
 
-def _refused(error: Exception) -> Refused:
+def _refused(error: Exception) -> RefusedError:
     text = one_line(error)
     missing = type(error).__name__ == "NotImplemented"
     message = _SOURCE_PLACE.sub("", _STATUS.sub("", text))
-    return Refused(f"onnxruntime: {message}", missing_kernel=missing)
+    return RefusedError(f"onnxruntime: {message}", missing_kernel=missing)
 
 
 def _to_ort(value: object, kind: str) -> rt.OrtValue:
@@ -159,7 +161,7 @@ def _to_ort(value: object, kind: str) -> rt.OrtValue:
     if kind not in _EXOTIC:
         return rt.OrtValue.ortvalue_from_numpy(array)
     if kind in _HALF_BYTE:
-        raise Refused(f"onnxruntime takes no {kind} from numpy", missing_kernel=True)
+        raise RefusedError(f"onnxruntime takes no {kind} from numpy", missing_kernel=True)
     bits = array.view(np.dtype(f"u{array.dtype.itemsize}"))
     return rt.OrtValue.ortvalue_from_numpy_with_onnx_type(np.ascontiguousarray(bits), _EXOTIC[kind][0])
 
@@ -170,7 +172,9 @@ def _from_ort(value: Any) -> object:  # noqa: ANN401 - onnxruntime has no types
     import numpy as np
 
     if not value.is_tensor():
-        raise Refused("onnxruntime gives no sequence beside a type that numpy lacks", missing_kernel=True)
+        raise RefusedError(
+            "onnxruntime gives no sequence beside a type that numpy lacks", missing_kernel=True
+        )
     kind = value.data_type()
     if kind not in _EXOTIC:
         return value.numpy()

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from graphfix.runtimes import Refused, one_line
+from graphfix.runtimes import RefusedError, one_line
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
     from onnx.reference import ReferenceEvaluator
 
+Array = np.ndarray[Any, Any]
 _FOREIGN = (ArithmeticError, AssertionError, AttributeError, LookupError, RuntimeError, TypeError, ValueError)
 _BINARY: dict[str, Callable[..., Any]] = {
     "Add": np.add,
@@ -45,19 +46,19 @@ class ReferenceSession:
     outputs: tuple[str, ...]
 
     def run(self, feeds: Mapping[str, object]) -> list[object]:
-        """Run once. Raises Refused with the evaluator's message."""
+        """Run once. Raises RefusedError with the evaluator's message."""
         try:
             with np.errstate(all="ignore"):
                 if set(self.outputs) <= set(self.evaluator.output_names):
                     return list(self.evaluator.run(list(self.outputs), dict(feeds)))
-                values = self.evaluator.run(None, dict(feeds), intermediate=True)
+                values: Any = self.evaluator.run(None, dict(feeds), intermediate=True)
                 return [values[name] for name in self.outputs]
         except _FOREIGN as error:
-            raise Refused(f"onnx.reference: {one_line(error)}") from None
+            raise RefusedError(f"onnx.reference: {one_line(error)}") from None
 
 
 def load(model: Path, *, expose: Sequence[str] = ()) -> ReferenceSession:
-    """Load a file, weights and external data included, with `expose` as further outputs. Raises Refused."""
+    """Load a file with all its weights, and `expose` as further outputs. Raises RefusedError."""
     from onnx import load as load_model
     from onnx.reference import ReferenceEvaluator
 
@@ -66,11 +67,11 @@ def load(model: Path, *, expose: Sequence[str] = ()) -> ReferenceSession:
         opset = next((o.version for o in proto.opset_import if o.domain in ("", "ai.onnx")), 1)
         evaluator = ReferenceEvaluator(proto, new_ops=_legacy() if opset <= _LAST_LEGACY_OPSET else None)
     except (*_FOREIGN, OSError) as error:
-        raise Refused(f"onnx.reference: {one_line(error)}") from None
+        raise RefusedError(f"onnx.reference: {one_line(error)}") from None
     return ReferenceSession(evaluator, (*evaluator.output_names, *expose))
 
 
-def at_axis(a: np.ndarray, b: np.ndarray, axis: int | None) -> np.ndarray:
+def at_axis(a: Array, b: Array, axis: int | None) -> Array:
     """Give B the unit axes that put it at `axis` of A: [3,4] at axis 1 of [2,3,4,5] -> [3,4,1]."""
     if axis is None or b.ndim == 0:
         return b
@@ -83,35 +84,30 @@ def _legacy() -> list[type]:
     from onnx.reference.op_run import OpRun
 
     def binary(name: str, function: Callable[..., Any]) -> type:
-        def run(self: Any, a: np.ndarray, b: np.ndarray, **_: object) -> tuple[np.ndarray]:  # noqa: ANN401 - OpRun sets attributes by name
-            if not getattr(self, "broadcast", 0):
-                if a.shape != b.shape:
-                    raise ValueError(f"{name}: {a.shape} and {b.shape} differ without broadcast=1")
-                return (_typed(function(a, b), a),)
-            return (_typed(function(a, at_axis(a, b, getattr(self, "axis", None))), a),)
+        def run(
+            _: object, a: Array, b: Array, *, broadcast: int = 0, axis: int | None = None, **__: object
+        ) -> tuple[Array]:
+            if not broadcast and a.shape != b.shape:
+                raise ValueError(f"{name}: {a.shape} and {b.shape} differ without broadcast=1")
+            return (_typed(function(a, at_axis(a, b, axis if broadcast else None)), a),)
 
-        return type(name, (OpRun,), {"run": run})
+        return type(name, (OpRun,), {"_run": run})
 
-    def gemm(
-        self: Any,  # noqa: ANN401 - OpRun sets attributes by name
-        a: np.ndarray,
-        b: np.ndarray,
-        c: np.ndarray,
-        **_: object,
-    ) -> tuple[np.ndarray]:
-        left = a.T if getattr(self, "transA", 0) else a
-        right = b.T if getattr(self, "transB", 0) else b
-        alpha, beta = getattr(self, "alpha", 1.0), getattr(self, "beta", 1.0)
-        return ((alpha * (left @ right) + beta * c).astype(a.dtype),)
+    def gemm(_: object, a: Array, b: Array, c: Array, **attributes: float) -> tuple[Array]:
+        left = a.T if attributes.get("transA") else a
+        right = b.T if attributes.get("transB") else b
+        product = attributes.get("alpha", 1.0) * (left @ right)
+        return ((product + attributes.get("beta", 1.0) * c).astype(a.dtype),)
 
-    def prelu(_: object, x: np.ndarray, slope: np.ndarray, **__: object) -> tuple[np.ndarray]:
+    def prelu(_: object, x: Array, slope: Array, **__: object) -> tuple[Array]:
+        # [C] under [N,C,H,W] -> [C,1,1]: the channels are axis 1
         aligned = slope if slope.size == 1 else slope.reshape((-1,) + (1,) * (x.ndim - 2))
         return (np.where(x < 0, x * aligned, x).astype(x.dtype),)
 
     made = [binary(name, function) for name, function in _BINARY.items()]
-    return [*made, type("Gemm", (OpRun,), {"run": gemm}), type("PRelu", (OpRun,), {"run": prelu})]
+    return [*made, type("Gemm", (OpRun,), {"_run": gemm}), type("PRelu", (OpRun,), {"_run": prelu})]
 
 
-def _typed(result: np.ndarray, like: np.ndarray) -> np.ndarray:
+def _typed(result: Array, like: Array) -> Array:
     """Keep the operand's type (numpy widens some quotients), and comparisons boolean."""
     return result if result.dtype == np.bool_ else result.astype(like.dtype)

@@ -38,10 +38,10 @@ def attributes(node: NodeProto) -> dict[str, object]:
     return found
 
 
-def node(scope: Scope, proto: NodeProto, domain: str) -> None:
+def node(scope: Scope, proto: NodeProto, op: str, domain: str) -> None:
     """Note what the first result of a shape computation holds."""
-    follow = FOLLOW.get(proto.op_type) if not domain else None
-    if follow is not None and proto.output and proto.output[0]:
+    follow = FOLLOW.get(op) if not domain else None
+    if follow is not None and (op == "Constant" or scope.dtypes.get(proto.output[0], TensorProto.INT64) in INTEGERS):
         follow(scope, proto)
 
 

@@ -9,7 +9,7 @@ import onnx
 from onnx import NodeProto, TensorProto
 
 from graphfix.edits import Assume, Edit, Fold, Leave, Lift, Refused, Spell, Stretch, Upgrade
-from graphfix.formats.onnx.emit import EXPAND_SINCE, Desk, with_axes
+from graphfix.formats.onnx.emit import EXPAND_SINCE, Desk, New, with_axes
 from graphfix.formats.onnx.view import Views
 from graphfix.graph import Node, Value
 from graphfix.shapes import Shape, Size, broadcast, same
@@ -53,16 +53,17 @@ class Editor:
 
     def current(self, node: Node) -> Node:
         """The node as it is now."""
-        return node if self._made(node) else node.graph.nodes[node.index]
+        return node if self._made(node) is not None else node.graph.nodes[node.index]
 
-    def _made(self, node: Node) -> bool:
-        return any(result in self.desks[node.graph].made for result in node.results[:1] if result is not None)
+    def _made(self, node: Node) -> New | None:
+        """The record of a node that an edit made, None for a node of the file."""
+        result = node.results[0] if node.results else None
+        return self.desks[node.graph].made.get(result) if result is not None else None
 
     def _message(self, node: Node) -> NodeProto:
         """The node in the file."""
-        if node in self.views.protos:
-            return self.views.protos[node]
-        return next(self.desks[node.graph].made[result].proto for result in node.results if result is not None)
+        made = self._made(node)
+        return self.views.protos[node] if made is None else made.proto
 
     def _check(self, node: Node, edit: Edit) -> None:
         desk = self.desks[node.graph]
@@ -81,25 +82,29 @@ class Editor:
     def put(self, node: Node, index: int, value: Value) -> Node:
         """Let the node read `value` as operand `index`."""
         self._message(node).input[index] = value.name
-        return self._became(node, replace(node, operands=(*node.operands[:index], value, *node.operands[index + 1 :])))
+        operands = (*node.operands[:index], value, *node.operands[index + 1 :])
+        return self._became(node, node.reading(operands), range(index, index + 1))
 
-    def _became(self, node: Node, new: Node) -> Node:
-        """Enter what a node is now into the ledgers."""
-        desk = self.desks[node.graph]
-        if self._made(node):
-            for result in node.results:
-                if result is not None:
-                    desk.made[result].node = new
+    def _became(self, node: Node, new: Node, changed: Sequence[int]) -> Node:
+        """Enter what a node is now into the ledgers; `changed` names the operands that are not what they were."""
+        made = self._made(node)
+        if made is not None:
+            made.node = new
         else:
             node.graph.nodes[node.index] = new
             self.views.protos[new] = self.views.protos.pop(node)
-        self._unread(node)
+        for at, value in enumerate(node.operands):
+            if value is not None:
+                value.graph.reads.get(value, {}).pop((node, at), None)
+                if at in changed:
+                    self.unread[value] = None
         for at, value in enumerate(new.operands):
             if value is not None:
                 value.graph.reads.setdefault(value, {})[new, at] = None
+        producers = node.graph.producers
         for result in new.results:
             if result is not None:
-                node.graph.producers[result] = new
+                producers[result] = new
         return new
 
     def _unread(self, node: Node) -> None:
@@ -113,11 +118,11 @@ class Editor:
         new = replace(value, shape=shape)
         graph = value.graph
         for reader in dict.fromkeys(reader for reader, _ in graph.reads.get(value, ())):
-            self._became(reader, replace(reader, operands=tuple(new if it is value else it for it in reader.operands)))
+            self._became(reader, reader.reading(tuple(new if it is value else it for it in reader.operands)), ())
         graph.reads.pop(value, None)
         producer = graph.producers.pop(value, None)
         if producer is not None:
-            self._became(producer, replace(producer, results=tuple(new if it is value else it for it in producer.results)))
+            self._became(producer, replace(producer, results=tuple(new if it is value else it for it in producer.results)), ())
         self.unread.pop(value, None)
         self.desks[graph].restated.add(new)
         return new
@@ -213,7 +218,7 @@ class Editor:
     def _alone(self, node: Node, reader: Node) -> bool:
         """Whether only the planned node depends on a quantize or dequantize node of the file."""
         result = node.results[0]
-        return result is not None and node.graph is reader.graph and not self._made(node) and self._only_reader(result)
+        return result is not None and node.graph is reader.graph and self._made(node) is None and self._only_reader(result)
 
     def _moved(self, node: Node, source: Value, axes: tuple[int, ...], reader: Node) -> Value:
         """The node itself, on the edited operand; it stands where it stood, so what was made for it moves before it."""
@@ -222,7 +227,7 @@ class Editor:
         attributes = _set_axis(proto, node, axes)
         operands = (source, *node.operands[1:])
         self.desks[node.graph].reuse_before(source, min(node.index, reader.index))
-        new = self._became(node, replace(node, operands=operands, attributes=attributes))
+        new = self._became(node, replace(node, operands=operands, attributes=attributes), (0,))
         old = new.results[0]
         if old is None:
             raise Refused(f"{node.op} '{node.label}' has no result")
@@ -270,7 +275,7 @@ class Editor:
         if proto.op_type != "Expand":
             proto.op_type = "Expand"
             del proto.attribute[:]
-            node = self._became(node, replace(node, op="Expand", attributes={}))
+            node = self._became(node, replace(node, op="Expand", attributes={}), ())
         return self.put(node, 1, self.desks[node.graph].integers(numbers(edit.to), node.index))
 
     def _drop(self, node: Node, names: Sequence[str]) -> None:

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 import onnx
-from onnx import FunctionProto, NodeProto, TensorProto, ValueInfoProto
+from onnx import FunctionProto, NodeProto, TensorProto, TypeProto
 
 from graphfix.edits import Refused
 from graphfix.formats.onnx.infer import Scope
@@ -84,26 +84,43 @@ class Desk:
         """Add a node with one result before `reader`."""
         kind: Kind = "constant" if op == "Constant" else "result"
         value = Value(self.fresh(result), shape, dtype, kind, self.graph)
-        proto = onnx.helper.make_node(op, [operand.name for operand in operands], [value.name], self.fresh(f"{op}_{result}"))
-        proto.attribute.extend(onnx.helper.make_attribute(key, given) for key, given in attributes.items())
-        self.add(proto, operands, value, reader, attributes)
+        proto = self.holder.node.add()
+        proto.op_type = op
+        proto.name = self.fresh(f"{op}_{result}")
+        proto.input.extend([operand.name for operand in operands])
+        proto.output.append(value.name)
+        for key, given in attributes.items():
+            proto.attribute.append(onnx.helper.make_attribute(key, given))
+        self._enter(proto, op, "", tuple(operands), value, reader, attributes)
         return value
 
     def add(
-        self, proto: NodeProto, operands: Sequence[Value], value: Value, reader: int, attributes: dict[str, object]
+        self, message: NodeProto, operands: tuple[Value | None, ...], value: Value, reader: int, attributes: dict[str, object]
+    ) -> None:
+        """Add a copy of a node."""
+        proto = self.holder.node.add()
+        proto.CopyFrom(message)
+        domain = "" if proto.domain == "ai.onnx" else proto.domain
+        self._enter(proto, proto.op_type, domain, operands, value, reader, attributes)
+
+    def _enter(
+        self,
+        proto: NodeProto,
+        op: str,
+        domain: str,
+        operands: tuple[Value | None, ...],
+        value: Value,
+        reader: int,
+        attributes: dict[str, object],
     ) -> None:
         """Enter a node that was made into the ledgers."""
-        added = self.holder.node.add()
-        added.CopyFrom(proto)
-        domain = "" if proto.domain == "ai.onnx" else proto.domain
         version = self.scope.versions.get(domain, 1)
-        node = Node(
-            proto.op_type, domain, version, proto.name, reader, self.graph, tuple(operands), (value,), attributes, None
-        )
-        self.made[value] = New(reader, len(self.made), added, node)
+        node = Node(op, domain, version, proto.name, reader, self.graph, operands, (value,), attributes, None)
+        self.made[value] = New(reader, len(self.made), proto, node)
         self.graph.producers[value] = node
         for at, operand in enumerate(operands):
-            operand.graph.reads.setdefault(operand, {})[node, at] = None
+            if operand is not None:
+                operand.graph.reads.setdefault(operand, {})[node, at] = None
 
     def integers(self, numbers: Sequence[int], reader: int) -> Value:
         """A vector of int64, made once in this scope."""
@@ -233,14 +250,15 @@ def with_axes(shape: Shape, axes: Sequence[int]) -> Shape:
     return Shape(tuple(1 if axis in axes else next(rest) for axis in range(rank)))
 
 
-def state_shape(info: ValueInfoProto, value: Value, code: int) -> None:
-    """Write the shape of a value of known rank; a size without a symbol of the file stays open."""
-    info.type.tensor_type.elem_type = code
-    info.type.tensor_type.shape.SetInParent()
-    del info.type.tensor_type.shape.dim[:]
+def stated_type(value: Value, code: int) -> TypeProto:
+    """The type of a value of known rank, as a value_info states it; a size without a symbol of the file stays open."""
+    stated = TypeProto()
+    stated.tensor_type.elem_type = code
+    stated.tensor_type.shape.SetInParent()
     for size in value.shape.json or ():
-        dim = info.type.tensor_type.shape.dim.add()
+        dim = stated.tensor_type.shape.dim.add()
         if isinstance(size, int):
             dim.dim_value = size
         elif size is not None:
             dim.dim_param = size
+    return stated

@@ -278,6 +278,16 @@ class Loops:
             self.broken = True
 
 
+@dataclass(frozen=True, slots=True)
+class Told:
+    """What onnx says of one value."""
+
+    dtype: int
+    dims: Dims | None
+    whole: Shape | None
+    """The shape, where every size is a number or a symbol of an input: there is nothing to add."""
+
+
 @dataclass(slots=True)
 class Sweep:
     """One pass of the own rules over onnx's result, in the order of execution."""
@@ -285,7 +295,8 @@ class Sweep:
     names: Names
     loops: Loops
     gains: dict[Scope, set[str]] = field(default_factory=dict)
-    types: dict[bytes, tuple[int, Dims | None]] = field(default_factory=dict)
+    types: dict[bytes, Told] = field(default_factory=dict)
+    """By serialized type: a big model has few distinct ones."""
 
     def run(self, main: Scope, inferred: GraphProto) -> None:
         """Fill every scope; note, by scope, the values that onnx should be told about."""
@@ -305,26 +316,36 @@ class Sweep:
             self._node(scope, node, told, [child for _, child in by_node.get(index, ())])
         self._settle(scope)
 
-    def _told(self, scope: Scope, inferred: GraphProto) -> dict[str, Dims | None]:
+    def _told(self, scope: Scope, inferred: GraphProto) -> dict[str, Told]:
         """What onnx says, by name; constants and inputs are entered at once."""
-        told: dict[str, Dims | None] = {}
+        told: dict[str, Told] = {}
+        dtypes, types = scope.dtypes, self.types
         for value in (*inferred.value_info, *inferred.output, *inferred.input):
             key = value.type.SerializeToString()
-            known = self.types.get(key)
+            known = types.get(key)
             if known is None:
-                known = self.types[key] = (value.type.tensor_type.elem_type, stated(value))
-            if known[0]:
-                scope.dtypes[value.name] = known[0]
-            told[value.name] = known[1]
+                known = types[key] = self._type(value)
+            name = value.name
+            if known.dtype:
+                dtypes[name] = known.dtype
+            told[name] = known
         if scope.graph is not None:
             self._constants(scope, scope.graph)
             for value in inferred.input:
                 shape = scope.shapes.get(value.name)
                 if shape is None:
-                    self._enter(scope, value.name, told.get(value.name), None)
-                elif shape.axes is not None and told.get(value.name) is None and scope.outer is not None:
+                    self._enter(scope, value.name, told[value.name].dims, None)
+                elif shape.axes is not None and told[value.name].dims is None and scope.outer is not None:
                     self.gains[scope].add(value.name)
         return told
+
+    def _type(self, value: ValueInfoProto) -> Told:
+        dims = stated(value)
+        declared = self.names.declared
+        sizes = [size if isinstance(size, int) or size is None else declared.get(size) for size in dims or ()]
+        known = tuple(size for size in sizes if size is not None)
+        whole = Shape(known) if dims is not None and len(known) == len(dims) else None
+        return Told(value.type.tensor_type.elem_type, dims, whole)
 
     def _constants(self, scope: Scope, graph: GraphProto) -> None:
         overridable = {value.name for value in graph.input}
@@ -367,24 +388,37 @@ class Sweep:
         own = (isinstance(size, Dim) and any(part.startswith(inner) for part in size.parts) for size in shape.axes)
         return Shape(tuple(UNKNOWN if mine else size for mine, size in zip(own, shape.axes, strict=True)))
 
-    def _node(self, scope: Scope, node: NodeProto, told: dict[str, Dims | None], bodies: list[Scope]) -> None:
-        domain = "" if node.domain == "ai.onnx" else node.domain
-        row = ops.row(domain, node.op_type, scope.versions.get(domain, 1))
-        contents.node(scope, node, domain)
+    def _node(self, scope: Scope, node: NodeProto, told: dict[str, Told], bodies: list[Scope]) -> None:
+        op, domain = node.op_type, node.domain
+        domain = "" if domain == "ai.onnx" else domain
+        contents.node(scope, node, op, domain)
         own: Sequence[Shape | None] = ()
-        rule = rules.rule(domain, node.op_type, row)
-        if node.op_type == "If" and not domain:
-            own = _joined(bodies)
-        elif node.op_type == "Loop" and not domain and bodies:
-            own = self._loop(scope, node, bodies[0])
-        elif rule is not None:
-            try:
-                own = rule(rules.Call(scope, row, node.input, contents.attributes(node) if node.attribute else {}))
-            except Incompatible:
-                own = ()
-        for index, name in enumerate(node.output):
+        outputs = node.output
+        if bodies and not domain:
+            own = self._loop(scope, node, bodies[0]) if op == "Loop" else _joined(bodies) if op == "If" else ()
+        elif all((known := told.get(name)) is not None and known.whole is not None for name in outputs):
+            shapes = scope.shapes
+            for name in outputs:
+                shapes.setdefault(name, told[name].whole or UNRANKED)
+            return
+        else:
+            own = self._by_rule(scope, node, op, domain)
+        for index, name in enumerate(outputs):
             if name:
-                self._enter(scope, name, told.get(name), own[index] if index < len(own) else None, node.op_type == "Constant")
+                known = told.get(name)
+                dims = known.dims if known is not None else None
+                self._enter(scope, name, dims, own[index] if index < len(own) else None, op == "Constant")
+
+    @staticmethod
+    def _by_rule(scope: Scope, node: NodeProto, op: str, domain: str) -> Sequence[Shape | None]:
+        row = ops.row(domain, op, scope.versions.get(domain, 1))
+        rule = rules.rule(domain, op, row)
+        if rule is None:
+            return ()
+        try:
+            return rule(rules.Call(scope, row, node.input, contents.attributes(node) if node.attribute else {}))
+        except Incompatible:
+            return ()
 
     def _enter(self, scope: Scope, name: str, told: Dims | None, own: Shape | None, constant: bool = False) -> None:
         """Merge what onnx and the own rules say of one value; note what onnx does not know yet."""

@@ -6,12 +6,12 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import onnx
-from onnx import FunctionProto, GraphProto, ModelProto
+from onnx import FunctionProto, GraphProto, ModelProto, TypeProto
 
 from graphfix.edits import Edit, Refused, Upgrade
 from graphfix.formats.onnx import binding, upgrade
 from graphfix.formats.onnx.edit import Editor
-from graphfix.formats.onnx.emit import Desk, state_shape
+from graphfix.formats.onnx.emit import Desk, stated_type
 from graphfix.formats.onnx.facts import Facts, analyse
 from graphfix.formats.onnx.file import Container, read
 from graphfix.formats.onnx.view import Views, build
@@ -201,11 +201,15 @@ class OnnxModel:
         if isinstance(holder, FunctionProto):
             return
         stored = {info.name: info for info in holder.value_info}
+        types: dict[object, TypeProto] = {}
         values = [value for value in desk.made if value.kind != "constant"]
         for value in [*values, *(value for value in desk.restated if value.name in stored)]:
             if value.shape.axes is not None:
                 info = stored.get(value.name) or holder.value_info.add(name=value.name)
-                state_shape(info, value, onnx_type(value))
+                key = (value.dtype, value.shape.json)
+                if key not in types:
+                    types[key] = stated_type(value, onnx_type(value))
+                info.type.CopyFrom(types[key])
         notes = {note.tensor_name: note for note in holder.quantization_annotation}
         for value, source in ([*_sources(desk)] if notes else []):
             if source.name in notes and value.name not in notes:

@@ -108,13 +108,14 @@ class _Builder:
     def _node(self, index: int, proto: NodeProto) -> None:
         domain = "" if proto.domain == "ai.onnx" else proto.domain
         version = self.scope.versions.get(domain, 1)
-        tensor = constant_tensor(proto)
-        kind: Kind = "result" if tensor is None and not _scalar_constant(proto) else "constant"
+        op = proto.op_type
+        tensor = constant_tensor(proto) if op == "Constant" else None
+        kind: Kind = "constant" if tensor is not None or (op == "Constant" and _scalar_constant(proto)) else "result"
         operands = tuple([self._operand(name) for name in proto.input])
         results = tuple([self._value(name, kind) if name else None for name in proto.output])
-        row = ops.row(domain, proto.op_type, version)
+        row = ops.row(domain, op, version)
         attributes = _attributes(proto) if proto.attribute else {}
-        node = Node(proto.op_type, domain, version, proto.name, index, self.graph, operands, results, attributes, row)
+        node = Node(op, domain, version, proto.name, index, self.graph, operands, results, attributes, row)
         graph = self.graph
         graph.nodes.append(node)
         self.views.protos[node] = proto

@@ -1,0 +1,56 @@
+"""Outcomes and verdicts as text: a table for people, JSON for programs, Markdown for a pull request."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+
+from graphfix.report.document import document, json_text
+from graphfix.report.entry import Entry, Failure
+from graphfix.report.markdown import markdown
+from graphfix.report.notation import findings, printable
+from graphfix.report.table import table, totals
+from graphfix.results import GraphfixError
+
+__all__ = [
+    "FORMS",
+    "Entry",
+    "Failure",
+    "document",
+    "findings",
+    "json_text",
+    "markdown",
+    "printable",
+    "refuse",
+    "table",
+    "totals",
+    "write",
+]
+
+FORMS: Mapping[str, Callable[[Sequence[Entry]], str]] = {".json": json_text, ".md": markdown}
+"""Suffix of a report file -> what writes it."""
+
+
+def refuse(path: Path) -> None:
+    """Raise GraphfixError where `write` could not succeed: it is asked before a model is touched."""
+    if path.suffix.lower() not in FORMS:
+        raise GraphfixError(f"{path}: the form of a report is chosen by its suffix; known: {', '.join(FORMS)}")
+    if path.is_dir():
+        raise GraphfixError(f"{path}: a folder; name the report's file")
+    if not path.parent.is_dir():
+        raise GraphfixError(f"{path}: the folder of the report does not exist; create it first")
+
+
+def write(path: Path, entries: Sequence[Entry]) -> None:
+    """Write a report in the form that the suffix names; the file appears whole or not at all. Raises GraphfixError."""
+    refuse(path)
+    text = FORMS[path.suffix.lower()](entries)
+    scratch = path.with_name(f".{path.name}.{os.getpid()}.tmp")
+    try:
+        scratch.write_text(text, encoding="utf-8", errors="backslashreplace", newline="\n")
+        scratch.replace(path)
+    except OSError as error:
+        raise GraphfixError(f"{path}: the report can't be written: {error.strerror}") from None
+    finally:
+        scratch.unlink(missing_ok=True)

@@ -1,0 +1,131 @@
+"""The Markdown report: every site of every model in tables, for a pull request or a folder of artefacts."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterator, Sequence
+
+from graphfix import __version__
+from graphfix.report.entry import Entry, Failure
+from graphfix.report.notation import counted, printable, seconds_text, shape_text
+from graphfix.report.verdict import bindings_text, verdict_text
+from graphfix.results import Outcome, Run, Site, Verdict
+
+HEADINGS = (
+    ("changed", "Made explicit"),
+    ("found", "Found"),
+    ("left", "Left alone because nothing could be decided"),
+    ("exempt", "Exempt"),
+)
+SITES = ("code", "node", "operator", "operand", "before", "after", "rewrite", "reason")
+RUNS = ("sizes", "optimizations", "status", "outputs", "largest difference", "reason")
+
+
+def markdown(entries: Sequence[Entry]) -> str:
+    """A summary of the models, then one section a model."""
+    command = entries[0].command if entries else ""
+    lines = [f"# graphfix {command}".rstrip(), "", f"graphfix {__version__}, {counted(len(entries), 'model')}."]
+    if len(entries) > 1:
+        lines += ["", *_table(("model", "changed", "found", "left", "exempt", "answer"), map(_summary, entries))]
+    for entry in entries:
+        lines += ["", f"## {_title(entry)}", "", *_section(entry)]
+    return "\n".join(lines) + "\n"
+
+
+def _title(entry: Entry) -> str:
+    if isinstance(entry, Failure):
+        return _code(entry.model)
+    joint = {"verify": " and "}.get(entry.command, " to ")
+    return _code(entry.model) + (f"{joint}{_code(entry.output)}" if entry.output else "")
+
+
+def _summary(entry: Entry) -> list[str]:
+    if isinstance(entry, Failure):
+        return [_code(entry.model), "", "", "", "", f"error: {_prose(entry.error)}"]
+    statuses = Counter(site.status for site in entry.sites)
+    answer = _prose(verdict_text(entry.verdict)) if entry.verdict is not None else ""
+    return [_code(entry.model), *(str(statuses[status]) for status, _ in HEADINGS), answer]
+
+
+def _section(entry: Entry) -> Iterator[str]:
+    if isinstance(entry, Failure):
+        yield f"Error: {_prose(entry.error)}"
+        return
+    yield from _facts(entry)
+    for status, heading in HEADINGS:
+        sites = [site for site in entry.sites if site.status == status]
+        if sites:
+            yield from ("", f"### {heading}: {len(sites)}", "", *_table(SITES, map(_site, sites)))
+    if entry.assumes:
+        yield from ("", "### Assumed", "", *(f"- {_prose(text)}" for text in entry.assumes))
+    if entry.verdict is not None:
+        yield from _verdict(entry.verdict)
+
+
+def _facts(outcome: Outcome) -> Iterator[str]:
+    if outcome.verdict is not None:
+        yield f"- Verdict: {_prose(verdict_text(outcome.verdict))}"
+    if outcome.command == "fix" and outcome.output is None:
+        yield "- Written: nothing"
+    if outcome.target is not None:
+        yield f"- Target: {outcome.target} ({outcome.format})"
+    rewrites = ", ".join(f"{name} {count}" for name, count in outcome.rewrites.items() if count)
+    if rewrites:
+        yield f"- Rewrites: {rewrites}"
+    if not outcome.sites and outcome.command != "verify":
+        yield "- Nothing is implicit"
+    if outcome.seconds:
+        yield f"- Seconds: {seconds_text(outcome.seconds)}"
+
+
+def _site(site: Site) -> list[str]:
+    where = _code(site.node) + ("" if site.graph == "main" else f" in {_code(site.graph)}")
+    operand = "" if site.operand is None else str(site.operand)
+    before = "" if site.operand is None and site.before is None else _code(shape_text(site.before))
+    after = "" if site.after is None else _code(shape_text(site.after))
+    return [site.code, where, _prose(site.op), operand, before, after, site.rewrite or "", _prose(site.reason or "")]
+
+
+def _verdict(verdict: Verdict) -> Iterator[str]:
+    if verdict.runs:
+        yield from ("", f"### Runs: {len(verdict.runs)}", "", *_table(RUNS, map(_run, verdict.runs)))
+    if verdict.exceptions:
+        heads = list(dict.fromkeys(str(name) for exception in verdict.exceptions for name in exception))
+        rows = [[_code(str(entry.get(name, ""))) for name in heads] for entry in verdict.exceptions]
+        yield from ("", "### Exceptions of the runtime", "", *_table(heads, rows))
+    if verdict.assumes:
+        yield from ("", "### The verdict assumes", "", *(f"- {_prose(text)}" for text in verdict.assumes))
+    evidence = [f"- sha256 {which}: {_code(digest)}" for which, digest in verdict.sha256.items()]
+    evidence += [f"- {_prose(name)} {_prose(version)}" for name, version in verdict.versions.items()]
+    if evidence:
+        yield from ("", "### Evidence", "", *evidence, f"- seed {verdict.seed}")
+
+
+def _run(run: Run) -> list[str]:
+    largest = "" if run.largest_difference is None else f"{run.largest_difference:.3g}"
+    sizes = _prose(bindings_text(run)) or "as declared"
+    return [sizes, run.optimizations, run.status, str(run.outputs), largest, _prose(run.reason or "")]
+
+
+def _table(heads: Sequence[str], rows: Iterator[list[str]] | list[list[str]]) -> Iterator[str]:
+    yield f"| {' | '.join(heads)} |"
+    yield f"|{' --- |' * len(heads)}"
+    for row in rows:
+        yield f"| {' | '.join(row)} |"
+
+
+def _code(text: str) -> str:
+    """A code span; a name may hold backticks, and a bar would end the cell even there."""
+    plain = printable(text).replace("|", "\\|")
+    ticks = re.findall("`+", plain)
+    if not ticks:
+        return f"`{plain}`"
+    fence = "`" * (max(map(len, ticks)) + 1)
+    return f"{fence} {plain} {fence}"
+
+
+def _prose(text: str) -> str:
+    """Running text: what Markdown would read as markup is escaped."""
+    escaped = "".join(f"\\{letter}" if letter in "\\`*_<|" else letter for letter in printable(text))
+    return escaped.replace("](", "]\\(")

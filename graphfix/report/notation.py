@@ -1,0 +1,61 @@
+"""How shapes, places, numbers and names are written for people."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from graphfix.results import JsonShape, Outcome, Site
+
+
+def printable(text: str) -> str:
+    r"""The text on one line: what would steer a terminal (names come from the model) is written as `\n`, `\x1b` ..."""
+    if text.isprintable():
+        return text
+    return "".join(letter if letter.isprintable() else ascii(letter)[1:-1] for letter in text)
+
+
+def shape_text(shape: JsonShape) -> str:
+    """`[2,N,?]`; `[*]` when the rank is not known."""
+    if shape is None:
+        return "[*]"
+    return f"[{','.join('?' if size is None else printable(str(size)) for size in shape)}]"
+
+
+def node_text(site: Site) -> str:
+    """`Add 'head/bias'`, or `Add#3` for a node that the file gives no name; with the scope when it is not the main graph."""
+    named = printable(site.node if site.node.startswith(f"{site.op}#") else f"{site.op} '{site.node}'")
+    return named if site.graph == "main" else f"{named} in {printable(site.graph)}"
+
+
+def operand_text(site: Site) -> str:
+    """`operand 1`, or nothing for a site that is a whole node."""
+    return "" if site.operand is None else f"operand {site.operand}"
+
+
+def shapes_text(site: Site) -> str:
+    """`[4] -> [1,1,4]`, the operand's shape alone where it stays, or nothing where the site has none."""
+    if site.after is not None:
+        return f"{shape_text(site.before)} -> {shape_text(site.after)}"
+    return "" if site.operand is None and site.before is None else shape_text(site.before)
+
+
+def counted(number: int, what: str) -> str:
+    """`1 model`, `2 models`."""
+    return f"{number} {what}" if number == 1 else f"{number} {what}s"
+
+
+def tally(numbers: Mapping[str, int]) -> str:
+    """` (equalize-ranks 12, normalize-expand 1)` without the zeros, or nothing."""
+    told = ", ".join(f"{name} {number}" for name, number in numbers.items() if number)
+    return f" ({told})" if told else ""
+
+
+def seconds_text(seconds: Mapping[str, float]) -> str:
+    """`1.24 s: load 0.01, plan 0.02, verify 1.21`; steps below a hundredth of a second are summed only."""
+    steps = ", ".join(f"{step} {spent:.2f}" for step, spent in seconds.items() if spent >= 0.005)
+    return f"{sum(seconds.values()):.2f} s" + (f": {steps}" if steps else "")
+
+
+def findings(outcome: Outcome) -> list[Site]:
+    """The sites that `check` says no for: what it found, and what it could not decide."""
+    return [site for site in outcome.sites if site.status in ("found", "left")]

@@ -1,0 +1,77 @@
+"""What `verify` found, in one sentence."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from graphfix.report.notation import counted, printable
+from graphfix.results import Run, Verdict
+
+LIBRARIES = ("numpy", "onnx")
+"""Named in the versions but, beside a runtime, not what ran the model."""
+
+
+def verdict_text(verdict: Verdict) -> str:
+    """`equal: 12 outputs bit-equal over 5 runs (onnxruntime 1.31.1, seed 0)`, or what differs, or why it is not known."""
+    match verdict.status:
+        case "skipped":
+            return "not verified (--no-verify)"
+        case "undecided":
+            return f"undecided: {printable(verdict.reason or 'no run could be compared')}"
+        case "different":
+            return f"different: {_difference(verdict)}"
+        case status:
+            return f"{status}: {_agreement(verdict)}{exceptions_text(verdict.exceptions)}"
+
+
+def exceptions_text(exceptions: Sequence[Mapping[str, Any]]) -> str:
+    """`; 2 exceptions of the runtime: signed-zero at Add 'n3', Mul 'n5'`, or nothing."""
+    if not exceptions:
+        return ""
+    sites: dict[str, dict[str, None]] = {}
+    for exception in exceptions:
+        kind = str(exception.get("class", "unnamed"))
+        sites.setdefault(kind, {})[printable(str(exception.get("site") or exception.get("output")))] = None
+    told = "; ".join(f"{kind} at {', '.join(places)}" for kind, places in sites.items())
+    return f"; {counted(sum(map(len, sites.values())), 'exception')} of the runtime: {told}"
+
+
+def bindings_text(run: Run) -> str:
+    """`N=2, T=5`, or nothing for a model without free dims."""
+    return ", ".join(f"{name}={size}" for name, size in run.bindings.items())
+
+
+def _agreement(verdict: Verdict) -> str:
+    deciding = [run for run in verdict.runs if run.optimizations == "off" and run.status == "equal"]
+    outputs = max((run.outputs for run in deciding), default=0)
+    runtimes = {name: version for name, version in verdict.versions.items() if name not in LIBRARIES}
+    named = [f"{name} {version}" for name, version in (runtimes or verdict.versions).items()]
+    said = f"{counted(outputs, 'output')} bit-equal over {counted(len(deciding), 'run')}"
+    return f"{said} ({', '.join([*named, f'seed {verdict.seed}'])}){_optimized(verdict.runs)}"
+
+
+def _optimized(runs: Sequence[Run]) -> str:
+    """The runs with the runtime's optimizations on never decide, but a user of the model meets them."""
+    statuses = Counter(run.status for run in runs if run.optimizations == "on")
+    largest = max((run.largest_difference or 0.0 for run in runs if run.optimizations == "on"), default=0.0)
+    if not statuses["different"]:
+        return ""
+    return f"; with optimizations on the largest difference is {largest:.2g}"
+
+
+def _difference(verdict: Verdict) -> str:
+    first = verdict.first_difference
+    reason = printable(verdict.reason) if verdict.reason else ""
+    if not first:
+        return reason or "the outputs differ"
+    said = f"the first tensor to differ is '{first.get('tensor')}'"
+    if first.get("producer"):
+        said += f" of {first['producer']}"
+    if "before" in first and "after" in first:
+        at = f" at {first['index']}" if first.get("index") not in (None, [], ()) else ""
+        said += f"{at}: {first['before']} before, {first['after']} after"
+    if first.get("count"):
+        said += f" ({counted(first['count'], 'element')})"
+    return printable(said) + (f"; {reason}" if reason else "")

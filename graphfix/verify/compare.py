@@ -1,0 +1,159 @@
+"""Compare two values bit by bit, and say what kind of difference there is."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+Array = np.ndarray[Any, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Criterion:
+    """Bit equality, or an explicit tolerance: |a - b| <= atol + rtol * |b|."""
+
+    atol: float | None = None
+    rtol: float | None = None
+
+    @property
+    def exact(self) -> bool:
+        """Whether bits are compared."""
+        return self.atol is None and self.rtol is None
+
+    def __str__(self) -> str:
+        return "bit for bit" if self.exact else f"at atol {self.atol or 0:g}, rtol {self.rtol or 0:g}"
+
+
+@dataclass(frozen=True, slots=True)
+class Difference:
+    """What differs between two values.
+
+    `counts` has the elements of each class: `value` decides; `nan-payload` (both NaN, other bits),
+    `signed-zero` (both zero, other sign) and `tolerance` (within the given one) do not by themselves.
+    """
+
+    index: tuple[int | str, ...]
+    before: object
+    after: object
+    counts: Mapping[str, int] = field(default_factory=dict)
+    largest: float | None = None
+    """The largest |a - b|, inf where one is not finite, None where there is no such number."""
+
+    @property
+    def count(self) -> int:
+        """How many elements differ."""
+        return sum(self.counts.values())
+
+
+def difference(before: object, after: object, criterion: Criterion) -> Difference | None:
+    """Compare tensors, sequences, maps, optionals. None where they are equal to the last bit."""
+    if isinstance(before, list | tuple) and isinstance(after, list | tuple):
+        if len(before) != len(after):
+            return _structure(f"{len(before)} elements", f"{len(after)} elements")
+        return _first_of({i: (a, b) for i, (a, b) in enumerate(zip(before, after, strict=True))}, criterion)
+    if isinstance(before, dict) and isinstance(after, dict):
+        if before.keys() != after.keys():
+            return _structure(sorted(map(str, before)), sorted(map(str, after)))
+        return _first_of({key: (before[key], after[key]) for key in before}, criterion)
+    if before is None or after is None:
+        return None if before is after else _structure(_described(before), _described(after))
+    return _arrays(np.asarray(before), np.asarray(after), criterion)
+
+
+def _first_of(pairs: Mapping[Any, tuple[object, object]], criterion: Criterion) -> Difference | None:
+    found = [(key, d) for key, (a, b) in pairs.items() if (d := difference(a, b, criterion)) is not None]
+    if not found:
+        return None
+    key, first = next(((k, d) for k, d in found if "value" in d.counts), found[0])
+    counts: dict[str, int] = {}
+    for _, each in found:
+        for name, count in each.counts.items():
+            counts[name] = counts.get(name, 0) + count
+    largest = [d.largest for _, d in found if d.largest is not None]
+    return Difference((key, *first.index), first.before, first.after, counts, max(largest, default=None))
+
+
+def _arrays(a: Array, b: Array, criterion: Criterion) -> Difference | None:
+    if "c" in (a.dtype.kind, b.dtype.kind):
+        a, b = _halves(a), _halves(b)
+    if a.dtype.kind != b.dtype.kind and {a.dtype.kind, b.dtype.kind} <= {"O", "U", "S"}:
+        a, b = a.astype(object), b.astype(object)
+    if a.shape != b.shape or a.dtype != b.dtype:
+        return _structure(_described(a), _described(b))
+    bits_a, bits_b = _bits(a), _bits(b)
+    if np.array_equal(bits_a, bits_b):
+        return None
+    differs = np.asarray(bits_a != bits_b)
+    classes = _classes(a, b, differs, criterion)
+    counts = {name: n for name, mask in classes.items() if (n := int(np.count_nonzero(mask)))}
+    where = classes["value"] if "value" in counts else differs
+    index = tuple(int(axis[0]) for axis in np.nonzero(np.atleast_1d(where)))[: a.ndim]
+    return Difference(index, plain(a[index]), plain(b[index]), counts, _largest(a[differs], b[differs]))
+
+
+def _halves(array: Array) -> Array:
+    """Spread complex numbers over a last axis of two, real and imaginary: [3] -> [3,2]."""
+    return np.stack([array.real, array.imag], axis=-1)
+
+
+def _bits(array: Array) -> Array:
+    """View floats as integers: NaN then equals itself, and -0 differs from 0."""
+    if not _is_float(array):
+        return array
+    return np.ascontiguousarray(array).view(np.dtype(f"u{array.dtype.itemsize}")).reshape(array.shape)
+
+
+def _classes(a: Array, b: Array, differs: Array, criterion: Criterion) -> dict[str, Array]:
+    if not _is_float(a):
+        return {"value": differs}
+    nan: Array = np.asarray(differs & np.isnan(a) & np.isnan(b))
+    zero: Array = np.asarray(differs & (a == 0) & (b == 0))
+    rest: Array = np.asarray(differs & ~nan & ~zero)
+    if criterion.exact:
+        return {"value": rest, "nan-payload": nan, "signed-zero": zero}
+    wide_a, wide_b = a.astype(np.float64), b.astype(np.float64)
+    with np.errstate(all="ignore"):
+        near = np.isclose(wide_a, wide_b, rtol=criterion.rtol or 0, atol=criterion.atol or 0, equal_nan=True)
+    return {"value": rest & ~near, "nan-payload": nan, "tolerance": zero | (rest & near)}
+
+
+def _largest(a: Array, b: Array) -> float | None:
+    if a.dtype.kind in "OUSb":
+        return None
+    with np.errstate(all="ignore"):
+        gap = np.abs(a.astype(np.float64) - b.astype(np.float64))
+    both = np.isnan(a.astype(np.float64)) & np.isnan(b.astype(np.float64))
+    gap = np.where(both, 0.0, np.where(np.isnan(gap), np.inf, gap))
+    return float(gap.max(initial=0.0))
+
+
+def _is_float(array: Array) -> bool:
+    # bfloat16, the float8s and their kin are numpy dtypes of kind "V", registered by ml_dtypes; so are int4s
+    return array.dtype.kind == "f" or (array.dtype.kind == "V" and "float" in array.dtype.name)
+
+
+def _structure(before: object, after: object) -> Difference:
+    return Difference((), before, after, {"value": 1}, math.inf)
+
+
+def _described(value: object) -> str:
+    if isinstance(value, np.ndarray):
+        return f"{value.dtype.name}{list(value.shape)}"
+    return "absent" if value is None else type(value).__name__
+
+
+def plain(value: object) -> object:
+    """Make a scalar that JSON can write: numbers as they are, what is not finite as a word."""
+    if isinstance(value, np.generic) and value.dtype.kind == "V":
+        value = float(value)
+    if isinstance(value, np.generic | np.ndarray):
+        value = value.item()
+    if isinstance(value, float) and not math.isfinite(value):
+        return str(value)
+    return value if isinstance(value, int | float | str | bool) else str(value)

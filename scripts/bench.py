@@ -1,0 +1,275 @@
+"""Time `graphfix fix --no-verify` as a whole process against `cp`, with limits on time and memory.
+
+    python scripts/bench.py [--rows NAME,..] [--runs N] [--dir FOLDER] [--target T] [--graphfix COMMAND]
+
+Copies and fixes take turns in one folder on a warm cache, each after the last output is gone and the disk is
+quiet; neither flushes; the median counts. Memory is the largest resident set of any run, mapped file pages
+included. The models (7 GB with an output) are built in a temporary folder, or kept in FOLDER. Exit status: 0
+within the limits, 1 beyond one, 2 when a run failed. For Linux.
+"""
+
+from __future__ import annotations
+
+# The standard library alone: the kernel counts what the parent holds at the fork into the child's peak.
+import argparse
+import os
+import shlex
+import shutil
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+ROOT = Path(__file__).resolve().parent.parent
+MIB = 1 << 20
+
+_RECORDER = """\
+import os, sys
+def record(event, arguments, log=os.environ["BENCH_OPENED"], write=os.write, flags=os.O_WRONLY | os.O_APPEND):
+    if event == "open" and arguments[0] != log:
+        descriptor = os.open(log, flags)
+        write(descriptor, f"{arguments[0]}\\n".encode())
+        os.close(descriptor)
+sys.addaudithook(record)
+"""
+
+
+class BenchError(Exception):
+    """A measurement could not be made: one line."""
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """One model and its limits: `copies` times a copy plus `seconds`, and a peak in MiB."""
+
+    name: str
+    kind: str
+    amount: int
+    copies: float
+    seconds: float
+    mib: float | None = None
+    closed: bool = False
+    """The external data file must not be opened."""
+
+
+ROWS = (
+    Row("inline-100mb", "inline", 100_000_000, 3, 0.3, 100),
+    Row("inline-1.5gb", "inline", 1_500_000_000, 2, 0.0, 100),
+    Row("external-3gb", "external", 3_000_000_000, 0, 1.0, closed=True),
+    Row("nodes-10k", "nodes", 10_000, 0, 5.0),
+    Row("nodes-100k", "nodes", 100_000, 0, 5.0),
+    Row("encoder-230kb", "models/encoder.onnx", 0, 0, 0.3),
+    Row("nmp-230kb", "models/zoo/basic-pitch/nmp.onnx", 0, 0, 0.3),
+)
+GROWTH = 12
+"""How many times as long 100,000 nodes may take as 10,000."""
+
+
+@dataclass(frozen=True, slots=True)
+class Measured:
+    """The runs of one row: seconds of each fix and copy, and the peak in bytes."""
+
+    row: Row
+    fixes: tuple[float, ...]
+    copies: tuple[float, ...]
+    peak: int
+    opened: str | None = None
+    """Who saw the data file opened, if anyone did."""
+
+    @property
+    def median(self) -> float:
+        """Median seconds of a fix."""
+        return statistics.median(self.fixes)
+
+    @property
+    def copy(self) -> float:
+        """Median seconds of a copy."""
+        return statistics.median(self.copies)
+
+    @property
+    def limit(self) -> float:
+        """The seconds that the row allows."""
+        return self.row.copies * self.copy + self.row.seconds
+
+    def broken(self) -> list[str]:
+        """Say each limit that does not hold."""
+        said = []
+        if self.median > self.limit:
+            said.append(f"{self.row.name}: {self.median:.2f} s, limit {self.limit:.2f} s")
+        if self.row.mib is not None and self.peak > self.row.mib * MIB:
+            said.append(f"{self.row.name}: {self.peak / MIB:.0f} MiB, limit {self.row.mib:.0f} MiB")
+        if self.opened:
+            said.append(f"{self.row.name}: the external data file was opened (seen by {self.opened})")
+        return said
+
+
+def timed(command: Sequence[str]) -> tuple[float, int]:
+    """Run a command; give its seconds and its peak resident set in bytes."""
+    with tempfile.TemporaryFile() as said:
+        start = time.perf_counter()
+        child = subprocess.Popen(command, stdout=said, stderr=said)
+        _, status, usage = os.wait4(child.pid, 0)
+        seconds = time.perf_counter() - start
+        child.returncode = os.waitstatus_to_exitcode(status)
+        if child.returncode:
+            said.seek(0)
+            lines = said.read().decode(errors="replace").split("\n")
+            raise BenchError(
+                f"{shlex.join(command)}: exit status {child.returncode}: {' '.join(lines)[:300]}"
+            )
+    return seconds, usage.ru_maxrss * (1 if sys.platform == "darwin" else 1024)
+
+
+def model_of(row: Row, folder: Path) -> Path:
+    """Return the row's model; build it, in a process of its own, where it is not there yet."""
+    if not row.amount:
+        kept = folder / Path(row.kind).name
+        shutil.copyfile(ROOT / row.kind, kept)
+        return kept
+    path = folder / f"{row.name}.onnx"
+    if not path.exists():
+        builder = str(ROOT / "scripts" / "bench_models.py")
+        timed([sys.executable, builder, row.kind, str(row.amount), str(path)])
+    return path
+
+
+def was_opened(command: Sequence[str], name: str) -> str | None:
+    """Run a command once more; say who saw it open a file of this name: strace, or Python's audit."""
+    with tempfile.TemporaryDirectory() as folder:
+        log = Path(folder) / "opened"
+        log.touch()
+        if shutil.which("strace"):
+            witness, environment = "strace", dict(os.environ)
+            command = ["strace", "-f", "-qq", "-e", "trace=open,openat,openat2", "-o", str(log), *command]
+        else:
+            (Path(folder) / "sitecustomize.py").write_text(_RECORDER, encoding="utf-8")
+            witness, environment = (
+                "the audit hook",
+                os.environ | {"PYTHONPATH": folder, "BENCH_OPENED": str(log)},
+            )
+        done = subprocess.run(command, env=environment, capture_output=True, check=False)
+        events = log.read_text(encoding="utf-8", errors="replace")
+    if done.returncode or not events:
+        raise BenchError(f"{witness} saw nothing of {shlex.join(command)}: exit status {done.returncode}")
+    return witness if name in events else None
+
+
+def measure(row: Row, program: Sequence[str], options: Sequence[str], runs: int, folder: Path) -> Measured:
+    """Time `runs` copies and fixes of the row's model, after one of each that only warms the cache."""
+    model = model_of(row, folder)
+    copied, fixed = folder / "copied.onnx", folder / "fixed.onnx"
+    command = [*program, "fix", str(model), "-o", str(fixed), "--no-verify", *options]
+    copy = ["cp", "--reflink=never", str(model), str(copied)]
+    fixes: list[tuple[float, int]] = []
+    copies: list[tuple[float, int]] = []
+    for turn in range(runs + 1):
+        # Each goes first in every other turn: what a large write leaves to the disk slows the next one.
+        for kept, words, output in ((copies, copy, copied), (fixes, command, fixed))[:: 1 - turn % 2 * 2]:
+            os.sync()
+            kept.append(timed(words))
+            if not output.exists():
+                raise BenchError(f"{shlex.join(words)}: wrote nothing")
+            output.unlink()
+    opened = was_opened(command, f"{model.name}.data") if row.closed else None
+    fixed.unlink(missing_ok=True)
+    peak = max(peak for _, peak in fixes)
+    return Measured(row, _seconds(fixes[1:]), _seconds(copies[1:]), peak, opened)
+
+
+def _seconds(timings: Sequence[tuple[float, int]]) -> tuple[float, ...]:
+    return tuple(seconds for seconds, _ in timings)
+
+
+def line(measured: Measured) -> str:
+    """Give the table's line: what was measured, each beside its limit."""
+    row = measured.row
+    ratio = f"{measured.median / measured.copy:6.2f}"
+    spread = f"{min(measured.fixes):.2f}-{max(measured.fixes):.2f}"
+    most = f"{row.copies:g} cp + {row.seconds:g}" if row.copies else f"{row.seconds:g}"
+    mib = "-" if row.mib is None else f"{row.mib:g}"
+    figures = (
+        f"{measured.median:8.3f} {spread:>12} {measured.limit:8.3f} {most:>12}"
+        f" {measured.copy:8.3f} {ratio} {measured.peak / MIB:9.1f} {mib:>5}"
+    )
+    return f"{row.name:14} {figures}  {'FAIL' if measured.broken() else 'pass'}"
+
+
+HEAD = (
+    f"{'row':14} {'median s':>8} {'min-max':>12} {'limit s':>8} {'(is)':>12} {'cp s':>8} {'x cp':>6}"
+    f" {'peak MiB':>9} {'limit':>5}"
+)
+
+
+def growth(measured: Sequence[Measured]) -> list[str]:
+    """Compare 100,000 nodes with 10,000, where both were measured."""
+    medians = {each.row.name: each.median for each in measured}
+    if not {"nodes-10k", "nodes-100k"} <= medians.keys():
+        return []
+    times = medians["nodes-100k"] / medians["nodes-10k"]
+    print(f"time(100k nodes) = {times:.1f} x time(10k nodes), limit {GROWTH}")
+    return [f"100k nodes took {times:.1f} x as long as 10k, limit {GROWTH}"] if times > GROWTH else []
+
+
+def chosen(names: str | None) -> list[Row]:
+    """Pick rows by name; without names, all whose model is there or can be built."""
+    known = {row.name: row for row in ROWS}
+    if names is not None:
+        unknown = [name for name in names.split(",") if name not in known]
+        if unknown:
+            raise BenchError(f"no row is called {unknown[0]!r}; there are {', '.join(known)}")
+        return [known[name] for name in names.split(",")]
+    absent = [row for row in ROWS if not row.amount and not (ROOT / row.kind).exists()]
+    for row in absent:
+        print(f"{row.name}: left out, {row.kind} is absent (scripts/fetch_zoo.py)")
+    return [row for row in ROWS if row not in absent]
+
+
+def run(options: argparse.Namespace, folder: Path) -> list[str]:
+    """Measure the chosen rows, print the table, and say each broken limit."""
+    extra = ["--target", options.target] if options.target else []
+    rows = chosen(options.rows)
+    print(HEAD)
+    all_measured = []
+    for row in rows:
+        all_measured.append(measure(row, shlex.split(options.graphfix), extra, options.runs, folder))
+        print(line(all_measured[-1]), flush=True)
+    return [said for each in all_measured for said in each.broken()] + growth(all_measured)
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run the command line; the answer is the exit status."""
+    installed = Path(sys.executable).with_name("graphfix")
+    parser = argparse.ArgumentParser(description="Time graphfix fix --no-verify against cp.")
+    parser.add_argument("--rows", help=f"comma-separated subset of {','.join(row.name for row in ROWS)}")
+    parser.add_argument("--runs", type=int, default=5, help="measured runs of each row (default: 5)")
+    parser.add_argument("--dir", type=Path, help="folder that keeps the models (default: a temporary one)")
+    parser.add_argument("--target", help="passed on to graphfix fix")
+    parser.add_argument(
+        "--graphfix", default=shlex.quote(str(installed)), help="the program (default: beside python)"
+    )
+    options = parser.parse_args(argv)
+    if options.runs < 1:
+        parser.error("--runs must be at least 1")
+    try:
+        if options.dir is not None:
+            options.dir.mkdir(parents=True, exist_ok=True)
+            broken = run(options, options.dir)
+        else:
+            with tempfile.TemporaryDirectory(prefix="graphfix-bench-") as folder:
+                broken = run(options, Path(folder))
+    except (BenchError, OSError) as error:
+        print(f"bench: {error}", file=sys.stderr)
+        return 2
+    print(f"FAIL: {'; '.join(broken)}" if broken else "pass")
+    return 1 if broken else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
