@@ -105,15 +105,17 @@ class Shape:
         """The shape as reports hold it: ints, symbols by name, else None; None when there are no axes."""
         if self.axes is None:
             return None
-        if self.static:
-            return self.axes  # type: ignore[return-value]  # all are ints: the common case, asked for once an edit
-        shown = (size if isinstance(size, int) else str(size) for size in self.axes)
-        return tuple(None if size == "?" else size for size in shown)
+        return tuple([size if isinstance(size, int) else _shown(size) for size in self.axes])
 
     def __str__(self) -> str:
         if self.axes is None:
             return "[*]" if self.valid else "[invalid]"
         return f"[{', '.join(map(str, self.axes))}]"
+
+
+def _shown(size: Dim) -> str | None:
+    text = str(size)
+    return None if text == "?" else text
 
 
 UNRANKED = Shape(None)

@@ -126,6 +126,8 @@ class Rewrite:
     code: str
     """The finding code of a node that the plan is undecided about."""
     page: str
+    local: bool = False
+    """The plan follows from the operator and from what its operands look like: shape, kind and element type."""
     together: bool = False
     """All nodes of the model or none: the edits state something of the whole file."""
 

@@ -23,6 +23,8 @@ class Report:
     rewrites: dict[str, int] = field(default_factory=dict)
     """Edits by rewrite."""
     assumes: list[str] = field(default_factory=list)
+    plans: dict[object, list[Edit]] = field(default_factory=dict)
+    """The plans of nodes that look alike to a local rewrite: a big model has few distinct ones."""
 
 
 def run(model: Model, rewrites: Sequence[Rewrite], options: Options, done: Literal["changed", "found"] = "changed") -> Report:
@@ -40,8 +42,31 @@ def run(model: Model, rewrites: Sequence[Rewrite], options: Options, done: Liter
         for graph in model.graphs:
             for index in range(len(graph.nodes)):
                 node = graph.nodes[index]
-                _apply(model, rewrite, node, _plan(rewrite, node, options, report), report, done)
+                if rewrite.local and (node.row is None or not node.operands):
+                    continue
+                edits = _local_plan(rewrite, node, options, report) if rewrite.local else _plan(rewrite, node, options, report)
+                if edits:
+                    _apply(model, rewrite, node, edits, report, done)
     return report
+
+
+def _local_plan(rewrite: Rewrite, node: Node, options: Options, report: Report) -> list[Edit]:
+    """The plan of a node, remembered for those that look the same; a reason that names the node is not."""
+    if node.attributes:
+        return _plan(rewrite, node, options, report)
+    looks = [(value.shape, value.kind, value.dtype, value.stale) if value is not None else None for value in node.operands]
+    key = (rewrite.name, node.op, node.domain, node.version, *looks)
+    known = report.plans.get(key)
+    if known is None:
+        known = _plan(rewrite, node, options, report)
+        if all(isinstance(edit, (Lift, Stretch)) for edit in known) and _decided(report, node):
+            report.plans[key] = known
+    return known
+
+
+def _decided(report: Report, node: Node) -> bool:
+    """Whether the plan just made was no "don't know"."""
+    return not (report.sites and report.sites[-1].status == "left" and report.sites[-1].node == node.label)
 
 
 def _together(model: Model, rewrite: Rewrite, options: Options, report: Report, done: Literal["changed", "found"]) -> None:

@@ -43,12 +43,15 @@ class Value:
     @property
     def producer(self) -> Node | None:
         """The node whose result this is, None for inputs and constants."""
-        return self.graph.producers.get(self)
+        place = self.graph.producers.get(self)
+        return self.graph.at(place) if place is not None else None
 
     @property
-    def readers(self) -> Sequence[Node]:
-        """The nodes that read it, in this graph and in bodies inside it."""
-        return [node for node, _ in self.graph.reads.get(self, ())]
+    def reads(self) -> Sequence[tuple[Node, int]]:
+        """(node, operand) of everything that reads it, in this graph and in bodies inside it."""
+        noted = dict.fromkeys(self.graph.noted.get(self, ()))
+        nodes = ((graph.at(place), at) for graph, place, at in noted)
+        return [(node, at) for node, at in nodes if at < len(node.operands) and node.operands[at] is self]
 
     @property
     def literal(self) -> tuple[Scalar, ...] | None:
@@ -87,7 +90,7 @@ class Node:
     """The opset version of `domain` that the model imports."""
     name: str
     index: int
-    """Position in the graph's original order of execution."""
+    """Position in the graph's original order of execution; negative for a node that an edit made (see `Graph.at`)."""
     graph: Graph
     operands: tuple[Value | None, ...]
     results: tuple[Value | None, ...]
@@ -134,7 +137,23 @@ class Graph:
     nodes: list[Node] = field(default_factory=list)
     outputs: set[Value] = field(default_factory=set)
     inputs: list[Value] = field(default_factory=list)
-    producers: dict[Value, Node] = field(default_factory=dict)
-    reads: dict[Value, dict[tuple[Node, int], None]] = field(default_factory=dict)
-    """Who reads a value, and as which operand; a dict for its order."""
+    made: list[Node] = field(default_factory=list)
+    """The nodes that edits made."""
+    producers: dict[Value, int] = field(default_factory=dict)
+    """The place of the node whose result a value is."""
+    noted: dict[Value, list[tuple[Graph, int, int]]] = field(default_factory=dict)
+    """(graph, place, operand) of whoever ever read a value: a note is true while that operand is still the value."""
     read_literal: Callable[[Value], tuple[Scalar, ...] | None] = lambda _: None
+
+    def at(self, place: int) -> Node:
+        """The node at a place, as it is now: the places of the file's nodes count from 0, those of made ones from -1 down."""
+        return self.nodes[place] if place >= 0 else self.made[-1 - place]
+
+    def note(self, node: Node, operand: int, value: Value) -> None:
+        """Note that a node of this graph reads a value."""
+        noted = value.graph.noted
+        entry = (self, node.index, operand)
+        if value in noted:
+            noted[value].append(entry)
+        else:
+            noted[value] = [entry]

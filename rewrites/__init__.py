@@ -8,14 +8,14 @@ from graphfix.edits import Rewrite
 from rewrites import equalize_ranks, materialize_broadcasts, normalize_expand, upgrade_legacy_broadcast
 
 
-def _rewrite(module: ModuleType, code: str, *, together: bool = False) -> Rewrite:
+def _rewrite(module: ModuleType, code: str, *, local: bool = False, together: bool = False) -> Rewrite:
     name = module.__name__.rpartition(".")[2].replace("_", "-")
-    return Rewrite(name, module.plan, code, module.__doc__ or "", together)
+    return Rewrite(name, module.plan, code, module.__doc__ or "", local, together)
 
 
 ALL: tuple[Rewrite, ...] = (
     _rewrite(upgrade_legacy_broadcast, "GF201", together=True),
     _rewrite(normalize_expand, "GF202"),
-    _rewrite(equalize_ranks, "GF101"),
-    _rewrite(materialize_broadcasts, "GF103"),
+    _rewrite(equalize_ranks, "GF101", local=True),
+    _rewrite(materialize_broadcasts, "GF103", local=True),
 )

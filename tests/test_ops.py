@@ -16,7 +16,7 @@ from one_node import name_of
 from onnxruntime.capi import onnxruntime_pybind11_state as runtime
 
 from graphfix import ops
-from graphfix.ops import EQUAL_SHAPES_BEFORE, NOT_BROADCASTING, Exempt
+from graphfix.ops import EQUAL_SHAPES_BEFORE, NOT_BROADCASTING, Exempt, Row
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -56,7 +56,7 @@ ASKED = {
 
 
 def schemas() -> set[Key]:
-    """List the installed schemas of onnx and onnxruntime with their versions, and kernels without a schema."""
+    """List the schemas of the installed onnx and onnxruntime with their versions, and bare kernels."""
     named = [*onnx.defs.get_all_schemas_with_history(), *runtime.get_all_operator_schema()]
     return {
         *((schema.domain, schema.name, schema.since_version) for schema in named),
@@ -127,6 +127,12 @@ def test_a_row_covers_its_versions_and_both_names_of_onnx_s_domain() -> None:
     assert ops.row("", "Where", 8) is None
     assert ops.row("", "Relu", 14) is None
     assert ops.row("com.example", "Add", 1) is None
+
+
+def test_a_row_ends_at_its_last_version_even_where_no_other_follows(monkeypatch: pytest.MonkeyPatch) -> None:
+    gone = Row("", "Gone", since=2, until=3, style="multidirectional")
+    monkeypatch.setitem(ops._BY_OPERATOR, ("", "Gone"), ([2], [gone]))
+    assert [ops.row("", "Gone", version) for version in (1, 2, 3, 4)] == [None, gone, gone, None]
 
 
 def test_versions_of_one_operator_do_not_overlap() -> None:

@@ -26,15 +26,21 @@ NORMS: dict[Key, tuple[int, ...]] = {
     ("", "SimplifiedLayerNormalization", 1): (1, NEWEST),
     ("", "RMSNormalization", 23): (23, NEWEST),
 }
-SKIPS: dict[Key, int] = {
-    (MICROSOFT, "SkipLayerNormalization", 1): 3,
-    (MICROSOFT, "SkipSimplifiedLayerNormalization", 1): 3,
-}
-"""The operand that is a per-axis bias, with beta left out where there is one."""
+SKIPS: tuple[Key, ...] = (
+    (MICROSOFT, "SkipLayerNormalization", 1),
+    (MICROSOFT, "SkipSimplifiedLayerNormalization", 1),
+)
 
 
 def gaussian(*shape: int) -> Array:
     return np.random.default_rng([7, *shape]).standard_normal(shape, dtype=np.float32)
+
+
+def placed(key: Key, x: Array, parameters: list[Array]) -> list[Array | None]:
+    """Put the parameters where the row says that its operands are."""
+    operands = row_of(key).operands
+    by_index = {operand.index: part for operand, part in zip(operands, parameters, strict=True)}
+    return [x, *(by_index.get(index) for index in range(1, max(by_index) + 1))]
 
 
 def normalized(key: Key, x: Array, parameters: list[Array]) -> Array:
@@ -54,13 +60,14 @@ def test_a_scale_is_right_aligned_onto_the_input_and_keeps_its_bits_when_lifted(
     for version in NORMS[key]:
         for shape in ((8,), (1,), (3, 8), (1, 1, 8), (2, 1, 1)):
             parameters = [numbers(kind, *shape, seed=operand.index) for operand in entry.operands]
-            implicit = run(key[1], x, *parameters, opset=version)
+            implicit = run(key[1], *placed(key, x, parameters), opset=version)
             tolerance = 1e-2 if kind == "float16" else 1e-5
             expected = normalized(key, x, parameters)
             np.testing.assert_allclose(
                 implicit[0], expected, rtol=tolerance, atol=tolerance, err_msg=str(shape)
             )
-            answer = run(key[1], x, *(lifted(parameter, 3) for parameter in parameters), opset=version)
+            higher = [lifted(parameter, 3) for parameter in parameters]
+            answer = run(key[1], *placed(key, x, higher), opset=version)
             assert same_bits(answer, implicit), shape
 
 
@@ -69,8 +76,9 @@ def test_a_full_size_scale_takes_another_kernel_and_changes_bits(key: Key) -> No
     entry = row_of(key)
     x = gaussian(4, 8, 64)
     parameters = [gaussian(64) + np.float32(operand.index) for operand in entry.operands]
-    implicit = run(key[1], x, *parameters, opset=key[2])
-    explicit = run(key[1], x, *(stretched(parameter, x.shape) for parameter in parameters), opset=key[2])
+    implicit = run(key[1], *placed(key, x, parameters), opset=key[2])
+    full_size = [stretched(parameter, x.shape) for parameter in parameters]
+    explicit = run(key[1], *placed(key, x, full_size), opset=key[2])
     np.testing.assert_allclose(explicit[0], implicit[0], rtol=1e-4, atol=1e-5)
     assert not same_bits(explicit, implicit)
     for operand in entry.operands:

@@ -103,12 +103,12 @@ QUESTIONS: dict[Key, Question] = {
 }
 FLOAT_PRODUCTS = [key for key, question in QUESTIONS.items() if question.types[0] == FLOATS[0]]
 PER_COLUMN = {
-    ("", "MatMulInteger", 10): 3,
-    ("", "QLinearMatMul", 10): 5,
-    (MICROSOFT, "MatMulIntegerToFloat", 1): 5,
-    (MICROSOFT, "DynamicQuantizeMatMul", 1): 3,
+    ("", "MatMulInteger", 10): (3,),
+    ("", "QLinearMatMul", 10): (4, 5),
+    (MICROSOFT, "MatMulIntegerToFloat", 1): (3, 5),
+    (MICROSOFT, "DynamicQuantizeMatMul", 1): (2, 3),
 }
-"""Where the zero point of B stands."""
+"""Where the scale (if any) and the zero point of B stand."""
 
 
 def batches(key: Key) -> tuple[tuple[tuple[int, ...], tuple[int, ...]], ...]:
@@ -218,20 +218,13 @@ def test_a_lifted_matrix_is_refused_where_its_zero_points_follow_its_columns(key
 
     def product(b: Array) -> list[Array]:
         operands = QUESTIONS[key].place(a, b)
-        for index in (PER_COLUMN[key] - 1, PER_COLUMN[key]):
-            if (per_tensor := operands[index]) is not None and per_tensor.ndim == 0:
-                operands[index] = stretched(per_tensor, (5,))
-        if key[1] == "MatMulIntegerToFloat":  # scales 2 and 3, zero points 4 and 5
-            operands[3], operands[4] = np.ones(5, dtype=np.float32), np.array(1, dtype=a.dtype)
+        for index in PER_COLUMN[key]:
+            per_tensor = operands[index]
+            assert per_tensor is not None
+            operands[index] = stretched(per_tensor, (5,))
         return run(key[1], *operands, domain=key[0], opset=key[2])
 
-    if (
-        key[1] == "MatMulInteger"
-    ):  # its operand 2 is the zero point of A, which onnxruntime takes as a scalar only
-        with pytest.raises(Refused):
-            product(b)
-        return
-    assert product(b)[0].shape == (2, 3, 5)
+    assert same_bits(product(b), multiply(key, key[2], a, b))
     with pytest.raises(Refused):
         product(lifted(b, 3))
 

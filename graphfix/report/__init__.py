@@ -10,7 +10,7 @@ from graphfix.report.document import document, json_text
 from graphfix.report.entry import Entry, Failure
 from graphfix.report.markdown import markdown
 from graphfix.report.notation import findings, printable
-from graphfix.report.table import table, totals
+from graphfix.report.table import table, totals, unwritten
 from graphfix.results import GraphfixError
 
 __all__ = [
@@ -25,6 +25,7 @@ __all__ = [
     "refuse",
     "table",
     "totals",
+    "unwritten",
     "write",
 ]
 
@@ -35,7 +36,9 @@ FORMS: Mapping[str, Callable[[Sequence[Entry]], str]] = {".json": json_text, ".m
 def refuse(path: Path) -> None:
     """Raise GraphfixError where `write` could not succeed: it is asked before a model is touched."""
     if path.suffix.lower() not in FORMS:
-        raise GraphfixError(f"{path}: the form of a report is chosen by its suffix; known: {', '.join(FORMS)}")
+        raise GraphfixError(
+            f"{path}: the form of a report is chosen by its suffix; known: {', '.join(FORMS)}"
+        )
     if path.is_dir():
         raise GraphfixError(f"{path}: a folder; name the report's file")
     if not path.parent.is_dir():

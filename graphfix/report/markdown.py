@@ -25,9 +25,16 @@ RUNS = ("sizes", "optimizations", "status", "outputs", "largest difference", "re
 def markdown(entries: Sequence[Entry]) -> str:
     """A summary of the models, then one section a model."""
     command = entries[0].command if entries else ""
-    lines = [f"# graphfix {command}".rstrip(), "", f"graphfix {__version__}, {counted(len(entries), 'model')}."]
+    lines = [
+        f"# graphfix {command}".rstrip(),
+        "",
+        f"graphfix {__version__}, {counted(len(entries), 'model')}.",
+    ]
     if len(entries) > 1:
-        lines += ["", *_table(("model", "changed", "found", "left", "exempt", "answer"), map(_summary, entries))]
+        lines += [
+            "",
+            *_table(("model", "changed", "found", "left", "exempt", "answer"), map(_summary, entries)),
+        ]
     for entry in entries:
         lines += ["", f"## {_title(entry)}", "", *_section(entry)]
     return "\n".join(lines) + "\n"
@@ -84,7 +91,16 @@ def _site(site: Site) -> list[str]:
     operand = "" if site.operand is None else str(site.operand)
     before = "" if site.operand is None and site.before is None else _code(shape_text(site.before))
     after = "" if site.after is None else _code(shape_text(site.after))
-    return [site.code, where, _prose(site.op), operand, before, after, site.rewrite or "", _prose(site.reason or "")]
+    return [
+        site.code,
+        where,
+        _prose(site.op),
+        operand,
+        before,
+        after,
+        site.rewrite or "",
+        _prose(site.reason or ""),
+    ]
 
 
 def _verdict(verdict: Verdict) -> Iterator[str]:

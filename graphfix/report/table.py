@@ -31,11 +31,16 @@ Row: TypeAlias = tuple[str, str, str, str, str]
 def table(outcome: Outcome) -> str:
     """What `fix`, `check` or `verify` did with one model. Long lists are cut: a report file has all of them."""
     lines = [_headline(outcome), *_sites(outcome.sites), *_assumed(outcome.assumes)]
-    if outcome.verdict is not None and outcome.command == "fix":
-        lines.append(verdict_text(outcome.verdict))
+    if outcome.command == "fix":
+        lines.append(_fixed(outcome))
     if outcome.seconds:
         lines.append(seconds_text(outcome.seconds))
     return "\n".join(lines)
+
+
+def unwritten(outcome: Outcome) -> str:
+    """Why `fix` wrote nothing, for those who don't get the table."""
+    return f"{printable(outcome.model)}: nothing written, {_fixed(outcome)}"
 
 
 def totals(entries: Sequence[Entry]) -> str:
@@ -58,21 +63,30 @@ def _headline(outcome: Outcome) -> str:
 
 
 def _files(outcome: Outcome) -> str:
-    if outcome.output is not None:
-        return f"{printable(outcome.model)} -> {printable(outcome.output)}"
-    different = outcome.verdict is not None and outcome.verdict.status == "different"
-    why = "the result is different from the original" if different else "the result could not be verified"
-    return f"{printable(outcome.model)}: nothing written, {why}"
+    to = " -> " + printable(outcome.output) if outcome.output is not None else ": nothing written"
+    return f"{printable(outcome.model)}{to}"
+
+
+def _fixed(outcome: Outcome) -> str:
+    told = verdict_text(outcome.verdict) if outcome.verdict is not None else "not verified"
+    undecided = outcome.verdict is not None and outcome.verdict.status == "undecided"
+    return f"{told}; --no-verify writes it unverified" if undecided and outcome.output is None else told
 
 
 def _made(outcome: Outcome) -> str:
     sites = [site for site in outcome.sites if site.status == "changed"]
     edits = sum(outcome.rewrites.values())
     if not edits:
-        return "nothing to make explicit, dims bound" if outcome.changed else "nothing to make explicit, copied"
+        return (
+            "nothing to make explicit, dims bound" if outcome.changed else "nothing to make explicit, copied"
+        )
     operands = {(site.graph, site.node, site.operand) for site in sites if site.operand is not None}
     nodes = {(site.graph, site.node) for site in sites}
-    said = f"{counted(len(operands), 'operand')} made explicit" if operands else f"{counted(len(nodes), 'node')} rewritten"
+    said = (
+        f"{counted(len(operands), 'operand')} made explicit"
+        if operands
+        else f"{counted(len(nodes), 'node')} rewritten"
+    )
     by = f" by {counted(edits, 'edit')}" if edits != len(operands or nodes) else ""
     return f"{said}{by}{tally(outcome.rewrites)}"
 

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Literal
 
 import onnx
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
 Dim = int | str
 Kind = Literal["tensor", "sequence", "optional", "optional sequence", "map", "unknown"]
@@ -36,20 +36,41 @@ class Face:
     inputs: tuple[Port, ...]
     defaults: tuple[Port, ...]
     outputs: tuple[Port, ...]
+    declared: tuple[Port, ...]
+    """Inputs with and without a default, in the file's order."""
+
+    @property
+    def unranked(self) -> bool:
+        """Whether the rank of some input is not known."""
+        return any(port.dims is None for port in self.inputs)
+
+    def settled(self, other: Face, shapes: Mapping[str, Sequence[int]]) -> Face:
+        """Take the dims of inputs of unknown rank from the given shapes, or from the other model."""
+        theirs = {port.name: port.dims for port in other.inputs}
+        given = {name: tuple(shape) for name, shape in shapes.items()}
+        ports = (
+            p if p.dims is not None else replace(p, dims=given.get(p.name, theirs.get(p.name)))
+            for p in self.inputs
+        )
+        return replace(self, inputs=tuple(ports))
 
     def with_rank(self, rank: int) -> Face:
         """Give the inputs of unknown rank this rank, with free dims."""
-        return Face(tuple(_ranked(port, rank) for port in self.inputs), self.defaults, self.outputs)
+        free = {p.name: tuple(f"{p.name}[{axis}]" for axis in range(rank)) for p in self.inputs}
+        ports = (p if p.dims is not None else replace(p, dims=free[p.name]) for p in self.inputs)
+        return replace(self, inputs=tuple(ports))
 
 
 def face_of(model: onnx.ModelProto) -> Face:
     """Read the face of a model."""
     graph = model.graph
     given = {t.name for t in graph.initializer} | {s.values.name for s in graph.sparse_initializer}
+    declared = tuple(_port(v) for v in graph.input)
     return Face(
-        tuple(_port(v) for v in graph.input if v.name not in given),
-        tuple(_port(v) for v in graph.input if v.name in given),
-        tuple(_port(v) for v in graph.output),
+        inputs=tuple(port for port in declared if port.name not in given),
+        defaults=tuple(port for port in declared if port.name in given),
+        outputs=tuple(_port(v) for v in graph.output),
+        declared=declared,
     )
 
 
@@ -133,12 +154,6 @@ def _dim(dim: onnx.TensorShapeProto.Dimension, label: str) -> Dim:
     if dim.HasField("dim_value") and dim.dim_value >= 0:
         return int(dim.dim_value)
     return label if dim.dim_param in _UNNAMED else str(dim.dim_param)
-
-
-def _ranked(port: Port, rank: int) -> Port:
-    if port.dims is not None:
-        return port
-    return Port(port.name, port.kind, port.element, tuple(f"{port.name}[{axis}]" for axis in range(rank)))
 
 
 def _type_name(port: Port) -> str:

@@ -6,7 +6,7 @@ import mmap
 from typing import TYPE_CHECKING
 
 import onnx
-from google.protobuf.message import DecodeError
+from google.protobuf.message import DecodeError  # type: ignore[import-untyped]  # protobuf ships no stubs
 
 from graphfix.results import GraphfixError
 

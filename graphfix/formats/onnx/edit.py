@@ -9,7 +9,7 @@ import onnx
 from onnx import NodeProto, TensorProto
 
 from graphfix.edits import Assume, Edit, Fold, Leave, Lift, Refused, Spell, Stretch, Upgrade
-from graphfix.formats.onnx.emit import EXPAND_SINCE, Desk, New, with_axes
+from graphfix.formats.onnx.emit import EXPAND_SINCE, Desk, with_axes
 from graphfix.formats.onnx.view import Views
 from graphfix.graph import Node, Value
 from graphfix.shapes import Shape, Size, broadcast, same
@@ -51,19 +51,16 @@ class Editor:
                     pass
         return node
 
-    def current(self, node: Node) -> Node:
+    @staticmethod
+    def current(node: Node) -> Node:
         """The node as it is now."""
-        return node if self._made(node) is not None else node.graph.nodes[node.index]
+        return node.graph.at(node.index)
 
-    def _made(self, node: Node) -> New | None:
-        """The record of a node that an edit made, None for a node of the file."""
-        result = node.results[0] if node.results else None
-        return self.desks[node.graph].made.get(result) if result is not None else None
-
-    def _message(self, node: Node) -> NodeProto:
+    def message(self, node: Node) -> NodeProto:
         """The node in the file."""
-        made = self._made(node)
-        return self.views.protos[node] if made is None else made.proto
+        if node.index >= 0:
+            return self.views.protos[node.graph][node.index]
+        return next(self.desks[node.graph].made[result].proto for result in node.results if result is not None)
 
     def _check(self, node: Node, edit: Edit) -> None:
         desk = self.desks[node.graph]
@@ -81,48 +78,28 @@ class Editor:
 
     def put(self, node: Node, index: int, value: Value) -> Node:
         """Let the node read `value` as operand `index`."""
-        self._message(node).input[index] = value.name
-        operands = (*node.operands[:index], value, *node.operands[index + 1 :])
-        return self._became(node, node.reading(operands), range(index, index + 1))
-
-    def _became(self, node: Node, new: Node, changed: Sequence[int]) -> Node:
-        """Enter what a node is now into the ledgers; `changed` names the operands that are not what they were."""
-        made = self._made(node)
-        if made is not None:
-            made.node = new
-        else:
-            node.graph.nodes[node.index] = new
-            self.views.protos[new] = self.views.protos.pop(node)
-        for at, value in enumerate(node.operands):
-            if value is not None:
-                value.graph.reads.get(value, {}).pop((node, at), None)
-                if at in changed:
-                    self.unread[value] = None
-        for at, value in enumerate(new.operands):
-            if value is not None:
-                value.graph.reads.setdefault(value, {})[new, at] = None
-        producers = node.graph.producers
-        for result in new.results:
-            if result is not None:
-                producers[result] = new
+        old = node.operands[index]
+        if old is value:
+            return node
+        self.message(node).input[index] = value.name
+        new = node.reading((*node.operands[:index], value, *node.operands[index + 1 :]))
+        _settle(new)
+        if old is not None:
+            self.unread[old] = None
+        new.graph.note(new, index, value)
         return new
-
-    def _unread(self, node: Node) -> None:
-        for at, value in enumerate(node.operands):
-            if value is not None:
-                value.graph.reads.get(value, {}).pop((node, at), None)
-                self.unread[value] = None
 
     def _restate(self, value: Value, shape: Shape) -> Value:
         """Give a value that keeps its name its new shape; whoever read it reads it still."""
         new = replace(value, shape=shape)
         graph = value.graph
-        for reader in dict.fromkeys(reader for reader, _ in graph.reads.get(value, ())):
-            self._became(reader, reader.reading(tuple(new if it is value else it for it in reader.operands)), ())
-        graph.reads.pop(value, None)
-        producer = graph.producers.pop(value, None)
+        for reader, _ in value.reads:
+            _settle(reader.reading(tuple(new if it is value else it for it in reader.operands)))
+        graph.noted[new] = graph.noted.pop(value, [])
+        producer = value.producer
         if producer is not None:
-            self._became(producer, replace(producer, results=tuple(new if it is value else it for it in producer.results)), ())
+            _settle(replace(producer, results=tuple(new if it is value else it for it in producer.results)))
+            graph.producers[new] = graph.producers.pop(value)
         self.unread.pop(value, None)
         self.desks[graph].restated.add(new)
         return new
@@ -166,7 +143,7 @@ class Editor:
 
     @staticmethod
     def _only_reader(value: Value) -> bool:
-        return len(value.graph.reads.get(value, ())) == 1 and value not in value.graph.outputs
+        return len(value.reads) == 1 and value not in value.graph.outputs
 
     # --- stretch ------------------------------------------------------------------------------------------------
 
@@ -218,16 +195,19 @@ class Editor:
     def _alone(self, node: Node, reader: Node) -> bool:
         """Whether only the planned node depends on a quantize or dequantize node of the file."""
         result = node.results[0]
-        return result is not None and node.graph is reader.graph and self._made(node) is None and self._only_reader(result)
+        return result is not None and node.graph is reader.graph and node.index >= 0 and self._only_reader(result)
 
     def _moved(self, node: Node, source: Value, axes: tuple[int, ...], reader: Node) -> Value:
         """The node itself, on the edited operand; it stands where it stood, so what was made for it moves before it."""
-        proto = self._message(node)
+        proto = self.message(node)
         proto.input[0] = source.name
         attributes = _set_axis(proto, node, axes)
         operands = (source, *node.operands[1:])
         self.desks[node.graph].reuse_before(source, min(node.index, reader.index))
-        new = self._became(node, replace(node, operands=operands, attributes=attributes), (0,))
+        new = replace(node, operands=operands, attributes=attributes)
+        _settle(new)
+        self.unread[node.operand(0)] = None
+        new.graph.note(new, 0, source)
         old = new.results[0]
         if old is None:
             raise Refused(f"{node.op} '{node.label}' has no result")
@@ -244,7 +224,7 @@ class Editor:
         if old is None:
             raise Refused(f"{node.op} '{node.label}' has no result")
         proto = NodeProto()
-        proto.CopyFrom(self._message(node))
+        proto.CopyFrom(self.message(node))
         proto.input[0] = source.name
         proto.name = desk.fresh(proto.name or node.op)
         attributes = _set_axis(proto, node, axes)
@@ -260,28 +240,38 @@ class Editor:
     def _bypass(self, node: Node) -> None:
         """Let everyone who reads the node's result read its operand 0, and take the node out."""
         source, result = node.operand(0), node.results[0]
-        for reader, at in list(result.graph.reads.get(result, ())) if result is not None else ():
+        for reader, at in result.reads if result is not None else ():
             self.put(self.current(reader), at, source)
         self.remove(self.current(node))
 
     def remove(self, node: Node) -> None:
         """Take a node out that nobody reads any more."""
-        self._unread(node)
-        self.desks[node.graph].gone.add(node)
+        self.unread.update(dict.fromkeys(value for value in node.operands if value is not None))
+        _settle(node.reading(()))
+        self.desks[node.graph].gone.add(node.index)
 
     def _spell(self, node: Node, edit: Spell) -> Node:
         """State the node as an Expand of its operand 0 to a static shape."""
-        proto = self._message(node)
+        proto = self.message(node)
         if proto.op_type != "Expand":
             proto.op_type = "Expand"
             del proto.attribute[:]
-            node = self._became(node, replace(node, op="Expand", attributes={}), ())
+            node = replace(node, op="Expand", attributes={})
+            _settle(node)
         return self.put(node, 1, self.desks[node.graph].integers(numbers(edit.to), node.index))
 
     def _drop(self, node: Node, names: Sequence[str]) -> None:
-        proto = self._message(node)
+        proto = self.message(node)
         for attribute in [attribute for attribute in proto.attribute if attribute.name in names]:
             proto.attribute.remove(attribute)
+
+
+def _settle(node: Node) -> None:
+    """Put a node in its place."""
+    if node.index >= 0:
+        node.graph.nodes[node.index] = node
+    else:
+        node.graph.made[-1 - node.index] = node
 
 
 def _open(size: object) -> bool:

@@ -24,13 +24,12 @@ INITIALIZER_ALONE_SINCE_IR = 4
 
 @dataclass(slots=True, eq=False, repr=False)
 class New:
-    """A node that was made: where it stands, and what it is."""
+    """A node that was made: where it stands, and its message."""
 
     anchor: int
     """It stands before the node of this original position."""
-    seq: int
+    place: int
     proto: NodeProto
-    node: Node
 
 
 @dataclass(slots=True, eq=False, repr=False)
@@ -46,7 +45,8 @@ class Desk:
     made: dict[Value, New] = field(default_factory=dict)
     cache: dict[object, Value] = field(default_factory=dict)
     initializers: dict[Value, TensorProto] = field(default_factory=dict)
-    gone: set[Node] = field(default_factory=set)
+    gone: set[int] = field(default_factory=set)
+    """The places of nodes that were taken out."""
     restated: set[Value] = field(default_factory=set)
     """Values that kept their name and got new dims."""
     copies: dict[Value, tuple[Value, tuple[int, ...]]] = field(default_factory=dict)
@@ -114,13 +114,16 @@ class Desk:
         attributes: dict[str, object],
     ) -> None:
         """Enter a node that was made into the ledgers."""
+        graph = self.graph
+        place = -1 - len(graph.made)
         version = self.scope.versions.get(domain, 1)
-        node = Node(op, domain, version, proto.name, reader, self.graph, operands, (value,), attributes, None)
-        self.made[value] = New(reader, len(self.made), proto, node)
-        self.graph.producers[value] = node
+        node = Node(op, domain, version, proto.name, place, graph, operands, (value,), attributes, None)
+        graph.made.append(node)
+        self.made[value] = New(reader, place, proto)
+        graph.producers[value] = place
         for at, operand in enumerate(operands):
             if operand is not None:
-                operand.graph.reads.setdefault(operand, {})[node, at] = None
+                graph.note(node, at, operand)
 
     def integers(self, numbers: Sequence[int], reader: int) -> Value:
         """A vector of int64, made once in this scope."""
@@ -224,19 +227,19 @@ class Desk:
         new_nodes = self._settled()
         old = self.graph.nodes
         last = len(old)
-        keys = [(last if node in self.gone else index, 1, 0) for index, node in enumerate(old)]
-        keys += [(new.anchor, 0, new.seq) for new in new_nodes]
+        keys = [(last if index in self.gone else index, 1, 0) for index in range(last)]
+        keys += [(new.anchor, 0, -new.place) for new in new_nodes]
         following = iter(keys)
         self.holder.node.sort(key=lambda _: next(following))
         del self.holder.node[len(keys) - len(self.gone) :]
-        everything = zip(keys, [*old, *(new.node for new in new_nodes)], strict=True)
+        everything = zip(keys, [*old, *self.graph.made], strict=True)
         ordered = sorted(everything, key=lambda pair: pair[0])
         self.graph.nodes = [node for _, node in ordered[: len(keys) - len(self.gone)]]
 
     def _settled(self) -> list[New]:
         """The new nodes in the order in which they were made, none behind a new node that reads it."""
         for new in reversed(self.made.values()):
-            for operand in new.node.operands:
+            for operand in self.graph.at(new.place).operands:
                 source = self.made.get(operand) if operand is not None else None
                 if source is not None and source.anchor > new.anchor:
                     source.anchor = new.anchor

@@ -155,7 +155,7 @@ class OnnxModel:
         dropped: dict[Graph, set[str]] = {}
         while pending:
             value = pending.pop()
-            if value.graph.reads.get(value) or value in value.graph.outputs:
+            if value in value.graph.outputs or value.reads:
                 continue
             node = value.producer
             if node is None:
@@ -172,10 +172,10 @@ class OnnxModel:
     def _is_idle(self, node: Node) -> bool:
         desk = self._desks[node.graph]
         return (
-            node not in desk.gone
-            and node in self._views.protos
-            and not any(result.graph.reads.get(result) or result in result.graph.outputs for result in node.results if result)
-            and not any(attribute.HasField("g") or attribute.graphs for attribute in self._views.protos[node].attribute)
+            node.index >= 0
+            and node.index not in desk.gone
+            and not any(result in result.graph.outputs or result.reads for result in node.results if result)
+            and not any(attribute.HasField("g") or attribute.graphs for attribute in self._editor.message(node).attribute)
         )
 
     def _share_payloads(self, desk: Desk) -> None:
@@ -183,10 +183,10 @@ class OnnxModel:
         names: set[str] = set()
         for made, (source, axes) in desk.copies.items():
             tensor = desk.initializers.get(made)
-            still_read = source.graph.reads.get(source) or source in source.graph.outputs
+            still_read = source in source.graph.outputs or source.reads
             if tensor is None or not still_read or not self.container.is_cut(tensor):
                 continue
-            readers = list(made.graph.reads.get(made, ()))
+            readers = made.reads
             if any(reader.graph is not desk.graph for reader, _ in readers):
                 continue
             names.add(made.name)
@@ -228,8 +228,9 @@ def _sources(desk: Desk) -> list[tuple[Value, Value]]:
     """(new value, the value that it is a lift or stretch of)."""
     pairs = [(made, source) for made, (source, _) in desk.copies.items()]
     for value, new in desk.made.items():
-        first = new.node.operands[0] if new.node.operands else None
-        if first is not None and new.node.op in ("Reshape", "Unsqueeze", "Expand", "Tile"):
+        node = desk.graph.at(new.place)
+        first = node.operands[0] if node.operands else None
+        if first is not None and node.op in ("Reshape", "Unsqueeze", "Expand", "Tile"):
             pairs.append((value, first))
     return pairs
 

@@ -34,7 +34,8 @@ class Views:
     graphs: list[Graph] = field(default_factory=list)
     holders: dict[Graph, Holder] = field(default_factory=dict)
     scopes: dict[Graph, Scope] = field(default_factory=dict)
-    protos: dict[Node, NodeProto] = field(default_factory=dict)
+    protos: dict[Graph, list[NodeProto]] = field(default_factory=dict)
+    """By place."""
     tensors: dict[Value, TensorProto] = field(default_factory=dict)
     """The constants: an initializer, or the tensor of a Constant node."""
     is_cut: Callable[[TensorProto], bool] = lambda _: False
@@ -78,7 +79,8 @@ class _Builder:
         at: dict[int, list[tuple[str, Scope]]] = {}
         for (index, attribute), child in self.scope.children.items():
             at.setdefault(index, []).append((attribute, child))
-        for index, proto in enumerate(self.holder.node):
+        protos = views.protos[self.graph] = list(self.holder.node)
+        for index, proto in enumerate(protos):
             self._node(index, proto)
             for attribute, child in at.get(index, ()):
                 body = _body(proto, attribute)
@@ -118,15 +120,14 @@ class _Builder:
         node = Node(op, domain, version, proto.name, index, self.graph, operands, results, attributes, row)
         graph = self.graph
         graph.nodes.append(node)
-        self.views.protos[node] = proto
         if proto.name:
             self.views.names.add(proto.name)
         for at, operand in enumerate(operands):
             if operand is not None:
-                operand.graph.reads.setdefault(operand, {})[node, at] = None
+                graph.note(node, at, operand)
         for result in results:
             if result is not None:
-                graph.producers[result] = node
+                graph.producers[result] = index
                 if tensor is not None:
                     self.views.tensors[result] = tensor
 
@@ -147,7 +148,7 @@ class _Builder:
     def _literal(self, value: Value) -> tuple[Scalar, ...] | None:
         tensor = self.views.tensors.get(value)
         if tensor is None:
-            return _scalars(value.graph.producers.get(value), self.views)
+            return _scalars(value, self.views)
         if prod(tensor.dims) > LITERAL_LIMIT or tensor.data_location == TensorProto.EXTERNAL or self.views.is_cut(tensor):
             return None
         return tuple(onnx.numpy_helper.to_array(tensor).reshape(-1).tolist())
@@ -168,13 +169,13 @@ def _scalar_constant(proto: NodeProto) -> bool:
     return proto.op_type == "Constant" and any(attribute.name in SCALARS for attribute in proto.attribute)
 
 
-def _scalars(node: Node | None, views: Views) -> tuple[Scalar, ...] | None:
+def _scalars(value: Value, views: Views) -> tuple[Scalar, ...] | None:
     """The elements of a Constant node that holds numbers instead of a tensor."""
-    proto = views.protos.get(node) if node is not None else None
-    for attribute in proto.attribute if proto is not None else ():
+    place = value.graph.producers.get(value, -1)
+    for attribute in views.protos[value.graph][place].attribute if place >= 0 else ():
         if attribute.name in SCALARS and not attribute.ref_attr_name:
-            value = onnx.helper.get_attribute_value(attribute)
-            return tuple(value) if attribute.name.endswith("s") else (value,)
+            held = onnx.helper.get_attribute_value(attribute)
+            return tuple(held) if attribute.name.endswith("s") else (held,)
     return None
 
 

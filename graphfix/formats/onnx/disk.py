@@ -1,0 +1,247 @@
+"""Files are mapped and copied by ranges, and appear whole or not at all: temporary names, renamed when all is written."""
+
+from __future__ import annotations
+
+import errno
+import mmap
+import os
+import secrets
+import stat
+import weakref
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Final
+
+from graphfix.results import GraphfixError
+
+CHUNK: Final = 1 << 20
+"""Bytes that are held in memory at a time."""
+BY_KERNEL: Final = 1 << 18
+"""Bytes; a shorter range is read and written with its neighbours, which is cheaper than a call to copy it."""
+KERNEL_CALL: Final = 1 << 30
+"""Bytes that one call is asked to copy; Linux copies less than 2^31."""
+UNABLE: Final = frozenset(
+    getattr(errno, name)
+    for name in (
+        "EXDEV",
+        "EINVAL",
+        "ENOSYS",
+        "EOPNOTSUPP",
+        "ENOTSUP",
+        "EPERM",
+        "EBADF",
+        "ENOTSOCK",
+        "EOVERFLOW",
+    )
+    if hasattr(errno, name)
+)
+"""What a kernel answers when it can't copy between these two files (copy_file_range(2), sendfile(2)): reading can."""
+BINARY: Final[int] = getattr(os, "O_BINARY", 0)
+
+Piece = bytes | memoryview | tuple[int, int]
+"""Literal bytes, or start and stop of a range of the source, in bytes."""
+
+
+@dataclass(frozen=True, eq=False, slots=True, weakref_slot=True)
+class Source:
+    """The bytes a model was read from: a mapped file, which stays open while the source lives, or bytes."""
+
+    name: str
+    """What error messages call it."""
+    data: memoryview
+    descriptor: int | None = None
+    """None for bytes."""
+    modified: int = 0
+    """When the file was last written, in ns."""
+
+    def read(self, start: int, stop: int) -> bytes | memoryview:
+        """A range of it. Raises OSError, and GraphfixError where the file ends earlier than it did."""
+        if self.descriptor is None:
+            return self.data[start:stop]
+        # Not from the map: the pages touched there would count as this process's memory.
+        os.lseek(self.descriptor, start, os.SEEK_SET)
+        data = os.read(self.descriptor, stop - start)
+        if len(data) != stop - start:
+            raise GraphfixError(f"{self.name}: the file was cut short while it was in use; read it again")
+        return data
+
+    def check(self) -> None:
+        """Raise GraphfixError where the file was written to since it was opened: its ranges would mean nothing."""
+        if self.descriptor is None:
+            return
+        now = os.fstat(self.descriptor)
+        if (now.st_size, now.st_mtime_ns) != (len(self.data), self.modified):
+            raise GraphfixError(f"{self.name}: the file was changed while it was in use; read it again")
+
+
+def open_source(source: Path | bytes) -> Source:
+    """Map a file, or wrap bytes. Raises GraphfixError where it is missing, no regular file, empty, or unreadable."""
+    if isinstance(source, bytes):
+        if not source:
+            raise GraphfixError("<bytes>: there are no bytes; give a serialized ONNX model")
+        return Source("<bytes>", memoryview(source))
+    try:
+        return _map(source)
+    except ValueError as error:  # a NUL in the name
+        raise GraphfixError(f"{str(source)!r}: {error}; give the path of a model") from error
+    except OSError as error:
+        raise GraphfixError(f"{source}: {told(error)}; give the path of a model that can be read") from error
+
+
+def _map(path: Path) -> Source:
+    # Asked before it is opened: to open a pipe waits for its writer.
+    if not stat.S_ISREG(path.stat().st_mode):
+        raise GraphfixError(f"{path}: this is no file but a {_sort(path)}; give the path of a model")
+    descriptor = os.open(path, os.O_RDONLY | BINARY)
+    try:
+        found = os.fstat(descriptor)
+        if not found.st_size:
+            raise GraphfixError(f"{path}: the file is empty; give the path of a model")
+        data = memoryview(mmap.mmap(descriptor, found.st_size, access=mmap.ACCESS_READ))
+        source = Source(str(path), data, descriptor, found.st_mtime_ns)
+    except BaseException:
+        os.close(descriptor)
+        raise
+    weakref.finalize(source, os.close, descriptor)
+    return source
+
+
+def _sort(path: Path) -> str:
+    return "folder" if path.is_dir() else "device or pipe"
+
+
+def told(error: OSError) -> str:
+    """What went wrong, in the system's lower-case words: `no space left on device`."""
+    return (error.strerror or type(error).__name__).lower()
+
+
+@dataclass(slots=True)
+class Staging:
+    """Files that are written under temporary names and renamed together."""
+
+    written: list[tuple[Path, Path]] = field(default_factory=list)
+    """Temporary and final name, in the order of their renaming."""
+    folders: list[Path] = field(default_factory=list)
+    """Folders that were made for them."""
+    placed: list[Path] = field(default_factory=list)
+    """New names that were given, to be removed on failure."""
+
+    def write(self, path: Path, source: Source, pieces: Iterable[Piece]) -> None:
+        """Write literal bytes and ranges of the source. Raises OSError, and GraphfixError where the source shrank."""
+        temporary = path.parent / f".graphfix-{secrets.token_hex(8)}.tmp"
+        out = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL | BINARY, _mode(path))
+        try:
+            self.written.append((temporary, path))
+            _write_pieces(out, source, pieces)
+        finally:
+            os.close(out)
+
+    def copy(self, origin: Path, path: Path) -> None:
+        """Write a copy of a whole file."""
+        size = origin.stat().st_size
+        source = open_source(origin) if size else Source(str(origin), memoryview(b""))
+        self.write(path, source, [(0, len(source.data))])
+
+    def folder(self, path: Path) -> None:
+        """Make the folder and those above it, as far as they are missing."""
+        if path.is_dir():
+            return
+        self.folder(path.parent)
+        path.mkdir()
+        self.folders.append(path)
+
+    def commit(self) -> None:
+        """Give all files their names: the last one, the model, may replace a file; data files never do."""
+        *data, model = self.written
+        for temporary, path in data:
+            if os.path.lexists(path):
+                raise GraphfixError(f"{path}: a file of this name has just appeared; choose another folder")
+            temporary.replace(path)
+            self.placed.append(path)
+        model[0].replace(model[1])
+
+    def rollback(self) -> None:
+        """Remove what was written or made."""
+        for path in [temporary for temporary, _ in self.written] + self.placed:
+            with suppress(OSError):  # what failed first is the error to report
+                path.unlink(missing_ok=True)
+        for folder in reversed(self.folders):
+            with suppress(OSError):
+                folder.rmdir()
+
+
+@contextmanager
+def staged() -> Iterator[Staging]:
+    """Files that all get their names at the end, or, on any failure or interrupt, leave no trace."""
+    staging = Staging()
+    try:
+        yield staging
+        staging.commit()
+    except BaseException:
+        staging.rollback()
+        raise
+
+
+def _mode(path: Path) -> int:
+    """The permissions of the file to be replaced, or the usual ones; the process's umask applies to both."""
+    return stat.S_IMODE(path.stat().st_mode) if path.exists() else 0o666
+
+
+def _write_pieces(out: int, source: Source, pieces: Iterable[Piece]) -> None:
+    waiting: list[bytes | memoryview] = []
+    size = 0
+    for piece in pieces:
+        copied = isinstance(piece, tuple) and piece[1] - piece[0] >= BY_KERNEL
+        if not copied:
+            waiting.append(source.read(*piece) if isinstance(piece, tuple) else piece)
+            size += len(waiting[-1])
+        if copied or size >= CHUNK:
+            write_all(out, b"".join(waiting))
+            waiting, size = [], 0
+        if copied and isinstance(piece, tuple):
+            copy_range(source, out, *piece)
+    write_all(out, b"".join(waiting))
+
+
+def write_all(out: int, data: bytes | memoryview) -> None:
+    """Write all of it: one call may take less."""
+    view = memoryview(data)
+    while view:
+        view = view[os.write(out, view) :]
+
+
+def copy_range(source: Source, out: int, start: int, stop: int) -> None:
+    """Append a range of the source, by the kernel where it can. Raises OSError, GraphfixError where the source shrank."""
+    for copy in _kernel_copies(source.descriptor, out):
+        start = _copy_by(copy, start, stop)
+    while start < stop:
+        end = min(start + CHUNK, stop)
+        write_all(out, source.read(start, end))
+        start = end
+
+
+def _copy_by(copy: Callable[[int, int], int], start: int, stop: int) -> int:
+    """How far one of the kernel's ways came: to `stop`, or to where it could not go on."""
+    while start < stop:
+        try:
+            done = copy(start, min(stop - start, KERNEL_CALL))
+        except OSError as error:
+            if error.errno in UNABLE:
+                return start
+            raise
+        if not done:
+            return start
+        start += done
+    return start
+
+
+def _kernel_copies(source: int | None, out: int) -> list[Callable[[int, int], int]]:
+    """The ways to copy without reading, best first: each takes where and how many bytes, and says how many it copied."""
+    ways: list[Callable[[int, int], int]] = []
+    if source is not None and hasattr(os, "copy_file_range"):
+        ways.append(lambda at, size: os.copy_file_range(source, out, size, at))
+    if source is not None and hasattr(os, "sendfile"):
+        ways.append(lambda at, size: os.sendfile(out, source, at, size))
+    return ways

@@ -1,0 +1,54 @@
+"""Compare two model files by running both on the same inputs; nothing of the rewriter is used here."""
+
+from __future__ import annotations
+
+from types import MappingProxyType
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+    from pathlib import Path
+
+    from graphfix.results import Verdict
+
+_NOTHING: Mapping[str, int] = MappingProxyType({})
+_NO_SHAPES: Mapping[str, Sequence[int]] = MappingProxyType({})
+
+
+def verify(
+    before: Path,
+    after: Path,
+    *,
+    bindings: Mapping[str, int] = _NOTHING,
+    shapes: Mapping[str, Sequence[int]] = _NO_SHAPES,
+    inputs: Path | None = None,
+    runs: int = 4,
+    seed: int = 0,
+    atol: float | None = None,
+    rtol: float | None = None,
+    progress: Callable[[str], None] | None = None,
+) -> Verdict:
+    """Run two ONNX models on the same seeded inputs and compare every output bit by bit.
+
+    `bindings` gives sizes to symbols of the inputs, `shapes` to whole inputs; dims that stay free are
+    swept, one set of sizes a run, at most `runs` of them. `inputs` is an .npz (names are input names) or
+    an ONNX test_data_set folder, and replaces the seeded inputs. With `atol` or `rtol` the outputs are
+    compared with that tolerance instead. The verdict is "equal", "different" or "undecided", which is
+    also what a model that no runtime can run gets. Raises GraphfixError for an unreadable file, a name
+    that no input has, or inputs that do not fit.
+    """
+    from graphfix.verify.compare import Criterion
+    from graphfix.verify.judge import Task, judge
+
+    task = Task(
+        before=before,
+        after=after,
+        bindings=bindings,
+        shapes=shapes,
+        inputs=inputs,
+        runs=runs,
+        seed=seed,
+        criterion=Criterion(atol, rtol),
+        progress=progress or (lambda _: None),
+    )
+    return judge(task)
