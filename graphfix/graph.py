@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Literal, TypeAlias
+from typing import Final, Literal, TypeAlias
 
 from graphfix.ops import Row
 from graphfix.shapes import Shape, Undecided
@@ -27,17 +27,20 @@ class StaleShape(Undecided):
     """A stored shape that the computed one contradicts (finding code GF204)."""
 
 
-@dataclass(frozen=True, slots=True, eq=False, repr=False)
+@dataclass(slots=True, eq=False, repr=False)
 class Value:
-    """A tensor that nodes read: its name is unique in its graph, its identity in the model."""
+    """A tensor that nodes read: its name is unique in its graph, its identity in the model.
 
-    name: str
-    shape: Shape
-    dtype: str
+    Read-only by type: a frozen dataclass costs three times as much to make, and big models have 100,000s.
+    """
+
+    name: Final[str]
+    shape: Final[Shape]
+    dtype: Final[str]
     """The element type by numpy's name (`float32`, `int64`, `bool` ...), or the format's own where numpy has none."""
-    kind: Kind
-    graph: Graph
-    stale: str | None = None
+    kind: Final[Kind]
+    graph: Final[Graph]
+    stale: Final[str | None] = None
     """Why the stored shape can't be trusted: it contradicts the computed one."""
 
     @property
@@ -52,6 +55,15 @@ class Value:
         noted = dict.fromkeys(self.graph.noted.get(self, ()))
         nodes = ((graph.at(place), at) for graph, place, at in noted)
         return [(node, at) for node, at in nodes if at < len(node.operands) and node.operands[at] is self]
+
+    @property
+    def is_read(self) -> bool:
+        """Whether anything reads it."""
+        for graph, place, at in self.graph.noted.get(self, ()):
+            operands = graph.at(place).operands
+            if at < len(operands) and operands[at] is self:
+                return True
+        return False
 
     @property
     def literal(self) -> tuple[Scalar, ...] | None:
@@ -80,22 +92,22 @@ class Value:
         return f"{self.name}{str(self.shape).replace(', ', ',')}"
 
 
-@dataclass(frozen=True, slots=True, eq=False, repr=False)
+@dataclass(slots=True, eq=False, repr=False)
 class Node:
-    """One operator at its place: what it reads, what it gives, and its row of the catalogue."""
+    """One operator at its place: what it reads, what it gives, and its row of the catalogue; read-only by type."""
 
-    op: str
-    domain: str
-    version: int
+    op: Final[str]
+    domain: Final[str]
+    version: Final[int]
     """The opset version of `domain` that the model imports."""
-    name: str
-    index: int
+    name: Final[str]
+    index: Final[int]
     """Position in the graph's original order of execution; negative for a node that an edit made (see `Graph.at`)."""
-    graph: Graph
-    operands: tuple[Value | None, ...]
-    results: tuple[Value | None, ...]
-    attributes: Mapping[str, object]
-    row: Row | None
+    graph: Final[Graph]
+    operands: Final[tuple[Value | None, ...]]
+    results: Final[tuple[Value | None, ...]]
+    attributes: Final[Mapping[str, object]]
+    row: Final[Row | None]
 
     @property
     def label(self) -> str:

@@ -143,7 +143,8 @@ class Editor:
 
     @staticmethod
     def _only_reader(value: Value) -> bool:
-        return len(value.reads) == 1 and value not in value.graph.outputs
+        noted = value.graph.noted.get(value, ())
+        return (len(noted) == 1 or len(value.reads) == 1) and value not in value.graph.outputs
 
     # --- stretch ------------------------------------------------------------------------------------------------
 

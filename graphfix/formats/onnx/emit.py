@@ -83,12 +83,10 @@ class Desk:
     ) -> Value:
         """Add a node with one result before `reader`."""
         kind: Kind = "constant" if op == "Constant" else "result"
-        value = Value(self.fresh(result), shape, dtype, kind, self.graph)
-        proto = self.holder.node.add()
-        proto.op_type = op
-        proto.name = self.fresh(f"{op}_{result}")
-        proto.input.extend([operand.name for operand in operands])
-        proto.output.append(value.name)
+        name = self.fresh(result)
+        value = Value(name, shape, dtype, kind, self.graph)
+        inputs = [operand.name for operand in operands]
+        proto = self.holder.node.add(op_type=op, name=name, input=inputs, output=(name,))
         for key, given in attributes.items():
             proto.attribute.append(onnx.helper.make_attribute(key, given))
         self._enter(proto, op, "", tuple(operands), value, reader, attributes)

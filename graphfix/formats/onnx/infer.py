@@ -158,17 +158,30 @@ def scope_of(graph: GraphProto, path: str, outer: Scope | None, versions: Mappin
     return scope
 
 
-def strip(graph: GraphProto) -> None:
+def strip(graph: GraphProto, scope: Scope) -> None:
     """Remove every stored shape but those of inputs, here and in bodies (whose inputs' shapes are claims too)."""
     del graph.value_info[:]
     for value in graph.output:
         if value.type.HasField("tensor_type"):
             value.type.tensor_type.ClearField("shape")
-    for _, _, body in subgraphs(graph.node):
+    for body, child in bodies_of(graph.node, scope):
         for value in body.input:
             if value.type.HasField("tensor_type"):
                 value.type.tensor_type.ClearField("shape")
-        strip(body)
+        strip(body, child)
+
+
+def bodies_of(nodes: Sequence[NodeProto], scope: Scope) -> Iterator[tuple[GraphProto, Scope]]:
+    """The bodies directly inside the nodes of a copy of the scope's graph, each with its scope."""
+    for (index, attribute), child in scope.children.items():
+        yield body_of(nodes[index], attribute), child
+
+
+def body_of(node: NodeProto, attribute: str) -> GraphProto:
+    """The body that an attribute holds, `name` or `name[at]`."""
+    name, _, at = attribute.partition("[")
+    held = next(candidate for candidate in node.attribute if candidate.name == name)
+    return held.graphs[int(at[:-1])] if at else held.g
 
 
 def fill(tensor: TypeProto.Tensor, dims: Sequence[int | str | None]) -> None:
@@ -195,7 +208,7 @@ def input_shape(name: str, dims: Dims, declared: Mapping[str, Size], prefix: str
 
 def infer(main: Scope, model: ModelProto, names: Names) -> None:
     """Fill `main` and the scopes inside it: its inputs' shapes are there already. `model` is a copy to work on."""
-    strip(model.graph)
+    strip(model.graph, main)
     for value in model.graph.input:
         shape = main.shapes.get(value.name)
         if shape is not None and shape.axes is not None and value.type.HasField("tensor_type"):
@@ -215,20 +228,20 @@ def infer(main: Scope, model: ModelProto, names: Names) -> None:
         news = {(scope.path, name, str(scope.shapes[name])) for scope, learnt in sweep.gains.items() for name in learnt}
         if loops.broken:
             loops.broken = False
-            strip(model.graph)
+            strip(model.graph, main)
             injected.clear()
             continue
         if news <= injected:
             return
         injected |= news
-        for graph, (scope, learnt) in zip(_graphs(model.graph), sweep.gains.items(), strict=True):
+        for graph, (scope, learnt) in zip(_graphs(model.graph, main), sweep.gains.items(), strict=True):
             _inject(graph, learnt, scope, names)
 
 
-def _graphs(graph: GraphProto) -> Iterator[GraphProto]:
+def _graphs(graph: GraphProto, scope: Scope) -> Iterator[GraphProto]:
     yield graph
-    for _, _, body in subgraphs(graph.node):
-        yield from _graphs(body)
+    for body, child in bodies_of(graph.node, scope):
+        yield from _graphs(body, child)
 
 
 def _inject(graph: GraphProto, learnt: set[str], scope: Scope, names: Names) -> None:
@@ -305,14 +318,14 @@ class Sweep:
     def _scope(self, scope: Scope, inferred: GraphProto) -> None:
         self.gains[scope] = set()
         told = self._told(scope, inferred)
-        bodies = {(index, attribute): body for index, attribute, body in subgraphs(inferred.node)}
+        held = inferred.node
         by_node: dict[int, list[tuple[str, Scope]]] = {}
         for (index, attribute), child in scope.children.items():
             by_node.setdefault(index, []).append((attribute, child))
         for index, node in enumerate(scope.nodes):
             for attribute, child in by_node.get(index, ()):
                 self._body_inputs(scope, node, child)
-                self._scope(child, bodies[index, attribute])
+                self._scope(child, body_of(held[index], attribute))
             self._node(scope, node, told, [child for _, child in by_node.get(index, ())])
         self._settle(scope)
 
@@ -396,10 +409,7 @@ class Sweep:
         outputs = node.output
         if bodies and not domain:
             own = self._loop(scope, node, bodies[0]) if op == "Loop" else _joined(bodies) if op == "If" else ()
-        elif all((known := told.get(name)) is not None and known.whole is not None for name in outputs):
-            shapes = scope.shapes
-            for name in outputs:
-                shapes.setdefault(name, told[name].whole or UNRANKED)
+        elif _all_whole(scope.shapes, outputs, told):
             return
         else:
             own = self._by_rule(scope, node, op, domain)
@@ -488,6 +498,16 @@ def contradicts(computed: Sequence[Size], stored: Dims) -> bool:
     return len(computed) != len(stored) or any(
         isinstance(have, int) and isinstance(said, int) and have != said for have, said in zip(computed, stored, strict=True)
     )
+
+
+def _all_whole(shapes: dict[str, Shape], outputs: Sequence[str], told: dict[str, Told]) -> bool:
+    """Enter the results of a node of which onnx says all there is."""
+    for name in outputs:
+        known = told.get(name)
+        if known is None or known.whole is None:
+            return False
+        shapes.setdefault(name, known.whole)
+    return True
 
 
 def _carried(node: NodeProto, body: Scope) -> list[tuple[str, str]]:

@@ -20,6 +20,10 @@ from graphfix.results import GraphfixError
 from graphfix.shapes import Size
 
 
+SIZES = "int64"
+"""Shape arithmetic: what a new node computes of it, every tool infers."""
+
+
 def load(source: Path | bytes | ModelProto) -> OnnxModel:
     """Read a model. Raises GraphfixError for what is no ONNX model."""
     return OnnxModel(read(source.SerializeToString() if isinstance(source, ModelProto) else source))
@@ -155,7 +159,7 @@ class OnnxModel:
         dropped: dict[Graph, set[str]] = {}
         while pending:
             value = pending.pop()
-            if value in value.graph.outputs or value.reads:
+            if value in value.graph.outputs or value.is_read:
                 continue
             node = value.producer
             if node is None:
@@ -174,7 +178,7 @@ class OnnxModel:
         return (
             node.index >= 0
             and node.index not in desk.gone
-            and not any(result in result.graph.outputs or result.reads for result in node.results if result)
+            and not any(result in result.graph.outputs or result.is_read for result in node.results if result)
             and not any(attribute.HasField("g") or attribute.graphs for attribute in self._editor.message(node).attribute)
         )
 
@@ -183,7 +187,7 @@ class OnnxModel:
         names: set[str] = set()
         for made, (source, axes) in desk.copies.items():
             tensor = desk.initializers.get(made)
-            still_read = source in source.graph.outputs or source.reads
+            still_read = source in source.graph.outputs or source.is_read
             if tensor is None or not still_read or not self.container.is_cut(tensor):
                 continue
             readers = made.reads
@@ -202,7 +206,7 @@ class OnnxModel:
             return
         stored = {info.name: info for info in holder.value_info}
         types: dict[object, TypeProto] = {}
-        values = [value for value in desk.made if value.kind != "constant"]
+        values = [value for value in desk.made if value.kind == "result" and value.dtype != SIZES]
         for value in [*values, *(value for value in desk.restated if value.name in stored)]:
             if value.shape.axes is not None:
                 info = stored.get(value.name) or holder.value_info.add(name=value.name)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from functools import cache
 from math import prod
 from typing import TypeAlias
 
@@ -13,7 +14,7 @@ from onnx import AttributeProto, FunctionProto, GraphProto, ModelProto, NodeProt
 from graphfix import ops
 from graphfix.formats.onnx.contents import attributes as integers
 from graphfix.formats.onnx.facts import Facts
-from graphfix.formats.onnx.infer import Scope
+from graphfix.formats.onnx.infer import Scope, body_of
 from graphfix.graph import LITERAL_LIMIT, Graph, Kind, Node, Scalar, Value
 
 NUMPY_NAMES = {"float": "float32", "double": "float64", "undefined": "?"}
@@ -21,6 +22,7 @@ Holder: TypeAlias = GraphProto | FunctionProto
 """The message whose nodes a scope has."""
 
 
+@cache
 def dtype_name(code: int) -> str:
     """An element type by numpy's name."""
     name = TensorProto.DataType.Name(TensorProto.DataType.ValueType(code)).lower()
@@ -83,7 +85,7 @@ class _Builder:
         for index, proto in enumerate(protos):
             self._node(index, proto)
             for attribute, child in at.get(index, ()):
-                body = _body(proto, attribute)
+                body = body_of(proto, attribute)
                 _Builder(views, child, body, self).build()
         outputs = self.holder.output if isinstance(self.holder, FunctionProto) else [v.name for v in self.holder.output]
         self.graph.outputs = {value for name in outputs if (value := self.find(name)) is not None}
@@ -103,7 +105,9 @@ class _Builder:
 
     def _value(self, name: str, kind: Kind) -> Value:
         scope = self.scope
-        value = Value(name, scope.shape(name), dtype_name(scope.dtype(name)), kind, self.graph, scope.stale.get(name))
+        shape = scope.shapes.get(name) or scope.shape(name)
+        code = scope.dtypes.get(name) or scope.dtype(name)
+        value = Value(name, shape, dtype_name(code), kind, self.graph, scope.stale.get(name))
         self.values[name] = value
         return value
 
@@ -138,7 +142,10 @@ class _Builder:
 
     def find(self, name: str) -> Value | None:
         """The visible value of that name."""
-        at: _Builder | None = self
+        value = self.values.get(name)
+        if value is not None:
+            return value
+        at = self.around
         while at is not None:
             if name in at.values:
                 return at.values[name]
@@ -189,9 +196,3 @@ def _attributes(proto: NodeProto) -> dict[str, object]:
         else:
             found.setdefault(attribute.name, None)
     return found
-
-
-def _body(proto: NodeProto, attribute: str) -> GraphProto:
-    name, _, at = attribute.partition("[")
-    held = next(candidate for candidate in proto.attribute if candidate.name == name)
-    return held.graphs[int(at[:-1])] if at else held.g
