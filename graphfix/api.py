@@ -5,9 +5,10 @@ from __future__ import annotations
 import ast
 import contextlib
 import importlib.util
-import os
 import re
-import tempfile
+import secrets
+import shutil
+import sys
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
@@ -83,6 +84,7 @@ def fix_file(
     with _timed(seconds, "load"):
         model = load(source)
         _bind(model, source, dims, shapes)
+        model.refuse_output(output)
     with _named(source), _timed(seconds, "plan"):
         report = _run(model, options, chosen, "changed")
     outcome = _outcome("fix", source, model, report, target, seconds)
@@ -90,17 +92,16 @@ def fix_file(
         with _timed(seconds, "write"):
             model.save(output)
         return replace(outcome, output=str(output), verdict=Verdict("skipped"), seconds=seconds)
-    folder = output.parent
-    with _scratch(folder, output) as scratch:
+    with _scratch(output) as made:
         with _timed(seconds, "write"):
-            model.save(scratch)
+            made += model.save(made[0])
         with _timed(seconds, "verify"):
             numbers, sizes = _numbers(source, dims, shapes)
-            verdict = _verify(source, scratch, numbers, sizes, None, runs, seed, None, None, progress)
-        if verdict.status in ("equal", "proved"):
-            _publish(model, scratch, output)
-            return replace(outcome, output=str(output), verdict=verdict, seconds=seconds)
-    return replace(outcome, verdict=verdict, seconds=seconds)
+            verdict = _verify(source, made[0], numbers, sizes, None, runs, seed, None, None, progress)
+        if verdict.status not in ("equal", "proved"):
+            return replace(outcome, verdict=verdict, seconds=seconds)
+        _publish(made, output)
+    return replace(outcome, output=str(output), verdict=verdict, seconds=seconds)
 
 
 def check(
@@ -281,9 +282,11 @@ def _verify(
     rtol: float | None,
     progress: Progress | None,
 ) -> Verdict:
-    from graphfix import verify as checker
+    from graphfix.verify import verify as judge
 
-    return checker.verify(
+    # The import put the room graphfix.verify in the place of the public function of that name.
+    sys.modules["graphfix"].verify = verify  # type: ignore[attr-defined]  # see above
+    return judge(
         before, after, bindings=dims, shapes=shapes, inputs=inputs, runs=runs, seed=seed, atol=atol, rtol=rtol, progress=progress
     )
 
@@ -299,21 +302,22 @@ def _refuse_output(source: Path, output: Path, *, in_place: bool) -> None:
 
 
 @contextlib.contextmanager
-def _scratch(folder: Path, output: Path) -> Iterator[Path]:
-    """A name in the output's folder that is gone afterwards, whatever happens."""
+def _scratch(output: Path) -> Iterator[list[Path]]:
+    """A name in the output's folder, and what is made with it: all of it is gone afterwards unless it is published."""
+    made = [output.parent / f".{output.name}.{secrets.token_hex(8)}.tmp"]
     try:
-        handle, name = tempfile.mkstemp(prefix=f".{output.name}.", suffix=".tmp", dir=folder)
-    except OSError as error:
-        raise GraphfixError(f"{output}: can't be written: {error.strerror}") from None
-    os.close(handle)
-    try:
-        yield Path(name)
+        yield made
     finally:
-        Path(name).unlink(missing_ok=True)
+        for path in made:
+            path.unlink(missing_ok=True)
 
 
-def _publish(model: Model, scratch: Path, output: Path) -> None:
+def _publish(made: list[Path], output: Path) -> None:
+    """Give the verified file its name, and keep what belongs to it."""
     try:
-        os.replace(scratch, output)
+        if output.exists():
+            shutil.copymode(output, made[0])
+        made[0].replace(output)
     except OSError as error:
         raise GraphfixError(f"{output}: can't be written: {error.strerror}") from None
+    made.clear()

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import argparse
 import math
-from collections.abc import Callable
 from pathlib import Path
-from typing import NoReturn
+from typing import TYPE_CHECKING, NoReturn
 
 from graphfix import __version__, targets
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 STATUS = """exit status:
   0  done, clean, equal
@@ -26,7 +28,7 @@ class Parser(argparse.ArgumentParser):
 
 
 def parser() -> Parser:
-    """The whole command line."""
+    """Build the whole command line."""
     whole = Parser(
         prog="graphfix",
         description="Make every implicit broadcast of an ONNX model explicit, and show that nothing else changed.",
@@ -36,15 +38,9 @@ def parser() -> Parser:
     )
     whole.add_argument("--version", action="version", version=f"graphfix {__version__}")
     commands = whole.add_subparsers(dest="command", metavar="COMMAND", required=True)
-    _fix(
-        _command(
-            commands, "fix", "make the implicit broadcasts of a model explicit, verify, and write the result"
-        )
-    )
+    _fix(_command(commands, "fix", "make the implicit broadcasts of a model explicit, verify, and write the result"))
     _check(_command(commands, "check", "list what is implicit in models, for a target; change nothing"))
-    _verify(
-        _command(commands, "verify", "run two models on the same inputs and compare every output bit by bit")
-    )
+    _verify(_command(commands, "verify", "run two models on the same inputs and compare every output bit by bit"))
     _show(_command(commands, "show", "print a model's nodes as y[2,3] = Add(x[2,3], b[3])"))
     _explain(_command(commands, "explain", "print the page of a rewrite or a finding code"))
     return whole
@@ -64,9 +60,7 @@ def _command(commands: argparse._SubParsersAction[Parser], name: str, what: str)
 def _fix(command: Parser) -> None:
     command.add_argument("model", metavar="MODEL", type=Path, help="the ONNX file to fix")
     command.add_argument("-o", "--output", metavar="OUT", type=Path, help="the file to write")
-    command.add_argument(
-        "--in-place", action="store_true", help="let the output be the input; without -o it is"
-    )
+    command.add_argument("--in-place", action="store_true", help="let the output be the input; without -o it is")
     _choices(command)
     _binding(command)
     command.add_argument("--no-verify", action="store_true", help="write the result without running it")
@@ -83,9 +77,7 @@ def _check(command: Parser) -> None:
 
 def _verify(command: Parser) -> None:
     command.add_argument("model", metavar="BEFORE", type=Path, help="the original ONNX file")
-    command.add_argument(
-        "after", metavar="AFTER", type=Path, help="the ONNX file that should compute the same"
-    )
+    command.add_argument("after", metavar="AFTER", type=Path, help="the ONNX file that should compute the same")
     _binding(command)
     command.add_argument(
         "--inputs",
@@ -105,12 +97,8 @@ def _verify(command: Parser) -> None:
 
 def _show(command: Parser) -> None:
     command.add_argument("model", metavar="MODEL", type=Path, help="the ONNX file to show")
-    command.add_argument(
-        "--maps", action="store_true", help="with the indexing maps of the nodes that broadcast"
-    )
-    command.add_argument(
-        "--broadcasts-only", action="store_true", help="only the nodes that broadcast implicitly"
-    )
+    command.add_argument("--maps", action="store_true", help="with the indexing maps of the nodes that broadcast")
+    command.add_argument("--broadcasts-only", action="store_true", help="only the nodes that broadcast implicitly")
     _binding(command)
 
 
@@ -189,9 +177,7 @@ def _runs(command: Parser) -> None:
     command.add_argument(
         "--runs", metavar="N", type=_whole(1), default=4, help="sets of inputs and sizes to run (default 4)"
     )
-    command.add_argument(
-        "--seed", metavar="N", type=_whole(0), default=0, help="seed of the inputs (default 0)"
-    )
+    command.add_argument("--seed", metavar="N", type=_whole(0), default=0, help="seed of the inputs (default 0)")
 
 
 def _answer(command: Parser) -> None:

@@ -10,12 +10,14 @@ import shutil
 import sys
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from pathlib import Path
 from types import MappingProxyType
-from typing import Any, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from graphfix import arguments, report
 from graphfix.results import GraphfixError, Outcome
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 Options: TypeAlias = argparse.Namespace
 Progress: TypeAlias = Callable[[str], None]
@@ -28,12 +30,10 @@ INTERRUPTED, PIPE_CLOSED = 130, 141
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Run one command and return its exit status: 0 done, 1 the answer is no, 2 it could not be done, 3 not decided."""
+    """Run one command; return its status: 0 done, 1 the answer is no, 2 it could not be done, 3 not decided."""
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
-            stream.reconfigure(
-                errors="backslashreplace"
-            )  # a name that the terminal can't show is no reason to stop
+            stream.reconfigure(errors="backslashreplace")  # a name that the terminal can't show is no reason to stop
     options = arguments.parser().parse_args(argv)
     try:
         status = COMMANDS[options.command](options)
@@ -53,7 +53,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     return status
 
 
-# --- the commands ---------------------------------------------------------------------------------------------------
+# --- the commands ------------------------------------------------------------------------------------------
 
 
 def _fix(options: Options, progress: Progress | None) -> Outcome:
@@ -105,9 +105,7 @@ def _verify(options: Options, progress: Progress | None) -> Outcome:
 def _show(options: Options) -> int:
     from graphfix import api
 
-    for line in api.show(
-        options.model, maps=options.maps, broadcasts_only=options.broadcasts_only, **_bound(options)
-    ):
+    for line in api.show(options.model, maps=options.maps, broadcasts_only=options.broadcasts_only, **_bound(options)):
         print(report.printable(line))
     return DONE
 
@@ -123,7 +121,7 @@ def _choices(options: Options) -> dict[str, Any]:
     return {name: getattr(options, name) for name in ("target", "broadcasts", "unknown", "only", "skip")}
 
 
-def _bound(options: Options) -> dict[str, dict[str, str]]:
+def _bound(options: Options) -> dict[str, Any]:
     return {"dims": _once("--dim", options.dim), "shapes": _once("--shape", options.shape)}
 
 
@@ -135,7 +133,7 @@ def _once(option: str, pairs: Sequence[tuple[str, str]]) -> dict[str, str]:
     return dict(pairs)
 
 
-# --- their answers --------------------------------------------------------------------------------------------------
+# --- their answers -----------------------------------------------------------------------------------------
 
 
 def _answer(options: Options) -> int:
@@ -184,11 +182,7 @@ def _status(entry: report.Entry) -> int:
     if entry.command == "fix" and entry.output is not None:
         return DONE
     different = entry.verdict is not None and entry.verdict.status == "different"
-    agreed = (
-        entry.command == "verify"
-        and entry.verdict is not None
-        and entry.verdict.status in ("equal", "proved")
-    )
+    agreed = entry.command == "verify" and entry.verdict is not None and entry.verdict.status in ("equal", "proved")
     return NO if different else DONE if agreed else UNDECIDED
 
 
@@ -200,7 +194,7 @@ COMMANDS: Mapping[str, Callable[[Options], int]] = MappingProxyType(
 )
 
 
-# --- the streams ----------------------------------------------------------------------------------------------------
+# --- the streams -------------------------------------------------------------------------------------------
 
 
 def _say(text: str) -> None:

@@ -151,6 +151,10 @@ class Model(Protocol):
     def assumes(self) -> Sequence[str]:
         """The stored shapes and shared symbols that the view leans on."""
 
+    @property
+    def stale(self) -> Sequence[tuple[str, str, str]]:
+        """(graph, value, why) of every stored shape that the computed one contradicts."""
+
     def apply(self, node: Node, edits: Sequence[Edit]) -> Node:
         """Carry the edits of one node out, all or none, and return the node as it is now. Raises Refused."""
 
@@ -160,8 +164,11 @@ class Model(Protocol):
     def note(self, key: str, text: str) -> None:
         """Record a line in the file's metadata (an assumption that a rewrite made)."""
 
-    def save(self, path: Path) -> None:
-        """Write the model; what no edit names comes out as it went in."""
+    def refuse_output(self, path: Path) -> None:
+        """Raise GraphfixError where writing to `path` would replace a file that the model itself needs."""
+
+    def save(self, path: Path) -> Sequence[Path]:
+        """Write the model; what no edit names comes out as it went in. Give the data files that were made beside it."""
 
 
 Progress: TypeAlias = Callable[[str], None]

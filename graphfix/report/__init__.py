@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Mapping, Sequence
-from pathlib import Path
+from typing import TYPE_CHECKING
 
 from graphfix.report.document import document, json_text
 from graphfix.report.entry import Entry, Failure
@@ -12,6 +11,10 @@ from graphfix.report.markdown import markdown
 from graphfix.report.notation import findings, printable
 from graphfix.report.table import table, totals, unwritten
 from graphfix.results import GraphfixError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+    from pathlib import Path
 
 __all__ = [
     "FORMS",
@@ -36,9 +39,7 @@ FORMS: Mapping[str, Callable[[Sequence[Entry]], str]] = {".json": json_text, ".m
 def refuse(path: Path) -> None:
     """Raise GraphfixError where `write` could not succeed: it is asked before a model is touched."""
     if path.suffix.lower() not in FORMS:
-        raise GraphfixError(
-            f"{path}: the form of a report is chosen by its suffix; known: {', '.join(FORMS)}"
-        )
+        raise GraphfixError(f"{path}: the form of a report is chosen by its suffix; known: {', '.join(FORMS)}")
     if path.is_dir():
         raise GraphfixError(f"{path}: a folder; name the report's file")
     if not path.parent.is_dir():
@@ -46,7 +47,7 @@ def refuse(path: Path) -> None:
 
 
 def write(path: Path, entries: Sequence[Entry]) -> None:
-    """Write a report in the form that the suffix names; the file appears whole or not at all. Raises GraphfixError."""
+    """Write a report in the form that the suffix names; it appears whole or not at all. Raises GraphfixError."""
     refuse(path)
     text = FORMS[path.suffix.lower()](entries)
     scratch = path.with_name(f".{path.name}.{os.getpid()}.tmp")

@@ -15,7 +15,7 @@ SCHEMA = 1
 
 
 def document(entry: Entry) -> dict[str, Any]:
-    """One model's document. Dims are ints, strings for symbols, None for unknown; an unranked shape is None."""
+    """Describe one model. Dims are ints, strings for symbols, None for unknown; an unranked shape is None."""
     head = {"schema": SCHEMA, "graphfix": __version__, "command": entry.command, "model": entry.model}
     if isinstance(entry, Failure):
         return {**head, "error": entry.error}
@@ -41,7 +41,7 @@ def json_text(entries: Sequence[Entry]) -> str:
 
 
 def _plain(value: object) -> object:
-    """Records as objects; JSON has no NaN and no infinity: they become strings."""
+    """Turn records into objects; JSON has no NaN and no infinity: they become strings."""
     if is_dataclass(value):
         return {field.name: _plain(getattr(value, field.name)) for field in fields(value)}
     if isinstance(value, Mapping):

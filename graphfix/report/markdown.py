@@ -4,13 +4,17 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING
 
 from graphfix import __version__
 from graphfix.report.entry import Entry, Failure
 from graphfix.report.notation import counted, printable, seconds_text, shape_text
 from graphfix.report.verdict import bindings_text, verdict_text
-from graphfix.results import Outcome, Run, Site, Verdict
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from graphfix.results import Outcome, Run, Site, Verdict
 
 HEADINGS = (
     ("changed", "Made explicit"),
@@ -23,7 +27,7 @@ RUNS = ("sizes", "optimizations", "status", "outputs", "largest difference", "re
 
 
 def markdown(entries: Sequence[Entry]) -> str:
-    """A summary of the models, then one section a model."""
+    """Give a summary of the models, then one section a model."""
     command = entries[0].command if entries else ""
     lines = [
         f"# graphfix {command}".rstrip(),
@@ -132,7 +136,7 @@ def _table(heads: Sequence[str], rows: Iterator[list[str]] | list[list[str]]) ->
 
 
 def _code(text: str) -> str:
-    """A code span; a name may hold backticks, and a bar would end the cell even there."""
+    """Write a code span; a name may hold backticks, and a bar would end the cell even there."""
     plain = printable(text).replace("|", "\\|")
     ticks = re.findall("`+", plain)
     if not ticks:
@@ -142,6 +146,6 @@ def _code(text: str) -> str:
 
 
 def _prose(text: str) -> str:
-    """Running text: what Markdown would read as markup is escaped."""
+    """Write running text: what Markdown would read as markup is escaped."""
     escaped = "".join(f"\\{letter}" if letter in "\\`*_<|" else letter for letter in printable(text))
     return escaped.replace("](", "]\\(")

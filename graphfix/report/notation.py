@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from typing import TYPE_CHECKING
 
-from graphfix.results import JsonShape, Outcome, Site
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from graphfix.results import JsonShape, Outcome, Site
 
 
 def printable(text: str) -> str:
@@ -57,5 +60,5 @@ def seconds_text(seconds: Mapping[str, float]) -> str:
 
 
 def findings(outcome: Outcome) -> list[Site]:
-    """The sites that `check` says no for: what it found, and what it could not decide."""
+    """Return the sites that `check` says no for: what it found, and what it could not decide."""
     return [site for site in outcome.sites if site.status in ("found", "left")]

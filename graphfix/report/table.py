@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
 from types import MappingProxyType
-from typing import TypeAlias
+from typing import TYPE_CHECKING, TypeAlias
 
 from graphfix.report.entry import Entry, Failure
 from graphfix.report.notation import (
@@ -21,6 +20,9 @@ from graphfix.report.notation import (
 from graphfix.report.verdict import verdict_text
 from graphfix.results import Outcome, Site
 
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
 LINES: Mapping[str, int] = MappingProxyType({"changed": 20, "found": 20, "left": 20, "exempt": 5})
 """Status, in the order of print -> how many lines of it the table shows."""
 ASSUMED = 5
@@ -29,7 +31,7 @@ Row: TypeAlias = tuple[str, str, str, str, str]
 
 
 def table(outcome: Outcome) -> str:
-    """What `fix`, `check` or `verify` did with one model. Long lists are cut: a report file has all of them."""
+    """Tell what a command did with one model. Long lists are cut: a report file has all of them."""
     lines = [_headline(outcome), *_sites(outcome.sites), *_assumed(outcome.assumes)]
     if outcome.command == "fix":
         lines.append(_fixed(outcome))
@@ -44,7 +46,7 @@ def unwritten(outcome: Outcome) -> str:
 
 
 def totals(entries: Sequence[Entry]) -> str:
-    """The last line of a `check` of several models."""
+    """Give the last line of a `check` of several models."""
     failed = sum(isinstance(entry, Failure) for entry in entries)
     found = sum(isinstance(entry, Outcome) and bool(findings(entry)) for entry in entries)
     parts = [f"{len(entries) - failed - found} clean", f"{found} with findings"]
@@ -77,15 +79,11 @@ def _made(outcome: Outcome) -> str:
     sites = [site for site in outcome.sites if site.status == "changed"]
     edits = sum(outcome.rewrites.values())
     if not edits:
-        return (
-            "nothing to make explicit, dims bound" if outcome.changed else "nothing to make explicit, copied"
-        )
+        return "nothing to make explicit, dims bound" if outcome.changed else "nothing to make explicit, copied"
     operands = {(site.graph, site.node, site.operand) for site in sites if site.operand is not None}
     nodes = {(site.graph, site.node) for site in sites}
     said = (
-        f"{counted(len(operands), 'operand')} made explicit"
-        if operands
-        else f"{counted(len(nodes), 'node')} rewritten"
+        f"{counted(len(operands), 'operand')} made explicit" if operands else f"{counted(len(nodes), 'node')} rewritten"
     )
     by = f" by {counted(edits, 'edit')}" if edits != len(operands or nodes) else ""
     return f"{said}{by}{tally(outcome.rewrites)}"
@@ -105,7 +103,7 @@ def _kept(outcome: Outcome) -> str:
 
 
 def _sites(sites: Sequence[Site]) -> Iterator[str]:
-    """A line a site; more than fit are told together where only the node differs."""
+    """Yield a line a site; more than fit are told together where only the node differs."""
     shown: list[tuple[list[Row], int]] = []
     for status, limit in LINES.items():
         rows = [_row(site) for site in sites if site.status == status]

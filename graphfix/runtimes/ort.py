@@ -1,6 +1,7 @@
 """onnxruntime on the CPU, one thread, so that equal models give equal bits.
 
-It runs inside this process: a model that makes onnxruntime hang or abort takes the process with it.
+It runs inside the calling process, and a model that makes onnxruntime abort takes that with it (an LSTM
+on a batch of 0 does): `graphfix.runtimes.child` keeps it in a process of its own. A hang stays a hang.
 """
 
 from __future__ import annotations
@@ -172,9 +173,7 @@ def _from_ort(value: Any) -> object:  # noqa: ANN401 - onnxruntime has no types
     import numpy as np
 
     if not value.is_tensor():
-        raise RefusedError(
-            "onnxruntime gives no sequence beside a type that numpy lacks", missing_kernel=True
-        )
+        raise RefusedError("onnxruntime gives no sequence beside a type that numpy lacks", missing_kernel=True)
     kind = value.data_type()
     if kind not in _EXOTIC:
         return value.numpy()

@@ -24,9 +24,7 @@ _CARRIERS: dict[str, tuple[int, ...] | None] = {
         ("Identity", "Cast", "Reshape", "Unsqueeze", "Squeeze", "Flatten", "Transpose", "Expand", "Tile"),
         (0,),
     ),
-    **dict.fromkeys(
-        ("Slice", "Split", "Gather", "GatherND", "GatherElements", "Clip", "Pad", "Compress"), (0,)
-    ),
+    **dict.fromkeys(("Slice", "Split", "Gather", "GatherND", "GatherElements", "Clip", "Pad", "Compress"), (0,)),
     **dict.fromkeys(("Concat", "Max", "Min"), None),
     "Where": (1, 2),
     "Floor": (0,),

@@ -117,9 +117,7 @@ def _embeddings(node: onnx.NodeProto, scope: Scope) -> Iterator[tuple[str, Inter
 
 
 _RULES: dict[str, Callable[[onnx.NodeProto, Scope], Iterator[tuple[str, Interval]]]] = {
-    **dict.fromkeys(
-        ("Gather", "GatherElements", "Scatter", "ScatterElements", "GatherBlockQuantized"), _along_axis
-    ),
+    **dict.fromkeys(("Gather", "GatherElements", "Scatter", "ScatterElements", "GatherBlockQuantized"), _along_axis),
     **dict.fromkeys(("GatherND", "ScatterND"), _gather_nd),
     **dict.fromkeys(("LSTM", "GRU", "RNN"), _lengths),
     **dict.fromkeys(("NegativeLogLikelihoodLoss", "SoftmaxCrossEntropyLoss"), _classes),

@@ -45,7 +45,7 @@ class Case:
 
 
 def choices(face: Face, limits: Limits, number: int) -> Iterator[Choice]:
-    """Give the choices for run `number`, best first: each compared constant in turn, then smaller integers."""
+    """Give the choices for run `number`, best first: compared constants in turn, then smaller integers."""
     ports = {port.name: port for port in face.inputs}
     turns = max((len(limits.compared[name]) for name in limits.compared if name in ports), default=1)
     loose = any(_integer(port) and port.name not in limits.intervals for port in face.inputs)
@@ -55,9 +55,7 @@ def choices(face: Face, limits: Limits, number: int) -> Iterator[Choice]:
         yield Choice(number, 1)
 
 
-def seeded(
-    face: Face, sizes: Mapping[str, int], limits: Limits, choice: Choice, seed: tuple[int, int]
-) -> Case:
+def seeded(face: Face, sizes: Mapping[str, int], limits: Limits, choice: Choice, seed: tuple[int, int]) -> Case:
     """Make the inputs of a run; `seed` is the user's, and the number of the run."""
     feeds = {}
     for port in face.inputs:
@@ -67,9 +65,7 @@ def seeded(
     return Case(sizes, feeds)
 
 
-def _value(
-    port: Port, shape: tuple[int, ...], limits: Limits, choice: Choice, source: np.random.Generator
-) -> object:
+def _value(port: Port, shape: tuple[int, ...], limits: Limits, choice: Choice, source: np.random.Generator) -> object:
     if port.kind == "map":
         return {word: float(source.normal()) for word in _WORDS[:3]}
     if port.kind in ("sequence", "optional sequence"):
@@ -77,22 +73,25 @@ def _value(
     return _tensor(port, shape, limits, choice, source)
 
 
-def _tensor(
-    port: Port, shape: tuple[int, ...], limits: Limits, choice: Choice, source: np.random.Generator
-) -> Array:
+def _tensor(port: Port, shape: tuple[int, ...], limits: Limits, choice: Choice, source: np.random.Generator) -> Array:
     """Make one tensor. Shape: `shape`; type: the port's."""
     if port.element == onnx.TensorProto.STRING:
         return np.array(_WORDS, object)[source.integers(0, len(_WORDS), shape)].reshape(shape)
     dtype = np.dtype(onnx.helper.tensor_dtype_to_np_dtype(port.element))
     if dtype == np.bool_:
         return np.asarray(source.random(shape) < 0.5)  # noqa: PLR2004 - a fair coin
-    compared = limits.compared.get(port.name)
-    if compared and dtype.kind in "iuf":
-        return np.full(shape, compared[choice.turn % len(compared)]).astype(dtype)
     if port.name in limits.intervals:
         low, high = _typed_interval(limits.intervals[port.name], dtype)
-        return np.asarray(source.integers(low, high, shape, endpoint=True)).astype(dtype)
-    return _free(dtype, shape, choice, source)
+        values = np.asarray(source.integers(low, high, shape, endpoint=True)).astype(dtype)
+    else:
+        low, high = None, None
+        values = _free(dtype, shape, choice, source)
+    compared = limits.compared.get(port.name)
+    if not compared or dtype.kind not in "iuf":
+        return values
+    # a scalar is that constant (a sampling rate, a mode); of a tensor a quarter is (padding)
+    constant = np.clip(compared[choice.turn % len(compared)], low, high)
+    return np.where(source.random(shape) < (1 if values.size <= 1 else 0.25), constant, values).astype(dtype)
 
 
 def _free(dtype: np.dtype[Any], shape: tuple[int, ...], choice: Choice, source: np.random.Generator) -> Array:

@@ -29,9 +29,7 @@ def load(path: Path, face: Face) -> Case:
     ports = {port.name: port for port in face.inputs}
     for name in feeds:
         if name not in ports and all(name != port.name for port in face.defaults):
-            raise GraphfixError(
-                f"{path}: the model has no input '{name}'; its inputs are: {', '.join(ports)}"
-            )
+            raise GraphfixError(f"{path}: the model has no input '{name}'; its inputs are: {', '.join(ports)}")
     missing = [name for name in ports if name not in feeds]
     if missing:
         raise GraphfixError(f"{path}: no value for the input '{missing[0]}'; add it under that name")
@@ -46,9 +44,7 @@ def _fit(path: Path, port: Port, value: np.ndarray, sizes: dict[str, int]) -> No
     """Check a value against what the model declares, and read the sizes of the free dims from it."""
     wanted = np.dtype(onnx.helper.tensor_dtype_to_np_dtype(port.element)) if port.element else value.dtype
     if value.dtype != wanted and not (wanted.kind == "O" and value.dtype.kind in "US"):
-        raise GraphfixError(
-            f"{path}: '{port.name}' is {value.dtype.name}, the model takes {wanted.name}; convert it"
-        )
+        raise GraphfixError(f"{path}: '{port.name}' is {value.dtype.name}, the model takes {wanted.name}; convert it")
     if port.dims is None:
         return
     if len(port.dims) != value.ndim:
@@ -57,9 +53,7 @@ def _fit(path: Path, port: Port, value: np.ndarray, sizes: dict[str, int]) -> No
         if isinstance(dim, str):
             sizes.setdefault(dim, int(size))
         elif dim != size:
-            raise GraphfixError(
-                f"{path}: '{port.name}' is {list(value.shape)}, the model takes {list(port.dims)}"
-            )
+            raise GraphfixError(f"{path}: '{port.name}' is {list(value.shape)}, the model takes {list(port.dims)}")
 
 
 def _archive(path: Path) -> dict[str, object]:
@@ -110,8 +104,9 @@ def expectation(outputs: Mapping[str, object], expected: Mapping[str, object]) -
 
 def _near(got: object, wanted: object) -> bool:
     if isinstance(wanted, list):
-        same = isinstance(got, list | tuple) and len(got) == len(wanted)
-        return same and all(_near(g, w) for g, w in zip(got, wanted, strict=True)) if same else False
+        if not isinstance(got, list | tuple) or len(got) != len(wanted):
+            return False
+        return all(_near(g, w) for g, w in zip(got, wanted, strict=True))
     if wanted is None or got is None:
         return wanted is got
     a, b = np.asarray(got), np.asarray(wanted)

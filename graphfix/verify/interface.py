@@ -49,8 +49,7 @@ class Face:
         theirs = {port.name: port.dims for port in other.inputs}
         given = {name: tuple(shape) for name, shape in shapes.items()}
         ports = (
-            p if p.dims is not None else replace(p, dims=given.get(p.name, theirs.get(p.name)))
-            for p in self.inputs
+            p if p.dims is not None else replace(p, dims=given.get(p.name, theirs.get(p.name))) for p in self.inputs
         )
         return replace(self, inputs=tuple(ports))
 
@@ -89,8 +88,7 @@ def assumed_defaults(before: Face, after: Face) -> tuple[str, ...]:
     """Name the defaults that only one of the models lets a caller override."""
     a, b = ({port.name for port in face.defaults} for face in (before, after))
     return tuple(
-        f"the default of '{name}' is not overridden: it is an input of one model only"
-        for name in sorted(a ^ b)
+        f"the default of '{name}' is not overridden: it is an input of one model only" for name in sorted(a ^ b)
     )
 
 
@@ -101,9 +99,7 @@ def _names_differ(what: str, before: Sequence[Port], after: Sequence[Port]) -> s
     if sorted(a) == sorted(b):
         return f"the {what} stand in another order: {_listed(a)}; {_listed(b)}"
     gone, new = [n for n in a if n not in b], [n for n in b if n not in a]
-    parts = [
-        f"{_listed(names)} only in the {side}" for names, side in ((gone, "first"), (new, "second")) if names
-    ]
+    parts = [f"{_listed(names)} only in the {side}" for names, side in ((gone, "first"), (new, "second")) if names]
     return f"the {what} differ: {', '.join(parts)}"
 
 
@@ -118,9 +114,7 @@ def _shapes_differ(before: Iterable[Port], after: Iterable[Port]) -> str | None:
     for a, b in zip(before, after, strict=True):
         if a.dims is None or b.dims is None:
             continue
-        sizes = [
-            (m, n) for m, n in zip(a.dims, b.dims, strict=False) if isinstance(m, int) and isinstance(n, int)
-        ]
+        sizes = [(m, n) for m, n in zip(a.dims, b.dims, strict=False) if isinstance(m, int) and isinstance(n, int)]
         if len(a.dims) != len(b.dims) or any(m != n for m, n in sizes):
             return f"the input '{a.name}' is {_listed(a.dims)} in the first, {_listed(b.dims)} in the second"
     return None

@@ -9,6 +9,7 @@ import onnx
 from google.protobuf.message import DecodeError  # type: ignore[import-untyped]  # protobuf ships no stubs
 
 from graphfix.results import GraphfixError
+from graphfix.verify.scopes import open_scopes
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -49,9 +50,14 @@ def read(path: Path) -> onnx.ModelProto:
     return model
 
 
-def has_external_data(model: onnx.ModelProto) -> bool:
-    """Tell whether a weight of the main graph lies in a file of its own."""
-    return any(t.data_location == onnx.TensorProto.EXTERNAL for t in model.graph.initializer)
+def external_folder(path: Path, model: onnx.ModelProto) -> Path | None:
+    """Give the folder of a model some of whose weights lie in other files, None where all are inside."""
+    inside = all(
+        tensor.data_location != onnx.TensorProto.EXTERNAL
+        for scope in open_scopes(model.graph)
+        for tensor in scope.tensors.values()
+    )
+    return None if inside else path.parent
 
 
 def _weightless(data: mmap.mmap, start: int, end: int, message: str) -> bytes:

@@ -70,9 +70,7 @@ def constant(scope: Scope, name: str) -> Array | None:
         return None  # its payload was left out when the file was read
 
 
-def _open(
-    graph: onnx.GraphProto, outer: Scope | None, actuals: Mapping[str, tuple[Scope, str]]
-) -> Iterator[Scope]:
+def _open(graph: onnx.GraphProto, outer: Scope | None, actuals: Mapping[str, tuple[Scope, str]]) -> Iterator[Scope]:
     values = [*graph.input, *graph.value_info, *graph.output]
     scope = Scope(
         graph,
@@ -103,9 +101,7 @@ def _actuals(node: onnx.NodeProto, body: onnx.GraphProto, scope: Scope) -> dict[
 
 
 def _shape(tensor: onnx.TypeProto.Tensor) -> tuple[int | None, ...]:
-    return tuple(
-        d.dim_value if d.HasField("dim_value") and d.dim_value >= 0 else None for d in tensor.shape.dim
-    )
+    return tuple(d.dim_value if d.HasField("dim_value") and d.dim_value >= 0 else None for d in tensor.shape.dim)
 
 
 def _value(node: onnx.NodeProto) -> onnx.TensorProto | None:

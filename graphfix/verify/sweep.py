@@ -109,7 +109,9 @@ def _varied(free: Free, kind: str, base: Mapping[str, int]) -> Iterator[Sizes]:
     if kind == "distinct":
         return
     size = int(kind)
-    batch = [label for label in free.labels if label in free.leading]
+    # labels of the batch's size may have to agree with it, though they are not declared as one symbol
+    batch_sizes = {base[label] for label in free.labels if label in free.leading}
+    batch = [label for label in free.labels if base[label] in batch_sizes]
     if batch:
         yield {**base, **dict.fromkeys(batch, size)}
     for label in free.labels:
@@ -118,11 +120,13 @@ def _varied(free: Free, kind: str, base: Mapping[str, int]) -> Iterator[Sizes]:
 
 def _searched(free: Free) -> Iterator[Sizes]:
     """Small sizes for most labels and a large one for some: pictures, recordings, sequences."""
-    yield _all(free, 3)
     batch = [label for label in free.labels if label in free.leading]
     rest = [label for label in free.labels if label not in free.leading]
     groups = [rest, *([label] for label in free.labels[:6]), list(free.labels)]
-    for size, group in itertools.product(_LARGE[:4], filter(None, groups)):
+    for group in filter(None, groups):
+        yield from _mixed(free, group, _LARGE[0])
+    yield _all(free, 3)
+    for size, group in itertools.product(_LARGE[1:4], filter(None, groups)):
         yield from _mixed(free, group, size)
     for label in free.labels:
         yield {**_all(free, 3), label: 0}
@@ -172,9 +176,7 @@ def _demands(
             yield dim, size
 
 
-def _check_names(
-    before: Face, after: Face, bindings: Mapping[str, int], shapes: Mapping[str, Sequence[int]]
-) -> None:
+def _check_names(before: Face, after: Face, bindings: Mapping[str, int], shapes: Mapping[str, Sequence[int]]) -> None:
     dims = {dim for face in (before, after) for port in face.inputs for dim in port.dims or ()}
     for name in bindings:
         if name not in dims:
@@ -186,6 +188,4 @@ def _check_names(
             raise GraphfixError(f"there is no input '{name}'; the inputs are: {', '.join(ports) or 'none'}")
         rank = ports[name].dims
         if rank is not None and len(rank) != len(shape):
-            raise GraphfixError(
-                f"input '{name}' has rank {len(rank)}; the shape {list(shape)} has {len(shape)}"
-            )
+            raise GraphfixError(f"input '{name}' has rank {len(rank)}; the shape {list(shape)} has {len(shape)}")

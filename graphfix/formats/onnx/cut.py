@@ -1,7 +1,7 @@
 """Payloads are cut out of a serialized model on the way in, and woven back in on the way out.
 
-A payload that was cut leaves a marker in the tensor's `raw_data`: a random nonce drawn for this one load and the index of
-its `Cut`, so no file can hold one, neither by design nor by chance.
+A payload that was cut leaves a marker in the tensor's `raw_data`: a random nonce drawn for this one load and
+the index of its `Cut`, so no file can hold one, neither by design nor by chance.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
+from graphfix.formats.onnx.disk import Piece, Span
 from graphfix.formats.onnx.wire import DATA, MODEL, RAW, ROUTES, TENSOR, Record, Route, encode, records
 
 THRESHOLD: Final = 4096
@@ -21,11 +22,6 @@ DEPTH: Final = 100
 NONCE: Final = 16
 MARKER: Final = NONCE + 8
 """Bytes of a marker: the nonce, then the index, little-endian."""
-
-Span = tuple[int, int]
-"""Start and stop of a range of the source, in bytes."""
-Piece = bytes | memoryview | Span
-"""What a file is written from: literal bytes, or a range of the source."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,12 +48,12 @@ class Cutter:
     cuts: list[Cut] = field(default_factory=list)
 
     def skeleton(self) -> bytes:
-        """The model with a marker in place of each payload of at least THRESHOLD bytes. Raises MalformedError."""
+        """Put a marker in place of each payload of at least THRESHOLD bytes. Raises MalformedError."""
         whole = self._shrink(MODEL, 0, len(self.data), 0)
         return bytes(self.data) if whole is None else whole
 
     def _shrink(self, kind: str, start: int, end: int, depth: int) -> bytes | None:
-        """The message without its big payloads, or None where it has none."""
+        """Serialize the message without its big payloads; None where it has none."""
         if kind == TENSOR:
             return self._shrink_tensor(start, end)
         if depth > DEPTH:
@@ -97,7 +93,7 @@ class Cutter:
 
 
 def _joined(spans: Sequence[Span]) -> tuple[Span, ...]:
-    """The same bytes in as few ranges as possible: (0,4) (4,8) (9,10) -> (0,8) (9,10)."""
+    """Join ranges that touch: (0,4) (4,8) (9,10) -> (0,8) (9,10)."""
     joined: list[Span] = []
     for start, stop in spans:
         if joined and joined[-1][1] == start:
@@ -118,7 +114,7 @@ class Weaver:
     """Where the nonce occurs in the blob, in order."""
 
     def pieces(self) -> list[Piece]:
-        """The whole file, in order, with the lengths of all enclosing messages corrected."""
+        """List what the file is written from, with the lengths of all enclosing messages corrected."""
         found = self.blob.find(self.nonce)
         while found >= 0:
             self.at.append(found)
@@ -126,7 +122,7 @@ class Weaver:
         return self._weave(MODEL, 0, len(self.blob))[0] if self.at else [self.blob]
 
     def _weave(self, kind: str, start: int, end: int) -> tuple[list[Piece], int]:
-        """The message's pieces, and how many bytes they are."""
+        """List the message's pieces; say how many bytes they are."""
         view = memoryview(self.blob)
         pieces: list[Piece] = []
         size, done = 0, start
@@ -134,9 +130,7 @@ class Weaver:
         for at, tag, body, stop in records(view, start, end, wanted, MARKER):
             if not self._marked(body, stop):
                 continue
-            head, inner, inside = (
-                self._payload(body, stop) if kind == TENSOR else self._message(kind, tag, body, stop)
-            )
+            head, inner, inside = self._payload(body, stop) if kind == TENSOR else self._message(kind, tag, body, stop)
             pieces += (view[done:at], head, *inner)
             size += at - done + len(head) + inside
             done = stop
@@ -154,13 +148,13 @@ class Weaver:
         return b"", cut.records, cut.size
 
     def _marked(self, body: int, stop: int) -> bool:
-        """Whether a marker lies in the range."""
+        """Tell whether a marker lies in the range."""
         nearest = bisect_left(self.at, body)
         return nearest < len(self.at) and self.at[nearest] < stop
 
 
 def cut_of(raw_data: bytes, nonce: bytes, cuts: Sequence[Cut]) -> Cut | None:
-    """What a tensor's `raw_data` stands for, or None where it is no marker."""
+    """Find what a tensor's `raw_data` stands for; None where it is no marker."""
     if len(raw_data) != MARKER or not raw_data.startswith(nonce):
         return None
     index = int.from_bytes(raw_data[NONCE:], "little")

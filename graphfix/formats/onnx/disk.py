@@ -1,4 +1,4 @@
-"""Files are mapped and copied by ranges, and appear whole or not at all: temporary names, renamed when all is written."""
+"""Files are mapped, copied by ranges, and appear whole or not at all."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from graphfix.results import GraphfixError
 CHUNK: Final = 1 << 20
 """Bytes that are held in memory at a time."""
 BY_KERNEL: Final = 1 << 18
-"""Bytes; a shorter range is read and written with its neighbours, which is cheaper than a call to copy it."""
+"""Bytes; a shorter range is read and written with its neighbours: cheaper than a call to copy it."""
 KERNEL_CALL: Final = 1 << 30
 """Bytes that one call is asked to copy; Linux copies less than 2^31."""
 UNABLE: Final = frozenset(
@@ -37,11 +37,13 @@ UNABLE: Final = frozenset(
     )
     if hasattr(errno, name)
 )
-"""What a kernel answers when it can't copy between these two files (copy_file_range(2), sendfile(2)): reading can."""
+"""What a kernel answers that can't copy between two files (copy_file_range(2), sendfile(2)); reading can."""
 BINARY: Final[int] = getattr(os, "O_BINARY", 0)
 
-Piece = bytes | memoryview | tuple[int, int]
-"""Literal bytes, or start and stop of a range of the source, in bytes."""
+Span = tuple[int, int]
+"""Start and stop of a range of the source, in bytes."""
+Piece = bytes | memoryview | Span
+"""What a file is written from: literal bytes, or a range of the source."""
 
 
 @dataclass(frozen=True, eq=False, slots=True, weakref_slot=True)
@@ -57,7 +59,7 @@ class Source:
     """When the file was last written, in ns."""
 
     def read(self, start: int, stop: int) -> bytes | memoryview:
-        """A range of it. Raises OSError, and GraphfixError where the file ends earlier than it did."""
+        """Read a range. Raises OSError, and GraphfixError where the file ends earlier than it did."""
         if self.descriptor is None:
             return self.data[start:stop]
         # Not from the map: the pages touched there would count as this process's memory.
@@ -68,7 +70,7 @@ class Source:
         return data
 
     def check(self) -> None:
-        """Raise GraphfixError where the file was written to since it was opened: its ranges would mean nothing."""
+        """Raise GraphfixError where the file was written to since it was opened: its ranges are void."""
         if self.descriptor is None:
             return
         now = os.fstat(self.descriptor)
@@ -77,7 +79,7 @@ class Source:
 
 
 def open_source(source: Path | bytes) -> Source:
-    """Map a file, or wrap bytes. Raises GraphfixError where it is missing, no regular file, empty, or unreadable."""
+    """Map a file, or wrap bytes. Raises GraphfixError where it is missing, no file, empty, or unreadable."""
     if isinstance(source, bytes):
         if not source:
             raise GraphfixError("<bytes>: there are no bytes; give a serialized ONNX model")
@@ -92,13 +94,15 @@ def open_source(source: Path | bytes) -> Source:
 
 def _map(path: Path) -> Source:
     # Asked before it is opened: to open a pipe waits for its writer.
-    if not stat.S_ISREG(path.stat().st_mode):
-        raise GraphfixError(f"{path}: this is no file but a {_sort(path)}; give the path of a model")
+    found = path.stat()
+    if not stat.S_ISREG(found.st_mode):
+        what = "a folder" if stat.S_ISDIR(found.st_mode) else "a device or a pipe"
+        raise GraphfixError(f"{path}: this is {what}; give the path of a model")
+    if not found.st_size:
+        raise GraphfixError(f"{path}: the file is empty; give the path of a model")
     descriptor = os.open(path, os.O_RDONLY | BINARY)
     try:
         found = os.fstat(descriptor)
-        if not found.st_size:
-            raise GraphfixError(f"{path}: the file is empty; give the path of a model")
         data = memoryview(mmap.mmap(descriptor, found.st_size, access=mmap.ACCESS_READ))
         source = Source(str(path), data, descriptor, found.st_mtime_ns)
     except BaseException:
@@ -108,18 +112,14 @@ def _map(path: Path) -> Source:
     return source
 
 
-def _sort(path: Path) -> str:
-    return "folder" if path.is_dir() else "device or pipe"
-
-
 def told(error: OSError) -> str:
-    """What went wrong, in the system's lower-case words: `no space left on device`."""
+    """Say what went wrong in the system's words, in lower case: `no space left on device`."""
     return (error.strerror or type(error).__name__).lower()
 
 
 @dataclass(slots=True)
 class Staging:
-    """Files that are written under temporary names and renamed together."""
+    """Files that are written under temporary names and renamed together; the model is the last one."""
 
     written: list[tuple[Path, Path]] = field(default_factory=list)
     """Temporary and final name, in the order of their renaming."""
@@ -129,7 +129,7 @@ class Staging:
     """New names that were given, to be removed on failure."""
 
     def write(self, path: Path, source: Source, pieces: Iterable[Piece]) -> None:
-        """Write literal bytes and ranges of the source. Raises OSError, and GraphfixError where the source shrank."""
+        """Write literal bytes and ranges of the source. Raises OSError, and GraphfixError if it shrank."""
         temporary = path.parent / f".graphfix-{secrets.token_hex(8)}.tmp"
         out = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL | BINARY, _mode(path))
         try:
@@ -139,13 +139,13 @@ class Staging:
             os.close(out)
 
     def copy(self, origin: Path, path: Path) -> None:
-        """Write a copy of a whole file."""
+        """Write a copy of a whole file. Raises OSError and GraphfixError."""
         size = origin.stat().st_size
         source = open_source(origin) if size else Source(str(origin), memoryview(b""))
         self.write(path, source, [(0, len(source.data))])
 
     def folder(self, path: Path) -> None:
-        """Make the folder and those above it, as far as they are missing."""
+        """Make the folder and those above it, as far as they are missing. Raises OSError."""
         if path.is_dir():
             return
         self.folder(path.parent)
@@ -168,13 +168,13 @@ class Staging:
             with suppress(OSError):  # what failed first is the error to report
                 path.unlink(missing_ok=True)
         for folder in reversed(self.folders):
-            with suppress(OSError):
+            with suppress(OSError):  # as above
                 folder.rmdir()
 
 
 @contextmanager
 def staged() -> Iterator[Staging]:
-    """Files that all get their names at the end, or, on any failure or interrupt, leave no trace."""
+    """Write files that all get their names at the end, or, on any failure or interrupt, leave no trace."""
     staging = Staging()
     try:
         yield staging
@@ -185,7 +185,7 @@ def staged() -> Iterator[Staging]:
 
 
 def _mode(path: Path) -> int:
-    """The permissions of the file to be replaced, or the usual ones; the process's umask applies to both."""
+    """Choose the permissions of the file that is replaced, or the usual ones; the umask applies to both."""
     return stat.S_IMODE(path.stat().st_mode) if path.exists() else 0o666
 
 
@@ -193,27 +193,34 @@ def _write_pieces(out: int, source: Source, pieces: Iterable[Piece]) -> None:
     waiting: list[bytes | memoryview] = []
     size = 0
     for piece in pieces:
-        copied = isinstance(piece, tuple) and piece[1] - piece[0] >= BY_KERNEL
-        if not copied:
-            waiting.append(source.read(*piece) if isinstance(piece, tuple) else piece)
-            size += len(waiting[-1])
-        if copied or size >= CHUNK:
+        if not isinstance(piece, tuple):
+            waiting.append(piece)
+        elif piece[1] - piece[0] < BY_KERNEL:
+            waiting.append(source.read(*piece))
+        else:
             write_all(out, b"".join(waiting))
             waiting, size = [], 0
-        if copied and isinstance(piece, tuple):
             copy_range(source, out, *piece)
+            continue
+        size += len(waiting[-1])
+        if size >= CHUNK:
+            write_all(out, b"".join(waiting))
+            waiting, size = [], 0
     write_all(out, b"".join(waiting))
 
 
 def write_all(out: int, data: bytes | memoryview) -> None:
-    """Write all of it: one call may take less."""
+    """Write all of it: one call may take less. Raises OSError."""
     view = memoryview(data)
     while view:
         view = view[os.write(out, view) :]
 
 
 def copy_range(source: Source, out: int, start: int, stop: int) -> None:
-    """Append a range of the source, by the kernel where it can. Raises OSError, GraphfixError where the source shrank."""
+    """Append a range of the source, by the kernel where it can.
+
+    Raises OSError, and GraphfixError where the source ends earlier than it did.
+    """
     for copy in _kernel_copies(source.descriptor, out):
         start = _copy_by(copy, start, stop)
     while start < stop:
@@ -223,7 +230,7 @@ def copy_range(source: Source, out: int, start: int, stop: int) -> None:
 
 
 def _copy_by(copy: Callable[[int, int], int], start: int, stop: int) -> int:
-    """How far one of the kernel's ways came: to `stop`, or to where it could not go on."""
+    """Copy as far as one of the kernel's ways goes, to `stop` or to where it can't; say how far that is."""
     while start < stop:
         try:
             done = copy(start, min(stop - start, KERNEL_CALL))
@@ -238,7 +245,7 @@ def _copy_by(copy: Callable[[int, int], int], start: int, stop: int) -> int:
 
 
 def _kernel_copies(source: int | None, out: int) -> list[Callable[[int, int], int]]:
-    """The ways to copy without reading, best first: each takes where and how many bytes, and says how many it copied."""
+    """List the ways to copy without reading, best first: (from where, how many bytes) -> bytes copied."""
     ways: list[Callable[[int, int], int]] = []
     if source is not None and hasattr(os, "copy_file_range"):
         ways.append(lambda at, size: os.copy_file_range(source, out, size, at))

@@ -1,4 +1,4 @@
-"""ONNX files: a model is read without its payloads, and written with the original bytes of each in their place."""
+"""ONNX files: a model is read without its payloads, and written with the original bytes of each."""
 
 from __future__ import annotations
 
@@ -6,126 +6,153 @@ import secrets
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Final
 
-from google.protobuf.message import DecodeError, EncodeError
+from google.protobuf.message import DecodeError, EncodeError  # type: ignore[import-untyped]  # has no types
 from onnx import ModelProto, TensorProto
 
 from graphfix.formats.onnx.cut import NONCE, THRESHOLD, Cut, Cutter, Weaver, cut_of
-from graphfix.formats.onnx.disk import Piece, Source, open_source, staged, told
-from graphfix.formats.onnx.external import ExternalData, check_external, copy_beside, may_have_external
+from graphfix.formats.onnx.disk import Piece, Source, Staging, open_source, staged, told
+from graphfix.formats.onnx.external import (
+    ExternalData,
+    check_external,
+    copy_beside,
+    external_files,
+    may_have_external,
+    refuse_data_name,
+)
 from graphfix.formats.onnx.wire import MalformedError
 from graphfix.results import GraphfixError
 
 __all__ = ["THRESHOLD", "Container", "ExternalData", "Source", "check_external", "read"]
 
-OPSETS_SINCE: int = 3
-"""The IR version from which a model must name its operator sets (onnx.proto, ModelProto.opset_import)."""
+OPSETS_SINCE: Final = 3
+"""The IR version from which a model names its operator sets (onnx.proto, ModelProto.opset_import)."""
 
 
 @dataclass(slots=True, eq=False)
 class Container:
-    """A model as it was read: its messages to be edited, and where each payload lies that was left in the source."""
+    """A model as it was read: its messages, to be edited, and where the payloads lie that stayed behind."""
 
     proto: ModelProto
-    """The skeleton: an ordinary model in which each payload of at least THRESHOLD bytes is a marker in `raw_data`."""
+    """The skeleton: an ordinary model in which each payload >= THRESHOLD is a marker in `raw_data`."""
+    path: Path | None
+    """Where it was read from; None for bytes."""
     source: Source
     nonce: bytes
     cuts: Sequence[Cut]
-    path: Path | None
-    """Where it was read from; None for bytes."""
 
     def is_cut(self, tensor: TensorProto) -> bool:
-        """Whether the tensor's payload was left in the source. A copy of a tensor is cut as the tensor is."""
-        return cut_of(tensor.raw_data, self.nonce, self.cuts) is not None
+        """Tell whether the tensor's payload stayed in the source. A copy of a cut tensor is cut."""
+        return self._cut(tensor) is not None
 
     def payload(self, tensor: TensorProto) -> memoryview:
-        """The `raw_data` of a tensor, cut or not, as bytes in the format's order (little-endian).
+        """Give the `raw_data` of a tensor, cut or not, little-endian as the format has it.
 
-        Raises ValueError where the tensor keeps its data in a typed field: `whole` reads those.
+        Raises ValueError where its data is in a typed field: `whole` reads those.
         """
-        cut = cut_of(tensor.raw_data, self.nonce, self.cuts)
-        raw = (0, len(tensor.raw_data)) if cut is None and tensor.HasField("raw_data") else cut and cut.raw
-        if raw is None:
+        cut = self._cut(tensor)
+        if cut is None and tensor.HasField("raw_data"):
+            return memoryview(tensor.raw_data)
+        if cut is None or cut.raw is None:
             raise ValueError(f"tensor {tensor.name!r} has no raw_data")
-        return (memoryview(tensor.raw_data) if cut is None else self.source.data)[slice(*raw)]
+        return self.source.data[slice(*cut.raw)]
 
     def whole(self, tensor: TensorProto) -> TensorProto:
-        """A copy of the tensor that holds its payload itself, whichever field that is in."""
+        """Copy the tensor with its payload, whichever field that is in."""
         copy = TensorProto()
         copy.CopyFrom(tensor)
-        cut = cut_of(tensor.raw_data, self.nonce, self.cuts)
+        cut = self._cut(tensor)
         if cut is not None:
             copy.ClearField("raw_data")
             copy.MergeFromString(b"".join(self.source.data[start:stop] for start, stop in cut.records))
         return copy
 
     def external(self) -> list[ExternalData]:
-        """The external data of every tensor, checked anew. Raises GraphfixError as `check_external` does."""
-        return check_external(self.proto, self.path and self.path.parent, self.source.name)
+        """Find the external data of every tensor. Raises GraphfixError as `check_external` does."""
+        folder = None if self.path is None else self.path.parent
+        return check_external(self.proto, folder, self.source.name)
 
     def tobytes(self) -> bytes:
-        """The whole model, in memory: for models that are small enough for it. Raises GraphfixError as `save` does."""
+        """Serialize the whole model in memory. Raises GraphfixError as `save` does."""
         self.source.check()
         data = self.source.data
-        return b"".join(data[slice(*p)] if isinstance(p, tuple) else p for p in self._pieces()[0])
+        return b"".join(data[slice(*p)] if isinstance(p, tuple) else p for p in self._pieces(self._serialized()))
 
-    def save(self, out: Path, *, changed: bool = True) -> None:
-        """Write the model; with `changed=False` a verbatim copy of what was read.
+    def refuse_output(self, out: Path) -> None:
+        """Raise GraphfixError where writing to `out` would replace a data file that the model needs."""
+        files = external_files(self.proto, self.path.parent) if self.path is not None else {}
+        refuse_data_name([*files.values(), *(out.parent / location for location in files)], out)
 
-        The payloads are copied from the source, verbatim. A file at `out`, the model's own too, is replaced when all is
-        written, and on any failure nothing is left. External data stays where it is when `out` is in the model's own
-        folder (it is not opened then); else each data file is copied to the same location under the folder of `out`.
+    def save(self, out: Path, *, changed: bool = True) -> Sequence[Path]:
+        """Write the model, with `changed=False` a verbatim copy of what was read; give the data files that were made.
 
-        Raises GraphfixError where the system refuses (no room, no permission), the source was changed since it was read,
-        or a data file would replace a different one.
+        A file at `out`, be it the model's own, is replaced when all is written; on any failure nothing
+        is left. Where `out` is in the model's own folder external data is not opened, else each data
+        file is copied to the same location under the folder of `out`.
+
+        Raises GraphfixError where the system refuses (no room, no permission), the source was changed
+        since it was read, or a data file would be replaced.
         """
-        if out.exists() and not out.is_file():
-            raise GraphfixError(f"{out}: this is no file that can be replaced; choose another name")
         self.source.check()
-        pieces, external = self._pieces(changed=changed)
+        serialized = self._serialized()
+        pieces = self._pieces(serialized) if changed else [(0, len(self.source.data))]
         try:
+            if out.exists() and not out.is_file():
+                raise GraphfixError(f"{out}: this is no file that can be replaced; choose another name")
             with staged() as staging:
-                if external:
-                    copy_beside(self.external(), out, staging)
+                if may_have_external(serialized):
+                    self._place_external(out, staging)
                 staging.write(out, self.source, pieces)
         except OSError as error:
-            raise GraphfixError(
-                f"{out}: nothing was written: {told(error)}; choose another place or make room"
-            ) from error
+            raise GraphfixError(f"{out}: can't be written: {told(error)}; make room or choose another place") from error
+        return staging.placed
 
-    def _pieces(self, *, changed: bool = True) -> tuple[Sequence[Piece], bool]:
-        """What the file is written from, and whether it may have external data."""
+    def _place_external(self, out: Path, staging: Staging) -> None:
+        if self.path is None or not (files := external_files(self.proto, self.path.parent)):
+            return
+        refuse_data_name([*files.values(), *(out.parent / location for location in files)], out)
+        if not self.path.parent.samefile(out.parent):
+            self.external()
+            copy_beside(files, out, staging)
+
+    def _cut(self, tensor: TensorProto) -> Cut | None:
+        return cut_of(tensor.raw_data, self.nonce, self.cuts)
+
+    def _serialized(self) -> bytes:
         try:
-            blob = self.proto.SerializeToString(deterministic=True)
-        except (EncodeError, ValueError) as error:
-            raise GraphfixError(f"{self.source.name}: the model can't be serialized: {error}") from error
-        pieces = Weaver(blob, self.nonce, self.cuts).pieces() if changed else [(0, len(self.source.data))]
-        return pieces, may_have_external(blob)
+            serialized: bytes = self.proto.SerializeToString(deterministic=True)
+        except EncodeError as error:
+            what = f"{self.source.name}: the model can't be serialized ({error}); split it"
+            raise GraphfixError(what) from error
+        return serialized
+
+    def _pieces(self, serialized: bytes) -> Sequence[Piece]:
+        return Weaver(serialized, self.nonce, self.cuts).pieces()
 
 
 def read(source: Path | bytes) -> Container:
     """Read an ONNX model without its payloads.
 
-    What counts as a model: top-level records that end exactly where the source ends, that protobuf can parse, with a
-    graph, an IR version and, from IR version 3 on, at least one opset_import (writers put those behind the graph, so this
-    finds nearly all truncated files; what protobuf takes for a complete model that states all three is one).
+    What counts as a model: records that end exactly where the source ends, that protobuf can parse, with
+    a graph, an IR version, and from IR version 3 on at least one opset_import. Writers put opset_import
+    behind the graph, so this finds files that were cut short; a part that protobuf takes for complete
+    and that states all three is a model.
 
-    Raises GraphfixError, one line with the source's name, where it is missing, empty, unreadable, no such model, or where
-    `check_external` finds fault.
+    Raises GraphfixError, one line with the source's name, where the source is missing, empty, unreadable
+    or no such model, or where `check_external` finds fault.
     """
     opened = open_source(source)
-    nonce = secrets.token_bytes(NONCE)
-    cutter = Cutter(opened.data, nonce)
+    cutter = Cutter(opened.data, secrets.token_bytes(NONCE))
     proto = ModelProto()
     try:
         skeleton = cutter.skeleton()
         proto.ParseFromString(skeleton)
     except (MalformedError, DecodeError) as error:
-        raise GraphfixError(
-            f"{opened.name}: not an ONNX model, or cut short: {error}; get the file again"
-        ) from error
+        raise GraphfixError(f"{opened.name}: no ONNX model, or cut short: {error}; get the file again") from error
     _refuse_incomplete(proto, opened.name)
-    container = Container(proto, opened, nonce, cutter.cuts, None if isinstance(source, bytes) else source)
+    path = None if isinstance(source, bytes) else source
+    container = Container(proto, path, opened, cutter.nonce, cutter.cuts)
     if may_have_external(skeleton):
         container.external()
     return container
@@ -136,6 +163,5 @@ def _refuse_incomplete(proto: ModelProto, name: str) -> None:
     if proto.ir_version >= OPSETS_SINCE and not proto.opset_import:
         missing.append("opset_import")
     if missing:
-        raise GraphfixError(
-            f"{name}: not an ONNX model, or cut short: it has no {' and no '.join(missing)}; get the file again"
-        )
+        what = " and no ".join(missing)
+        raise GraphfixError(f"{name}: no ONNX model, or cut short: it has no {what}; get the file again")

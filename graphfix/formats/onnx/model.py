@@ -120,10 +120,14 @@ class OnnxModel:
             entry.value = f"{entry.value}; {text}" if entry.value else text
             self.changed = True
 
-    def save(self, path: Path) -> None:
-        """Write the file; a verbatim copy where nothing changed."""
+    def refuse_output(self, path: Path) -> None:
+        """Raise GraphfixError where writing to `path` would replace one of the model's external data files."""
+        self.container.refuse_output(path)
+
+    def save(self, path: Path) -> Sequence[Path]:
+        """Write the file; a verbatim copy where nothing changed. Give the data files that were made beside it."""
         self.finish()
-        self.container.save(path, changed=self.changed)
+        return self.container.save(path, changed=self.changed)
 
     def tobytes(self) -> bytes:
         """The file as bytes, for models that fit into memory."""

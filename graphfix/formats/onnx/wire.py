@@ -37,16 +37,15 @@ class Route:
 
 
 def tag_of(number: int, kind: int) -> int:
-    """The tag of a field of this number and wire type."""
+    """Make the tag of a field of this number and wire type."""
     return number << 3 | kind
 
 
-def records(
-    data: memoryview, pos: int, end: int, wanted: Collection[int], least: int = 0
-) -> Iterator[Record]:
-    """The records of one message that have a wanted tag and a body of at least `least` bytes.
+def records(data: memoryview, pos: int, end: int, wanted: Collection[int], least: int = 0) -> Iterator[Record]:
+    """Find the records of one message that have a wanted tag and a body of at least `least` bytes.
 
-    All others are stepped over by their length. Raises MalformedError where the message does not end with a record.
+    All others are stepped over by their length. Raises MalformedError where the message does not end with a
+    record.
     """
     while pos < end:
         start = pos
@@ -70,7 +69,7 @@ def records(
 
 
 def varint(data: memoryview, pos: int, end: int) -> tuple[int, int]:
-    """The number that starts at `pos`, and where it ends. Raises MalformedError."""
+    """Read the number that starts at `pos`; say where it ends. Raises MalformedError."""
     start, value, shift = pos, 0, 0
     while pos < end and shift < VARINT_BITS:
         byte = data[pos]
@@ -83,7 +82,7 @@ def varint(data: memoryview, pos: int, end: int) -> tuple[int, int]:
 
 
 def encode(value: int) -> bytes:
-    """A number as the shortest varint."""
+    """Write a number as the shortest varint."""
     out = bytearray()
     while value >= MORE:
         out.append(value & ~MORE & 0xFF | MORE)
@@ -93,7 +92,7 @@ def encode(value: int) -> bytes:
 
 
 def _skip(data: memoryview, pos: int, end: int, tag: int) -> int:
-    """Where the body of a record that has no length ends; a group (deprecated, still read) ends with its own tag."""
+    """Find the end of a record that states no length; a group (an old form) ends with its own tag."""
     groups: list[int] = []
     while True:
         pos = _skip_one(data, pos, end, tag, groups)
@@ -131,7 +130,7 @@ def _holds(field: Any, leading: Collection[str]) -> bool:  # noqa: ANN401  (prot
 
 
 def _routes(root: Any) -> dict[str, Route]:  # noqa: ANN401  (protobuf's descriptors have no types)
-    """The message types under `root` from which a TensorProto can be reached, found to a fixed point."""
+    """Find the message types under `root` from which a TensorProto can be reached, to a fixed point."""
     seen: dict[str, Any] = {}
     queue = [root]
     while queue:
@@ -155,7 +154,7 @@ def _route(message: Any, leading: Collection[str]) -> Route:  # noqa: ANN401  (p
 
 
 def _data_tags() -> frozenset[int]:
-    """The tags of a tensor's data; protobuf reads repeated numbers packed and unpacked alike."""
+    """List the tags of a tensor's data; protobuf reads repeated numbers packed and unpacked alike."""
     unpacked = {
         "float_data": FIXED32,
         "double_data": FIXED64,
@@ -166,9 +165,7 @@ def _data_tags() -> frozenset[int]:
         "raw_data": LEN,
     }
     fields = onnx.TensorProto.DESCRIPTOR.fields_by_name
-    return frozenset(
-        tag_of(fields[name].number, kind) for name, one in unpacked.items() for kind in (one, LEN)
-    )
+    return frozenset(tag_of(fields[name].number, kind) for name, one in unpacked.items() for kind in (one, LEN))
 
 
 TENSOR: Final[str] = onnx.TensorProto.DESCRIPTOR.full_name

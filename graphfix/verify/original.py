@@ -1,0 +1,136 @@
+"""Run the original under the sizes and inputs that it takes: its answers are what the other model owes."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from graphfix.results import Run
+from graphfix.runtimes import RefusedError
+from graphfix.verify.bounds import limits
+from graphfix.verify.compare import Criterion, difference
+from graphfix.verify.feeds import Case, choices, seeded
+from graphfix.verify.sweep import alternatives, principal, shape_of
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
+    import onnx
+
+    from graphfix.runtimes import Session
+    from graphfix.verify.interface import Face
+    from graphfix.verify.sweep import Free
+
+_SHOWN_REFUSALS = 8
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """What the original gave for one case, and the outputs that two runs of it gave differently."""
+
+    case: Case
+    outputs: Mapping[str, object] = field(repr=False)
+    unstable: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Answers:
+    """The cases that count, and the sizes that the original refused."""
+
+    accepted: tuple[Answer, ...]
+    refused: tuple[Run, ...] = ()
+    missing_kernel: bool = False
+
+    @property
+    def refusal(self) -> str:
+        """The first refusal's reason."""
+        return next((str(run.reason) for run in self.refused), "it has no run")
+
+
+def ask(session: Session, case: Case) -> Answer:
+    """Run one case twice. Raises RefusedError."""
+    first = dict(zip(session.outputs, session.run(case.feeds), strict=True))
+    second = dict(zip(session.outputs, session.run(case.feeds), strict=True))
+    unstable = (name for name in first if _differs(first[name], second[name]))
+    return Answer(case, first, tuple(unstable))
+
+
+def golden_answers(session: Session, case: Case) -> Answers:
+    """Run the one case of given inputs."""
+    try:
+        return Answers((ask(session, case),))
+    except RefusedError as error:
+        return Answers((), (_refusal(case.sizes, error),), error.missing_kernel)
+
+
+@dataclass(frozen=True, slots=True)
+class Interviewer:
+    """Asks one model, whose inputs have one face, with seeded inputs."""
+
+    session: Session
+    model: onnx.ModelProto
+    face: Face
+    seed: int
+
+    def sweep(self, free: Free, runs: int) -> Answers:
+        """Run at most `runs` sets of sizes; where one is refused, look for others that are taken."""
+        accepted: list[Answer] = []
+        refused: list[Run] = []
+        missing = False
+        for kind, sizes in principal(free, runs):
+            filled = kind == "distinct"
+            result: Answer | RefusedError | None = self.attempt(sizes, len(accepted), filled=filled)
+            if isinstance(result, RefusedError):
+                refused.append(_refusal(sizes, result))
+                missing = missing or result.missing_kernel
+                result = None if missing else self._instead(free, kind, accepted, len(refused) == 1)
+            if result is not None and (not free.labels or all(a.case.sizes != result.case.sizes for a in accepted)):
+                accepted.append(result)
+        return Answers(tuple(accepted), tuple(refused[:_SHOWN_REFUSALS]), missing)
+
+    def _instead(self, free: Free, kind: str, accepted: Sequence[Answer], fresh: bool) -> Answer | None:
+        """Look for other sizes; without any that were taken the long search is made once (`fresh`)."""
+        if accepted:
+            others = alternatives(free, kind, accepted[0].case.sizes)
+            return self.first(others, len(accepted), filled=kind != "0")
+        return self.first(alternatives(free, kind, None), 0, filled=True) if fresh else None
+
+    def first(self, candidates: Iterator[Mapping[str, int]], number: int, *, filled: bool) -> Answer | None:
+        """Give the answer for the first sizes that the model takes."""
+        for sizes in candidates:
+            result = self.attempt(sizes, number, filled=filled)
+            if isinstance(result, Answer):
+                return result
+        return None
+
+    def attempt(self, sizes: Mapping[str, int], number: int, *, filled: bool) -> Answer | RefusedError:
+        """Run these sizes with values that the model takes; `filled`: some output must have an element."""
+        shapes = {port.name: shape_of(port, sizes) for port in self.face.inputs}
+        known = limits(self.model, shapes)
+        refusal: RefusedError | None = None
+        for choice in choices(self.face, known, number):
+            case = seeded(self.face, sizes, known, choice, (self.seed, number))
+            try:
+                answer = ask(self.session, case)
+            except RefusedError as error:
+                refusal = refusal or error
+                continue
+            if not filled or any(_has_elements(value) for value in answer.outputs.values()):
+                return answer
+            refusal = refusal or RefusedError("its outputs have no element")
+        return refusal or RefusedError("it has no input to run")
+
+
+def _has_elements(value: object) -> bool:
+    return bool(value.size) if isinstance(value, np.ndarray) else bool(value)
+
+
+def _differs(a: object, b: object) -> bool:
+    found = difference(a, b, Criterion())
+    return found is not None and ("value" in found.counts or "signed-zero" in found.counts)
+
+
+def _refusal(sizes: Mapping[str, int], error: RefusedError) -> Run:
+    return Run(dict(sizes), "off", "undecided", reason=f"not run, the first model refuses it: {error}")
