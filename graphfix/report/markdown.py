@@ -54,7 +54,7 @@ def _title(entry: Entry) -> str:
 def _summary(entry: Entry) -> list[str]:
     if isinstance(entry, Failure):
         return [_code(entry.model), "", "", "", "", f"error: {_prose(entry.error)}"]
-    statuses = Counter(site.status for site in entry.sites)
+    statuses = Counter[str](site.status for site in entry.sites)
     answer = _prose(verdict_text(entry.verdict)) if entry.verdict is not None else ""
     return [_code(entry.model), *(str(statuses[status]) for status, _ in HEADINGS), answer]
 

@@ -10,6 +10,10 @@ if TYPE_CHECKING:
     from graphfix.results import JsonShape, Outcome, Site
 
 
+SHOWN = 0.005
+"""Seconds: a step below is `0.00`."""
+
+
 def printable(text: str) -> str:
     r"""The text on one line: what would steer a terminal (names come from the model) is written as `\n`, `\x1b` ..."""
     if text.isprintable():
@@ -25,7 +29,7 @@ def shape_text(shape: JsonShape) -> str:
 
 
 def node_text(site: Site) -> str:
-    """`Add 'head/bias'`, or `Add#3` for a node that the file gives no name; with the scope when it is not the main graph."""
+    """`Add 'head/bias'`, `Add#3` for a node that the file gives no name; with the scope outside the main graph."""
     named = printable(site.node if site.node.startswith(f"{site.op}#") else f"{site.op} '{site.node}'")
     return named if site.graph == "main" else f"{named} in {printable(site.graph)}"
 
@@ -55,7 +59,7 @@ def tally(numbers: Mapping[str, int]) -> str:
 
 def seconds_text(seconds: Mapping[str, float]) -> str:
     """`1.24 s: load 0.01, plan 0.02, verify 1.21`; steps below a hundredth of a second are summed only."""
-    steps = ", ".join(f"{step} {spent:.2f}" for step, spent in seconds.items() if spent >= 0.005)
+    steps = ", ".join(f"{step} {spent:.2f}" for step, spent in seconds.items() if spent >= SHOWN)
     return f"{sum(seconds.values()):.2f} s" + (f": {steps}" if steps else "")
 
 

@@ -17,7 +17,7 @@ LIBRARIES = ("numpy", "onnx")
 
 
 def verdict_text(verdict: Verdict) -> str:
-    """`equal: 12 outputs bit-equal over 5 runs (onnxruntime 1.31.1, seed 0)`, or what differs, or why it is not known."""
+    """`equal: 12 outputs bit-equal over 5 runs (onnxruntime 1.31.1, seed 0)`, what differs, or why nothing is known."""
     match verdict.status:
         case "skipped":
             return "not verified (--no-verify)"

@@ -69,7 +69,7 @@ class Child:
 
     def _started(self) -> subprocess.Popen[bytes]:
         # -P and PYTHONPATH: the child imports what this process would, whatever lies in the working folder
-        self._process = subprocess.Popen(  # noqa: S603 - this interpreter, a fixed module
+        self._process = subprocess.Popen(
             [sys.executable, "-P", "-m", "graphfix.runtimes.worker"],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
