@@ -69,6 +69,14 @@ def taking_part(node: Node) -> Iterator[tuple[ops.Operand, Value]]:
             yield operand, value
 
 
+def meeting(node: Node) -> list[Value]:
+    """The operands that take part, and the one that they are broadcast onto."""
+    values = [value for _, value in taking_part(node)]
+    if values and node.row is not None and node.row.style == "unidirectional" and node.row.onto is not None:
+        values.append(node.operand(node.row.onto))
+    return values
+
+
 def align(node: Node) -> Alignment | None:
     """How the operands meet, None where nothing is broadcast.
 
@@ -98,7 +106,11 @@ def _products(pairs: list[tuple[ops.Operand, Value]]) -> Alignment:
     """The batch axes meet; [.., M, K] x [K] has none on its right."""
     parties = tuple(Party(operand, value, Shape(value.ranked.dims[:-MATRIX])) for operand, value in pairs)
     vectors = all(party.value.shape.rank < MATRIX for party in parties)
-    return _among(parties, 1 if vectors else MATRIX)
+    try:
+        return _among(parties, 1 if vectors else MATRIX)
+    except Incompatible:
+        shapes = " and ".join(str(value.shape) for _, value in pairs)
+        raise Incompatible(f"the batch axes of {shapes} do not broadcast") from None
 
 
 def _product(node: Node, product: tuple[int, int] | None) -> Shape:

@@ -31,7 +31,7 @@ def _graph(graph: Graph, *, maps: bool, broadcasts_only: bool) -> Iterator[str]:
         if maps and trouble is not None:
             yield f"      maps: not known: {trouble}"
         elif maps and alignment is not None:
-            yield from _maps(alignment)
+            yield from _maps(alignment, product=node.row is not None and node.row.style == "matmul")
     for value in sorted(graph.outputs, key=lambda value: value.name) if not broadcasts_only else ():
         yield f"  output {value} {value.dtype}"
 
@@ -50,17 +50,29 @@ def _implicit(alignment: Alignment) -> bool:
     )
 
 
-def _maps(alignment: Alignment) -> Iterator[str]:
-    """As Linalg writes them: `(d0, d1, d2) -> (0, d2)`; an axis that may be stretched when the model runs is marked `?`."""
+def _maps(alignment: Alignment, *, product: bool) -> Iterator[str]:
+    """As Linalg writes them: `(d0, d1, d2) -> (0, d2)`; an axis that may be stretched when the model runs is marked `?`.
+
+    A matrix product's batch axes are followed by those of its rows, its columns, and the sum.
+    """
     rank = alignment.result.rank
-    space = ", ".join(f"d{axis}" for axis in range(rank))
-    for party in alignment.parties:
+    space = ", ".join(f"d{axis}" for axis in range(rank + 3 * product))
+    for position, party in enumerate(alignment.parties):
         offset = rank - party.shape.rank
         stretched = alignment.stretches(party)
         parts = []
-        for axis in range(party.shape.rank):
-            name = f"d{offset + axis}"
-            if same(party.shape.dims[axis], 1) and stretched[offset + axis] == "yes":
-                name = "0"
-            parts.append(f"{name}?" if stretched[offset + axis] == "maybe" else name)
+        for axis, size in enumerate(party.shape.dims):
+            how = stretched[offset + axis]
+            name = "0" if same(size, 1) and how == "yes" else f"d{offset + axis}"
+            parts.append(f"{name}?" if how == "maybe" else name)
+        if product:
+            parts += _matrix_axes(position, party.value.shape.rank, rank)
         yield f"      operand {party.index}: ({space}) -> ({', '.join(parts)})"
+
+
+def _matrix_axes(position: int, operand_rank: int, batch: int) -> list[str]:
+    """[M, K] on the left, [K, N] on the right; a vector has K alone."""
+    rows, columns, summed = (f"d{batch + axis}" for axis in range(3))
+    if operand_rank == 1:
+        return [summed]
+    return [rows, summed] if position == 0 else [summed, columns]

@@ -17,7 +17,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from graphfix.alignment import Party, align, exemption, taking_part
+from graphfix.alignment import Party, align, exemption, meeting
 from graphfix.edits import DEFAULT, Edit, Leave, Lift, Options
 from graphfix.graph import Node
 
@@ -26,8 +26,7 @@ FUSED = "a runtime fuses the operator by this constant's shape (--keep-fusions)"
 
 def plan(node: Node, options: Options = DEFAULT) -> Iterator[Edit]:
     """Lift every operand that has fewer axes than the result."""
-    operands = [value for _, value in taking_part(node)]
-    if any(not value.shape.ranked for value in operands) and options.stretches_unknown:
+    if any(not value.shape.ranked for value in meeting(node)) and options.stretches_unknown:
         return  # the run-time form aligns ranks and sizes at once
     if node.row is not None and node.row.left is not None and (node.row.operands or node.row.variadic):
         yield Leave(None, node.row.left.reason, "GF101")

@@ -24,7 +24,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from math import prod
 
-from graphfix.alignment import Alignment, Party, align, exemption, product_axes, taking_part
+from graphfix.alignment import Alignment, Party, align, exemption, meeting, product_axes, taking_part
 from graphfix.edits import DEFAULT, Assume, Edit, Leave, Options, Stretch
 from graphfix.graph import Node
 from graphfix.results import GraphfixError
@@ -38,8 +38,7 @@ def plan(node: Node, options: Options = DEFAULT) -> Iterator[Edit]:
     """Stretch every operand that the options ask for."""
     if options.broadcasts == "keep":
         return
-    values = [value for _, value in taking_part(node)]
-    if any(not value.shape.ranked for value in values) and options.stretches_unknown:
+    if any(not value.shape.ranked for value in meeting(node)) and options.stretches_unknown:
         yield from _unranked(node)
         return
     alignment = align(node)
@@ -135,9 +134,8 @@ def _unranked(node: Node) -> Iterator[Edit]:
         for _, value in pairs:
             _ = value.ranked  # raises with the name of the operand whose rank is not known
         return
-    shapes = [value.shape for _, value in pairs]
-    whole = broadcast(*shapes)
-    if whole.parts and all(shape == whole for shape in shapes):
+    whole = broadcast(*(value.shape for value in meeting(node)))
+    if whole.parts and all(value.shape == whole for _, value in pairs):
         return
     onto = row.onto
     for operand, value in pairs:

@@ -27,6 +27,8 @@ def load(source: Path | bytes | ModelProto) -> OnnxModel:
 
 
 def _head(path: Path) -> bytes:
+    if path.exists() and not path.is_file():
+        return b""  # to open a pipe waits for its writer: the reader says what it is
     try:
         with path.open("rb") as file:
             return file.read(8)

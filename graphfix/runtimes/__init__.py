@@ -9,11 +9,14 @@ from graphfix.results import GraphfixError
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+_LONGEST = 300
+
 
 class RefusedError(GraphfixError):
     """A runtime would not load a model or run it: one line, in the runtime's own words.
 
-    `missing_kernel` tells a runtime that lacks an operator for a type from a model that is wrong.
+    `missing_kernel` tells a runtime that lacks something (an operator for a type, an operator set newer
+    than it is) from a model that is wrong.
     """
 
     def __init__(self, message: str, *, missing_kernel: bool = False) -> None:
@@ -37,7 +40,7 @@ class Session(Protocol):
         ...
 
 
-def one_line(error: BaseException) -> str:
-    """Give the message of a foreign exception as a single line of at most 300 characters."""
-    text = " ".join(str(error).split()) or type(error).__name__
-    return text if len(text) <= 300 else f"{text[:297]}..."  # noqa: PLR2004 - the limit that the line above names
+def one_line(text: str) -> str:
+    """Give a foreign message as a single line of at most 300 characters."""
+    line = " ".join(text.split())
+    return line if len(line) <= _LONGEST else f"{line[: _LONGEST - 3]}..."

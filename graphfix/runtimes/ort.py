@@ -34,8 +34,13 @@ _EXOTIC = {
 }
 _HALF_BYTE = frozenset({"tensor(uint4)", "tensor(int4)"})
 _INVALID_ARGUMENTS = (RuntimeError, ValueError, TypeError)
-_STATUS = re.compile(r"^\[ONNXRuntimeError\] : \d+ : [A-Z_]+ : ")
-_SOURCE_PLACE = re.compile(r"/onnxruntime_src/\S+ (?:[^()]*\([^()]*\)(?: const)? )?")
+# What onnxruntime puts before what it has to say: a status, the path, a place in its own source.
+_PREAMBLE = re.compile(
+    r"\[ONNXRuntimeError\] : \d+ : [A-Z_]+ : |Load model from .*? failed:"
+    r"|/onnxruntime_src/\S+ (?:[\w:<>~*&, \[\]=]+\((?:[^()]|\([^()]*\))*\)(?: const)?(?: \[with [^\]]*\])? )?"
+)
+# How it says that it is older than the model, or that its Python side lacks a type.
+_LACKS = ("max supported IR version", "only *guarantees* support", "can't be converted to MLDataType")
 
 
 @dataclass(frozen=True, slots=True)
@@ -148,9 +153,9 @@ def _errors() -> tuple[type[Exception], ...]:
 
 
 def _refused(error: Exception) -> RefusedError:
-    text = one_line(error)
-    missing = type(error).__name__ == "NotImplemented"
-    message = _SOURCE_PLACE.sub("", _STATUS.sub("", text))
+    text = str(error)
+    missing = type(error).__name__ == "NotImplemented" or any(words in text for words in _LACKS)
+    message = one_line(_PREAMBLE.sub("", text)) or type(error).__name__
     return RefusedError(f"onnxruntime: {message}", missing_kernel=missing)
 
 

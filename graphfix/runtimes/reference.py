@@ -21,7 +21,16 @@ if TYPE_CHECKING:
     from onnx.reference import ReferenceEvaluator
 
 Array = np.ndarray[Any, Any]
-_FOREIGN = (ArithmeticError, AssertionError, AttributeError, LookupError, RuntimeError, TypeError, ValueError)
+_FOREIGN = (
+    ArithmeticError,
+    AssertionError,
+    AttributeError,
+    ImportError,
+    LookupError,
+    RuntimeError,
+    TypeError,
+    ValueError,
+)
 _BINARY: dict[str, Callable[..., Any]] = {
     "Add": np.add,
     "Sub": np.subtract,
@@ -54,7 +63,7 @@ class ReferenceSession:
                 values: Any = self.evaluator.run(None, dict(feeds), intermediate=True)
                 return [values[name] for name in self.outputs]
         except _FOREIGN as error:
-            raise RefusedError(f"onnx.reference: {one_line(error)}") from None
+            raise RefusedError(f"onnx.reference: {one_line(str(error))}") from None
 
 
 def load(model: Path, *, expose: Sequence[str] = ()) -> ReferenceSession:
@@ -67,7 +76,7 @@ def load(model: Path, *, expose: Sequence[str] = ()) -> ReferenceSession:
         opset = next((o.version for o in proto.opset_import if o.domain in ("", "ai.onnx")), 1)
         evaluator = ReferenceEvaluator(proto, new_ops=_legacy() if opset <= _LAST_LEGACY_OPSET else None)
     except (*_FOREIGN, OSError) as error:
-        raise RefusedError(f"onnx.reference: {one_line(error)}") from None
+        raise RefusedError(f"onnx.reference: {one_line(str(error))}") from None
     return ReferenceSession(evaluator, (*evaluator.output_names, *expose))
 
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 import onnx
+import onnx.checker
 import onnx.inliner
 import onnx.shape_inference
 
@@ -83,7 +84,7 @@ def _inlined(model: onnx.ModelProto) -> onnx.ModelProto:
         return model
     try:
         return onnx.inliner.inline_local_functions(model)
-    except (RuntimeError, ValueError):
+    except (onnx.checker.ValidationError, RuntimeError, ValueError):
         return model  # the limits are then those of the graph outside the functions
 
 

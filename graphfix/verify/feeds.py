@@ -100,7 +100,9 @@ def _free(dtype: np.dtype[Any], shape: tuple[int, ...], choice: Choice, source: 
         return np.asarray(source.normal(size=shape) + 1j * source.normal(size=shape)).astype(dtype)
     if dtype.kind in "iu" or "int" in dtype.name:
         return np.asarray(source.integers(0, choice.most, shape, endpoint=True) & _mask(dtype)).astype(dtype)
-    return np.asarray(source.normal(size=shape)).astype(dtype)
+    values = np.asarray(source.normal(size=shape))
+    # a type of exponents alone has no sign
+    return (np.abs(values) if dtype.name.startswith("float8_e8m0") else values).astype(dtype)
 
 
 def _mask(dtype: np.dtype[Any]) -> int:

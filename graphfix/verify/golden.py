@@ -58,13 +58,14 @@ def _fit(path: Path, port: Port, value: np.ndarray, sizes: dict[str, int]) -> No
 
 def _archive(path: Path) -> dict[str, object]:
     try:
-        with np.load(path, allow_pickle=False) as archive:
-            if not isinstance(archive, np.lib.npyio.NpzFile):
-                raise GraphfixError(f"{path}: one array without a name; save the inputs with numpy.savez")
+        archive = np.load(path, allow_pickle=False)
+        if not isinstance(archive, np.lib.npyio.NpzFile):
+            raise GraphfixError(f"{path}: one array without a name; save the inputs with numpy.savez")
+        with archive:
             return {name: archive[name] for name in archive.files}
     except OSError as error:
         raise GraphfixError(f"{path}: can't be read: {error.strerror or error}") from None
-    except (ValueError, zipfile.BadZipFile) as error:
+    except (ValueError, EOFError, zipfile.BadZipFile) as error:
         raise GraphfixError(f"{path}: no .npz of arrays: {error}; save the inputs with numpy.savez") from None
 
 

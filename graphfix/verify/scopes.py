@@ -89,14 +89,8 @@ def _open(graph: onnx.GraphProto, outer: Scope | None, actuals: Mapping[str, tup
 
 
 def _actuals(node: onnx.NodeProto, body: onnx.GraphProto, scope: Scope) -> dict[str, tuple[Scope, str]]:
-    """Pair a body's inputs with operands: Scan's one to one, Loop's behind the count and the condition."""
-    formals = [value.name for value in body.input]
-    if node.op_type == "Loop":
-        pairs = zip(formals[2:], node.input[2:], strict=False)
-    elif node.op_type == "Scan":
-        pairs = zip(formals, node.input, strict=False)
-    else:
-        return {}
+    """Pair a body's inputs with operands, one to one; Loop's counter stays below its trip count."""
+    pairs = zip((v.name for v in body.input), node.input, strict=False)
     return {formal: (scope, actual) for formal, actual in pairs if actual}
 
 

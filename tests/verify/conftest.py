@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
@@ -10,8 +9,7 @@ import onnx
 import onnx.parser
 import pytest
 from onnx import numpy_helper
-
-Written = Callable[..., Path]
+from written import Written
 
 
 @pytest.fixture

@@ -42,7 +42,7 @@ def bind(
         if name not in inputs:
             raise GraphfixError(f"{where}: --shape {name}: no such input; inputs: {', '.join(inputs) or 'none'}")
         _shape(inputs[name], where, sizes, bound)
-    return bound if bound or shapes else {}
+    return bound
 
 
 def _shape(value: ValueInfoProto, where: str, sizes: Sequence[int | None], bound: dict[str, int]) -> None:

@@ -8,15 +8,17 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
-from graphfix.formats.onnx.disk import Piece, Span
-from graphfix.formats.onnx.wire import DATA, MODEL, RAW, ROUTES, TENSOR, Record, Route, encode, records
+from graphfix.formats.onnx.disk import Piece, Source, Span
+from graphfix.formats.onnx.wire import DATA, MODEL, RAW, ROUTES, TENSOR, Record, Route, encode, records, refuse_uneven
 
 THRESHOLD: Final = 4096
 """Bytes; a smaller payload stays in the skeleton."""
+WINDOW: Final = 1 << 24
+"""Bytes of the file that may be mapped at a time while it is walked."""
 DEPTH: Final = 100
 """Protobuf refuses messages that are nested deeper: they are left for it to refuse."""
 NONCE: Final = 16
@@ -43,14 +45,17 @@ class Cut:
 class Cutter:
     """Cuts the payloads out of a serialized model."""
 
-    data: memoryview
+    source: Source
     nonce: bytes
     cuts: list[Cut] = field(default_factory=list)
+    mapped: int = 0
+    """Where the pages begin that were touched since the last ones were given back."""
 
     def skeleton(self) -> bytes:
         """Put a marker in place of each payload of at least THRESHOLD bytes. Raises MalformedError."""
-        whole = self._shrink(MODEL, 0, len(self.data), 0)
-        return bytes(self.data) if whole is None else whole
+        data = self.source.data
+        whole = self._shrink(MODEL, 0, len(data), 0)
+        return bytes(data) if whole is None else whole
 
     def _shrink(self, kind: str, start: int, end: int, depth: int) -> bytes | None:
         """Serialize the message without its big payloads; None where it has none."""
@@ -58,38 +63,48 @@ class Cutter:
             return self._shrink_tensor(start, end)
         if depth > DEPTH:
             return None
-        pieces: list[bytes | memoryview] = []
+        pieces: list[bytes] = []
         done = start
         for at, tag, body, stop in self._children(ROUTES[kind], start, end):
             inner = self._shrink(ROUTES[kind].fields[tag], body, stop, depth + 1)
             if inner is not None:
-                pieces += (self.data[done:at], encode(tag), encode(len(inner)), inner)
+                pieces += (self._between(done, at), encode(tag), encode(len(inner)), inner)
                 done = stop
-        return b"".join([*pieces, self.data[done:end]]) if pieces else None
+        return b"".join([*pieces, self._between(done, end)]) if pieces else None
 
-    def _children(self, route: Route, start: int, end: int) -> Sequence[Record]:
+    def _between(self, start: int, stop: int) -> bytes:
+        """Copy what stays in the skeleton."""
+        kept = bytes(self.source.data[start:stop])
+        if stop - self.mapped > WINDOW:
+            self.source.forget(stop)
+            self.mapped = stop
+        return kept
+
+    def _children(self, route: Route, start: int, end: int) -> Iterator[Record]:
         if not route.singular:
-            return list(records(self.data, start, end, route.fields, THRESHOLD))
+            return records(self.source.data, start, end, route.fields, THRESHOLD)
         # Protobuf merges a singular message that occurs twice: only both together tell which payload counts.
-        found = list(records(self.data, start, end, route.fields))
+        found = list(records(self.source.data, start, end, route.fields))
         times = Counter(tag for _, tag, _, _ in found if tag in route.singular)
-        return [r for r in found if r[3] - r[2] >= THRESHOLD and times[r[1]] <= 1]
+        return (r for r in found if r[3] - r[2] >= THRESHOLD and times[r[1]] <= 1)
 
     def _shrink_tensor(self, start: int, end: int) -> bytes | None:
-        found = list(records(self.data, start, end, DATA))
+        found = list(records(self.source.data, start, end, DATA))
         if sum(stop - body for _, _, body, stop in found) < THRESHOLD:
             return None
+        for record in found:
+            refuse_uneven(self.source.data, record)
         # The last raw_data of a message is the one that counts.
         raw = [(body, stop) for _, tag, body, stop in found if tag == RAW]
         spans = _joined([(at, stop) for at, _, _, stop in found])
         marker = self.nonce + len(self.cuts).to_bytes(MARKER - NONCE, "little")
         self.cuts.append(Cut(spans, raw[-1] if raw else None))
-        pieces: list[bytes | memoryview] = []
+        pieces: list[bytes] = []
         done = start
         for at, stop in spans:
-            pieces.append(self.data[done:at])
+            pieces.append(self._between(done, at))
             done = stop
-        return b"".join([*pieces, self.data[done:end], encode(RAW), encode(MARKER), marker])
+        return b"".join([*pieces, self._between(done, end), encode(RAW), encode(MARKER), marker])
 
 
 def _joined(spans: Sequence[Span]) -> tuple[Span, ...]:

@@ -69,6 +69,11 @@ class Source:
             raise GraphfixError(f"{self.name}: the file was cut short while it was in use; read it again")
         return data
 
+    def forget(self, stop: int) -> None:
+        """Give the pages of the map before `stop` back: where one is read the system maps its neighbours too."""
+        if isinstance(self.data.obj, mmap.mmap) and hasattr(mmap, "MADV_DONTNEED"):
+            self.data.obj.madvise(mmap.MADV_DONTNEED, 0, stop)
+
     def check(self) -> None:
         """Raise GraphfixError where the file was written to since it was opened: its ranges are void."""
         if self.descriptor is None:

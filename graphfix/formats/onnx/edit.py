@@ -285,8 +285,14 @@ def numbers(shape: Shape) -> list[int]:
 
 
 def _per_axis(node: Node) -> bool:
-    scale = node.operand(1)
-    return scale.ranked.rank == 1
+    """Whether the scale follows an axis; onnxruntime takes a scale [1] for the whole tensor, whatever `axis` says."""
+    scale, shape, axis = node.operand(1).ranked, node.operand(0).shape, _axis(node)
+    if scale.rank != 1 or shape.axes is None:
+        return scale.rank == 1
+    if not -len(shape.axes) <= axis < len(shape.axes):
+        return False
+    size = shape.axes[axis]
+    return scale.dims != (1,) or not isinstance(size, int) or size == 1
 
 
 def _axis(node: Node) -> int:
@@ -321,7 +327,8 @@ def _check_quantized(value: Value, to: Shape | None) -> None:
     while node is not None and node.op in (DEQUANTIZE, QUANTIZE):
         if node.attributes.get("block_size"):
             raise Refused(f"its {node.op} '{node.label}' is quantized in blocks")
-        if not node.operand(1).shape.ranked:
+        scale = node.operands[1] if len(node.operands) > 1 else None
+        if scale is None or not scale.shape.ranked:
             raise Refused(f"the rank of the scale of {node.op} '{node.label}' is not known")
         if to is not None and _per_axis(node) and _stretched(value.shape, to, _axis(node)):
             raise Refused(f"it would be stretched along the axis that {node.op} '{node.label}' quantizes")
@@ -329,5 +336,8 @@ def _check_quantized(value: Value, to: Shape | None) -> None:
 
 
 def _stretched(have: Shape, want: Shape, axis: int) -> bool:
-    sizes: tuple[Size, Size] = (have.dims[axis], want.dims[axis])
+    """Whether the axis may change its size: certain to stay are the sizes of an axis that both shapes have."""
+    if have.axes is None or want.axes is None or not -have.rank <= axis < have.rank == want.rank:
+        return True
+    sizes: tuple[Size, Size] = (have.axes[axis], want.axes[axis])
     return not same(*sizes)

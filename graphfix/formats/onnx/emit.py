@@ -30,6 +30,8 @@ class New:
     """It stands before the node of this original position."""
     place: int
     proto: NodeProto
+    early: bool = False
+    """It stands before all others that were made for that position: it was made after its readers."""
 
 
 @dataclass(slots=True, eq=False, repr=False)
@@ -71,6 +73,12 @@ class Desk:
         if value is not None:
             self.reuse_before(value, reader)
         return value
+
+    def anchor(self, node: Node) -> int:
+        """The original position that a node has, or that it stands before."""
+        if node.index >= 0:
+            return node.index
+        return min(self.made[result].anchor for result in node.results if result is not None)
 
     def reuse_before(self, value: Value, reader: int) -> None:
         """Move the node that made a value before `reader`, if it stands behind."""
@@ -225,8 +233,8 @@ class Desk:
         new_nodes = self._settled()
         old = self.graph.nodes
         last = len(old)
-        keys = [(last if index in self.gone else index, 1, 0) for index in range(last)]
-        keys += [(new.anchor, 0, -new.place) for new in new_nodes]
+        keys = [(last if index in self.gone else index, 2, 0) for index in range(last)]
+        keys += [(new.anchor, 0 if new.early else 1, -new.place) for new in new_nodes]
         following = iter(keys)
         self.holder.node.sort(key=lambda _: next(following))
         del self.holder.node[len(keys) - len(self.gone) :]

@@ -6,7 +6,7 @@ import os
 import stat
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from pathlib import Path, PurePath, PurePosixPath, PureWindowsPath
+from pathlib import Path, PurePath, PureWindowsPath
 from typing import Any, Final
 
 from onnx import ModelProto, TensorProto
@@ -116,7 +116,7 @@ def _size(folder: Path, location: str, where: str) -> int:
     """Ask how many bytes the file at a location has; refuse where it is not a file of the model's folder."""
     if not location or "\0" in location:
         raise GraphfixError(f"{where} has no file name; save the model again with its data")
-    if PurePosixPath(location).is_absolute() or PureWindowsPath(location).anchor:
+    if PureWindowsPath(location).anchor:  # of either system: `/x`, `C:x`
         raise GraphfixError(f"{where} is an absolute path; move the file into the model's folder")
     if PurePath(os.path.normpath(location)).parts[:1] == (os.pardir,):
         raise GraphfixError(f"{where} leaves the model's folder; move the file into it")
@@ -126,10 +126,10 @@ def _size(folder: Path, location: str, where: str) -> int:
         inside = path.parent.resolve(strict=True).is_relative_to(folder.resolve(strict=True))
     except OSError as error:
         raise GraphfixError(f"{where} can't be used: {told(error)}; put the file into the model's folder") from error
+    if not stat.S_ISREG(found.st_mode) and not stat.S_ISLNK(found.st_mode):
+        raise GraphfixError(f"{where} is no regular file; put the file itself into the model's folder")
     if stat.S_ISLNK(found.st_mode) or not inside:
         raise GraphfixError(f"{where} is behind a symlink; put the file itself into the model's folder")
-    if not stat.S_ISREG(found.st_mode):
-        raise GraphfixError(f"{where} is no regular file; put the file itself into the model's folder")
     return found.st_size
 
 

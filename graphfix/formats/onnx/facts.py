@@ -134,6 +134,7 @@ def _standalone(
 ) -> ModelProto:
     """The function's body as a model of its own, its inputs at what all its calls agree on."""
     work = ModelProto(ir_version=proto.ir_version, opset_import=function.opset_import)
+    work.opset_import.add(domain=OPAQUE, version=1)
     work.graph.node.extend(function.node)
     if _expanded(proto) <= CALL_BUDGET:
         work.functions.extend(proto.functions)

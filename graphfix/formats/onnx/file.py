@@ -44,14 +44,14 @@ class Container:
 
     def is_cut(self, tensor: TensorProto) -> bool:
         """Tell whether the tensor's payload stayed in the source. A copy of a cut tensor is cut."""
-        return self._cut(tensor) is not None
+        return self.cut(tensor) is not None
 
     def payload(self, tensor: TensorProto) -> memoryview:
         """Give the `raw_data` of a tensor, cut or not, little-endian as the format has it.
 
         Raises ValueError where its data is in a typed field: `whole` reads those.
         """
-        cut = self._cut(tensor)
+        cut = self.cut(tensor)
         if cut is None and tensor.HasField("raw_data"):
             return memoryview(tensor.raw_data)
         if cut is None or cut.raw is None:
@@ -62,7 +62,7 @@ class Container:
         """Copy the tensor with its payload, whichever field that is in."""
         copy = TensorProto()
         copy.CopyFrom(tensor)
-        cut = self._cut(tensor)
+        cut = self.cut(tensor)
         if cut is not None:
             copy.ClearField("raw_data")
             copy.MergeFromString(b"".join(self.source.data[start:stop] for start, stop in cut.records))
@@ -116,7 +116,8 @@ class Container:
             self.external()
             copy_beside(files, out, staging)
 
-    def _cut(self, tensor: TensorProto) -> Cut | None:
+    def cut(self, tensor: TensorProto) -> Cut | None:
+        """Find where the payload of a tensor lies in the source; None where it did not stay there."""
         return cut_of(tensor.raw_data, self.nonce, self.cuts)
 
     def _serialized(self) -> bytes:
@@ -137,13 +138,13 @@ def read(source: Path | bytes) -> Container:
     What counts as a model: records that end exactly where the source ends, that protobuf can parse, with
     a graph, an IR version, and from IR version 3 on at least one opset_import. Writers put opset_import
     behind the graph, so this finds files that were cut short; a part that protobuf takes for complete
-    and that states all three is a model.
+    and that states all three is a model. The bytes of a payload are not looked at.
 
     Raises GraphfixError, one line with the source's name, where the source is missing, empty, unreadable
     or no such model, or where `check_external` finds fault.
     """
     opened = open_source(source)
-    cutter = Cutter(opened.data, secrets.token_bytes(NONCE))
+    cutter = Cutter(opened, secrets.token_bytes(NONCE))
     proto = ModelProto()
     try:
         skeleton = cutter.skeleton()

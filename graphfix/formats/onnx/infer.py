@@ -19,6 +19,8 @@ from graphfix.shapes import UNKNOWN, UNRANKED, Dim, Incompatible, Shape, Size, s
 
 ROUNDS = 6
 """Each round of onnx's inference costs about 1 s on 100,000 nodes; real models settle in 1 to 4."""
+LOOP_ROUNDS = 2 * ROUNDS
+"""A loop's sizes are widened one after another, each in two rounds; after that many nothing is taken of its values."""
 CALL_BUDGET = 100_000
 """onnx infers a function's body anew at each call: above this many nodes the calls are opaque to it."""
 
@@ -209,33 +211,53 @@ def input_shape(name: str, dims: Dims, declared: Mapping[str, Size], prefix: str
 def infer(main: Scope, model: ModelProto, names: Names) -> None:
     """Fill `main` and the scopes inside it: its inputs' shapes are there already. `model` is a copy to work on."""
     strip(model.graph, main)
-    for value in model.graph.input:
-        shape = main.shapes.get(value.name)
-        if shape is not None and shape.axes is not None and value.type.HasField("tensor_type"):
-            fill(value.type.tensor_type, [names.text(size) for size in shape.axes])
+    _state_inputs(main, model, names)
     known = {scope: dict(scope.shapes) for scope in main.walk()}
     injected: set[tuple[str, str, str]] = set()
     loops = Loops()
-    for _ in range(ROUNDS):
-        names.met.clear()
-        inferred = onnx.shape_inference.infer_shapes(model, data_prop=True)
-        for scope in main.walk():
-            scope.shapes = dict(known[scope])
-            for known_before in (scope.elements, scope.unranked, scope.leant, scope.stale):
-                known_before.clear()
-        sweep = Sweep(names, loops)
-        sweep.run(main, inferred.graph)
-        news = {(scope.path, name, str(scope.shapes[name])) for scope, learnt in sweep.gains.items() for name in learnt}
-        if loops.broken:
+    rounds = LOOP_ROUNDS if any(scope.path.endswith(".body") for scope in known) else ROUNDS
+    for left in range(rounds, -1, -1):
+        loops.begin(abandoned=not left)
+        if loops.broken or loops.abandoned:
+            _forget(model, main, injected)
             loops.broken = False
-            strip(model.graph, main)
-            injected.clear()
-            continue
-        if news <= injected:
+        sweep = _swept(main, model, names, loops, known)
+        news = {(scope.path, name, str(scope.shapes[name])) for scope, learnt in sweep.gains.items() for name in learnt}
+        if loops.settled and (news <= injected or left <= 1):
             return
         injected |= news
         for graph, (scope, learnt) in zip(_graphs(model.graph, main), sweep.gains.items(), strict=True):
             _inject(graph, learnt, scope, names)
+
+
+def _state_inputs(main: Scope, model: ModelProto, names: Names) -> None:
+    for value in model.graph.input:
+        shape = main.shapes.get(value.name)
+        if shape is not None and shape.axes is not None and value.type.HasField("tensor_type"):
+            fill(value.type.tensor_type, [names.text(size) for size in shape.axes])
+
+
+def _swept(
+    main: Scope, model: ModelProto, names: Names, loops: Loops, known: Mapping[Scope, Mapping[str, Shape]]
+) -> Sweep:
+    """One round: onnx's inference, then the own rules over its result."""
+    names.met.clear()
+    inferred = onnx.shape_inference.infer_shapes(model, data_prop=True)
+    for scope in main.walk():
+        scope.shapes = dict(known[scope])
+        for known_before in (scope.elements, scope.unranked, scope.stale):
+            known_before.clear()
+    sweep = Sweep(names, loops)
+    sweep.run(main, inferred.graph)
+    return sweep
+
+
+def _forget(model: ModelProto, main: Scope, injected: set[tuple[str, str, str]]) -> None:
+    """Start anew: what onnx was told leant on an assumption that did not hold."""
+    strip(model.graph, main)
+    injected.clear()
+    for scope in main.walk():
+        scope.leant.clear()
 
 
 def _graphs(graph: GraphProto, scope: Scope) -> Iterator[GraphProto]:
@@ -265,11 +287,24 @@ class Loops:
     """Those whose rank changes."""
     broken: bool = False
     """Whether the last sweep leant on an assumption that did not hold."""
+    untried: bool = False
+    """Whether onnx does not know the assumptions of the last sweep yet: what the body gives back is not judged."""
+    abandoned: bool = False
+    """Nothing is assumed any more: there were too many rounds."""
+
+    def begin(self, *, abandoned: bool) -> None:
+        """Begin a round."""
+        self.untried, self.abandoned = False, abandoned
+
+    @property
+    def settled(self) -> bool:
+        """Whether every assumption of the last sweep held."""
+        return not self.broken and not self.untried
 
     def enters(self, body: Scope, name: str, initial: Shape) -> Shape:
         """The shape of a carried value in every iteration."""
         key = (body.path, name)
-        if initial.axes is None or key in self.ranks:
+        if initial.axes is None or key in self.ranks or self.abandoned:
             return Shape(None, (f"?{body.path}:{name}",))
         changing = self.axes.get(key, ())
         fresh = (Dim((f"?{body.path}:{name}.{axis}",)) for axis in range(len(initial.axes)))
@@ -308,6 +343,8 @@ class Sweep:
     names: Names
     loops: Loops
     gains: dict[Scope, set[str]] = field(default_factory=dict)
+    untold: set[Scope] = field(default_factory=set)
+    """Bodies whose inputs' shapes onnx does not know yet."""
     types: dict[bytes, Told] = field(default_factory=dict)
     """By serialized type: a big model has few distinct ones."""
 
@@ -350,6 +387,7 @@ class Sweep:
                     self._enter(scope, value.name, told[value.name].dims, None)
                 elif shape.axes is not None and told[value.name].dims is None and scope.outer is not None:
                     self.gains[scope].add(value.name)
+                    self.untold.add(scope)
         return told
 
     def _type(self, value: ValueInfoProto) -> Told:
@@ -386,8 +424,11 @@ class Sweep:
             return []
         carried = _carried(node, body)
         outputs = [value.name for value in body.graph.output][1:]
-        for (name, _), left in zip(carried, outputs, strict=False):
-            self.loops.leaves(body, name, body.shapes[name], body.shape(left))
+        if body in self.untold:
+            self.loops.untried = True
+        else:
+            for (name, _), left in zip(carried, outputs, strict=False):
+                self.loops.leaves(body, name, body.shapes[name], body.shape(left))
         piles = [body.shape(name).axes for name in outputs[len(carried) :]]
         scans = [None if axes is None else rules.unknowns(len(axes) + 1) for axes in piles]
         return [*(self._outside(body.shapes[name], body) for name, _ in carried), *scans]
@@ -468,20 +509,31 @@ class Sweep:
 
     def _settle(self, scope: Scope) -> None:
         """Compare the stored shapes with the computed ones; take a stored rank where none could be computed."""
+        for name in _leaning(scope):
+            rank = len(scope.claims[name])
+            scope.shapes[name] = Shape(self._sizes(scope, name, (None,) * rank, (UNKNOWN,) * rank))
+            self.gains[scope].add(name)
+            scope.leant.add(name)
         for name, claim in scope.claims.items():
             shape = scope.shapes.get(name)
-            if shape is None:
-                continue
-            if shape.axes is None:
-                if scope.path != "main":
-                    continue  # a body's values may change their rank from one call to the next
-                sizes = self._sizes(scope, name, (None,) * len(claim), (UNKNOWN,) * len(claim))
-                scope.shapes[name] = Shape(sizes)
-                self.gains[scope].add(name)
-                scope.leant.add(name)
-            elif contradicts(shape.axes, claim):
+            if shape is not None and shape.axes is not None and contradicts(shape.axes, claim):
                 stored = ",".join("?" if size is None else str(size) for size in claim)
                 scope.stale[name] = f"the stored shape [{stored}] of '{name}' contradicts the computed {shape}"
+
+
+def _leaning(scope: Scope) -> list[str]:
+    """The values whose stored rank is taken: first those that nothing else can tell, then the rest."""
+    if scope.path != "main":
+        return []  # a body's values may change their rank from one call to the next
+    shapes = scope.shapes
+    blank = [name for name in scope.claims if name in shapes and shapes[name].axes is None]
+    if not blank:
+        return []
+    waiting: set[str] = set()
+    for node in scope.nodes:
+        if node.domain in ("", "ai.onnx") and any(name and scope.shape(name).axes is None for name in node.input):
+            waiting.update(node.output)  # a standard operator: its result follows once its operands are known
+    return [name for name in blank if name not in waiting] or blank
 
 
 def _better(known: Size | None, own: Size) -> Size | None:

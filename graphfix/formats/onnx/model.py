@@ -15,6 +15,7 @@ from graphfix.formats.onnx.emit import Desk, stated_type
 from graphfix.formats.onnx.facts import Facts, analyse
 from graphfix.formats.onnx.file import Container, read
 from graphfix.formats.onnx.view import Views, build
+from graphfix.formats.onnx.wellformed import refuse_malformed
 from graphfix.graph import Graph, Node, Value
 from graphfix.results import GraphfixError
 from graphfix.shapes import Size
@@ -35,7 +36,8 @@ class OnnxModel:
     format = "onnx"
 
     def __init__(self, container: Container) -> None:
-        """Infer the shapes and build the view."""
+        """Infer the shapes and build the view. Raises GraphfixError for a model that breaks the format's rules."""
+        refuse_malformed(container)
         self.container = container
         self.proto = container.proto
         self.changed = False
@@ -103,8 +105,9 @@ class OnnxModel:
         self._ranges.update({name: size for name, size in dims.items() if not isinstance(size, int)})
         numbers = {name: size for name, size in dims.items() if isinstance(size, int)}
         where = str(self.container.path or "the model")
+        before = [value.SerializeToString() for value in self.proto.graph.input]
         bound = binding.bind(self.proto.graph, where, dims, numbers, shapes)
-        if bound:
+        if bound or before != [value.SerializeToString() for value in self.proto.graph.input]:
             binding.rename(self.proto, bound)
             self._look()
             binding.restate(self._facts.main)
@@ -198,7 +201,8 @@ class OnnxModel:
             if any(reader.graph is not desk.graph for reader, _ in readers):
                 continue
             names.add(made.name)
-            lifted = desk.lifted(source, axes, min(reader.index for reader, _ in readers))
+            lifted = desk.lifted(source, axes, min(desk.anchor(reader) for reader, _ in readers))
+            desk.made[lifted].early = True
             for reader, at in readers:
                 self._editor.put(self._editor.current(reader), at, lifted)
         if names and isinstance(desk.holder, GraphProto):
@@ -224,6 +228,7 @@ class OnnxModel:
                 copy = holder.quantization_annotation.add()
                 copy.CopyFrom(notes[source.name])
                 copy.tensor_name = value.name
+                notes[value.name] = copy
 
 
 def onnx_type(value: Value) -> int:

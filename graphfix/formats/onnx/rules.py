@@ -172,7 +172,9 @@ def unsqueeze(call: Call) -> Results:
         length = call.length(1)
         return NOTHING if dims is None or length is None else (unknowns(len(dims) + length),)
     rank = len(dims) + len(axes)
-    places = {axis % rank for axis in axes}
+    places = {axis % rank for axis in axes if -rank <= axis < rank}
+    if len(places) < len(axes):
+        return NOTHING  # an axis twice, or one that is not there: the runtime's error
     rest = iter(dims)
     return (Shape(tuple(1 if axis in places else next(rest) for axis in range(rank))),)
 
@@ -180,7 +182,7 @@ def unsqueeze(call: Call) -> Results:
 def squeeze(call: Call) -> Results:
     """The named axes go."""
     dims, axes = call.ranked(0), call.ints(1, "axes")
-    if dims is None or axes is None:
+    if dims is None or axes is None or not all(-len(dims) <= axis < len(dims) for axis in axes):
         return NOTHING
     gone = {axis % len(dims) for axis in axes}
     return (Shape(tuple(size for axis, size in enumerate(dims) if axis not in gone)),)
@@ -192,7 +194,7 @@ def transpose(call: Call) -> Results:
     if dims is None:
         return NOTHING
     order = perm if isinstance(perm, tuple) else tuple(reversed(range(len(dims))))
-    return (Shape(tuple(dims[axis] for axis in order)),) if len(order) == len(dims) else NOTHING
+    return (Shape(tuple(dims[axis] for axis in order)),) if sorted(order) == list(range(len(dims))) else NOTHING
 
 
 def reshape(call: Call) -> Results:
@@ -207,7 +209,7 @@ def reshape(call: Call) -> Results:
     sizes = [_copied(source, axis) if size == 0 and copies else size for axis, size in enumerate(target)]
     if -1 in sizes:
         sizes[sizes.index(-1)] = _rest(source, [size for size in sizes if size != -1])
-    return (Shape(tuple(sizes)),)
+    return NOTHING if any(isinstance(size, int) and size < 0 for size in sizes) else (Shape(tuple(sizes)),)
 
 
 def _copied(source: tuple[Size, ...] | None, axis: int) -> Size:

@@ -153,8 +153,18 @@ def _route(message: Any, leading: Collection[str]) -> Route:  # noqa: ANN401  (p
     )
 
 
-def _data_tags() -> frozenset[int]:
-    """List the tags of a tensor's data; protobuf reads repeated numbers packed and unpacked alike."""
+def refuse_uneven(data: memoryview, record: Record) -> None:
+    """Raise MalformedError where packed numbers end in the middle of one. All others are as they are."""
+    _, tag, body, stop = record
+    kind = DATA[tag]
+    if kind == LEN or tag & 7 != LEN or body == stop:
+        return
+    if (kind in WIDTH and (stop - body) % WIDTH[kind]) or (kind == VARINT and data[stop - 1] >= MORE):
+        raise MalformedError(f"the numbers that end at byte {stop} are not whole")
+
+
+def _data_tags() -> dict[int, int]:
+    """Give the wire type of one element for each tag of a tensor's data, packed or not: protobuf reads both."""
     unpacked = {
         "float_data": FIXED32,
         "double_data": FIXED64,
@@ -165,11 +175,12 @@ def _data_tags() -> frozenset[int]:
         "raw_data": LEN,
     }
     fields = onnx.TensorProto.DESCRIPTOR.fields_by_name
-    return frozenset(tag_of(fields[name].number, kind) for name, one in unpacked.items() for kind in (one, LEN))
+    return {tag_of(fields[name].number, kind): one for name, one in unpacked.items() for kind in (one, LEN)}
 
 
 TENSOR: Final[str] = onnx.TensorProto.DESCRIPTOR.full_name
 MODEL: Final[str] = onnx.ModelProto.DESCRIPTOR.full_name
 ROUTES: Final = _routes(onnx.ModelProto.DESCRIPTOR)
 DATA: Final = _data_tags()
+"""Tag of a tensor's data -> the wire type of one element."""
 RAW: Final = tag_of(onnx.TensorProto.RAW_DATA_FIELD_NUMBER, LEN)

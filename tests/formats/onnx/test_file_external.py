@@ -1,0 +1,272 @@
+"""External data: never opened beside its model, copied whole to another folder, refused where it leaves the model's."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import numpy as np
+import onnx
+import pytest
+from onnx import ModelProto, TensorProto
+from onnx_files import constant, graph, model
+
+from graphfix.formats.onnx.file import read
+from graphfix.results import GraphfixError
+
+DATA = np.random.default_rng(7).bytes(10_000)
+
+
+def outside(name: str, location: str | None, **entries: str | int) -> TensorProto:
+    tensor = TensorProto(name=name, data_type=TensorProto.UINT8, dims=[4000], data_location=TensorProto.EXTERNAL)
+    for key, value in ({"location": location} if location is not None else {}).items() | entries.items():
+        tensor.external_data.add(key=key, value=str(value))
+    return tensor
+
+
+def tree(folder: Path) -> dict[str, bytes | str]:
+    """Every file below the folder with its bytes, and every folder."""
+    return {
+        str(path.relative_to(folder)): path.read_bytes() if path.is_file() else "folder" for path in folder.rglob("*")
+    }
+
+
+@pytest.fixture
+def home(tmp_path: Path) -> Path:
+    """A folder with the data files `w.bin` and `sub/v.bin`."""
+    (tmp_path / "home" / "sub").mkdir(parents=True)
+    (tmp_path / "home" / "w.bin").write_bytes(DATA)
+    (tmp_path / "home" / "sub" / "v.bin").write_bytes(DATA[::-1])
+    return tmp_path / "home"
+
+
+def written(home: Path, proto: ModelProto) -> Path:
+    (home / "m.onnx").write_bytes(proto.SerializeToString())
+    return home / "m.onnx"
+
+
+def usual(home: Path) -> Path:
+    proto = model(
+        outside("a", "w.bin", offset=0, length=4000),
+        outside("b", "w.bin", offset=4000, length=4000),
+        nodes=[constant(outside("c", "sub/v.bin", length=4000))],
+    )
+    proto.functions.add(name="F", domain="own").node.append(constant(outside("d", "./w.bin", offset=6000)))
+    return written(home, proto)
+
+
+def test_the_external_data_of_every_tensor_is_listed(home: Path) -> None:
+    found = {(d.tensor, d.location, d.path, d.offset, d.length) for d in read(usual(home)).external()}
+    assert found == {
+        ("a", "w.bin", home / "w.bin", 0, 4000),
+        ("b", "w.bin", home / "w.bin", 4000, 4000),
+        ("c", "sub/v.bin", home / "sub" / "v.bin", 0, 4000),
+        ("d", "./w.bin", home / "w.bin", 6000, None),
+    }
+
+
+@pytest.fixture
+def opened() -> Iterator[Callable[[], list[str]]]:
+    """The names of the files that are opened from here on."""
+    names: list[str] = []
+    listening = True
+
+    def hook(event: str, arguments: tuple[object, ...]) -> None:
+        if listening and event == "open":
+            names.append(str(arguments[0]))
+
+    sys.addaudithook(hook)
+    yield lambda: names
+    listening = False  # a hook can't be taken away
+
+
+@pytest.mark.parametrize("changed", [True, False])
+def test_in_its_own_folder_the_data_is_not_opened(home: Path, changed: bool, opened: Callable[[], list[str]]) -> None:
+    container = read(usual(home))
+    container.save(home / "out.onnx", changed=changed)
+    assert any("m.onnx" in name for name in opened())
+    assert not any(".bin" in name for name in opened())
+    assert (home / "out.onnx").read_bytes() == (home / "m.onnx").read_bytes()
+
+
+def test_in_its_own_folder_a_model_is_saved_without_its_data(home: Path) -> None:
+    container = read(usual(home))
+    shutil.rmtree(home / "sub")
+    (home / "w.bin").unlink()
+    container.save(home / "m.onnx")
+    assert set(tree(home)) == {"m.onnx"}
+
+
+@pytest.mark.parametrize("changed", [True, False])
+def test_to_another_folder_each_data_file_is_copied_once_to_its_location(
+    home: Path, tmp_path: Path, changed: bool
+) -> None:
+    source = usual(home)
+    (tmp_path / "other").mkdir()
+    read(source).save(tmp_path / "other" / "m.onnx", changed=changed)
+    assert tree(tmp_path / "other") == tree(home)
+    for name in ("w.bin", "sub/v.bin"):
+        copy = tmp_path / "other" / name
+        assert not copy.is_symlink()
+        assert copy.stat().st_nlink == 1
+    onnx.load(tmp_path / "other" / "m.onnx")
+
+
+def test_only_what_the_edited_model_still_needs_is_copied(home: Path, tmp_path: Path) -> None:
+    container = read(usual(home))
+    del container.proto.graph.node[:]
+    (tmp_path / "other").mkdir()
+    container.save(tmp_path / "other" / "m.onnx")
+    assert set(tree(tmp_path / "other")) == {"m.onnx", "w.bin"}
+
+
+def test_an_empty_data_file_is_copied(home: Path, tmp_path: Path) -> None:
+    (home / "none.bin").touch()
+    source = written(home, model(outside("a", "none.bin", length=0)))
+    (tmp_path / "other").mkdir()
+    read(source).save(tmp_path / "other" / "m.onnx")
+    assert tree(tmp_path / "other")["none.bin"] == b""
+
+
+def test_data_that_is_there_already_is_kept_untouched(home: Path, tmp_path: Path) -> None:
+    other = tmp_path / "other"
+    other.mkdir()
+    shutil.copy(home / "w.bin", other / "w.bin")
+    os.utime(other / "w.bin", (1, 1))
+    read(usual(home)).save(other / "m.onnx")
+    assert (other / "w.bin").stat().st_mtime == 1
+    assert (other / "w.bin").read_bytes() == DATA
+
+
+@pytest.mark.parametrize("there", [DATA[:-1], DATA[:-1] + b"!"], ids=["shorter", "other bytes"])
+def test_different_data_of_the_same_name_is_never_overwritten(home: Path, tmp_path: Path, there: bytes) -> None:
+    other = tmp_path / "other"
+    (other / "sub").mkdir(parents=True)
+    (other / "sub" / "v.bin").write_bytes(there)
+    with pytest.raises(GraphfixError, match=r"v\.bin: something else of this name exists"):
+        read(usual(home)).save(other / "m.onnx")
+    assert tree(other) == {"sub": "folder", "sub/v.bin": there}
+
+
+def test_data_is_not_written_through_a_symlink_of_the_new_folder(home: Path, tmp_path: Path) -> None:
+    (tmp_path / "other").mkdir()
+    (tmp_path / "far").mkdir()
+    (tmp_path / "other" / "sub").symlink_to(tmp_path / "far")
+    with pytest.raises(GraphfixError, match="a symlink leads out of the new model's folder"):
+        read(usual(home)).save(tmp_path / "other" / "m.onnx")
+    assert set(tree(tmp_path / "other")) == {"sub"}
+    assert tree(tmp_path / "far") == {}
+
+
+@pytest.mark.parametrize("name", ["home/w.bin", "home/sub/../w.bin", "other/w.bin"])
+def test_the_model_never_takes_the_name_of_its_data(home: Path, tmp_path: Path, name: str) -> None:
+    source = usual(home)
+    (tmp_path / "other").mkdir()
+    before = tree(tmp_path)
+    with pytest.raises(GraphfixError, match="the model's own data file"):
+        read(source).save(tmp_path / name)
+    assert tree(tmp_path) == before
+
+
+@pytest.mark.parametrize(
+    ("location", "reason"),
+    [
+        ("../w.bin", "leaves the model's folder"),
+        ("sub/../../w.bin", "leaves the model's folder"),
+        ("..", "leaves the model's folder"),
+        ("/etc/hostname", "is an absolute path"),
+        ("C:\\w.bin", "is an absolute path"),
+        ("\\\\host\\share\\w.bin", "is an absolute path"),
+        ("", "has no file name"),
+        (None, "has no file name"),
+        ("w\0.bin", "has no file name"),
+        (".", "is no regular file"),
+        ("sub", "is no regular file"),
+        ("link.bin", "is behind a symlink"),
+        ("inner.bin", "is behind a symlink"),
+        ("way/f.bin", "is behind a symlink"),
+        ("sub/way/f.bin", "can't be used: no such file"),
+        ("missing.bin", "can't be used: no such file"),
+        ("w.bin/x", "can't be used: not a directory"),
+        ("x" * 5000, "can't be used: file name too long"),
+    ],
+)
+def test_a_location_that_is_no_file_of_the_models_folder_is_refused(
+    home: Path, tmp_path: Path, location: str | None, reason: str
+) -> None:
+    (tmp_path / "w.bin").write_bytes(DATA)
+    (tmp_path / "far").mkdir()
+    (tmp_path / "far" / "f.bin").write_bytes(DATA)
+    (home / "link.bin").symlink_to(tmp_path / "w.bin")
+    (home / "inner.bin").symlink_to(home / "w.bin")
+    (home / "way").symlink_to(tmp_path / "far")
+    path = written(home, model(outside("the tensor", location)))
+    with pytest.raises(GraphfixError, match=reason) as caught:
+        read(path)
+    text = str(caught.value)
+    assert text.startswith(f"{path}: the external data of tensor 'the tensor' at {(location or '')!r} ")
+    assert "\n" not in text
+
+
+def test_a_link_within_the_models_folder_is_no_way_out(home: Path) -> None:
+    (home / "way").symlink_to(home / "sub")
+    assert len(read(written(home, model(outside("a", "way/v.bin")))).external()) == 1
+
+
+@pytest.mark.parametrize(
+    ("entries", "reason"),
+    [
+        ({"offset": 10_001}, "ends at byte 10001, but the file has 10000 bytes"),
+        ({"length": 10_001}, "ends at byte 10001, but"),
+        ({"offset": 6001, "length": 4000}, "ends at byte 10001, but"),
+        ({"offset": "-1"}, "has the offset '-1'"),
+        ({"length": "many"}, "has the length 'many'"),
+        ({"length": "٣"}, "has the length"),
+        ({"length": ""}, "has the length ''"),
+    ],
+)
+def test_a_range_that_is_not_in_the_file_is_refused(home: Path, entries: dict[str, str | int], reason: str) -> None:
+    with pytest.raises(GraphfixError, match=reason):
+        read(written(home, model(outside("a", "w.bin", **entries))))
+    assert read(written(home, model(outside("a", "w.bin", offset=6000, length=4000)))).external()
+
+
+def test_bytes_have_no_folder_for_external_data(home: Path) -> None:
+    with pytest.raises(GraphfixError, match="<bytes>: the external data of tensor 'c' can't be found"):
+        read(usual(home).read_bytes())
+
+
+@pytest.mark.parametrize("place", ["branch", "training", "sparse"])
+def test_external_data_is_checked_wherever_a_tensor_can_be(home: Path, place: str) -> None:
+    proto, bad = model(), outside("deep", "../w.bin")
+    if place == "branch":
+        node = proto.graph.node.add(op_type="If")
+        node.attribute.add(name="then_branch", g=graph(nodes=[constant(bad)]), type=onnx.AttributeProto.GRAPH)
+    elif place == "training":
+        proto.training_info.add().algorithm.CopyFrom(graph(bad))
+    else:
+        proto.graph.sparse_initializer.add().values.CopyFrom(bad)
+    with pytest.raises(GraphfixError, match=r"'deep' at '\.\./w\.bin' leaves"):
+        read(written(home, proto))
+
+
+def test_data_that_is_missing_when_it_is_to_be_copied_leaves_nothing_behind(home: Path, tmp_path: Path) -> None:
+    container = read(usual(home))
+    (home / "sub" / "v.bin").unlink()
+    (tmp_path / "other").mkdir()
+    with pytest.raises(GraphfixError, match="no such file"):
+        container.save(tmp_path / "other" / "m.onnx")
+    assert tree(tmp_path / "other") == {}
+
+
+def test_data_that_became_a_symlink_since_the_model_was_read_is_not_copied(home: Path, tmp_path: Path) -> None:
+    container = read(usual(home))
+    (home / "sub" / "v.bin").rename(tmp_path / "v.bin")
+    (home / "sub" / "v.bin").symlink_to(tmp_path / "v.bin")
+    (tmp_path / "other").mkdir()
+    with pytest.raises(GraphfixError, match="is behind a symlink"):
+        container.save(tmp_path / "other" / "m.onnx")
+    assert tree(tmp_path / "other") == {}
