@@ -4,13 +4,11 @@ from __future__ import annotations
 
 import argparse
 import math
+from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, NoReturn
+from typing import NoReturn
 
 from graphfix import __version__, targets
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
 STATUS = """exit status:
   0  done, clean, equal

@@ -10,14 +10,12 @@ import shutil
 import sys
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from pathlib import Path
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import Any, TypeAlias
 
 from graphfix import arguments, report
 from graphfix.results import GraphfixError, Outcome
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 Options: TypeAlias = argparse.Namespace
 Progress: TypeAlias = Callable[[str], None]

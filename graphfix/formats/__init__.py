@@ -27,10 +27,13 @@ def load(source: Path | bytes | ModelProto) -> OnnxModel:
 
 
 def _head(path: Path) -> bytes:
-    if path.exists() and not path.is_file():
-        return b""  # to open a pipe waits for its writer: the reader says what it is
+    """The first bytes of a file; none of what is no file, which the reader says: to open a pipe waits for its writer."""
     try:
+        if not path.is_file() and path.exists():
+            return b""
         with path.open("rb") as file:
             return file.read(8)
+    except ValueError:  # a NUL in the name
+        return b""
     except OSError as error:
         raise GraphfixError(f"{path}: can't be read: {error.strerror}") from None

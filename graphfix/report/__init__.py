@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
 
 from graphfix.report.document import document, json_text
 from graphfix.report.entry import Entry, Failure
@@ -11,10 +12,6 @@ from graphfix.report.markdown import markdown
 from graphfix.report.notation import findings, printable
 from graphfix.report.table import table, totals, unwritten
 from graphfix.results import GraphfixError
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
-    from pathlib import Path
 
 __all__ = [
     "FORMS",

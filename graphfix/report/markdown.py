@@ -4,17 +4,13 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from typing import TYPE_CHECKING
+from collections.abc import Iterator, Sequence
 
 from graphfix import __version__
 from graphfix.report.entry import Entry, Failure
 from graphfix.report.notation import counted, printable, seconds_text, shape_text
 from graphfix.report.verdict import bindings_text, verdict_text
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-
-    from graphfix.results import Outcome, Run, Site, Verdict
+from graphfix.results import Outcome, Run, Site, Verdict
 
 HEADINGS = (
     ("changed", "Made explicit"),

@@ -2,13 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Mapping
 
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from graphfix.results import JsonShape, Outcome, Site
-
+from graphfix.results import JsonShape, Outcome, Site
 
 SHOWN = 0.005
 """Seconds: a step below is `0.00`."""

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
 from types import MappingProxyType
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TypeAlias
 
 from graphfix.report.entry import Entry, Failure
 from graphfix.report.notation import (
@@ -19,9 +20,6 @@ from graphfix.report.notation import (
 )
 from graphfix.report.verdict import verdict_text
 from graphfix.results import Outcome, Site
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
 
 LINES: Mapping[str, int] = MappingProxyType({"changed": 20, "found": 20, "left": 20, "exempt": 5})
 """Status, in the order of print -> how many lines of it the table shows."""

@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 from collections import Counter
-from typing import TYPE_CHECKING, Any
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 from graphfix.report.notation import counted, printable
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
-    from graphfix.results import Run, Verdict
+from graphfix.results import Run, Verdict
 
 LIBRARIES = ("numpy", "onnx")
 """Named in the versions but, beside a runtime, not what ran the model."""
@@ -51,8 +48,10 @@ def _agreement(verdict: Verdict) -> str:
     outputs = max((run.outputs for run in deciding), default=0)
     runtimes = {name: version for name, version in verdict.versions.items() if name not in LIBRARIES}
     named = [f"{name} {version}" for name, version in (runtimes or verdict.versions).items()]
-    said = f"{counted(outputs, 'output')} bit-equal over {counted(len(deciding), 'run')}"
-    return f"{said} ({', '.join([*named, f'seed {verdict.seed}'])}){_optimized(verdict.runs)}"
+    bits = "" if verdict.reason else " bit-equal"
+    said = f"{counted(outputs, 'output')}{bits} over {counted(len(deciding), 'run')}"
+    reason = f"; {printable(verdict.reason)}" if verdict.reason else ""
+    return f"{said} ({', '.join([*named, f'seed {verdict.seed}'])}){reason}{_optimized(verdict.runs)}"
 
 
 def _optimized(runs: Sequence[Run]) -> str:

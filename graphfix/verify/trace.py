@@ -56,8 +56,8 @@ def first_place(
     signs of zero comes before one that does not. None where no common tensor of the main graph differs
     (or none can be shown). Tensors that two runs of the first model give differently are passed over.
     """
-    producers = dict(_producers(models[0]))
-    common = [name for name in producers if name in dict(_producers(models[1]))]
+    producers, others = (dict(_producers(model)) for model in models)
+    common = [name for name in producers if name in others]
     ends = {value.name for value in models[0].graph.output}
     mild: Place | None = None
     for chunk in _chunks(common):

@@ -153,7 +153,8 @@ def _stated(dim: onnx.TensorShapeProto.Dimension) -> int | str | None:
 def scope_of(graph: GraphProto, path: str, outer: Scope | None, versions: Mapping[str, int]) -> Scope:
     """The scope of a graph and of the bodies inside it, nothing inferred yet."""
     scope = Scope(path, graph.node, graph, outer, versions)
-    scope.claims = {value.name: dims for value in (*graph.value_info, *graph.output) if (dims := stated(value)) is not None}
+    claims = (*graph.value_info, *graph.output, *(graph.input if outer is not None else ()))
+    scope.claims = {value.name: dims for value in claims if (dims := stated(value)) is not None}
     for index, attribute, body in subgraphs(graph.node):
         child = f"{path}/{label(graph.node[index], index)}.{attribute}"
         scope.children[index, attribute] = scope_of(body, child, scope, versions)
