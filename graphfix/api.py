@@ -296,6 +296,8 @@ def _refuse_output(source: Path, output: Path, *, in_place: bool) -> None:
         raise GraphfixError(f"{output}: a folder; name the output file")
     if not output.parent.is_dir():
         raise GraphfixError(f"{output}: its folder does not exist")
+    if output.exists() and not output.is_file():
+        raise GraphfixError(f"{output}: this is no file that can be replaced; choose another name")
     same = source.exists() and output.exists() and source.samefile(output)
     if same and not in_place:
         raise GraphfixError(f"{output}: the output is the input; choose another name, or say --in-place")

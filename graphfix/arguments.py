@@ -127,13 +127,14 @@ def _choices(command: Parser) -> None:
         help="sizes known only at run time: a run-time Expand (default), leave and report, "
         "assume that they are equal, or an error",
     )
+    rules = ", ".join(targets.RULES)
     group.add_argument(
         "--only",
         metavar="RULE",
         action="append",
         choices=targets.RULES,
         default=[],
-        help="only this rewrite; repeatable",
+        help=f"only this rewrite, of {rules}; repeatable",
     )
     group.add_argument(
         "--skip",

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Literal, TypeAlias
 from graphfix.dims import INVALID_SIZE, Dim, Parts, Size, bounds, is_symbol, never_one, same, settled
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
 
 Stretch: TypeAlias = Literal["no", "yes", "maybe"]
 
@@ -124,12 +124,13 @@ def one_covers(names: Sequence[Parts]) -> bool:
     return all(names) and any(set(union(names)) == set(parts) for parts in names)
 
 
-def spelled(size: Size) -> str:
-    """Give a size as part of a term: no two different sizes read the same."""
-    if isinstance(size, int):
-        return str(size)
-    names = [name if _plain(name) else repr(name) for name in size.parts]
-    return names[0] if len(names) == 1 else f"bc{{{','.join(names)}}}"
+def spelled(size: Size) -> Iterator[str]:
+    """Give the names that a size adds to an axis: "" that the axis is there, then each but 1; no two read the same."""
+    yield ""
+    if isinstance(size, Dim):
+        yield from (name if _plain(name) else repr(name) for name in size.parts)
+    elif size != 1:
+        yield str(size)
 
 
 def _plain(name: str) -> bool:

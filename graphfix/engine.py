@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Literal
+from typing import Literal, TypeAlias
 
 from graphfix.edits import Assume, Edit, Fold, Leave, Lift, Model, Options, Refused, Rewrite, Spell, Stretch
 from graphfix.graph import Graph, Node, StaleShape, UnrankedOperand, Value
@@ -23,8 +23,21 @@ class Report:
     rewrites: dict[str, int] = field(default_factory=dict)
     """Edits by rewrite."""
     assumes: list[str] = field(default_factory=list)
-    plans: dict[object, list[Edit]] = field(default_factory=dict)
+    plans: dict[object, Known] = field(default_factory=dict)
     """The plans of nodes that look alike to a local rewrite: a big model has few distinct ones."""
+
+
+@dataclass(frozen=True, slots=True)
+class Known:
+    """A plan that holds for every node that looks the same: lifts and stretches only."""
+
+    edits: list[Edit]
+    shapes: list[Shapes]
+    """What the sites of each edit say."""
+
+
+Shapes: TypeAlias = tuple[JsonShape, JsonShape]
+"""An operand's shape before and after an edit."""
 
 
 def run(model: Model, rewrites: Sequence[Rewrite], options: Options, done: Literal["changed", "found"] = "changed") -> Report:
@@ -42,26 +55,31 @@ def run(model: Model, rewrites: Sequence[Rewrite], options: Options, done: Liter
         for graph in model.graphs:
             for index in range(len(graph.nodes)):
                 node = graph.nodes[index]
-                if rewrite.local and (node.row is None or not node.operands):
-                    continue
-                edits = _local_plan(rewrite, node, options, report) if rewrite.local else _plan(rewrite, node, options, report)
-                if edits:
-                    _apply(model, rewrite, node, edits, report, done)
+                if not rewrite.local:
+                    _apply(model, rewrite, node, _plan(rewrite, node, options, report), report, done)
+                elif node.row is not None and node.operands:
+                    _local(model, rewrite, node, options, report, done)
     return report
 
 
-def _local_plan(rewrite: Rewrite, node: Node, options: Options, report: Report) -> list[Edit]:
-    """The plan of a node, remembered for those that look the same; a reason that names the node is not."""
+def _local(
+    model: Model, rewrite: Rewrite, node: Node, options: Options, report: Report, done: Literal["changed", "found"]
+) -> None:
+    """Plan a node, or take the plan of one that looks the same; a reason that names the node is not remembered."""
     if node.attributes:
-        return _plan(rewrite, node, options, report)
+        _apply(model, rewrite, node, _plan(rewrite, node, options, report), report, done)
+        return
     looks = [(value.shape, value.kind, value.dtype, value.stale) if value is not None else None for value in node.operands]
     key = (rewrite.name, node.op, node.domain, node.version, *looks)
     known = report.plans.get(key)
-    if known is None:
-        known = _plan(rewrite, node, options, report)
-        if all(isinstance(edit, (Lift, Stretch)) for edit in known) and _decided(report, node):
-            report.plans[key] = known
-    return known
+    if known is not None:
+        if known.edits:
+            _carry_out(model, rewrite, node, known.edits, known.shapes, report, done)
+        return
+    edits = _plan(rewrite, node, options, report)
+    if all(isinstance(edit, (Lift, Stretch)) for edit in edits) and _decided(report, node):
+        report.plans[key] = Known(edits, [_shapes(edit, node.operands, ()) for edit in edits])
+    _apply(model, rewrite, node, edits, report, done)
 
 
 def _decided(report: Report, node: Node) -> bool:
@@ -118,16 +136,31 @@ def _apply(
         if isinstance(edit, Assume):
             model.note(ASSUMES, edit.text)
             report.assumes.append(edit.text)
-    if not carried:
-        return
+    if carried:
+        _carry_out(model, rewrite, node, carried, None, report, done)
+
+
+def _carry_out(
+    model: Model,
+    rewrite: Rewrite,
+    node: Node,
+    edits: Sequence[Edit],
+    shapes: Sequence[Shapes] | None,
+    report: Report,
+    done: Literal["changed", "found"],
+) -> None:
     before = node.operands
     try:
-        after = model.apply(node, carried)
+        after = model.apply(node, edits)
     except Refused as why:
-        report.sites += [_left(edit.code, node, _operand(edit), str(why), rewrite.name) for edit in carried]
+        report.sites += [_left(edit.code, node, _operand(edit), str(why), rewrite.name) for edit in edits]
         return
-    report.rewrites[rewrite.name] += len(carried)
-    report.sites += [_changed(edit, node, after, before, rewrite.name, done) for edit in carried]
+    report.rewrites[rewrite.name] += len(edits)
+    if shapes is None:
+        shapes = [_shapes(edit, before, after.operands) for edit in edits]
+    label, op, path = node.label, node.op, node.graph.path
+    for edit, (was, now) in zip(edits, shapes, strict=True):
+        report.sites.append(Site(edit.code, label, op, path, _operand(edit), was, now, done, rewrite.name))
 
 
 def _kept(node: Node, edits: Sequence[Edit], rewrite: str) -> Iterator[Site]:
@@ -143,19 +176,16 @@ def _left(code: str, node: Node, operand: int | None, reason: str, rewrite: str)
     return Site(code, node.label, node.op, node.graph.path, operand, shape, None, "left", rewrite, reason)
 
 
-def _changed(
-    edit: Edit, node: Node, after: Node, before: Sequence[Value | None], rewrite: str, done: Literal["changed", "found"]
-) -> Site:
-    operand = _operand(edit)
-    was = _json(before[operand or 0]) if before else None
+def _shapes(edit: Edit, before: Sequence[Value | None], after: Sequence[Value | None]) -> Shapes:
+    """What a site says of an edit, from the node's operands before and after it."""
+    was = _json(before[_operand(edit) or 0]) if before else None
     match edit:
         case Stretch() | Spell():
-            now = edit.to.json
+            return was, edit.to.json
         case Lift():
-            now = _lifted(was, edit.axes)
+            return was, _lifted(was, edit.axes)
         case _:
-            now = _json(after.operands[0] if after.operands else None)
-    return Site(edit.code, node.label, node.op, node.graph.path, operand, was, now, done, rewrite)
+            return was, _json(after[0] if after else None)
 
 
 def _operand(edit: Edit) -> int | None:

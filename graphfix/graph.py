@@ -5,7 +5,7 @@ The view holds no weights. `str()` of a node is the notation of tests, `show` an
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final, Literal, TypeAlias
 
@@ -42,28 +42,31 @@ class Value:
     graph: Final[Graph]
     stale: Final[str | None] = None
     """Why the stored shape can't be trusted: it contradicts the computed one."""
+    place: Final[int | None] = None
+    """The place of the node whose result this is (see `Graph.at`), None for inputs and constants."""
 
     @property
     def producer(self) -> Node | None:
         """The node whose result this is, None for inputs and constants."""
-        place = self.graph.producers.get(self)
-        return self.graph.at(place) if place is not None else None
+        return self.graph.at(self.place) if self.place is not None else None
 
     @property
     def reads(self) -> Sequence[tuple[Node, int]]:
         """(node, operand) of everything that reads it, in this graph and in bodies inside it."""
-        noted = dict.fromkeys(self.graph.noted.get(self, ()))
-        nodes = ((graph.at(place), at) for graph, place, at in noted)
-        return [(node, at) for node, at in nodes if at < len(node.operands) and node.operands[at] is self]
+        return [(node, at) for node in self._noted() for at, operand in enumerate(node.operands) if operand is self]
 
     @property
     def is_read(self) -> bool:
         """Whether anything reads it."""
-        for graph, place, at in self.graph.noted.get(self, ()):
-            operands = graph.at(place).operands
-            if at < len(operands) and operands[at] is self:
-                return True
-        return False
+        return any(operand is self for node in self._noted() for operand in node.operands)
+
+    def _noted(self) -> Iterator[Node]:
+        """Every node that ever read it, as it is now."""
+        graph = self.graph
+        for place in dict.fromkeys(graph.noted.get(self, ())):
+            yield graph.at(place)
+        for body, place in dict.fromkeys(graph.captured.get(self, ())):
+            yield body.at(place)
 
     @property
     def literal(self) -> tuple[Scalar, ...] | None:
@@ -71,6 +74,11 @@ class Value:
         if self.kind != "constant":
             return None
         return self.graph.read_literal(self)
+
+    @property
+    def content(self) -> Shape | None:
+        """The shape that an integer vector of the file holds, as far as it can be followed: `Shape(x)` holds x's."""
+        return self.graph.read_content(self)
 
     @property
     def ranked(self) -> Shape:
@@ -151,21 +159,27 @@ class Graph:
     inputs: list[Value] = field(default_factory=list)
     made: list[Node] = field(default_factory=list)
     """The nodes that edits made."""
-    producers: dict[Value, int] = field(default_factory=dict)
-    """The place of the node whose result a value is."""
-    noted: dict[Value, list[tuple[Graph, int, int]]] = field(default_factory=dict)
-    """(graph, place, operand) of whoever ever read a value: a note is true while that operand is still the value."""
+    noted: dict[Value, list[int]] = field(default_factory=dict)
+    """The places of whoever ever read a value of this graph: a note is true while one of its operands is the value."""
+    captured: dict[Value, list[tuple[Graph, int]]] = field(default_factory=dict)
+    """The same for readers in bodies inside this graph."""
     read_literal: Callable[[Value], tuple[Scalar, ...] | None] = lambda _: None
+    read_content: Callable[[Value], Shape | None] = lambda _: None
 
     def at(self, place: int) -> Node:
         """The node at a place, as it is now: the places of the file's nodes count from 0, those of made ones from -1 down."""
         return self.nodes[place] if place >= 0 else self.made[-1 - place]
 
-    def note(self, node: Node, operand: int, value: Value) -> None:
-        """Note that a node of this graph reads a value."""
-        noted = value.graph.noted
-        entry = (self, node.index, operand)
-        if value in noted:
-            noted[value].append(entry)
+    def note(self, place: int, value: Value) -> None:
+        """Note that the node at a place of this graph reads a value."""
+        if value.graph is not self:
+            value.graph.captured.setdefault(value, []).append((self, place))
+        elif value in self.noted:
+            self.noted[value].append(place)
         else:
-            noted[value] = [entry]
+            self.noted[value] = [place]
+
+    def restate(self, old: Value, new: Value) -> None:
+        """Let the notes of one value be those of another."""
+        self.noted[new] = self.noted.pop(old, [])
+        self.captured[new] = self.captured.pop(old, [])

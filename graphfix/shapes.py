@@ -103,7 +103,14 @@ def _broadcast_unranked(shapes: Sequence[Shape]) -> Shape:
         return INVALID
     broadcast(*(shape for shape in shapes if shape.ranked))  # what is known must agree all the same
     names = [_terms(shape) for shape in shapes if shape.axes != ()]
-    return Shape(None, union(names) if all(names) else ())
+    return Shape(None, _merged(union(names)) if all(names) else ())
+
+
+def _merged(names: tuple[str, ...]) -> tuple[str, ...]:
+    """Drop what a number of the same axis says already: 3 under N is 3, so `1:N` beside `1:3` adds nothing."""
+    parts = [name.partition(":") for name in names]
+    numbered = {at for at, _, size in parts if size.isdecimal() and at.isdecimal()}
+    return tuple([at + colon + size for at, colon, size in parts if at not in numbered or size.isdecimal() or not size])
 
 
 @lru_cache(maxsize=4096)  # a model has few distinct sets of shapes, however many nodes
@@ -125,12 +132,16 @@ def _checked(result: Shape, shapes: Sequence[Shape]) -> Shape:
 
 
 def _terms(shape: Shape) -> tuple[str, ...]:
-    """Give the names that a shape adds to an unranked result: its own, or its dims as one; () if none."""
+    """Give the names that a shape adds to an unranked result: its own, or those of its axes; () if none.
+
+    [2,N,1] adds `1:`, `2:`, `2:N`, `3:`, `3:2`: an axis counted from the right is there, and it is at least this
+    size. The names of two shapes together are the names of their broadcast.
+    """
     if shape.axes is None:
         return shape.parts
     if any(isinstance(size, Dim) and not size.parts for size in shape.axes):
         return ()
-    return (f"[{','.join(map(spelled, shape.axes))}]",)
+    return tuple([f"{at}:{name}" for at, size in enumerate(reversed(shape.axes), 1) for name in spelled(size)])
 
 
 def infer_result(*shapes: Shape) -> Shape | None:

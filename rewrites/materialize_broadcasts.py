@@ -87,8 +87,9 @@ def _stretched(node: Node, alignment: Alignment, party: Party, axes: Sequence[st
         yield Leave(party.index, reason, "GF103", "left")
         return
     if maybe and options.unknown == "assume":
-        shapes = " and ".join(str(other) for _, other in alignment.others or ((0, value.shape), (1, alignment.result)))
-        yield Assume(party.index, f"{node.op} '{node.label}' never stretches an unknown size of {shapes}", "GF103")
+        # the result's shape is the same before and after the other operands are stretched: a second run says the same
+        text = f"{node.op} '{node.label}' never stretches an unknown size of operand {party.index} {value.shape} to {alignment.result}"
+        yield Assume(party.index, text, "GF103")
         if "yes" not in axes:
             return
     by, to = _by(node, alignment, party)
@@ -147,7 +148,23 @@ def _unranked(node: Node) -> Iterator[Edit]:
             yield Leave(operand.index, reason, "GF103")
             continue
         candidates = [(other.index, of.shape) for other, of in pairs] if onto is None else [(onto, node.operand(onto).shape)]
-        by = [index for index, shape in candidates if index != operand.index and not (shape.ranked and shape.rank == 0)]
+        by, to = _adding(value.shape, [(index, shape) for index, shape in candidates if index != operand.index])
         if by:
-            to = broadcast(value.shape, *(node.operand(index).shape for index in by))
-            yield Stretch(operand.index, tuple(by), to, "GF103")
+            yield Stretch(operand.index, by, to, "GF103")
+
+
+def _adding(shape: Shape, others: Sequence[tuple[int, Shape]]) -> tuple[tuple[int, ...], Shape]:
+    """Those whose shapes add something, and the shape that all of them give."""
+    chosen = []
+    for index, other in others:
+        further = broadcast(shape, other)
+        if not _adds_nothing(shape, further):
+            chosen.append(index)
+            shape = further
+    return tuple(chosen), shape
+
+
+def _adds_nothing(shape: Shape, further: Shape) -> bool:
+    if shape.axes is None or further.axes is None:
+        return shape == further and bool(shape.parts)
+    return _is(shape, further)

@@ -7,7 +7,7 @@
 
 ONNX's Expand is two-directional, and a 1 in its shape means "keep": tool chains read one or the other wrongly. A Tile
 that repeats an axis of more than one element is no broadcast and stays. An Expand that provably does nothing goes,
-unless its result is an output of the graph. Where the shape is computed when the model runs only the rank is made equal.
+unless its result is an output of the graph, or its shape is computed from sizes that may not fit. Where the shape is computed when the model runs only the rank is made equal.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from collections.abc import Iterator
 
 from graphfix.edits import DEFAULT, Edit, Fold, Lift, Options, Spell
 from graphfix.graph import Node
-from graphfix.shapes import Shape, same
+from graphfix.shapes import Shape, cstr_broadcastable, same
 
 
 def plan(node: Node, options: Options = DEFAULT) -> Iterator[Edit]:  # noqa: ARG001 -- every plan takes the options
@@ -31,12 +31,13 @@ def _expand(node: Node, to: Shape) -> Iterator[Edit]:
     shape = node.operand(0).ranked
     target = node.operand(1).literal
     missing = to.rank - shape.rank
-    if not missing and _does_nothing(shape, to):
-        yield Fold()
-        return
+    idle = _does_nothing(Shape((1,) * missing + shape.dims), to) and _fits(shape, node.operand(1).content)
     if missing:
         yield Lift(0, tuple(range(missing)), "GF202")
-    if target is not None and to.static and target != to.dims:
+        idle = idle and node.results[0] not in node.graph.outputs
+    if idle:
+        yield Fold()
+    elif target is not None and to.static and target != to.dims:
         yield Spell(to)
 
 
@@ -49,6 +50,11 @@ def _tile(node: Node, to: Shape) -> Iterator[Edit]:
         yield Fold()
     elif to.static and all(repeat == 1 or size == 1 for size, repeat in zip(shape.dims, repeats, strict=True)):
         yield Spell(to)
+
+
+def _fits(shape: Shape, target: Shape | None) -> bool:
+    """Whether the target's sizes meet the operand's for certain: where they may not, the node is what fails."""
+    return target is not None and cstr_broadcastable(shape, target) is True
 
 
 def _does_nothing(shape: Shape, to: Shape) -> bool:

@@ -35,13 +35,6 @@ def operand_text(site: Site) -> str:
     return "" if site.operand is None else f"operand {site.operand}"
 
 
-def shapes_text(site: Site) -> str:
-    """`[4] -> [1,1,4]`, the operand's shape alone where it stays, or nothing where the site has none."""
-    if site.after is not None:
-        return f"{shape_text(site.before)} -> {shape_text(site.after)}"
-    return "" if site.operand is None and site.before is None else shape_text(site.before)
-
-
 def counted(number: int, what: str) -> str:
     """`1 model`, `2 models`."""
     return f"{number} {what}" if number == 1 else f"{number} {what}s"

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
-from types import MappingProxyType
+from collections.abc import Iterator, Sequence
+from itertools import groupby
 from typing import TypeAlias
 
 from graphfix.report.entry import Entry, Failure
@@ -15,17 +15,18 @@ from graphfix.report.notation import (
     operand_text,
     printable,
     seconds_text,
-    shapes_text,
+    shape_text,
     tally,
 )
 from graphfix.report.verdict import verdict_text
 from graphfix.results import Outcome, Site
 
-LINES: Mapping[str, int] = MappingProxyType({"changed": 20, "found": 20, "left": 20, "exempt": 5})
-"""Status, in the order of print -> how many lines of it the table shows."""
-ASSUMED = 5
-Row: TypeAlias = tuple[str, str, str, str, str]
-"""Status, code, node, operand, shapes and reason."""
+REMOVED = "GF203"
+"""The finding whose edit takes a node away: no operand is made explicit by it."""
+EDITED, STAYING, ASSUMED = 20, 6, 5
+"""How many lines the table shows: of operands made explicit or found, of each kind that stays, of assumptions."""
+Row: TypeAlias = tuple[str, str, str, str, str, str]
+"""`found` or nothing, codes, operator, node, operand, shapes."""
 
 
 def table(outcome: Outcome) -> str:
@@ -78,7 +79,9 @@ def _made(outcome: Outcome) -> str:
     edits = sum(outcome.rewrites.values())
     if not edits:
         return "nothing to make explicit, dims bound" if outcome.changed else "nothing to make explicit, copied"
-    operands = {(site.graph, site.node, site.operand) for site in sites if site.operand is not None}
+    operands = {
+        (site.graph, site.node, site.operand) for site in sites if site.operand is not None and site.code != REMOVED
+    }
     nodes = {(site.graph, site.node) for site in sites}
     said = (
         f"{counted(len(operands), 'operand')} made explicit" if operands else f"{counted(len(nodes), 'node')} rewritten"
@@ -101,37 +104,65 @@ def _kept(outcome: Outcome) -> str:
 
 
 def _sites(sites: Sequence[Site]) -> Iterator[str]:
-    """Yield a line a site; more than fit are told together where only the node differs."""
-    shown: list[tuple[list[Row], int]] = []
-    for status, limit in LINES.items():
-        rows = [_row(site) for site in sites if site.status == status]
-        groups = _grouped(rows) if len(rows) > limit or status == "exempt" else [(row, 1) for row in rows]
-        told = sum(size for _, size in groups[:limit])
-        shown.append(([_with_size(row, size) for row, size in groups[:limit]], len(rows) - told))
-    widths = [max((len(row[column]) for rows, _ in shown for row in rows), default=0) for column in range(4)]
-    for rows, more in shown:
-        for row in rows:
-            cells = [cell.ljust(width) for cell, width in zip(row, widths, strict=False) if width]
-            yield "  " + "  ".join([*cells, row[4]]).rstrip()
-        if more:
-            yield f"  ... and {more} more; --report FILE.md lists all"
+    """First what was edited or found, in columns; then what stays, as sentences."""
+    edited: dict[tuple[str, str, int | None], list[Site]] = {}
+    for site in sites:
+        if site.status in ("changed", "found"):
+            edited.setdefault((site.graph, site.node, site.operand), []).append(site)
+    yield from _aligned([_row(steps) for steps in edited.values()])
+    for status in ("left", "exempt"):
+        yield from _staying([site for site in sites if site.status == status])
 
 
-def _row(site: Site) -> Row:
-    mark = "" if site.status == "changed" else site.status
-    why = ": ".join(part for part in (shapes_text(site), printable(site.reason or "")) if part)
-    return (mark, site.code, node_text(site), operand_text(site), why)
+def _row(steps: Sequence[Site]) -> Row:
+    """One operand, in as many steps as it took: `[4] -> [1,1,4] -> [2,3,4]`."""
+    first = steps[0]
+    shapes = [] if first.operand is None and first.before is None else [shape_text(first.before)]
+    shapes += [shape_text(step.after) for step in steps if step.operand is not None or step.after is not None]
+    shapes = [shape for shape, _ in groupby(shapes)]
+    codes = " ".join(dict.fromkeys(step.code for step in steps))
+    found = "found" if first.status == "found" else ""
+    return (found, codes, first.op, node_text(first), operand_text(first), " -> ".join(shapes))
 
 
-def _grouped(rows: Sequence[Row]) -> list[tuple[Row, int]]:
+def _aligned(rows: Sequence[Row]) -> Iterator[str]:
+    """Yield a line a row; rows that are too many are told together where only the node differs."""
     groups: dict[tuple[str, ...], list[Row]] = {}
-    for row in rows:
-        groups.setdefault((row[1], row[2].split(" ")[0].split("#")[0], *row[3:]), []).append(row)
-    return [(members[0], len(members)) for members in groups.values()]
+    for number, row in enumerate(rows):
+        groups.setdefault((*row[:3], *row[4:]) if len(rows) > EDITED else (str(number),), []).append(row)
+    shown = list(groups.values())[:EDITED]
+    table = [(row[0], row[1], _with_more(row[3], len(members)), *row[4:]) for members in shown for row in members[:1]]
+    widths = [max(map(len, column)) for column in zip(*table, strict=True)]
+    for line in table:
+        cells = [cell.ljust(width) for cell, width in zip(line, widths, strict=True) if width]
+        yield f"  {'  '.join(cells)}".rstrip()
+    yield from _more(len(rows) - sum(map(len, shown)))
 
 
-def _with_size(row: Row, size: int) -> Row:
-    return row if size == 1 else (*row[:2], f"{row[2]} and {size - 1} more", *row[3:])
+def _staying(sites: Sequence[Site]) -> Iterator[str]:
+    """Yield a line for each reason and operator: `left GF104 Mul 'x', operand 0: the rank of 'a' is not known`."""
+    groups: dict[tuple[str, str, str | None], list[Site]] = {}
+    for site in sites:
+        groups.setdefault((site.code, site.op, site.reason), []).append(site)
+    shown = list(groups.values())[:STAYING]
+    for members in shown:
+        first = members[0]
+        nodes = {(site.graph, site.node) for site in members}
+        operands = sorted({site.operand for site in members if site.operand is not None})
+        many = "s" * (len(operands) > 1)
+        which = f", operand{many} {' and '.join(map(str, operands))}" if operands else ""
+        place = f"{_with_more(node_text(first), len(nodes))}{which}"
+        yield f"  {first.status} {first.code} {place}: {printable(first.reason or 'no reason is given')}"
+    yield from _more(len(sites) - sum(map(len, shown)))
+
+
+def _with_more(text: str, size: int) -> str:
+    return text if size == 1 else f"{text} and {size - 1} more"
+
+
+def _more(number: int) -> Iterator[str]:
+    if number:
+        yield f"  ... and {number} more; --report FILE.md lists all"
 
 
 def _assumed(assumes: Sequence[str]) -> Iterator[str]:

@@ -21,18 +21,21 @@ if TYPE_CHECKING:
 _WORDS = ("a", "bc", "def", "", "graph", "10", "-1.5")
 _SEQUENCE_LENGTH = 3
 _SMALL = 10
+_SOFTNESSES = 3
 
 
 @dataclass(frozen=True, slots=True)
 class Choice:
     """Which of the equally good values to take: a model may refuse some.
 
-    `turn` picks among the constants that the model compares an input with; `most` is the largest value of
-    integers that nothing else bounds.
+    `turn` picks among the constants that the model compares an input with, and none of them; `most` is
+    the largest value of integers that nothing else bounds; `softness` is the power of ten by which floats
+    are smaller than normal ones.
     """
 
     turn: int = 0
     most: int = _SMALL
+    softness: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,12 +50,13 @@ class Case:
 def choices(face: Face, limits: Limits, number: int) -> Iterator[Choice]:
     """Give the choices for run `number`, best first: compared constants in turn, then smaller integers."""
     ports = {port.name: port for port in face.inputs}
-    turns = max((len(limits.compared[name]) for name in limits.compared if name in ports), default=1)
+    turns = max((len(limits.compared[name]) + 1 for name in limits.compared if name in ports), default=1)
     loose = any(_integer(port) and port.name not in limits.intervals for port in face.inputs)
+    softness = number % _SOFTNESSES
     for turn in range(min(turns, 4)):
-        yield Choice(number + turn)
+        yield Choice(number + turn, softness=softness)
     if loose:
-        yield Choice(number, 1)
+        yield Choice(number, 1, softness)
 
 
 def seeded(face: Face, sizes: Mapping[str, int], limits: Limits, choice: Choice, seed: tuple[int, int]) -> Case:
@@ -87,10 +91,11 @@ def _tensor(port: Port, shape: tuple[int, ...], limits: Limits, choice: Choice, 
         low, high = None, None
         values = _free(dtype, shape, choice, source)
     compared = limits.compared.get(port.name)
-    if not compared or dtype.kind not in "iuf":
+    turn = choice.turn % (len(compared) + 1) if compared else 0
+    if not compared or turn == len(compared) or dtype.kind not in "iuf":
         return values
     # a scalar is that constant (a sampling rate, a mode); of a tensor a quarter is (padding)
-    constant = np.clip(compared[choice.turn % len(compared)], low, high)
+    constant = np.clip(compared[turn], low, high)
     return np.where(source.random(shape) < (1 if values.size <= 1 else 0.25), constant, values).astype(dtype)
 
 
@@ -100,9 +105,16 @@ def _free(dtype: np.dtype[Any], shape: tuple[int, ...], choice: Choice, source: 
         return np.asarray(source.normal(size=shape) + 1j * source.normal(size=shape)).astype(dtype)
     if dtype.kind in "iu" or "int" in dtype.name:
         return np.asarray(source.integers(0, choice.most, shape, endpoint=True) & _mask(dtype)).astype(dtype)
-    values = np.asarray(source.normal(size=shape))
+    values = source.normal(size=shape) * _amplitudes(shape, choice.softness)
     # a type of exponents alone has no sign
-    return (np.abs(values) if dtype.name.startswith("float8_e8m0") else values).astype(dtype)
+    return np.asarray(np.abs(values) if dtype.name.startswith("float8_e8m0") else values).astype(dtype)
+
+
+def _amplitudes(shape: tuple[int, ...], softness: int) -> Array:
+    """Give 1, 0.1, 0.01 in turn along axis 0: what saturates on a loud row still answers on a soft one."""
+    rows = shape[0] if len(shape) > 1 else 1
+    powers = (softness + np.arange(rows)) % _SOFTNESSES
+    return np.asarray(10.0**-powers).reshape((-1,) + (1,) * (len(shape) - 1) if shape else ())
 
 
 def _mask(dtype: np.dtype[Any]) -> int:

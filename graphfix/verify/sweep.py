@@ -112,6 +112,8 @@ def _varied(free: Free, kind: str, base: Mapping[str, int]) -> Iterator[Sizes]:
     # labels of the batch's size may have to agree with it, though they are not declared as one symbol
     batch_sizes = {base[label] for label in free.labels if label in free.leading}
     batch = [label for label in free.labels if base[label] in batch_sizes]
+    if batch and size > 1:
+        yield {label: size if label in batch else size * base[label] for label in free.labels}
     if batch:
         yield {**base, **dict.fromkeys(batch, size)}
     for label in free.labels:

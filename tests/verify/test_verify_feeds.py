@@ -87,7 +87,7 @@ def test_an_index_behind_a_cast_from_float_stays_in_the_table(written: Written) 
     assert all(run.status == "equal" for run in verdict.runs)
 
 
-def test_a_scalar_takes_each_constant_it_is_compared_with_in_turn(written: Written) -> None:
+def test_a_scalar_takes_each_constant_it_is_compared_with_in_turn_and_none_of_them(written: Written) -> None:
     text = """g (float[N] x, int64 rate) => (float[N] y) {
         k = Constant<value_int = 16000>() c = Equal(rate, k)
         y = If (c) <then_branch = a () => (float[N] p) { p = Identity(x) },
@@ -97,17 +97,39 @@ def test_a_scalar_takes_each_constant_it_is_compared_with_in_turn(written: Writt
     model = read(written(text))
     known = limits(model, {"x": (3,), "rate": ()})
     assert known.compared["rate"] == (16000.0, 8000.0)
-    values = [seeded(face_of(model), {"N": 3}, known, Choice(turn), (0, 0)).feeds["rate"] for turn in (0, 1, 2)]
-    assert values == [16000, 8000, 16000]
+    values = [seeded(face_of(model), {"N": 3}, known, Choice(turn), (0, 0)).feeds["rate"] for turn in range(4)]
+    assert values[:2] == [16000, 8000]
+    assert values[2] not in (16000, 8000)
+    assert values[3] == 16000
 
 
-def test_a_branch_that_only_a_compared_constant_reaches_is_compared_too(written: Written) -> None:
+@pytest.mark.parametrize("changed", [0, 1], ids=["the constant's branch", "the other branch"])
+def test_both_branches_of_a_comparison_are_compared(written: Written, changed: int) -> None:
     text = """g (float[N] x, int64 rate) => (float[N] y) {{
         k = Constant<value_int = 16000>() c = Equal(rate, k)
         y = If (c) <then_branch = a () => (float[N] p) {{ p = {}(x) }},
-                    else_branch = b () => (float[N] q) {{ q = Neg(x) }}>
+                    else_branch = b () => (float[N] q) {{ q = {}(x) }}>
     }}"""
-    assert verify(written(text.format("Sin")), written(text.format("Cos"))).status == "different"
+    other = ["Sin", "Sin"]
+    other[changed] = "Cos"
+    assert verify(written(text.format("Sin", "Sin")), written(text.format(*other))).status == "different"
+
+
+def test_rows_of_floats_are_loud_and_soft_in_turn_and_runs_begin_elsewhere(written: Written) -> None:
+    face = face_of(read(written("g (float[N,1000] x, float s) => (float[N,1000] y) { y = Mul(x, s) }")))
+    for softness, expected in ((0, [1, 0.1, 0.01, 1]), (1, [0.1, 0.01, 1, 0.1])):
+        case = seeded(face, {"N": 4}, Limits(), Choice(softness=softness), (0, 0))
+        deviations = np.asarray(case.feeds["x"]).std(axis=1)
+        np.testing.assert_allclose(deviations, expected, rtol=0.15)
+        assert np.shape(case.feeds["s"]) == ()
+
+
+def test_a_model_that_saturates_on_loud_inputs_is_told_from_another(written: Written) -> None:
+    text = (
+        "g (float[N,8] x) => (float[N,8] y) { t = Mul(x, k) u = Mul(t, t) v = Exp(u) w = Reciprocal(v) y = Mul(w, b) }"
+    )
+    before, after = (written(text, k=np.float32([70]), b=np.float32([b])) for b in (1.0, 1.5))
+    assert verify(before, after, runs=1).status == "different"
 
 
 def test_integers_nothing_bounds_are_small_and_tried_smaller_when_refused(written: Written) -> None:

@@ -185,9 +185,11 @@ def test_unnamed_dims_that_must_agree_are_found(written: Written) -> None:
 def test_a_picture_model_that_refuses_small_sizes_is_run_at_larger_ones(written: Written) -> None:
     text = "g (float[N,C,H,W] x) => (float[a,b,c,d] y) { y = AveragePool<kernel_shape = [32, 32]>(x) }"
     model = written(text)
-    first = off(verify(model, model))[0]
+    first, single, double, *_ = off(verify(model, model))
     assert min(first["H"], first["W"]) >= 32
     assert first["H"] != first["W"]
+    assert (single["N"], double["N"]) == (1, 2)
+    assert double["H"] == 2 * first["H"]
 
 
 def test_an_input_without_a_rank_gets_one_that_runs(written: Written) -> None:

@@ -16,15 +16,19 @@ if TYPE_CHECKING:
 LIMIT = 64
 """Integer tensors of more elements are no shapes."""
 INTEGERS = (TensorProto.INT64, TensorProto.INT32)
+WHOLE = (*INTEGERS, TensorProto.DOUBLE)
+"""Before opset 9 a Constant node can't hold integers: a shape is stated in float64 and cast."""
 
 
 def enter(scope: Scope, name: str, tensor: TensorProto) -> None:
-    """Note the elements of a small integer constant."""
-    if tensor.data_type not in INTEGERS or len(tensor.dims) > 1 or (tensor.dims and tensor.dims[0] > LIMIT):
+    """Note the elements of a small constant of whole numbers."""
+    if tensor.data_type not in WHOLE or len(tensor.dims) > 1 or (tensor.dims and tensor.dims[0] > LIMIT):
         return
     if tensor.data_location == TensorProto.EXTERNAL:
         return
-    scope.elements[name] = tuple(int(value) for value in onnx.numpy_helper.to_array(tensor).reshape(-1))
+    numbers = onnx.numpy_helper.to_array(tensor).reshape(-1).tolist()
+    if all(isinstance(number, int) or number.is_integer() for number in numbers):
+        scope.elements[name] = tuple(map(int, numbers))
 
 
 def attributes(node: NodeProto) -> dict[str, object]:
@@ -38,11 +42,10 @@ def attributes(node: NodeProto) -> dict[str, object]:
     return found
 
 
-def node(scope: Scope, proto: NodeProto, op: str, domain: str) -> None:
-    """Note what the first result of a shape computation holds."""
-    follow = FOLLOW.get(op) if not domain else None
-    if follow is not None and (op == "Constant" or scope.dtypes.get(proto.output[0], TensorProto.INT64) in INTEGERS):
-        follow(scope, proto)
+def node(scope: Scope, proto: NodeProto, op: str, result: str) -> None:
+    """Note what the first result of a standard operator that FOLLOW has holds."""
+    if op == "Constant" or scope.dtypes.get(result, TensorProto.INT64) in INTEGERS:
+        FOLLOW[op](scope, proto)
 
 
 def _constant(scope: Scope, proto: NodeProto) -> None:

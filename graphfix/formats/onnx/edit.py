@@ -57,10 +57,10 @@ class Editor:
         return node.graph.at(node.index)
 
     def message(self, node: Node) -> NodeProto:
-        """The node in the file."""
+        """The node in the file, or what a made one is a copy of."""
         if node.index >= 0:
             return self.views.protos[node.graph][node.index]
-        return next(self.desks[node.graph].made[result].proto for result in node.results if result is not None)
+        return self.desks[node.graph].templates[node.index]
 
     def _check(self, node: Node, edit: Edit) -> None:
         desk = self.desks[node.graph]
@@ -81,12 +81,14 @@ class Editor:
         old = node.operands[index]
         if old is value:
             return node
-        self.message(node).input[index] = value.name
+        if node.index >= 0:
+            self.message(node).input[index] = value.name
         new = node.reading((*node.operands[:index], value, *node.operands[index + 1 :]))
         _settle(new)
-        if old is not None:
+        maker = value.producer
+        if old is not None and (maker is None or old not in maker.operands):
             self.unread[old] = None
-        new.graph.note(new, index, value)
+        new.graph.note(new.index, value)
         return new
 
     def _restate(self, value: Value, shape: Shape) -> Value:
@@ -95,12 +97,12 @@ class Editor:
         graph = value.graph
         for reader, _ in value.reads:
             _settle(reader.reading(tuple(new if it is value else it for it in reader.operands)))
-        graph.noted[new] = graph.noted.pop(value, [])
+        graph.restate(value, new)
         producer = value.producer
         if producer is not None:
             _settle(replace(producer, results=tuple(new if it is value else it for it in producer.results)))
-            graph.producers[new] = graph.producers.pop(value)
         self.unread.pop(value, None)
+        self.desks[graph].restated.discard(value)
         self.desks[graph].restated.add(new)
         return new
 
@@ -143,8 +145,7 @@ class Editor:
 
     @staticmethod
     def _only_reader(value: Value) -> bool:
-        noted = value.graph.noted.get(value, ())
-        return (len(noted) == 1 or len(value.reads) == 1) and value not in value.graph.outputs
+        return len(value.reads) == 1 and value not in value.graph.outputs
 
     # --- stretch ------------------------------------------------------------------------------------------------
 
@@ -161,18 +162,26 @@ class Editor:
         if edit.to.static and value.shape.ranked:
             if desk.version < EXPAND_SINCE:
                 return desk.tiled(value, edit.to, reader)
-            return desk.expanded(value, desk.integers(numbers(edit.to), reader), edit.to, reader)
-        shape = value.shape
+            # a size that is not known stays as it is where the target says 1
+            return desk.expanded(value, desk.integers(numbers(edit.to), reader), broadcast(value.shape, edit.to), reader)
         for by in edit.by:
             if isinstance(by, int):
                 other = before.operand(by)
-                target, shape = desk.shape_of(other, reader), broadcast(shape, other.shape)
+                value = self._ranks_alike(value, other, before)
+                shape = broadcast(value.shape, other.shape)
+                if shape == value.shape and shape.static:
+                    continue  # the rank was all that differed
+                target = desk.shape_of(other, reader)
             else:
                 parts = [size if isinstance(size, int) else (before.operand(size[0]), size[1]) for size in by if not _open(size)]
-                target = desk.sizes(parts, reader)
-                shape = edit.to
+                target, shape = desk.sizes(parts, reader), broadcast(value.shape, edit.to)
             value = desk.expanded(value, target, shape, reader)
         return value
+
+    def _ranks_alike(self, value: Value, other: Value, before: Node) -> Value:
+        """The value at the rank of what expands it, where both are known: an Expand that changes the rank is no standard form."""
+        missing = other.shape.rank - value.shape.rank if value.shape.ranked and other.shape.ranked else 0
+        return self.lift(value, tuple(range(missing)), before, alone=False) if missing > 0 else value
 
     # --- quantized operands -------------------------------------------------------------------------------------
 
@@ -208,7 +217,7 @@ class Editor:
         new = replace(node, operands=operands, attributes=attributes)
         _settle(new)
         self.unread[node.operand(0)] = None
-        new.graph.note(new, 0, source)
+        new.graph.note(new.index, source)
         old = new.results[0]
         if old is None:
             raise Refused(f"{node.op} '{node.label}' has no result")
@@ -224,15 +233,11 @@ class Editor:
             return found
         if old is None:
             raise Refused(f"{node.op} '{node.label}' has no result")
-        proto = NodeProto()
-        proto.CopyFrom(self.message(node))
-        proto.input[0] = source.name
-        proto.name = desk.fresh(proto.name or node.op)
-        attributes = _set_axis(proto, node, axes)
+        template = NodeProto()
+        template.CopyFrom(self.message(node))
+        attributes = _set_axis(template, node, axes)
         stem = f"{old.name}_{'lifted' if axes else 'stretched'}"
-        value = Value(desk.fresh(stem), source.shape, old.dtype, "result", desk.graph)
-        proto.output[:] = [value.name]
-        desk.add(proto, (source, *node.operands[1:]), value, reader.index, attributes)
+        value = desk.copy(node, template, (source, *node.operands[1:]), stem, old.dtype, reader.index, attributes)
         desk.cache[key] = value
         return value
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -11,32 +11,25 @@ from onnx import FunctionProto, NodeProto, TensorProto, TypeProto
 
 from graphfix.edits import Refused
 from graphfix.formats.onnx.infer import Scope
-from graphfix.formats.onnx.view import Holder, constant_tensor
+from graphfix.formats.onnx.view import PLAIN, Holder
 from graphfix.graph import Graph, Kind, Node, Value
-from graphfix.shapes import UNKNOWN, Shape
+from graphfix.shapes import UNKNOWN, UNRANKED, Shape
 
 EXPAND_SINCE = 8
 AXES_OPERAND_SINCE = 13
 RESHAPE_OPERAND_SINCE = 5
 INITIALIZER_ALONE_SINCE_IR = 4
 """Before this IR version every initializer must be a graph input too."""
-
-
-@dataclass(slots=True, eq=False, repr=False)
-class New:
-    """A node that was made: where it stands, and its message."""
-
-    anchor: int
-    """It stands before the node of this original position."""
-    place: int
-    proto: NodeProto
-    early: bool = False
-    """It stands before all others that were made for that position: it was made after its readers."""
+INTEGER_CONSTANT_SINCE = 9
+"""Before this opset a Constant node holds floating-point numbers only."""
 
 
 @dataclass(slots=True, eq=False, repr=False)
 class Desk:
-    """Where the edits of one scope are carried out."""
+    """Where the edits of one scope are carried out.
+
+    What is made is a node of the view first; `order` writes its message, once all that it reads is settled.
+    """
 
     graph: Graph
     holder: Holder
@@ -44,7 +37,12 @@ class Desk:
     ir_version: int
     fresh: Callable[[str], str]
     """A name that nothing in the file has."""
-    made: dict[Value, New] = field(default_factory=dict)
+    anchors: list[int] = field(default_factory=list)
+    """Of each node of `graph.made`: the place of the file's node that it stands before."""
+    early: set[int] = field(default_factory=set)
+    """By place: nodes that stand before all others that were made for a position, for they were made after their readers."""
+    templates: dict[int, NodeProto] = field(default_factory=dict)
+    """By place: what a made node that is a copy of another has of it."""
     cache: dict[object, Value] = field(default_factory=dict)
     initializers: dict[Value, TensorProto] = field(default_factory=dict)
     gone: set[int] = field(default_factory=set)
@@ -67,6 +65,11 @@ class Desk:
         """Whether a constant can be an initializer here: not in a function, nor where it would have to be an input."""
         return not isinstance(self.holder, FunctionProto) and self.ir_version >= INITIALIZER_ALONE_SINCE_IR
 
+    @property
+    def holds_integers(self) -> bool:
+        """Whether integers can be stated as they are here: an initializer, or a Constant node that may hold them."""
+        return self.holds_initializers or self.version >= INTEGER_CONSTANT_SINCE
+
     def reuse(self, key: object, reader: int) -> Value | None:
         """What was made for this key, moved before `reader` if its first reader came later."""
         value = self.cache.get(key)
@@ -74,62 +77,66 @@ class Desk:
             self.reuse_before(value, reader)
         return value
 
-    def anchor(self, node: Node) -> int:
-        """The original position that a node has, or that it stands before."""
-        if node.index >= 0:
-            return node.index
-        return min(self.made[result].anchor for result in node.results if result is not None)
-
     def reuse_before(self, value: Value, reader: int) -> None:
         """Move the node that made a value before `reader`, if it stands behind."""
-        new = self.made.get(value)
-        if new is not None and reader < new.anchor:
-            new.anchor = reader
+        place = value.place
+        if place is not None and place < 0 and value.graph is self.graph and reader < self.anchors[-1 - place]:
+            self.anchors[-1 - place] = reader
 
     def node(
-        self, op: str, operands: Sequence[Value], result: str, shape: Shape, dtype: str, reader: int, **attributes: object
+        self,
+        op: str,
+        operands: tuple[Value, ...],
+        result: str,
+        shape: Shape,
+        dtype: str,
+        reader: int,
+        attributes: Mapping[str, object] = PLAIN,
     ) -> Value:
-        """Add a node with one result before `reader`."""
-        kind: Kind = "constant" if op == "Constant" else "result"
+        """Add a node of the standard operators with one result before `reader`."""
         name = self.fresh(result)
-        value = Value(name, shape, dtype, kind, self.graph)
-        inputs = [operand.name for operand in operands]
-        proto = self.holder.node.add(op_type=op, name=name, input=inputs, output=(name,))
-        for key, given in attributes.items():
-            proto.attribute.append(onnx.helper.make_attribute(key, given))
-        self._enter(proto, op, "", tuple(operands), value, reader, attributes)
+        kind: Kind = "constant" if op == "Constant" else "result"
+        value = Value(name, shape, dtype, kind, self.graph, None, -1 - len(self.anchors))
+        self._enter(op, "", name, operands, value, reader, attributes)
         return value
 
-    def add(
-        self, message: NodeProto, operands: tuple[Value | None, ...], value: Value, reader: int, attributes: dict[str, object]
-    ) -> None:
-        """Add a copy of a node."""
-        proto = self.holder.node.add()
-        proto.CopyFrom(message)
-        domain = "" if proto.domain == "ai.onnx" else proto.domain
-        self._enter(proto, proto.op_type, domain, operands, value, reader, attributes)
+    def copy(
+        self,
+        node: Node,
+        template: NodeProto,
+        operands: tuple[Value | None, ...],
+        result: str,
+        dtype: str,
+        reader: int,
+        attributes: Mapping[str, object],
+    ) -> Value:
+        """Add a copy of a node, on other operands; its result has the shape of operand 0."""
+        name = self.fresh(node.name or node.op)
+        shape = operands[0].shape if operands[0] is not None else UNRANKED
+        value = Value(self.fresh(result), shape, dtype, "result", self.graph, None, -1 - len(self.anchors))
+        self.templates[-1 - len(self.anchors)] = template
+        self._enter(node.op, node.domain, name, operands, value, reader, attributes)
+        return value
 
     def _enter(
         self,
-        proto: NodeProto,
         op: str,
         domain: str,
+        name: str,
         operands: tuple[Value | None, ...],
         value: Value,
         reader: int,
-        attributes: dict[str, object],
+        attributes: Mapping[str, object],
     ) -> None:
         """Enter a node that was made into the ledgers."""
         graph = self.graph
         place = -1 - len(graph.made)
         version = self.scope.versions.get(domain, 1)
-        node = Node(op, domain, version, proto.name, place, graph, operands, (value,), attributes, None)
-        graph.made.append(node)
-        self.made[value] = New(reader, place, proto)
-        graph.producers[value] = place
-        for at, operand in enumerate(operands):
+        graph.made.append(Node(op, domain, version, name, place, graph, operands, (value,), attributes, None))
+        self.anchors.append(reader)
+        for operand in operands:
             if operand is not None:
-                graph.note(node, at, operand)
+                graph.note(place, operand)
 
     def integers(self, numbers: Sequence[int], reader: int) -> Value:
         """A vector of int64, made once in this scope."""
@@ -138,14 +145,19 @@ class Desk:
         if value is not None:
             return value
         stem = "shape_" + "x".join(str(number) for number in numbers)
-        tensor = onnx.numpy_helper.from_array(np.asarray(numbers, np.int64))
-        value = self.cache[key] = self.constant(stem, tensor, Shape((len(numbers),)), "int64", reader)
+        shape = Shape((len(numbers),))
+        exact = np.int64 if self.holds_integers else np.float64  # a float64 holds every size up to 2**53
+        tensor = onnx.numpy_helper.from_array(np.asarray(numbers, exact))
+        value = self.constant(stem, tensor, shape, exact.__name__, reader)
+        if not self.holds_integers:
+            value = self.node("Cast", (value,), stem, shape, "int64", reader, {"to": int(TensorProto.INT64)})
+        self.cache[key] = value
         return value
 
     def constant(self, stem: str, tensor: TensorProto, shape: Shape, dtype: str, reader: int) -> Value:
         """A copy of the tensor as an initializer, or as a Constant node where a scope can't have one."""
         if isinstance(self.holder, FunctionProto) or not self.holds_initializers:
-            return self.node("Constant", (), stem, shape, dtype, reader, value=tensor)
+            return self.node("Constant", (), stem, shape, dtype, reader, {"value": tensor})
         value = Value(self.fresh(stem), shape, dtype, "constant", self.graph)
         added = self.holder.initializer.add()
         added.CopyFrom(tensor)
@@ -155,8 +167,9 @@ class Desk:
 
     def tensor(self, value: Value) -> TensorProto | None:
         """The tensor of a constant that was made here."""
-        made = self.made.get(value)
-        return self.initializers.get(value) if made is None else constant_tensor(made.proto)
+        node = value.producer
+        held = self.initializers.get(value) if node is None else node.attributes.get("value")
+        return held if isinstance(held, TensorProto) else None
 
     def lifted(self, value: Value, axes: tuple[int, ...], reader: int) -> Value:
         """Unit axes by a node: Reshape where the shape is static and not empty, Unsqueeze otherwise."""
@@ -166,13 +179,13 @@ class Desk:
             return found
         shape = with_axes(value.shape, axes)
         stem = f"{value.name}_lifted"
-        if shape.static and 0 not in shape.dims and self.version >= RESHAPE_OPERAND_SINCE:
+        if shape.static and 0 not in shape.dims and self.version >= RESHAPE_OPERAND_SINCE and self.holds_integers:
             target = self.integers([int(size) for size in shape.dims if isinstance(size, int)], reader)
             made = self.node("Reshape", (value, target), stem, shape, value.dtype, reader)
         elif self.version >= AXES_OPERAND_SINCE:
             made = self.node("Unsqueeze", (value, self.integers(axes, reader)), stem, shape, value.dtype, reader)
         else:
-            made = self.node("Unsqueeze", (value,), stem, shape, value.dtype, reader, axes=list(axes))
+            made = self.node("Unsqueeze", (value,), stem, shape, value.dtype, reader, {"axes": list(axes)})
         self.cache[key] = made
         return made
 
@@ -199,8 +212,8 @@ class Desk:
             value, axis = part
             operands = (self.shape_of(value, reader), self.integers([axis], reader))
             stem = f"{value.name}_size_{axis}"
-            pieces.append(self.node("Gather", operands, stem, Shape((1,)), "int64", reader, axis=0))
-        made = self.node("Concat", pieces, "sizes", Shape((len(parts),)), "int64", reader, axis=0)
+            pieces.append(self.node("Gather", operands, stem, Shape((1,)), "int64", reader, {"axis": 0}))
+        made = self.node("Concat", tuple(pieces), "sizes", Shape((len(parts),)), "int64", reader, {"axis": 0})
         self.cache[key] = made
         return made
 
@@ -230,26 +243,54 @@ class Desk:
 
     def order(self) -> None:
         """Put every node that was made before its first reader, take out those that are gone; file and view alike."""
-        new_nodes = self._settled()
-        old = self.graph.nodes
-        last = len(old)
-        keys = [(last if index in self.gone else index, 2, 0) for index in range(last)]
-        keys += [(new.anchor, 0 if new.early else 1, -new.place) for new in new_nodes]
-        following = iter(keys)
-        self.holder.node.sort(key=lambda _: next(following))
-        del self.holder.node[len(keys) - len(self.gone) :]
-        everything = zip(keys, [*old, *self.graph.made], strict=True)
-        ordered = sorted(everything, key=lambda pair: pair[0])
-        self.graph.nodes = [node for _, node in ordered[: len(keys) - len(self.gone)]]
+        self._settle()
+        self._write()
+        nodes = [*self.graph.nodes, *self.graph.made]
+        keys = self._keys()
+        kept = len(nodes) - len(self.gone)
+        turns = iter([*keys, *keys])
+        self.holder.node.sort(key=lambda _: next(turns))
+        nodes.sort(key=lambda _: next(turns))
+        del self.holder.node[kept:], nodes[kept:]
+        self.graph.nodes = nodes
 
-    def _settled(self) -> list[New]:
-        """The new nodes in the order in which they were made, none behind a new node that reads it."""
-        for new in reversed(self.made.values()):
-            for operand in self.graph.at(new.place).operands:
-                source = self.made.get(operand) if operand is not None else None
-                if source is not None and source.anchor > new.anchor:
-                    source.anchor = new.anchor
-        return list(self.made.values())
+    def _keys(self) -> list[int]:
+        """Where each node goes, the file's first: three ints a position, for early ones, other new ones and the file's node."""
+        keys = [3 * place + 2 for place in range(len(self.graph.nodes))]
+        for place in self.gone:
+            keys[place] = 3 * len(keys)
+        keys += [3 * anchor + 1 for anchor in self.anchors]
+        for place in self.early:
+            keys[len(self.graph.nodes) - 1 - place] -= 1
+        return keys
+
+    def anchor(self, node: Node) -> int:
+        """The original position that a node has, or that it stands before."""
+        return node.index if node.index >= 0 else self.anchors[-1 - node.index]
+
+    def _settle(self) -> None:
+        """Let no new node stand behind a new node that reads it."""
+        for node in reversed(self.graph.made):
+            for operand in node.operands:
+                if operand is not None:
+                    self.reuse_before(operand, self.anchors[-1 - node.index])
+
+    def _write(self) -> None:
+        """Add the messages of the new nodes behind those of the file."""
+        add = self.holder.node.add
+        for node in self.graph.made:
+            inputs = ["" if value is None else value.name for value in node.operands]
+            outputs = [value.name for value in node.results if value is not None]
+            template = self.templates.get(node.index) if self.templates else None
+            if template is None:
+                message = add(op_type=node.op, name=node.name, input=inputs, output=outputs)
+                for key, given in node.attributes.items():
+                    message.attribute.append(onnx.helper.make_attribute(key, given))
+            else:
+                message = add()
+                message.CopyFrom(template)
+                message.name = node.name
+                message.input[:], message.output[:] = inputs, outputs
 
 
 def with_axes(shape: Shape, axes: Sequence[int]) -> Shape:

@@ -7,7 +7,19 @@ from dataclasses import dataclass
 
 from onnx import AttributeProto, FunctionProto, ModelProto, NodeProto, TensorProto
 
-from graphfix.formats.onnx.infer import CALL_BUDGET, Names, Scope, fill, infer, input_shape, scope_of, stated, subgraphs
+from graphfix.formats.onnx.infer import (
+    CALL_BUDGET,
+    Names,
+    Scope,
+    enter_bodies,
+    fill,
+    infer,
+    input_shape,
+    scope_of,
+    stated,
+    steps,
+    subgraphs,
+)
 from graphfix.shapes import UNKNOWN, Dim, Shape, Size, same, symbol
 
 FunctionKey = tuple[str, str]
@@ -44,7 +56,7 @@ def analyse(proto: ModelProto, ranges: Mapping[str, Size]) -> Facts:
     main.shapes.update({name: input_shape(name, dims, names.declared) for name, dims in stated_inputs.items()})
     work = ModelProto()
     work.CopyFrom(proto)
-    if _expanded(proto) > CALL_BUDGET:
+    if work.functions and _expanded(proto) > CALL_BUDGET:
         del work.functions[:]
     infer(main, work, names)
     functions = _functions(proto, main, names)
@@ -122,10 +134,8 @@ def _callers_first(proto: ModelProto) -> list[FunctionKey]:
 def _function_scope(function: FunctionProto) -> Scope:
     versions = {"" if entry.domain == "ai.onnx" else entry.domain: entry.version for entry in function.opset_import}
     path = f"function {function.domain}.{function.name}" if function.domain else f"function {function.name}"
-    scope = Scope(path, function.node, None, None, versions)
-    for index, attribute, body in subgraphs(function.node):
-        name = function.node[index].name or f"{function.node[index].op_type}#{index}"
-        scope.children[index, attribute] = scope_of(body, f"{path}/{name}.{attribute}", scope, versions)
+    scope = Scope(path, steps(function.node), None, None, versions)
+    enter_bodies(scope)
     return scope
 
 

@@ -29,11 +29,40 @@ Dims = tuple[int | str | None, ...]
 
 
 @dataclass(slots=True, eq=False, repr=False)
+class Step:
+    """What is read of a node's message, once: protobuf makes a new object of all that it is asked for."""
+
+    message: NodeProto
+    op: str
+    domain: str
+    """Empty for the standard operators."""
+    inputs: list[str]
+    outputs: list[str]
+    bare: bool
+    """Whether it has no attributes."""
+
+
+def steps(nodes: Sequence[NodeProto]) -> list[Step]:
+    """The nodes of a graph as they are read."""
+    return [
+        Step(
+            node,
+            node.op_type,
+            "" if (domain := node.domain) == "ai.onnx" else domain,
+            node.input[:],
+            node.output[:],
+            not node.attribute,
+        )
+        for node in nodes
+    ]
+
+
+@dataclass(slots=True, eq=False, repr=False)
 class Scope:
     """One graph of the file with what is known of its values."""
 
     path: str
-    nodes: Sequence[NodeProto]
+    steps: Sequence[Step]
     graph: GraphProto | None
     """None for a function's body."""
     outer: Scope | None = None
@@ -49,6 +78,11 @@ class Scope:
     leant: set[str] = field(default_factory=set)
     """Values whose rank is the stored one: nothing else tells it."""
     children: dict[tuple[int, str], Scope] = field(default_factory=dict)
+
+    @property
+    def nodes(self) -> Sequence[NodeProto]:
+        """The messages of the nodes."""
+        return [step.message for step in self.steps]
 
     def find(self, name: str) -> Scope | None:
         """The innermost scope that defines the name."""
@@ -152,13 +186,20 @@ def _stated(dim: onnx.TensorShapeProto.Dimension) -> int | str | None:
 
 def scope_of(graph: GraphProto, path: str, outer: Scope | None, versions: Mapping[str, int]) -> Scope:
     """The scope of a graph and of the bodies inside it, nothing inferred yet."""
-    scope = Scope(path, graph.node, graph, outer, versions)
+    scope = Scope(path, steps(graph.node), graph, outer, versions)
     claims = (*graph.value_info, *graph.output, *(graph.input if outer is not None else ()))
     scope.claims = {value.name: dims for value in claims if (dims := stated(value)) is not None}
-    for index, attribute, body in subgraphs(graph.node):
-        child = f"{path}/{label(graph.node[index], index)}.{attribute}"
-        scope.children[index, attribute] = scope_of(body, child, scope, versions)
+    enter_bodies(scope)
     return scope
+
+
+def enter_bodies(scope: Scope) -> None:
+    """Enter the scopes of the bodies inside a scope's nodes."""
+    for index, step in enumerate(scope.steps):
+        if not step.bare:
+            for _, attribute, body in subgraphs([step.message]):
+                child = f"{scope.path}/{label(step.message, index)}.{attribute}"
+                scope.children[index, attribute] = scope_of(body, child, scope, scope.versions)
 
 
 def strip(graph: GraphProto, scope: Scope) -> None:
@@ -360,11 +401,12 @@ class Sweep:
         by_node: dict[int, list[tuple[str, Scope]]] = {}
         for (index, attribute), child in scope.children.items():
             by_node.setdefault(index, []).append((attribute, child))
-        for index, node in enumerate(scope.nodes):
-            for attribute, child in by_node.get(index, ()):
-                self._body_inputs(scope, node, child)
+        for index, step in enumerate(scope.steps):
+            bodies = by_node.get(index, ())
+            for attribute, child in bodies:
+                self._body_inputs(scope, step.message, child)
                 self._scope(child, body_of(held[index], attribute))
-            self._node(scope, node, told, [child for _, child in by_node.get(index, ())])
+            self._node(scope, step, told, [child for _, child in bodies])
         self._settle(scope)
 
     def _told(self, scope: Scope, inferred: GraphProto) -> dict[str, Told]:
@@ -443,18 +485,17 @@ class Sweep:
         own = (isinstance(size, Dim) and any(part.startswith(inner) for part in size.parts) for size in shape.axes)
         return Shape(tuple(UNKNOWN if mine else size for mine, size in zip(own, shape.axes, strict=True)))
 
-    def _node(self, scope: Scope, node: NodeProto, told: dict[str, Told], bodies: list[Scope]) -> None:
-        op, domain = node.op_type, node.domain
-        domain = "" if domain == "ai.onnx" else domain
-        contents.node(scope, node, op, domain)
+    def _node(self, scope: Scope, step: Step, told: dict[str, Told], bodies: list[Scope]) -> None:
+        op, outputs = step.op, step.outputs
+        if not step.domain and op in contents.FOLLOW:
+            contents.node(scope, step.message, op, outputs[0])
         own: Sequence[Shape | None] = ()
-        outputs = node.output
-        if bodies and not domain:
-            own = self._loop(scope, node, bodies[0]) if op == "Loop" else _joined(bodies) if op == "If" else ()
+        if bodies and not step.domain:
+            own = self._loop(scope, step.message, bodies[0]) if op == "Loop" else _joined(bodies) if op == "If" else ()
         elif _all_whole(scope.shapes, outputs, told):
             return
         else:
-            own = self._by_rule(scope, node, op, domain)
+            own = self._by_rule(scope, step)
         for index, name in enumerate(outputs):
             if name:
                 known = told.get(name)
@@ -462,13 +503,13 @@ class Sweep:
                 self._enter(scope, name, dims, own[index] if index < len(own) else None, op == "Constant")
 
     @staticmethod
-    def _by_rule(scope: Scope, node: NodeProto, op: str, domain: str) -> Sequence[Shape | None]:
-        row = ops.row(domain, op, scope.versions.get(domain, 1))
-        rule = rules.rule(domain, op, row)
+    def _by_rule(scope: Scope, step: Step) -> Sequence[Shape | None]:
+        row = ops.row(step.domain, step.op, scope.versions.get(step.domain, 1))
+        rule = rules.rule(step.domain, step.op, row)
         if rule is None:
             return ()
         try:
-            return rule(rules.Call(scope, row, node.input, contents.attributes(node) if node.attribute else {}))
+            return rule(rules.Call(scope, row, step.inputs, {} if step.bare else contents.attributes(step.message)))
         except Incompatible:
             return ()
 

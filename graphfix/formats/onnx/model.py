@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import onnx
-from onnx import FunctionProto, GraphProto, ModelProto, TypeProto
+from onnx import FunctionProto, GraphProto, ModelProto, ValueInfoProto
 
 from graphfix.edits import Edit, Refused, Upgrade
 from graphfix.formats.onnx import binding, upgrade
@@ -23,6 +23,8 @@ from graphfix.shapes import Size
 
 SIZES = "int64"
 """Shape arithmetic: what a new node computes of it, every tool infers."""
+NO_TYPE = "?"
+"""An element type that is not known: it can't be stated."""
 
 
 def load(source: Path | bytes | ModelProto) -> OnnxModel:
@@ -90,15 +92,22 @@ class OnnxModel:
 
     def apply(self, node: Node, edits: Sequence[Edit]) -> Node:
         """Carry the edits of one node out, all or none. Raises Refused."""
-        if any(isinstance(edit, Upgrade) for edit in edits) and not self._upgraded:
-            why = upgrade.hindrance(self.proto)
-            if why is not None:
-                raise Refused(why)
-            upgrade.restate(self.proto)
-            self._upgraded = True
+        for edit in edits:
+            if isinstance(edit, Upgrade):
+                self._upgrade()
         node = self._editor.apply(node, edits)
         self.changed = True
         return node
+
+    def _upgrade(self) -> None:
+        """State the whole model at the newer opset, once. Raises Refused."""
+        if self._upgraded:
+            return
+        why = upgrade.hindrance(self.proto)
+        if why is not None:
+            raise Refused(why)
+        upgrade.restate(self.proto)
+        self._upgraded = True
 
     def bind(self, dims: Mapping[str, Size], shapes: Mapping[str, Sequence[int | None]]) -> None:
         """Bind dims of the inputs; every stored shape is restated. Raises GraphfixError for an unknown name."""
@@ -202,7 +211,8 @@ class OnnxModel:
                 continue
             names.add(made.name)
             lifted = desk.lifted(source, axes, min(desk.anchor(reader) for reader, _ in readers))
-            desk.made[lifted].early = True
+            if lifted.place is not None:
+                desk.early.add(lifted.place)
             for reader, at in readers:
                 self._editor.put(self._editor.current(reader), at, lifted)
         if names and isinstance(desk.holder, GraphProto):
@@ -213,15 +223,20 @@ class OnnxModel:
         if isinstance(holder, FunctionProto):
             return
         stored = {info.name: info for info in holder.value_info}
-        types: dict[object, TypeProto] = {}
-        values = [value for value in desk.made if value.kind == "result" and value.dtype != SIZES]
+        types: dict[object, ValueInfoProto] = {}
+        made = [result for node in desk.graph.made for result in node.results if result is not None]
+        values = [value for value in made if value.kind == "result" and value.dtype not in (SIZES, NO_TYPE)]
         for value in [*values, *(value for value in desk.restated if value.name in stored)]:
             if value.shape.axes is not None:
-                info = stored.get(value.name) or holder.value_info.add(name=value.name)
-                key = (value.dtype, value.shape.json)
-                if key not in types:
-                    types[key] = stated_type(value, onnx_type(value))
-                info.type.CopyFrom(types[key])
+                info = types.get((value.dtype, value.shape))
+                if info is None:
+                    info = ValueInfoProto(type=stated_type(value, onnx_type(value)))
+                    types[value.dtype, value.shape] = info
+                if value.name in stored:
+                    stored[value.name].type.CopyFrom(info.type)
+                else:
+                    info.name = value.name
+                    holder.value_info.append(info)  # a copy
         notes = {note.tensor_name: note for note in holder.quantization_annotation}
         for value, source in ([*_sources(desk)] if notes else []):
             if source.name in notes and value.name not in notes:
@@ -240,10 +255,9 @@ def onnx_type(value: Value) -> int:
 def _sources(desk: Desk) -> list[tuple[Value, Value]]:
     """(new value, the value that it is a lift or stretch of)."""
     pairs = [(made, source) for made, (source, _) in desk.copies.items()]
-    for value, new in desk.made.items():
-        node = desk.graph.at(new.place)
-        first = node.operands[0] if node.operands else None
-        if first is not None and node.op in ("Reshape", "Unsqueeze", "Expand", "Tile"):
+    for node in desk.graph.made:
+        value, first = node.results[0], node.operands[0] if node.operands else None
+        if value is not None and first is not None and node.op in ("Reshape", "Unsqueeze", "Expand", "Tile"):
             pairs.append((value, first))
     return pairs
 

@@ -274,6 +274,23 @@ def constant_of_shape(call: Call) -> Results:
     return (target,) if target is not None else NOTHING if length is None else (unknowns(length),)
 
 
+def shape_of(call: Call) -> Results:
+    """As many elements as the operand has axes from `start` to `end`."""
+    dims = call.ranked(0)
+    if dims is None:
+        return (unknowns(1),)
+    start, end = call.number("start", 0), call.number("end", len(dims))
+    return (Shape((len(dims[start:end]),)),)
+
+
+def tile(call: Call) -> Results:
+    """Each size times its repeats; a size that is repeated once stays what it is."""
+    dims, repeats = call.ranked(0), call.vector(1)
+    if dims is None or repeats is None or len(repeats) != len(dims):
+        return rank_of_first(call)
+    return (Shape(tuple(shapes.mul(size, times) for size, times in zip(dims, repeats, strict=True))),)
+
+
 def convolution(call: Call) -> Results:
     """Data, weight and result have one rank."""
     dims = call.ranked(0) or call.ranked(1)
@@ -302,7 +319,7 @@ ReduceL1 ReduceL2 ReduceLogSum ReduceLogSumExp ReduceMax ReduceMean ReduceMin Re
 ArgMax ArgMin
 """.split()
 RANK_KEPT = """
-Pad Resize Upsample Tile MaxPool AveragePool LpPool GlobalAveragePool GlobalMaxPool GlobalLpPool
+Pad Resize Upsample MaxPool AveragePool LpPool GlobalAveragePool GlobalMaxPool GlobalLpPool
 GatherElements DepthToSpace SpaceToDepth
 """.split()
 
@@ -315,6 +332,9 @@ RULES: dict[tuple[str, str], Rule] = {
     **{("", op): convolution for op in ("Conv", "ConvTranspose", "ConvInteger")},
     ("", "Expand"): expand,
     ("", "Slice"): slices,
+    ("", "Shape"): shape_of,
+    ("", "Size"): always(0),
+    ("", "Tile"): tile,
     ("", "Unsqueeze"): unsqueeze,
     ("", "Squeeze"): squeeze,
     ("", "Transpose"): transpose,

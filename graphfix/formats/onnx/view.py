@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import cache
 from math import prod
@@ -14,9 +14,12 @@ from onnx import AttributeProto, FunctionProto, GraphProto, ModelProto, NodeProt
 from graphfix import ops
 from graphfix.formats.onnx.contents import attributes as integers
 from graphfix.formats.onnx.facts import Facts
-from graphfix.formats.onnx.infer import Scope, body_of
+from graphfix.formats.onnx.infer import Scope, Step, body_of
 from graphfix.graph import LITERAL_LIMIT, Graph, Kind, Node, Scalar, Value
 
+_row = cache(ops.row)
+PLAIN: Mapping[str, object] = {}
+"""The attributes of a node that has none."""
 NUMPY_NAMES = {"float": "float32", "double": "float64", "undefined": "?"}
 Holder: TypeAlias = GraphProto | FunctionProto
 """The message whose nodes a scope has."""
@@ -70,6 +73,7 @@ class _Builder:
     def build(self) -> None:
         self.graph = Graph(self.scope.path, self.around.graph if self.around is not None else None)
         self.graph.read_literal = self._literal
+        self.graph.read_content = lambda value: self.scope.content(value.name)
         views = self.views
         views.graphs.append(self.graph)
         views.holders[self.graph] = self.holder
@@ -81,11 +85,11 @@ class _Builder:
         at: dict[int, list[tuple[str, Scope]]] = {}
         for (index, attribute), child in self.scope.children.items():
             at.setdefault(index, []).append((attribute, child))
-        protos = views.protos[self.graph] = list(self.holder.node)
-        for index, proto in enumerate(protos):
-            self._node(index, proto)
+        views.protos[self.graph] = [step.message for step in self.scope.steps]
+        for index, step in enumerate(self.scope.steps):
+            self._node(index, step)
             for attribute, child in at.get(index, ()):
-                body = body_of(proto, attribute)
+                body = body_of(step.message, attribute)
                 _Builder(views, child, body, self).build()
         outputs = self.holder.output if isinstance(self.holder, FunctionProto) else [v.name for v in self.holder.output]
         self.graph.outputs = {value for name in outputs if (value := self.find(name)) is not None}
@@ -103,37 +107,33 @@ class _Builder:
             if info.name not in self.values:
                 self.graph.inputs.append(self._value(info.name, "input"))
 
-    def _value(self, name: str, kind: Kind) -> Value:
+    def _value(self, name: str, kind: Kind, place: int | None = None) -> Value:
         scope = self.scope
         shape = scope.shapes.get(name) or scope.shape(name)
         code = scope.dtypes.get(name) or scope.dtype(name)
-        value = Value(name, shape, dtype_name(code), kind, self.graph, scope.stale.get(name))
+        value = Value(name, shape, dtype_name(code), kind, self.graph, scope.stale.get(name), place)
         self.values[name] = value
         return value
 
-    def _node(self, index: int, proto: NodeProto) -> None:
-        domain = "" if proto.domain == "ai.onnx" else proto.domain
+    def _node(self, index: int, step: Step) -> None:
+        proto, op, domain = step.message, step.op, step.domain
         version = self.scope.versions.get(domain, 1)
-        op = proto.op_type
         tensor = constant_tensor(proto) if op == "Constant" else None
         kind: Kind = "constant" if tensor is not None or (op == "Constant" and _scalar_constant(proto)) else "result"
-        operands = tuple([self._operand(name) for name in proto.input])
-        results = tuple([self._value(name, kind) if name else None for name in proto.output])
-        row = ops.row(domain, op, version)
-        attributes = _attributes(proto) if proto.attribute else {}
-        node = Node(op, domain, version, proto.name, index, self.graph, operands, results, attributes, row)
-        graph = self.graph
+        find = self.values.get
+        operands = tuple([find(name) or self._operand(name) for name in step.inputs])
+        results = tuple([self._value(name, kind, index) if name else None for name in step.outputs])
+        attributes = PLAIN if step.bare else _attributes(proto)
+        name, graph = proto.name, self.graph
+        node = Node(op, domain, version, name, index, graph, operands, results, attributes, _row(domain, op, version))
         graph.nodes.append(node)
-        if proto.name:
-            self.views.names.add(proto.name)
-        for at, operand in enumerate(operands):
+        if name:
+            self.views.names.add(name)
+        for operand in operands:
             if operand is not None:
-                graph.note(node, at, operand)
-        for result in results:
-            if result is not None:
-                graph.producers[result] = index
-                if tensor is not None:
-                    self.views.tensors[result] = tensor
+                graph.note(index, operand)
+        if tensor is not None:
+            self.views.tensors.update(dict.fromkeys((result for result in results if result is not None), tensor))
 
     def _operand(self, name: str) -> Value | None:
         if not name:
@@ -178,8 +178,8 @@ def _scalar_constant(proto: NodeProto) -> bool:
 
 def _scalars(value: Value, views: Views) -> tuple[Scalar, ...] | None:
     """The elements of a Constant node that holds numbers instead of a tensor."""
-    place = value.graph.producers.get(value, -1)
-    for attribute in views.protos[value.graph][place].attribute if place >= 0 else ():
+    place = value.place
+    for attribute in views.protos[value.graph][place].attribute if place is not None and place >= 0 else ():
         if attribute.name in SCALARS and not attribute.ref_attr_name:
             held = onnx.helper.get_attribute_value(attribute)
             return tuple(held) if attribute.name.endswith("s") else (held,)

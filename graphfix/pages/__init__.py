@@ -1,0 +1,22 @@
+"""The pages of the finding codes: one Markdown file each, beside this module."""
+
+from __future__ import annotations
+
+from importlib import resources
+
+from graphfix.results import GraphfixError
+
+SUFFIX = ".md"
+
+
+def codes() -> tuple[str, ...]:
+    """Every finding code that has a page, in order: `GF101`, `GF102` ..."""
+    names = (entry.name for entry in resources.files(__name__).iterdir())
+    return tuple(sorted(name.removesuffix(SUFFIX) for name in names if name.endswith(SUFFIX)))
+
+
+def page(code: str) -> str:
+    """The page of a finding code, as Markdown; its first line is `# GF101 rank-mismatch`. Raises GraphfixError."""
+    if code not in codes():
+        raise GraphfixError(f"{code}: no such finding code; known: {', '.join(codes())}")
+    return resources.files(__name__).joinpath(f"{code}{SUFFIX}").read_text(encoding="utf-8")

@@ -1,0 +1,393 @@
+"""Reports: hand-made outcomes in, the text that people and programs read out."""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+from dataclasses import fields, replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from graphfix import pages, report
+from graphfix.report.verdict import verdict_text
+from graphfix.results import GraphfixError, Outcome, Run, Site, Verdict
+
+LIFTED = Site("GF101", "ffn/bias", "Add", "main", 1, (64,), (1, 1, 64), "changed", "equalize-ranks")
+STRETCHED = Site(
+    "GF102", "ffn/bias", "Add", "main", 1, (1, 1, 64), ("N", None, 64), "changed", "materialize-broadcasts"
+)
+LEFT = Site("GF104", "x", "Mul", "main/if_3.then_branch", 0, None, None, "left", None, "the rank of 'x1' is not known")
+EXEMPT = Site("GF102", "Pow#4", "Pow", "main", 1, (1, 1), None, "exempt", None, "a scalar exponent has its own kernel")
+EQUAL = Verdict(
+    "equal",
+    runs=(
+        Run({"N": 3}, "off", "equal", 12, 0.0),
+        Run({"N": 1}, "off", "equal", 12, 0.0),
+        Run({"N": 3}, "on", "different", 12, 1.5e-7),
+        Run({"N": 0}, "off", "undecided", 0, None, "the first model refuses it"),
+    ),
+    exceptions=({"class": "signed-zero", "output": "y", "site": "Add 'n3'", "count": 2},),
+    versions={"numpy": "2.0", "onnx": "1.2", "onnxruntime": "1.31.1"},
+    sha256={"before": "aa", "after": "bb"},
+)
+FIXED = Outcome(
+    "fix",
+    "m.onnx",
+    "onnx",
+    target="explicit",
+    output="f.onnx",
+    changed=True,
+    rewrites={"normalize-expand": 0, "equalize-ranks": 1, "materialize-broadcasts": 1},
+    sites=(LIFTED, STRETCHED, LEFT, EXEMPT),
+    verdict=EQUAL,
+    assumes=("the dims named 'N' are equal: a[0], b[0]",),
+    seconds={"load": 0.001, "verify": 1.239},
+)
+CHECKED = Outcome("check", "m.onnx", "onnx", target="ranks", sites=(replace(LIFTED, status="found"), EXEMPT))
+CLEAN = replace(CHECKED, model="c.onnx", sites=(EXEMPT,))
+FAILED = report.Failure("check", "bad.onnx", "bad.onnx: no ONNX model; give one")
+DIFFERENT = Verdict(
+    "different",
+    first_difference={
+        "tensor": "h",
+        "producer": "Mul 'm'",
+        "index": (0, 1),
+        "before": 1.0,
+        "after": 2.0,
+        "count": 6,
+    },
+)
+
+
+def test_the_table_of_fix_says_what_became_explicit_what_stays_and_that_the_result_is_equal() -> None:
+    assert (
+        report.table(FIXED)
+        == """\
+m.onnx -> f.onnx: 1 operand made explicit by 2 edits (equalize-ranks 1, materialize-broadcasts 1), 1 left, 1 exempt
+  GF101 GF102  Add 'ffn/bias'  operand 1  [64] -> [1,1,64] -> [N,?,64]
+  left GF104 Mul 'x' in main/if_3.then_branch, operand 0: the rank of 'x1' is not known
+  exempt GF102 Pow#4, operand 1: a scalar exponent has its own kernel
+  assumes the dims named 'N' are equal: a[0], b[0]
+equal: 12 outputs bit-equal over 2 runs (onnxruntime 1.31.1, seed 0); 1 exception of the runtime: signed-zero at \
+Add 'n3'; with optimizations on the largest difference is 1.5e-07
+1.24 s: verify 1.24"""
+    )
+
+
+def test_the_table_of_check_counts_the_findings_by_code() -> None:
+    assert (
+        report.table(CHECKED)
+        == """\
+m.onnx: 1 finding for target ranks (GF101 1), 1 exempt
+  found  GF101  Add 'ffn/bias'  operand 1  [64] -> [1,1,64]
+  exempt GF102 Pow#4, operand 1: a scalar exponent has its own kernel"""
+    )
+
+
+def test_a_model_with_exempt_sites_only_is_clean() -> None:
+    assert report.table(CLEAN).splitlines()[0] == "c.onnx: clean for target ranks, 1 exempt"
+    assert report.findings(CLEAN) == []
+
+
+def test_a_model_with_a_site_left_undecided_is_not_called_clean() -> None:
+    undecided = replace(CHECKED, sites=(LEFT,))
+    assert report.table(undecided).splitlines()[0] == "m.onnx: nothing found for target ranks, 1 left"
+    assert report.findings(undecided) == [LEFT]
+
+
+def test_the_totals_tell_clean_found_and_failed_models_apart() -> None:
+    assert report.totals([CHECKED, CLEAN, FAILED]) == "3 models: 1 clean, 1 with findings, 1 could not be checked"
+    assert report.totals([CLEAN, CLEAN]) == "2 models: 2 clean, 0 with findings"
+
+
+@pytest.mark.parametrize(
+    ("outcome", "said"),
+    [
+        pytest.param(Outcome("fix", "m", "onnx", output="f"), "m -> f: nothing to make explicit, copied", id="copy"),
+        pytest.param(
+            Outcome("fix", "m", "onnx", output="f", changed=True),
+            "m -> f: nothing to make explicit, dims bound",
+            id="only dims bound",
+        ),
+        pytest.param(
+            replace(FIXED, rewrites={"equalize-ranks": 1}, sites=(LIFTED,)),
+            "m.onnx -> f.onnx: 1 operand made explicit (equalize-ranks 1)",
+            id="as many edits as operands",
+        ),
+        pytest.param(
+            replace(
+                FIXED,
+                rewrites={"normalize-expand": 1},
+                sites=(Site("GF203", "e", "Expand", "main", 0, (2,), (2,), "changed"),),
+            ),
+            "m.onnx -> f.onnx: 1 node rewritten (normalize-expand 1)",
+            id="an Expand that goes makes no operand explicit",
+        ),
+        pytest.param(
+            replace(FIXED, output=None, sites=(LIFTED,), rewrites={"equalize-ranks": 1}),
+            "m.onnx: nothing written: 1 operand made explicit (equalize-ranks 1)",
+            id="nothing written",
+        ),
+    ],
+)
+def test_the_headline_of_fix(outcome: Outcome, said: str) -> None:
+    assert report.table(outcome).splitlines()[0] == said
+
+
+@pytest.mark.parametrize(
+    ("verdict", "said"),
+    [
+        pytest.param(Verdict("skipped"), "not verified (--no-verify)", id="skipped"),
+        pytest.param(Verdict("undecided", reason="no\nkernel"), r"undecided: no\nkernel", id="undecided, on one line"),
+        pytest.param(
+            DIFFERENT,
+            "different: the first tensor to differ is 'h' of Mul 'm' at (0, 1): 1.0 before, 2.0 after (6 elements)",
+            id="different",
+        ),
+        pytest.param(Verdict("different", reason="output 'z' is new"), "different: output 'z' is new", id="faces"),
+        pytest.param(
+            replace(
+                EQUAL, reason="the outputs were compared at atol 1, rtol 0, not bit for bit", exceptions=(), runs=()
+            ),
+            "equal: 0 outputs over 0 runs (onnxruntime 1.31.1, seed 0); "
+            "the outputs were compared at atol 1, rtol 0, not bit for bit",
+            id="a tolerance is never called bit-equal",
+        ),
+        pytest.param(
+            Verdict("equal", runs=(Run({}, "off", "equal", 1),), versions={"numpy": "2.0"}, seed=7),
+            "equal: 1 output bit-equal over 1 run (numpy 2.0, seed 7)",
+            id="one of each",
+        ),
+    ],
+)
+def test_a_verdict_in_one_sentence(verdict: Verdict, said: str) -> None:
+    assert verdict_text(verdict) == said
+
+
+def test_why_nothing_was_written_fits_one_line() -> None:
+    undecided = replace(FIXED, output=None, verdict=Verdict("undecided", reason="no kernel"))
+    said = "m.onnx: nothing written, undecided: no kernel; --no-verify writes it unverified"
+    assert report.unwritten(undecided) == said
+
+
+def test_a_long_table_tells_equal_lines_together_and_says_how_many_are_not_shown() -> None:
+    alike = [replace(LIFTED, node=f"layer.{number}/bias") for number in range(30)]
+    others = [replace(LIFTED, node=f"n{number}", after=(1, number)) for number in range(30)]
+    lines = report.table(
+        replace(CHECKED, sites=[replace(site, status="found") for site in alike + others])
+    ).splitlines()
+    assert lines[1] == "  found  GF101  Add 'layer.0/bias' and 29 more  operand 1  [64] -> [1,1,64]"
+    assert lines[2] == "  found  GF101  Add 'n0'                        operand 1  [64] -> [1,0]"
+    assert lines[-1] == "  ... and 11 more; --report FILE.md lists all"
+    assert len(lines) == 1 + 20 + 1
+
+
+def test_twenty_sites_are_told_one_by_one() -> None:
+    sites = [replace(LIFTED, node=f"layer.{number}/bias") for number in range(20)]
+    assert len(report.table(replace(FIXED, sites=sites, assumes=(), seconds={})).splitlines()) == 1 + 20 + 1
+
+
+def test_operands_that_stay_for_one_reason_are_told_once() -> None:
+    sites = [
+        Site("GF101", f"norm{node}", "LayerNormalization", "main", operand, (64,), None, "exempt", None, "own kernel")
+        for node in range(3)
+        for operand in (1, 2)
+    ]
+    assert report.table(replace(CHECKED, sites=sites)).splitlines()[1:] == [
+        "  exempt GF101 LayerNormalization 'norm0' and 2 more, operands 1 and 2: own kernel"
+    ]
+
+
+def test_a_name_can_not_steer_the_terminal_or_break_a_line() -> None:
+    evil = replace(LIFTED, node="a\x1b[2J\nb", graph="main")
+    text = report.table(replace(FIXED, model="m\r.onnx", sites=(evil,)))
+    assert r"Add 'a\x1b[2J\nb'" in text
+    assert all(line.isprintable() for line in text.splitlines())
+    assert "\r" not in text
+
+
+def test_the_document_has_the_fields_of_the_contract() -> None:
+    document = json.loads(report.json_text([FIXED]))
+    keys = "schema graphfix command model output format target changed rewrites sites verdict assumes seconds"
+    assert list(document) == keys.split()
+    assert (document["schema"], document["command"], document["output"]) == (1, "fix", "f.onnx")
+    assert document["rewrites"] == {"normalize-expand": 0, "equalize-ranks": 1, "materialize-broadcasts": 1}
+    assert document["sites"][1] == {
+        "code": "GF102",
+        "node": "ffn/bias",
+        "op": "Add",
+        "graph": "main",
+        "operand": 1,
+        "before": [1, 1, 64],
+        "after": ["N", None, 64],
+        "status": "changed",
+        "rewrite": "materialize-broadcasts",
+        "reason": None,
+        "bytes": 0,
+    }
+    assert document["sites"][2]["before"] is None
+    verdict = document["verdict"]
+    assert set(verdict) >= set("status proof assumes runs exceptions first_difference seed versions sha256".split())
+    assert verdict["runs"][0] == {
+        "bindings": {"N": 3},
+        "optimizations": "off",
+        "status": "equal",
+        "outputs": 12,
+        "largest_difference": 0.0,
+        "reason": None,
+    }
+
+
+def test_no_field_of_an_outcome_is_missing_from_its_document() -> None:
+    assert {field.name for field in fields(Outcome)} <= set(report.document(FIXED))
+
+
+def test_several_models_stand_under_one_key_and_a_failed_one_with_its_error() -> None:
+    whole = json.loads(report.json_text([CHECKED, FAILED]))
+    assert list(whole) == ["schema", "models"]
+    assert [part["model"] for part in whole["models"]] == ["m.onnx", "bad.onnx"]
+    assert whole["models"][1]["error"] == "bad.onnx: no ONNX model; give one"
+    assert "sites" not in whole["models"][1]
+
+
+def test_the_document_is_json_for_numbers_that_json_does_not_have() -> None:
+    runs = (Run({}, "on", "different", 1, math.inf),)
+    odd = Verdict(
+        "different", runs=runs, first_difference={"before": math.nan, "after": np.float32(0.5), "index": (0,)}
+    )
+    text = report.json_text([replace(FIXED, verdict=odd, model="\udc80.onnx")])
+    document = json.loads(text, parse_constant=lambda name: pytest.fail(f"{name} is no JSON"))
+    assert document["verdict"]["runs"][0]["largest_difference"] == "inf"
+    assert document["verdict"]["first_difference"]["before"] == "nan"
+    assert text.isascii()
+
+
+def test_the_markdown_report_lists_every_site_with_its_reason() -> None:
+    text = report.markdown([FIXED])
+    lines = text.splitlines()
+    assert lines[0] == "# graphfix fix"
+    assert "## `m.onnx` to `f.onnx`" in lines
+    assert "### Made explicit: 2" in lines
+    assert "| GF102 | `ffn/bias` | Add | 1 | `[1,1,64]` | `[N,?,64]` | materialize-broadcasts |  |" in lines
+    assert "| GF104 | `x` in `main/if_3.then_branch` | Mul | 0 | `[*]` |  |  | the rank of 'x1' is not known |" in lines
+    assert "| N=0 | off | undecided | 0 |  | the first model refuses it |" in lines
+    assert "| `signed-zero` | `y` | `Add 'n3'` | `2` |" in lines
+    assert "- sha256 before: `aa`" in lines
+    assert "- the dims named 'N' are equal: a[0], b[0]" in lines
+
+
+def test_the_markdown_tables_have_as_many_cells_as_heads() -> None:
+    nasty = replace(LIFTED, node="a|b`c``d", reason="1|2 <b> *x*")
+    for line in report.markdown([replace(FIXED, sites=(nasty, LEFT)), CHECKED, FAILED]).splitlines():
+        if line.startswith("|"):
+            cells = len(re.findall(r"(?<!\\)\|", line)) - 1
+            assert cells in (6, 8, 4), line
+
+
+def test_markdown_escapes_what_a_name_could_inject() -> None:
+    nasty = replace(LEFT, node="a`b", reason="see [x](http://y) <img> *n*")
+    text = report.markdown([replace(CHECKED, sites=(nasty,))])
+    assert "`` a`b ``" in text
+    assert r"see [x]\(http://y) \<img> \*n\*" in text
+
+
+def test_the_markdown_of_several_models_begins_with_a_summary() -> None:
+    lines = report.markdown([CHECKED, FAILED]).splitlines()
+    assert lines[4] == "| model | changed | found | left | exempt | answer |"
+    assert lines[6:8] == [
+        "| `m.onnx` | 0 | 1 | 0 | 1 |  |",
+        "| `bad.onnx` |  |  |  |  | error: bad.onnx: no ONNX model; give one |",
+    ]
+
+
+@pytest.mark.parametrize("name", ["r.json", "r.md", "R.JSON"])
+def test_the_suffix_chooses_the_form_and_nothing_else_is_left_in_the_folder(tmp_path: Path, name: str) -> None:
+    (tmp_path / name).write_text("an older report")
+    report.write(tmp_path / name, [FIXED])
+    text = (tmp_path / name).read_text(encoding="utf-8")
+    assert text == (report.markdown([FIXED]) if name.endswith("md") else report.json_text([FIXED]))
+    assert [path.name for path in tmp_path.iterdir()] == [name]
+
+
+@pytest.mark.parametrize(
+    ("name", "said"),
+    [
+        ("r.html", "the form of a report is chosen by its suffix; known: .json, .md"),
+        ("r", "the form of a report is chosen by its suffix; known: .json, .md"),
+        ("none/r.md", "the folder of the report does not exist; create it first"),
+        ("folder.md", "a folder; name the report's file"),
+    ],
+)
+def test_a_report_that_can_not_be_written_is_refused(tmp_path: Path, name: str, said: str) -> None:
+    (tmp_path / "folder.md").mkdir()
+    with pytest.raises(GraphfixError) as error:
+        report.write(tmp_path / name, [FIXED])
+    assert str(error.value) == f"{tmp_path / name}: {said}"
+    assert [path.name for path in tmp_path.iterdir()] == ["folder.md"]
+
+
+def test_a_disk_that_is_full_leaves_the_older_report(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "r.md").write_text("an older report")
+
+    def full(path: Path, *_: object, **__: object) -> int:
+        path.touch()
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(Path, "write_text", full)
+    with pytest.raises(GraphfixError, match=r"r.md: the report can't be written: No space left on device"):
+        report.write(tmp_path / "r.md", [FIXED])
+    assert [path.name for path in tmp_path.iterdir()] == ["r.md"]
+    assert (tmp_path / "r.md").read_text() == "an older report"
+
+
+# --- the pages of the finding codes ---------------------------------------------------------------------------------
+
+NAMES = {
+    "GF101": "rank-mismatch",
+    "GF102": "degenerate-broadcast",
+    "GF103": "unknown-broadcast",
+    "GF104": "unranked-operand",
+    "GF105": "incompatible-shapes",
+    "GF201": "legacy-broadcast",
+    "GF202": "rank-changing-expand",
+    "GF203": "redundant-expand",
+    "GF204": "stale-shape",
+}
+
+
+def test_every_finding_code_has_a_page_and_no_other() -> None:
+    assert pages.codes() == tuple(NAMES)
+    with pytest.raises(GraphfixError, match=r"^GF999: no such finding code; known: GF101, GF102"):
+        pages.page("GF999")
+
+
+@pytest.mark.parametrize("code", NAMES)
+def test_a_page_says_what_it_is_shows_an_example_and_what_to_do(code: str) -> None:
+    page = pages.page(code)
+    assert page.splitlines()[0] == f"# {code} {NAMES[code]}"
+    assert re.search(r"^    .*\w\(\w+.*\)", page, re.MULTILINE)
+    heads = re.findall(r"^## (.*)", page, re.MULTILINE)
+    assert heads[:2] == ["Why tool chains mind", "What graphfix does"]
+    assert heads[2] in ("How to keep it", "How to avoid it")
+    assert max(map(len, page.splitlines())) <= 120
+
+
+def test_the_static_examples_of_the_pages_have_the_shapes_that_numpy_gives() -> None:
+    found = [match for code in NAMES for match in _examples(pages.page(code))]
+    assert len(found) >= 5
+    for result, operands in found:
+        assert np.broadcast_shapes(*operands) == result
+
+
+def _examples(page: str) -> list[tuple[tuple[int, ...], list[tuple[int, ...]]]]:
+    """`y[2,3] = Add(x[2,3], b[3])`, for operators that follow numpy's rule."""
+    lines = re.findall(r"\w+\[([\d,]+)\] = Add\(([^()=]*)\)", page)
+    shapes = [(result, re.findall(r"\w+\[([\d,]+)\]", operands)) for result, operands in lines]
+    return [(_ints(result), [_ints(operand) for operand in operands]) for result, operands in shapes]
+
+
+def _ints(text: str) -> tuple[int, ...]:
+    return tuple(int(part) for part in text.split(","))
