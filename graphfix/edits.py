@@ -126,6 +126,8 @@ class Rewrite:
     code: str
     """The finding code of a node that the plan is undecided about."""
     page: str
+    operators: frozenset[tuple[str, str]] | None = None
+    """(domain, operator) of the nodes that the plan is about; None for every operator with a row in the catalogue."""
     local: bool = False
     """The plan follows from the operator and from what its operands look like: shape, kind and element type."""
     together: bool = False

@@ -55,11 +55,20 @@ def run(model: Model, rewrites: Sequence[Rewrite], options: Options, done: Liter
         for graph in model.graphs:
             for index in range(len(graph.nodes)):
                 node = graph.nodes[index]
-                if not rewrite.local:
-                    _apply(model, rewrite, node, _plan(rewrite, node, options, report), report, done)
-                elif node.row is not None and node.operands:
+                if not _concerns(rewrite, node):
+                    continue
+                if rewrite.local:
                     _local(model, rewrite, node, options, report, done)
+                else:
+                    _apply(model, rewrite, node, _plan(rewrite, node, options, report), report, done)
     return report
+
+
+def _concerns(rewrite: Rewrite, node: Node) -> bool:
+    """Whether the plan is about this operator (a node that was taken out has no operands)."""
+    if rewrite.operators is None:
+        return node.row is not None and bool(node.operands)
+    return (node.domain, node.op) in rewrite.operators
 
 
 def _local(
@@ -89,7 +98,7 @@ def _decided(report: Report, node: Node) -> bool:
 
 def _together(model: Model, rewrite: Rewrite, options: Options, report: Report, done: Literal["changed", "found"]) -> None:
     """All planned nodes or none."""
-    nodes = [node for graph in model.graphs for node in graph.nodes]
+    nodes = [node for graph in model.graphs for node in graph.nodes if _concerns(rewrite, node)]
     before = len(report.sites)
     plans = [(node, edits) for node in nodes if (edits := _plan(rewrite, node, options, report))]
     undecided = report.sites[before:]

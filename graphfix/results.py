@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from typing import Any, Final, Literal
 
 JsonShape = tuple[int | str | None, ...] | None
 """A shape as JSON shows it: ints, strings for symbols, None for an unknown dim; None when unranked."""
@@ -17,25 +17,28 @@ class GraphfixError(Exception):
     """A request that could not be carried out: one line, what, where and what to do (exit status 2)."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Site:
-    """One operand of one node (or the node itself, `operand` None) that a finding is about."""
+    """One operand of one node (or the node itself, `operand` None) that a finding is about.
 
-    code: str
+    Read-only by type: big models have 100,000s, and a frozen dataclass costs three times as much to make.
+    """
+
+    code: Final[str]
     """The finding code, `GF101` ... (see `graphfix explain`)."""
-    node: str
+    node: Final[str]
     """The node's name, or `Op#index` when it has none."""
-    op: str
-    graph: str
+    op: Final[str]
+    graph: Final[str]
     """`main`, or the path of the body that holds the node, such as `main/if_3.then_branch`."""
-    operand: int | None
-    before: JsonShape
-    after: JsonShape
-    status: Status
-    rewrite: str | None = None
-    reason: str | None = None
+    operand: Final[int | None]
+    before: Final[JsonShape]
+    after: Final[JsonShape]
+    status: Final[Status]
+    rewrite: Final[str | None] = None
+    reason: Final[str | None] = None
     """Completes the sentence "left alone because"; None where nothing was left."""
-    bytes: int = 0
+    bytes: Final[int] = 0
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,7 +10,8 @@ from rewrites import equalize_ranks, materialize_broadcasts, normalize_expand, u
 
 def _rewrite(module: ModuleType, code: str, *, local: bool = False, together: bool = False) -> Rewrite:
     name = module.__name__.rpartition(".")[2].replace("_", "-")
-    return Rewrite(name, module.plan, code, module.__doc__ or "", local, together)
+    operators = getattr(module, "OPERATORS", None)
+    return Rewrite(name, module.plan, code, module.__doc__ or "", operators, local, together)
 
 
 ALL: tuple[Rewrite, ...] = (

@@ -62,3 +62,4 @@ def _does_nothing(shape: Shape, to: Shape) -> bool:
 
 
 FORMS = {("", "Expand"): _expand, ("", "Tile"): _tile}
+OPERATORS = frozenset(FORMS)

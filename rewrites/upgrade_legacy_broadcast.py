@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from graphfix import ops
 from graphfix.edits import DEFAULT, Edit, Lift, Options, Upgrade
 from graphfix.graph import Node
 from graphfix.shapes import Incompatible
@@ -20,6 +21,7 @@ from graphfix.shapes import Incompatible
 VERSION = 8
 """The first opset with numpy's rule and Expand."""
 CHANNEL = 1
+OPERATORS = frozenset((row.domain, row.op) for row in ops.rows() if row.style == "legacy")
 
 
 def plan(node: Node, options: Options = DEFAULT) -> Iterator[Edit]:  # noqa: ARG001 -- every plan takes the options

@@ -23,7 +23,7 @@ def verdict_text(verdict: Verdict) -> str:
         case "different":
             return f"different: {_difference(verdict)}"
         case status:
-            return f"{status}: {_agreement(verdict)}{exceptions_text(verdict.exceptions)}"
+            return f"{status}: {_agreement(verdict)}{exceptions_text(verdict.exceptions)}{_optimized(verdict.runs)}"
 
 
 def exceptions_text(exceptions: Sequence[Mapping[str, Any]]) -> str:
@@ -51,7 +51,7 @@ def _agreement(verdict: Verdict) -> str:
     bits = "" if verdict.reason else " bit-equal"
     said = f"{counted(outputs, 'output')}{bits} over {counted(len(deciding), 'run')}"
     reason = f"; {printable(verdict.reason)}" if verdict.reason else ""
-    return f"{said} ({', '.join([*named, f'seed {verdict.seed}'])}){reason}{_optimized(verdict.runs)}"
+    return f"{said} ({', '.join([*named, f'seed {verdict.seed}'])}){reason}"
 
 
 def _optimized(runs: Sequence[Run]) -> str:

@@ -192,6 +192,26 @@ def test_a_picture_model_that_refuses_small_sizes_is_run_at_larger_ones(written:
     assert double["H"] == 2 * first["H"]
 
 
+def test_a_recordings_batch_is_swept_together_with_the_state_it_must_agree_with(written: Written) -> None:
+    model = written("""g (float[?,?] x, float[2,?,3] state) => (float[A,B,C] y) {
+        zero = Constant<value_int = 0>() one = Constant<value_ints = [1]>()
+        first = Gather(state, zero) joined = Concat<axis = 1>(x, first) channel = Unsqueeze(joined, one)
+        y = AveragePool<kernel_shape = [50]>(channel)
+    }""")
+    swept = off(verify(model, model))
+    assert [sizes["x[0]"] for sizes in swept] == [3, 1, 2, 0]
+    assert all(sizes["x[0]"] == sizes["state[1]"] for sizes in swept)
+    assert all(sizes["x[1]"] >= 47 for sizes in swept)
+
+
+def test_a_model_newer_than_onnxruntime_is_decided(written: Written) -> None:
+    path = written("g (float[N] x) => (float[N] y) { y = Neg(x) }", opset=onnx.defs.onnx_opset_version())
+    model = onnx.load(path)
+    model.ir_version = onnx.IR_VERSION
+    onnx.save(model, path)
+    assert verify(path, path).status == "equal"
+
+
 def test_an_input_without_a_rank_gets_one_that_runs(written: Written) -> None:
     path = written("g (float[N] x) => (float[?] y) { y = Transpose<perm = [0, 2, 1]>(x) }")
     model = onnx.load(path)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
@@ -43,6 +44,8 @@ class OnnxModel:
         self.container = container
         self.proto = container.proto
         self.changed = False
+        self.inferring = 0.0
+        """Seconds that shape inference has taken."""
         self._ranges: dict[str, Size] = {}
         self._upgraded = False
         self._finished = False
@@ -50,7 +53,9 @@ class OnnxModel:
 
     def _look(self) -> None:
         """Build the view anew from the messages as they are."""
+        started = time.perf_counter()
         self._facts: Facts = self._analysed()
+        self.inferring += time.perf_counter() - started
         self._views: Views = build(self.proto, self._facts, self.container.is_cut)
         self._counters: dict[str, int] = {}
         self._desks: dict[object, Desk] = {
@@ -136,10 +141,10 @@ class OnnxModel:
         """Raise GraphfixError where writing to `path` would replace one of the model's external data files."""
         self.container.refuse_output(path)
 
-    def save(self, path: Path) -> Sequence[Path]:
+    def save(self, path: str | Path) -> Sequence[Path]:
         """Write the file; a verbatim copy where nothing changed. Give the data files that were made beside it."""
         self.finish()
-        return self.container.save(path, changed=self.changed)
+        return self.container.save(Path(path), changed=self.changed)
 
     def tobytes(self) -> bytes:
         """The file as bytes, for models that fit into memory."""

@@ -1,0 +1,148 @@
+"""Quantized operands: edits go in front of the DequantizeLinear, and its axis goes along."""
+
+from __future__ import annotations
+
+import numpy as np
+import onnx
+import pytest
+from fixing import Fixed, attribute, difference, fixed, made_by
+from notation import model
+
+
+def last(result: Fixed, count: int) -> list[str]:
+    return result.view[-count:]
+
+
+def test_a_constant_is_lifted_in_front_of_its_dequantize_per_tensor() -> None:
+    result = fixed(
+        "b[3] = DequantizeLinear(q:const:int8[3], s:const[]{0.5}, z:const:int8[]{0})\ny[2,3] = Add(x[2,3], b)",
+        target="ranks",
+    )
+    assert result.view == ["b[1,3] = DequantizeLinear(q[1,3], s[], z[])", "y[2,3] = Add(x[2,3], b[1,3])"]
+    assert difference(result.before, result.after).changed == {"q"}
+
+
+AXES = {
+    "an axis counts from the left: it moves": ("axis=0", 2),
+    "the axis of the default is 1": ("axis=1", 3),
+    "a negative axis counts from the right: it stays": ("axis=-1", -1),
+}
+
+
+@pytest.mark.parametrize(("stated", "moved"), AXES.values(), ids=AXES)
+def test_the_quantized_axis_follows_the_lift(stated: str, moved: int) -> None:
+    count = 2 if stated == "axis=0" else 3
+    result = fixed(
+        f"b[2,3] = DequantizeLinear(q:const:int8[2,3], s:const[{count}], z:const:int8[{count}], {stated})\n"
+        "y[1,2,2,3] = Mul(x[1,2,2,3], b)",
+        target="ranks",
+    )
+    assert last(result, 1) == ["y[1,2,2,3] = Mul(x[1,2,2,3], b[1,1,2,3])"]
+    assert attribute(made_by(result.after, "b"), "axis") == moved
+
+
+def test_a_default_axis_is_stated_once_it_moved() -> None:
+    result = fixed(
+        "b[2,3] = DequantizeLinear(q:const:int8[2,3], s:const[3], z:const:int8[3])\ny[2,2,3] = Mul(x[2,2,3], b)",
+        target="ranks",
+    )
+    assert attribute(made_by(result.after, "b"), "axis") == 2
+
+
+@pytest.mark.parametrize("target", ["ranks", "explicit"])
+@pytest.mark.parametrize("scale", ["[1]", "[]"])
+def test_a_scale_of_one_element_is_per_tensor(scale: str, target: str) -> None:
+    """Onnxruntime takes a scale [1] for a whole tensor, whatever the axis: 1 is no axis of a vector."""
+    result = fixed(
+        f"b[3] = DequantizeLinear(q:const:int8[3], s:const{scale}{{0.5}}, z:const:int8{scale}{{0}})\n"
+        "y[2,3] = Add(x[2,3], b)",
+        target=target,
+    )
+    assert attribute(made_by(result.after, result.after.graph.node[-1].input[1]), "axis") is None
+    assert result.left == []
+
+
+def test_a_pair_of_quantize_and_dequantize_stays_next_to_its_reader() -> None:
+    result = fixed(
+        """q:int8[3] = QuantizeLinear(w[3], s:const[]{0.5}, z:const:int8[]{0})
+           b[3] = DequantizeLinear(q, s, z)
+           y[2,3] = Add(x[2,3], b)""",
+        target="explicit",
+    )
+    assert result.view == [
+        "w_lifted[1,3] = Reshape(w[3], shape_1x3[2])",
+        "w_lifted_stretched[2,3] = Expand(w_lifted[1,3], shape_2x3[2])",
+        "q[2,3] = QuantizeLinear(w_lifted_stretched[2,3], s[], z[])",
+        "b[2,3] = DequantizeLinear(q[2,3], s[], z[])",
+        "y[2,3] = Add(x[2,3], b[2,3])",
+    ]
+
+
+def test_a_shared_dequantize_is_made_again_for_the_lifted_reader() -> None:
+    result = fixed(
+        """b[3] = DequantizeLinear(q:const:int8[3], s:const[]{0.5}, z:const:int8[]{0})
+           y[2,3] = Add(x[2,3], b)
+           v[2,3] = Mul(y, b)
+           w[3] = Neg(b)""",
+        target="ranks",
+    )
+    assert result.view == [
+        "b[3] = DequantizeLinear(q[3], s[], z[])",
+        "b_lifted[1,3] = DequantizeLinear(q_lifted[1,3], s[], z[])",
+        "y[2,3] = Add(x[2,3], b_lifted[1,3])",
+        "v[2,3] = Mul(y[2,3], b_lifted[1,3])",
+        "w[3] = Neg(b[3])",
+    ]
+
+
+def test_an_operand_is_never_stretched_along_its_quantized_axis() -> None:
+    result = fixed(
+        "b[1,3] = DequantizeLinear(q:int8[1,3], s:const[1], z:const:int8[1], axis=0)\ny[2,3] = Add(x[2,3], b)",
+        target="explicit",
+    )
+    assert result.left == [
+        (
+            "GF102",
+            1,
+            "it would be stretched along the axis that DequantizeLinear 'DequantizeLinear#0' quantizes",
+        )
+    ]
+    assert result.after == result.before
+
+
+def test_an_operand_is_stretched_across_its_quantized_axis() -> None:
+    result = fixed(
+        "b[1,3] = DequantizeLinear(q:const:int8[1,3], s:const[3], z:const:int8[3], axis=1)\ny[2,3] = Add(x[2,3], b)",
+        target="explicit",
+    )
+    assert last(result, 2) == [
+        "b[2,3] = DequantizeLinear(q_stretched[2,3], s[3], z[3])",
+        "y[2,3] = Add(x[2,3], b[2,3])",
+    ]
+    assert attribute(made_by(result.after, "b"), "axis") == 1
+
+
+def test_blocks_are_refused() -> None:
+    result = fixed(
+        model(
+            """b[4] = DequantizeLinear(q:const:int8[4], s:const[2], z:const:int8[2], axis=0, block_size=2)
+               y[2,4] = Add(x[2,4], b)""",
+            opset=21,
+        ),
+        target="ranks",
+    )
+    assert result.left == [("GF101", 1, "its DequantizeLinear 'DequantizeLinear#0' is quantized in blocks")]
+    assert result.after == result.before
+
+
+def test_quantization_annotations_follow_what_was_copied() -> None:
+    proto = model("y[2,3] = Add(x[2,3], b:const[3])\nz[3] = Neg(b)")
+    note = proto.graph.quantization_annotation.add(tensor_name="b")
+    note.quant_parameter_tensor_names.add(key="SCALE_TENSOR", value="s")
+    proto.graph.initializer.append(onnx.numpy_helper.from_array(np.float32(0.5), "s"))
+    result = fixed(proto, target="explicit")
+    names = {
+        note.tensor_name: note.quant_parameter_tensor_names[0].value
+        for note in result.after.graph.quantization_annotation
+    }
+    assert names == {"b": "s", "b_lifted": "s", "b_lifted_stretched": "s"}

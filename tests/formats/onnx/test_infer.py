@@ -1,0 +1,224 @@
+"""What is known of every value: onnx's inference and the own rules, bodies by induction, stored shapes as claims."""
+
+from __future__ import annotations
+
+import onnx
+import pytest
+from fixing import fixed, lines, printed
+from notation import model, parsed
+
+import graphfix
+
+SHAPES = {
+    "a symbol through element-wise operators": ("y[*] = Neg(x[N,4])", "y[N,4]"),
+    "two symbols are no one size": ("y[*] = Add(x[N,4], b[M,4])", "y[?,4]"),
+    "Transpose": ("y[*] = Transpose(x[N,4,T], perm=[2,0,1])", "y[T,N,4]"),
+    "MatMul": ("y[*] = MatMul(x[N,T,8], w[8,5])", "y[N,T,5]"),
+    "Gemm": ("y[*] = Gemm(x[N,8], w[5,8], transB=1)", "y[N,5]"),
+    "Concat of unknown parts keeps the other axes": ("y[*] = Concat(x[N,4], z[M,4], axis=0)", "y[?,4]"),
+    "Reshape to a computed shape has its rank": ("y[*] = Reshape(x[N,4], s:int64[3])", "y[?,?,?]"),
+    "Reshape with -1 by its own arithmetic": ("y[*] = Reshape(x[N,4,6], s:const{0,-1})", "y[N,24]"),
+    "NonZero": ("y:int64[*] = NonZero(x[N,4])", "y[2,?]"),
+    "Range": ("y[*] = Range(a[], b[], c[])", "y[?]"),
+    "ReduceMean with computed axes keeps the rank": ("y[*] = ReduceMean(x[N,4], a:int64[1])", "y[?,?]"),
+    "Expand by a computed shape keeps what is never 1": ("y[*] = Expand(x[1,4], s:int64[2])", "y[?,4]"),
+    "a contrib operator": ("y[*] = com.microsoft.FastGelu(x[N,4])", "y[N,4]"),
+    "a contrib product": ("y[*] = com.microsoft.FusedMatMul(a[N,4], b[4,5])", "y[N,5]"),
+    "an operator nobody knows": ("y[*] = my.Thing(x[N,4])", "y[*]"),
+    "an unranked operand": ("y[*] = Add(x[*], b[3])", "y[*]"),
+}
+
+
+@pytest.mark.parametrize(("text", "result"), SHAPES.values(), ids=SHAPES)
+def test_shapes_are_inferred(text: str, result: str) -> None:
+    (line,) = printed(graphfix.load(model(text)))
+    assert line.startswith(f"{result} = ")
+
+
+CHAINS = {
+    "Shape, Gather, Concat, Reshape": (
+        """s:int64[3] = Shape(x[N,4,6])
+           n:int64[1] = Gather(s, i:const{0})
+           c:int64[2] = Concat(n, k:const{24}, axis=0)
+           v = Reshape(x, c)
+           y[*] = Neg(v)""",
+        "y[N,24]",
+    ),
+    "a slice of a shape": (
+        """s:int64[3] = Shape(x[N,T,6])
+           c:int64[2] = Slice(s, b:const{0}, e:const{2})
+           v = ConstantOfShape(c)
+           y[*] = Neg(v)""",
+        "y[N,T]",
+    ),
+    "a computed size that stays the same": (
+        """s:int64[2] = Shape(x[N,4])
+           p:int64[2] = Mul(s, k:const{1,2})
+           v = ConstantOfShape(p)
+           y[*] = Neg(v)""",
+        "y[N,8]",
+    ),
+    "a computed size that is another": (
+        """s:int64[2] = Shape(x[N,4])
+           p:int64[2] = Add(s, k:const{1,0})
+           v = ConstantOfShape(p)
+           y[*] = Neg(v)""",
+        "y[?,4]",
+    ),
+    "squeezed and cast": (
+        """s:int64[2] = Shape(x[N,4])
+           n:int64[] = Gather(s, i:const[]{0})
+           u:int64[1] = Unsqueeze(n, z:const{0})
+           v = ConstantOfShape(u)
+           y[*] = Neg(v)""",
+        "y[N]",
+    ),
+}
+
+
+@pytest.mark.parametrize(("text", "result"), CHAINS.values(), ids=CHAINS)
+def test_shape_arithmetic_is_followed(text: str, result: str) -> None:
+    assert printed(graphfix.load(model(text)))[-1].startswith(f"{result} = ")
+
+
+def test_two_unknown_sizes_are_the_same_only_where_that_is_proved() -> None:
+    """Halves of one axis: the same computation twice is not evidence, the same value is."""
+    text = """a[*] = Slice(x[N,4], b:const{0}, e:int64[1])
+              c[*] = Neg(a)
+              y[*] = Add(a, c)
+              z[*] = Add(a, d[M,4])"""
+    result = fixed(text, target="explicit")
+    assert result.counts == {"materialize-broadcasts": 2}
+    assert [line for line in result.view if line.startswith("y")] == ["y[?,4] = Add(a[?,4], c[?,4])"]
+
+
+def test_names_that_onnx_makes_up_are_never_evidence() -> None:
+    """A stored name of onnx's own making (`unk__0`) on two unrelated values says nothing."""
+    proto = model("y[*] = Add(a[*], b[*])")
+    for at, name in enumerate(("a", "b")):
+        proto.graph.input[at].CopyFrom(onnx.helper.make_tensor_value_info(name, onnx.TensorProto.FLOAT, [None, 4]))
+    proto.graph.value_info.append(onnx.helper.make_tensor_value_info("y", onnx.TensorProto.FLOAT, ["unk__0", 4]))
+    assert fixed(proto).counts == {"materialize-broadcasts": 2}
+
+
+def test_a_stored_symbol_of_an_intermediate_value_is_no_evidence() -> None:
+    proto = model("a[*] = my.Thing(x[2])\nc[*] = my.Thing(x)\ny[*] = Add(a, c)")
+    for name in "ac":
+        proto.graph.value_info.append(onnx.helper.make_tensor_value_info(name, onnx.TensorProto.FLOAT, ["S", 4]))
+    result = fixed(proto)
+    assert result.counts == {"materialize-broadcasts": 2}
+    assert "the stored rank of 'a' in main" in result.outcome.assumes
+
+
+def test_a_symbol_on_two_inputs_is_trusted_and_recorded() -> None:
+    opened = graphfix.load(model("y[*] = Add(x[N,4], b[N,4])"))
+    assert printed(opened) == ["y[N,4] = Add(x[N,4], b[N,4])"]
+    assert opened.assumes == ["the dims named 'N' are equal: x[0], b[0]"]
+
+
+UNKNOWN_MARKS = {"a question mark": "?", "an empty name": ""}
+
+
+@pytest.mark.parametrize("mark", UNKNOWN_MARKS.values(), ids=UNKNOWN_MARKS)
+def test_a_mark_of_an_unknown_dim_is_no_symbol(mark: str) -> None:
+    proto = model("y[*] = Add(a[4], b[4])")
+    for value in proto.graph.input:
+        value.type.tensor_type.shape.dim[0].dim_param = mark
+    assert printed(graphfix.load(proto)) == ["y[?] = Add(a[?], b[?])"]
+    assert fixed(proto).counts == {"materialize-broadcasts": 2}
+
+
+def test_a_negative_dim_is_unknown() -> None:
+    proto = model("y[*] = Neg(a[4])")
+    proto.graph.input[0].type.tensor_type.shape.dim[0].dim_value = -1
+    assert printed(graphfix.load(proto)) == ["y[?] = Neg(a[?])"]
+
+
+STALE = {
+    "another number": [2, 5],
+    "another rank": [2, 3, 1],
+}
+
+
+@pytest.mark.parametrize("stored", STALE.values(), ids=STALE)
+def test_a_contradicted_shape_leaves_the_node_and_is_reported(stored: list[int]) -> None:
+    proto = model("v = Neg(x[2,3])\ny[2,3] = Add(v, b[3])\nz[2,3] = Mul(x, b)")
+    proto.graph.value_info.append(onnx.helper.make_tensor_value_info("v", onnx.TensorProto.FLOAT, stored))
+    opened = graphfix.load(proto)
+    outcome = graphfix.fix(opened, target="ranks")
+    text = ",".join(map(str, stored))
+    found = {(site.code, site.node) for site in outcome.sites if site.status == "left"}
+    assert ("GF204", "Add#1") in found
+    assert ("GF204", "v") in found
+    assert f"the stored shape [{text}] of 'v' contradicts the computed [2, 3]" in {
+        site.reason for site in outcome.sites
+    }
+    assert outcome.rewrites["equalize-ranks"] == 1  # the Mul
+
+
+def test_a_looser_stored_shape_is_no_contradiction() -> None:
+    proto = model("v = Neg(x[2,3])\ny[2,3] = Add(v, b[3])")
+    proto.graph.value_info.append(onnx.helper.make_tensor_value_info("v", onnx.TensorProto.FLOAT, ["A", None]))
+    assert graphfix.load(proto).stale == []
+
+
+# --- bodies ----------------------------------------------------------------------------------------------------------
+
+
+def loop(step: str, *, carried: str = "float[2,3] v") -> str:
+    return f"""main (int64 n, float[2,3] x, float[3] b, float[2,1] c, float[1,2,3] d) => (float[*] y)
+        <bool go = {{1}}> {{
+        [loop] y = Loop (n, go, x) <body = turn (int64 i, bool k, {carried}) => (bool again, float[*] w) {{
+            again = Identity(k) {step} }}> }}"""
+
+
+def body(step: str, **more: str) -> list[str]:
+    text = loop(step, **more).replace("float[*] y", "float[] y").replace("float[*] w", "float[] w")
+    proto = parsed(text)
+    for value in (*proto.graph.output, proto.graph.node[0].attribute[0].g.output[1]):
+        value.type.tensor_type.ClearField("shape")
+    return [line.partition(": ")[2] for line in lines(graphfix.load(proto).graphs) if "again" not in line]
+
+
+def test_a_carried_shape_that_the_body_gives_back_holds_in_every_turn() -> None:
+    assert body("w = Add(v, b)") == ["y[2,3] = Loop(n[], go[], x[2,3])", "w[2,3] = Add(v[2,3], b[3])"]
+
+
+def test_a_carried_size_that_the_body_changes_is_not_known() -> None:
+    assert body("w = Concat <axis = 0> (v, x)") == [
+        "y[?,3] = Loop(n[], go[], x[2,3])",
+        "w[?,3] = Concat(v[?,3], x[2,3])",
+    ]
+
+
+def test_a_carried_rank_that_the_body_changes_is_not_known() -> None:
+    first, second = body("w = Add(v, d)")
+    assert first == "y[*] = Loop(n[], go[], x[2,3])"
+    assert second == "w[*] = Add(v[*], d[1,2,3])"
+
+
+def test_a_stored_shape_of_a_carried_value_is_a_claim() -> None:
+    assert body("w = Concat <axis = 0> (v, x)", carried="float[2,3] v")[1] == "w[?,3] = Concat(v[?,3], x[2,3])"
+
+
+def test_a_widened_size_widens_what_is_computed_of_it() -> None:
+    lines_ = body("u = Concat <axis = 0> (v, x) t = Neg(v) w = Concat <axis = 1> (u, u)")
+    assert lines_[2] == "t[?,?] = Neg(v[?,?])"
+
+
+BRANCHES = {
+    "equal shapes": ("t = Neg(x)", "e = Abs(x)", "y[2,3]"),
+    "one size differs": ("t = Neg(x)", "e = Concat <axis = 0> (x, x)", "y[?,3]"),
+    "ranks differ": ("t = Neg(x)", "e = Neg(b)", "y[*]"),
+}
+
+
+@pytest.mark.parametrize(("yes", "no", "result"), BRANCHES.values(), ids=BRANCHES)
+def test_an_if_has_what_both_branches_have(yes: str, no: str, result: str) -> None:
+    proto = parsed(f"""main (bool c, float[2,3] x, float[3] b) => (float[] y) {{
+        y = If (c) <then_branch = yes () => (float[] t) {{ {yes} }},
+                    else_branch = no () => (float[] e) {{ {no} }}> }}""")
+    for attribute in proto.graph.node[0].attribute:
+        attribute.g.output[0].type.tensor_type.ClearField("shape")
+    proto.graph.output[0].type.tensor_type.ClearField("shape")
+    assert printed(graphfix.load(proto))[0].startswith(f"{result} = If")

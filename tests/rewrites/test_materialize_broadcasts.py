@@ -1,0 +1,211 @@
+"""What materialize-broadcasts stretches under each option: plans only, no format."""
+
+from __future__ import annotations
+
+import pytest
+from notation import EXPLICIT, RANKS, node
+
+from graphfix.edits import Assume, Edit, Leave, Options, Stretch
+from graphfix.graph import UnrankedOperand
+from graphfix.results import GraphfixError
+from graphfix.shapes import Incompatible, parse
+from rewrites.materialize_broadcasts import plan
+
+TWO_SIDED = Options(broadcasts="two-sided")
+
+
+def said(edits: list[Edit]) -> list[tuple[int, object, str, str]]:
+    """(operand, by, shape after, code) of stretches: symbols by name, other unknowns as `?`."""
+    assert all(isinstance(edit, Stretch) for edit in edits)
+    return [(edit.operand, edit.by, str(edit.to), edit.code) for edit in edits if isinstance(edit, Stretch)]
+
+
+DOES = {
+    "y[2,3,4] = Add(x[2,3,4], b[1,1,4])": [(1, (0,), "[2, 3, 4]", "GF102")],
+    "y[2,3,4] = Add(x[2,1,4], b[2,3,1])": [(0, (1,), "[2, 3, 4]", "GF102"), (1, (0,), "[2, 3, 4]", "GF102")],
+    "y[N,T] = Mul(a[N,1], c[N,T])": [(0, (1,), "[N, T]", "GF102")],
+    "y[N,4] = Add(x[N,4], b:const[1,4])": [(1, (0,), "[N, 4]", "GF102")],
+    "y[?] = Add(a[N], c[M])": [(0, (1,), "[?]", "GF103"), (1, (0,), "[?]", "GF103")],
+    "y[N,8] = Add(a[N,8], c[M,8])": [(0, (1,), "[?, 8]", "GF103"), (1, (0,), "[?, 8]", "GF103")],
+    "y[4] = Add(a[N], c[4])": [(0, (1,), "[4]", "GF103")],
+    "y[0,3] = Add(a[1,3], c[0,3])": [(0, (1,), "[0, 3]", "GF102")],
+    "y[2,3] = Where(c:bool[2,1], x[1,3], z[2,3])": [
+        (0, (1,), "[2, 3]", "GF102"),
+        (1, (0,), "[2, 3]", "GF102"),
+    ],
+    "y[2,3] = Sum(a[2,1], b[1,3], c[1,1])": [
+        (0, (1,), "[2, 3]", "GF102"),
+        (1, (0,), "[2, 3]", "GF102"),
+        (2, (0, 1), "[2, 3]", "GF102"),
+    ],
+    "y[2,4,2,3] = PRelu(x[2,4,2,3], s:const[1,4,1,1])": [(1, (0,), "[2, 4, 2, 3]", "GF102")],
+    "y[M,5] = Gemm(a[M,4], b[4,5], c[1,5])": [(2, (((0, 0), (1, 1)),), "[M, 5]", "GF102")],
+    "y[M,5] = Gemm(a[4,M], b[5,4], c[1,5], transA=1, transB=1)": [(2, (((0, 1), (1, 0)),), "[M, 5]", "GF102")],
+}
+
+
+@pytest.mark.parametrize(("text", "edits"), DOES.items(), ids=DOES)
+def test_every_operand_that_is_repeated_is_stretched(text: str, edits: list[tuple[int, object, str, str]]) -> None:
+    assert said(list(plan(node(text), EXPLICIT))) == edits
+
+
+NOTHING = {
+    "equal shapes": "y[2,3] = Add(x[2,3], b[2,3])",
+    "one symbol on both sides is one size": "y[N,3] = Add(x[N,3], b[N,3])",
+    "a 1 under a 1": "y[1,3] = Add(x[1,3], b[1,3])",
+    "a 1 gives way to an unknown of no other operand": "y[N] = Neg(x[N])",
+    "no row": "y[3] = Relu(x[3])",
+    "Expand is a stretch itself": "y[2,3] = Expand(x[1,3], s:const{2,3})",
+}
+
+
+@pytest.mark.parametrize("text", NOTHING.values(), ids=NOTHING)
+def test_nothing_is_stretched(text: str) -> None:
+    assert not [edit for edit in plan(node(text), EXPLICIT) if isinstance(edit, Stretch)]
+
+
+def test_a_range_above_1_proves_that_nothing_is_stretched() -> None:
+    text = "y[4] = Add(a[N], c[4])"
+    assert len(list(plan(node(text), EXPLICIT))) == 1
+    assert list(plan(node(text, ranges={"N": (2, 64)}), EXPLICIT)) == []
+    assert len(list(plan(node(text, ranges={"N": (1, 64)}), EXPLICIT))) == 1
+
+
+def test_a_1_under_a_range_is_stretched_for_certain() -> None:
+    edits = list(plan(node("y[N] = Add(a[1], c[N])", ranges={"N": (2, 64)}), EXPLICIT))
+    assert said(edits) == [(0, (1,), "[N]", "GF102")]
+
+
+def test_keep_leaves_all_of_it() -> None:
+    assert list(plan(node("y[2,3] = Add(x[2,3], b[1,3])"), RANKS)) == []
+
+
+LEFT = {
+    "y[2,3] = Pow(x[2,3], e:const[1,1]{2.0})": (1, "fast path"),
+    "y[5,2,3,6] = MatMul(a[5,2,3,4], b[1,2,4,6])": (1, "batch axes"),
+    "y[2,3,4] = LayerNormalization(x[2,3,4], s[1,1,4])": (1, "another kernel"),
+}
+
+
+@pytest.mark.parametrize(("text", "expected"), LEFT.items(), ids=LEFT)
+def test_an_exempt_operand_is_left_with_its_reason(text: str, expected: tuple[int, str]) -> None:
+    (edit,) = plan(node(text), EXPLICIT)
+    assert isinstance(edit, Leave)
+    assert (edit.operand, edit.code, edit.status) == (expected[0], "GF102", "exempt")
+    assert expected[1] in edit.reason
+
+
+def test_an_exponent_of_several_elements_is_stretched() -> None:
+    assert said(list(plan(node("y[2,3] = Pow(x[2,3], e[1,3])"), EXPLICIT))) == [(1, (0,), "[2, 3]", "GF102")]
+
+
+TWO = {
+    "one operand only": ("y[2,3] = Add(x[2,3], b[1,3])", []),
+    "a tie goes to the lowest index": ("y[2,3] = Add(x[2,1], b[1,3])", [0]),
+    "fewest bytes after the stretch, by element size": ("y[2,3] = Where(c:bool[2,1], x[1,3], z[2,3])", [0]),
+    "the mask is the cheaper one wherever it stands": (
+        "y[2,3] = Where(c:bool[2,3], x:int64[2,1], z:int64[1,3])",
+        [1],
+    ),
+    "until one is left to the operator": ("y[2,3,4] = Sum(a[1,3,4], b[2,1,4], c[2,3,1])", [0, 1]),
+    "sizes not known: all of them": ("y[?] = Add(a[N], c[M])", [0, 1]),
+    "sizes not known but one operand only": ("y[N,T] = Mul(a[N,1], c[N,T])", []),
+}
+
+
+@pytest.mark.parametrize(("text", "operands"), TWO.values(), ids=TWO)
+def test_two_sided_stretches_the_cheapest(text: str, operands: list[int]) -> None:
+    assert [edit.operand for edit in plan(node(text), TWO_SIDED)] == operands
+
+
+def test_unknown_keep_leaves_a_finding() -> None:
+    edits = list(plan(node("y[?] = Add(a[N], c[M])"), Options(unknown="keep")))
+    assert [(type(edit), edit.operand, edit.code, edit.status) for edit in edits if isinstance(edit, Leave)] == [
+        (Leave, 0, "GF103", "left"),
+        (Leave, 1, "GF103", "left"),
+    ]
+
+
+def test_unknown_assume_states_the_assumption_and_stretches_what_is_certain() -> None:
+    edits = list(plan(node("y[?,T] = Add(a[N,1], c[M,T])"), Options(unknown="assume")))
+    assert [type(edit) for edit in edits] == [Assume, Stretch, Assume]
+    first = edits[0]
+    assert isinstance(first, Assume)
+    assert first.code == "GF103"
+    assert "operand 0 [N, 1] to [?, T]" in first.text
+
+
+def test_unknown_error_names_the_operand_and_says_what_to_do() -> None:
+    with pytest.raises(GraphfixError, match=r"operand 0 a\[N\] may be stretched.*--dim"):
+        list(plan(node("y[?] = Add(a[N], c[M])"), Options(unknown="error")))
+
+
+def test_unknown_error_has_nothing_against_a_certain_stretch() -> None:
+    assert said(list(plan(node("y[N,T] = Mul(a[N,1], c[N,T])"), Options(unknown="error")))) == [
+        (0, (1,), "[N, T]", "GF102")
+    ]
+
+
+def test_operands_of_unknown_rank_get_the_run_time_form() -> None:
+    edits = list(plan(node("y[*] = Add(x[*], b[3])"), EXPLICIT))
+    assert [(edit.operand, edit.by, edit.code) for edit in edits if isinstance(edit, Stretch)] == [
+        (0, (1,), "GF103"),
+        (1, (0,), "GF103"),
+    ]
+    three = list(plan(node("y[*] = Where(c:bool[*], x[3], z[])"), EXPLICIT))
+    assert [(edit.operand, edit.by) for edit in three if isinstance(edit, Stretch)] == [
+        (0, (1,)),  # a scalar stretches nothing
+        (1, (0,)),
+        (2, (0, 1)),
+    ]
+
+
+def test_the_operand_that_is_broadcast_onto_is_never_expanded() -> None:
+    edits = list(plan(node("y[*] = PRelu(x[*], s[3])"), EXPLICIT))
+    assert [(edit.operand, edit.by) for edit in edits if isinstance(edit, Stretch)] == [(1, (0,))]
+
+
+@pytest.mark.parametrize("text", ["y[*] = PRelu(x[2,3], s[*])", "y[*] = PRelu(x[*], s[*])"])
+def test_a_slope_of_unknown_rank_is_expanded_onto_its_input(text: str) -> None:
+    edits = list(plan(node(text), EXPLICIT))
+    assert [(edit.operand, edit.by) for edit in edits if isinstance(edit, Stretch)] == [(1, (0,))]
+
+
+def test_the_run_time_form_keeps_what_the_catalogue_exempts() -> None:
+    (edit,) = plan(node("y[*] = LayerNormalization(x[*], s:const[4])"), EXPLICIT)
+    assert isinstance(edit, Leave)
+    assert (edit.operand, edit.code, edit.status) == (1, "GF103", "exempt")
+
+
+def test_operands_of_one_unranked_name_are_done_already() -> None:
+    planned = node("y[*] = Add(x[*], x)")
+    assert list(plan(planned, EXPLICIT)) == []
+
+
+@pytest.mark.parametrize("options", [Options(unknown="keep"), TWO_SIDED], ids=["unknown keep", "two-sided"])
+def test_a_rank_that_is_not_known_without_the_run_time_form(options: Options) -> None:
+    planned = node("y[*] = Add(x[*], b[3])")
+    if options.stretches_unknown:
+        assert len(list(plan(planned, options))) == 2
+    else:
+        with pytest.raises(UnrankedOperand):
+            list(plan(planned, options))
+
+
+def test_a_matrix_product_of_unknown_rank_is_undecided() -> None:
+    with pytest.raises(UnrankedOperand, match="'a'"):
+        list(plan(node("y[*] = MatMul(a[*], b[3,4])"), EXPLICIT))
+
+
+def test_sizes_that_never_meet_are_refused() -> None:
+    with pytest.raises(Incompatible, match=r"\[2, 3\] and \[4, 3\]"):
+        list(plan(node("y[*] = Mul(a[2,3], b[4,3])"), EXPLICIT))
+
+
+def test_the_stretched_shape_keeps_the_terms_of_both_names() -> None:
+    first, second = plan(node("y[?] = Add(a[N], c[M])"), EXPLICIT)
+    assert isinstance(first, Stretch)
+    assert isinstance(second, Stretch)
+    assert first.to == second.to
+    assert first.to.dims[0].parts == ("M", "N")  # type: ignore[union-attr] -- a named dim, no number
+    assert first.to != parse("[?]")

@@ -1,0 +1,58 @@
+"""Expand and Tile that a model has already: what is written how, plans only, no format."""
+
+from __future__ import annotations
+
+import pytest
+from notation import node
+
+from graphfix.edits import DEFAULT, Edit, Fold, Lift, Spell
+from graphfix.graph import UnrankedOperand
+from graphfix.shapes import parse
+from rewrites.normalize_expand import plan
+
+DOES: dict[str, list[Edit]] = {
+    "y[2,3,4] = Expand(x[4], s:const{2,3,4})": [Lift(0, (0, 1), "GF202")],
+    "y[2,3,4] = Expand(x[2,1,4], s:const{3,1})": [Spell(parse("[2, 3, 4]"))],
+    "y[2,3,4] = Expand(x[3,1], s:const{2,1,4})": [Lift(0, (0,), "GF202"), Spell(parse("[2, 3, 4]"))],
+    "y[2,3] = Expand(x[2,1], s:const{1,3})": [Spell(parse("[2, 3]"))],
+    "y[2,4] = Expand(x[2,4], s:const{2,4})": [Fold()],
+    "y[2,4] = Expand(x[2,4], s:const{1})": [Fold()],
+    "y[N,4] = Expand(x[N,4], s:const{1,4})": [Fold()],
+    "y[N,4] = Expand(x[N,4], s:int64[2]{N,4})": [Fold()],
+    "y[1,1,4] = Expand(x[4], s:const{1,1,4})": [Lift(0, (0, 1), "GF202"), Fold()],
+    "y[N,3,4] = Expand(x[3,4], s:int64[3])": [Lift(0, (0,), "GF202")],
+    "y[3,4] = Tile(x[1,4], r:const{3,1})": [Spell(parse("[3, 4]"))],
+    "y[3,4] = Tile(x[3,4], r:const{1,1})": [Fold()],
+    "y[N,4] = Tile(x[N,4], r:const{1,1})": [Fold()],
+    "y[0,4] = Tile(x[1,4], r:const{0,1})": [Spell(parse("[0, 4]"))],
+}
+
+
+@pytest.mark.parametrize(("text", "edits"), DOES.items(), ids=DOES)
+def test_it_becomes_a_lift_and_an_expand_to_the_full_shape(text: str, edits: list[Edit]) -> None:
+    assert list(plan(node(text), DEFAULT)) == edits
+
+
+NOTHING = {
+    "the standard form already": "y[2,3,4] = Expand(x[1,1,4], s:const{2,3,4})",
+    "the shape is computed and the ranks are equal": "y[N,M] = Expand(x[N,1], s:int64[2])",
+    "the sizes may not fit: the node is what fails then": "y[4] = Expand(x[4], s:int64[1]{N})",
+    "symbols: no number can be stated in full": "y[N,4] = Expand(x[N,1], s:const{1,4})",
+    "a Tile that repeats two elements is no broadcast": "y[4] = Tile(x[2], r:const{2})",
+    "one axis of the Tile is no broadcast": "y[4,3] = Tile(x[2,1], r:const{2,3})",
+    "the repeats are computed": "y[?] = Tile(x[1], r:int64[1])",
+    "a size that is not known may be more than one": "y[?] = Tile(x[N], r:const{3})",
+    "other operators": "y[2] = Relu(x[2])",
+    "other domains": "y[2] = my.Expand(x[1], s:const{2})",
+}
+
+
+@pytest.mark.parametrize("text", NOTHING.values(), ids=NOTHING)
+def test_nothing_is_done(text: str) -> None:
+    assert list(plan(node(text), DEFAULT)) == []
+
+
+@pytest.mark.parametrize("text", ["y[*] = Expand(x[3], s:int64[?])", "y[3] = Expand(x[*], s:const{3})"])
+def test_a_rank_that_is_not_known_is_undecided(text: str) -> None:
+    with pytest.raises(UnrankedOperand):
+        list(plan(node(text), DEFAULT))
