@@ -27,6 +27,7 @@ EQUAL = Verdict(
         Run({"N": 3}, "off", "equal", 12, 0.0),
         Run({"N": 1}, "off", "equal", 12, 0.0),
         Run({"N": 3}, "on", "different", 12, 1.5e-7),
+        Run({"N": 1}, "on", "equal", 12, 0.0),
         Run({"N": 0}, "off", "undecided", 0, None, "the first model refuses it"),
     ),
     exceptions=({"class": "signed-zero", "output": "y", "site": "Add 'n3'", "count": 2},),
@@ -109,8 +110,8 @@ def test_the_totals_tell_clean_found_and_failed_models_apart() -> None:
         pytest.param(Outcome("fix", "m", "onnx", output="f"), "m -> f: nothing to make explicit, copied", id="copy"),
         pytest.param(
             Outcome("fix", "m", "onnx", output="f", changed=True),
-            "m -> f: nothing to make explicit, dims bound",
-            id="only dims bound",
+            "m -> f: nothing to make explicit; only what the file states was changed",
+            id="dims bound or an assumption noted",
         ),
         pytest.param(
             replace(FIXED, rewrites={"equalize-ranks": 1}, sites=(LIFTED,)),
@@ -188,6 +189,11 @@ def test_a_long_table_tells_equal_lines_together_and_says_how_many_are_not_shown
 def test_twenty_sites_are_told_one_by_one() -> None:
     sites = [replace(LIFTED, node=f"layer.{number}/bias") for number in range(20)]
     assert len(report.table(replace(FIXED, sites=sites, assumes=(), seconds={})).splitlines()) == 1 + 20 + 1
+
+
+def test_an_edit_that_keeps_the_shape_shows_it_once() -> None:
+    sites = (Site("GF203", "e", "Expand", "main", 0, (2, 3), (2, 3), "found"),)
+    assert report.table(replace(CHECKED, sites=sites)).splitlines()[1] == "  found  GF203  Expand 'e'  operand 0  [2,3]"
 
 
 def test_operands_that_stay_for_one_reason_are_told_once() -> None:

@@ -78,7 +78,11 @@ def _made(outcome: Outcome) -> str:
     sites = [site for site in outcome.sites if site.status == "changed"]
     edits = sum(outcome.rewrites.values())
     if not edits:
-        return "nothing to make explicit, dims bound" if outcome.changed else "nothing to make explicit, copied"
+        return (
+            "nothing to make explicit; only what the file states was changed"
+            if outcome.changed
+            else "nothing to make explicit, copied"
+        )
     operands = {
         (site.graph, site.node, site.operand) for site in sites if site.operand is not None and site.code != REMOVED
     }
