@@ -118,7 +118,9 @@ def _product(node: Node, product: tuple[int, int] | None) -> Shape:
     left, right = (node.operand(index).ranked for index in product or (0, 1))
     if left.rank != MATRIX or right.rank != MATRIX:
         raise Incompatible(f"{left} and {right} are no matrices")
-    return Shape((left.dims[1 if node.attributes.get("transA") else 0], right.dims[0 if node.attributes.get("transB") else 1]))
+    return Shape(
+        (left.dims[1 if node.attributes.get("transA") else 0], right.dims[0 if node.attributes.get("transB") else 1])
+    )
 
 
 def product_axes(node: Node) -> tuple[tuple[int, int], tuple[int, int]]:
@@ -131,7 +133,9 @@ def _onto(pairs: list[tuple[ops.Operand, Value]], result: Shape, node: Node) -> 
     parties = tuple(Party(operand, value, value.ranked) for operand, value in pairs)
     for party in parties:
         whole = broadcast(party.shape, result)
-        if whole.rank != result.rank or any(_grows(have, want) for have, want in zip(result.dims, whole.dims, strict=True)):
+        if whole.rank != result.rank or any(
+            _grows(have, want) for have, want in zip(result.dims, whole.dims, strict=True)
+        ):
             raise Undecided(f"{party.shape} of '{party.value.name}' does not broadcast onto {result} of {node.op}")
     return Alignment(parties, result, result.rank, ())
 

@@ -5,9 +5,6 @@ from __future__ import annotations
 import ast
 import contextlib
 import importlib.util
-import re
-import secrets
-import shutil
 import sys
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -15,6 +12,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from graphfix import output as place
 from graphfix import targets
 from graphfix.results import GraphfixError, Outcome, Site, Verdict
 
@@ -24,7 +22,6 @@ if TYPE_CHECKING:
     from graphfix.edits import Model, Options, Rewrite
     from graphfix.engine import Report
     from graphfix.formats.onnx import OnnxModel
-    from graphfix.shapes import Size
 
 Texts = Mapping[str, str]
 Progress = Callable[[str], None]
@@ -47,7 +44,7 @@ def fix(
     rewrites: Sequence[Rewrite] | None = None,
     keep_fusions: bool = False,
 ) -> Outcome:
-    """Make the model's implicit broadcasts explicit, in place. Nothing is verified or written: see `fix_file`, `verify`."""
+    """Make the model's implicit broadcasts explicit, in place; `verify` and `model.save` are the next steps."""
     started = time.perf_counter()
     report = _run(model, _options(target, broadcasts, unknown, keep_fusions=keep_fusions), rewrites, "changed")
     seconds = {"plan": time.perf_counter() - started}
@@ -80,7 +77,7 @@ def fix_file(
     source, output = Path(source), Path(output)
     options = _options(target, broadcasts, unknown, keep_fusions=keep_fusions)
     chosen = _chosen(only, skip)
-    _refuse_output(source, output, in_place=in_place)
+    place.refuse(source, output, in_place=in_place)
     seconds: dict[str, float] = {}
     with _timed(seconds, "load"):
         model = load(source)
@@ -94,15 +91,17 @@ def fix_file(
         with _timed(seconds, "write"):
             model.save(output)
         return replace(outcome, output=str(output), verdict=Verdict("skipped"), seconds=seconds)
-    with _scratch(output) as made:
+    with place.scratch(output) as made:
         with _timed(seconds, "write"):
-            made += model.save(made[0])
+            made.extend(model.save(made[0]))
         with _timed(seconds, "verify"):
-            numbers, sizes = _numbers(source, dims, shapes)
+            from graphfix import bindings
+
+            numbers, sizes = bindings.settled(source, dims, shapes)
             verdict = _verify(source, made[0], numbers, sizes, None, runs, seed, None, None, progress)
         if verdict.status not in ("equal", "proved"):
             return replace(outcome, verdict=verdict, seconds=seconds)
-        _publish(made, output)
+        place.publish(made, output)
     return replace(outcome, output=str(output), verdict=verdict, seconds=seconds)
 
 
@@ -146,7 +145,9 @@ def verify(
     progress: Progress | None = None,
 ) -> Verdict:
     """Whether two files compute the same, by runs on the same inputs. Raises GraphfixError."""
-    numbers, sizes = _numbers(Path(before), dims, shapes)
+    from graphfix import bindings
+
+    numbers, sizes = bindings.settled(Path(before), dims, shapes)
     return _verify(Path(before), Path(after), numbers, sizes, inputs, runs, seed, atol, rtol, progress)
 
 
@@ -168,13 +169,23 @@ def explain(topic: str) -> str:
 
     if topic in targets.RULES:
         spec = importlib.util.find_spec("rewrites")
-        folder = Path(next(iter(spec.submodule_search_locations))) if spec and spec.submodule_search_locations else Path()
+        folder = (
+            Path(next(iter(spec.submodule_search_locations))) if spec and spec.submodule_search_locations else Path()
+        )
         module = ast.parse((folder / f"{topic.replace('-', '_')}.py").read_text(encoding="utf-8"))
         return f"# {topic}\n\n{ast.get_docstring(module)}\n"
     if topic.upper() in pages.codes():
         return pages.page(topic.upper())
     known = ", ".join((*targets.RULES, *pages.codes()))
     raise GraphfixError(f"explain {topic}: no such rule or code; known: {known}")
+
+
+def _bind(model: OnnxModel, path: Path, dims: Texts, shapes: Texts) -> None:
+    from graphfix import bindings
+
+    if dims or shapes:
+        sizes = {name: bindings.size(path, name, text) for name, text in dims.items()}
+        model.bind(sizes, bindings.sizes(path, shapes))
 
 
 # --- what the commands share ----------------------------------------------------------------------------------------
@@ -210,7 +221,9 @@ def _run(model: Model, options: Options, rewrites: Sequence[Rewrite] | None, don
 
 
 def _outcome(command: str, path: Path, model: Model, report: Report, target: str, seconds: dict[str, float]) -> Outcome:
-    stale = [Site("GF204", name, "value", graph, None, None, None, "left", None, why) for graph, name, why in model.stale]
+    stale = [
+        Site("GF204", name, "value", graph, None, None, None, "left", None, why) for graph, name, why in model.stale
+    ]
     return Outcome(
         command,
         str(path),
@@ -246,39 +259,6 @@ def _named(path: Path) -> Iterator[None]:
         raise GraphfixError(f"{path}: {error}") from None
 
 
-def _bind(model: OnnxModel, path: Path, dims: Texts, shapes: Texts) -> None:
-    if dims or shapes:
-        model.bind({name: _size(path, name, text) for name, text in dims.items()}, _shapes(path, shapes))
-
-
-def _size(path: Path, name: str, text: str) -> Size:
-    """A number, or a range LO..HI."""
-    from graphfix.shapes import symbol
-
-    match = re.fullmatch(r"(\d+)(?:\.\.(\d+))?", text.strip())
-    if match is None or (match[2] is not None and int(match[2]) < int(match[1])):
-        raise GraphfixError(f"{path}: --dim {name}={text}: give a number such as 4, or a range such as 2..64")
-    return int(match[1]) if match[2] is None else symbol(name, int(match[1]), int(match[2]))
-
-
-def _shapes(path: Path, shapes: Texts) -> dict[str, list[int | None]]:
-    parsed: dict[str, list[int | None]] = {}
-    for name, text in shapes.items():
-        parts = [part.strip() for part in text.strip().strip("[]").split(",")] if text.strip().strip("[]") else []
-        if not all(re.fullmatch(r"\d+|\?", part) for part in parts):
-            raise GraphfixError(f"{path}: --shape {name}={text}: give sizes such as 1,3,224,224 (? leaves one free)")
-        parsed[name] = [None if part == "?" else int(part) for part in parts]
-    return parsed
-
-
-def _numbers(path: Path, dims: Texts, shapes: Texts) -> tuple[dict[str, int], dict[str, list[int]]]:
-    """What the checker binds: numbers, the middle of nothing; a range stays free."""
-    sizes = {name: _size(path, name, text) for name, text in dims.items()}
-    whole = {name: [size for size in parsed if size is not None] for name, parsed in _shapes(path, shapes).items()}
-    full = {name: parsed for name, parsed in whole.items() if "?" not in shapes[name]}
-    return {name: size for name, size in sizes.items() if isinstance(size, int)}, full
-
-
 def _verify(
     before: Path,
     after: Path,
@@ -296,39 +276,14 @@ def _verify(
     # The import put the room graphfix.verify in the place of the public function of that name.
     sys.modules["graphfix"].verify = verify  # type: ignore[attr-defined]  # see above
     return judge(
-        before, after, bindings=dims, shapes=shapes, inputs=inputs, runs=runs, seed=seed, atol=atol, rtol=rtol, progress=progress
+        before,
+        after,
+        bindings=dims,
+        shapes=shapes,
+        inputs=inputs,
+        runs=runs,
+        seed=seed,
+        atol=atol,
+        rtol=rtol,
+        progress=progress,
     )
-
-
-def _refuse_output(source: Path, output: Path, *, in_place: bool) -> None:
-    if output.is_dir():
-        raise GraphfixError(f"{output}: a folder; name the output file")
-    if not output.parent.is_dir():
-        raise GraphfixError(f"{output}: its folder does not exist")
-    if output.exists() and not output.is_file():
-        raise GraphfixError(f"{output}: this is no file that can be replaced; choose another name")
-    same = source.exists() and output.exists() and source.samefile(output)
-    if same and not in_place:
-        raise GraphfixError(f"{output}: the output is the input; choose another name, or say --in-place")
-
-
-@contextlib.contextmanager
-def _scratch(output: Path) -> Iterator[list[Path]]:
-    """A name in the output's folder, and what is made with it: all of it is gone afterwards unless it is published."""
-    made = [output.parent / f".{output.name}.{secrets.token_hex(8)}.tmp"]
-    try:
-        yield made
-    finally:
-        for path in made:
-            path.unlink(missing_ok=True)
-
-
-def _publish(made: list[Path], output: Path) -> None:
-    """Give the verified file its name, and keep what belongs to it."""
-    try:
-        if output.exists():
-            shutil.copymode(output, made[0])
-        made[0].replace(output)
-    except OSError as error:
-        raise GraphfixError(f"{output}: can't be written: {error.strerror}") from None
-    made.clear()

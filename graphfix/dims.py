@@ -98,7 +98,7 @@ class Shape:
     def static(self) -> bool:
         """Whether every size is known."""
         axes = self.axes
-        return axes is not None and all([isinstance(size, int) for size in axes])
+        return axes is not None and all(isinstance(size, int) for size in axes)
 
     @property
     def json(self) -> tuple[int | str | None, ...] | None:

@@ -50,11 +50,11 @@ class Stretch:
     """Repeat the size-1 axes of an operand by an explicit node, its rank unchanged (unless a rank is unknown).
 
     The target is the broadcast of the operand with every entry of `by`: another operand of the node (its
-    run-time shape), or a whole shape given axis by axis as sizes and axes of operands.
+    run-time shape), or a whole shape given axis by axis as numbers and axes of operands.
     """
 
     operand: int
-    by: tuple[int | tuple[Size | AxisOf, ...], ...]
+    by: tuple[int | tuple[int | AxisOf, ...], ...]
     to: Shape
     """The shape after."""
     code: str = "GF102"
@@ -108,6 +108,13 @@ Edit: TypeAlias = Lift | Stretch | Fold | Spell | Upgrade | Leave | Assume
 
 class Refused(Exception):  # noqa: N818 -- it is no error: the answer of a format that can't carry an edit out
     """A format can't carry the edits of a node out; the text completes "left alone because"."""
+
+
+def with_axes(shape: Shape, axes: Sequence[int]) -> Shape:
+    """The shape with unit axes at these positions of the result: [4] at (0, 1) -> [1,1,4]."""
+    rest = iter(shape.dims)
+    rank = shape.rank + len(axes)
+    return Shape(tuple(1 if axis in axes else next(rest) for axis in range(rank)))
 
 
 class Plan(Protocol):

@@ -40,7 +40,9 @@ Shapes: TypeAlias = tuple[JsonShape, JsonShape]
 """An operand's shape before and after an edit."""
 
 
-def run(model: Model, rewrites: Sequence[Rewrite], options: Options, done: Literal["changed", "found"] = "changed") -> Report:
+def run(
+    model: Model, rewrites: Sequence[Rewrite], options: Options, done: Literal["changed", "found"] = "changed"
+) -> Report:
     """Apply the rewrites in order, on every scope.
 
     `done` is the status of a site that an edit was carried out on: `check` calls it found and writes nothing.
@@ -78,7 +80,9 @@ def _local(
     if node.attributes:
         _apply(model, rewrite, node, _plan(rewrite, node, options, report), report, done)
         return
-    looks = [(value.shape, value.kind, value.dtype, value.stale) if value is not None else None for value in node.operands]
+    looks = [
+        (value.shape, value.kind, value.dtype, value.stale) if value is not None else None for value in node.operands
+    ]
     key = (rewrite.name, node.op, node.domain, node.version, *looks)
     known = report.plans.get(key)
     if known is not None:
@@ -96,7 +100,9 @@ def _decided(report: Report, node: Node) -> bool:
     return not (report.sites and report.sites[-1].status == "left" and report.sites[-1].node == node.label)
 
 
-def _together(model: Model, rewrite: Rewrite, options: Options, report: Report, done: Literal["changed", "found"]) -> None:
+def _together(
+    model: Model, rewrite: Rewrite, options: Options, report: Report, done: Literal["changed", "found"]
+) -> None:
     """All planned nodes or none."""
     nodes = [node for graph in model.graphs for node in graph.nodes if _concerns(rewrite, node)]
     before = len(report.sites)
@@ -177,7 +183,9 @@ def _kept(node: Node, edits: Sequence[Edit], rewrite: str) -> Iterator[Site]:
         if isinstance(edit, Leave):
             yield replace(_left(edit.code, node, edit.operand, edit.reason, rewrite), status=edit.status)
         elif isinstance(edit, Assume):
-            yield replace(_left(edit.code, node, edit.operand, f"it is assumed that {edit.text}", rewrite), status="exempt")
+            yield replace(
+                _left(edit.code, node, edit.operand, f"it is assumed that {edit.text}", rewrite), status="exempt"
+            )
 
 
 def _left(code: str, node: Node, operand: int | None, reason: str, rewrite: str) -> Site:
@@ -216,6 +224,3 @@ def _lifted(shape: JsonShape, axes: tuple[int, ...]) -> JsonShape:
         return None
     rest = iter(shape)
     return tuple(1 if axis in axes else next(rest) for axis in range(len(shape) + len(axes)))
-
-
-

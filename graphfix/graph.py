@@ -1,4 +1,4 @@
-"""The frozen view of a model that rewrites read: values, nodes and the graphs that hold them, the same for every format.
+"""The frozen view of a model that rewrites read: values, nodes and the graphs that hold them, for every format.
 
 The view holds no weights. `str()` of a node is the notation of tests, `show` and reports: `y[2,3] = Add(x[2,3], b[3])`.
 """
@@ -125,7 +125,16 @@ class Node:
     def reading(self, operands: tuple[Value | None, ...]) -> Node:
         """The same node with other operands."""
         return Node(
-            self.op, self.domain, self.version, self.name, self.index, self.graph, operands, self.results, self.attributes, self.row
+            self.op,
+            self.domain,
+            self.version,
+            self.name,
+            self.index,
+            self.graph,
+            operands,
+            self.results,
+            self.attributes,
+            self.row,
         )
 
     def operand(self, index: int) -> Value:
@@ -167,7 +176,7 @@ class Graph:
     read_content: Callable[[Value], Shape | None] = lambda _: None
 
     def at(self, place: int) -> Node:
-        """The node at a place, as it is now: the places of the file's nodes count from 0, those of made ones from -1 down."""
+        """The node at a place, as it is now: the file's nodes count from 0, made ones from -1 down."""
         return self.nodes[place] if place >= 0 else self.made[-1 - place]
 
     def note(self, place: int, value: Value) -> None:

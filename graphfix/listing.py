@@ -51,7 +51,7 @@ def _implicit(alignment: Alignment) -> bool:
 
 
 def _maps(alignment: Alignment, *, product: bool) -> Iterator[str]:
-    """As Linalg writes them: `(d0, d1, d2) -> (0, d2)`; an axis that may be stretched when the model runs is marked `?`.
+    """As Linalg writes them: `(d0, d1, d2) -> (0, d2)`; an axis that may be stretched at run time is marked `?`.
 
     A matrix product's batch axes are followed by those of its rows, its columns, and the sum.
     """

@@ -26,24 +26,14 @@ WEIGHT = Exempt(
 )
 PROMOTED = Exempt("a rank-1 operand of a matrix product is promoted, not broadcast", when="rank 1")
 PROMOTED_OR_WEIGHT = replace(PROMOTED, also=WEIGHT)
-BATCH = Exempt(
-    "stretching batch axes of a matrix product selects another kernel of the runtime: not bit-exact (M=1)"
-)
+BATCH = Exempt("stretching batch axes of a matrix product selects another kernel of the runtime: not bit-exact (M=1)")
 BATCH_EXACT = Exempt("stretching batch axes of a matrix product repeats a whole matrix for every product")
 QUANTIZED = Exempt("its scale and zero point may follow its rows or columns and must then keep its rank")
-NORM_RANK = Exempt(
-    "lifting a normalization's scale or bias keeps the runtime from fusing SkipLayerNormalization"
-)
+NORM_RANK = Exempt("lifting a normalization's scale or bias keeps the runtime from fusing SkipLayerNormalization")
 NORM_DIMS = Exempt("a full-size scale of a normalization takes another kernel of the runtime: not bit-exact")
-EXPAND = Exempt(
-    "an Expand is a broadcast spelled out already: normalize-expand brings it to the standard form"
-)
-EINSUM = Exempt(
-    "the equation says how the operands of Einsum align, and an ellipsis stands for one rank only"
-)
-MASK = Exempt(
-    "an attention mask has a rule of its own: the last two sizes are exact, batch and heads may be 1"
-)
+EXPAND = Exempt("an Expand is a broadcast spelled out already: normalize-expand brings it to the standard form")
+EINSUM = Exempt("the equation says how the operands of Einsum align, and an ellipsis stands for one rank only")
+MASK = Exempt("an attention mask has a rule of its own: the last two sizes are exact, batch and heads may be 1")
 BETA = Exempt("beta's last size is 1 or the number of heads by definition, and its other sizes are exact")
 GATE = Exempt("the gate's last size is 1 by definition, and its other sizes are exact")
 COMPLEX = Exempt("the last axis of a complex product holds the two parts of a number and does not broadcast")
@@ -63,9 +53,7 @@ NUMPY_ONLY = "no kernel in onnxruntime below operator set 7: from the specificat
 EXACT_MASK = "onnxruntime refuses a mask whose last two sizes are not exact"
 
 
-def _operands(
-    *indices: int, keep_rank: Exempt | None = None, keep_dims: Exempt | None = None
-) -> tuple[Operand, ...]:
+def _operands(*indices: int, keep_rank: Exempt | None = None, keep_dims: Exempt | None = None) -> tuple[Operand, ...]:
     return tuple(Operand(index, keep_rank, keep_dims) for index in indices)
 
 

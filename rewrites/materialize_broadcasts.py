@@ -83,12 +83,13 @@ def _stretched(node: Node, alignment: Alignment, party: Party, axes: Sequence[st
             "bind its dims (--dim, --shape) or choose another --unknown"
         )
     if maybe and options.unknown == "keep":
-        reason = f"whether {value.shape} is stretched to {alignment.result} is known only when the model runs (--unknown keep)"
+        reason = f"whether {value.shape} is stretched to {alignment.result} is known only at run time (--unknown keep)"
         yield Leave(party.index, reason, "GF103", "left")
         return
     if maybe and options.unknown == "assume":
         # the result's shape is the same before and after the other operands are stretched: a second run says the same
-        text = f"{node.op} '{node.label}' never stretches an unknown size of operand {party.index} {value.shape} to {alignment.result}"
+        sizes = f"operand {party.index} {value.shape} to {alignment.result}"
+        text = f"{node.op} '{node.label}' never stretches an unknown size of {sizes}"
         yield Assume(party.index, text, "GF103")
         if "yes" not in axes:
             return
@@ -97,7 +98,7 @@ def _stretched(node: Node, alignment: Alignment, party: Party, axes: Sequence[st
 
 
 def _by(node: Node, alignment: Alignment, party: Party) -> tuple[tuple[int | tuple[tuple[int, int], ...], ...], Shape]:
-    """Which operands' run-time shapes stretch this one, and the shape after: one that says it all, else all that add."""
+    """Which operands' run-time shapes stretch this one, and the shape after: one that says all, else all that add."""
     shape = party.value.shape
     if not alignment.others:
         if node.row is not None and node.row.onto is not None:
@@ -147,7 +148,9 @@ def _unranked(node: Node) -> Iterator[Edit]:
         if reason is not None:
             yield Leave(operand.index, reason, "GF103")
             continue
-        candidates = [(other.index, of.shape) for other, of in pairs] if onto is None else [(onto, node.operand(onto).shape)]
+        candidates = (
+            [(other.index, of.shape) for other, of in pairs] if onto is None else [(onto, node.operand(onto).shape)]
+        )
         by, to = _adding(value.shape, [(index, shape) for index, shape in candidates if index != operand.index])
         if by:
             yield Stretch(operand.index, by, to, "GF103")

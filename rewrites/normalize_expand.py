@@ -7,7 +7,8 @@
 
 ONNX's Expand is two-directional, and a 1 in its shape means "keep": tool chains read one or the other wrongly. A Tile
 that repeats an axis of more than one element is no broadcast and stays. An Expand that provably does nothing goes,
-unless its result is an output of the graph, or its shape is computed from sizes that may not fit. Where the shape is computed when the model runs only the rank is made equal.
+unless its result is an output of the graph, or its shape is computed from sizes that may not fit. Where the shape is
+computed when the model runs only the rank is made equal.
 """
 
 from __future__ import annotations

@@ -121,9 +121,7 @@ def timed(command: Sequence[str]) -> tuple[float, int]:
         if child.returncode:
             said.seek(0)
             lines = said.read().decode(errors="replace").split("\n")
-            raise BenchError(
-                f"{shlex.join(command)}: exit status {child.returncode}: {' '.join(lines)[:300]}"
-            )
+            raise BenchError(f"{shlex.join(command)}: exit status {child.returncode}: {' '.join(lines)[:300]}")
     return seconds, usage.ru_maxrss * (1 if sys.platform == "darwin" else 1024)
 
 
@@ -251,9 +249,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     parser.add_argument("--runs", type=int, default=5, help="measured runs of each row (default: 5)")
     parser.add_argument("--dir", type=Path, help="folder that keeps the models (default: a temporary one)")
     parser.add_argument("--target", help="passed on to graphfix fix")
-    parser.add_argument(
-        "--graphfix", default=shlex.quote(str(installed)), help="the program (default: beside python)"
-    )
+    parser.add_argument("--graphfix", default=shlex.quote(str(installed)), help="the program (default: beside python)")
     options = parser.parse_args(argv)
     if options.runs < 1:
         parser.error("--runs must be at least 1")

@@ -138,9 +138,7 @@ def write_nodes(path: Path, count: int) -> None:
         op = ("Add", "Mul")[pick >> 8 & 1]
         graph.node.append(helper.make_node(op, operands, [output], f"n{index}"))
     declared: dict[str, list[int | str]] = {"v": [5], "w": ["batch", 3, 4, 5], "mask": ["batch", 1, 1, 5]}
-    graph.input.extend(
-        helper.make_tensor_value_info(name, TensorProto.FLOAT, declared[name]) for name in declared
-    )
+    graph.input.extend(helper.make_tensor_value_info(name, TensorProto.FLOAT, declared[name]) for name in declared)
     graph.output.append(helper.make_tensor_value_info(block, TensorProto.FLOAT, declared["w"]))
     path.write_bytes(model.SerializeToString())
 

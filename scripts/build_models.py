@@ -66,9 +66,7 @@ def differences(files: dict[str, bytes], dest: Path) -> list[str]:
     there = {path.name for path in dest.glob("*.onnx")} | {"README.md"}
     lines = [f"{name}: is not there" for name in files if not (dest / name).is_file()]
     lines += [
-        f"{name}: differs"
-        for name in files
-        if (dest / name).is_file() and (dest / name).read_bytes() != files[name]
+        f"{name}: differs" for name in files if (dest / name).is_file() and (dest / name).read_bytes() != files[name]
     ]
     return lines + [f"{name}: is built by nothing" for name in sorted(there - files.keys())]
 

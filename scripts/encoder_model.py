@@ -111,16 +111,13 @@ def _heads(to: _Writer, value: str, order: list[int]) -> str:
 def _attention(to: _Writer, value: str, mask: str) -> str:
     to.scope = "/encoder/layer.0/attention"
     query, key, content = (
-        _linear(to, value, f"encoder.layer.0.attention.{name}", HIDDEN, HIDDEN)
-        for name in ("query", "key", "value")
+        _linear(to, value, f"encoder.layer.0.attention.{name}", HIDDEN, HIDDEN) for name in ("query", "key", "value")
     )
     scores = to.node("MatMul", _heads(to, query, [0, 2, 1, 3]), _heads(to, key, [0, 2, 3, 1]))
     scaled = to.node("Div", scores, to.scalar(math.sqrt(_HEAD)))
     # [batch,4,sequence,sequence] + [batch,1,1,sequence]
     weights = to.node("Softmax", to.node("Add", scaled, mask), axis=-1)
-    context = to.node(
-        "Transpose", to.node("MatMul", weights, _heads(to, content, [0, 2, 1, 3])), perm=[0, 2, 1, 3]
-    )
+    context = to.node("Transpose", to.node("MatMul", weights, _heads(to, content, [0, 2, 1, 3])), perm=[0, 2, 1, 3])
     merged = to.node("Concat", to.size(context, 0), to.size(context, 1), to.indices(HIDDEN), axis=0)
     joined = to.node("Reshape", context, merged)
     return _linear(to, joined, "encoder.layer.0.attention.output", HIDDEN, HIDDEN)

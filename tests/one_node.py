@@ -67,8 +67,7 @@ def stretched(array: Array, shape: Sequence[int]) -> Array:
 def same_bits(left: Sequence[Array], right: Sequence[Array]) -> bool:
     """Whether two lists of results are equal bit for bit, shapes and types included."""
     return len(left) == len(right) and all(
-        a.shape == b.shape and a.dtype == b.dtype and _bits(a) == _bits(b)
-        for a, b in zip(left, right, strict=True)
+        a.shape == b.shape and a.dtype == b.dtype and _bits(a) == _bits(b) for a, b in zip(left, right, strict=True)
     )
 
 
@@ -121,11 +120,7 @@ def _model(
     graph = helper.make_graph(
         [node],
         "one_node",
-        [
-            helper.make_tensor_value_info(name, _type(x), None)
-            for index, name, x in present
-            if index not in constants
-        ],
+        [helper.make_tensor_value_info(name, _type(x), None) for index, name, x in present if index not in constants],
         [helper.make_empty_tensor_value_info(name) for name in node.output],
         [onnx.numpy_helper.from_array(x, name) for index, name, x in present if index in constants],
     )

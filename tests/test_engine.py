@@ -9,7 +9,7 @@ from notation import EXPLICIT, node
 
 from graphfix import engine
 from graphfix.edits import Assume, Edit, Fold, Leave, Lift, Options, Refused, Rewrite, Spell, Stretch
-from graphfix.graph import Graph, Node
+from graphfix.graph import Graph, Node, Value
 from graphfix.results import GraphfixError, Site
 from graphfix.shapes import Incompatible, Undecided, parse
 from rewrites import ALL
@@ -215,3 +215,34 @@ def test_rewrites_run_in_the_order_they_are_given() -> None:
         "materialize-broadcasts",
     ]
     assert all(rule.page for rule in ALL)
+
+
+def test_a_node_with_a_contradicted_shape_is_never_taken_for_one_that_looks_alike() -> None:
+    plain = node(ADD)
+    old = plain.operand(1)
+    stale = Value(
+        old.name, old.shape, old.dtype, old.kind, old.graph, "the stored shape [4] contradicts the computed [3]"
+    )
+    model = Notes(plain, plain.reading((plain.operands[0], stale)))
+    found = sites(ALL[2], model=model)
+    assert [(site.node, site.code, site.status) for site in found] == [
+        ("add0", "GF101", "changed"),
+        ("add1", "GF204", "left"),
+    ]
+
+
+def test_a_constant_is_never_taken_for_a_variable_that_looks_alike() -> None:
+    model = Notes(node("y[2,3,6] = MatMul(a[2,3,4], w[4,6])"), node("z[2,3,6] = MatMul(a[2,3,4], w:const[4,6])"))
+    found = sites(ALL[2], model=model)
+    assert [(site.node, site.status) for site in found] == [("matmul0", "changed"), ("matmul1", "exempt")]
+
+
+def test_attributes_are_part_of_what_a_plan_may_ask() -> None:
+    model = Notes(
+        node("y[N,N] = Gemm(a[N,N], b[N,N], c[1,N])"),
+        node("z[N,N] = Gemm(a[N,N], b[N,N], c[1,N], transA=1)"),
+        node("u[N,N] = Gemm(a[N,N], b[N,N], c[1,N], transB=1)"),
+    )
+    sites(ALL[3], model=model)
+    stretched = [edit.by for _, edits in model.applied for edit in edits if isinstance(edit, Stretch)]
+    assert stretched == [(((0, 0), (1, 1)),), (((0, 1), (1, 1)),), (((0, 0), (1, 0)),)]

@@ -32,9 +32,7 @@ def write_wheel(folder: Path, **more: bytes) -> Path:
     with zipfile.ZipFile(path, "w") as wheel:
         wheel.writestr("toy/data/a.onnx", ONNX)
         wheel.writestr("toy/data/b.tflite", TFLITE)
-        wheel.writestr(
-            "toy_zoo-1.0.dist-info/METADATA", "Metadata-Version: 2.1\nName: toy-zoo\nVersion: 1.0\n"
-        )
+        wheel.writestr("toy_zoo-1.0.dist-info/METADATA", "Metadata-Version: 2.1\nName: toy-zoo\nVersion: 1.0\n")
         wheel.writestr("toy_zoo-1.0.dist-info/WHEEL", "Wheel-Version: 1.0\nTag: py3-none-any\n")
         wheel.writestr("toy_zoo-1.0.dist-info/RECORD", "")
         for name, data in more.items():

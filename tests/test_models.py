@@ -57,9 +57,7 @@ def array(value: onnx.ValueInfoProto, shape: tuple[int, ...], seed: int) -> np.n
     return np.asarray(numbers, tensor_dtype_to_np_dtype(value.type.tensor_type.elem_type))
 
 
-def shapes(
-    value: onnx.ValueInfoProto, sizes: Mapping[str, int], unknown: tuple[int, ...]
-) -> list[tuple[int, ...]]:
+def shapes(value: onnx.ValueInfoProto, sizes: Mapping[str, int], unknown: tuple[int, ...]) -> list[tuple[int, ...]]:
     """Every shape that a declared one admits, symbols as `sizes` says, unknown dims over `unknown`."""
     tensor = value.type.tensor_type
     if not tensor.HasField("shape"):
@@ -113,8 +111,7 @@ def test_onnx_and_the_runtime_take_each_model_as_its_kind_says(case: Case) -> No
     assert accepted(model) == (case.kind in ("sound", "no kernel", "random"))
     if case.kind in RUNS:
         given = {
-            value.name: array(value, shapes(value, {}, (1,))[0], seed)
-            for seed, value in enumerate(free_inputs(model))
+            value.name: array(value, shapes(value, {}, (1,))[0], seed) for seed, value in enumerate(free_inputs(model))
         }
         results = session(case.name).run(None, given)
         assert len(results) == len(model.graph.output)
@@ -134,9 +131,7 @@ def test_onnx_and_the_runtime_take_each_model_as_its_kind_says(case: Case) -> No
 def test_a_reference_model_computes_what_numpy_does_at_every_size(name: str) -> None:
     model = onnx.load(MODELS / f"{name}.onnx")
     (node,) = model.graph.node
-    symbols = sorted(
-        {dim.dim_param for value in model.graph.input for dim in value.type.tensor_type.shape.dim} - {""}
-    )
+    symbols = sorted({dim.dim_param for value in model.graph.input for dim in value.type.tensor_type.shape.dim} - {""})
     runner = session(name)
     ran = 0
     for bound in itertools.product((1, 2, 5), repeat=len(symbols)):
@@ -175,8 +170,7 @@ def test_the_benchmark_writes_models_that_run(kind: str, amount: int, tmp_path: 
     onnx.checker.check_model(path, full_check=True)
     model = onnx.load(path)
     given = {
-        value.name: array(value, shapes(value, {}, (2,))[0], seed)
-        for seed, value in enumerate(free_inputs(model))
+        value.name: array(value, shapes(value, {}, (2,))[0], seed) for seed, value in enumerate(free_inputs(model))
     }
     (result,) = ort.InferenceSession(path, providers=["CPUExecutionProvider"]).run(None, given)
     assert result.shape == given["w" if kind == "nodes" else "x"].shape

@@ -60,10 +60,7 @@ def schemas() -> set[Key]:
     named = [*onnx.defs.get_all_schemas_with_history(), *runtime.get_all_operator_schema()]
     return {
         *((schema.domain, schema.name, schema.since_version) for schema in named),
-        *(
-            (kernel.domain, kernel.op_name, kernel.version_range[0])
-            for kernel in runtime.get_all_opkernel_def()
-        ),
+        *((kernel.domain, kernel.op_name, kernel.version_range[0]) for kernel in runtime.get_all_opkernel_def()),
     }
 
 

@@ -126,9 +126,7 @@ QUESTIONS: dict[Key, Question] = {
     ("", "Sum", 8): Question(n_ary(np.add), "float32 float64", TRIPLES),
     ("", "Mean", 8): Question(mean, "float32", TRIPLES, tolerance=1e-6),
     ("", "PRelu", 7): Question(prelu, "float32 float16", ONTO_FIRST),
-    (MICROSOFT, "QLinearAdd", 1): Question(
-        np.add, "uint8 int8", constants=(1, 2, 4, 5, 6, 7), place=pair_with_scales
-    ),
+    (MICROSOFT, "QLinearAdd", 1): Question(np.add, "uint8 int8", constants=(1, 2, 4, 5, 6, 7), place=pair_with_scales),
     (MICROSOFT, "QLinearMul", 1): Question(
         np.multiply, "uint8 int8", constants=(1, 2, 4, 5, 6, 7), place=pair_with_scales
     ),
@@ -147,9 +145,7 @@ def versions(entry: Row) -> list[int]:
         for schema in onnx.defs.get_all_schemas_with_history()
         if (schema.domain, schema.name) == (entry.domain, entry.op)
     }
-    return sorted(
-        {entry.since, NEWEST} | {version for version in changes if entry.since <= version <= NEWEST}
-    )
+    return sorted({entry.since, NEWEST} | {version for version in changes if entry.since <= version <= NEWEST})
 
 
 def typed(question: Question, version: int) -> Iterator[str]:
@@ -182,9 +178,7 @@ def assert_answer(result: Array, expected: Array, tolerance: float, where: str) 
 
 def ask(entry: Row, question: Question, version: int, kind: str, shapes: Sequence[tuple[int, ...]]) -> None:
     kinds = [question.first or kind, *[kind] * (len(shapes) - 1)]
-    parts = [
-        numbers(kind, *shape, seed=seed) for seed, (kind, shape) in enumerate(zip(kinds, shapes, strict=True))
-    ]
+    parts = [numbers(kind, *shape, seed=seed) for seed, (kind, shape) in enumerate(zip(kinds, shapes, strict=True))]
     result_shape = np.broadcast_shapes(*shapes)
     if entry.op == "Pow":
         parts[0] = np.abs(parts[0]) + np.array(1, dtype=kind)  # a negative base has no real power

@@ -46,9 +46,7 @@ GEMM_C = ((), (1,), (5,), (1, 5), (3, 1), (1, 1), (3, 5))
 
 @pytest.mark.parametrize("key", GEMMS, ids=name_of)
 @pytest.mark.parametrize("transposed", [False, True], ids=["straight", "transposed"])
-def test_c_is_right_aligned_onto_the_product_lifted_to_rank_2_or_stretched(
-    key: Key, *, transposed: bool
-) -> None:
+def test_c_is_right_aligned_onto_the_product_lifted_to_rank_2_or_stretched(key: Key, *, transposed: bool) -> None:
     kinds, versions = GEMMS[key]
     entry = row_of(key)
     assert (entry.style, entry.max_rank) == ("gemm", 2)

@@ -71,9 +71,7 @@ def test_the_specification_aligns_operand_1_at_the_attribute_axis(op: str) -> No
     schema = onnx.defs.get_schema(op, 6, "")
     assert {"axis", "broadcast"} <= set(schema.attributes)
     text = " ".join(schema.doc.split())
-    assert (
-        "right-hand-side argument will be broadcasted to match the shape of left-hand-side argument" in text
-    )
+    assert "right-hand-side argument will be broadcasted to match the shape of left-hand-side argument" in text
     assert (DOCUMENTED in text) == (op in ARITHMETIC)
 
 

@@ -63,9 +63,7 @@ def test_a_scale_is_right_aligned_onto_the_input_and_keeps_its_bits_when_lifted(
             implicit = run(key[1], *placed(key, x, parameters), opset=version)
             tolerance = 1e-2 if kind == "float16" else 1e-5
             expected = normalized(key, x, parameters)
-            np.testing.assert_allclose(
-                implicit[0], expected, rtol=tolerance, atol=tolerance, err_msg=str(shape)
-            )
+            np.testing.assert_allclose(implicit[0], expected, rtol=tolerance, atol=tolerance, err_msg=str(shape))
             higher = [lifted(parameter, 3) for parameter in parameters]
             answer = run(key[1], *placed(key, x, higher), opset=version)
             assert same_bits(answer, implicit), shape
@@ -234,9 +232,7 @@ def test_expand_broadcasts_both_ways_and_has_no_operand_to_rewrite() -> None:
 
 def test_scaler_and_imputer_repeat_an_attribute_and_no_operand() -> None:
     x = np.array([[np.nan, 1, np.nan, 2]], dtype=np.float32)
-    filled = run(
-        "Imputer", x, domain="ai.onnx.ml", imputed_value_floats=[7.0], replaced_value_float=float("nan")
-    )
+    filled = run("Imputer", x, domain="ai.onnx.ml", imputed_value_floats=[7.0], replaced_value_float=float("nan"))
     np.testing.assert_array_equal(filled[0], [[7, 1, 7, 2]])
     scaled = run("Scaler", filled[0], domain="ai.onnx.ml", offset=[1.0], scale=[2.0])
     np.testing.assert_array_equal(scaled[0], [[12, 0, 12, 2]])

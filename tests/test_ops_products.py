@@ -182,8 +182,7 @@ def test_a_constant_matrix_on_the_left_is_not_packed_and_keeps_its_bits_when_lif
     left = random.standard_normal((7, 256), dtype=np.float32)
     right = random.standard_normal((2, 256, 128), dtype=np.float32)
     results = [
-        run(key[1], a, right, domain=key[0], opset=key[2], constants=(0,), packing=True)
-        for a in (left, left[None])
+        run(key[1], a, right, domain=key[0], opset=key[2], constants=(0,), packing=True) for a in (left, left[None])
     ]
     assert same_bits(*results)
 

@@ -15,9 +15,7 @@ from graphfix.shapes import INVALID, INVALID_SIZE, UNKNOWN, UNRANKED, Incompatib
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-RECORDS: list[dict[str, Any]] = json.loads(
-    (Path(__file__).parent / "data" / "reference_cases.json").read_text()
-)
+RECORDS: list[dict[str, Any]] = json.loads((Path(__file__).parent / "data" / "reference_cases.json").read_text())
 
 DESCRIPTIVE = {"id", "source", "kind", "op", "why", "spec", "agrees", "also", "flag", "note"}
 """Fields that say where a record comes from; the others are expectations and a check must read them."""
@@ -197,19 +195,14 @@ def check_lowering(case: Case) -> None:
             shapes.stretches(case.inputs, 0)
         return
     answers = [shapes.stretches(case.inputs, operand) for operand in range(len(case.inputs))]
-    maybe = [
-        [operand, axis]
-        for operand, axes in enumerate(answers)
-        for axis, is_ in enumerate(axes)
-        if is_ == "maybe"
-    ]
+    maybe = [[operand, axis] for operand, axes in enumerate(answers) for axis, is_ in enumerate(axes) if is_ == "maybe"]
     assert maybe == case["cond"]
     result = shapes.broadcast(*case.inputs)
     lifted = shapes.equalize_ranks(*case.inputs)
     unknowns = [sum(shape.dims[axis] == UNKNOWN for shape in lifted) for axis in range(result.rank)]
-    assert [
-        axis for axis, count in enumerate(unknowns) if count > 1 and result.dims[axis] == UNKNOWN
-    ] == case["maxdims"]
+    assert [axis for axis, count in enumerate(unknowns) if count > 1 and result.dims[axis] == UNKNOWN] == case[
+        "maxdims"
+    ]
     assert (str(result) != written(case["result"])) == case["cast"]
     if "reshaped" in case:
         check_reshaped(case)

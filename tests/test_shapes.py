@@ -280,9 +280,7 @@ def test_known_dims_that_contradict_are_refused_beside_an_unranked_operand_too()
         ([INVALID], of(2), "the declared result [2] of [invalid] contradicts the inferred [invalid]"),
     ],
 )
-def test_a_contradicted_declaration_is_refused_by_name(
-    inputs: list[Shape], declared: Shape, text: str
-) -> None:
+def test_a_contradicted_declaration_is_refused_by_name(inputs: list[Shape], declared: Shape, text: str) -> None:
     with pytest.raises(Incompatible) as refusal:
         verify_result(inputs, declared)
     assert str(refusal.value) == text
@@ -362,9 +360,7 @@ def test_num_elements_is_exact_or_bounded() -> None:
         ([], True),
     ],
 )
-def test_broadcastable_is_true_only_when_nothing_is_left_to_the_run(
-    operands: list[Shape], witness: bool
-) -> None:
+def test_broadcastable_is_true_only_when_nothing_is_left_to_the_run(operands: list[Shape], witness: bool) -> None:
     assert cstr_broadcastable(*operands) is witness
 
 

@@ -81,9 +81,7 @@ def test_all_pairs_of_static_shapes_up_to_rank_3_are_answered_as_numpy_does() ->
 def test_random_triples_of_static_shapes_are_answered_as_numpy_does() -> None:
     draw = random.Random(20240)  # noqa: S311  # repeatable, no secret
     ranks = [draw.choices(range(5), k=3) for _ in range(3000)]
-    triples = [
-        tuple(tuple(draw.choices((0, 1, 1, 1, 1, 2, 3), k=rank)) for rank in triple) for triple in ranks
-    ]
+    triples = [tuple(tuple(draw.choices((0, 1, 1, 1, 1, 2, 3), k=rank)) for rank in triple) for triple in ranks]
     assert 500 < sum(numpy_broadcast(*triple) is not None for triple in triples) < 2500  # both kinds are met
     for triple in triples:
         assert_answers_are_numpys(*triple)
@@ -91,12 +89,8 @@ def test_random_triples_of_static_shapes_are_answered_as_numpy_does() -> None:
 
 @given(st.lists(st.integers(0, 2**40), max_size=5), st.data())
 def test_sizes_beyond_64_bits_broadcast_and_multiply_exactly(result: list[int], data: st.DataObject) -> None:
-    kept = data.draw(
-        st.lists(st.lists(st.booleans(), min_size=len(result), max_size=len(result)), min_size=1)
-    )
-    operands = [
-        of(*(size if keep else 1 for size, keep in zip(result, keeps, strict=True))) for keeps in kept
-    ]
+    kept = data.draw(st.lists(st.lists(st.booleans(), min_size=len(result), max_size=len(result)), min_size=1))
+    operands = [of(*(size if keep else 1 for size, keep in zip(result, keeps, strict=True))) for keeps in kept]
     seen = [size if any(keeps[at] for keeps in kept) else 1 for at, size in enumerate(result)]
     assert broadcast(*operands).axes == tuple(seen)
     assert num_elements(of(*result)) == math.prod(result)
@@ -109,9 +103,7 @@ class Free(NamedTuple):
     named: tuple[tuple[Size, ...], ...]
 
     def substitutions(self, limit: int) -> Iterator[tuple[Mapping[str, int], tuple[Sizes, ...]]]:
-        names = sorted(
-            {name for dims in self.named for dim in dims if isinstance(dim, Dim) for name in dim.parts}
-        )
+        names = sorted({name for dims in self.named for dim in dims if isinstance(dim, Dim) for name in dim.parts})
         rows: Iterator[Sizes] = itertools.product(range(4), repeat=len(names))
         if 4 ** len(names) > limit:
             draw = random.Random(len(names))  # noqa: S311  # repeatable, no secret
@@ -126,10 +118,7 @@ class Free(NamedTuple):
 def free(*shapes: Shape) -> Free:
     count = itertools.count()
     named = [
-        tuple(
-            Dim((f"!{next(count)}",), d.lo, d.hi) if isinstance(d, Dim) and not d.parts else d
-            for d in shape.dims
-        )
+        tuple(Dim((f"!{next(count)}",), d.lo, d.hi) if isinstance(d, Dim) and not d.parts else d for d in shape.dims)
         for shape in shapes
     ]
     return Free(shapes, tuple(named))
@@ -165,9 +154,7 @@ def assert_no_run_contradicts(*shapes: Shape, limit: int = 256) -> None:
         assert able is None or able == (actual is not None)
         assert equal is None or equal == (len(set(operands)) == 1)
         if len(set(operands)) == 1:
-            assert all(
-                describes(dim, size, values) for dim, size in zip(joined.dims, operands[0], strict=True)
-            )
+            assert all(describes(dim, size, values) for dim, size in zip(joined.dims, operands[0], strict=True))
         for shape, sizes in zip(shapes, operands, strict=True):
             assert describes(num_elements(shape), int(np.prod(sizes)), values)
         if result is None or actual is None:
@@ -221,17 +208,13 @@ def test_every_literal_one_under_another_dim_is_a_stretch_and_no_other_dim_surel
 
 
 def test_a_stretch_that_may_be_does_happen_for_some_sizes() -> None:
-    bounded = [
-        dim for dim in CLEAN if dim != symbol("D", 3, 9)
-    ]  # all their sizes are among those substituted
+    bounded = [dim for dim in CLEAN if dim != symbol("D", 3, 9)]  # all their sizes are among those substituted
     for dims in itertools.product(bounded, repeat=3):
         shapes = tuple(map(of, dims))
         if cstr_broadcastable(*shapes) is False or stretches(shapes, 0) != ("maybe",):
             continue
         runs = [operands for _values, operands in free(*shapes).substitutions(4**6)]
-        assert any(
-            (out := numpy_broadcast(*operands)) is not None and operands[0] != out for operands in runs
-        ), dims
+        assert any((out := numpy_broadcast(*operands)) is not None and operands[0] != out for operands in runs), dims
 
 
 def outcome(*shapes: Shape | None) -> Shape | None:

@@ -27,7 +27,7 @@ def load(source: Path | bytes | ModelProto) -> OnnxModel:
 
 
 def _head(path: Path) -> bytes:
-    """The first bytes of a file; none of what is no file, which the reader says: to open a pipe waits for its writer."""
+    """The first bytes of a file; none where it is no file, which the reader says: to open a pipe waits for a writer."""
     try:
         if not path.is_file() and path.exists():
             return b""

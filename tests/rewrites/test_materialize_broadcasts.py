@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 from notation import EXPLICIT, RANKS, node
 
 from graphfix.edits import Assume, Edit, Leave, Options, Stretch
 from graphfix.graph import UnrankedOperand
 from graphfix.results import GraphfixError
-from graphfix.shapes import Incompatible, parse
+from graphfix.shapes import UNRANKED, Incompatible, parse
 from rewrites.materialize_broadcasts import plan
 
 TWO_SIDED = Options(broadcasts="two-sided")
@@ -103,6 +105,7 @@ TWO = {
     "one operand only": ("y[2,3] = Add(x[2,3], b[1,3])", []),
     "a tie goes to the lowest index": ("y[2,3] = Add(x[2,1], b[1,3])", [0]),
     "fewest bytes after the stretch, by element size": ("y[2,3] = Where(c:bool[2,1], x[1,3], z[2,3])", [0]),
+    "fewest bytes though its index is higher": ("y:float64[2,3] = Pow(x:float64[2,1], e[1,3])", [1]),
     "the mask is the cheaper one wherever it stands": (
         "y[2,3] = Where(c:bool[2,3], x:int64[2,1], z:int64[1,3])",
         [1],
@@ -209,3 +212,10 @@ def test_the_stretched_shape_keeps_the_terms_of_both_names() -> None:
     assert first.to == second.to
     assert first.to.dims[0].parts == ("M", "N")  # type: ignore[union-attr] -- a named dim, no number
     assert first.to != parse("[?]")
+
+
+def test_shapes_of_which_nothing_is_known_are_never_taken_for_equal() -> None:
+    planned = node("y[*] = Add(x[*], b[*])")
+    operands = tuple(replace(value, shape=UNRANKED) for value in planned.operands if value is not None)
+    edits = list(plan(planned.reading(operands), EXPLICIT))
+    assert [(edit.operand, edit.by) for edit in edits if isinstance(edit, Stretch)] == [(0, (1,)), (1, (0,))]

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from onnx import GraphProto, ModelProto, ValueInfoProto
 
-from graphfix.formats.onnx.infer import Scope, stated, subgraphs
+from graphfix.formats.onnx.scope import Scope, stated, subgraphs
 from graphfix.results import GraphfixError
 from graphfix.shapes import Size
 
@@ -35,7 +35,9 @@ def bind(
     known = symbols(graph)
     for name in dims:
         if name not in known:
-            raise GraphfixError(f"{where}: --dim {name}: no input has a dim of that name; free: {', '.join(known) or 'none'}")
+            raise GraphfixError(
+                f"{where}: --dim {name}: no input has a dim of that name; free: {', '.join(known) or 'none'}"
+            )
     inputs = {value.name: value for value in _free_inputs(graph)}
     bound = dict(numbers)
     for name, sizes in shapes.items():
@@ -89,14 +91,19 @@ def restate(main: Scope) -> None:
             continue
         for value in (*scope.graph.output, *scope.graph.value_info):
             shape = scope.shapes.get(value.name)
-            stored = stated(value)
-            if shape is None or shape.axes is None or stored is None:
-                continue
-            dims = value.type.tensor_type.shape.dim
-            if len(stored) != len(shape.axes):
-                del dims[:]
-                for _ in shape.axes:
-                    dims.add()
-            for dim, size in zip(dims, shape.axes, strict=True):
-                if isinstance(size, int):
-                    dim.dim_value = size
+            if shape is not None and shape.axes is not None:
+                _restate(value, shape.axes)
+
+
+def _restate(value: ValueInfoProto, sizes: Sequence[Size]) -> None:
+    stored = stated(value)
+    if stored is None:
+        return
+    dims = value.type.tensor_type.shape.dim
+    if len(stored) != len(sizes):
+        del dims[:]
+        for _ in sizes:
+            dims.add()
+    for dim, size in zip(dims, sizes, strict=True):
+        if isinstance(size, int):
+            dim.dim_value = size

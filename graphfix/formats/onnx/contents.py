@@ -11,7 +11,7 @@ from onnx import AttributeProto, NodeProto, TensorProto
 from graphfix.shapes import UNKNOWN, Shape, Size
 
 if TYPE_CHECKING:
-    from graphfix.formats.onnx.infer import Scope
+    from graphfix.formats.onnx.scope import Scope
 
 LIMIT = 64
 """Integer tensors of more elements are no shapes."""

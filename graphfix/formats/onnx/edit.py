@@ -5,16 +5,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
-import onnx
 from onnx import NodeProto, TensorProto
 
-from graphfix.edits import Assume, Edit, Fold, Leave, Lift, Refused, Spell, Stretch, Upgrade
-from graphfix.formats.onnx.emit import EXPAND_SINCE, Desk, with_axes
+from graphfix.edits import Assume, Edit, Fold, Leave, Lift, Refused, Spell, Stretch, Upgrade, with_axes
+from graphfix.formats.onnx.emit import EXPAND_SINCE, Desk
+from graphfix.formats.onnx.quantized import DEQUANTIZE, QUANTIZE, check_quantized, set_axis
 from graphfix.formats.onnx.view import Views
 from graphfix.graph import Node, Value
-from graphfix.shapes import Shape, Size, broadcast, same
-
-DEQUANTIZE, QUANTIZE = "DequantizeLinear", "QuantizeLinear"
+from graphfix.shapes import Shape, broadcast
 
 
 @dataclass(slots=True, eq=False, repr=False)
@@ -34,21 +32,25 @@ class Editor:
             self._check(node, edit)
         before = node
         for edit in edits:
-            match edit:
-                case Lift():
-                    value = self.lift(node.operand(edit.operand), edit.axes, node)
-                    node = self.put(self.current(node), edit.operand, value)
-                case Stretch():
-                    value = self._stretch(before, node.operand(edit.operand), edit)
-                    node = self.put(self.current(node), edit.operand, value)
-                case Fold():
-                    self._bypass(node)
-                case Spell():
-                    node = self._spell(node, edit)
-                case Upgrade():
-                    self._drop(node, edit.drop)
-                case Leave() | Assume():
-                    pass
+            node = self._carry_out(before, node, edit)
+        return node
+
+    def _carry_out(self, before: Node, node: Node, edit: Edit) -> Node:
+        match edit:
+            case Lift():
+                value = self.lift(node.operand(edit.operand), edit.axes, node)
+                return self.put(self.current(node), edit.operand, value)
+            case Stretch():
+                value = self._stretch(before, node.operand(edit.operand), edit)
+                return self.put(self.current(node), edit.operand, value)
+            case Fold():
+                self._bypass(node)
+            case Spell():
+                return self._spell(node, edit)
+            case Upgrade():
+                self._drop(node, edit.drop)
+            case Leave() | Assume():
+                pass
         return node
 
     @staticmethod
@@ -65,10 +67,11 @@ class Editor:
     def _check(self, node: Node, edit: Edit) -> None:
         desk = self.desks[node.graph]
         if isinstance(edit, Lift):
-            _check_quantized(node.operand(edit.operand), None)
+            _ = desk.version  # refuses where no standard operator can be added
+            check_quantized(node.operand(edit.operand), None)
         elif isinstance(edit, Stretch):
             value = node.operand(edit.operand)
-            _check_quantized(value, edit.to)
+            check_quantized(value, edit.to)
             if desk.version < EXPAND_SINCE and not (edit.to.static and value.shape.static):
                 raise Refused(f"opset {desk.version} has no Expand, and a Tile needs sizes that are known")
         elif isinstance(edit, Spell) and desk.version < EXPAND_SINCE:
@@ -118,7 +121,9 @@ class Editor:
             return self._through(producer, axes, None, reader)
         return self.desks[reader.graph].lifted(value, axes, reader.index)
 
-    def _lift_constant(self, value: Value, tensor: TensorProto, axes: tuple[int, ...], reader: Node, *, alone: bool) -> Value:
+    def _lift_constant(
+        self, value: Value, tensor: TensorProto, axes: tuple[int, ...], reader: Node, *, alone: bool
+    ) -> Value:
         home = self.desks[value.graph]
         key = ("constant", value, axes)
         found = home.reuse(key, reader.index) if value.graph is reader.graph else home.cache.get(key)
@@ -163,7 +168,9 @@ class Editor:
             if desk.version < EXPAND_SINCE:
                 return desk.tiled(value, edit.to, reader)
             # a size that is not known stays as it is where the target says 1
-            return desk.expanded(value, desk.integers(numbers(edit.to), reader), broadcast(value.shape, edit.to), reader)
+            return desk.expanded(
+                value, desk.integers(numbers(edit.to), reader), broadcast(value.shape, edit.to), reader
+            )
         for by in edit.by:
             if isinstance(by, int):
                 other = before.operand(by)
@@ -173,20 +180,22 @@ class Editor:
                     continue  # the rank was all that differed
                 target = desk.shape_of(other, reader)
             else:
-                parts = [size if isinstance(size, int) else (before.operand(size[0]), size[1]) for size in by if not _open(size)]
+                parts = [size if isinstance(size, int) else (before.operand(size[0]), size[1]) for size in by]
                 target, shape = desk.sizes(parts, reader), broadcast(value.shape, edit.to)
             value = desk.expanded(value, target, shape, reader)
         return value
 
     def _ranks_alike(self, value: Value, other: Value, before: Node) -> Value:
-        """The value at the rank of what expands it, where both are known: an Expand that changes the rank is no standard form."""
+        """The value at the rank of what expands it, where both are known: a rank-changing Expand is no standard form."""
         missing = other.shape.rank - value.shape.rank if value.shape.ranked and other.shape.ranked else 0
         return self.lift(value, tuple(range(missing)), before, alone=False) if missing > 0 else value
 
     # --- quantized operands -------------------------------------------------------------------------------------
 
-    def _through(self, dequantize: Node, axes: tuple[int, ...], stretch: tuple[Node, Stretch] | None, reader: Node) -> Value:
-        """Edit in front of a DequantizeLinear (and of the QuantizeLinear that feeds it): it stays next to the operator."""
+    def _through(
+        self, dequantize: Node, axes: tuple[int, ...], stretch: tuple[Node, Stretch] | None, reader: Node
+    ) -> Value:
+        """Edit in front of a DequantizeLinear (and of the QuantizeLinear that feeds it): it stays at its operator."""
         chain = [dequantize]
         source = dequantize.operand(0)
         if source.producer is not None and source.producer.op == QUANTIZE:
@@ -194,7 +203,9 @@ class Editor:
             source = source.producer.operand(0)
         alone = all(self._alone(node, reader) for node in chain) and (stretch is None or stretch[1].to.static)
         if stretch is None:
-            source = self.lift(source, axes, reader, alone=alone and not (source.producer and source.producer.op == DEQUANTIZE))
+            source = self.lift(
+                source, axes, reader, alone=alone and not (source.producer and source.producer.op == DEQUANTIZE)
+            )
         else:
             source = self._expanded(stretch[0], source, stretch[1])
         for node in reversed(chain):
@@ -211,7 +222,7 @@ class Editor:
         """The node itself, on the edited operand; it stands where it stood, so what was made for it moves before it."""
         proto = self.message(node)
         proto.input[0] = source.name
-        attributes = _set_axis(proto, node, axes)
+        attributes = set_axis(proto, node, axes)
         operands = (source, *node.operands[1:])
         self.desks[node.graph].reuse_before(source, min(node.index, reader.index))
         new = replace(node, operands=operands, attributes=attributes)
@@ -235,7 +246,7 @@ class Editor:
             raise Refused(f"{node.op} '{node.label}' has no result")
         template = NodeProto()
         template.CopyFrom(self.message(node))
-        attributes = _set_axis(template, node, axes)
+        attributes = set_axis(template, node, axes)
         stem = f"{old.name}_{'lifted' if axes else 'stretched'}"
         value = desk.copy(node, template, (source, *node.operands[1:]), stem, old.dtype, reader.index, attributes)
         desk.cache[key] = value
@@ -280,69 +291,6 @@ def _settle(node: Node) -> None:
         node.graph.made[-1 - node.index] = node
 
 
-def _open(size: object) -> bool:
-    return not isinstance(size, (int, tuple))
-
-
 def numbers(shape: Shape) -> list[int]:
     """The sizes of a static shape."""
     return [size for size in shape.dims if isinstance(size, int)]
-
-
-def _per_axis(node: Node) -> bool:
-    """Whether the scale follows an axis; onnxruntime takes a scale [1] for the whole tensor, whatever `axis` says."""
-    scale, shape, axis = node.operand(1).ranked, node.operand(0).shape, _axis(node)
-    if scale.rank != 1 or shape.axes is None:
-        return scale.rank == 1
-    if not -len(shape.axes) <= axis < len(shape.axes):
-        return False
-    size = shape.axes[axis]
-    return scale.dims != (1,) or not isinstance(size, int) or size == 1
-
-
-def _axis(node: Node) -> int:
-    axis = node.attributes.get("axis", 1)
-    return axis if isinstance(axis, int) else 1
-
-
-def _axis_shift(node: Node, axes: tuple[int, ...]) -> int | None:
-    """The axis after unit axes were added in front of it; None where it stays as it is stated."""
-    axis = _axis(node)
-    if not axes or not _per_axis(node) or axis < 0:
-        return None
-    for lifted in sorted(axes):
-        axis += lifted <= axis
-    return axis
-
-
-def _set_axis(proto: NodeProto, node: Node, axes: tuple[int, ...]) -> dict[str, object]:
-    """Move the quantized axis along with the lift; the attributes as they are now."""
-    shift = _axis_shift(node, axes)
-    if shift is None:
-        return dict(node.attributes)
-    for attribute in [attribute for attribute in proto.attribute if attribute.name == "axis"]:
-        proto.attribute.remove(attribute)
-    proto.attribute.append(onnx.helper.make_attribute("axis", shift))
-    return {**node.attributes, "axis": shift}
-
-
-def _check_quantized(value: Value, to: Shape | None) -> None:
-    """Refuse what would change the meaning of a quantized operand's parameters."""
-    node = value.producer
-    while node is not None and node.op in (DEQUANTIZE, QUANTIZE):
-        if node.attributes.get("block_size"):
-            raise Refused(f"its {node.op} '{node.label}' is quantized in blocks")
-        scale = node.operands[1] if len(node.operands) > 1 else None
-        if scale is None or not scale.shape.ranked:
-            raise Refused(f"the rank of the scale of {node.op} '{node.label}' is not known")
-        if to is not None and _per_axis(node) and _stretched(value.shape, to, _axis(node)):
-            raise Refused(f"it would be stretched along the axis that {node.op} '{node.label}' quantizes")
-        node = node.operand(0).producer
-
-
-def _stretched(have: Shape, want: Shape, axis: int) -> bool:
-    """Whether the axis may change its size: certain to stay are the sizes of an axis that both shapes have."""
-    if have.axes is None or want.axes is None or not -have.rank <= axis < have.rank == want.rank:
-        return True
-    sizes: tuple[Size, Size] = (have.axes[axis], want.axes[axis])
-    return not same(*sizes)

@@ -1,4 +1,4 @@
-"""New nodes and constants for one scope: each is made once, stands before its first reader, and never serves another scope."""
+"""New nodes and constants for one scope: made once, standing before their first reader, serving no other scope."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ import numpy as np
 import onnx
 from onnx import FunctionProto, NodeProto, TensorProto, TypeProto
 
-from graphfix.edits import Refused
-from graphfix.formats.onnx.infer import Scope
+from graphfix.edits import Refused, with_axes
+from graphfix.formats.onnx.scope import Scope
 from graphfix.formats.onnx.view import PLAIN, Holder
 from graphfix.graph import Graph, Kind, Node, Value
 from graphfix.shapes import UNKNOWN, UNRANKED, Shape
@@ -40,7 +40,7 @@ class Desk:
     anchors: list[int] = field(default_factory=list)
     """Of each node of `graph.made`: the place of the file's node that it stands before."""
     early: set[int] = field(default_factory=set)
-    """By place: nodes that stand before all others that were made for a position, for they were made after their readers."""
+    """By place: nodes that stand before all others made for a position, for they were made after their readers."""
     templates: dict[int, NodeProto] = field(default_factory=dict)
     """By place: what a made node that is a copy of another has of it."""
     cache: dict[object, Value] = field(default_factory=dict)
@@ -255,7 +255,7 @@ class Desk:
         self.graph.nodes = nodes
 
     def _keys(self) -> list[int]:
-        """Where each node goes, the file's first: three ints a position, for early ones, other new ones and the file's node."""
+        """Where each node goes, the file's first: three ints a position, for early, other new and the file's nodes."""
         keys = [3 * place + 2 for place in range(len(self.graph.nodes))]
         for place in self.gone:
             keys[place] = 3 * len(keys)
@@ -291,13 +291,6 @@ class Desk:
                 message.CopyFrom(template)
                 message.name = node.name
                 message.input[:], message.output[:] = inputs, outputs
-
-
-def with_axes(shape: Shape, axes: Sequence[int]) -> Shape:
-    """The shape with unit axes at these positions of the result: [4] at (0, 1) -> [1,1,4]."""
-    rest = iter(shape.dims)
-    rank = shape.rank + len(axes)
-    return Shape(tuple(1 if axis in axes else next(rest) for axis in range(rank)))
 
 
 def stated_type(value: Value, code: int) -> TypeProto:

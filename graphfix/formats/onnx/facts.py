@@ -1,4 +1,4 @@
-"""Everything that is inferred of a model: its main graph, the bodies inside it, and its local functions by their calls."""
+"""All that is inferred of a model: its main graph, the bodies inside it, and its local functions by their calls."""
 
 from __future__ import annotations
 
@@ -7,13 +7,12 @@ from dataclasses import dataclass
 
 from onnx import AttributeProto, FunctionProto, ModelProto, NodeProto, TensorProto
 
-from graphfix.formats.onnx.infer import (
-    CALL_BUDGET,
+from graphfix.formats.onnx.infer import CALL_BUDGET, infer
+from graphfix.formats.onnx.scope import (
     Names,
     Scope,
     enter_bodies,
     fill,
-    infer,
     input_shape,
     scope_of,
     stated,

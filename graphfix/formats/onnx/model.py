@@ -21,7 +21,6 @@ from graphfix.graph import Graph, Node, Value
 from graphfix.results import GraphfixError
 from graphfix.shapes import Size
 
-
 SIZES = "int64"
 """Shape arithmetic: what a new node computes of it, every tool infers."""
 NO_TYPE = "?"
@@ -200,7 +199,9 @@ class OnnxModel:
             node.index >= 0
             and node.index not in desk.gone
             and not any(result in result.graph.outputs or result.is_read for result in node.results if result)
-            and not any(attribute.HasField("g") or attribute.graphs for attribute in self._editor.message(node).attribute)
+            and not any(
+                attribute.HasField("g") or attribute.graphs for attribute in self._editor.message(node).attribute
+            )
         )
 
     def _share_payloads(self, desk: Desk) -> None:
@@ -243,7 +244,7 @@ class OnnxModel:
                     info.name = value.name
                     holder.value_info.append(info)  # a copy
         notes = {note.tensor_name: note for note in holder.quantization_annotation}
-        for value, source in ([*_sources(desk)] if notes else []):
+        for value, source in [*_sources(desk)] if notes else []:
             if source.name in notes and value.name not in notes:
                 copy = holder.quantization_annotation.add()
                 copy.CopyFrom(notes[source.name])
@@ -254,7 +255,8 @@ class OnnxModel:
 def onnx_type(value: Value) -> int:
     """The element type's number in the file."""
     names = {"float32": "FLOAT", "float64": "DOUBLE", "?": "UNDEFINED"}
-    return onnx.TensorProto.DataType.Value(names.get(value.dtype, value.dtype.upper()))
+    code: int = onnx.TensorProto.DataType.Value(names.get(value.dtype, value.dtype.upper()))
+    return code
 
 
 def _sources(desk: Desk) -> list[tuple[Value, Value]]:

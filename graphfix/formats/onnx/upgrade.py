@@ -1,7 +1,8 @@
 """A model of opset 1-6 stated at opset 8: only if every operator in it has a known meaning there.
 
-From opset 7 on broadcasting follows numpy; `broadcast` and `axis` are gone, and so are some other attributes. onnx's own
-version converter mis-converts several of these (PRelu's slope silently). Source: the ONNX changelog, operator by operator.
+From opset 7 on broadcasting follows numpy; `broadcast` and `axis` are gone, and so are some other attributes. onnx's
+own version converter mis-converts several of these (PRelu's slope silently). Source: the ONNX changelog, operator by
+operator.
 """
 
 from __future__ import annotations
@@ -11,14 +12,12 @@ from collections.abc import Iterator
 import onnx
 from onnx import ModelProto, NodeProto
 
-from graphfix.formats.onnx.infer import subgraphs
+from graphfix.formats.onnx.scope import subgraphs
 
 TARGET = 8
 REWRITTEN = frozenset("Add Sub Mul Div Pow And Or Xor Equal Greater Less Gemm PRelu".split())
 """Their `broadcast` and `axis` are what the rewrite takes out."""
-SAME = frozenset(
-    """Max Min Sum Mean AveragePool MaxPool Cos Sin""".split()
-)
+SAME = frozenset(["Max", "Min", "Sum", "Mean", "AveragePool", "MaxPool", "Cos", "Sin"])
 """New versions up to 8 only allow more: equal shapes, padding left out of the mean, no `storage_order`."""
 DROPPED = {"BatchNormalization": ("is_test", "consumed_inputs"), "Dropout": ("is_test", "consumed_inputs")}
 """Test mode is the only mode from opset 7 on."""

@@ -14,7 +14,7 @@ from onnx import AttributeProto, FunctionProto, GraphProto, ModelProto, NodeProt
 from graphfix import ops
 from graphfix.formats.onnx.contents import attributes as integers
 from graphfix.formats.onnx.facts import Facts
-from graphfix.formats.onnx.infer import Scope, Step, body_of
+from graphfix.formats.onnx.scope import Scope, Step, body_of
 from graphfix.graph import LITERAL_LIMIT, Graph, Kind, Node, Scalar, Value
 
 _row = cache(ops.row)
@@ -28,7 +28,7 @@ Holder: TypeAlias = GraphProto | FunctionProto
 @cache
 def dtype_name(code: int) -> str:
     """An element type by numpy's name."""
-    name = TensorProto.DataType.Name(TensorProto.DataType.ValueType(code)).lower()
+    name: str = TensorProto.DataType.Name(TensorProto.DataType.ValueType(code)).lower()
     return NUMPY_NAMES.get(name, name)
 
 
@@ -156,7 +156,11 @@ class _Builder:
         tensor = self.views.tensors.get(value)
         if tensor is None:
             return _scalars(value, self.views)
-        if prod(tensor.dims) > LITERAL_LIMIT or tensor.data_location == TensorProto.EXTERNAL or self.views.is_cut(tensor):
+        if (
+            prod(tensor.dims) > LITERAL_LIMIT
+            or tensor.data_location == TensorProto.EXTERNAL
+            or self.views.is_cut(tensor)
+        ):
             return None
         return tuple(onnx.numpy_helper.to_array(tensor).reshape(-1).tolist())
 

@@ -7,7 +7,7 @@ passes.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from graphlib import CycleError, TopologicalSorter
 from typing import Final
@@ -27,11 +27,10 @@ from graphfix.formats.onnx.malformed import (
     texts,
 )
 from graphfix.formats.onnx.payload import ELEMENT_TYPES, misfit
+from graphfix.formats.onnx.recursion import refuse_recursion
 from graphfix.formats.onnx.schemas import ANY, Signature, signature_of
 
 STANDARD: Final = ("", "ai.onnx")
-CALL_DEPTH: Final = 100
-"""Functions that call functions deeper than this are followed by no runtime either."""
 HELD: Final = {
     AttributeProto.TENSOR: "t",
     AttributeProto.GRAPH: "g",
@@ -62,7 +61,7 @@ def _model(container: Container) -> None:
     gate.graph(proto.graph, "main", versions, ())
     for function in proto.functions:
         gate.function(function)
-    _refuse_recursion(proto.functions)
+    refuse_recursion(proto.functions)
 
 
 def _versions(imports: Iterable[onnx.OperatorSetIdProto]) -> dict[str, int]:
@@ -274,31 +273,3 @@ def _refuse_gap(node: NodeProto, index: int, path: str, signature: Signature) ->
     for at in signature.needed:
         if not node.input[at]:
             raise MalformedModelError(f"{place(node, index, path)} has no operand {at}")
-
-
-# --- functions -----------------------------------------------------------------------------------------------
-
-
-def _refuse_recursion(functions: Sequence[FunctionProto]) -> None:
-    """A function that calls itself, over others or not, has no meaning in ONNX."""
-    bodies = {(function.domain, function.name): function.node for function in functions}
-    calls = {key: {call for call in _called(nodes) if call in bodies} for key, nodes in bodies.items()}
-    try:
-        order = list(TopologicalSorter(calls).static_order())
-    except CycleError as error:
-        raise MalformedModelError(f"the function {shown(error.args[1][0][1])} calls itself") from None
-    depth: dict[tuple[str, str], int] = {}
-    for key in order:
-        depth[key] = 1 + max((depth[call] for call in calls[key]), default=0)
-    if depth and max(depth.values()) > CALL_DEPTH:
-        raise MalformedModelError(
-            f"its functions call each other {max(depth.values())} deep, at most {CALL_DEPTH} are followed"
-        )
-
-
-def _called(nodes: Iterable[NodeProto]) -> Iterator[tuple[str, str]]:
-    for node in nodes:
-        yield node.domain, node.op_type
-        for attribute in node.attribute:
-            for body in (attribute.g, *attribute.graphs):
-                yield from _called(body.node)

@@ -145,3 +145,12 @@ def test_a_model_without_free_dims_says_so() -> None:
 def test_an_initializer_that_is_an_input_is_not_free() -> None:
     with pytest.raises(GraphfixError, match="--shape b: no such input; inputs: x"):
         bound(model("y[2,3] = Add(x[2,3], b:overridable[3])"), shapes={"b": [3]})
+
+
+def test_a_stored_shape_of_a_body_that_nothing_computes_is_bound_by_name() -> None:
+    proto = parsed("""main (bool c, float[N,3] x) => (float[N,3] y) {
+        y = If (c) <then_branch = yes () => (float[N,3] t) { u = local.thing(x) t = Neg(u) },
+                    else_branch = no () => (float[N,3] e) { e = Abs(x) }> }""")
+    proto.opset_import.add(domain="local", version=1)
+    after = onnx.load_from_string(bound(proto, {"N": 2}).tobytes())
+    assert stated(after, "t") == [2, 3]

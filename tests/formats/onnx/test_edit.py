@@ -7,6 +7,10 @@ import pytest
 from fixing import attribute, difference, fixed, initializer, made_by
 from notation import model, parsed
 
+import graphfix
+from graphfix.edits import Lift
+from rewrites.materialize_broadcasts import plan as materialize
+
 EQUAL = "equalize-ranks"
 STRETCH = "materialize-broadcasts"
 
@@ -305,3 +309,43 @@ def test_names_are_fresh_in_every_scope() -> None:
         "If#0.else_branch: b_lifted_2[1,3] = Reshape(b[3], shape_1x3_1[2])",
         "If#0.else_branch: e[2,3] = Sub(x[2,3], b_lifted_2[1,3])",
     ]
+
+
+def test_a_constant_that_is_an_output_keeps_its_shape() -> None:
+    proto = model("y[2,3] = Add(x[2,3], b:const[3])")
+    proto.graph.output.append(onnx.helper.make_tensor_value_info("b", onnx.TensorProto.FLOAT, [3]))
+    result = fixed(proto, target="ranks")
+    assert result.view == ["y[2,3] = Add(x[2,3], b_lifted[1,3])"]
+    assert [(tensor.name, list(tensor.dims)) for tensor in result.after.graph.initializer] == [
+        ("b", [3]),
+        ("b_lifted", [1, 3]),
+    ]
+
+
+def test_a_constant_that_lost_all_its_readers_goes_and_its_value_info_too() -> None:
+    proto = model("y[2,3] = Add(x[2,3], b:const[3])\nz[2,3] = Mul(w[2,3], b)")
+    proto.graph.value_info.append(onnx.helper.make_tensor_value_info("b", onnx.TensorProto.FLOAT, [3]))
+    result = fixed(proto, target="ranks")
+    assert "b" not in {tensor.name for tensor in result.after.graph.initializer}
+    assert "b" not in {info.name for info in result.after.graph.value_info}
+
+
+@pytest.mark.parametrize(("ir", "before"), [(9, ["Reshape"]), (3, ["Constant", "Reshape"])])
+def test_a_node_that_is_made_for_a_later_reader_moves_in_front_of_an_earlier_one(ir: int, before: list[str]) -> None:
+    """What it reads goes along."""
+    opened = graphfix.load(model("y[2,3] = Add(x[2,3], b[3])\nz[2,3] = Mul(y, b)", opset=9, ir=ir))
+    first, second = opened.graphs[0].nodes
+    opened.apply(second, [Lift(1, (0,))])
+    opened.apply(first, [Lift(1, (0,))])
+    assert [node.op_type for node in onnx.load_from_string(opened.tobytes()).graph.node] == [*before, "Add", "Mul"]
+
+
+def test_what_a_moved_node_reads_moves_with_it() -> None:
+    text = "y[?,3] = Add(x[N,3], b[M,3])\nz[?,3] = Mul(b, x)"
+    opened = graphfix.load(model(text))
+    first, second = opened.graphs[0].nodes
+    for node in (second, first):
+        opened.apply(node, list(materialize(node)))
+    after = onnx.load_from_string(opened.tobytes())
+    onnx.checker.check_model(after)
+    assert [node.op_type for node in after.graph.node] == ["Shape", "Expand", "Shape", "Expand", "Add", "Mul"]

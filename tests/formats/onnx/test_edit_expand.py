@@ -65,3 +65,12 @@ def test_a_folded_expand_is_bypassed_in_bodies_too() -> None:
         "if.then_branch: t[2,3] = Neg(x[2,3])",
         "if.else_branch: e[2,3] = Abs(x[2,3])",
     ]
+
+
+def test_an_output_that_only_adds_unit_axes_is_lifted() -> None:
+    result = fixed("y[1,1,4] = Expand(x[4], s:const{1,1,4})", target="ranks")
+    assert result.view == [
+        "x_lifted[1,1,4] = Reshape(x[4], shape_1x1x4[3])",
+        "y[1,1,4] = Expand(x_lifted[1,1,4], s[3])",
+    ]
+    assert result.left == []

@@ -4,9 +4,13 @@ from __future__ import annotations
 
 import numpy as np
 import onnx
+import onnxruntime
 import pytest
 from fixing import Fixed, attribute, difference, fixed, made_by
 from notation import model
+
+import graphfix
+from graphfix.edits import Lift
 
 
 def last(result: Fixed, count: int) -> list[str]:
@@ -146,3 +150,44 @@ def test_quantization_annotations_follow_what_was_copied() -> None:
         for note in result.after.graph.quantization_annotation
     }
     assert names == {"b": "s", "b_lifted": "s", "b_lifted_stretched": "s"}
+
+
+def test_an_operand_of_unknown_rank_keeps_its_quantized_axis() -> None:
+    """After a run-time Expand the axis would count in another rank."""
+    result = fixed(
+        "b[*] = DequantizeLinear(q:int8[*], s:const[3], z:const:int8[3], axis=0)\ny[*] = Add(x[2,3], b)",
+        target="explicit",
+    )
+    assert result.counts == {}
+    assert [(code, operand) for code, operand, _ in result.left] == [("GF103", 0), ("GF103", 1)]
+
+
+def test_the_tensors_of_a_shared_pair_and_of_a_lifted_one_hold_the_same_numbers() -> None:
+    result = fixed(
+        """q:int8[2,3] = QuantizeLinear(w[2,3], s:const[3]{0.5, 0.25, 2.0}, z:const:int8[3]{0, 1, 2}, axis=1)
+           b[2,3] = DequantizeLinear(q, s, z, axis=1)
+           y[4,2,3] = Add(x[4,2,3], b)
+           v[2,3] = Neg(b)""",
+        target="explicit",
+    )
+    feeds = {"w": np.float32([[1, 2, 3], [-1, -2, -3]]), "x": np.arange(24, dtype=np.float32).reshape(4, 2, 3)}
+    for before, after in zip(run(result.before, feeds), run(result.after, feeds), strict=True):
+        assert before.tobytes() == after.tobytes()
+
+
+def run(proto: onnx.ModelProto, feeds: dict[str, np.ndarray]) -> list[np.ndarray]:
+    session = onnxruntime.InferenceSession(proto.SerializeToString(), providers=["CPUExecutionProvider"])
+    return list(session.run(None, feeds))
+
+
+@pytest.mark.parametrize(
+    ("axis", "axes", "moved"), [(0, (2,), 0), (0, (1,), 0), (1, (1,), 2), (1, (2,), 1), (0, (0, 2), 1)]
+)
+def test_only_unit_axes_in_front_of_the_quantized_axis_move_it(axis: int, axes: tuple[int, ...], moved: int) -> None:
+    proto = model(
+        f"""b[2,2] = DequantizeLinear(q:const:int8[2,2], s:const[2], z:const:int8[2], axis={axis})
+            y[2,2] = Add(x[2,2], b)"""
+    )
+    opened = graphfix.load(proto)
+    opened.apply(opened.graphs[0].nodes[1], [Lift(1, axes)])
+    assert attribute(made_by(onnx.load_from_string(opened.tobytes()), "b"), "axis") == moved

@@ -107,7 +107,18 @@ def test_a_stored_symbol_of_an_intermediate_value_is_no_evidence() -> None:
         proto.graph.value_info.append(onnx.helper.make_tensor_value_info(name, onnx.TensorProto.FLOAT, ["S", 4]))
     result = fixed(proto)
     assert result.counts == {"materialize-broadcasts": 2}
-    assert "the stored rank of 'a' in main" in result.outcome.assumes
+    assumed = ["the stored rank of 'a' in main", "the stored rank of 'c' in main"]
+    assert list(result.outcome.assumes) == assumed
+    assert graphfix.load(result.after).assumes == assumed  # what was made since follows from those
+
+
+def test_only_a_rank_that_nothing_else_tells_is_taken_from_the_file() -> None:
+    proto = model("a[*] = my.Thing(x[2])\nc = Neg(a)\ny[*] = my.Thing(c)")
+    for name in "ac":
+        proto.graph.value_info.append(onnx.helper.make_tensor_value_info(name, onnx.TensorProto.FLOAT, [2, 4]))
+    opened = graphfix.load(proto)
+    assert printed(opened)[1] == "c[?,?] = Neg(a[?,?])"
+    assert list(opened.assumes) == ["the stored rank of 'a' in main"]
 
 
 def test_a_symbol_on_two_inputs_is_trusted_and_recorded() -> None:
@@ -204,6 +215,42 @@ def test_a_stored_shape_of_a_carried_value_is_a_claim() -> None:
 def test_a_widened_size_widens_what_is_computed_of_it() -> None:
     lines_ = body("u = Concat <axis = 0> (v, x) t = Neg(v) w = Concat <axis = 1> (u, u)")
     assert lines_[2] == "t[?,?] = Neg(v[?,?])"
+
+
+@pytest.mark.parametrize("length", [2, 9, 30])
+def test_a_change_that_takes_many_turns_to_arrive_is_never_overlooked(length: int) -> None:
+    """Carried values hand their shape on: the last one is [4,3] after `length` turns, whatever it entered with."""
+    names = range(length)
+    steps = ["w0 = Concat <axis = 0> (v0, x)", *(f"w{at} = Identity(v{at - 1})" for at in names[1:])]
+    listed = {
+        stem: ", ".join(f"{stem}{at}" for at in names) for stem in ("float[] y", "y", "float[2,3] v", "float[] w")
+    }
+    proto = parsed(f"""main (int64 n, float[2,3] x) => ({listed["float[] y"]}) <bool go = {{1}}> {{
+        [loop] {listed["y"]} = Loop (n, go, {", ".join("x" for _ in names)})
+            <body = turn (int64 i, bool k, {listed["float[2,3] v"]}) => (bool again, {listed["float[] w"]}) {{
+                again = Identity(k) {" ".join(steps)} }}> }}""")
+    outer, inner = proto.graph.output, proto.graph.node[0].attribute[0].g.output
+    for value in (*outer, *inner[1:]):
+        value.type.tensor_type.ClearField("shape")
+    last = lines(graphfix.load(proto).graphs)[-1]
+    assert last.startswith(f"loop.body: w{length - 1}[")
+    assert "[2,3]" not in last
+
+
+def test_nested_loops_widen_from_the_inside() -> None:
+    step = """w = Loop (n, k, v) <body = inner (int64 j, bool l, float[2,3] p) => (bool more, float[] q) {
+        more = Identity(l) q = Concat <axis = 0> (p, x) }>"""
+    proto = parsed(loop(step).replace("float[*] y", "float[] y").replace("float[*] w", "float[] w"))
+    body_graph = proto.graph.node[0].attribute[0].g
+    inner_graph = body_graph.node[1].attribute[0].g
+    for value in (proto.graph.output[0], body_graph.output[1], inner_graph.output[1]):
+        value.type.tensor_type.ClearField("shape")
+    found = lines(graphfix.load(proto).graphs)
+    assert [line.partition(": ")[2] for line in found if "more" not in line and "again" not in line] == [
+        "y[?,3] = Loop(n[], go[], x[2,3])",
+        "w[?,3] = Loop(n[], k[], v[?,3])",
+        "q[?,3] = Concat(p[?,3], x[2,3])",
+    ]
 
 
 BRANCHES = {

@@ -157,3 +157,10 @@ def test_a_constant_whose_payload_stays_in_the_file_has_no_literal_and_no_weight
     opened = graphfix.load(proto)
     assert value(opened, "b").literal is None
     assert len(opened.proto.SerializeToString()) < 1000
+
+
+def test_a_constant_node_may_name_the_default_domain() -> None:
+    proto = model("b = Constant(value=([2], [5, 6]))\ny:int64[2] = Identity(b)")
+    proto.graph.node[0].domain = "ai.onnx"
+    proto.opset_import.add(domain="ai.onnx", version=18)
+    assert value(graphfix.load(proto), "b").literal == (5, 6)

@@ -1,0 +1,49 @@
+"""Where a result goes: it appears whole and verified, or not at all."""
+
+from __future__ import annotations
+
+import contextlib
+import secrets
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+
+from graphfix.results import GraphfixError
+
+
+def refuse(source: Path, output: Path, *, in_place: bool) -> None:
+    """Raise GraphfixError where `output` can't take the result."""
+    if output.is_dir():
+        raise GraphfixError(f"{output}: a folder; name the output file")
+    if not output.parent.is_dir():
+        raise GraphfixError(f"{output}: its folder does not exist")
+    if output.exists() and not output.is_file():
+        raise GraphfixError(f"{output}: this is no file that can be replaced; choose another name")
+    same = source.exists() and output.exists() and source.samefile(output)
+    if same and not in_place:
+        raise GraphfixError(f"{output}: the output is the input; choose another name, or say --in-place")
+
+
+@contextlib.contextmanager
+def scratch(output: Path) -> Iterator[list[Path]]:
+    """A name in the output's folder, and what is made with it: all of it is gone afterwards unless it is published."""
+    made = [output.parent / f".{output.name}.{secrets.token_hex(8)}.tmp"]
+    name = str(made[0])
+    try:
+        yield made
+    except GraphfixError as error:
+        raise GraphfixError(str(error).replace(name, str(output))) from None
+    finally:
+        for path in made:
+            path.unlink(missing_ok=True)
+
+
+def publish(made: list[Path], output: Path) -> None:
+    """Give the verified file its name, and keep what belongs to it."""
+    try:
+        if output.exists():
+            shutil.copymode(output, made[0])
+        made[0].replace(output)
+    except OSError as error:
+        raise GraphfixError(f"{output}: can't be written: {error.strerror}") from None
+    made.clear()
