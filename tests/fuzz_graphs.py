@@ -13,7 +13,7 @@ from onnx import ModelProto, NodeProto, helper, numpy_helper
 
 FLOAT = "float32"
 UNION_SINCE = 11
-"""Before this operator set onnxruntime takes the branches of an If to have one rank."""
+"""Before this operator set onnxruntime takes the branches of an If to have one shape, where it can infer them."""
 
 
 def step(room: Room) -> None:
@@ -178,7 +178,7 @@ def branches(room: Room) -> None:
     bodies, shapes = [], []
     for _ in range(2):
         body = Room(room.source, room)
-        other = body.partner(x.shape, FLOAT)
+        other = body.partner(x.shape, FLOAT) if room.source.opset >= UNION_SINCE else x
         result = body.add("Add", [x, other], together(x.shape, other.shape) or x.shape, FLOAT)
         if room.source.opset >= UNION_SINCE and room.source.odds(0.25):
             result = body.unsqueezed(result, 0)

@@ -186,7 +186,7 @@ class Editor:
         return value
 
     def _ranks_alike(self, value: Value, other: Value, before: Node) -> Value:
-        """The value at the rank of what expands it, where both are known: a rank-changing Expand is no standard form."""
+        """The value at the rank of what expands it, where both are known: no Expand changes a rank here."""
         missing = other.shape.rank - value.shape.rank if value.shape.ranked and other.shape.ranked else 0
         return self.lift(value, tuple(range(missing)), before, alone=False) if missing > 0 else value
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 import onnx
-from onnx import FunctionProto, NodeProto, TensorProto, TypeProto
+from onnx import FunctionProto, NodeProto, TensorProto
 
 from graphfix.edits import Refused, with_axes
 from graphfix.formats.onnx.scope import Scope
@@ -291,17 +291,3 @@ class Desk:
                 message.CopyFrom(template)
                 message.name = node.name
                 message.input[:], message.output[:] = inputs, outputs
-
-
-def stated_type(value: Value, code: int) -> TypeProto:
-    """The type of a value of known rank, as a value_info states it; a size without a symbol of the file stays open."""
-    stated = TypeProto()
-    stated.tensor_type.elem_type = code
-    stated.tensor_type.shape.SetInParent()
-    for size in value.shape.json or ():
-        dim = stated.tensor_type.shape.dim.add()
-        if isinstance(size, int):
-            dim.dim_value = size
-        elif size is not None:
-            dim.dim_param = size
-    return stated

@@ -7,12 +7,12 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import onnx
-from onnx import FunctionProto, GraphProto, ModelProto, ValueInfoProto
+from onnx import FunctionProto, GraphProto, ModelProto, TypeProto, ValueInfoProto
 
 from graphfix.edits import Edit, Refused, Upgrade
 from graphfix.formats.onnx import binding, upgrade
 from graphfix.formats.onnx.edit import Editor
-from graphfix.formats.onnx.emit import Desk, stated_type
+from graphfix.formats.onnx.emit import Desk
 from graphfix.formats.onnx.facts import Facts, analyse
 from graphfix.formats.onnx.file import Container, read
 from graphfix.formats.onnx.view import Views, build
@@ -236,7 +236,7 @@ class OnnxModel:
             if value.shape.axes is not None:
                 info = types.get((value.dtype, value.shape))
                 if info is None:
-                    info = ValueInfoProto(type=stated_type(value, onnx_type(value)))
+                    info = ValueInfoProto(type=_stated_type(value, onnx_type(value)))
                     types[value.dtype, value.shape] = info
                 if value.name in stored:
                     stored[value.name].type.CopyFrom(info.type)
@@ -283,3 +283,17 @@ def _remove_initializers(graph: GraphProto, names: set[str]) -> None:
 
 def _first_line(error: Exception) -> str:
     return next((line.strip() for line in str(error).splitlines() if line.strip()), type(error).__name__)
+
+
+def _stated_type(value: Value, code: int) -> TypeProto:
+    """The type of a value of known rank, as a value_info states it; a size without a symbol of the file stays open."""
+    stated = TypeProto()
+    stated.tensor_type.elem_type = code
+    stated.tensor_type.shape.SetInParent()
+    for size in value.shape.json or ():
+        dim = stated.tensor_type.shape.dim.add()
+        if isinstance(size, int):
+            dim.dim_value = size
+        elif size is not None:
+            dim.dim_param = size
+    return stated
