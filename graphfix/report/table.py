@@ -25,6 +25,8 @@ REMOVED = "GF203"
 """The finding whose edit takes a node away: no operand is made explicit by it."""
 EDITED, STAYING, ASSUMED = 20, 6, 5
 """How many lines the table shows: of operands made explicit or found, of each kind that stays, of assumptions."""
+GROUPED = 2000
+"""Of more operands than that only the first are looked at: equal ones are not told together."""
 Row: TypeAlias = tuple[str, str, str, str, str, str]
 """`found` or nothing, codes, operator, node, operand, shapes."""
 
@@ -113,7 +115,12 @@ def _sites(sites: Sequence[Site]) -> Iterator[str]:
     for site in sites:
         if site.status in ("changed", "found"):
             edited.setdefault((site.graph, site.node, site.operand), []).append(site)
-    yield from _aligned([_row(steps) for steps in edited.values()])
+    operands = list(edited.values())
+    if len(operands) <= GROUPED:
+        yield from _aligned([_row(steps) for steps in operands])
+    else:
+        yield from _aligned([_row(steps) for steps in operands[:EDITED]])
+        yield from _more(len(operands) - EDITED)
     for status in ("left", "exempt"):
         yield from _staying([site for site in sites if site.status == status])
 

@@ -127,7 +127,7 @@ class _Gate:
             if signature is None:
                 own_function = key in self.functions
                 signature = known[key] = ANY if own_function else _signature(node, index, path, versions)
-            inputs, outputs = list(node.input), list(node.output)
+            inputs, outputs = node.input[:], node.output[:]
             if not own.issuperset(inputs):
                 _refuse_undefined(nodes, index, path, (own, *outer))
             if len(inputs) not in signature.inputs or len(outputs) not in signature.outputs:
