@@ -6,10 +6,13 @@ from collections.abc import Iterable
 from pathlib import Path
 
 import numpy as np
+import onnx
 import pytest
-from fuzz_checks import Seen, faults, implicit, same
+from fuzz_checks import Seen, faults, implicit, run, same, session
 from fuzz_graphs import draft
 from fuzz_models import ONCE_WRONG, written
+
+from graphfix import api
 
 DEFAULT = 400
 LONG = 6000
@@ -42,6 +45,22 @@ def test_many_more_random_models_compute_the_same(tmp_path: Path) -> None:
 @pytest.mark.parametrize("what", ONCE_WRONG)
 def test_models_that_once_came_out_wrong(what: str, tmp_path: Path) -> None:
     assert faults(written(ONCE_WRONG[what]), 0, tmp_path) == []
+
+
+def test_elements_that_may_be_overridden_are_no_evidence() -> None:
+    text = """
+        <ir_version: 8, opset_import: ["": 17]>
+        g (float[6] x, int64[2] k, float[1,1] z) => (float[P,Q] y) <int64[2] k = {2, 3}>
+        { a = Reshape (x, k) y = Add (a, z) }
+    """
+    original = onnx.parser.parse_model(text)
+    model = api.load(original)
+    api.fix(model)
+    given = {"x": np.arange(6, dtype=np.float32), "z": np.ones((1, 1), np.float32), "k": np.array([3, 2])}
+    before, after = (run(session(data), given) for data in (original.SerializeToString(), model.tobytes()))
+    assert not isinstance(before, str)
+    assert not isinstance(after, str)
+    assert [value.tolist() for value in after] == [value.tolist() for value in before] == [[[1, 2], [3, 4], [5, 6]]]
 
 
 def test_the_checks_see_a_broadcast_that_is_left() -> None:

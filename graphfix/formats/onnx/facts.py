@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from onnx import AttributeProto, FunctionProto, ModelProto, NodeProto, TensorProto
+from onnx import AttributeProto, FunctionProto, GraphProto, ModelProto, NodeProto, TensorProto
 
 from graphfix.formats.onnx.infer import CALL_BUDGET, infer
 from graphfix.formats.onnx.scope import (
@@ -23,6 +23,8 @@ from graphfix.shapes import UNKNOWN, Dim, Shape, Size, same, symbol
 
 FunctionKey = tuple[str, str]
 """(domain, name)."""
+OVERRIDABLE_SINCE_IR = 4
+"""Before this IR version every initializer is an input, and runtimes do not let it be overridden."""
 OPAQUE = "graphfix.opaque"
 """The domain of a node that onnx must not look into: it has no schema, so its results stay unknown."""
 
@@ -55,6 +57,8 @@ def analyse(proto: ModelProto, ranges: Mapping[str, Size]) -> Facts:
     main.shapes.update({name: input_shape(name, dims, names.declared) for name, dims in stated_inputs.items()})
     work = ModelProto()
     work.CopyFrom(proto)
+    if proto.ir_version >= OVERRIDABLE_SINCE_IR:
+        _withhold_defaults(work.graph)
     if work.functions and _expanded(proto) > CALL_BUDGET:
         del work.functions[:]
     infer(main, work, names)
@@ -62,6 +66,15 @@ def analyse(proto: ModelProto, ranges: Mapping[str, Size]) -> Facts:
     assumes = [f"the dims named '{name}' are equal: {', '.join(at)}" for name, at in holders.items() if len(at) > 1]
     assumes += [f"the stored rank of '{name}' in {scope.path}" for scope in main.walk() for name in sorted(scope.leant)]
     return Facts(main, functions, assumes)
+
+
+def _withhold_defaults(graph: GraphProto) -> None:
+    """Take out the initializers that are inputs too: onnx computes with them as if nobody could give others."""
+    inputs = {value.name for value in graph.input}
+    kept = [tensor for tensor in graph.initializer if tensor.name not in inputs]
+    if len(kept) < len(graph.initializer):
+        del graph.initializer[:]
+        graph.initializer.extend(kept)
 
 
 def _expanded(proto: ModelProto) -> int:
