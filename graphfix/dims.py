@@ -30,6 +30,9 @@ class Dim:
     hi: int | None = None
     """None is unbounded; `hi < lo` is the invalid size."""
 
+    def __hash__(self) -> int:
+        return hash(self.parts)  # the range tells few dims apart, and big models hash 100,000s
+
     def __str__(self) -> str:
         if self.hi is not None and self.hi < self.lo:
             return "invalid"
@@ -106,6 +109,9 @@ class Shape:
         if self.axes is None:
             return None
         return tuple([size if isinstance(size, int) else _shown(size) for size in self.axes])
+
+    def __hash__(self) -> int:
+        return hash(self.axes)  # as above: the axes tell nearly all shapes apart
 
     def __str__(self) -> str:
         if self.axes is None:

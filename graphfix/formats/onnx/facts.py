@@ -11,6 +11,7 @@ from graphfix.formats.onnx.infer import CALL_BUDGET, infer
 from graphfix.formats.onnx.scope import (
     Names,
     Scope,
+    Step,
     enter_bodies,
     fill,
     input_shape,
@@ -43,10 +44,10 @@ class Facts:
         return [scope for top in (self.main, *self.functions.values()) for scope in top.walk()]
 
 
-def analyse(proto: ModelProto, ranges: Mapping[str, Size]) -> Facts:
+def analyse(proto: ModelProto, ranges: Mapping[str, Size], nodes: Sequence[Step] | None = None) -> Facts:
     """Infer the shapes of every value. `ranges` narrows symbols; `proto` is not changed."""
     versions = {"" if entry.domain == "ai.onnx" else entry.domain: entry.version for entry in proto.opset_import}
-    main = scope_of(proto.graph, "main", None, versions or {"": 1})
+    main = scope_of(proto.graph, "main", None, versions or {"": 1}, nodes)
     holders: dict[str, list[str]] = {}
     stated_inputs = {value.name: dims for value in proto.graph.input if (dims := stated(value)) is not None}
     for name, dims in stated_inputs.items():

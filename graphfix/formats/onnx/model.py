@@ -15,6 +15,7 @@ from graphfix.formats.onnx.edit import Editor
 from graphfix.formats.onnx.emit import Desk
 from graphfix.formats.onnx.facts import Facts, analyse
 from graphfix.formats.onnx.file import Container, read
+from graphfix.formats.onnx.scope import Step
 from graphfix.formats.onnx.view import Views, build
 from graphfix.formats.onnx.wellformed import refuse_malformed
 from graphfix.graph import Graph, Node, Value
@@ -39,7 +40,7 @@ class OnnxModel:
 
     def __init__(self, container: Container) -> None:
         """Infer the shapes and build the view. Raises GraphfixError for a model that breaks the format's rules."""
-        refuse_malformed(container)
+        nodes = refuse_malformed(container)
         self.container = container
         self.proto = container.proto
         self.changed = False
@@ -48,12 +49,12 @@ class OnnxModel:
         self._ranges: dict[str, Size] = {}
         self._upgraded = False
         self._finished = False
-        self._look()
+        self._look(nodes)
 
-    def _look(self) -> None:
-        """Build the view anew from the messages as they are."""
+    def _look(self, nodes: Sequence[Step] | None = None) -> None:
+        """Build the view anew from the messages as they are; `nodes` are the main graph's, read before."""
         started = time.perf_counter()
-        self._facts: Facts = self._analysed()
+        self._facts: Facts = self._analysed(nodes)
         self.inferring += time.perf_counter() - started
         self._views: Views = build(self.proto, self._facts, self.container.is_cut)
         self._counters: dict[str, int] = {}
@@ -64,9 +65,9 @@ class OnnxModel:
         self._editor = Editor(self._views, self._desks)
         self._upgraded = self._finished = False
 
-    def _analysed(self) -> Facts:
+    def _analysed(self, nodes: Sequence[Step] | None) -> Facts:
         try:
-            return analyse(self.proto, self._ranges)
+            return analyse(self.proto, self._ranges, nodes)
         except (onnx.shape_inference.InferenceError, onnx.checker.ValidationError) as error:
             where = self.container.path or "the model"
             raise GraphfixError(f"{where}: onnx can't infer its shapes: {_first_line(error)}") from None

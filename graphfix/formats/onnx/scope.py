@@ -28,13 +28,18 @@ class Step:
     """Whether it has no attributes."""
 
 
+def standard(domain: str) -> str:
+    """The domain, empty for the standard operators under either of their names."""
+    return "" if domain == "ai.onnx" else domain
+
+
 def steps(nodes: Sequence[NodeProto]) -> list[Step]:
     """The nodes of a graph as they are read."""
     return [
         Step(
             node,
             node.op_type,
-            "" if (domain := node.domain) == "ai.onnx" else domain,
+            standard(node.domain),
             node.input[:],
             node.output[:],
             not node.attribute,
@@ -172,9 +177,15 @@ def _stated(dim: onnx.TensorShapeProto.Dimension) -> int | str | None:
     return dim.dim_param if dim.dim_param not in ("", "?") else None
 
 
-def scope_of(graph: GraphProto, path: str, outer: Scope | None, versions: Mapping[str, int]) -> Scope:
-    """The scope of a graph and of the bodies inside it, nothing inferred yet."""
-    scope = Scope(path, steps(graph.node), graph, outer, versions)
+def scope_of(
+    graph: GraphProto,
+    path: str,
+    outer: Scope | None,
+    versions: Mapping[str, int],
+    nodes: Sequence[Step] | None = None,
+) -> Scope:
+    """The scope of a graph and of the bodies inside it, nothing inferred yet; `nodes` where they were read before."""
+    scope = Scope(path, steps(graph.node) if nodes is None else nodes, graph, outer, versions)
     claims = (*graph.value_info, *graph.output, *(graph.input if outer is not None else ()))
     scope.claims = {value.name: dims for value in claims if (dims := stated(value)) is not None}
     enter_bodies(scope)

@@ -29,6 +29,7 @@ from graphfix.formats.onnx.malformed import (
 from graphfix.formats.onnx.payload import ELEMENT_TYPES, misfit
 from graphfix.formats.onnx.recursion import refuse_recursion
 from graphfix.formats.onnx.schemas import ANY, Signature, signature_of
+from graphfix.formats.onnx.scope import Step, standard, steps
 
 STANDARD: Final = ("", "ai.onnx")
 HELD: Final = {
@@ -39,29 +40,34 @@ HELD: Final = {
 """Attribute type -> the message that it must hold. A number that is absent means 0 to many writers."""
 
 
-def refuse_malformed(container: Container) -> None:
-    """Raise GraphfixError, with the file, the place and what is wrong there, for a model that breaks these rules."""
+def refuse_malformed(container: Container) -> list[Step]:
+    """Raise GraphfixError, with the file, the place and what is wrong there, for a model that breaks these rules.
+
+    Give the nodes of the main graph as they were read for it.
+    """
     name = container.source.name
     try:
-        _model(container)
+        return _model(container)
     except MalformedModelError as error:
         raise MalformedModelError(f"{name}: no valid ONNX model: {error}; export it again") from None
     except UnknownVersionError as error:
         raise UnknownVersionError(f"{name}: {error}; install a newer onnx, or export it for an older version") from None
 
 
-def _model(container: Container) -> None:
+def _model(container: Container) -> list[Step]:
     proto = container.proto
     if proto.ir_version < 1:
         raise MalformedModelError(f"its IR version is {proto.ir_version}")
-    gate = _Gate(container, frozenset((function.domain, function.name) for function in proto.functions))
+    functions = frozenset((standard(function.domain), function.name) for function in proto.functions)
+    gate = _Gate(container, functions)
     versions = _versions(proto.opset_import)
     if not versions and proto.ir_version < OPSETS_SINCE:
         versions = {"": 1}
-    gate.graph(proto.graph, "main", versions, ())
+    nodes = gate.graph(proto.graph, "main", versions, ())
     for function in proto.functions:
         gate.function(function)
     refuse_recursion(proto.functions)
+    return nodes
 
 
 def _versions(imports: Iterable[onnx.OperatorSetIdProto]) -> dict[str, int]:
@@ -84,7 +90,7 @@ class _Gate:
     functions: frozenset[tuple[str, str]]
     """The model's own, which hide operators of the same name."""
 
-    def graph(self, graph: GraphProto, path: str, versions: Mapping[str, int], outer: Sequence[set[str]]) -> None:
+    def graph(self, graph: GraphProto, path: str, versions: Mapping[str, int], outer: Sequence[set[str]]) -> list[Step]:
         own: set[str] = set()
         _define(own, (value.name for value in graph.input), path)
         constants: set[str] = set()
@@ -99,20 +105,22 @@ class _Gate:
             _declared(value, path)
         for value in graph.value_info:
             _element_type(value, path)
-        self.nodes(graph.node, path, versions, own, outer)
+        nodes = steps(graph.node)
+        self.nodes(nodes, path, versions, own, outer)
         _outputs((value.name for value in graph.output), own, outer, path)
+        return nodes
 
     def function(self, function: FunctionProto) -> None:
         path = f"function {shown(function.name)}"
         text(function.domain, path)
         own: set[str] = set()
         _define(own, function.input, path)
-        self.nodes(function.node, path, _versions(function.opset_import), own, ())
+        self.nodes(steps(function.node), path, _versions(function.opset_import), own, ())
         _outputs(function.output, own, (), path)
 
     def nodes(
         self,
-        nodes: Sequence[NodeProto],
+        nodes: Sequence[Step],
         path: str,
         versions: Mapping[str, int],
         own: set[str],
@@ -120,28 +128,26 @@ class _Gate:
     ) -> None:
         """Each node reads what stands before it, and makes what nobody made."""
         known: dict[tuple[str, str], Signature] = {}
-        names: list[str] = []
-        for index, node in enumerate(nodes):
-            key = (node.domain, node.op_type)
+        for index, step in enumerate(nodes):
+            node, inputs, outputs = step.message, step.inputs, step.outputs
+            key = (step.domain, step.op)
             signature = known.get(key)
             if signature is None:
                 own_function = key in self.functions
                 signature = known[key] = ANY if own_function else _signature(node, index, path, versions)
-            inputs, outputs = node.input[:], node.output[:]
             if not own.issuperset(inputs):
-                _refuse_undefined(nodes, index, path, (own, *outer))
+                _refuse_undefined([step.message for step in nodes], index, path, (own, *outer))
             if len(inputs) not in signature.inputs or len(outputs) not in signature.outputs:
                 counts = f"{len(inputs)} operands and {len(outputs)} results"
                 raise MalformedModelError(f"{place(node, index, path)} has {counts}, which its operator does not take")
             if "" in inputs:
                 _refuse_gap(node, index, path, signature)
-            if signature.required or node.attribute:
+            if signature.required or not step.bare:
                 self._attributes(node, index, path, versions, signature, (*outer, own))
             if len(outputs) > 1 or not own.isdisjoint(outputs):
                 _refuse_second(node, index, path, own)
             own.update(outputs)
-            names.append(node.name)
-        texts([*own, *names], path)
+        texts([*own, *(step.message.name for step in nodes)], path)
 
     def _attributes(
         self,
