@@ -13,6 +13,7 @@ import onnx
 from onnx import GraphProto, ModelProto, NodeProto, TensorProto
 
 from graphfix.formats.onnx.loops import Loops
+from graphfix.formats.onnx.rules import SHAPES_ALONE
 from graphfix.formats.onnx.scope import Names, Scope, bodies_of, body_of, fill
 from graphfix.formats.onnx.sweep import Sweep
 from graphfix.shapes import Shape
@@ -90,7 +91,7 @@ def _swept(
 ) -> Sweep:
     """One round: onnx's inference, then the own rules over its result."""
     names.met.clear()
-    inferred = onnx.shape_inference.infer_shapes(model, data_prop=True)
+    inferred = onnx.shape_inference.infer_shapes(model, data_prop=_follows_values(main, model))
     for scope in main.walk():
         scope.shapes = dict(known[scope])
         for known_before in (scope.elements, scope.unranked, scope.stale):
@@ -98,6 +99,12 @@ def _swept(
     sweep = Sweep(names, loops)
     sweep.run(main, inferred.graph)
     return sweep
+
+
+def _follows_values(main: Scope, model: ModelProto) -> bool:
+    """Whether some shape follows from values, so that onnx must compute those too; that doubles its time."""
+    every = ((step.domain, step.op) for scope in main.walk() for step in scope.steps)
+    return bool(model.functions) or not SHAPES_ALONE.issuperset(every)
 
 
 def _forget(model: ModelProto, main: Scope, injected: set[tuple[str, str, str]]) -> None:

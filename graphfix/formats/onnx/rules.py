@@ -10,8 +10,9 @@ from collections.abc import Callable
 from math import prod
 from typing import TypeAlias
 
-from graphfix import shapes
+from graphfix import ops, shapes
 from graphfix.formats.onnx.call import Call
+from graphfix.formats.onnx.plain import RANK_KEPT, REDUCTIONS, SAME_SHAPE, SAME_SHAPE_MICROSOFT
 from graphfix.ops import Row
 from graphfix.shapes import UNKNOWN, Shape, Size, never_one, same
 
@@ -240,26 +241,6 @@ def concat(call: Call) -> Results:
     return NOTHING if dims is None else (unknowns(len(dims)),)
 
 
-SAME_SHAPE = """
-Abs Acos Acosh Asin Asinh Atan Atanh BitwiseNot Cast CastLike Ceil Celu Clip Cos Cosh CumSum Dropout Elu Erf Exp Floor
-Gelu HardSigmoid HardSwish Hardmax Identity InstanceNormalization IsInf IsNaN LRN LayerNormalization LeakyRelu Log
-LogSoftmax LpNormalization MeanVarianceNormalization Mish Neg Not QuantizeLinear DequantizeLinear RMSNormalization
-RandomNormalLike RandomUniformLike Reciprocal Relu Round ScatterElements ScatterND Scatter Selu Shrink Sigmoid Sign Sin
-Sinh Softmax Softplus Softsign Sqrt Swish Tan Tanh ThresholdedRelu Trilu BatchNormalization GroupNormalization
-ReverseSequence EyeLike Bernoulli
-""".split()
-SAME_SHAPE_MICROSOFT = """
-BiasGelu FastGelu Gelu QuickGelu QuantizeLinear DequantizeLinear SkipLayerNormalization SkipSimplifiedLayerNormalization
-""".split()
-REDUCTIONS = """
-ReduceL1 ReduceL2 ReduceLogSum ReduceLogSumExp ReduceMax ReduceMean ReduceMin ReduceProd ReduceSum ReduceSumSquare
-ArgMax ArgMin
-""".split()
-RANK_KEPT = """
-Pad Resize Upsample MaxPool AveragePool LpPool GlobalAveragePool GlobalMaxPool GlobalLpPool
-GatherElements DepthToSpace SpaceToDepth
-""".split()
-
 RULES: dict[tuple[str, str], Rule] = {
     **{("", op): first for op in SAME_SHAPE},
     **{("com.microsoft", op): first for op in SAME_SHAPE_MICROSOFT},
@@ -292,6 +273,14 @@ BY_STYLE: dict[str, Rule] = {
     "matmul": matmul,
     "gemm": gemm,
 }
+
+
+SHAPES_ALONE = frozenset(
+    {("", op) for op in SAME_SHAPE}
+    | {("", "Constant")}
+    | {(row.domain, row.op) for row in ops.rows() if row.style in BY_STYLE}
+)
+"""The operators whose results' shapes never follow from the values of an operand: only from shapes."""
 
 
 def rule(domain: str, op: str, row: Row | None) -> Rule | None:
