@@ -32,12 +32,12 @@ class Known:
     """A plan that holds for every node that looks the same: lifts and stretches only."""
 
     edits: list[Edit]
-    shapes: list[Shapes]
-    """What the sites of each edit say."""
+    rows: list[Row]
+    """What the site of each edit says."""
 
 
-Shapes: TypeAlias = tuple[JsonShape, JsonShape]
-"""An operand's shape before and after an edit."""
+Row: TypeAlias = tuple[str, int | None, JsonShape, JsonShape]
+"""Of one edit: its code, the operand, and the operand's shape before and after."""
 
 
 def run(
@@ -87,11 +87,11 @@ def _local(
     known = report.plans.get(key)
     if known is not None:
         if known.edits:
-            _carry_out(model, rewrite, node, known.edits, known.shapes, report, done)
+            _carry_out(model, rewrite, node, known.edits, known.rows, report, done)
         return
     edits = _plan(rewrite, node, options, report)
     if all(isinstance(edit, (Lift, Stretch)) for edit in edits) and _decided(report, node):
-        report.plans[key] = Known(edits, [_shapes(edit, node.operands, ()) for edit in edits])
+        report.plans[key] = Known(edits, [_row(edit, node.operands, ()) for edit in edits])
     _apply(model, rewrite, node, edits, report, done)
 
 
@@ -160,7 +160,7 @@ def _carry_out(
     rewrite: Rewrite,
     node: Node,
     edits: Sequence[Edit],
-    shapes: Sequence[Shapes] | None,
+    rows: Sequence[Row] | None,
     report: Report,
     done: Literal["changed", "found"],
 ) -> None:
@@ -171,11 +171,11 @@ def _carry_out(
         report.sites += [_left(edit.code, node, _operand(edit), str(why), rewrite.name) for edit in edits]
         return
     report.rewrites[rewrite.name] += len(edits)
-    if shapes is None:
-        shapes = [_shapes(edit, before, after.operands) for edit in edits]
-    label, op, path = node.label, node.op, node.graph.path
-    for edit, (was, now) in zip(edits, shapes, strict=True):
-        report.sites.append(Site(edit.code, label, op, path, _operand(edit), was, now, done, rewrite.name))
+    if rows is None:
+        rows = [_row(edit, before, after.operands) for edit in edits]
+    label, op, path, name = node.label, node.op, node.graph.path, rewrite.name
+    for code, operand, was, now in rows:
+        report.sites.append(Site(code, label, op, path, operand, was, now, done, name))
 
 
 def _kept(node: Node, edits: Sequence[Edit], rewrite: str) -> Iterator[Site]:
@@ -193,16 +193,18 @@ def _left(code: str, node: Node, operand: int | None, reason: str, rewrite: str)
     return Site(code, node.label, node.op, node.graph.path, operand, shape, None, "left", rewrite, reason)
 
 
-def _shapes(edit: Edit, before: Sequence[Value | None], after: Sequence[Value | None]) -> Shapes:
+def _row(edit: Edit, before: Sequence[Value | None], after: Sequence[Value | None]) -> Row:
     """What a site says of an edit, from the node's operands before and after it."""
-    was = _json(before[_operand(edit) or 0]) if before else None
+    operand = _operand(edit)
+    was = _json(before[operand or 0]) if before else None
     match edit:
         case Stretch() | Spell():
-            return was, edit.to.json
+            now = edit.to.json
         case Lift():
-            return was, _lifted(was, edit.axes)
+            now = _lifted(was, edit.axes)
         case _:
-            return was, _json(after[0] if after else None)
+            now = _json(after[0] if after else None)
+    return edit.code, operand, was, now
 
 
 def _operand(edit: Edit) -> int | None:
