@@ -57,6 +57,8 @@ class OnnxModel:
         self._facts: Facts = self._analysed(nodes)
         self.inferring += time.perf_counter() - started
         self._views: Views = build(self.proto, self._facts, self.container.is_cut)
+        for scope in self._facts.scopes():
+            scope.steps = ()  # read, and as big as the view: the edits take their place in memory
         self._counters: dict[str, int] = {}
         self._desks: dict[object, Desk] = {
             graph: Desk(graph, self._views.holders[graph], scope, self.proto.ir_version, self._fresh)

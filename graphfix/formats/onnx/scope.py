@@ -39,7 +39,7 @@ def steps(nodes: Sequence[NodeProto]) -> list[Step]:
         Step(
             node,
             node.op_type,
-            standard(node.domain),
+            standard(domain) if (domain := node.domain) else "",
             node.input[:],
             node.output[:],
             not node.attribute,
