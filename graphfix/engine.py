@@ -80,10 +80,10 @@ def _local(
     if node.attributes:
         _apply(model, rewrite, node, _plan(rewrite, node, options, report), report, done)
         return
-    looks = [
-        (value.shape, value.kind, value.dtype, value.stale) if value is not None else None for value in node.operands
-    ]
-    key = (rewrite.name, node.op, node.domain, node.version, *looks)
+    looks: list[object] = [rewrite.name, id(node.row)]  # rows are never freed, and hashing one takes long
+    for value in node.operands:
+        looks += (value.shape, value.kind, value.dtype, value.stale) if value is not None else (None,)
+    key = tuple(looks)
     known = report.plans.get(key)
     if known is not None:
         if known.edits:

@@ -27,13 +27,16 @@ EDITED, STAYING, ASSUMED = 20, 6, 5
 """How many lines the table shows: of operands made explicit or found, of each kind that stays, of assumptions."""
 GROUPED = 2000
 """Of more operands than that only the first are looked at: equal ones are not told together."""
+Edited: TypeAlias = dict[tuple[str, str, int | None], list[Site]]
+"""The steps of each operand that was edited or found, by graph, node and operand."""
 Row: TypeAlias = tuple[str, str, str, str, str, str]
 """`found` or nothing, codes, operator, node, operand, shapes."""
 
 
 def table(outcome: Outcome) -> str:
     """Tell what a command did with one model. Long lists are cut: a report file has all of them."""
-    lines = [_headline(outcome), *_sites(outcome.sites), *_assumed(outcome.assumes)]
+    edited = _edited(outcome.sites)
+    lines = [_headline(outcome, edited), *_sites(outcome.sites, edited), *_assumed(outcome.assumes)]
     if outcome.command == "fix":
         lines.append(_fixed(outcome))
     if outcome.seconds:
@@ -54,7 +57,15 @@ def totals(entries: Sequence[Entry]) -> str:
     return f"{counted(len(entries), 'model')}: {', '.join(parts + [f'{failed} could not be checked'] * bool(failed))}"
 
 
-def _headline(outcome: Outcome) -> str:
+def _edited(sites: Sequence[Site]) -> Edited:
+    edited: Edited = {}
+    for site in sites:
+        if site.status in ("changed", "found"):
+            edited.setdefault((site.graph, site.node, site.operand), []).append(site)
+    return edited
+
+
+def _headline(outcome: Outcome, edited: Edited) -> str:
     match outcome.command:
         case "verify":
             told = verdict_text(outcome.verdict) if outcome.verdict is not None else "not verified"
@@ -62,7 +73,7 @@ def _headline(outcome: Outcome) -> str:
         case "check":
             return f"{printable(outcome.model)}: {_found(outcome)}{_kept(outcome)}"
         case _:
-            return f"{_files(outcome)}: {_made(outcome)}{_kept(outcome)}"
+            return f"{_files(outcome)}: {_made(outcome, edited)}{_kept(outcome)}"
 
 
 def _files(outcome: Outcome) -> str:
@@ -76,8 +87,7 @@ def _fixed(outcome: Outcome) -> str:
     return f"{told}; --no-verify writes it unverified" if undecided and outcome.output is None else told
 
 
-def _made(outcome: Outcome) -> str:
-    sites = [site for site in outcome.sites if site.status == "changed"]
+def _made(outcome: Outcome, edited: Edited) -> str:
     edits = sum(outcome.rewrites.values())
     if not edits:
         return (
@@ -85,14 +95,14 @@ def _made(outcome: Outcome) -> str:
             if outcome.changed
             else "nothing to make explicit, copied"
         )
-    operands = {
-        (site.graph, site.node, site.operand) for site in sites if site.operand is not None and site.code != REMOVED
-    }
-    nodes = {(site.graph, site.node) for site in sites}
-    said = (
-        f"{counted(len(operands), 'operand')} made explicit" if operands else f"{counted(len(nodes), 'node')} rewritten"
+    number = sum(
+        place[2] is not None and any(step.code != REMOVED for step in steps) for place, steps in edited.items()
     )
-    by = f" by {counted(edits, 'edit')}" if edits != len(operands or nodes) else ""
+    said = f"{counted(number, 'operand')} made explicit"
+    if not number:
+        number = len({place[:2] for place in edited})
+        said = f"{counted(number, 'node')} rewritten"
+    by = f" by {counted(edits, 'edit')}" if edits != number else ""
     return f"{said}{by}{tally(outcome.rewrites)}"
 
 
@@ -109,12 +119,8 @@ def _kept(outcome: Outcome) -> str:
     return "".join(f", {statuses[status]} {status}" for status in ("left", "exempt") if statuses[status])
 
 
-def _sites(sites: Sequence[Site]) -> Iterator[str]:
+def _sites(sites: Sequence[Site], edited: Edited) -> Iterator[str]:
     """First what was edited or found, in columns; then what stays, as sentences."""
-    edited: dict[tuple[str, str, int | None], list[Site]] = {}
-    for site in sites:
-        if site.status in ("changed", "found"):
-            edited.setdefault((site.graph, site.node, site.operand), []).append(site)
     operands = list(edited.values())
     if len(operands) <= GROUPED:
         yield from _aligned([_row(steps) for steps in operands])
