@@ -62,9 +62,8 @@ def taking_part(node: Node) -> Iterator[tuple[ops.Operand, Value]]:
     row = node.row
     if row is None or row.style in ("own", "legacy"):
         return
-    operands = [ops.Operand(index) for index in range(len(node.operands))] if row.variadic else row.operands
-    for operand in operands:
-        value = node.operands[operand.index] if operand.index < len(node.operands) else None
+    for operand in row.taking_part(len(node.operands)):
+        value = node.operands[operand.index]
         if value is not None:
             yield operand, value
 

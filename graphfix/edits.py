@@ -5,7 +5,7 @@ A verb names an operand of the planned node, never a value: other readers of the
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal, Protocol, TypeAlias
@@ -178,6 +178,3 @@ class Model(Protocol):
 
     def save(self, path: Path) -> Sequence[Path]:
         """Write the model; what no edit names comes out as it went in. Give the data files that were made beside it."""
-
-
-Progress: TypeAlias = Callable[[str], None]

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Literal, TypeAlias
 
-from graphfix.edits import Assume, Edit, Fold, Leave, Lift, Model, Options, Refused, Rewrite, Spell, Stretch
+from graphfix.edits import Assume, Edit, Fold, Leave, Lift, Model, Options, Refused, Rewrite, Spell, Stretch, with_axes
 from graphfix.graph import Graph, Node, StaleShape, UnrankedOperand, Value
 from graphfix.results import GraphfixError, JsonShape, Site
 from graphfix.shapes import Incompatible, Undecided
@@ -201,7 +201,8 @@ def _row(edit: Edit, before: Sequence[Value | None], after: Sequence[Value | Non
         case Stretch() | Spell():
             now = edit.to.json
         case Lift():
-            now = _lifted(was, edit.axes)
+            value = before[edit.operand]
+            now = with_axes(value.shape, edit.axes).json if value is not None and value.shape.ranked else None
         case _:
             now = _json(after[0] if after else None)
     return edit.code, operand, was, now
@@ -219,10 +220,3 @@ def _operand(edit: Edit) -> int | None:
 
 def _json(value: Value | None) -> JsonShape:
     return value.shape.json if value is not None else None
-
-
-def _lifted(shape: JsonShape, axes: tuple[int, ...]) -> JsonShape:
-    if shape is None:
-        return None
-    rest = iter(shape)
-    return tuple(1 if axis in axes else next(rest) for axis in range(len(shape) + len(axes)))

@@ -20,7 +20,6 @@ from graphfix.shapes import Incompatible
 
 VERSION = 8
 """The first opset with numpy's rule and Expand."""
-CHANNEL = 1
 OPERATORS = frozenset((row.domain, row.op) for row in ops.rows() if row.style == "legacy")
 
 
@@ -36,10 +35,11 @@ def plan(node: Node, options: Options = DEFAULT) -> Iterator[Edit]:  # noqa: ARG
 
 
 def _lifted(node: Node, index: int) -> Iterator[Edit]:
-    if node.op == "Gemm" or (node.op != "PRelu" and not node.attributes.get("broadcast")):
+    channel = node.row.channel_axis if node.row is not None else None
+    if node.op == "Gemm" or (channel is None and not node.attributes.get("broadcast")):
         return  # a Gemm's C follows numpy's rule already; without `broadcast` the shapes are equal
     whole, part = node.operand(0).ranked.rank, node.operand(index).ranked.rank
-    axis = _axis(node, whole, part)
+    axis = _axis(node, whole, part) if channel is None else min(channel, whole - part)
     behind = whole - axis - part
     if axis < 0 or behind < 0:
         raise Incompatible(f"{node.operand(index).shape} at axis {axis} of {node.operand(0).shape} does not broadcast")
@@ -49,8 +49,6 @@ def _lifted(node: Node, index: int) -> Iterator[Edit]:
 
 
 def _axis(node: Node, whole: int, part: int) -> int:
-    if node.op == "PRelu":
-        return min(CHANNEL, whole - part)
     axis = node.attributes.get("axis")
     if not isinstance(axis, int):
         return whole - part

@@ -41,6 +41,8 @@ class Container:
     source: Source
     nonce: bytes
     cuts: Sequence[Cut]
+    has_external: bool = False
+    """Whether some tensor may have its data in another file."""
 
     def is_cut(self, tensor: TensorProto) -> bool:
         """Tell whether the tensor's payload stayed in the source. A copy of a cut tensor is cut."""
@@ -81,7 +83,9 @@ class Container:
 
     def refuse_output(self, out: Path) -> None:
         """Raise GraphfixError where writing to `out` would replace a data file that the model needs."""
-        files = external_files(self.proto, self.path.parent) if self.path is not None else {}
+        if not self.has_external or self.path is None:
+            return
+        files = external_files(self.proto, self.path.parent)
         refuse_data_name([*files.values(), *(out.parent / location for location in files)], out)
 
     def save(self, out: Path, *, changed: bool = True) -> Sequence[Path]:
@@ -111,7 +115,7 @@ class Container:
     def _place_external(self, out: Path, staging: Staging) -> None:
         if self.path is None or not (files := external_files(self.proto, self.path.parent)):
             return
-        refuse_data_name([*files.values(), *(out.parent / location for location in files)], out)
+        self.refuse_output(out)
         if not self.path.parent.samefile(out.parent):
             self.external()
             copy_beside(files, out, staging)
@@ -153,8 +157,8 @@ def read(source: Path | bytes) -> Container:
         raise GraphfixError(f"{opened.name}: no ONNX model, or cut short: {error}; get the file again") from error
     _refuse_incomplete(proto, opened.name)
     path = None if isinstance(source, bytes) else source
-    container = Container(proto, path, opened, cutter.nonce, cutter.cuts)
-    if may_have_external(skeleton):
+    container = Container(proto, path, opened, cutter.nonce, cutter.cuts, may_have_external(skeleton))
+    if container.has_external:
         container.external()
     return container
 

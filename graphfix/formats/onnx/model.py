@@ -16,7 +16,7 @@ from graphfix.formats.onnx.emit import Desk
 from graphfix.formats.onnx.facts import Facts, analyse
 from graphfix.formats.onnx.file import Container, read
 from graphfix.formats.onnx.scope import Step
-from graphfix.formats.onnx.view import Views, build
+from graphfix.formats.onnx.view import Views, build, onnx_type
 from graphfix.formats.onnx.wellformed import refuse_malformed
 from graphfix.graph import Graph, Node, Value
 from graphfix.results import GraphfixError
@@ -253,13 +253,6 @@ class OnnxModel:
                 copy.CopyFrom(notes[source.name])
                 copy.tensor_name = value.name
                 notes[value.name] = copy
-
-
-def onnx_type(value: Value) -> int:
-    """The element type's number in the file."""
-    names = {"float32": "FLOAT", "float64": "DOUBLE", "?": "UNDEFINED"}
-    code: int = onnx.TensorProto.DataType.Value(names.get(value.dtype, value.dtype.upper()))
-    return code
 
 
 def _sources(desk: Desk) -> list[tuple[Value, Value]]:

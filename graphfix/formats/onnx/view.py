@@ -21,6 +21,7 @@ _row = cache(ops.row)
 PLAIN: Mapping[str, object] = {}
 """The attributes of a node that has none."""
 NUMPY_NAMES = {"float": "float32", "double": "float64", "undefined": "?"}
+ONNX_NAMES = {numpy: name for name, numpy in NUMPY_NAMES.items()}
 Holder: TypeAlias = GraphProto | FunctionProto
 """The message whose nodes a scope has."""
 
@@ -30,6 +31,12 @@ def dtype_name(code: int) -> str:
     """An element type by numpy's name."""
     name: str = TensorProto.DataType.Name(TensorProto.DataType.ValueType(code)).lower()
     return NUMPY_NAMES.get(name, name)
+
+
+def onnx_type(value: Value) -> int:
+    """The element type's number in the file."""
+    code: int = TensorProto.DataType.Value(ONNX_NAMES.get(value.dtype, value.dtype).upper())
+    return code
 
 
 @dataclass(slots=True)
