@@ -12,7 +12,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
-from graphfix.formats.onnx.disk import Piece, Source, Span
+from graphfix.formats.disk import Piece, Source, Span
 from graphfix.formats.onnx.wire import DATA, MODEL, RAW, ROUTES, TENSOR, Record, Route, encode, records, refuse_uneven
 
 THRESHOLD: Final = 4096

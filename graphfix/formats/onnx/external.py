@@ -11,7 +11,7 @@ from typing import Any, Final
 
 from onnx import ModelProto, TensorProto
 
-from graphfix.formats.onnx.disk import CHUNK, Staging, told
+from graphfix.formats.disk import CHUNK, Staging, told
 from graphfix.formats.onnx.wire import ROUTES, TENSOR
 from graphfix.results import GraphfixError
 

@@ -13,7 +13,7 @@ import pytest
 from onnx import TensorProto
 from onnx_files import field, floats, model
 
-from graphfix.formats.onnx import disk
+from graphfix.formats import disk
 from graphfix.formats.onnx.file import read
 from graphfix.results import GraphfixError
 

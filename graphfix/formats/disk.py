@@ -87,7 +87,7 @@ def open_source(source: Path | bytes) -> Source:
     """Map a file, or wrap bytes. Raises GraphfixError where it is missing, no file, empty, or unreadable."""
     if isinstance(source, bytes):
         if not source:
-            raise GraphfixError("<bytes>: there are no bytes; give a serialized ONNX model")
+            raise GraphfixError("<bytes>: there are no bytes; give a serialized model")
         return Source("<bytes>", memoryview(source))
     try:
         return _map(source)
