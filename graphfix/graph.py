@@ -192,3 +192,11 @@ class Graph:
         """Let the notes of one value be those of another."""
         self.noted[new] = self.noted.pop(old, [])
         self.captured[new] = self.captured.pop(old, [])
+
+
+def settle(node: Node) -> None:
+    """Put a node in its place, instead of the one that is there."""
+    if node.index >= 0:
+        node.graph.nodes[node.index] = node
+    else:
+        node.graph.made[-1 - node.index] = node

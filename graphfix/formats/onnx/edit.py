@@ -11,7 +11,7 @@ from graphfix.edits import Assume, Edit, Fold, Leave, Lift, Refused, Spell, Stre
 from graphfix.formats.onnx.emit import EXPAND_SINCE, Desk
 from graphfix.formats.onnx.quantized import DEQUANTIZE, QUANTIZE, check_quantized, set_axis
 from graphfix.formats.onnx.view import Views
-from graphfix.graph import Node, Value
+from graphfix.graph import Node, Value, settle
 from graphfix.shapes import Shape, broadcast
 
 
@@ -87,7 +87,7 @@ class Editor:
         if node.index >= 0:
             self.message(node).input[index] = value.name
         new = node.reading((*node.operands[:index], value, *node.operands[index + 1 :]))
-        _settle(new)
+        settle(new)
         maker = value.producer
         if old is not None and (maker is None or old not in maker.operands):
             self.unread[old] = None
@@ -99,11 +99,11 @@ class Editor:
         new = replace(value, shape=shape)
         graph = value.graph
         for reader, _ in value.reads:
-            _settle(reader.reading(tuple(new if it is value else it for it in reader.operands)))
+            settle(reader.reading(tuple(new if it is value else it for it in reader.operands)))
         graph.restate(value, new)
         producer = value.producer
         if producer is not None:
-            _settle(replace(producer, results=tuple(new if it is value else it for it in producer.results)))
+            settle(replace(producer, results=tuple(new if it is value else it for it in producer.results)))
         self.unread.pop(value, None)
         self.desks[graph].restated.discard(value)
         self.desks[graph].restated.add(new)
@@ -126,7 +126,7 @@ class Editor:
     ) -> Value:
         home = self.desks[value.graph]
         key = ("constant", value, axes)
-        found = home.reuse(key, reader.index) if value.graph is reader.graph else home.cache.get(key)
+        found = home.order.reuse(key, reader.index) if value.graph is reader.graph else home.order.made.get(key)
         if found is not None:
             return found
         shape = with_axes(value.shape, axes)
@@ -144,7 +144,7 @@ class Editor:
         held = home.tensor(made)
         if held is not None:
             self.views.tensors[made] = held
-        home.cache[key] = made
+        home.order.made[key] = made
         home.copies[made] = (value, axes)
         return made
 
@@ -224,9 +224,9 @@ class Editor:
         proto.input[0] = source.name
         attributes = set_axis(proto, node, axes)
         operands = (source, *node.operands[1:])
-        self.desks[node.graph].reuse_before(source, min(node.index, reader.index))
+        self.desks[node.graph].order.reuse_before(source, min(node.index, reader.index))
         new = replace(node, operands=operands, attributes=attributes)
-        _settle(new)
+        settle(new)
         self.unread[node.operand(0)] = None
         new.graph.note(new.index, source)
         old = new.results[0]
@@ -239,7 +239,7 @@ class Editor:
         desk = self.desks[reader.graph]
         old = node.results[0]
         key = ("again", old, source)
-        found = desk.reuse(key, reader.index)
+        found = desk.order.reuse(key, reader.index)
         if found is not None:
             return found
         if old is None:
@@ -249,7 +249,7 @@ class Editor:
         attributes = set_axis(template, node, axes)
         stem = f"{old.name}_{'lifted' if axes else 'stretched'}"
         value = desk.copy(node, template, (source, *node.operands[1:]), stem, old.dtype, reader.index, attributes)
-        desk.cache[key] = value
+        desk.order.made[key] = value
         return value
 
     # --- whole nodes --------------------------------------------------------------------------------------------
@@ -264,8 +264,8 @@ class Editor:
     def remove(self, node: Node) -> None:
         """Take a node out that nobody reads any more."""
         self.unread.update(dict.fromkeys(value for value in node.operands if value is not None))
-        _settle(node.reading(()))
-        self.desks[node.graph].gone.add(node.index)
+        settle(node.reading(()))
+        self.desks[node.graph].order.gone.add(node.index)
 
     def _spell(self, node: Node, edit: Spell) -> Node:
         """State the node as an Expand of its operand 0 to a static shape."""
@@ -274,21 +274,13 @@ class Editor:
             proto.op_type = "Expand"
             del proto.attribute[:]
             node = replace(node, op="Expand", attributes={})
-            _settle(node)
+            settle(node)
         return self.put(node, 1, self.desks[node.graph].integers(numbers(edit.to), node.index))
 
     def _drop(self, node: Node, names: Sequence[str]) -> None:
         proto = self.message(node)
         for attribute in [attribute for attribute in proto.attribute if attribute.name in names]:
             proto.attribute.remove(attribute)
-
-
-def _settle(node: Node) -> None:
-    """Put a node in its place."""
-    if node.index >= 0:
-        node.graph.nodes[node.index] = node
-    else:
-        node.graph.made[-1 - node.index] = node
 
 
 def numbers(shape: Shape) -> list[int]:

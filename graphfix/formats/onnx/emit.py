@@ -12,6 +12,7 @@ from onnx import FunctionProto, NodeProto, TensorProto
 from graphfix.edits import Refused, with_axes
 from graphfix.formats.onnx.scope import Scope
 from graphfix.formats.onnx.view import PLAIN, Holder
+from graphfix.formats.order import Order
 from graphfix.graph import Graph, Kind, Node, Value
 from graphfix.shapes import UNKNOWN, UNRANKED, Shape
 
@@ -37,20 +38,17 @@ class Desk:
     ir_version: int
     fresh: Callable[[str], str]
     """A name that nothing in the file has."""
-    anchors: list[int] = field(default_factory=list)
-    """Of each node of `graph.made`: the place of the file's node that it stands before."""
-    early: set[int] = field(default_factory=set)
-    """By place: nodes that stand before all others made for a position, for they were made after their readers."""
     templates: dict[int, NodeProto] = field(default_factory=dict)
     """By place: what a made node that is a copy of another has of it."""
-    cache: dict[object, Value] = field(default_factory=dict)
     initializers: dict[Value, TensorProto] = field(default_factory=dict)
-    gone: set[int] = field(default_factory=set)
-    """The places of nodes that were taken out."""
     restated: set[Value] = field(default_factory=set)
     """Values that kept their name and got new dims."""
     copies: dict[Value, tuple[Value, tuple[int, ...]]] = field(default_factory=dict)
     """Constants that were copied to be lifted: from which value, by which axes."""
+    order: Order = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.order = Order(self.graph)
 
     @property
     def version(self) -> int:
@@ -70,19 +68,6 @@ class Desk:
         """Whether integers can be stated as they are here: an initializer, or a Constant node that may hold them."""
         return self.holds_initializers or self.version >= INTEGER_CONSTANT_SINCE
 
-    def reuse(self, key: object, reader: int) -> Value | None:
-        """What was made for this key, moved before `reader` if its first reader came later."""
-        value = self.cache.get(key)
-        if value is not None:
-            self.reuse_before(value, reader)
-        return value
-
-    def reuse_before(self, value: Value, reader: int) -> None:
-        """Move the node that made a value before `reader`, if it stands behind."""
-        place = value.place
-        if place is not None and place < 0 and value.graph is self.graph and reader < self.anchors[-1 - place]:
-            self.anchors[-1 - place] = reader
-
     def node(
         self,
         op: str,
@@ -96,7 +81,7 @@ class Desk:
         """Add a node of the standard operators with one result before `reader`."""
         name = self.fresh(result)
         kind: Kind = "constant" if op == "Constant" else "result"
-        value = Value(name, shape, dtype, kind, self.graph, None, -1 - len(self.anchors))
+        value = Value(name, shape, dtype, kind, self.graph, None, self.order.next_place)
         self._enter(op, "", name, operands, value, reader, attributes)
         return value
 
@@ -113,8 +98,8 @@ class Desk:
         """Add a copy of a node, on other operands; its result has the shape of operand 0."""
         name = self.fresh(node.name or node.op)
         shape = operands[0].shape if operands[0] is not None else UNRANKED
-        value = Value(self.fresh(result), shape, dtype, "result", self.graph, None, -1 - len(self.anchors))
-        self.templates[-1 - len(self.anchors)] = template
+        value = Value(self.fresh(result), shape, dtype, "result", self.graph, None, self.order.next_place)
+        self.templates[self.order.next_place] = template
         self._enter(node.op, node.domain, name, operands, value, reader, attributes)
         return value
 
@@ -129,19 +114,13 @@ class Desk:
         attributes: Mapping[str, object],
     ) -> None:
         """Enter a node that was made into the ledgers."""
-        graph = self.graph
-        place = -1 - len(graph.made)
         version = self.scope.versions.get(domain, 1)
-        graph.made.append(Node(op, domain, version, name, place, graph, operands, (value,), attributes, None))
-        self.anchors.append(reader)
-        for operand in operands:
-            if operand is not None:
-                graph.note(place, operand)
+        self.order.enter(op, domain, version, name, operands, value, reader, attributes)
 
     def integers(self, numbers: Sequence[int], reader: int) -> Value:
         """A vector of int64, made once in this scope."""
         key = ("integers", tuple(numbers))
-        value = self.reuse(key, reader)
+        value = self.order.reuse(key, reader)
         if value is not None:
             return value
         stem = "shape_" + "x".join(str(number) for number in numbers)
@@ -151,7 +130,7 @@ class Desk:
         value = self.constant(stem, tensor, shape, exact.__name__, reader)
         if not self.holds_integers:
             value = self.node("Cast", (value,), stem, shape, "int64", reader, {"to": int(TensorProto.INT64)})
-        self.cache[key] = value
+        self.order.made[key] = value
         return value
 
     def constant(self, stem: str, tensor: TensorProto, shape: Shape, dtype: str, reader: int) -> Value:
@@ -174,7 +153,7 @@ class Desk:
     def lifted(self, value: Value, axes: tuple[int, ...], reader: int) -> Value:
         """Unit axes by a node: Reshape where the shape is static and not empty, Unsqueeze otherwise."""
         key = ("lift", value, axes)
-        found = self.reuse(key, reader)
+        found = self.order.reuse(key, reader)
         if found is not None:
             return found
         shape = with_axes(value.shape, axes)
@@ -186,22 +165,22 @@ class Desk:
             made = self.node("Unsqueeze", (value, self.integers(axes, reader)), stem, shape, value.dtype, reader)
         else:
             made = self.node("Unsqueeze", (value,), stem, shape, value.dtype, reader, {"axes": list(axes)})
-        self.cache[key] = made
+        self.order.made[key] = made
         return made
 
     def shape_of(self, value: Value, reader: int) -> Value:
         """The run-time shape of a value, as an int64 vector."""
         key = ("shape", value)
-        found = self.reuse(key, reader)
+        found = self.order.reuse(key, reader)
         if found is None:
             rank = Shape((value.shape.rank if value.shape.ranked else UNKNOWN,))
-            found = self.cache[key] = self.node("Shape", (value,), f"{value.name}_shape", rank, "int64", reader)
+            found = self.order.made[key] = self.node("Shape", (value,), f"{value.name}_shape", rank, "int64", reader)
         return found
 
     def sizes(self, parts: Sequence[int | tuple[Value, int]], reader: int) -> Value:
         """A shape put together from numbers and axes of values."""
         key = ("sizes", tuple(parts))
-        found = self.reuse(key, reader)
+        found = self.order.reuse(key, reader)
         if found is not None:
             return found
         pieces = []
@@ -214,16 +193,16 @@ class Desk:
             stem = f"{value.name}_size_{axis}"
             pieces.append(self.node("Gather", operands, stem, Shape((1,)), "int64", reader, {"axis": 0}))
         made = self.node("Concat", tuple(pieces), "sizes", Shape((len(parts),)), "int64", reader, {"axis": 0})
-        self.cache[key] = made
+        self.order.made[key] = made
         return made
 
     def expanded(self, value: Value, target: Value, shape: Shape, reader: int) -> Value:
         """An Expand node, made once for a value and a target."""
         key = ("expand", value, target)
-        found = self.reuse(key, reader)
+        found = self.order.reuse(key, reader)
         if found is None:
             stem = f"{value.name}_stretched"
-            found = self.cache[key] = self.node("Expand", (value, target), stem, shape, value.dtype, reader)
+            found = self.order.made[key] = self.node("Expand", (value, target), stem, shape, value.dtype, reader)
         return found
 
     def tiled(self, value: Value, shape: Shape, reader: int) -> Value:
@@ -235,45 +214,24 @@ class Desk:
             raise Refused("opset 7 has no Expand, and a Tile needs sizes that are known")
         target = self.integers(numbers, reader)
         key = ("tile", value, target)
-        found = self.reuse(key, reader)
+        found = self.order.reuse(key, reader)
         if found is None:
             stem = f"{value.name}_stretched"
-            found = self.cache[key] = self.node("Tile", (value, target), stem, shape, value.dtype, reader)
+            found = self.order.made[key] = self.node("Tile", (value, target), stem, shape, value.dtype, reader)
         return found
 
-    def order(self) -> None:
+    def arrange(self) -> None:
         """Put every node that was made before its first reader, take out those that are gone; file and view alike."""
-        self._settle()
+        self.order.settle()
         self._write()
         nodes = [*self.graph.nodes, *self.graph.made]
-        keys = self._keys()
-        kept = len(nodes) - len(self.gone)
+        keys = self.order.keys()
+        kept = len(nodes) - len(self.order.gone)
         turns = iter([*keys, *keys])
         self.holder.node.sort(key=lambda _: next(turns))
         nodes.sort(key=lambda _: next(turns))
         del self.holder.node[kept:], nodes[kept:]
         self.graph.nodes = nodes
-
-    def _keys(self) -> list[int]:
-        """Where each node goes, the file's first: three ints a position, for early, other new and the file's nodes."""
-        keys = [3 * place + 2 for place in range(len(self.graph.nodes))]
-        for place in self.gone:
-            keys[place] = 3 * len(keys)
-        keys += [3 * anchor + 1 for anchor in self.anchors]
-        for place in self.early:
-            keys[len(self.graph.nodes) - 1 - place] -= 1
-        return keys
-
-    def anchor(self, node: Node) -> int:
-        """The original position that a node has, or that it stands before."""
-        return node.index if node.index >= 0 else self.anchors[-1 - node.index]
-
-    def _settle(self) -> None:
-        """Let no new node stand behind a new node that reads it."""
-        for node in reversed(self.graph.made):
-            for operand in node.operands:
-                if operand is not None:
-                    self.reuse_before(operand, self.anchors[-1 - node.index])
 
     def _write(self) -> None:
         """Add the messages of the new nodes behind those of the file."""

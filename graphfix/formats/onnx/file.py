@@ -11,8 +11,8 @@ from typing import Final
 from google.protobuf.message import DecodeError, EncodeError  # type: ignore[import-untyped]  # has no types
 from onnx import ModelProto, TensorProto
 
-from graphfix.formats.onnx.cut import NONCE, THRESHOLD, Cut, Cutter, Weaver, cut_of
 from graphfix.formats.disk import Piece, Source, Staging, open_source, staged, told
+from graphfix.formats.onnx.cut import NONCE, THRESHOLD, Cut, Cutter, Weaver, cut_of
 from graphfix.formats.onnx.external import (
     ExternalData,
     check_external,

@@ -163,7 +163,7 @@ class OnnxModel:
         self._drop_unread()
         for desk in self._desks.values():
             self._share_payloads(desk)
-            desk.order()
+            desk.arrange()
             self._state_shapes(desk)
         return self._views.graphs
 
@@ -200,7 +200,7 @@ class OnnxModel:
         desk = self._desks[node.graph]
         return (
             node.index >= 0
-            and node.index not in desk.gone
+            and node.index not in desk.order.gone
             and not any(result in result.graph.outputs or result.is_read for result in node.results if result)
             and not any(
                 attribute.HasField("g") or attribute.graphs for attribute in self._editor.message(node).attribute
@@ -219,9 +219,9 @@ class OnnxModel:
             if any(reader.graph is not desk.graph for reader, _ in readers):
                 continue
             names.add(made.name)
-            lifted = desk.lifted(source, axes, min(desk.anchor(reader) for reader, _ in readers))
+            lifted = desk.lifted(source, axes, min(desk.order.anchor(reader) for reader, _ in readers))
             if lifted.place is not None:
-                desk.early.add(lifted.place)
+                desk.order.early.add(lifted.place)
             for reader, at in readers:
                 self._editor.put(self._editor.current(reader), at, lifted)
         if names and isinstance(desk.holder, GraphProto):
