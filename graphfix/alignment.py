@@ -32,6 +32,11 @@ class Party:
         """Which operand of the node."""
         return self.operand.index
 
+    @property
+    def matrix(self) -> tuple[Size, ...]:
+        """The axes that are not aligned: none, or the last two of a matrix product's operand."""
+        return self.value.shape.dims[self.shape.rank :]
+
 
 @dataclass(frozen=True, slots=True)
 class Alignment:
@@ -60,7 +65,7 @@ class Alignment:
 def taking_part(node: Node) -> Iterator[tuple[ops.Operand, Value]]:
     """The operands that the node's row names and that are there."""
     row = node.row
-    if row is None or row.style in ("own", "legacy"):
+    if row is None or row.style in ("own", "legacy", "equal"):
         return
     for operand in row.taking_part(len(node.operands)):
         value = node.operands[operand.index]
@@ -94,6 +99,14 @@ def align(node: Node) -> Alignment | None:
         return _onto(pairs, node.operand(row.onto).ranked, node)
     parties = tuple(Party(operand, value, value.ranked) for operand, value in pairs)
     return _among(parties)
+
+
+def over_limit(node: Node, alignment: Alignment) -> str | None:
+    """Why the operands stay as they are where the result has more axes than the runtime broadcasts, else None."""
+    limit = node.row.max_rank if node.row is not None else None
+    if limit is None or alignment.rank <= limit:
+        return None
+    return f"the runtime broadcasts {node.op} up to rank {limit}, and the result has rank {alignment.rank}"
 
 
 def _among(parties: tuple[Party, ...], matrix: int = 0) -> Alignment:

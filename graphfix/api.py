@@ -22,13 +22,14 @@ if TYPE_CHECKING:
     from graphfix.edits import Model, Options, Rewrite
     from graphfix.engine import Report
     from graphfix.formats.onnx import OnnxModel
+    from graphfix.formats.tflite.model import TfliteModel
 
 Texts = Mapping[str, str]
 Progress = Callable[[str], None]
 NONE: Texts = {}
 
 
-def load(source: str | Path | bytes | ModelProto) -> OnnxModel:
+def load(source: str | Path | bytes | ModelProto) -> OnnxModel | TfliteModel:
     """Read a model: a path, a file's bytes, or an onnx ModelProto. Raises GraphfixError for what is no model."""
     from graphfix import formats
 
@@ -43,9 +44,11 @@ def fix(
     unknown: str = "expand",
     rewrites: Sequence[Rewrite] | None = None,
     keep_fusions: bool = False,
+    max_expand_bytes: int | None = None,
 ) -> Outcome:
     """Make the model's implicit broadcasts explicit, in place; `verify` and `model.save` are the next steps."""
     started = time.perf_counter()
+    _limit(model, max_expand_bytes)
     report = _run(model, _options(target, broadcasts, unknown, keep_fusions=keep_fusions), rewrites, "changed")
     seconds = {"plan": time.perf_counter() - started}
     return _outcome("fix", Path("model"), model, report, target, seconds)
@@ -63,6 +66,7 @@ def fix_file(
     only: Sequence[str] = (),
     skip: Sequence[str] = (),
     keep_fusions: bool = False,
+    max_expand_bytes: int | None = None,
     check_result: bool = True,
     runs: int = 4,
     seed: int = 0,
@@ -71,8 +75,8 @@ def fix_file(
 ) -> Outcome:
     """Fix one file: load, bind, rewrite, verify, and only then let the output appear.
 
-    Nothing is written when the result is found different, or when nothing could be decided (unless `check_result` is
-    False). Raises GraphfixError.
+    Nothing is written when the result is found different, or when nothing could be decided, unless `check_result` is
+    False or nothing was changed, so that the output is a copy of the file. Raises GraphfixError.
     """
     source, output = Path(source), Path(output)
     options = _options(target, broadcasts, unknown, keep_fusions=keep_fusions)
@@ -82,6 +86,7 @@ def fix_file(
     with _timed(seconds, "load"):
         model = load(source)
         _bind(model, source, dims, shapes)
+        _limit(model, max_expand_bytes)
         model.refuse_output(output)
     _split(seconds, model)
     with _named(source), _timed(seconds, "plan"):
@@ -99,7 +104,8 @@ def fix_file(
 
             numbers, sizes = bindings.settled(source, dims, shapes)
             verdict = _verify(source, made[0], numbers, sizes, None, runs, seed, None, None, progress)
-        if verdict.status not in ("equal", "proved"):
+        same_file = verdict.status == "undecided" and not model.changed  # the output is a copy, whatever it computes
+        if verdict.status not in ("equal", "proved") and not same_file:
             return replace(outcome, verdict=verdict, seconds=seconds)
         place.publish(made, output)
     return replace(outcome, output=str(output), verdict=verdict, seconds=seconds)
@@ -116,6 +122,7 @@ def check(
     only: Sequence[str] = (),
     skip: Sequence[str] = (),
     keep_fusions: bool = False,
+    max_expand_bytes: int | None = None,
 ) -> Outcome:
     """List what is implicit in a file, for a target; nothing is written. Raises GraphfixError."""
     path = Path(source)
@@ -125,6 +132,7 @@ def check(
     with _timed(seconds, "load"):
         model = load(path)
         _bind(model, path, dims, shapes)
+        _limit(model, max_expand_bytes)
     _split(seconds, model)
     with _named(path), _timed(seconds, "plan"):
         report = _run(model, options, chosen, "found")
@@ -149,6 +157,13 @@ def verify(
 
     numbers, sizes = bindings.settled(Path(before), dims, shapes)
     return _verify(Path(before), Path(after), numbers, sizes, inputs, runs, seed, atol, rtol, progress)
+
+
+def format_of(source: str | Path) -> str:
+    """`onnx` or `tflite`, by the file's content. Raises GraphfixError for what can't be read."""
+    from graphfix import formats
+
+    return formats.format_of(Path(source))
 
 
 def show(
@@ -180,7 +195,7 @@ def explain(topic: str) -> str:
     raise GraphfixError(f"explain {topic}: no such rule or code; known: {known}")
 
 
-def _bind(model: OnnxModel, path: Path, dims: Texts, shapes: Texts) -> None:
+def _bind(model: Model, path: Path, dims: Texts, shapes: Texts) -> None:
     from graphfix import bindings
 
     if dims or shapes:
@@ -202,6 +217,14 @@ def _options(target: str, broadcasts: str | None, unknown: str, *, keep_fusions:
         if given not in known:
             raise GraphfixError(f"{what} {given!r} is not one of {', '.join(known)}")
     return Options(broadcasts or targets.TARGETS[target], unknown, keep_fusions)  # type: ignore[arg-type]  # checked above
+
+
+def _limit(model: Model, max_expand_bytes: int | None) -> None:
+    """Say how big a constant may get when it is stretched. Raises GraphfixError."""
+    if max_expand_bytes is not None and max_expand_bytes < 0:
+        raise GraphfixError(f"a size is at least 0 bytes, not {max_expand_bytes}")
+    if max_expand_bytes is not None:
+        model.expand_limit = max_expand_bytes
 
 
 def _chosen(only: Sequence[str], skip: Sequence[str]) -> tuple[Rewrite, ...]:
@@ -244,7 +267,7 @@ def _timed(seconds: dict[str, float], what: str) -> Iterator[None]:
     seconds[what] = round(time.perf_counter() - started, 6)
 
 
-def _split(seconds: dict[str, float], model: OnnxModel) -> None:
+def _split(seconds: dict[str, float], model: Model) -> None:
     """Tell the time of shape inference apart from that of reading the file."""
     seconds["infer"] = round(model.inferring, 6)
     seconds["load"] = round(seconds["load"] - model.inferring, 6)

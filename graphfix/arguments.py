@@ -29,7 +29,8 @@ def parser() -> Parser:
     """Build the whole command line."""
     whole = Parser(
         prog="graphfix",
-        description="Make every implicit broadcast of an ONNX model explicit, and show that nothing else changed.",
+        description="Make every implicit broadcast of an ONNX or TFLite model explicit, "
+        "and show that nothing else changed.",
         epilog=STATUS,
         formatter_class=argparse.RawDescriptionHelpFormatter,
         allow_abbrev=False,
@@ -56,7 +57,7 @@ def _command(commands: argparse._SubParsersAction[Parser], name: str, what: str)
 
 
 def _fix(command: Parser) -> None:
-    command.add_argument("model", metavar="MODEL", type=Path, help="the ONNX file to fix")
+    command.add_argument("model", metavar="MODEL", type=Path, help="the ONNX or TFLite file to fix")
     command.add_argument("-o", "--output", metavar="OUT", type=Path, help="the file to write")
     command.add_argument("--in-place", action="store_true", help="let the output be the input; without -o it is")
     _choices(command)
@@ -67,15 +68,17 @@ def _fix(command: Parser) -> None:
 
 
 def _check(command: Parser) -> None:
-    command.add_argument("models", metavar="MODEL", type=Path, nargs="+", help="the ONNX files to check")
+    command.add_argument("models", metavar="MODEL", type=Path, nargs="+", help="the ONNX or TFLite files to check")
     _choices(command)
     _binding(command)
     _answer(command)
 
 
 def _verify(command: Parser) -> None:
-    command.add_argument("model", metavar="BEFORE", type=Path, help="the original ONNX file")
-    command.add_argument("after", metavar="AFTER", type=Path, help="the ONNX file that should compute the same")
+    command.add_argument("model", metavar="BEFORE", type=Path, help="the original file, ONNX or TFLite")
+    command.add_argument(
+        "after", metavar="AFTER", type=Path, help="the file of the same format that should compute the same"
+    )
     _binding(command)
     command.add_argument(
         "--inputs",
@@ -94,7 +97,7 @@ def _verify(command: Parser) -> None:
 
 
 def _show(command: Parser) -> None:
-    command.add_argument("model", metavar="MODEL", type=Path, help="the ONNX file to show")
+    command.add_argument("model", metavar="MODEL", type=Path, help="the ONNX or TFLite file to show")
     command.add_argument("--maps", action="store_true", help="with the indexing maps of the nodes that broadcast")
     command.add_argument("--broadcasts-only", action="store_true", help="only the nodes that broadcast implicitly")
     _binding(command)
@@ -144,6 +147,13 @@ def _choices(command: Parser) -> None:
         default=[],
         help="not this rewrite; repeatable",
     )
+    group.add_argument(
+        "--max-expand-bytes",
+        metavar="N",
+        type=_whole(0),
+        help="TFLite: a constant is written out stretched if it then takes at most N bytes (default 1048576), and all "
+        "of them together at most twice the file's size; else an operator stretches it",
+    )
     if command.prog.endswith(" fix"):
         group.add_argument(
             "--keep-fusions",
@@ -160,7 +170,7 @@ def _binding(command: Parser) -> None:
         type=_named,
         action="append",
         default=[],
-        help="bind a named dim: N=4, or narrow its range: N=2..64; repeatable",
+        help="bind a free dim: N=4, or narrow its range: N=2..64; in TFLite axis 0 of input x is 'x[0]=4'; repeatable",
     )
     group.add_argument(
         "--shape",

@@ -97,7 +97,7 @@ def _verify(options: Options, progress: Progress | None) -> Outcome:
     )
     seconds = {"verify": round(time.perf_counter() - started, 6)}
     names = str(options.model), str(options.after)
-    return Outcome("verify", names[0], "onnx", output=names[1], verdict=verdict, seconds=seconds)
+    return Outcome("verify", names[0], api.format_of(options.model), output=names[1], verdict=verdict, seconds=seconds)
 
 
 def _show(options: Options) -> int:
@@ -115,8 +115,11 @@ def _explain(options: Options) -> int:
     return DONE
 
 
+CHOICES = ("target", "broadcasts", "unknown", "only", "skip", "max_expand_bytes")
+
+
 def _choices(options: Options) -> dict[str, Any]:
-    return {name: getattr(options, name) for name in ("target", "broadcasts", "unknown", "only", "skip")}
+    return {name: getattr(options, name) for name in CHOICES}
 
 
 def _bound(options: Options) -> dict[str, Any]:

@@ -34,6 +34,8 @@ class Options:
 
 
 DEFAULT = Options()
+EXPAND_LIMIT = 1 << 20
+"""Bytes that one materialized constant may take, unless the user says otherwise."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -156,9 +158,20 @@ class Model(Protocol):
     def changed(self) -> bool:
         """Whether an edit or a binding changed anything."""
 
+    expand_limit: int
+    """Bytes that one materialized constant may take; above it, and in ONNX always, a stretch is a node."""
+
+    @property
+    def added(self) -> int:
+        """Bytes of materialized constants that edits have added."""
+
+    @property
+    def inferring(self) -> float:
+        """Seconds that the inference of shapes has taken."""
+
     @property
     def assumes(self) -> Sequence[str]:
-        """The stored shapes and shared symbols that the view leans on."""
+        """The stored shapes and shared symbols that the view leans on, and what edits made fixed."""
 
     @property
     def stale(self) -> Sequence[tuple[str, str, str]]:
@@ -176,5 +189,8 @@ class Model(Protocol):
     def refuse_output(self, path: Path) -> None:
         """Raise GraphfixError where writing to `path` would replace a file that the model itself needs."""
 
-    def save(self, path: Path) -> Sequence[Path]:
+    def save(self, path: str | Path) -> Sequence[Path]:
         """Write the model; what no edit names comes out as it went in. Give the data files that were made beside it."""
+
+    def tobytes(self) -> bytes:
+        """The file as bytes, for models that fit into memory."""

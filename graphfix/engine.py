@@ -164,7 +164,7 @@ def _carry_out(
     report: Report,
     done: Literal["changed", "found"],
 ) -> None:
-    before = node.operands
+    before, size = node.operands, model.added
     try:
         after = model.apply(node, edits)
     except Refused as why:
@@ -174,8 +174,10 @@ def _carry_out(
     if rows is None:
         rows = [_row(edit, before, after.operands) for edit in edits]
     label, op, path, name = node.label, node.op, node.graph.path, rewrite.name
+    grown = model.added - size
     for code, operand, was, now in rows:
-        report.sites.append(Site(code, label, op, path, operand, was, now, done, name))
+        report.sites.append(Site(code, label, op, path, operand, was, now, done, name, None, grown))
+        grown = 0
 
 
 def _kept(node: Node, edits: Sequence[Edit], rewrite: str) -> Iterator[Site]:

@@ -9,6 +9,9 @@ from graphfix.edits import Model
 from graphfix.graph import Graph, Node
 from graphfix.shapes import Incompatible, Undecided, same
 
+TRANSPOSED = (("adj_x", "transA"), ("adj_y", "transB"))
+"""The attributes that swap the matrix axes of the left and the right operand of a matrix product."""
+
 
 def lines(model: Model, *, maps: bool, broadcasts_only: bool) -> Iterator[str]:
     """A heading for each scope, a line for each node, indented lines for its maps."""
@@ -31,7 +34,7 @@ def _graph(graph: Graph, *, maps: bool, broadcasts_only: bool) -> Iterator[str]:
         if maps and trouble is not None:
             yield f"      maps: not known: {trouble}"
         elif maps and alignment is not None:
-            yield from _maps(alignment, product=node.row is not None and node.row.style == "matmul")
+            yield from _maps(node, alignment, product=node.row is not None and node.row.style == "matmul")
     for value in sorted(graph.outputs, key=lambda value: value.name) if not broadcasts_only else ():
         yield f"  output {value} {value.dtype}"
 
@@ -50,7 +53,7 @@ def _implicit(alignment: Alignment) -> bool:
     )
 
 
-def _maps(alignment: Alignment, *, product: bool) -> Iterator[str]:
+def _maps(node: Node, alignment: Alignment, *, product: bool) -> Iterator[str]:
     """As Linalg writes them: `(d0, d1, d2) -> (0, d2)`; an axis that may be stretched at run time is marked `?`.
 
     A matrix product's batch axes are followed by those of its rows, its columns, and the sum.
@@ -66,13 +69,15 @@ def _maps(alignment: Alignment, *, product: bool) -> Iterator[str]:
             name = "0" if same(size, 1) and how == "yes" else f"d{offset + axis}"
             parts.append(f"{name}?" if how == "maybe" else name)
         if product:
-            parts += _matrix_axes(position, party.value.shape.rank, rank)
+            swapped = any(node.attributes.get(name) for name in TRANSPOSED[position])
+            parts += _matrix_axes(position, party.value.shape.rank, rank, swapped=swapped)
         yield f"      operand {party.index}: ({space}) -> ({', '.join(parts)})"
 
 
-def _matrix_axes(position: int, operand_rank: int, batch: int) -> list[str]:
-    """[M, K] on the left, [K, N] on the right; a vector has K alone."""
+def _matrix_axes(position: int, operand_rank: int, batch: int, *, swapped: bool) -> list[str]:
+    """[M, K] on the left, [K, N] on the right, the other way round where swapped; a vector has K alone."""
     rows, columns, summed = (f"d{batch + axis}" for axis in range(3))
     if operand_rank == 1:
         return [summed]
-    return [rows, summed] if position == 0 else [summed, columns]
+    axes = [rows, summed] if position == 0 else [summed, columns]
+    return axes[::-1] if swapped else axes

@@ -4,21 +4,34 @@ from __future__ import annotations
 
 from bisect import bisect_right
 
-from graphfix.ops_onnx import ROWS
-from graphfix.ops_onnx_reviewed import EQUAL_SHAPES_BEFORE, NOT_BROADCASTING
-from graphfix.ops_row import Exempt, Operand, Row, Style, When
+from graphfix import ops_onnx, ops_onnx_reviewed, ops_tflite, ops_tflite_reviewed
+from graphfix.ops_onnx_reviewed import EQUAL_SHAPES_BEFORE
+from graphfix.ops_row import TFLITE, Exempt, Operand, Row, Spelling, Style, When
 
 __all__ = [
     "EQUAL_SHAPES_BEFORE",
     "NOT_BROADCASTING",
+    "TFLITE",
     "Exempt",
     "Operand",
     "Row",
+    "Spelling",
     "Style",
     "When",
     "row",
     "rows",
+    "spelling",
+    "spellings",
 ]
+
+ROWS = ops_onnx.ROWS + ops_tflite.ROWS
+NOT_BROADCASTING = ops_onnx_reviewed.NOT_BROADCASTING | ops_tflite_reviewed.NOT_BROADCASTING
+"""(domain, operator) of everything else that was read: no operand of any version broadcasts."""
+SPELLINGS = (
+    Spelling("", "Expand", by="shape", standard=True, two_way=True),
+    Spelling("", "Tile", by="repeats", standard=False),
+    *ops_tflite.SPELLINGS,
+)
 
 
 def _index(table: tuple[Row, ...]) -> dict[tuple[str, str], tuple[list[int], list[Row]]]:
@@ -32,11 +45,13 @@ def _index(table: tuple[Row, ...]) -> dict[tuple[str, str], tuple[list[int], lis
 
 
 _BY_OPERATOR = _index(ROWS)
+_SPELLED = {(entry.domain, entry.op): entry for entry in SPELLINGS}
 
 
 def row(domain: str, op: str, version: int) -> Row | None:
     """Find the row of `op` in a model that imports `version` of `domain`; None when it does not broadcast.
 
+    In the domain TFLITE the version is the operator's own, and a row holds for all of them.
     The domains "" and "ai.onnx" are one. An operator that the catalogue does not know has no row either.
     """
     found = _BY_OPERATOR.get(("" if domain == "ai.onnx" else domain, op))
@@ -48,6 +63,16 @@ def row(domain: str, op: str, version: int) -> Row | None:
         return None
     entry = of_operator[position]
     return entry if entry.until is None or version <= entry.until else None
+
+
+def spelling(domain: str, op: str) -> Spelling | None:
+    """How an operator spells a stretch of its operand 0, None where it is no stretch."""
+    return _SPELLED.get(("" if domain == "ai.onnx" else domain, op))
+
+
+def spellings() -> tuple[Spelling, ...]:
+    """Every operator that is a stretch and nothing else."""
+    return SPELLINGS
 
 
 def rows() -> tuple[Row, ...]:

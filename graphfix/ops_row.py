@@ -5,7 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
-Style = Literal["multidirectional", "unidirectional", "matmul", "gemm", "legacy", "own"]
+TFLITE = "tflite"
+"""The domain of TFLite's builtin operators."""
+
+Style = Literal["multidirectional", "unidirectional", "matmul", "gemm", "legacy", "equal", "own"]
 """How the operands that take part meet.
 
 - multidirectional: numpy's rule over all of them, right-aligned.
@@ -13,6 +16,7 @@ Style = Literal["multidirectional", "unidirectional", "matmul", "gemm", "legacy"
 - matmul: numpy.matmul; the batch axes [:-2] broadcast, a rank-1 operand is promoted and its axis removed.
 - gemm: right-aligned onto (M, N), which A and B (`Row.product`) and transA/transB give.
 - legacy: operator sets before 7, onto operand 0 (Gemm: onto (M, N)) by the attributes `broadcast` and `axis`.
+- equal: no broadcast, though the operator looks like one that has it; all operands need one shape.
 - own: a rule of its own; no rewrite touches it, `Row.left` says why.
 """
 
@@ -71,9 +75,9 @@ class Row:
     """Those that take part; empty for variadic, which means all; per-axis parameters are never among them."""
     variadic: bool = False
     onto: int | None = None
-    """Unidirectional and legacy: the operand whose shape is the result's."""
+    """Unidirectional and legacy: the operand whose shape is the result's. Own: an operand of its shape is no site."""
     max_rank: int | None = None
-    """The rank above which the runtime refuses an operand that takes part."""
+    """The rank of the result above which the runtime does not broadcast."""
     evidence: str = ""
     """What was measured, in one line."""
     product: tuple[int, int] | None = None
@@ -82,9 +86,26 @@ class Row:
     """Legacy PRelu: the axis of operand 0 that a slope of several elements follows."""
     left: Exempt | None = None
     """Style own: why no rewrite touches the operator."""
+    unequal: str | None = None
+    """Style equal: what comes of operands whose shapes differ; completes "left alone because"."""
 
     def taking_part(self, count: int) -> tuple[Operand, ...]:
         """Name the operands that take part, for a node that has `count` operands (absent ones counted)."""
         if self.variadic:
             return tuple(Operand(index, self.left, self.left) for index in range(count))
         return tuple(operand for operand in self.operands if operand.index < count)
+
+
+@dataclass(frozen=True, slots=True)
+class Spelling:
+    """How an operator that is a stretch of its operand 0, and nothing else, says what to stretch to."""
+
+    domain: str
+    op: str
+    by: Literal["shape", "repeats", "axes"]
+    """Operand 1 is the target's shape, or one factor an axis, or the attribute `broadcast_dimensions` names the axes
+    of the result that the operand's axes follow, and the shape of the result is the target."""
+    standard: bool
+    """Whether it is a form that the format's own stretch has: it is then not written as another one."""
+    two_way: bool = False
+    """By shape: the target may be shorter than the operand, and a 1 in it keeps the operand's size."""

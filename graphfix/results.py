@@ -39,6 +39,7 @@ class Site:
     reason: Final[str | None] = None
     """Completes the sentence "left alone because"; None where nothing was left."""
     bytes: Final[int] = 0
+    """By how much the file's constants grew; of several edits of one node the first one says it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,6 +53,10 @@ class Run:
     """How many outputs were compared."""
     largest_difference: float | None = None
     reason: str | None = None
+    kernels: str = ""
+    """The kernel set, where the runtime has several: `reference`, `builtin` or `xnnpack` for LiteRT."""
+    signature: str = ""
+    """The SignatureDef that was run, where it is not the model's main graph."""
 
 
 @dataclass(frozen=True, slots=True)

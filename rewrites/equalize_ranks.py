@@ -1,6 +1,8 @@
 """Give the operands of a broadcasting operator one rank.
 
-    Add(x[2,3,4,5], b[4,5])  ->  Add(x, b[1,1,4,5])
+    Add(x[2,3,4,5], b[4,5])          ->  Add(x, b[1,1,4,5])
+    ADD(x[2,3,4,5], b[4,5])          ->  ADD(x, b[1,1,4,5])              TFLite: the same
+    BATCH_MATMUL(a[8,2,3], b[3,4])   ->  BATCH_MATMUL(a, b[1,3,4])
 
 Every operand that takes part in the broadcast gets leading unit axes until it has the rank of the result, by a node
 that only re-dimensions; a constant is re-dimensioned itself. Right-aligned operators align trailing axes, so leading
@@ -8,18 +10,23 @@ unit axes change no element: each axis follows the result axis that it followed 
 batch axes take part; a Gemm's C gets the rank of its matrix.
 
 Left as they are, with the reason: rank-1 operands of a matrix product (they are promoted, not broadcast), a constant
-matrix weight (onnxruntime prepacks it: another kernel, other last bits), the scale and bias of a normalization, and an
-operand whose rank is not known. `--keep-fusions` also leaves scalar and rank-1 constants: onnxruntime fuses operators
-by their shapes.
+matrix weight (onnxruntime prepacks it: another kernel, other last bits), the scale and bias of a normalization, PRELU's
+alpha, the condition of TFLite's SELECT (a scalar, or it follows axis 0), and an operand whose rank is not known.
+`--keep-fusions` also leaves scalar and rank-1 constants: onnxruntime fuses operators by their shapes.
+
+Left as findings: a result of more axes than the runtime broadcasts (GF301), and operands of different shapes where an
+operator looks like one that broadcasts but needs equal shapes, as ATAN2 and StableHLO's do (GF105).
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 
-from graphfix.alignment import Party, align, exemption, meeting
+from graphfix.alignment import Party, align, exemption, meeting, over_limit
 from graphfix.edits import DEFAULT, Edit, Leave, Lift, Options
 from graphfix.graph import Node
+from graphfix.ops import Row
+from graphfix.shapes import cstr_eq
 
 FUSED = "a runtime fuses the operator by this constant's shape (--keep-fusions)"
 
@@ -28,21 +35,50 @@ def plan(node: Node, options: Options = DEFAULT) -> Iterator[Edit]:
     """Lift every operand that has fewer axes than the result."""
     if any(not value.shape.ranked for value in meeting(node)) and options.stretches_unknown:
         return  # the run-time form aligns ranks and sizes at once
-    if node.row is not None and node.row.left is not None and (node.row.operands or node.row.variadic):
-        yield Leave(None, node.row.left.reason, "GF101")
+    if node.row is not None:
+        yield from _no_broadcast(node, node.row)
     alignment = align(node)
     if alignment is None:
         return
+    limit = over_limit(node, alignment)
     for party in alignment.parties:
         missing = alignment.rank - party.value.shape.rank
-        if missing <= 0:
-            continue
-        reason = exemption(party, party.operand.keep_rank) or _fused(party, options)
-        if reason is not None:
-            yield Leave(party.index, reason, "GF101")
-        else:
-            yield Lift(party.index, tuple(range(missing)))
+        if missing > 0:
+            yield _lifted(party, missing, limit, options)
+
+
+def _lifted(party: Party, missing: int, limit: str | None, options: Options) -> Edit:
+    reason = exemption(party, party.operand.keep_rank) or _fused(party, options)
+    if reason is not None:
+        return Leave(party.index, reason, "GF101")
+    if limit is not None:
+        return Leave(party.index, limit, "GF301", "left")
+    return Lift(party.index, tuple(range(missing)))
 
 
 def _fused(party: Party, options: Options) -> str | None:
     return FUSED if options.keep_fusions and party.value.kind == "constant" and party.value.shape.rank <= 1 else None
+
+
+def _no_broadcast(node: Node, row: Row) -> Iterator[Leave]:
+    """What is left of an operator that has a rule of its own, or none and needs equal shapes."""
+    if row.unequal is not None:
+        yield from _unequal(node, row, row.unequal)
+    elif row.left is not None and row.onto is not None:
+        for operand in row.taking_part(len(node.operands)):
+            if not _one_shape(node, operand.index, row.onto):
+                yield Leave(operand.index, row.left.reason, "GF101")
+    elif row.left is not None and (row.operands or row.variadic):
+        yield Leave(None, row.left.reason, "GF101")
+
+
+def _unequal(node: Node, row: Row, reason: str) -> Iterator[Leave]:
+    """The operands whose shape is another than the first one's for certain."""
+    first, *others = [(operand.index, node.operand(operand.index)) for operand in row.taking_part(len(node.operands))]
+    for index, value in others:
+        if first[1].stale is None and value.stale is None and cstr_eq(first[1].shape, value.shape) is False:
+            yield Leave(index, f"{first[1].shape} and {value.shape} differ: {reason}", "GF105", "left")
+
+
+def _one_shape(node: Node, index: int, onto: int) -> bool:
+    return cstr_eq(node.operand(index).shape, node.operand(onto).shape) is True

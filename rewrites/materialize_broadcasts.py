@@ -3,6 +3,8 @@
     Add(x[2,3,4], b[1,1,4])      ->  Add(x, Expand(b, [2,3,4]))
     Mul(a[N,1], c[N,T])          ->  Mul(Expand(a, Shape(c)), c)
     Add(a[N], c[M])              ->  Add(Expand(a, Shape(c)), Expand(c, Shape(a)))
+    ADD(x[2,3,4], b[1,1,4])      ->  ADD(x, TILE(b, [2,3,1]))            TFLite
+    BATCH_MATMUL(a[8,2,3], b[1,3,4])  ->  BATCH_MATMUL(a, TILE(b, [8,1,1]))
 
 The third line is the run-time form: a size that is not known may be 1 when the model runs. Each operand is expanded by
 the run-time shape of the others, which does nothing where the sizes agree and equals numpy's rule for all sizes, 0
@@ -15,8 +17,9 @@ node would be: the one that costs fewest bytes, ties to the lowest index, all of
 form), `keep` (left, reported), `assume` (sizes that are not known are taken to be equal, never 1 against another; the
 assumption is written into the report and the model's metadata) or `error`.
 
-Left as they are, with the reason: a Pow exponent of one element, the operands of a matrix product, the scale and bias
-of a normalization.
+Left as they are, with the reason: a Pow exponent of one element, the operands of an ONNX matrix product, the scale and
+bias of a normalization, PRELU's alpha in TFLite. Left as a finding: a result of more axes than the runtime broadcasts
+(GF301).
 """
 
 from __future__ import annotations
@@ -24,14 +27,16 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from math import prod
 
-from graphfix.alignment import Alignment, Party, align, exemption, meeting, product_axes, taking_part
-from graphfix.edits import DEFAULT, Assume, Edit, Leave, Options, Stretch
+from graphfix.alignment import Alignment, Party, align, exemption, meeting, over_limit, product_axes, taking_part
+from graphfix.edits import DEFAULT, Assume, AxisOf, Edit, Leave, Options, Stretch
 from graphfix.graph import Node
 from graphfix.results import GraphfixError
-from graphfix.shapes import Shape, broadcast, never_one, same
+from graphfix.shapes import Shape, Undecided, broadcast, never_one, same
 
 Needs = dict[int, tuple[Party, tuple[str, ...]]]
 """By operand: per axis "no", "yes" or "maybe"."""
+By = tuple[int | tuple[int | AxisOf, ...], ...]
+"""What stretches an operand, as `edits.Stretch` says it."""
 
 
 def plan(node: Node, options: Options = DEFAULT) -> Iterator[Edit]:
@@ -47,31 +52,49 @@ def plan(node: Node, options: Options = DEFAULT) -> Iterator[Edit]:
     needs: Needs = {}
     for party in alignment.parties:
         axes = alignment.stretches(party)
-        if all(axis == "no" for axis in axes):
-            continue
+        if any(axis != "no" for axis in axes):
+            needs[party.index] = (party, axes)
+    left = list(_left(node, alignment, needs))
+    yield from left
+    if over_limit(node, alignment) is not None:
+        return
+    kept = {edit.operand for edit in left}
+    needs = {index: need for index, need in needs.items() if index not in kept}
+    for party, axes in _chosen(needs, alignment, options).values():
+        yield from _stretched(node, alignment, party, axes, options)
+
+
+def _left(node: Node, alignment: Alignment, needs: Needs) -> Iterator[Leave]:
+    """Those that the catalogue keeps as they are, and those of a result with too many axes."""
+    limit = over_limit(node, alignment)
+    for party, _ in needs.values():
         reason = exemption(party, party.operand.keep_dims)
         if reason is not None:
             yield Leave(party.index, reason, "GF102")
-        else:
-            needs[party.index] = (party, axes)
-    for party, axes in _chosen(needs, alignment, options).values():
-        yield from _stretched(node, alignment, party, axes, options)
+        elif limit is not None and party.value.shape.rank == alignment.rank:  # else equalize-ranks has left it
+            yield Leave(party.index, limit, "GF301", "left")
 
 
 def _chosen(needs: Needs, alignment: Alignment, options: Options) -> Needs:
     """With `two-sided`, the cheapest operands until at most one is stretched by the operator itself."""
     if options.broadcasts == "explicit":
         return needs
-    unknown = any("maybe" in axes for _, axes in needs.values()) or not alignment.result.static
+    wholes = {index: _whole(alignment, party) for index, (party, _) in needs.items()}
+    unknown = any("maybe" in axes for _, axes in needs.values()) or not all(whole.static for whole in wholes.values())
     if len(needs) <= 1 or unknown:
         return needs if len(needs) > 1 else {}
-    costs = sorted((_bytes(party, alignment.result), index) for index, (party, _) in needs.items())
+    costs = sorted((_bytes(party, wholes[index]), index) for index, (party, _) in needs.items())
     return {index: needs[index] for _, index in costs[:-1]}
 
 
-def _bytes(party: Party, result: Shape) -> int:
+def _whole(alignment: Alignment, party: Party) -> Shape:
+    """The operand's shape after the stretch: a matrix product's batch axes, then its own matrix."""
+    return Shape(alignment.result.dims + party.matrix)
+
+
+def _bytes(party: Party, whole: Shape) -> int:
     digits = "".join(filter(str.isdigit, party.value.dtype))
-    return prod(size for size in result.dims if isinstance(size, int)) * max(int(digits or 8) // 8, 1)
+    return prod(size for size in whole.dims if isinstance(size, int)) * max(int(digits or 8) // 8, 1)
 
 
 def _stretched(node: Node, alignment: Alignment, party: Party, axes: Sequence[str], options: Options) -> Iterator[Edit]:
@@ -97,9 +120,11 @@ def _stretched(node: Node, alignment: Alignment, party: Party, axes: Sequence[st
     yield Stretch(party.index, by, to, "GF103" if maybe and options.unknown == "expand" else "GF102")
 
 
-def _by(node: Node, alignment: Alignment, party: Party) -> tuple[tuple[int | tuple[tuple[int, int], ...], ...], Shape]:
+def _by(node: Node, alignment: Alignment, party: Party) -> tuple[By, Shape]:
     """Which operands' run-time shapes stretch this one, and the shape after: one that says all, else all that add."""
     shape = party.value.shape
+    if party.matrix:
+        return (_batches(alignment, party),), _whole(alignment, party)
     if not alignment.others:
         if node.row is not None and node.row.onto is not None:
             return (node.row.onto,), alignment.result
@@ -116,6 +141,27 @@ def _by(node: Node, alignment: Alignment, party: Party) -> tuple[tuple[int | tup
             chosen.append(index)
             reached = further
     return tuple(chosen), reached
+
+
+def _batches(alignment: Alignment, party: Party) -> tuple[int | AxisOf, ...]:
+    """A whole shape, axis by axis: the batch axes of whichever operand has the result's size, then the own matrix.
+
+    Raises Undecided where no operand has it: it is then the broadcast of several sizes.
+    """
+    batch = party.shape.rank
+    matrix = [size if isinstance(size, int) else (party.index, batch + axis) for axis, size in enumerate(party.matrix)]
+    return (*(_batch(alignment, axis) for axis in range(alignment.result.rank)), *matrix)
+
+
+def _batch(alignment: Alignment, axis: int) -> int | AxisOf:
+    size = alignment.result.dims[axis]
+    if isinstance(size, int):
+        return size
+    for index, shape in alignment.others:
+        own = axis - (alignment.result.rank - shape.rank)
+        if own >= 0 and same(shape.dims[own], size):
+            return index, own
+    raise Undecided(f"batch axis {axis} is {size}, the broadcast of sizes that are known only at run time")
 
 
 def _settled(other: Shape, shape: Shape) -> bool:

@@ -11,16 +11,17 @@ from __future__ import annotations
 import argparse
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from body_models import BODY_CASES
 from encoder_model import encoder_model
 from feature_models import feature_cases
 from model_text import KINDS, Case
 from reference_models import reference_cases
+from tflite_models import TFLITE_KINDS, TfliteCase, tflite_cases
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
 ROOT = Path(__file__).resolve().parent.parent
 
@@ -28,10 +29,18 @@ _INTRODUCTION = """\
 # The models of this folder
 
 Written by `python scripts/build_models.py` (do not edit: `--check` compares). `zoo.toml` names real models,
-which `python scripts/fetch_zoo.py` brings into `models/zoo/`.
+which `python scripts/fetch_zoo.py` brings into `models/zoo/` (`--only tflite` or `--only onnx`: those of one
+format; 25 are TFLite, 14 ONNX).
 
 `rfc_*` are the combinations of MLIR's RFC on lowering element-wise TOSA operators, `trait_*` the examples of
 its `Broadcastable` trait that ONNX can express. `?` is an unknown dim, a name a symbol.
+"""
+
+_TFLITE_INTRODUCTION = """\
+## TFLite
+
+Written from text in the notation of `scripts/tflite_text.py`. The combinations of the RFC that differ from another
+only by the names of symbols are not repeated: a size of TFLite is free (`shape_signature` -1) or it is not.
 """
 
 
@@ -46,24 +55,27 @@ def all_cases() -> list[Case]:
     ]
 
 
-def _table(cases: Sequence[Case]) -> str:
-    kinds = "\n".join(f"- {kind}: {text}" for kind, text in KINDS.items())
-    rows = "\n".join(f"| `{case.name}.onnx` | {case.kind} | {case.line} |" for case in cases)
-    return f"{_INTRODUCTION}\n{kinds}\n\n| model | kind | what it shows |\n| --- | --- | --- |\n{rows}\n"
+def _table(cases: Sequence[Case | TfliteCase], kinds: Mapping[Any, str], suffix: str) -> str:
+    said = "\n".join(f"- {kind}: {text}" for kind, text in kinds.items())
+    rows = "\n".join(f"| `{case.name}.{suffix}` | {case.kind} | {case.line} |" for case in cases)
+    return f"{said}\n\n| model | kind | what it shows |\n| --- | --- | --- |\n{rows}\n"
 
 
 def build() -> dict[str, bytes]:
     """Give each file's name and content."""
-    cases = all_cases()
+    cases, tflite = all_cases(), tflite_cases()
     files = {f"{case.name}.onnx": case.model.SerializeToString(deterministic=True) for case in cases}
-    if len(files) != len(cases):
+    files |= {f"{case.name}.tflite": case.data for case in tflite}
+    if len(files) != len(cases) + len(tflite):
         raise ValueError("two models have one name")
-    return files | {"README.md": _table(cases).encode()}
+    onnx_part = f"{_INTRODUCTION}\n{_table(cases, KINDS, 'onnx')}"
+    tflite_part = f"{_TFLITE_INTRODUCTION}\n{_table(tflite, TFLITE_KINDS, 'tflite')}"
+    return files | {"README.md": f"{onnx_part}\n{tflite_part}".encode()}
 
 
 def differences(files: dict[str, bytes], dest: Path) -> list[str]:
     """Compare a folder with what would be built: a line for each file missing, other or too many."""
-    there = {path.name for path in dest.glob("*.onnx")} | {"README.md"}
+    there = {path.name for suffix in ("onnx", "tflite") for path in dest.glob(f"*.{suffix}")} | {"README.md"}
     lines = [f"{name}: is not there" for name in files if not (dest / name).is_file()]
     lines += [
         f"{name}: differs" for name in files if (dest / name).is_file() and (dest / name).read_bytes() != files[name]

@@ -7,9 +7,9 @@ from model_text import Case, Kind, case
 # name, kind, operator, operand shapes, declared result, what the document says. Dims: a number, ? for
 # unknown, a name for a symbol; "*" is an unranked shape. The RFC's tensors are f32, the trait's i32; the
 # condition of a select is a bool.
-_Row = tuple[str, Kind, str, tuple[str, ...], str, str]
+Row = tuple[str, Kind, str, tuple[str, ...], str, str]
 
-_RFC: tuple[_Row, ...] = (
+RFC: tuple[Row, ...] = (
     (
         "dynamic_2d",
         "sound",
@@ -82,7 +82,7 @@ _RFC: tuple[_Row, ...] = (
     ("erased_dims", "sound", "Add", ("2", "1"), "2", "static twin of dynamic_1d in the RFC's discussion"),
 )
 
-_TRAIT: tuple[_Row, ...] = (
+_TRAIT: tuple[Row, ...] = (
     ("exact_match", "sound", "Add", ("1,2", "1,2"), "1,2", "exact match of static sizes"),
     ("dynamic_match", "sound", "Add", ("?", "?"), "?", "unknown sizes that are to agree at run time"),
     ("unit", "sound", "Add", ("1", "4"), "4", "[1] is stretched to [4]"),
@@ -176,7 +176,7 @@ def _declared(element: str, shape: str) -> str:
     return {"scalar": element, "*": f"{element}[]"}.get(shape, f"{element}[{shape}]")
 
 
-def _from_row(prefix: str, element: str, row: _Row) -> Case:
+def _from_row(prefix: str, element: str, row: Row) -> Case:
     name, kind, op, shapes, result, line = row
     elements = ["bool" if op == "Where" and index == 0 else element for index in range(len(shapes))]
     names = [f"x{index}" for index in range(len(shapes))]
@@ -192,5 +192,5 @@ def _from_row(prefix: str, element: str, row: _Row) -> Case:
 
 def reference_cases() -> list[Case]:
     """Every combination of the RFC and every example of the trait's document that ONNX can express."""
-    rows = [_from_row("rfc", "float", row) for row in _RFC] + [_from_row("trait", "int32", row) for row in _TRAIT]
+    rows = [_from_row("rfc", "float", row) for row in RFC] + [_from_row("trait", "int32", row) for row in _TRAIT]
     return rows + [case(*written) for written in _WRITTEN]

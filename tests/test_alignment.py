@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from notation import node
 
-from graphfix.alignment import align, exemption, product_axes, taking_part
+from graphfix.alignment import align, exemption, over_limit, product_axes, taking_part
 from graphfix.graph import UnrankedOperand
 from graphfix.ops import Exempt
 from graphfix.shapes import Incompatible, Undecided
@@ -55,6 +55,8 @@ NOBODY = {
     "y[2,3] = Expand(x[3], s:const{2,3})": "an own rule",
     "y[2,4] = Einsum(a[2,3], b[3,4], equation='ij,jk->ik')": "an own rule",
     "y[3,5] = Gemm(a[3,4], b[4,5])": "the operand that takes part is absent",
+    "y[2,3] = tflite.ATAN2(a[2,3], b[2,1])": "equal shapes are needed",
+    "y[2,3] = tflite.SELECT(c:bool[2], a[2,3], b[2,3])": "an own rule of TFLite's",
 }
 
 
@@ -112,6 +114,34 @@ def test_a_rank_that_is_not_known_is_undecided(text: str) -> None:
 )
 def test_m_and_n_of_a_gemm_come_from_these_axes(text: str, axes: tuple[tuple[int, int], ...]) -> None:
     assert product_axes(node(text)) == axes
+
+
+LIMITS = {
+    "y[1,1,1,1,1,1,1,1,2] = tflite.ADD(a[1,1,1,1,1,1,1,1,2], b[2])": "ADD up to rank 8, and the result has rank 9",
+    "y[1,1,1,1,1,1,1,2] = tflite.ADD(a[1,1,1,1,1,1,1,2], b[2])": None,
+    "y[1,1,1,1,1,1,1,1,2] = Add(a[1,1,1,1,1,1,1,1,2], b[2])": None,
+    "y[1,1,1,1,2,3] = tflite.BATCH_MATMUL(a[1,1,1,1,2,5], b[5,3])": "up to rank 5, and the result has rank 6",
+    "y[1,1,1,2,3] = tflite.BATCH_MATMUL(a[1,1,1,2,5], b[5,3])": None,
+    "y[3,5] = Gemm(a[3,4], b[4,5], c[5])": None,
+}
+
+
+@pytest.mark.parametrize(("text", "reason"), LIMITS.items(), ids=LIMITS)
+def test_the_rank_of_the_result_counts_against_the_runtime_s_limit(text: str, reason: str | None) -> None:
+    planned = node(text)
+    alignment = align(planned)
+    assert alignment is not None
+    told = over_limit(planned, alignment)
+    assert told is None if reason is None else told is not None and reason in told
+
+
+def test_the_matrix_of_a_product_s_operand_is_not_aligned() -> None:
+    alignment = align(node("y[7,2,3,6] = tflite.BATCH_MATMUL(a[7,2,3,4], b[2,4,6])"))
+    assert alignment is not None
+    assert [(str(party.shape), party.matrix) for party in alignment.parties] == [("[7, 2]", (3, 4)), ("[2]", (4, 6))]
+    plain = align(node("y[2,3] = Add(a[2,3], b[3])"))
+    assert plain is not None
+    assert [party.matrix for party in plain.parties] == [(), ()]
 
 
 def test_exemptions_ask_for_the_operand_itself() -> None:

@@ -64,6 +64,7 @@ def face(monkeypatch: pytest.MonkeyPatch) -> Face:
 
     for name in face.answers:
         monkeypatch.setattr(api, name, stand_in(name))
+    monkeypatch.setattr(api, "format_of", lambda _: "tflite")
     return face
 
 
@@ -192,7 +193,7 @@ def test_every_option_of_fix_reaches_the_python_face(face: Face) -> None:
     command = (
         "fix m.onnx -o f.onnx --in-place --target ranks --broadcasts two-sided --unknown keep --dim N=4 "
         "--dim a=b=2..64 --shape x=1,3,224,224 --only equalize-ranks --only normalize-expand "
-        "--skip materialize-broadcasts --keep-fusions --no-verify --runs 7 --seed 9"
+        "--skip materialize-broadcasts --max-expand-bytes 4096 --keep-fusions --no-verify --runs 7 --seed 9"
     )
     assert cli.main(command.split()) == 0
     ((name, arguments, named),) = face.asked
@@ -206,6 +207,7 @@ def test_every_option_of_fix_reaches_the_python_face(face: Face) -> None:
         "shapes": {"x": "1,3,224,224"},
         "only": ["equalize-ranks", "normalize-expand"],
         "skip": ["materialize-broadcasts"],
+        "max_expand_bytes": 4096,
         "keep_fusions": True,
         "check_result": False,
         "runs": 7,
@@ -224,6 +226,7 @@ def test_without_options_the_defaults_are_those_of_the_python_face(face: Face) -
         "shapes": {},
         "only": [],
         "skip": [],
+        "max_expand_bytes": None,
         "keep_fusions": False,
         "check_result": True,
         "runs": 4,
@@ -298,9 +301,10 @@ def test_wrong_usage_is_one_line_and_status_2(capsys: pytest.CaptureFixture[str]
 # --- what is offered ------------------------------------------------------------------------------------------------
 
 OFFERED = {
-    "fix": "-o --output --in-place --target --broadcasts --unknown --dim --shape --only --skip --keep-fusions "
-    "--no-verify --runs --seed --report --json -q --quiet",
-    "check": "--target --broadcasts --unknown --dim --shape --only --skip --report --json -q --quiet",
+    "fix": "-o --output --in-place --target --broadcasts --unknown --dim --shape --only --skip --max-expand-bytes "
+    "--keep-fusions --no-verify --runs --seed --report --json -q --quiet",
+    "check": "--target --broadcasts --unknown --dim --shape --only --skip --max-expand-bytes "
+    "--report --json -q --quiet",
     "verify": "--dim --shape --inputs --runs --seed --atol --rtol --report --json -q --quiet",
     "show": "--maps --broadcasts-only --dim --shape",
     "explain": "",

@@ -20,6 +20,9 @@ class Notes:
 
     format = "none"
     changed = False
+    expand_limit = 0
+    added = 0
+    inferring = 0.0
     assumes: Sequence[str] = ()
     stale: Sequence[tuple[str, str, str]] = ()
 

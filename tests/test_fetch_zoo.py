@@ -199,6 +199,6 @@ def test_no_two_models_of_the_committed_list_share_a_place() -> None:
     assert max(places.values()) == 1
     assert Counter(model.format for package in packages for model in package.models) == {
         "onnx": 14,
-        "tflite": 23,
+        "tflite": 25,
     }
-    assert len(packages) == 8
+    assert len(packages) == 9

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
+
 import pytest
-from notation import model, parsed
+from notation import model, node, parsed
 
 import graphfix
 from graphfix import listing
@@ -42,6 +44,24 @@ MAPS = {
     "a 1 under a 1": ("y[1] = Add(x[1], b[1])", ["(d0) -> (d0)", "(d0) -> (d0)"]),
     "a scalar": ("y[2] = Add(x[2], b[])", ["(d0) -> (d0)", "(d0) -> ()"]),
 }
+
+
+ADJOINED = {
+    (): ["(d0, d1, d2, d3) -> (d0, d1, d3)", "(d0, d1, d2, d3) -> (0, d3, d2)"],
+    ("adj_x",): ["(d0, d1, d2, d3) -> (d0, d3, d1)", "(d0, d1, d2, d3) -> (0, d3, d2)"],
+    ("adj_y",): ["(d0, d1, d2, d3) -> (d0, d1, d3)", "(d0, d1, d2, d3) -> (0, d2, d3)"],
+    ("adj_x", "adj_y"): ["(d0, d1, d2, d3) -> (d0, d3, d1)", "(d0, d1, d2, d3) -> (0, d2, d3)"],
+}
+
+
+@pytest.mark.parametrize(("adjoint", "maps"), ADJOINED.items(), ids=map(",".join, ADJOINED))
+def test_an_adjoint_operand_of_a_product_has_its_matrix_axes_swapped(adjoint: tuple[str, ...], maps: list[str]) -> None:
+    left, right = "a[8,3,2]" if "adj_x" in adjoint else "a[8,2,3]", "b[1,4,3]" if "adj_y" in adjoint else "b[1,3,4]"
+    flags = ", ".join(f"{name}={name in adjoint}" for name in ("adj_x", "adj_y"))
+    planned = node(f"y[8,2,4] = tflite.BATCH_MATMUL({left}, {right}, {flags})")
+    opened = SimpleNamespace(graphs=[planned.graph])
+    told = listing.lines(opened, maps=True, broadcasts_only=True)  # type: ignore[arg-type] -- no format: a graph will do
+    assert [line.strip() for line in told if "->" in line] == [f"operand {at}: {text}" for at, text in enumerate(maps)]
 
 
 @pytest.mark.parametrize(("text", "maps"), MAPS.values(), ids=MAPS)

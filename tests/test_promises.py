@@ -19,8 +19,8 @@ from graphfix import targets
 from rewrites import ALL
 
 HEAVY = {"numpy", "onnx", "onnxruntime", "google.protobuf", "ml_dtypes"}
-DESIGN_CODES = {"GF101", "GF102", "GF103", "GF104", "GF105", "GF201", "GF202", "GF203", "GF204"}
-"""The codes that this version can give; GF301 and GF302 belong to targets of a later one."""
+DESIGN_CODES = {"GF101", "GF102", "GF103", "GF104", "GF105", "GF201", "GF202", "GF203", "GF204", "GF301"}
+"""The codes that this version can give; GF302 belongs to targets of a later one."""
 
 
 def loaded_by(program: str) -> set[str]:

@@ -371,6 +371,7 @@ NAMES = {
     "GF202": "rank-changing-expand",
     "GF203": "redundant-expand",
     "GF204": "stale-shape",
+    "GF301": "rank-over-limit",
 }
 
 

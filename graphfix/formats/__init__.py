@@ -11,29 +11,39 @@ if TYPE_CHECKING:
     from onnx import ModelProto
 
     from graphfix.formats.onnx import OnnxModel
+    from graphfix.formats.tflite.model import TfliteModel
 
 TFLITE_IDENTIFIER = b"TFL3"
+IDENTIFIER_AT = slice(4, 8)
+"""Behind the offset of the root table."""
 
 
-def load(source: Path | bytes | ModelProto) -> OnnxModel:
+def format_of(source: Path | bytes) -> str:
+    """`tflite` or `onnx`: the identifier says it, not the name. Raises GraphfixError for what can't be read."""
+    return "tflite" if _head(source)[IDENTIFIER_AT] == TFLITE_IDENTIFIER else "onnx"
+
+
+def load(source: Path | bytes | ModelProto) -> OnnxModel | TfliteModel:
     """Read a model file, its bytes, or an onnx ModelProto. Raises GraphfixError for what is none."""
-    head = source[:8] if isinstance(source, bytes) else _head(source) if isinstance(source, Path) else b""
-    if head[4:8] == TFLITE_IDENTIFIER:
-        where = source if isinstance(source, Path) else "the model"
-        raise GraphfixError(f"{where}: a TFLite model; this version reads ONNX only")
+    if isinstance(source, (bytes, Path)) and format_of(source) == "tflite":
+        from graphfix.formats.tflite.model import load as load_tflite
+
+        return load_tflite(source)
     from graphfix.formats.onnx import load as load_onnx
 
     return load_onnx(source)
 
 
-def _head(path: Path) -> bytes:
-    """The first bytes of a file; none where it is no file, which the reader says: to open a pipe waits for a writer."""
+def _head(source: Path | bytes) -> bytes:
+    """The first bytes; none where it is no file, which the reader says: to open a pipe waits for a writer."""
+    if isinstance(source, bytes):
+        return source[:8]
     try:
-        if not path.is_file() and path.exists():
+        if not source.is_file() and source.exists():
             return b""
-        with path.open("rb") as file:
+        with source.open("rb") as file:
             return file.read(8)
     except ValueError:  # a NUL in the name
         return b""
     except OSError as error:
-        raise GraphfixError(f"{path}: can't be read: {error.strerror}") from None
+        raise GraphfixError(f"{source}: can't be read: {error.strerror}") from None

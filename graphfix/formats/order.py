@@ -76,10 +76,11 @@ class Order:
 
         Those that are gone come last: there are `len(self.gone)` of them.
         """
-        keys = [3 * place + 2 for place in range(len(self.graph.nodes))]
-        for place in self.gone:
-            keys[place] = 3 * len(keys)
+        count = len(self.graph.nodes)
+        keys = [3 * place + 2 for place in range(count)]
         keys += [3 * anchor + 1 for anchor in self.anchors]
         for place in self.early:
-            keys[len(self.graph.nodes) - 1 - place] -= 1
+            keys[count - 1 - place] -= 1
+        for place in self.gone:
+            keys[place if place >= 0 else count - 1 - place] = 3 * count + 3
         return keys

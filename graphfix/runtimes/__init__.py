@@ -16,12 +16,15 @@ class RefusedError(GraphfixError):
     """A runtime would not load a model or run it: one line, in the runtime's own words.
 
     `missing_kernel` tells a runtime that lacks something (an operator for a type, an operator set newer
-    than it is) from a model that is wrong.
+    than it is) from a model that is wrong; `custom` names the custom operator that it lacks. `aborted`:
+    the process died, or was stopped, so the next request takes a new one.
     """
 
-    def __init__(self, message: str, *, missing_kernel: bool = False) -> None:
+    def __init__(self, message: str, *, missing_kernel: bool = False, custom: str = "", aborted: bool = False) -> None:
         super().__init__(message)
         self.missing_kernel = missing_kernel
+        self.custom = custom
+        self.aborted = aborted
 
 
 class Session(Protocol):

@@ -1,7 +1,7 @@
 """onnxruntime on the CPU, one thread, so that equal models give equal bits.
 
 It runs inside the calling process, and a model that makes onnxruntime abort takes that with it (an LSTM
-on a batch of 0 does): `graphfix.runtimes.child` keeps it in a process of its own. A hang stays a hang.
+on a batch of 0 does): `graphfix.runtimes.child` keeps it in a process of its own, and stops a hang.
 """
 
 from __future__ import annotations
@@ -49,6 +49,11 @@ class OrtSession:
 
     session: rt.InferenceSession
     outputs: tuple[str, ...]
+
+    @property
+    def face(self) -> tuple[str, ...]:
+        """What a parent process is told: the names of the outputs."""
+        return self.outputs
 
     def run(self, feeds: Mapping[str, object]) -> list[object]:
         """Run once. Raises RefusedError with onnxruntime's message."""

@@ -1,20 +1,21 @@
-"""The process that holds an onnxruntime session for graphfix.runtimes.child: pickles in, pickles out.
+"""The process that holds a runtime's session for graphfix.runtimes.child: pickles in, pickles out.
 
-Messages: ("load", model, optimized, expose, folder) -> ("done", output names); ("run", feeds) -> ("done",
-outputs); either may answer ("refused", message, missing_kernel). The end of the input ends the process.
+Messages: ("load", runtime, model, options) -> ("done", the session's face); ("ask", method, arguments ...) ->
+("done", what the session's method gives); either may answer ("refused", message, missing_kernel, custom). The
+end of the input ends the process.
 """
 
 from __future__ import annotations
 
+import importlib
 import os
 import pickle
 import sys
-from typing import TYPE_CHECKING, BinaryIO
+from typing import Any, BinaryIO
 
-from graphfix.runtimes import RefusedError, ort
+from graphfix.runtimes import RefusedError
 
-if TYPE_CHECKING:
-    from graphfix.runtimes.ort import OrtSession
+_MODULES = {"onnxruntime": "graphfix.runtimes.ort", "LiteRT": "graphfix.runtimes.litert_session"}
 
 
 def main() -> None:
@@ -27,7 +28,7 @@ def main() -> None:
 
 def serve(requests: BinaryIO, answers: BinaryIO) -> None:
     """Answer each request of a stream, with one session at a time."""
-    session: OrtSession | None = None
+    session: Any = None
     while True:
         try:
             kind, *arguments = pickle.load(requests)  # noqa: S301 - the parent process writes them
@@ -36,15 +37,16 @@ def serve(requests: BinaryIO, answers: BinaryIO) -> None:
         try:
             if kind == "load":
                 session = None  # the old model goes before the new one comes
-                model, optimized, expose, folder = arguments
-                session = ort.load(model, optimized=optimized, expose=expose, folder=folder)
-                answer: tuple[object, ...] = ("done", session.outputs)
+                runtime, model, options = arguments
+                session = importlib.import_module(_MODULES[runtime]).load(model, **options)
+                answer: tuple[object, ...] = ("done", session.face)
             elif session is None:
-                answer = ("refused", "no model is loaded", False)
+                answer = ("refused", "no model is loaded", False, "")
             else:
-                answer = ("done", session.run(arguments[0]))
+                method, *values = arguments
+                answer = ("done", getattr(session, method)(*values))
         except RefusedError as error:
-            answer = ("refused", str(error), error.missing_kernel)
+            answer = ("refused", str(error), error.missing_kernel, error.custom)
         pickle.dump(answer, answers, protocol=5)
         answers.flush()
 

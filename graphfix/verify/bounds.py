@@ -2,22 +2,20 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-import numpy as np
 import onnx
 import onnx.checker
 import onnx.inliner
 import onnx.shape_inference
 
-from graphfix.verify.demands import Interval, demands
+from graphfix.verify.demands import demands
+from graphfix.verify.limits import Interval, Limits, meet, solved
 from graphfix.verify.scopes import Scope, constant, open_scopes
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-    from graphfix.verify.compare import Array
 
 # Operators whose result holds elements of these operands (None: of all) and nothing else.
 _CARRIERS: dict[str, tuple[int, ...] | None] = {
@@ -42,16 +40,6 @@ _FRACTIONAL = frozenset(
 )
 
 
-@dataclass(frozen=True, slots=True)
-class Limits:
-    """What is known of the values of the inputs."""
-
-    intervals: Mapping[str, Interval] = field(default_factory=dict)
-    """Input name -> (lowest, highest), both allowed."""
-    compared: Mapping[str, tuple[float, ...]] = field(default_factory=dict)
-    """Input name -> the constants that the model compares it with."""
-
-
 def limits(model: onnx.ModelProto, shapes: Mapping[str, tuple[int, ...]]) -> Limits:
     """Find the limits of the inputs of a weightless model, under these shapes of its inputs.
 
@@ -73,7 +61,7 @@ def _collected(model: onnx.ModelProto) -> Limits:
             for operand, interval in demands(node, scope):
                 for name, reached in _origins(scope, operand, interval):
                     if name not in exempt:
-                        intervals[name] = _meet(intervals.get(name), reached)
+                        intervals[name] = meet(intervals.get(name), reached)
             for name, value in _comparisons(node, scope):
                 compared.setdefault(name, set()).add(value)
     return Limits(intervals, {name: tuple(sorted(values, reverse=True)) for name, values in compared.items()})
@@ -100,11 +88,6 @@ def _inferred(model: onnx.ModelProto, shapes: Mapping[str, tuple[int, ...]]) -> 
         return onnx.shape_inference.infer_shapes(bound, data_prop=True)
     except (onnx.shape_inference.InferenceError, RuntimeError, ValueError):
         return bound  # stored shapes and weights are all there is
-
-
-def _meet(old: Interval | None, new: Interval) -> Interval:
-    low, high = new if old is None else (max(old[0], new[0]), min(old[1], new[1]))
-    return (low, max(low, high))
 
 
 def _comparisons(node: onnx.NodeProto, scope: Scope) -> Iterator[tuple[str, float]]:
@@ -160,21 +143,6 @@ def _arithmetic(scope: Scope, node: onnx.NodeProto, interval: Interval) -> Itera
         return
     known, other = (b, left) if a is None else (a, right)
     if known is not None and known.size and known.dtype.kind in "iuf":
-        reached = _solved(node.op_type, interval, known, reverse=a is not None)
+        reached = solved(node.op_type, interval, known, reverse=a is not None)
         if reached is not None:
             yield other, reached
-
-
-def _solved(op: str, interval: Interval, known: Array, *, reverse: bool) -> Interval | None:
-    """Solve low <= x op known <= high for x (`reverse`: known op x)."""
-    low, high = interval
-    least, most = int(np.min(known)), int(np.max(known))
-    if op == "Add":
-        return low - least, high - most
-    if op == "Sub":
-        return (most - high, least - low) if reverse else (low + most, high + least)
-    if op == "Mul" and least > 0:
-        return -(-low // least), high // most
-    if op == "Div" and least > 0 and not reverse:
-        return low * most, high * least
-    return None

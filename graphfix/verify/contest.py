@@ -3,45 +3,39 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
-from functools import partial
 from typing import TYPE_CHECKING
 
 from graphfix.results import Run, Verdict
 from graphfix.runtimes import RefusedError
 from graphfix.verify.compare import Criterion, Difference, difference
 from graphfix.verify.golden import expectation
-from graphfix.verify.trace import Place, first_place
+from graphfix.verify.trace import Place
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
 
-    import onnx
-
     from graphfix.runtimes import Session
     from graphfix.verify.original import Answer, Answers
 
-    Opener = Callable[[Sequence[str], bool], Session]
+    Opener = Callable[[], Session]
 
-# Where onnxruntime's own kernels give another sign of zero for an operand that is written out in full.
-_OWN_WAY_WITH_ZERO = frozenset({"Add", "Mul", "Sum", "Mean", "Max", "Min", "PRelu"})
+
+_LOPSIDED = "nan-against-number"
 
 
 @dataclass(frozen=True, slots=True)
 class Contest:
-    """Two models, each with what opens it: (further outputs, optimized) -> a session."""
+    """Two models, each with what opens it, and what is known of the runtime's own ways."""
 
     opened: tuple[Opener, Opener]
-    models: tuple[onnx.ModelProto, onnx.ModelProto]
     criterion: Criterion
-    optimizations: bool
-    """Whether a second run with optimizations is made and reported."""
+    locate: Callable[[Mapping[str, object], Mapping[str, Difference]], Place | None]
+    """(the inputs, the outputs that differ) -> the first tensor that differs."""
+    decisive: Callable[[Difference, Place | None], bool]
+    """Whether a difference is more than the runtime's own way with NaN and the sign of zero."""
     progress: Callable[[str], None] = field(repr=False)
-
-    def place(self, feeds: Mapping[str, object]) -> Place | None:
-        """Find the first tensor that differs."""
-        self.progress("looking for the first tensor that differs")
-        before, after = (partial(_unoptimized, opener) for opener in self.opened)
-        return first_place(self.models, (before, after), feeds, self.criterion)
+    optimized: tuple[Opener, Opener] | None = None
+    """What opens them with all optimizations, for a run that is reported and decides nothing."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,7 +51,7 @@ def weigh(contest: Contest, answers: Answers) -> tuple[Verdict, bool]:
     """Run the second model and compare; also tell whether it lacks a kernel that the first did not need."""
     contest.progress("running the second model")
     try:
-        session = contest.opened[1]((), False)
+        session = contest.opened[1]()
     except RefusedError as error:
         reason = f"the second model does not load, the first runs: {error}"
         return Verdict("different", runs=answers.refused, reason=reason), error.missing_kernel
@@ -68,7 +62,7 @@ def weigh(contest: Contest, answers: Answers) -> tuple[Verdict, bool]:
         decided = any(finding.run.status == "different" for finding in findings)
         findings.append(_found(contest, answer, outputs, located=decided))
     verdict = _verdict(findings, answers)
-    optimized = _optimized(contest, answers) if contest.optimizations else []
+    optimized = _optimized(contest.optimized, contest, answers) if contest.optimized is not None else []
     runs = [*(finding.run for finding in findings), *optimized, *answers.refused]
     return replace(verdict, runs=tuple(runs)), False
 
@@ -113,25 +107,20 @@ def _found(contest: Contest, answer: Answer, outputs: dict[str, object] | Refuse
 
 
 def _placed(contest: Contest, answer: Answer, differences: Mapping[str, Difference], run: Run) -> _Finding:
-    place = contest.place(answer.case.feeds)
-    if any(_decisive(found, place) for found in differences.values()):
-        name, found = next((n, d) for n, d in differences.items() if _decisive(d, place))
+    contest.progress("looking for the first tensor that differs")
+    place = contest.locate(answer.case.feeds, differences)
+    decisive = [(name, found) for name, found in differences.items() if contest.decisive(found, place)]
+    if decisive:
+        name, found = decisive[0]
         record = (place or Place(name, "", "not found", found)).as_record()
         return _Finding(replace(run, status="different", reason=_named(differences)), first=record)
     site = place.producer if place is not None else None
     entries: list[dict[str, object]] = [
-        {"class": kind, "output": name, "site": site, "count": count}
+        {"class": _LOPSIDED if kind == "value" else kind, "output": name, "site": site, "count": count}
         for name, found in differences.items()
         for kind, count in found.counts.items()
     ]
     return _Finding(run, exceptions=tuple(entries))
-
-
-def _decisive(found: Difference, place: Place | None) -> bool:
-    """Tell whether a difference is more than the runtime's own way with NaN bits and the sign of zero."""
-    if "value" in found.counts:
-        return True
-    return "signed-zero" in found.counts and (place is None or place.op not in _OWN_WAY_WITH_ZERO)
 
 
 def _compared(answer: Answer, outputs: Mapping[str, object], criterion: Criterion) -> dict[str, Difference]:
@@ -140,13 +129,13 @@ def _compared(answer: Answer, outputs: Mapping[str, object], criterion: Criterio
     return {name: each for name, each in found.items() if each is not None}
 
 
-def _optimized(contest: Contest, answers: Answers) -> list[Run]:
+def _optimized(openers: tuple[Opener, Opener], contest: Contest, answers: Answers) -> list[Run]:
     """Run both models with all optimizations; this is reported and decides nothing."""
     contest.progress("running both models with optimizations")
     results: list[list[dict[str, object] | RefusedError]] = []
     try:
-        for opener in contest.opened:
-            session = opener((), True)
+        for opener in openers:
+            session = opener()
             results.append([_outputs(session, answer) for answer in answers.accepted])
             del session  # one model in memory at a time
     except RefusedError as error:
@@ -177,10 +166,6 @@ def _optimized_run(
         outputs=len(answer.outputs) - len(answer.unstable),
         largest_difference=_largest(found.values()),
     )
-
-
-def _unoptimized(opener: Opener, expose: Sequence[str]) -> Session:
-    return opener(expose, False)
 
 
 def _largest(found: Iterable[Difference]) -> float:

@@ -7,15 +7,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from graphfix.verify.limits import Interval, below
 from graphfix.verify.scopes import Scope, constant
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     import onnx
-
-Interval = tuple[int, int]
-"""The lowest and the highest value, both allowed."""
 
 # Scalars and shapes that steer how much is computed: small, and never 0.
 _STEERING: dict[str, dict[int, Interval]] = {
@@ -53,7 +51,7 @@ def demands(node: onnx.NodeProto, scope: Scope) -> Iterator[tuple[str, Interval]
 
 def _along_axis(node: onnx.NodeProto, scope: Scope, default: int = 0) -> Iterator[tuple[str, Interval]]:
     """Gather and its kin: operand 1 indexes the axis `axis` of operand 0."""
-    yield node.input[1], _below(_dim(scope, node.input[0], _attribute(node, "axis", default)))
+    yield node.input[1], below(_dim(scope, node.input[0], _attribute(node, "axis", default)))
 
 
 def _last_axis(node: onnx.NodeProto, scope: Scope) -> Iterator[tuple[str, Interval]]:
@@ -67,12 +65,12 @@ def _gather_nd(node: onnx.NodeProto, scope: Scope) -> Iterator[tuple[str, Interv
     last = None if not indices or indices[-1] is None else first + indices[-1]
     dims = () if data is None else data[first:last]
     known = [dim for dim in dims if dim is not None]
-    yield node.input[1], _below(min(known) if known and len(known) == len(dims) else None)
+    yield node.input[1], below(min(known) if known and len(known) == len(dims) else None)
 
 
 def _one_hot(node: onnx.NodeProto, scope: Scope) -> Iterator[tuple[str, Interval]]:
     depth = constant(scope, node.input[1])
-    yield node.input[0], _below(int(depth.reshape(-1)[0]) if depth is not None and depth.size else 2)
+    yield node.input[0], below(int(depth.reshape(-1)[0]) if depth is not None and depth.size else 2)
 
 
 def _lengths(node: onnx.NodeProto, scope: Scope) -> Iterator[tuple[str, Interval]]:
@@ -94,26 +92,26 @@ def _top_k(node: onnx.NodeProto, scope: Scope) -> Iterator[tuple[str, Interval]]
 
 
 def _classes(node: onnx.NodeProto, scope: Scope) -> Iterator[tuple[str, Interval]]:
-    yield node.input[1], _below(_dim(scope, node.input[0], 1))
+    yield node.input[1], below(_dim(scope, node.input[0], 1))
 
 
 def _region_batch(node: onnx.NodeProto, scope: Scope) -> Iterator[tuple[str, Interval]]:
-    yield node.input[2], _below(_dim(scope, node.input[0], 0))
+    yield node.input[2], below(_dim(scope, node.input[0], 0))
 
 
 def _positions(node: onnx.NodeProto, scope: Scope) -> Iterator[tuple[str, Interval]]:
     """RotaryEmbedding: onnx has the positions behind the tables, com.microsoft before them."""
     if node.domain == "com.microsoft":
-        yield node.input[1], _below(_dim(scope, node.input[2], 0))
+        yield node.input[1], below(_dim(scope, node.input[2], 0))
     elif len(node.input) > 3:  # noqa: PLR2004 - X, cos_cache, sin_cache, position_ids
-        yield node.input[3], _below(_dim(scope, node.input[1], 0))
+        yield node.input[3], below(_dim(scope, node.input[1], 0))
 
 
 def _embeddings(node: onnx.NodeProto, scope: Scope) -> Iterator[tuple[str, Interval]]:
     """EmbedLayerNormalization: ids, segments and positions (operands 0, 1, 8) index tables 2, 4 and 3."""
     for place, table in ((0, 2), (1, 4), (8, 3)):
         if max(place, table) < len(node.input) and node.input[table]:
-            yield node.input[place], _below(_dim(scope, node.input[table], 0))
+            yield node.input[place], below(_dim(scope, node.input[table], 0))
 
 
 _RULES: dict[str, Callable[[onnx.NodeProto, Scope], Iterator[tuple[str, Interval]]]] = {
@@ -129,11 +127,6 @@ _RULES: dict[str, Callable[[onnx.NodeProto, Scope], Iterator[tuple[str, Interval
     "RotaryEmbedding": _positions,
     "EmbedLayerNormalization": _embeddings,
 }
-
-
-def _below(size: int | None) -> Interval:
-    """Bound an index by the size of what it indexes; an unknown size has at least the element 0."""
-    return 0, max(0, (size or 1) - 1)
 
 
 def _dim(scope: Scope, name: str, axis: int) -> int | None:

@@ -7,16 +7,15 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import onnx
 
 from graphfix.verify.sweep import shape_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-    from graphfix.verify.bounds import Limits
     from graphfix.verify.compare import Array
     from graphfix.verify.interface import Face, Port
+    from graphfix.verify.limits import Limits
 
 _WORDS = ("a", "bc", "def", "", "graph", "10", "-1.5")
 _SEQUENCE_LENGTH = 3
@@ -79,9 +78,9 @@ def _value(port: Port, shape: tuple[int, ...], limits: Limits, choice: Choice, s
 
 def _tensor(port: Port, shape: tuple[int, ...], limits: Limits, choice: Choice, source: np.random.Generator) -> Array:
     """Make one tensor. Shape: `shape`; type: the port's."""
-    if port.element == onnx.TensorProto.STRING:
+    dtype = np.dtype(np.float32) if port.dtype is None else port.dtype
+    if dtype == np.object_:
         return np.array(_WORDS, object)[source.integers(0, len(_WORDS), shape)].reshape(shape)
-    dtype = np.dtype(onnx.helper.tensor_dtype_to_np_dtype(port.element))
     if dtype == np.bool_:
         return np.asarray(source.random(shape) < 0.5)  # noqa: PLR2004 - a fair coin
     if port.name in limits.intervals:
@@ -89,7 +88,7 @@ def _tensor(port: Port, shape: tuple[int, ...], limits: Limits, choice: Choice, 
         values = np.asarray(source.integers(low, high, shape, endpoint=True)).astype(dtype)
     else:
         low, high = None, None
-        values = _free(dtype, shape, choice, source)
+        values = _whole(dtype, shape, source) if port.quantization else _free(dtype, shape, choice, source)
     compared = limits.compared.get(port.name)
     turn = choice.turn % (len(compared) + 1) if compared else 0
     if not compared or turn == len(compared) or dtype.kind not in "iuf":
@@ -108,6 +107,12 @@ def _free(dtype: np.dtype[Any], shape: tuple[int, ...], choice: Choice, source: 
     values = source.normal(size=shape) * _amplitudes(shape, choice.softness)
     # a type of exponents alone has no sign
     return np.asarray(np.abs(values) if dtype.name.startswith("float8_e8m0") else values).astype(dtype)
+
+
+def _whole(dtype: np.dtype[Any], shape: tuple[int, ...], source: np.random.Generator) -> Array:
+    """Fill with all that the type can hold: of a quantized tensor every number means something."""
+    info = np.iinfo(dtype)
+    return np.asarray(source.integers(info.min, info.max, shape, dtype, endpoint=True)).reshape(shape)
 
 
 def _amplitudes(shape: tuple[int, ...], softness: int) -> Array:
@@ -133,14 +138,4 @@ def _typed_interval(interval: tuple[int, int], dtype: np.dtype[Any]) -> tuple[in
 
 
 def _integer(port: Port) -> bool:
-    types = onnx.TensorProto
-    return port.element in (
-        types.INT64,
-        types.INT32,
-        types.INT16,
-        types.INT8,
-        types.UINT8,
-        types.UINT16,
-        types.UINT32,
-        types.UINT64,
-    )
+    return port.dtype is not None and port.dtype.kind in "iu"

@@ -6,15 +6,12 @@ import zipfile
 from typing import TYPE_CHECKING
 
 import numpy as np
-import onnx
-from google.protobuf.message import DecodeError  # type: ignore[import-untyped]  # protobuf ships no stubs
-from onnx import numpy_helper
 
 from graphfix.results import GraphfixError
 from graphfix.verify.feeds import Case
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Mapping
     from pathlib import Path
 
     from graphfix.verify.interface import Face, Port
@@ -23,9 +20,13 @@ if TYPE_CHECKING:
 def load(path: Path, face: Face) -> Case:
     """Read the inputs of one run. Raises GraphfixError where they are no inputs of this model."""
     if path.is_dir():
-        feeds, expected = _folder(path, face)
+        from graphfix.verify.data_set import folder  # which imports onnx
+
+        feeds, expected = folder(path, face)
     else:
         feeds, expected = _archive(path), {}
+    aliases = {port.alias: port.name for port in face.inputs if port.alias}
+    feeds = {aliases.get(name, name): value for name, value in feeds.items()}
     ports = {port.name: port for port in face.inputs}
     for name in feeds:
         if name not in ports and all(name != port.name for port in face.defaults):
@@ -42,7 +43,7 @@ def load(path: Path, face: Face) -> Case:
 
 def _fit(path: Path, port: Port, value: np.ndarray, sizes: dict[str, int]) -> None:
     """Check a value against what the model declares, and read the sizes of the free dims from it."""
-    wanted = np.dtype(onnx.helper.tensor_dtype_to_np_dtype(port.element)) if port.element else value.dtype
+    wanted = value.dtype if port.dtype is None else port.dtype
     if value.dtype != wanted and not (wanted.kind == "O" and value.dtype.kind in "US"):
         raise GraphfixError(f"{path}: '{port.name}' is {value.dtype.name}, the model takes {wanted.name}; convert it")
     if port.dims is None:
@@ -67,32 +68,6 @@ def _archive(path: Path) -> dict[str, object]:
         raise GraphfixError(f"{path}: can't be read: {error.strerror or error}") from None
     except (ValueError, EOFError, zipfile.BadZipFile) as error:
         raise GraphfixError(f"{path}: no .npz of arrays: {error}; save the inputs with numpy.savez") from None
-
-
-def _folder(path: Path, face: Face) -> tuple[dict[str, object], dict[str, object]]:
-    """Read input_0.pb, input_1.pb ... in the order of the model's inputs, and output_0.pb ... likewise."""
-    if not (path / "input_0.pb").is_file() and face.inputs:
-        raise GraphfixError(f"{path}: no input_0.pb in it; name a test_data_set folder")
-    return _values(path, "input", face.declared), _values(path, "output", face.outputs)
-
-
-def _values(path: Path, what: str, ports: Sequence[Port]) -> dict[str, object]:
-    files = [(port, path / f"{what}_{i}.pb") for i, port in enumerate(ports)]
-    return {port.name: _value(file, port) for port, file in files if file.is_file()}
-
-
-def _value(file: Path, port: Port) -> object:
-    try:
-        data = file.read_bytes()
-        if port.kind.startswith("optional"):
-            return numpy_helper.to_optional(onnx.OptionalProto.FromString(data))
-        if port.kind == "sequence":
-            return numpy_helper.to_list(onnx.SequenceProto.FromString(data))
-        return numpy_helper.to_array(onnx.TensorProto.FromString(data))
-    except OSError as error:
-        raise GraphfixError(f"{file}: can't be read: {error.strerror}") from None
-    except (DecodeError, ValueError, TypeError) as error:
-        raise GraphfixError(f"{file}: no {port.kind} of onnx: {error}; check the file") from None
 
 
 def expectation(outputs: Mapping[str, object], expected: Mapping[str, object]) -> str | None:

@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
-import onnx
+import numpy as np
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
 Dim = int | str
 Kind = Literal["tensor", "sequence", "optional", "optional sequence", "map", "unknown"]
-_UNNAMED = frozenset({"", "?", "-1"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,9 +23,13 @@ class Port:
 
     name: str
     kind: Kind
-    element: int
-    """onnx's element type (of a map: of its values)."""
+    dtype: np.dtype[Any] | None
+    """Of the elements (of a map: of its values): `object` for strings, None where it is not known."""
     dims: tuple[Dim, ...] | None
+    quantization: tuple[object, ...] = ()
+    """Scales, zero points and their axis, where the numbers stand for others."""
+    alias: str = ""
+    """What else a caller may call it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,19 +61,6 @@ class Face:
         free = {p.name: tuple(f"{p.name}[{axis}]" for axis in range(rank)) for p in self.inputs}
         ports = (p if p.dims is not None else replace(p, dims=free[p.name]) for p in self.inputs)
         return replace(self, inputs=tuple(ports))
-
-
-def face_of(model: onnx.ModelProto) -> Face:
-    """Read the face of a model."""
-    graph = model.graph
-    given = {t.name for t in graph.initializer} | {s.values.name for s in graph.sparse_initializer}
-    declared = tuple(_port(v) for v in graph.input)
-    return Face(
-        inputs=tuple(port for port in declared if port.name not in given),
-        defaults=tuple(port for port in declared if port.name in given),
-        outputs=tuple(_port(v) for v in graph.output),
-        declared=declared,
-    )
 
 
 def disagreement(before: Face, after: Face) -> str | None:
@@ -105,8 +95,10 @@ def _names_differ(what: str, before: Sequence[Port], after: Sequence[Port]) -> s
 
 def _types_differ(what: str, before: Iterable[Port], after: Iterable[Port]) -> str | None:
     for a, b in zip(before, after, strict=True):
-        if (a.kind, a.element) != (b.kind, b.element) and "unknown" not in (a.kind, b.kind):
+        if (a.kind, a.dtype) != (b.kind, b.dtype) and "unknown" not in (a.kind, b.kind):
             return f"the {what} '{a.name}' is {_type_name(a)} in the first, {_type_name(b)} in the second"
+        if a.quantization != b.quantization:
+            return f"the {what} '{a.name}' has another quantization in the second: {b.quantization or 'none'}"
     return None
 
 
@@ -120,38 +112,8 @@ def _shapes_differ(before: Iterable[Port], after: Iterable[Port]) -> str | None:
     return None
 
 
-def _port(value: onnx.ValueInfoProto) -> Port:
-    kind, tensor = _kind(value.type)
-    if tensor is None:
-        return Port(value.name, kind, value.type.map_type.value_type.tensor_type.elem_type, ())
-    if not tensor.HasField("shape"):
-        return Port(value.name, kind, tensor.elem_type, None)
-    dims = tuple(_dim(d, f"{value.name}[{axis}]") for axis, d in enumerate(tensor.shape.dim))
-    return Port(value.name, kind, tensor.elem_type, dims)
-
-
-def _kind(proto: onnx.TypeProto) -> tuple[Kind, onnx.TypeProto.Tensor | None]:
-    which = proto.WhichOneof("value")
-    if which == "tensor_type":
-        return "tensor", proto.tensor_type
-    if which == "sequence_type" and proto.sequence_type.elem_type.HasField("tensor_type"):
-        return "sequence", proto.sequence_type.elem_type.tensor_type
-    if which == "optional_type":
-        inner, tensor = _kind(proto.optional_type.elem_type)
-        optional: dict[Kind, Kind] = {"tensor": "optional", "sequence": "optional sequence"}
-        return optional.get(inner, "unknown"), tensor
-    return ("map" if which == "map_type" else "unknown"), None
-
-
-def _dim(dim: onnx.TensorShapeProto.Dimension, label: str) -> Dim:
-    # exporters write -1 and "?" where they mean unknown
-    if dim.HasField("dim_value") and dim.dim_value >= 0:
-        return int(dim.dim_value)
-    return label if dim.dim_param in _UNNAMED else str(dim.dim_param)
-
-
 def _type_name(port: Port) -> str:
-    name = onnx.TensorProto.DataType.Name(port.element).lower() if port.element else "untyped"
+    name = "untyped" if port.dtype is None else "string" if port.dtype == np.object_ else port.dtype.name
     return f"{port.kind} of {name}"
 
 

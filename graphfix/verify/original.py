@@ -9,18 +9,16 @@ import numpy as np
 
 from graphfix.results import Run
 from graphfix.runtimes import RefusedError
-from graphfix.verify.bounds import limits
 from graphfix.verify.compare import Criterion, difference
 from graphfix.verify.feeds import Case, choices, seeded
 from graphfix.verify.sweep import alternatives, principal, shape_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
-
-    import onnx
+    from collections.abc import Callable, Iterator, Mapping, Sequence
 
     from graphfix.runtimes import Session
     from graphfix.verify.interface import Face
+    from graphfix.verify.limits import Limits
     from graphfix.verify.sweep import Free
 
 _SHOWN_REFUSALS = 8
@@ -42,6 +40,8 @@ class Answers:
     accepted: tuple[Answer, ...]
     refused: tuple[Run, ...] = ()
     missing_kernel: bool = False
+    custom: str = ""
+    """The custom operator that the runtime does not know."""
 
     @property
     def refusal(self) -> str:
@@ -62,7 +62,22 @@ def golden_answers(session: Session, case: Case) -> Answers:
     try:
         return Answers((ask(session, case),))
     except RefusedError as error:
-        return Answers((), (_refusal(case.sizes, error),), error.missing_kernel)
+        return Answers((), (_refusal(case.sizes, error),), error.missing_kernel, error.custom)
+
+
+def asked_again(session: Session, cases: Sequence[Case]) -> Answers:
+    """Run cases that the same model has taken elsewhere; what it refuses here is told and left out."""
+    accepted: list[Answer] = []
+    refused: list[Run] = []
+    missing: RefusedError | None = None
+    for case in cases:
+        try:
+            accepted.append(ask(session, case))
+        except RefusedError as error:
+            refused.append(_refusal(case.sizes, error))
+            missing = error if error.missing_kernel else missing
+    custom = "" if missing is None else missing.custom
+    return Answers(tuple(accepted), tuple(refused[:_SHOWN_REFUSALS]), missing is not None, custom)
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,7 +85,8 @@ class Interviewer:
     """Asks one model, whose inputs have one face, with seeded inputs."""
 
     session: Session
-    model: onnx.ModelProto
+    limits: Callable[[Mapping[str, tuple[int, ...]]], Limits]
+    """What the values of the inputs must keep to, under these shapes of them."""
     face: Face
     seed: int
 
@@ -78,17 +94,18 @@ class Interviewer:
         """Run at most `runs` sets of sizes; where one is refused, look for others that are taken."""
         accepted: list[Answer] = []
         refused: list[Run] = []
-        missing = False
+        missing: RefusedError | None = None
         for kind, sizes in principal(free, runs):
             filled = kind == "distinct"
             result: Answer | RefusedError | None = self.attempt(sizes, len(accepted), filled=filled)
             if isinstance(result, RefusedError):
                 refused.append(_refusal(sizes, result))
-                missing = missing or result.missing_kernel
-                result = None if missing else self._instead(free, kind, accepted, len(refused) == 1)
+                missing = missing or (result if result.missing_kernel else None)
+                result = None if missing is not None else self._instead(free, kind, accepted, len(refused) == 1)
             if result is not None and (not free.labels or all(a.case.sizes != result.case.sizes for a in accepted)):
                 accepted.append(result)
-        return Answers(tuple(accepted), tuple(refused[:_SHOWN_REFUSALS]), missing)
+        custom = "" if missing is None else missing.custom
+        return Answers(tuple(accepted), tuple(refused[:_SHOWN_REFUSALS]), missing is not None, custom)
 
     def _instead(self, free: Free, kind: str, accepted: Sequence[Answer], fresh: bool) -> Answer | None:
         """Look for other sizes; without any that were taken the long search is made once (`fresh`)."""
@@ -108,7 +125,7 @@ class Interviewer:
     def attempt(self, sizes: Mapping[str, int], number: int, *, filled: bool) -> Answer | RefusedError:
         """Run these sizes with values that the model takes; `filled`: some output must have an element."""
         shapes = {port.name: shape_of(port, sizes) for port in self.face.inputs}
-        known = limits(self.model, shapes)
+        known = self.limits(shapes)
         refusal: RefusedError | None = None
         for choice in choices(self.face, known, number):
             case = seeded(self.face, sizes, known, choice, (self.seed, number))

@@ -182,7 +182,8 @@ def _check_names(before: Face, after: Face, bindings: Mapping[str, int], shapes:
     dims = {dim for face in (before, after) for port in face.inputs for dim in port.dims or ()}
     for name in bindings:
         if name not in dims:
-            known = ", ".join(sorted(d for d in dims if isinstance(d, str) and "[" not in d)) or "none"
+            labels = sorted(d for d in dims if isinstance(d, str))
+            known = ", ".join([d for d in labels if "[" not in d] or labels) or "none"
             raise GraphfixError(f"no input has the dim '{name}'; the symbols are: {known}")
     ports = {port.name: port for port in before.inputs}
     for name, shape in shapes.items():

@@ -11,12 +11,11 @@ from graphfix.runtimes import RefusedError
 from graphfix.verify.compare import Criterion, Difference, difference
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
-
-    import onnx
+    from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 
     from graphfix.runtimes import Session
 
+    Producers = Mapping[str, tuple[str, str]]
     Opened = Callable[[Sequence[str]], Session]
 
 _FIRST_CHUNK = 64
@@ -45,20 +44,22 @@ class Place:
 
 
 def first_place(
-    models: tuple[onnx.ModelProto, onnx.ModelProto],
+    models: tuple[Producers, Producers],
+    ends: Collection[str],
     opened: tuple[Opened, Opened],
     feeds: Mapping[str, object],
     criterion: Criterion,
 ) -> Place | None:
     """Run both models with their common tensors as outputs, some at a time, and compare in order.
 
-    `opened` loads each model with further outputs. A tensor that differs in more than NaN payloads and
-    signs of zero comes before one that does not. None where no common tensor of the main graph differs
-    (or none can be shown). Tensors that two runs of the first model give differently are passed over.
+    `models` has tensor -> (operator, how a report names the node) in the order of execution, `ends` the
+    outputs of the first model. `opened` loads each model with further outputs. A tensor that differs in
+    more than NaN payloads and signs of zero comes before one that does not. None where no common tensor of
+    the main graph differs (or none can be shown). Tensors that two runs of the first model give differently
+    are passed over.
     """
-    producers, others = (dict(_producers(model)) for model in models)
+    producers, others = models
     common = [name for name in producers if name in others]
-    ends = {value.name for value in models[0].graph.output}
     mild: Place | None = None
     for chunk in _chunks(common):
         expose = [name for name in chunk if name not in ends]
@@ -105,15 +106,6 @@ def _one_shape(a: object, b: object) -> tuple[object, object]:
     except ValueError:
         return a, b
     return (np.broadcast_to(a, shape), np.broadcast_to(b, shape)) if shape in (a.shape, b.shape) else (a, b)
-
-
-def _producers(model: onnx.ModelProto) -> Iterator[tuple[str, tuple[str, str]]]:
-    """Give (tensor, (operator, how a report names the node)), in the file's order."""
-    for index, node in enumerate(model.graph.node):
-        # a constant may be lifted in place; what reads it tells whether that mattered
-        if node.op_type != "Constant":
-            label = f"{node.op_type} '{node.name}'" if node.name else f"{node.op_type}#{index}"
-            yield from ((name, (node.op_type, label)) for name in node.output if name)
 
 
 def _chunks(names: Sequence[str]) -> Iterator[Sequence[str]]:

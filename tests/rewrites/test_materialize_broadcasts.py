@@ -10,7 +10,7 @@ from notation import EXPLICIT, RANKS, node
 from graphfix.edits import Assume, Edit, Leave, Options, Stretch
 from graphfix.graph import UnrankedOperand
 from graphfix.results import GraphfixError
-from graphfix.shapes import UNRANKED, Incompatible, parse
+from graphfix.shapes import UNRANKED, Incompatible, Undecided, parse
 from rewrites.materialize_broadcasts import plan
 
 TWO_SIDED = Options(broadcasts="two-sided")
@@ -43,6 +43,29 @@ DOES = {
     "y[2,4,2,3] = PRelu(x[2,4,2,3], s:const[1,4,1,1])": [(1, (0,), "[2, 4, 2, 3]", "GF102")],
     "y[M,5] = Gemm(a[M,4], b[4,5], c[1,5])": [(2, (((0, 0), (1, 1)),), "[M, 5]", "GF102")],
     "y[M,5] = Gemm(a[4,M], b[5,4], c[1,5], transA=1, transB=1)": [(2, (((0, 1), (1, 0)),), "[M, 5]", "GF102")],
+    "y[2,3] = tflite.ADD(a[2,3], b[1,3])": [(1, (0,), "[2, 3]", "GF102")],
+    "y[2,3] = tflite.SELECT_V2(c:bool[2,1], a[2,3], b[1,1])": [
+        (0, (1,), "[2, 3]", "GF102"),
+        (2, (1,), "[2, 3]", "GF102"),
+    ],
+    # a matrix product: the batch axes of the result, then the operand's own matrix
+    "y[8,2,4] = tflite.BATCH_MATMUL(a[8,2,3], b[1,3,4])": [(1, ((8, 3, 4),), "[8, 3, 4]", "GF102")],
+    "y[8,2,4] = tflite.BATCH_MATMUL(a[8,2,3], b[1,4,3], adj_y=True)": [(1, ((8, 4, 3),), "[8, 4, 3]", "GF102")],
+    "y[5,6,2,4] = tflite.BATCH_MATMUL(a[5,1,2,3], b[1,6,3,4])": [
+        (0, ((5, 6, 2, 3),), "[5, 6, 2, 3]", "GF102"),
+        (1, ((5, 6, 3, 4),), "[5, 6, 3, 4]", "GF102"),
+    ],
+    "y[N,2,4] = tflite.BATCH_MATMUL(a[N,2,3], b[1,3,4])": [(1, (((0, 0), 3, 4),), "[N, 3, 4]", "GF102")],
+    "y[N,6,T,4] = tflite.BATCH_MATMUL(a[1,6,T,3], b[N,1,3,4])": [
+        (0, (((1, 0), 6, (0, 2), 3),), "[N, 6, T, 3]", "GF102"),
+        (1, (((1, 0), 6, 3, 4),), "[N, 6, 3, 4]", "GF102"),
+    ],
+    "y[N,5,2,4] = tflite.BATCH_MATMUL(a[N,5,2,3], b[1,3,4])": [(1, (((0, 0), 5, 3, 4),), "[N, 5, 3, 4]", "GF102")],
+    "y[5,N,2,4] = tflite.BATCH_MATMUL(a[5,1,2,3], b[N,3,4])": [
+        (0, ((5, (1, 0), 2, 3),), "[5, N, 2, 3]", "GF102"),
+        (1, ((5, (1, 0), 3, 4),), "[5, N, 3, 4]", "GF102"),
+    ],
+    "y[4,2,4] = tflite.BATCH_MATMUL(a[N,2,3], b[4,3,4])": [(0, ((4, 2, 3),), "[4, 2, 3]", "GF103")],
 }
 
 
@@ -58,6 +81,12 @@ NOTHING = {
     "a 1 gives way to an unknown of no other operand": "y[N] = Neg(x[N])",
     "no row": "y[3] = Relu(x[3])",
     "Expand is a stretch itself": "y[2,3] = Expand(x[1,3], s:const{2,3})",
+    "equal batch axes": "y[8,2,4] = tflite.BATCH_MATMUL(a[8,2,3], b[8,3,4])",
+    "the matrix axes of a product are no batch": "y[8,1,1] = tflite.BATCH_MATMUL(a[8,1,1], b[8,1,1])",
+    "one symbol for both batches": "y[N,2,4] = tflite.BATCH_MATMUL(a[N,2,3], b[N,3,4])",
+    "the condition of SELECT follows axis 0": "y[2,3] = tflite.SELECT(c:bool[2], a[2,3], b[2,3])",
+    "what needs equal shapes is not repaired": "y[2,3] = tflite.ATAN2(a[2,3], b[2,1])",
+    "TILE is a stretch itself": "y[2,3] = tflite.TILE(x[1,3], r:const:int32[2]{2,1})",
 }
 
 
@@ -86,6 +115,8 @@ LEFT = {
     "y[2,3] = Pow(x[2,3], e:const[1,1]{2.0})": (1, "fast path"),
     "y[5,2,3,6] = MatMul(a[5,2,3,4], b[1,2,4,6])": (1, "batch axes"),
     "y[2,3,4] = LayerNormalization(x[2,3,4], s[1,1,4])": (1, "another kernel"),
+    "y[2,3,4] = tflite.PRELU(x[2,3,4], a[1,1,4])": (1, "reads its alpha as int8"),
+    "y[2,3] = tflite.BATCH_MATMUL(x[2,3,4], v[4])": (1, "no operand of rank 1"),
 }
 
 
@@ -101,6 +132,34 @@ def test_an_exponent_of_several_elements_is_stretched() -> None:
     assert said(list(plan(node("y[2,3] = Pow(x[2,3], e[1,3])"), EXPLICIT))) == [(1, (0,), "[2, 3]", "GF102")]
 
 
+NINE = "2,1,1,1,1,1,1,1,3"
+
+
+def test_above_the_runtime_s_limit_each_stretched_operand_is_left_once() -> None:
+    """One of lower rank is left by equalize-ranks already, which runs before."""
+    text = f"y[{NINE}] = tflite.SELECT_V2(c:bool[3], a[{NINE}], b[1,1,1,1,1,1,1,1,3])"
+    (edit,) = plan(node(text), EXPLICIT)
+    assert isinstance(edit, Leave)
+    assert (edit.operand, edit.code, edit.status) == (2, "GF301", "left")
+    assert "broadcasts SELECT_V2 up to rank 8, and the result has rank 9" in edit.reason
+
+
+def test_operands_of_one_shape_are_no_finding_whatever_their_rank() -> None:
+    assert list(plan(node(f"y[{NINE}] = tflite.ADD(a[{NINE}], b[{NINE}])"), EXPLICIT)) == []
+
+
+@pytest.mark.parametrize("options", [RANKS, EXPLICIT], ids=["keep", "explicit"])
+def test_a_matrix_product_has_a_limit_of_its_own(options: Options) -> None:
+    text = "y[8,1,1,1,2,4] = tflite.BATCH_MATMUL(a[8,1,1,1,2,3], b[1,1,1,1,3,4])"
+    left = [(edit.operand, edit.code) for edit in plan(node(text), options) if isinstance(edit, Leave)]
+    assert left == ([] if options is RANKS else [(1, "GF301")])
+
+
+def test_a_batch_axis_that_is_the_broadcast_of_two_unknown_sizes_is_undecided() -> None:
+    with pytest.raises(Undecided, match=r"batch axis 0 is .*known only at run time"):
+        list(plan(node("y[?,2,4] = tflite.BATCH_MATMUL(a[N,2,3], b[M,3,4])"), EXPLICIT))
+
+
 TWO = {
     "one operand only": ("y[2,3] = Add(x[2,3], b[1,3])", []),
     "a tie goes to the lowest index": ("y[2,3] = Add(x[2,1], b[1,3])", [0]),
@@ -113,6 +172,8 @@ TWO = {
     "until one is left to the operator": ("y[2,3,4] = Sum(a[1,3,4], b[2,1,4], c[2,3,1])", [0, 1]),
     "sizes not known: all of them": ("y[?] = Add(a[N], c[M])", [0, 1]),
     "sizes not known but one operand only": ("y[N,T] = Mul(a[N,1], c[N,T])", []),
+    "the smaller matrix of a product": ("y[5,6,9,9] = tflite.BATCH_MATMUL(a[5,1,9,2], b[1,6,2,1])", [1]),
+    "a matrix of unknown size": ("y[5,6,T,9] = tflite.BATCH_MATMUL(a[5,1,T,2], b[1,6,2,9])", [0, 1]),
 }
 
 

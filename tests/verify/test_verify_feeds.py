@@ -9,9 +9,10 @@ from onnx import TensorProto
 from written import Written
 
 from graphfix.verify import verify
-from graphfix.verify.bounds import Limits, limits
+from graphfix.verify.bounds import limits
 from graphfix.verify.feeds import Choice, seeded
-from graphfix.verify.interface import face_of
+from graphfix.verify.limits import Limits
+from graphfix.verify.onnx_face import face_of
 from graphfix.verify.reader import read
 
 TABLE = np.arange(20, dtype=np.float32).reshape(5, 4)

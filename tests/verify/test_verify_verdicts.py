@@ -228,7 +228,7 @@ def test_an_input_without_a_rank_gets_one_that_runs(written: Written) -> None:
     [
         ("g (float[N] x, float[N] z) => (float[N] y) { y = Neg(x) }", "[z] only in the second"),
         ("g (float[N] x) => (float[N] w) { w = Neg(x) }", "outputs differ"),
-        ("g (double[N] x) => (float[N] y) { z = Neg(x) y = Cast<to = 1>(z) }", "double"),
+        ("g (double[N] x) => (float[N] y) { z = Neg(x) y = Cast<to = 1>(z) }", "float64"),
         ("g (float[N,M] x) => (float[N,M] y) { y = Neg(x) }", "[N, M]"),
     ],
     ids=["one more input", "another output name", "another type", "another rank"],

@@ -9,7 +9,7 @@ from pathlib import Path
 import onnx
 from onnx import FunctionProto, GraphProto, ModelProto, TypeProto, ValueInfoProto
 
-from graphfix.edits import Edit, Refused, Upgrade
+from graphfix.edits import EXPAND_LIMIT, Edit, Refused, Upgrade
 from graphfix.formats.onnx import binding, upgrade
 from graphfix.formats.onnx.edit import Editor
 from graphfix.formats.onnx.emit import Desk
@@ -37,6 +37,8 @@ class OnnxModel:
     """The Model protocol of `graphfix.edits` over an ONNX file."""
 
     format = "onnx"
+    added = 0
+    """A stretched constant is an Expand of it: runtimes fold it where they like."""
 
     def __init__(self, container: Container) -> None:
         """Infer the shapes and build the view. Raises GraphfixError for a model that breaks the format's rules."""
@@ -46,6 +48,7 @@ class OnnxModel:
         self.changed = False
         self.inferring = 0.0
         """Seconds that shape inference has taken."""
+        self.expand_limit = EXPAND_LIMIT
         self._ranges: dict[str, Size] = {}
         self._upgraded = False
         self._finished = False

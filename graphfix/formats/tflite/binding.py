@@ -1,0 +1,153 @@
+"""Free sizes of the inputs bound to numbers, and every stored shape restated by them.
+
+LiteRT itself is asked what the shapes become, in a child process; where it can't say, the house's own inference does.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+
+from graphfix.formats.tflite.determined import determined
+from graphfix.formats.tflite.file import Container
+from graphfix.formats.tflite.infer import analyse
+from graphfix.formats.tflite.inputs import FREE, free, free_axes, named_inputs, stated
+from graphfix.formats.tflite.records import ABSENT, Subgraph, Tensor
+from graphfix.formats.tflite.terms import GREATEST
+from graphfix.results import GraphfixError
+from graphfix.runtimes import RefusedError, litert
+from graphfix.shapes import Shape, Size
+
+__all__ = ["bind", "free"]
+
+Sizes = dict[int, list[int]]
+"""By input: its sizes as they are bound so far, FREE where they are not."""
+
+
+def bind(
+    container: Container,
+    dims: Mapping[str, Size],
+    shapes: Mapping[str, Sequence[int | None]],
+    notes: list[str] | None = None,
+) -> bool:
+    """Write numbers into the inputs of the main subgraph and into every shape that follows; say whether any changed.
+
+    `dims`: by label, `x[0]`; a size that is no number only narrows a range and changes nothing here. `shapes`: by
+    input, None leaves a size free. `notes` gains a line where LiteRT could not be asked. Raises GraphfixError for
+    an unknown name and for what contradicts the file.
+    """
+    bound = _bound(container, dims, shapes)
+    tensors = container.subgraphs[0].tensors
+    news = {tensor: sizes for tensor, sizes in bound.items() if tuple(sizes) != stated(tensors[tensor])}
+    if not news:
+        return False
+    for tensor, sizes in news.items():
+        _state(container.subgraphs[0], tensors[tensor], sizes)
+    own = [facts.shapes for facts in analyse(container, {})]
+    inputs = [tensor for tensor in container.subgraphs[0].inputs if tensor != ABSENT]
+    if any(FREE in stated(tensors[tensor]) for tensor in inputs):
+        _restate(container, own, {})
+        return True
+    try:
+        told = _told(container, {tensor: stated(tensors[tensor]) for tensor in inputs if _ranked(tensors[tensor])})
+    except RefusedError as error:
+        told = {}
+        if notes is not None:
+            notes.append(f"the shapes behind the bound sizes are inferred, as LiteRT does not tell them ({error})")
+    _restate(container, own, told)
+    return True
+
+
+def _bound(container: Container, dims: Mapping[str, Size], shapes: Mapping[str, Sequence[int | None]]) -> Sizes:
+    """The sizes of every input that is named, none of them changed yet."""
+    where, tensors = container.source.name, container.subgraphs[0].tensors
+    labels, inputs = free_axes(container), named_inputs(container)
+    bound: Sizes = {}
+    for label, size in dims.items():
+        if label not in labels:
+            known = ", ".join(free(container)) or "none"
+            raise GraphfixError(f"{where}: --dim {label}: no input has a free size of that name; free: {known}")
+        tensor, axis = labels[label]
+        if isinstance(size, int):
+            sizes = bound.setdefault(tensor, list(stated(tensors[tensor])))
+            sizes[axis] = _one(f"{where}: --dim {label}", sizes[axis], size, sizes)
+    for name, whole in shapes.items():
+        if name not in inputs:
+            raise GraphfixError(f"{where}: --shape {name}: no such input; inputs: {', '.join(inputs) or 'none'}")
+        tensor = inputs[name]
+        have = bound.get(tensor, list(stated(tensors[tensor])))
+        bound[tensor] = _whole(f"{where}: --shape {name}", tensors[tensor], have, whole)
+    return bound
+
+
+def _whole(where: str, tensor: Tensor, have: list[int], want: Sequence[int | None]) -> list[int]:
+    if not _ranked(tensor):
+        have = [FREE] * len(want)
+    if len(have) != len(want):
+        raise GraphfixError(f"{where}: {len(want)} dims given, the input has {_text(have)}")
+    return [old if new is None else _one(where, old, new, have) for old, new in zip(have, want, strict=True)]
+
+
+def _one(where: str, have: int, want: int, sizes: Sequence[int]) -> int:
+    if have not in (FREE, want):
+        raise GraphfixError(f"{where}: {want} contradicts the input's {_text(sizes)}")
+    if want > GREATEST:
+        raise GraphfixError(f"{where}: {want} is more than a size of TFLite can be; give at most {GREATEST}")
+    return want
+
+
+def _text(sizes: Sequence[int]) -> str:
+    return f"[{', '.join('?' if size == FREE else str(size) for size in sizes)}]"
+
+
+def _ranked(tensor: Tensor) -> bool:
+    return bool(tensor.shape) or tensor.has_rank
+
+
+def _told(container: Container, inputs: Mapping[int, Sequence[int]]) -> dict[int, tuple[int, ...]]:
+    """What LiteRT says of the main subgraph's tensors, of those that every run gives the same shape.
+
+    Nothing where the model is allocated but not run: shapes that follow from computed sizes are only then known.
+    """
+    source = container.path if container.path is not None else bytes(container.source.data)
+    asked = litert.shapes(source, inputs)
+    if asked.invoked is None:
+        raise RefusedError(asked.reason or "the model does not run")
+    return {tensor: asked.invoked[0][tensor] for tensor in determined(container)}
+
+
+def _restate(container: Container, own: Sequence[Sequence[Shape]], told: Mapping[int, tuple[int, ...]]) -> None:
+    """Write every shape that is known now into what an operator gives, and into the inputs of bodies."""
+    for index, subgraph in enumerate(container.subgraphs):
+        for tensor in _computed(subgraph, index):
+            record = subgraph.tensors[tensor]
+            if index == 0 and tensor in told:
+                _state(subgraph, record, told[tensor])
+            else:
+                sizes = _merged(record, own[index][tensor])
+                if sizes is not None:
+                    _state(subgraph, record, sizes)
+
+
+def _computed(subgraph: Subgraph, index: int) -> Iterator[int]:
+    found = [tensor for operator in subgraph.operators for tensor in operator.outputs]
+    return (tensor for tensor in ([*subgraph.inputs, *found] if index else found) if tensor != ABSENT)
+
+
+def _merged(tensor: Tensor, shape: Shape) -> Sequence[int] | None:
+    """The stored sizes with every number that was inferred; None where the rank is not known."""
+    if shape.axes is None:
+        return None
+    stored = stated(tensor)
+    if len(stored) != len(shape.axes):
+        stored = (FREE,) * len(shape.axes)
+    return [size if isinstance(size, int) else old for size, old in zip(shape.axes, stored, strict=True)]
+
+
+def _state(subgraph: Subgraph, tensor: Tensor, sizes: Sequence[int]) -> None:
+    """Write sizes into a record where they are others than it has; FREE is stored as 1."""
+    if tuple(sizes) == stated(tensor):
+        return
+    tensor.shape = tuple([1 if size == FREE else size for size in sizes])
+    tensor.signature = tuple(sizes) if FREE in sizes else None
+    tensor.has_rank = tensor.has_rank or not sizes
+    tensor.changed = subgraph.changed = True

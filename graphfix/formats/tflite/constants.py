@@ -1,0 +1,26 @@
+"""The bytes of a constant that is stretched."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from graphfix.formats.tflite.records import Tensor
+from graphfix.formats.tflite.schema import TENSOR_TYPES
+
+BYTE = 8
+
+
+def item_bytes(record: Tensor) -> int:
+    """Bytes of one element; 0 for types of less than a byte, and for those without a size."""
+    return (TENSOR_TYPES[record.type][1] or 0) // BYTE
+
+
+def repeated(data: bytes, shape: Sequence[int], to: Sequence[int], item: int) -> bytes:
+    """Repeat the size-1 axes of row-major elements of `item` bytes: [2,1] to [2,3] gives each element three times.
+
+    `shape` and `to` have one rank; `data` has an element for each index of `shape`.
+    """
+    import numpy as np
+
+    elements = np.frombuffer(data, np.dtype((np.void, item))).reshape(shape)
+    return np.broadcast_to(elements, to).tobytes()

@@ -1,0 +1,172 @@
+"""The frozen view of a TFLite model, built from its records and what was inferred of them."""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cache
+from math import prod
+
+from graphfix import ops
+from graphfix.formats.tflite.file import Container
+from graphfix.formats.tflite.infer import Facts
+from graphfix.formats.tflite.names import unique_names
+from graphfix.formats.tflite.records import ABSENT, Operator, Subgraph, Tensor
+from graphfix.formats.tflite.schema import CUSTOM, OPERATORS, TENSOR_TYPES
+from graphfix.graph import LITERAL_LIMIT, Graph, Kind, Node, Scalar, Value
+from graphfix.ops_row import TFLITE
+from graphfix.shapes import Shape
+
+CUSTOM_DOMAIN = "tflite.custom"
+_row = cache(ops.row)
+BODIES = {
+    "IF": ("then_subgraph_index", "else_subgraph_index"),
+    "WHILE": ("cond_subgraph_index", "body_subgraph_index"),
+    "CALL_ONCE": ("init_subgraph_index",),
+    "CALL": ("subgraph",),
+    "STABLEHLO_COMPOSITE": ("decomposition_subgraph_index",),
+}
+"""The options that name a subgraph which the operator runs."""
+PACKED: Mapping[str, str] = {
+    "float32": "f",
+    "float64": "d",
+    "float16": "e",
+    "bool": "?",
+    "int8": "b",
+    "uint8": "B",
+    "int16": "h",
+    "uint16": "H",
+    "int32": "i",
+    "uint32": "I",
+    "int64": "q",
+    "uint64": "Q",
+}
+"""The element types that a literal can be read of, as struct writes them."""
+
+
+@dataclass(slots=True)
+class Scope:
+    """One subgraph: its record in the file and its graph in the view."""
+
+    index: int
+    record: Subgraph
+    graph: Graph
+    facts: Facts
+    values: list[Value]
+    """By tensor."""
+    operators: list[Operator]
+    """By place: those of the file."""
+    made: list[Operator] = field(default_factory=list)
+    """By place, as in `Graph.made`: the node at place -1 is the first."""
+    tensors: dict[Value, int] = field(default_factory=dict)
+
+    def operator(self, place: int) -> Operator:
+        """The record of the node at a place."""
+        return self.operators[place] if place >= 0 else self.made[-1 - place]
+
+    def tensor(self, value: Value) -> Tensor:
+        """The record of a value."""
+        return self.record.tensors[self.tensors[value]]
+
+
+def build(container: Container, facts: Sequence[Facts]) -> list[Scope]:
+    """Build the view of every subgraph, callers before what they call."""
+    paths = _paths(container)
+    return [
+        _scope(container, index, path, None if outer is None else paths[outer][0], facts[index])
+        for index, (path, outer) in paths.items()
+    ]
+
+
+def _paths(container: Container) -> dict[int, tuple[str, int | None]]:
+    """By subgraph: `main`, `main/WHILE#3.body` where an operator runs it, else `subgraph 2`; and who runs it."""
+    paths: dict[int, tuple[str, int | None]] = {}
+
+    def enter(index: int, path: str, outer: int | None) -> None:
+        if index in paths:
+            return
+        paths[index] = (path, outer)
+        for at, operator in enumerate(container.subgraphs[index].operators):
+            name = operator_name(container, operator)
+            for option in BODIES.get(name, ()):
+                body = container.options(operator).get(option)
+                if isinstance(body, int) and 0 <= body < len(container.subgraphs):
+                    enter(body, f"{path}/{name}#{at}.{option.partition('_subgraph')[0]}", index)
+
+    for index in range(len(container.subgraphs)):
+        enter(index, "main" if index == 0 else f"subgraph {index}", None)
+    return paths
+
+
+def operator_name(container: Container, operator: Operator) -> str:
+    """The name of the operator: a builtin's by its code, a custom one's own."""
+    code = container.codes[operator.code]
+    return code.custom if code.builtin == CUSTOM else OPERATORS[code.builtin]
+
+
+def _scope(container: Container, index: int, path: str, outer: str | None, facts: Facts) -> Scope:
+    del outer
+    record = container.subgraphs[index]
+    graph = Graph(path)
+    producers = {tensor: at for at, operator in enumerate(record.operators) for tensor in operator.outputs}
+    inputs = set(record.inputs)
+    names = unique_names(record)
+    values = []
+    for at, tensor in enumerate(record.tensors):
+        kind = _kind(container, tensor, produced=at in producers, given=at in inputs)
+        dtype = TENSOR_TYPES[tensor.type][0]
+        values.append(Value(names[at], facts.shapes[at], dtype, kind, graph, facts.stale.get(at), producers.get(at)))
+    scope = Scope(index, record, graph, facts, values, record.operators)
+    scope.tensors = {value: at for at, value in enumerate(values)}
+    graph.inputs = [values[at] for at in record.inputs if at != ABSENT]
+    graph.outputs = {values[at] for at in record.outputs if at != ABSENT}
+    graph.read_literal = lambda value: literal(container, scope, value)
+    graph.read_content = lambda value: _content(scope, value)
+    for at, operator in enumerate(record.operators):
+        _node(container, scope, at, operator)
+    return scope
+
+
+def _kind(container: Container, tensor: Tensor, *, produced: bool, given: bool) -> Kind:
+    if produced:
+        return "result"
+    if given or tensor.variable:
+        return "input"
+    empty = 0 in tensor.shape and -1 not in (tensor.signature or ())
+    return "constant" if container.holds(tensor.buffer) or tensor.external or empty else "input"
+
+
+def _node(container: Container, scope: Scope, at: int, operator: Operator) -> None:
+    code = container.codes[operator.code]
+    custom = code.builtin == CUSTOM
+    op = code.custom if custom else OPERATORS[code.builtin]
+    domain = CUSTOM_DOMAIN if custom else TFLITE
+    values, graph = scope.values, scope.graph
+    operands = tuple([values[tensor] if tensor != ABSENT else None for tensor in operator.inputs])
+    results = tuple([values[tensor] if tensor != ABSENT else None for tensor in operator.outputs])
+    row = _row(domain, op, code.version)
+    attributes = container.options(operator)
+    graph.nodes.append(Node(op, domain, code.version, "", at, graph, operands, results, attributes, row))
+    for operand in operands:
+        if operand is not None:
+            graph.note(at, operand)
+
+
+def literal(container: Container, scope: Scope, value: Value) -> tuple[Scalar, ...] | None:
+    """The elements of a small constant; None for a big one, or one of a type that has no Python number."""
+    tensor = scope.tensor(value)
+    count = prod(tensor.shape)
+    code = PACKED.get(value.dtype)
+    if code is None or count > LITERAL_LIMIT or tensor.sparse or tensor.external:
+        return None
+    data = container.data(tensor.buffer)
+    return struct.unpack(f"<{count}{code}", data) if len(data) == struct.calcsize(f"<{count}{code}") else None
+
+
+def _content(scope: Scope, value: Value) -> Shape | None:
+    tensor = scope.tensors.get(value)
+    sizes = scope.facts.contents.get(tensor) if tensor is not None else None
+    if sizes is None or any(isinstance(size, int) and size < 0 for size in sizes):
+        return None
+    return Shape(tuple(sizes))

@@ -1,0 +1,80 @@
+"""What LiteRT says of a TFLite model: its inputs and outputs, and the shapes that its tensors get.
+
+LiteRT's kernels abort the process where they are asked too much (an ADD of rank 9 does), so it only ever
+runs in a child process: `graphfix.runtimes.child` holds the sessions.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from graphfix.runtimes import RefusedError
+from graphfix.runtimes.child import LONGEST_SECONDS, Child
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+    from pathlib import Path
+
+KERNELS = ("reference", "builtin", "xnnpack")
+"""LiteRT's kernel sets: the reference ones, the optimized ones without any delegate, and those with XNNPACK."""
+
+Shapes = tuple[tuple[tuple[int, ...], ...], ...]
+"""By subgraph, by tensor index: the sizes of the axes."""
+
+
+@dataclass(frozen=True, slots=True)
+class Port:
+    """An input or an output, as LiteRT tells it.
+
+    A tensor whose name is empty or belongs to another one of its subgraph too is called `t<index>`.
+    """
+
+    name: str
+    index: int
+    dtype: str
+    """numpy's name; `bytes` for strings, `object` for what has no values of its own (a resource)."""
+    shape: tuple[int, ...]
+    shape_signature: tuple[int, ...]
+    """As `shape`, with -1 for the sizes that are free."""
+    scales: tuple[float, ...] = ()
+    zero_points: tuple[int, ...] = ()
+    quantized_axis: int = 0
+    alias: str = ""
+    """What a SignatureDef of the same subgraph calls it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Face:
+    """What can be fed and read, and the SignatureDefs of the model: (key, subgraph)."""
+
+    inputs: tuple[Port, ...]
+    outputs: tuple[Port, ...]
+    signatures: tuple[tuple[str, int], ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Allocated:
+    """The shapes after a resize: as LiteRT plans them, and after a run on zeros."""
+
+    allocated: Shapes
+    """A tensor whose shape follows from values has what it had before, or no axes."""
+    invoked: Shapes | None
+    """None where the model does not run."""
+    reason: str | None = None
+    """Why it does not."""
+
+
+def shapes(model: Path | bytes, inputs: Mapping[int, Sequence[int]], *, seconds: float = LONGEST_SECONDS) -> Allocated:
+    """Ask LiteRT for the shape of every tensor, with the builtin kernels and no delegate, in a child process.
+
+    `inputs` maps tensors of subgraph 0, by index, to their shapes; the other inputs keep what is stored.
+    Raises RefusedError where the model does not load or its tensors can't be allocated.
+    """
+    with Child(seconds) as child:
+        session = child.load_tflite(model, "preserving")
+        planned: Shapes = child.ask(session.request, "allocate", {at: tuple(shape) for at, shape in inputs.items()})
+        try:
+            return Allocated(planned, child.ask(session.request, "invoke_on_zeros"))
+        except RefusedError as error:
+            return Allocated(planned, None, str(error))

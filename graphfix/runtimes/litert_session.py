@@ -1,0 +1,202 @@
+"""A TFLite model in LiteRT, one thread: what the child process holds."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from contextlib import contextmanager
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from ai_edge_litert.interpreter import Interpreter, OpResolverType
+
+from graphfix.runtimes import RefusedError, one_line
+from graphfix.runtimes.litert import Face, Port, Shapes
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
+_RESOLVERS = {
+    "reference": OpResolverType.BUILTIN_REF,
+    "builtin": OpResolverType.BUILTIN_WITHOUT_DEFAULT_DELEGATES,
+    "xnnpack": OpResolverType.AUTO,
+    "preserving": OpResolverType.BUILTIN_WITHOUT_DEFAULT_DELEGATES,
+}
+_STRINGS, _VALUELESS = "bytes", "object"
+_FOREIGN = (ValueError, RuntimeError, TypeError, KeyError, OSError, MemoryError)
+# What keeps a state that no reset reaches: such a model gets a new interpreter for each run.
+_STATEFUL = frozenset("VAR_HANDLE CALL_ONCE HASHTABLE MULTINOMIAL RANDOM_UNIFORM RANDOM_STANDARD_NORMAL".split())
+_CUSTOM = re.compile(r"unresolved custom op: (.*?)\.\s+See instructions|Node number \d+ \((Flex\w+)\)", re.DOTALL)
+_LACKS = ("Didn't find op for builtin opcode", "Didn't find custom operator", "Unsupported data type")
+
+
+class LitertSession:
+    """One interpreter, made again where the one before is spoilt or keeps a state."""
+
+    def __init__(self, model: Path | bytes, kernels: str, signature: str | None, expose: Sequence[str]) -> None:
+        self._model, self._kernels = model, kernels
+        self._preserved = kernels == "preserving" or bool(expose)
+        self._interpreter: Interpreter | None = None
+        with self._refusing():
+            core = self._core()
+            self._subgraph = int(core.GetSubgraphIndexFromSignature(signature)) if signature else 0
+            self._counts = [int(core.NumTensors(at)) for at in range(core.NumSubgraphs())]
+            self._stateful = any(core.NodeName(at) in _STATEFUL for at in range(core.NumNodes()))
+            self.face = _face(core, self._subgraph, signature, expose)
+
+    def run(self, feeds: Mapping[str, object]) -> list[object]:
+        """Run once; variables start anew. Raises RefusedError."""
+        with self._refusing():
+            if self._stateful:
+                self._interpreter = None
+            core, subgraph = self._core(), self._subgraph
+            values = {port.index: np.asarray(feeds[port.name], order="C") for port in self.face.inputs}
+            for index, value in values.items():
+                if tuple(core.TensorSize(index, subgraph)) != value.shape:
+                    core.ResizeInputTensor(index, np.array(value.shape, np.int32), False, subgraph)
+            core.AllocateTensors(subgraph)
+            core.ResetVariableTensors()
+            for index, value in values.items():
+                core.SetTensor(index, value, subgraph)
+            core.Invoke(subgraph)
+            return [_value(core, port, subgraph) for port in self.face.outputs]
+
+    def allocate(self, inputs: Mapping[int, Sequence[int]]) -> Shapes:
+        """Resize inputs of subgraph 0, and give the planned shapes. Raises RefusedError."""
+        with self._refusing():
+            core = self._core()
+            for index, shape in inputs.items():
+                core.ResizeInputTensor(index, np.array(shape, np.int32), False, 0)
+            core.AllocateTensors()
+            return self._shapes(core)
+
+    def invoke_on_zeros(self) -> Shapes:
+        """Run what was allocated, and give the shapes behind it. Raises RefusedError."""
+        with self._refusing():
+            core = self._core()
+            for port in self.face.inputs:
+                size = tuple(core.TensorSize(port.index, 0))
+                zeros = np.full(size, b"", object) if port.dtype == _STRINGS else np.zeros(size, port.dtype)
+                core.SetTensor(port.index, zeros, 0)
+            core.Invoke()
+            return self._shapes(core)
+
+    def _shapes(self, core: Any) -> Shapes:  # noqa: ANN401 - LiteRT has no types
+        return tuple(
+            tuple(tuple(map(int, core.TensorSize(index, at))) for index in range(count))
+            for at, count in enumerate(self._counts)
+        )
+
+    def _core(self) -> Any:  # noqa: ANN401 - LiteRT has no types
+        """Give the native interpreter, which alone reaches the subgraphs behind the first."""
+        if self._interpreter is None:
+            given = (
+                {"model_path": str(self._model)} if isinstance(self._model, Path) else {"model_content": self._model}
+            )
+            self._interpreter = Interpreter(
+                **given,
+                experimental_op_resolver_type=_RESOLVERS[self._kernels],
+                experimental_preserve_all_tensors=self._preserved,
+                num_threads=1,
+            )
+        return self._interpreter._interpreter  # noqa: SLF001 - LiteRT's own SignatureRunner reaches it so
+
+    @contextmanager
+    def _refusing(self) -> Iterator[None]:
+        """Turn LiteRT's exceptions into a refusal; an interpreter that has raised one is not used again."""
+        try:
+            yield
+        except _FOREIGN as error:
+            self._interpreter = None
+            raise _refused(error) from None
+
+
+def load(
+    model: Path | bytes, *, kernels: str, signature: str | None = None, expose: Sequence[str] = ()
+) -> LitertSession:
+    """Load a model by its path (it is mapped, not read) or from bytes.
+
+    `kernels` is one of graphfix.runtimes.litert.KERNELS, or "preserving": the builtin ones, for shapes.
+    `signature` is the key of the SignatureDef whose subgraph is run under its names, None runs subgraph 0.
+    `expose` names tensors of that subgraph that become outputs behind its own. Raises RefusedError.
+    """
+    return LitertSession(model, kernels, signature, expose)
+
+
+def _face(core: Any, subgraph: int, signature: str | None, expose: Sequence[str]) -> Face:  # noqa: ANN401 - see above
+    keys = core.GetSignatureDefs()
+    where = {str(key): int(core.GetSubgraphIndexFromSignature(key)) for key in keys}
+    names = _unique_names(core, subgraph)
+    exposed = tuple(_port(core, subgraph, names.index(name), name) for name in expose)
+    if signature is not None:
+        sides = [
+            tuple(_port(core, subgraph, int(index), str(name)) for name, index in keys[signature][side].items())
+            for side in ("inputs", "outputs")
+        ]
+    else:
+        aliases = _aliases([keys[key] for key in keys if where[key] == 0])
+        sides = [
+            tuple(
+                replace(_port(core, 0, int(index), names[index]), alias=aliases.get(int(index), "")) for index in side
+            )
+            for side in (core.InputIndices(), core.OutputIndices())
+        ]
+    return Face(sides[0], sides[1] + exposed, tuple(where.items()))
+
+
+def _aliases(signatures: Sequence[Any]) -> dict[int, str]:
+    """Give what the first SignatureDef that has it calls a tensor."""
+    found: dict[int, str] = {}
+    for signature in signatures:
+        for side in ("inputs", "outputs"):
+            for name, index in signature[side].items():
+                found.setdefault(int(index), str(name))
+    return found
+
+
+def _unique_names(core: Any, subgraph: int) -> list[str]:  # noqa: ANN401 - see above
+    names = [str(core.TensorName(index, subgraph)) for index in range(core.NumTensors(subgraph))]
+    counts = Counter(names)
+    taken = {name for name, count in counts.items() if name and count == 1}
+    unique = []
+    for index, name in enumerate(names):
+        made = name if name in taken else f"t{index}"
+        while name not in taken and made in taken:
+            made += "_"
+        unique.append(made)
+    return unique
+
+
+def _port(core: Any, subgraph: int, index: int, name: str) -> Port:  # noqa: ANN401 - see above
+    kind = core.TensorType(index, subgraph)
+    if not kind:
+        raise RefusedError(f"LiteRT: numpy has no type for the tensor '{name}'", missing_kernel=True)
+    scales, zero_points, axis, *_ = core.TensorQuantizationParameters(index, subgraph)
+    return Port(
+        name,
+        index,
+        np.dtype(kind).name,
+        tuple(map(int, core.TensorSize(index, subgraph))),
+        tuple(map(int, core.TensorSizeSignature(index, subgraph))),
+        tuple(map(float, scales)),
+        tuple(map(int, zero_points)),
+        int(axis),
+    )
+
+
+def _value(core: Any, port: Port, subgraph: int) -> object:  # noqa: ANN401 - see above
+    """Copy a tensor; a resource has no values, and asking for them ends the process."""
+    return None if port.dtype == _VALUELESS else core.GetTensor(port.index, subgraph)
+
+
+def _refused(error: Exception) -> RefusedError:
+    text = str(error)
+    found = _CUSTOM.search(text)
+    if found is not None:
+        custom = found[1] or found[2]
+        message = f"LiteRT has no kernel for the custom operator '{custom}'"
+        return RefusedError(message, missing_kernel=True, custom=custom)
+    missing = any(words in text for words in _LACKS)
+    return RefusedError(f"LiteRT: {one_line(text) or type(error).__name__}", missing_kernel=missing)

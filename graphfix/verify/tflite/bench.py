@@ -1,0 +1,163 @@
+"""One leg of a verification: two files, one SignatureDef, one of LiteRT's kernel sets."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from functools import partial
+from typing import TYPE_CHECKING
+
+from graphfix.results import Run, Verdict
+from graphfix.runtimes import RefusedError
+from graphfix.verify import golden
+from graphfix.verify.contest import Contest, weigh
+from graphfix.verify.limits import Limits
+from graphfix.verify.original import Answers, Interviewer, asked_again, golden_answers
+from graphfix.verify.sweep import Free, free_dims
+from graphfix.verify.tflite.bounds import limits
+from graphfix.verify.tflite.nan import SELECTING, only_nan_or_zero, selecting_place
+from graphfix.verify.tflite.reader import read
+from graphfix.verify.tflite.session import Opener, face_of
+from graphfix.verify.trace import first_place
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+    from pathlib import Path
+
+    from graphfix.runtimes.child import Child
+    from graphfix.verify.compare import Difference
+    from graphfix.verify.feeds import Case
+    from graphfix.verify.interface import Face
+    from graphfix.verify.judge import Task
+    from graphfix.verify.original import Answer
+    from graphfix.verify.tflite.reader import Graph
+    from graphfix.verify.tflite.session import Named
+    from graphfix.verify.trace import Place
+
+KERNEL_NAMES = {"reference": "the reference kernels", "builtin": "the builtin kernels", "xnnpack": "XNNPACK"}
+
+
+@dataclass(frozen=True, slots=True)
+class Leg:
+    """What one leg showed."""
+
+    kernels: str
+    signature: str
+    verdict: Verdict
+    cases: tuple[Case, ...] = ()
+    """The inputs that the original took; none where it does not run."""
+    custom: str = ""
+    """The custom operator that LiteRT has no kernel for."""
+
+    @property
+    def runs(self) -> tuple[Run, ...]:
+        """The leg's runs, each with its kernel set."""
+        return tuple(replace(run, kernels=self.kernels, signature=self.signature) for run in self.verdict.runs)
+
+
+@dataclass(frozen=True, slots=True)
+class Bench:
+    """Two files and the process that runs them."""
+
+    task: Task
+    child: Child
+    paths: tuple[Path, Path]
+    seeded: bool = False
+    """Whether the inputs are made even where the task has a file of them."""
+    _graphs: dict[Path, tuple[Graph, ...]] = field(default_factory=dict, repr=False)
+
+    def leg(self, kernels: str, signature: str | None, cases: Sequence[Case]) -> Leg:
+        """Run both files; `cases` are the inputs that another kernel set has taken."""
+        openers = tuple(Opener(self.child, path, kernels, signature) for path in self.paths)
+        self.task.progress(f"running the first model on {KERNEL_NAMES[kernels]}")
+        try:
+            answers = self._answers(openers[0](), openers[1], cases)
+        except RefusedError as error:
+            reason = f"the first model does not load: {error}"
+            return Leg(kernels, signature or "", _refused(reason), custom=error.custom)
+        if isinstance(answers, str):
+            return Leg(kernels, signature or "", _refused(answers))
+        if not answers.accepted:
+            verdict = Verdict("undecided", runs=answers.refused, reason=answers.refusal)
+            return Leg(kernels, signature or "", verdict, custom=answers.custom)
+        verdict, _ = weigh(self._contest(openers[0], openers[1]), answers)
+        return Leg(kernels, signature or "", verdict, tuple(answer.case for answer in answers.accepted))
+
+    def _answers(self, session: Named, other: Opener, cases: Sequence[Case]) -> Answers | str:
+        if cases:
+            return asked_again(session, cases)
+        faces = face_of(session.session.face), self._other_face(session, other)
+        free = free_dims(*faces, self.task.bindings, self.task.shapes)
+        if isinstance(free, str):
+            return free
+        if self.task.inputs is not None and not self.seeded:
+            return golden_answers(session, golden.load(self.task.inputs, faces[0]))
+        return self._sweep(session, faces[0], free)
+
+    def _other_face(self, session: Named, other: Opener) -> Face:
+        """Ask the second model for its face; one that does not load is run at the first one's sizes."""
+        try:
+            return face_of(other().session.face)
+        except RefusedError:
+            return face_of(session.session.face)
+
+    def _sweep(self, session: Named, face: Face, free: Free) -> Answers:
+        whole = any(
+            port.dtype is not None and port.dtype.kind in "iu" and not port.quantization for port in face.inputs
+        )
+        names = {port.index: port.name for port in session.session.inputs} if whole else {}
+        subgraph = dict(session.session.face.signatures).get(session.signature or "", 0)
+        known = partial(limits, self._read(self.paths[0]), subgraph, names) if whole else _no_limits
+        return _without_loose_ends(Interviewer(session, known, face, self.task.seed).sweep(free, self.task.runs))
+
+    def _read(self, path: Path) -> tuple[Graph, ...]:
+        if path not in self._graphs:
+            self._graphs[path] = read(path)
+        return self._graphs[path]
+
+    def _contest(self, before: Opener, after: Opener) -> Contest:
+        def locate(feeds: Mapping[str, object], differences: Mapping[str, Difference]) -> Place | None:
+            if before.signature is not None:
+                return None  # LiteRT lists the operators of the first subgraph only
+            graphs = self._read(self.paths[0])[0], self._read(self.paths[1])[0]
+            ends = [graphs[0].names[index] for index in graphs[0].outputs]
+            models = graphs[0].producers(), graphs[1].producers()
+            opened = before.exposing, after.exposing
+            place = first_place(models, ends, opened, feeds, self.task.criterion)
+            if place is not None or before.kernels != "xnnpack":
+                return place
+            return selecting_place(before, graphs[0], feeds, differences)
+
+        decisive = _decisive_with_xnnpack if before.kernels == "xnnpack" else _decisive
+        return Contest((before, after), self.task.criterion, locate, decisive, self.task.progress)
+
+
+def _decisive(found: Difference, _: Place | None) -> bool:
+    return not found.counts.keys() <= {"nan-payload", "tolerance"}
+
+
+def _decisive_with_xnnpack(found: Difference, place: Place | None) -> bool:
+    if place is not None and place.op in SELECTING and only_nan_or_zero(found):
+        return False
+    return _decisive(found, place)
+
+
+def _without_loose_ends(answers: Answers) -> Answers:
+    """Drop the sizes of 0 at which the original leaves its outputs unwritten: two runs then differ by chance."""
+    kept = tuple(answer for answer in answers.accepted if not (answer.unstable and 0 in answer.case.sizes.values()))
+    if not kept or len(kept) == len(answers.accepted):
+        return answers
+    dropped = tuple(_loose(answer) for answer in answers.accepted if answer not in kept)
+    return replace(answers, accepted=kept, refused=answers.refused + dropped)
+
+
+def _loose(answer: Answer) -> Run:
+    reason = f"two runs of the first model differ at a size of 0 in: {', '.join(answer.unstable)}"
+    return Run(dict(answer.case.sizes), "off", "undecided", reason=reason)
+
+
+def _refused(reason: str) -> Verdict:
+    return Verdict("undecided", runs=(Run({}, "off", "undecided", reason=reason),), reason=reason)
+
+
+def _no_limits(_: Mapping[str, tuple[int, ...]]) -> Limits:
+    return Limits()
