@@ -7,6 +7,7 @@ What a fixed file is worth is told by LiteRT in forks of another process (`judge
 
 from __future__ import annotations
 
+import gc
 import json
 import os
 import random
@@ -242,6 +243,8 @@ def _fix(task: dict[str, Any]) -> list[dict[str, Any]]:
         if run(target) != 0:
             raise RuntimeError(f"{task['model']} is not fixed even as it is")
     out.unlink()
+    gc.disable()  # as the command itself does
+    gc.freeze()
     ends, outputs = [], 0
     for told in task["flips"]:
         flip = Flip(**told)

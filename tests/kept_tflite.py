@@ -22,10 +22,18 @@ Tree: TypeAlias = Any
 """A part of LiteRT's object API, which has no types."""
 
 NAMES = {number: name for name, number in vars(schema.BuiltinOperator).items() if isinstance(number, int)}
-MOVES = frozenset(
-    "RESHAPE EXPAND_DIMS TILE BROADCAST_TO SHAPE BROADCAST_ARGS GATHER CONCATENATION DEQUANTIZE".split()
+MOVES = frozenset({"RESHAPE", "EXPAND_DIMS", "TILE", "BROADCAST_TO"})
+"""What stands between an operand as it was and as it is: operators whose operand 0 is moved, no element computed."""
+COUNTS = frozenset({"SHAPE", "BROADCAST_ARGS", "GATHER", "CONCATENATION"})
+"""What computes the shapes that those are given."""
+SILENT = (
+    MOVES
+    | COUNTS
+    | frozenset(
+        "DEQUANTIZE PACK STRIDED_SLICE SLICE CAST SQUEEZE REDUCE_PROD RANGE FILL MUL ADD SUB MAXIMUM MINIMUM".split()
+    )
 )
-"""What may be new: operators that move elements or count them, and the copy of a constant's DEQUANTIZE."""
+"""What may go with the last reader of its result."""
 NOTE = "graphfix.assumes"
 """The only metadata entry that may be new."""
 BODIES = {
@@ -34,7 +42,6 @@ BODIES = {
     "CALL_ONCE": {"init": "initSubgraphIndex"},
     "CALL": {"subgraph": "subgraph"},
 }
-INPUTS = frozenset({"inputs"})
 
 
 def tree(data: bytes) -> Tree:
@@ -149,11 +156,7 @@ def _prefix(what: str, old: Sequence[Tree] | None, new: Sequence[Tree] | None) -
     old, new = old or [], new or []
     if len(new) < len(old):
         return [f"{what}s: {len(old)} became {len(new)}"]
-    return [
-        f"{what} {index}{path}"
-        for index, mine in enumerate(old)
-        for path in unlike(mine, new[index])
-    ]
+    return [f"{what} {index}{path}" for index, mine in enumerate(old) for path in unlike(mine, new[index])]
 
 
 def _buffers(before: bytes, after: bytes, old: Tree, new: Tree) -> Iterator[str]:
@@ -176,26 +179,154 @@ def _subgraph(old: Tree, new: Tree, index: int, changes: Changes) -> Iterator[st
     mine, theirs = old.subgraphs[index], new.subgraphs[index]
     yield from unlike(mine, theirs, frozenset({"tensors", "operators"}))
     yield from _prefix("tensor", mine.tensors, theirs.tensors)
-    rest = iter(theirs.operators)
-    first_new = len(mine.tensors)
-    for at, operator in enumerate(mine.operators):
-        passed, twin = _search(operator, rest, first_new)
-        yield from (line for each in passed for line in _addition(new, each, first_new))
-        if twin is None:
-            if (index, at) not in changes.spelled:
-                yield f"operator {at} ({operator_name(old, operator)}) is gone, or stands elsewhere"
-            rest = iter(passed)
+    count = len(mine.tensors)
+    kept = [each for each in theirs.operators if not len(each.outputs) or min(each.outputs) < count]
+    added = [each for each in theirs.operators if len(each.outputs) and min(each.outputs) >= count]
+    for each in added:
+        if operator_name(new, each) not in MOVES | COUNTS | {"DEQUANTIZE"} or len(each.outputs) != 1:
+            yield f"{operator_name(new, each)} is new"
+    gone = _gone(mine, kept)
+    yield from _departures(old, index, gone, changes)
+    remaining = [at for at in range(len(mine.operators)) if at not in gone]
+    if len(remaining) != len(kept):
+        yield f"{len(remaining)} operators that stayed became {len(kept)}"
+        return
+    folded = [mine.operators[at] for at in gone if (index, at) in changes.spelled]
+    sources = _Sources(old, new, index, {each.outputs[0]: each.inputs[0] for each in folded})
+    for at, twin in zip(remaining, kept, strict=True):
+        found = _operator(sources, (index, at), twin, changes)
+        yield from (f"operator {at} ({operator_name(old, mine.operators[at])}){line}" for line in found)
+    yield from _order(theirs)
+
+
+def _gone(mine: Tree, kept: Sequence[Tree]) -> set[int]:
+    """The old operators whose tensors nobody makes any more."""
+    made = {tuple(each.outputs) for each in kept}
+    return {at for at, each in enumerate(mine.operators) if tuple(each.outputs) not in made}
+
+
+def _departures(old: Tree, index: int, gone: set[int], changes: Changes) -> Iterator[str]:
+    """Only a broadcast that was spelled out may go, and what then, or after a named edit, has no reader left."""
+    graph = old.subgraphs[index]
+    for at in gone:
+        operator = graph.operators[at]
+        named = (index, at) in changes.spelled
+        unread = operator_name(old, operator) in SILENT and all(
+            reader in gone or (index, reader) in changes.spelled or operand in changes.operands.get((index, reader), ())
+            for reader, other in enumerate(graph.operators)
+            for operand, tensor in enumerate(other.inputs)
+            if tensor in operator.outputs
+        )
+        if set(operator.outputs) & set(graph.outputs) or not (named or unread):
+            yield f"operator {at} ({operator_name(old, operator)}) is gone"
+
+
+def _operator(sources: _Sources, place: tuple[int, int], twin: Tree, changes: Changes) -> Iterator[str]:
+    """Everything but the named operands is as it was, and these come from what they were."""
+    mine = sources.old.subgraphs[place[0]].operators[place[1]]
+    if place in changes.spelled:
+        if operator_name(sources.new, twin) not in MOVES:
+            yield " is no broadcast any more"
+        if (why := sources.unlike(mine.inputs[0], twin.inputs[0])) is not None:
+            yield f" operand 0: {why}"
+        return
+    yield from unlike(mine, twin, frozenset({"inputs"}))
+    if len(mine.inputs) != len(twin.inputs):
+        yield f": {len(mine.inputs)} operands became {len(twin.inputs)}"
+        return
+    named = changes.operands.get(place, set())
+    for operand, (before, after) in enumerate(zip(mine.inputs, twin.inputs, strict=True)):
+        before = sources.bypassed(before)  # noqa: PLW2901 - the same operand, past the broadcasts that are gone
+        if before == after:
             continue
-        yield from _operator(old, new, (index, at), twin, changes)
-    yield from (line for each in rest for line in _addition(new, each, first_new))
+        if operand not in named:
+            yield f" operand {operand}: another tensor, and no site says so"
+        elif (why := sources.unlike(before, after)) is not None:
+            yield f" operand {operand}: {why}"
 
 
-def _search(operator: Tree, rest: Iterator[Tree], first_new: int) -> tuple[list[Tree], Tree | None]:
-    """The next operator that makes the same tensors, or, of those that make none, that is no new one."""
-    passed = []
-    for other in rest:
-        if list(other.outputs) == list(operator.outputs):
-            return passed, other
-        passed.append(other)
-    del first_new
-    return passed, None
+def _order(graph: Tree) -> Iterator[str]:
+    """Nothing is read before it is made."""
+    made_by = {tensor: at for at, each in enumerate(graph.operators) for tensor in each.outputs}
+    for at, each in enumerate(graph.operators):
+        for tensor in each.inputs:
+            if made_by.get(tensor, -1) >= at:
+                yield f"operator {at} reads tensor {tensor} before it is made"
+
+
+@dataclass
+class _Sources:
+    """Where the operands of one subgraph come from."""
+
+    old: Tree
+    new: Tree
+    index: int
+    past: dict[int, int]
+    """Result and operand of the broadcasts that are gone."""
+
+    def __post_init__(self) -> None:
+        self.before, self.after = self.old.subgraphs[self.index], self.new.subgraphs[self.index]
+        self.makers = {tensor: each for each in self.after.operators for tensor in each.outputs}
+
+    def bypassed(self, tensor: int) -> int:
+        """What the broadcasts that are gone read."""
+        while tensor in self.past:
+            tensor = self.past[tensor]
+        return int(tensor)
+
+    def unlike(self, before: int, after: int) -> str | None:
+        """Why the tensor `after` is not `before` in another shape; None where it is."""
+        tensor, dequantized = after, False
+        while tensor >= len(self.before.tensors) and tensor in self.makers:
+            maker = self.makers[tensor]
+            name = operator_name(self.new, maker)
+            if name not in MOVES | {"DEQUANTIZE"}:
+                return f"it is computed by {name}"
+            dequantized |= name == "DEQUANTIZE"
+            if (why := self._marks(before, tensor)) is not None:
+                return why
+            tensor = maker.inputs[0]
+        if dequantized:
+            return self._dequantized(before, tensor)
+        if tensor == before or tensor == self.bypassed(before):
+            return None
+        return self._constant(before, tensor)
+
+    def _dequantized(self, before: int, after: int) -> str | None:
+        maker = next((each for each in self.before.operators if before in each.outputs), None)
+        if maker is None or operator_name(self.old, maker) != "DEQUANTIZE":
+            return "what was no DEQUANTIZE is one"
+        return None if maker.inputs[0] == after else self._constant(maker.inputs[0], after)
+
+    def _marks(self, before: int, after: int) -> str | None:
+        """Type, scales and zero points; those of an axis follow it."""
+        mine, theirs = self.after.tensors[before], self.after.tensors[after]
+        if mine.type != theirs.type:
+            return "it has another element type"
+        if list(unlike(mine.quantization, theirs.quantization, frozenset({"quantizedDimension"}))):
+            return "it has other scales"
+        scales = [] if mine.quantization is None else mine.quantization.scale
+        if scales is None or len(scales) < 2:
+            return None
+        axis, moved = mine.quantization.quantizedDimension, theirs.quantization.quantizedDimension
+        return None if mine.shape[axis] == theirs.shape[moved] == len(scales) else "its scales follow another axis"
+
+    def _constant(self, before: int, after: int) -> str | None:
+        """A second tensor on the constant's buffer, or a new buffer with the constant stretched."""
+        mine, theirs = self.before.tensors[before], self.after.tensors[after]
+        if after < len(self.before.tensors):
+            return "another tensor of the old file"
+        if (why := self._marks(before, after)) is not None:
+            return why
+        if mine.buffer == theirs.buffer != 0:
+            return None if np.prod(_dims(mine)) == np.prod(_dims(theirs)) else "the buffer has another size"
+        data, stretched = (self.new.buffers[each.buffer].data for each in (mine, theirs))
+        if data is None or stretched is None:
+            return "it is no constant"
+        items = np.frombuffer(bytes(bytearray(data)), f"V{len(data) // max(1, int(np.prod(_dims(mine))))}")
+        whole = np.broadcast_to(items.reshape(_dims(mine)), _dims(theirs))
+        return None if whole.tobytes() == bytes(bytearray(stretched)) else "its elements are others"
+
+
+def _dims(tensor: Tree) -> tuple[int, ...]:
+    return () if tensor.shape is None else tuple(int(size) for size in tensor.shape)

@@ -254,6 +254,8 @@ def test_the_document_has_the_fields_of_the_contract() -> None:
         "outputs": 12,
         "largest_difference": 0.0,
         "reason": None,
+        "kernels": "",
+        "signature": "",
     }
 
 

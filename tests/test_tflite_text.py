@@ -131,6 +131,6 @@ def test_litert_reads_strings_and_constants_as_they_were_written(tmp_path: Path)
     f[2] = MUL(x[2], b:const[2]{0.5, -2.0})
     """
     path.write_bytes(tflite_text.model(text))
-    for ran in run([Job(path, kernels, {"x": np.float32([3, 4])}) for kernels in KERNELS]):
+    for ran in run([Job(path, kernels, {"x": np.array([3, 4], np.float32)}) for kernels in KERNELS]):
         assert ran.outputs[0].tolist() == [b"a", b"b, {c}", b""]
-        np.testing.assert_array_equal(ran.outputs[1], np.float32([1.5, -8]), strict=True)
+        np.testing.assert_array_equal(ran.outputs[1], np.array([1.5, -8], np.float32), strict=True)

@@ -20,6 +20,8 @@ HEADINGS = (
 )
 SITES = ("code", "node", "operator", "operand", "before", "after", "rewrite", "reason")
 RUNS = ("sizes", "optimizations", "status", "outputs", "largest difference", "reason")
+KERNEL_RUNS = ("sizes", "kernels", *RUNS[2:])
+"""Where the runtime has several kernel sets, these stand in the place of the optimizations."""
 
 
 def markdown(entries: Sequence[Entry]) -> str:
@@ -105,11 +107,12 @@ def _site(site: Site) -> list[str]:
 
 def _verdict(verdict: Verdict) -> Iterator[str]:
     if verdict.runs:
-        yield from ("", f"### Runs: {len(verdict.runs)}", "", *_table(RUNS, map(_run, verdict.runs)))
+        heads = KERNEL_RUNS if any(run.kernels for run in verdict.runs) else RUNS
+        yield from ("", f"### Runs: {len(verdict.runs)}", "", *_table(heads, map(_run, verdict.runs)))
     if verdict.exceptions:
-        heads = list(dict.fromkeys(str(name) for exception in verdict.exceptions for name in exception))
-        rows = [[_code(str(entry.get(name, ""))) for name in heads] for entry in verdict.exceptions]
-        yield from ("", "### Exceptions of the runtime", "", *_table(heads, rows))
+        names = list(dict.fromkeys(str(name) for exception in verdict.exceptions for name in exception))
+        rows = [[_code(str(entry.get(name, ""))) for name in names] for entry in verdict.exceptions]
+        yield from ("", "### Exceptions of the runtime", "", *_table(names, rows))
     if verdict.assumes:
         yield from ("", "### The verdict assumes", "", *(f"- {_prose(text)}" for text in verdict.assumes))
     evidence = [f"- sha256 {which}: {_code(digest)}" for which, digest in verdict.sha256.items()]
@@ -121,7 +124,10 @@ def _verdict(verdict: Verdict) -> Iterator[str]:
 def _run(run: Run) -> list[str]:
     largest = "" if run.largest_difference is None else f"{run.largest_difference:.3g}"
     sizes = _prose(bindings_text(run)) or "as declared"
-    return [sizes, run.optimizations, run.status, str(run.outputs), largest, _prose(run.reason or "")]
+    ran_by = run.kernels or run.optimizations
+    if run.signature:
+        ran_by += f", signature {_code(run.signature)}"
+    return [sizes, ran_by, run.status, str(run.outputs), largest, _prose(run.reason or "")]
 
 
 def _table(heads: Sequence[str], rows: Iterator[list[str]] | list[list[str]]) -> Iterator[str]:

@@ -49,9 +49,16 @@ def _agreement(verdict: Verdict) -> str:
     runtimes = {name: version for name, version in verdict.versions.items() if name not in LIBRARIES}
     named = [f"{name} {version}" for name, version in (runtimes or verdict.versions).items()]
     bits = "" if verdict.reason else " bit-equal"
-    said = f"{counted(outputs, 'output')}{bits} over {counted(len(deciding), 'run')}"
+    said = f"{counted(outputs, 'output')}{bits} over {_extent(deciding)}"
     reason = f"; {printable(verdict.reason)}" if verdict.reason else ""
     return f"{said} ({', '.join([*named, f'seed {verdict.seed}'])}){reason}"
+
+
+def _extent(runs: Sequence[Run]) -> str:
+    """`5 runs`, or `4 runs on 3 kernel sets` where the runtime has several and each made them."""
+    sets = Counter(run.kernels for run in runs)
+    told = counted(max(sets.values(), default=0), "run")
+    return f"{told} on {counted(len(sets), 'kernel set')}" if any(sets) else told
 
 
 def _optimized(runs: Sequence[Run]) -> str:

@@ -29,6 +29,7 @@ _FOREIGN = (ValueError, RuntimeError, TypeError, KeyError, OSError, MemoryError)
 # What keeps a state that no reset reaches: such a model gets a new interpreter for each run.
 _STATEFUL = frozenset("VAR_HANDLE CALL_ONCE HASHTABLE MULTINOMIAL RANDOM_UNIFORM RANDOM_STANDARD_NORMAL".split())
 _CUSTOM = re.compile(r"unresolved custom op: (.*?)\.\s+See instructions|Node number \d+ \((Flex\w+)\)", re.DOTALL)
+_RUN_TOGETHER = re.compile(r"(?<=\S)\.?\s*Node(?= number \d)")
 _LACKS = ("Didn't find op for builtin opcode", "Didn't find custom operator", "Unsupported data type")
 
 
@@ -199,4 +200,5 @@ def _refused(error: Exception) -> RefusedError:
         message = f"LiteRT has no kernel for the custom operator '{custom}'"
         return RefusedError(message, missing_kernel=True, custom=custom)
     missing = any(words in text for words in _LACKS)
-    return RefusedError(f"LiteRT: {one_line(text) or type(error).__name__}", missing_kernel=missing)
+    told = one_line(_RUN_TOGETHER.sub("; node", text))
+    return RefusedError(f"LiteRT: {told or type(error).__name__}", missing_kernel=missing)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -80,6 +80,20 @@ def asked_again(session: Session, cases: Sequence[Case]) -> Answers:
     return Answers(tuple(accepted), tuple(refused[:_SHOWN_REFUSALS]), missing is not None, custom)
 
 
+def settled(session: Session, answers: Answers) -> Answers:
+    """Ask a newly loaded original for the same: what it answers otherwise is not stable either.
+
+    A kernel that reads past the end of a tensor finds there what the loading left.
+    """
+    return replace(answers, accepted=tuple(_settled(session, answer) for answer in answers.accepted))
+
+
+def _settled(session: Session, answer: Answer) -> Answer:
+    again = dict(zip(session.outputs, session.run(answer.case.feeds), strict=True))
+    unstable = (name for name in again if name in answer.unstable or _differs(answer.outputs[name], again[name]))
+    return replace(answer, unstable=tuple(unstable))
+
+
 @dataclass(frozen=True, slots=True)
 class Interviewer:
     """Asks one model, whose inputs have one face, with seeded inputs."""
@@ -99,8 +113,10 @@ class Interviewer:
             filled = kind == "distinct"
             result: Answer | RefusedError | None = self.attempt(sizes, len(accepted), filled=filled)
             if isinstance(result, RefusedError):
-                refused.append(_refusal(sizes, result))
+                refused += [run for run in [_refusal(sizes, result)] if run not in refused]
                 missing = missing or (result if result.missing_kernel else None)
+                if not accepted and (missing is not None or (result.aborted and not free.labels)):
+                    break  # no other size gives it a kernel, no other value a way around an abort
                 result = None if missing is not None else self._instead(free, kind, accepted, len(refused) == 1)
             if result is not None and (not free.labels or all(a.case.sizes != result.case.sizes for a in accepted)):
                 accepted.append(result)

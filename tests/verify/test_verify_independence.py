@@ -10,6 +10,7 @@ from pathlib import Path
 import numpy as np
 import onnx
 import pytest
+from tflite_written import G, Op, T, tflite
 from written import Written
 
 import graphfix
@@ -42,9 +43,24 @@ def test_a_verification_imports_nothing_of_the_rewriter(written: Written) -> Non
     assert [n for n in ours if n not in ALLOWED and not n.startswith(("graphfix.verify.", "graphfix.runtimes."))] == []
 
 
+def test_a_verification_of_tflite_imports_nothing_of_the_rewriter_and_no_onnx(tmp_path: Path) -> None:
+    paths = [tmp_path / f"{op}.tflite" for op in ("NEG", "ABS")]
+    for path in paths:
+        tensors = [T("x", [-1, 2]), T("y", [-1, 2])]
+        path.write_bytes(tflite(G(tensors, [Op(path.stem, ["x"], ["y"])], ["x"], ["y"])))
+    code = "import sys, pathlib; from graphfix.verify import verify; v = verify(*map(pathlib.Path, sys.argv[1:3]))"
+    code += "\nassert v.status == 'different'"
+    names = imported(code, *map(str, paths))
+    ours = [name for name in names if name.split(".")[0] in ("graphfix", "rewrites")]
+    assert "graphfix.verify.tflite.reader" in ours
+    assert [n for n in ours if n not in ALLOWED and not n.startswith(("graphfix.verify.", "graphfix.runtimes."))] == []
+    assert {"onnx", "onnxruntime", "tflite"}.isdisjoint(names)
+    assert "ai_edge_litert.interpreter" not in names  # LiteRT runs in a child process only
+
+
 def test_importing_the_checker_imports_no_runtime_and_no_numpy() -> None:
     names = imported("import sys; import graphfix.verify")
-    assert {"numpy", "onnx", "onnxruntime"}.isdisjoint(names)
+    assert {"numpy", "onnx", "onnxruntime", "ai_edge_litert", "flatbuffers"}.isdisjoint(names)
 
 
 def test_weights_are_left_out_and_everything_else_is_kept(written: Written) -> None:

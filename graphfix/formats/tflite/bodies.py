@@ -29,6 +29,9 @@ Kind: TypeAlias = tuple[str, Row | None, Rule | None]
 Place: TypeAlias = tuple[int, int]
 """(tensor, axis)."""
 
+OPAQUE = frozenset({13, 14})
+"""The schema's numbers of resources and variants: their shapes are not those of what they hold."""
+
 
 @dataclass(slots=True)
 class Bodies:
@@ -118,6 +121,8 @@ class Bodies:
         op, row, shape_rule = self._kinds[operator.code]
         call = Call(scope, op, row, operator)
         results = _computed(call, shape_rule) if shape_rule is not None else self._run_bodies(call)
+        if not results and _any_unranked(scope, operator):
+            results = (UNRANKED,) * len(operator.outputs)  # what follows from an unknown rank is not the file's to say
         trusted = scope.doubtful.isdisjoint(operator.inputs)
         for at, tensor in enumerate(operator.outputs):
             if tensor != ABSENT:
@@ -130,10 +135,7 @@ class Bodies:
     def _run_bodies(self, call: Call) -> Results:
         """The results of an operator that runs subgraphs."""
         controls = CONTROL.get(call.op)
-        results = controls(self, call) if controls is not None else ()
-        if not results and call.sight.index and any(not _operand(call, at).ranked for at in range(call.count)):
-            return (UNRANKED,) * len(call.operator.outputs)  # a body's values may change their rank: nothing is claimed
-        return results
+        return controls(self, call) if controls is not None else ()
 
     def branches(self, call: Call) -> Results:
         """IF: what both branches give."""
@@ -213,6 +215,14 @@ def _kind(builtin: int, version: int) -> Kind:
     op = OPERATORS[builtin]
     row = ops.row(TFLITE, op, version)
     return op, row, rule(op, row)
+
+
+def _any_unranked(scope: Scope, operator: Operator) -> bool:
+    return any(
+        not scope.shapes[tensor].ranked and scope.tensors[tensor].type not in OPAQUE
+        for tensor in operator.inputs
+        if tensor != ABSENT
+    )
 
 
 def _computed(call: Call, shape_rule: Rule) -> Results:

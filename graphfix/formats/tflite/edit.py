@@ -106,6 +106,10 @@ class Editor:
 
     def _check_stretch(self, desk: Desk, node: Node, edit: Stretch) -> None:
         value = node.operand(edit.operand)
+        if not (value.shape.ranked and edit.to.ranked):
+            raise Refused(
+                "the rank of an operand is not known, and BROADCAST_ARGS ends the process where shapes differ"
+            )
         self._check_repeated(value)
         self._check_lift(desk, value)
         if self._source(desk, value, edit.to) is not None and value.kind == "constant":

@@ -216,7 +216,7 @@ class Container:
 
     def _refuse_folder(self, out: Path) -> None:
         if self.parts.external and self.path is not None and not self.path.parent.samefile(out.parent):
-            names = ", ".join(self.parts.external)
+            names = ", ".join(map(repr, self.parts.external))
             raise GraphfixError(f"{out}: the model has buffers in files of its folder ({names}); write it there")
 
     def _pieces(self) -> Sequence[Piece]:

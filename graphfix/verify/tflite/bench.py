@@ -10,9 +10,11 @@ from graphfix.results import Run, Verdict
 from graphfix.runtimes import RefusedError
 from graphfix.verify import golden
 from graphfix.verify.contest import Contest, weigh
+from graphfix.verify.feeds import Choice, seeded
 from graphfix.verify.limits import Limits
-from graphfix.verify.original import Answers, Interviewer, asked_again, golden_answers
+from graphfix.verify.original import Answers, Interviewer, asked_again, golden_answers, settled
 from graphfix.verify.sweep import Free, free_dims
+from graphfix.verify.tflite.abort import aborting_operator
 from graphfix.verify.tflite.bounds import limits
 from graphfix.verify.tflite.nan import SELECTING, only_nan_or_zero, selecting_place
 from graphfix.verify.tflite.reader import read
@@ -61,7 +63,7 @@ class Bench:
     task: Task
     child: Child
     paths: tuple[Path, Path]
-    seeded: bool = False
+    own_inputs: bool = False
     """Whether the inputs are made even where the task has a file of them."""
     _graphs: dict[Path, tuple[Graph, ...]] = field(default_factory=dict, repr=False)
 
@@ -79,8 +81,31 @@ class Bench:
         if not answers.accepted:
             verdict = Verdict("undecided", runs=answers.refused, reason=answers.refusal)
             return Leg(kernels, signature or "", verdict, custom=answers.custom)
-        verdict, _ = weigh(self._contest(openers[0], openers[1]), answers)
+        verdict = self._weighed(self._contest(openers[0], openers[1]), answers)
         return Leg(kernels, signature or "", verdict, tuple(answer.case for answer in answers.accepted))
+
+    def _weighed(self, contest: Contest, answers: Answers) -> Verdict:
+        verdict, _ = weigh(contest, answers)
+        if verdict.status != "different":
+            return verdict
+        try:
+            stable = settled(contest.opened[0](), answers)
+        except RefusedError:
+            return verdict
+        return verdict if stable == answers else weigh(contest, stable)[0]
+
+    def aborting(self, leg: Leg) -> str:
+        """Give ` at ADD#3` for a leg on which the original aborts, where the operator can be found."""
+        if leg.signature or not leg.runs or "aborts the process" not in (leg.verdict.reason or ""):
+            return ""
+        self.task.progress("looking for the operator that aborts")
+        try:
+            face = face_of(self.child.load_tflite(self.paths[0], leg.kernels).face)
+        except RefusedError:
+            return ""
+        case = seeded(face, leg.runs[0].bindings, Limits(), Choice(), (self.task.seed, 0))
+        found = aborting_operator(self.child, self.paths[0], leg.kernels, case.feeds)
+        return f" at {found}" if found is not None else ""
 
     def _answers(self, session: Named, other: Opener, cases: Sequence[Case]) -> Answers | str:
         if cases:
@@ -89,7 +114,7 @@ class Bench:
         free = free_dims(*faces, self.task.bindings, self.task.shapes)
         if isinstance(free, str):
             return free
-        if self.task.inputs is not None and not self.seeded:
+        if self.task.inputs is not None and not self.own_inputs:
             return golden_answers(session, golden.load(self.task.inputs, faces[0]))
         return self._sweep(session, faces[0], free)
 

@@ -45,9 +45,9 @@ def _judged(task: Task, child: Child) -> Verdict:
     others = [key for key, subgraph in before.signatures if subgraph]
     legs = list(_legs(bench, None))
     for key in others:
-        legs += _legs(replace(bench, seeded=True), key)
+        legs += _legs(replace(bench, own_inputs=True), key)
     cut, assumes = _cut_legs(bench, [leg for leg in legs if not leg.signature])
-    return replace(_combined([*legs, *cut]), assumes=assumes)
+    return replace(_combined([*legs, *cut], bench), assumes=assumes)
 
 
 def _declared(child: Child, path: Path) -> litert.Face | RefusedError:
@@ -95,9 +95,17 @@ def _cut_legs(bench: Bench, legs: Sequence[Leg]) -> tuple[list[Leg], tuple[str, 
             if leg.custom:
                 found, names = _cut_leg(bench, leg, names | {leg.custom}, Path(folder))
                 cut += found
-    ran = any(leg.cases for leg in cut)
-    assumed = (f"the custom operator '{name}' gives the same results for the same operands" for name in sorted(names))
-    return cut, tuple(f"{text} (LiteRT has no kernel for it)" for text in assumed) if ran else ()
+    if not any(leg.cases for leg in cut):
+        return cut, ()
+    lacking = " and ".join(KERNEL_NAMES[leg.kernels] for leg in cut) if len(cut) < len(legs) else "LiteRT"
+    return cut, tuple(_assumption(name, lacking) for name in sorted(names))
+
+
+def _assumption(name: str, lacking: str) -> str:
+    verb = "have" if lacking.endswith("kernels") else "has"
+    return (
+        f"the custom operator '{name}' gives the same results for the same operands ({lacking} {verb} no kernel for it)"
+    )
 
 
 def _cut_leg(bench: Bench, leg: Leg, names: frozenset[str], folder: Path) -> tuple[list[Leg], frozenset[str]]:
@@ -109,14 +117,14 @@ def _cut_leg(bench: Bench, leg: Leg, names: frozenset[str], folder: Path) -> tup
             reason = f"LiteRT has no kernel for the custom operator {told}: {paths}"
             run = Run({}, "off", "undecided", reason=reason)
             return [Leg(leg.kernels, "", Verdict("undecided", runs=(run,), reason=reason))], names
-        found = Bench(bench.task, bench.child, paths, seeded=True).leg(leg.kernels, None, ())
+        found = Bench(bench.task, bench.child, paths, own_inputs=True).leg(leg.kernels, None, ())
         if not found.custom or found.custom in names:
             runs = tuple(replace(run, reason=run.reason or f"without {told}") for run in found.verdict.runs)
             return [replace(found, verdict=replace(found.verdict, runs=runs))], names
         names |= {found.custom}
 
 
-def _combined(legs: Sequence[Leg]) -> Verdict:
+def _combined(legs: Sequence[Leg], bench: Bench) -> Verdict:
     """Give one verdict: a kernel set on which the original does not run decides nothing."""
     runs = tuple(run for leg in legs for run in leg.runs)
     exceptions = tuple({**entry, "kernels": leg.kernels} for leg in legs for entry in leg.verdict.exceptions)
@@ -127,12 +135,12 @@ def _combined(legs: Sequence[Leg]) -> Verdict:
         first = worst.verdict.first_difference
         return Verdict("different", runs=runs, exceptions=exceptions, first_difference=first, reason=reason)
     open_reason = next((f"{_where(leg)}{leg.verdict.reason}" for leg in ran if leg.verdict.status != "equal"), None)
-    undecided = open_reason or _never_ran(legs)
+    undecided = open_reason or _never_ran(legs, bench)
     status: VerdictStatus = "equal" if undecided is None else "undecided"
     return Verdict(status, runs=runs, exceptions=exceptions, reason=undecided)
 
 
-def _never_ran(legs: Iterable[Leg]) -> str | None:
+def _never_ran(legs: Iterable[Leg], bench: Bench) -> str | None:
     """Say why a signature (or the model itself) ran on no kernel set, or None."""
     by_signature: dict[str, list[Leg]] = {}
     for leg in legs:
@@ -140,7 +148,8 @@ def _never_ran(legs: Iterable[Leg]) -> str | None:
     for group in by_signature.values():
         if not any(leg.cases for leg in group):
             # what was said last is of the model without its custom operators, where it has some
-            return f"{_where(group[0])}{group[-1].verdict.reason}"
+            told = group[-1] if group[0].custom else group[0]
+            return f"{_where(told)}{told.verdict.reason}{bench.aborting(told)}"
     return None
 
 

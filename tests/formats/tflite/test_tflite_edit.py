@@ -180,6 +180,10 @@ LEFT = {
     ),
     "half bytes": ("y:int4[2,3] = SELECT_V2(c:bool[2,3], a:int4[1,3], b:int4[2,3])", [("GF102", 1, "int4")]),
     "strings of a free size": ("y:bool[?,3] = EQUAL(x:string[?,3], b:string[1,3])", [("GF102", 1, "no strings")]),
+    "a rank that is not known": (
+        "y[*] = ADD(x[*], b[3])",
+        [("GF103", 0, "the rank of an operand is not known"), ("GF103", 1, "the rank of an operand is not known")],
+    ),
     "PRELU's alpha": ("y[2,3,4] = PRELU(x[2,3,4], a:const[4])", [("GF101", 1, ""), ("GF102", 1, "")]),
 }
 
