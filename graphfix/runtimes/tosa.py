@@ -115,16 +115,14 @@ def validate(mlirbc: Path, tosa: Path | None = None, *, seconds: float = LONGEST
         return Validation(operators={name: n for name, n in operators.items() if name.startswith("tosa.")})
 
 
-def run(
-    tosa: Path, inputs: Sequence[Array], *, precise: bool = False, seconds: float = LONGEST_SECONDS
-) -> Answer:
+def run(tosa: Path, inputs: Sequence[Array], *, seconds: float = LONGEST_SECONDS) -> Answer:
     """Run a TOSA flatbuffer in the reference model on arrays in the order of its inputs.
 
-    `precise` computes floating point in 64 bits. Raises RefusedError where the model does not accept the
-    graph or the inputs, `aborted` where its process dies (an integer division by zero does that).
+    Raises RefusedError where the model does not accept the graph or the inputs, `aborted` where its
+    process dies (an integer division by zero does that).
     """
     _require(TOSA_TOOLS)
-    outputs, status = asked(TOSA_TOOLS, "run", (str(tosa.resolve()), list(inputs), precise), seconds)
+    outputs, status = asked(TOSA_TOOLS, "run", (str(tosa.resolve()), list(inputs)), seconds)
     return Answer(outputs, status)
 
 
@@ -148,7 +146,8 @@ def _tosa_opt() -> str:
     name = "tosa-opt.exe" if sys.platform == "win32" else "tosa-opt"
     program = Path(str(metadata.distribution(TOSA_TOOLS).locate_file(f"bin/{name}")))
     if not program.is_file():
-        raise RefusedError(f"{TOSA_TOOLS} was built without tosa-opt: pip install 'graphfix[tosa]'", missing_kernel=True)
+        missing = f"this {TOSA_TOOLS} was built without tosa-opt: pip install 'graphfix[tosa]'"
+        raise RefusedError(missing, missing_kernel=True)
     return str(program)
 
 

@@ -16,9 +16,10 @@ from typing import Any
 
 from graphfix.runtimes import RefusedError, one_line
 
-_ERROR = re.compile(r"(?:(?P<where>.*?): )?(?:fatal )?error: (?P<what>.*)")
+_ERROR = re.compile(r"(?P<where>.*?)(?:: )?\berror: (?P<what>.*)")
+_PLACED = re.compile(r"(?P<where>loc\(.*?\)): (?P<what>.*)")
 _OPERATOR = re.compile(r"'(?P<name>[\w.]+)' op (?P<what>.*)")
-_QUOTED = re.compile(r'loc\((?:fused(?:<.*?>)?\[|callsite\()?"([^"]*)"')
+_QUOTED = re.compile(r'loc\([^"]*"([^"]*)"')
 _ASSERTION = re.compile(r"(Assertion .* failed|LLVM ERROR: .*|CHECK FAIL.*|REQUIRE\(\) fails.*|Check failed: .*)")
 _LONGEST_LINE = 4096
 """Of a line only so much is read: MLIR's notes print whole weights."""
@@ -86,12 +87,13 @@ def finished(tool: str, command: Sequence[str], *, given: bytes = b"", seconds: 
 
 
 def _complaints(log: Path) -> tuple[tuple[str, ...], str]:
-    """Read the errors of MLIR's diagnostics, each once, those with a place first, and the last line."""
+    """Read the errors of MLIR's diagnostics, each once, and the last line."""
     last, found = "", []
     with log.open(encoding="utf-8", errors="replace") as printed:
         for line in _clipped(printed):
             last = line.strip() or last
             found += _complaint(line)
+    # a converter that was asked twice says each thing without its place and then with it
     named = {text for place, text in found if place}
     placed = [f"{text} at '{place}'" if place else text for place, text in found if place or text not in named]
     return tuple(dict.fromkeys(placed)), last
@@ -104,17 +106,20 @@ def _clipped(lines: Iterable[str]) -> Iterable[str]:
 def _complaint(line: str) -> list[tuple[str, str]]:
     """Give the place and the text of a line that complains.
 
-    loc("y"("m.tflite":0:0)): error: 'tfl.prelu' op 'alpha' should ...  ->  ("y", "tfl.prelu: 'alpha' should ...")
+    loc("y"("m.tflite":0:0)): error: 'tfl.prelu' op 'alpha' should ...    -> ("y", "tfl.prelu: 'alpha' should ...")
+    <unknown>:0: error: loc("nn"): 'tosa.const' op is not aligned ...     -> ("nn", "tosa.const: is not aligned ...")
     """
     error = _ERROR.match(line)
     if error is None:
         assertion = _ASSERTION.search(line)
         return [("", one_line(assertion[1]))] if assertion else []
-    place = _QUOTED.match(error["where"] or "")
-    operator = _OPERATOR.match(error["what"])
-    text = f"{operator['name']}: {operator['what']}" if operator else error["what"]
-    # a place with a slash and a suffix is the file, not a name in it
-    return [(place[1] if place and ".tflite" not in place[1] else "", one_line(text))]
+    placed = _PLACED.match(error["what"])
+    where, what = (placed["where"], placed["what"]) if placed else (error["where"], error["what"])
+    place = _QUOTED.match(where)
+    operator = _OPERATOR.match(what)
+    text = f"{operator['name']}: {operator['what']}" if operator else what
+    # the outermost name is a file's where the converter knows no other
+    return [(place[1] if place and not place[1].endswith(".tflite") else "", one_line(text))]
 
 
 def _cause(status: int) -> str:
