@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import mmap
-from typing import TYPE_CHECKING
+from collections.abc import Callable
+from typing import TYPE_CHECKING, TypeAlias
 
 import onnx
 from google.protobuf.message import DecodeError  # type: ignore[import-untyped]  # protobuf ships no stubs
@@ -29,13 +30,20 @@ _ROUTES: dict[str, dict[int, str]] = {
 _PAYLOADS = frozenset({4, 5, 6, 7, 9, 10, 11})
 _KEPT_BYTES = 1024
 _FIXED = {1: 8, 5: 4}
+StandIn: TypeAlias = Callable[[int, int, int], bytes]
+"""What stands in the place of a payload, by its field, its first byte in the file, and the byte behind it."""
 
 
-def read(path: Path) -> onnx.ModelProto:
-    """Read a model; tensor payloads above 1 KiB are left out. Raises GraphfixError for what is no model."""
+def left_out(number: int, start: int, end: int) -> bytes:  # noqa: ARG001 - where it was does not matter here
+    """Leave the payload out."""
+    return b""
+
+
+def read(path: Path, stand_in: StandIn = left_out) -> onnx.ModelProto:
+    """Read a model; tensor payloads above 1 KiB give way to a stand-in. Raises GraphfixError for what is no model."""
     try:
         with path.open("rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as data:
-            skeleton = _weightless(data, 0, len(data), "Model")
+            skeleton = _weightless(data, 0, len(data), "Model", stand_in)
     except OSError as error:
         raise GraphfixError(f"{path}: can't be read: {error.strerror}") from None
     except ValueError as error:
@@ -60,17 +68,17 @@ def external_folder(path: Path, model: onnx.ModelProto) -> Path | None:
     return None if inside else path.parent
 
 
-def _weightless(data: mmap.mmap, start: int, end: int, message: str) -> bytes:
+def _weightless(data: mmap.mmap, start: int, end: int, message: str, stand_in: StandIn) -> bytes:
     """Copy one message but for the payloads in it."""
     routes, parts, copied = _ROUTES[message], list[bytes](), start
     for number, begin, body, after in _fields(data, start, end):
         if body is None or after - body <= _KEPT_BYTES:
             continue
         if message == "Tensor" and number in _PAYLOADS:
-            parts.append(data[copied:begin])
+            parts += (data[copied:begin], stand_in(number, body, after))
             copied = after
         elif number in routes:
-            inner = _weightless(data, body, after, routes[number])
+            inner = _weightless(data, body, after, routes[number], stand_in)
             parts += (data[copied:begin], _varint_bytes(number << 3 | 2), _varint_bytes(len(inner)), inner)
             copied = after
     parts.append(data[copied:end])

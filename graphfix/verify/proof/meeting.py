@@ -1,0 +1,123 @@
+"""How broadcasting operators read their operands: maps over one iteration space, in a normal form."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, TypeAlias
+
+from graphfix.verify.proof.sizes import right_aligned
+from graphfix.verify.proof.terms import View, composed, whole
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from graphfix.verify.proof.sizes import Sizes
+    from graphfix.verify.proof.terms import Axes, Core, Table
+
+Key: TypeAlias = tuple[object, ...]
+
+
+def elementwise(table: Table, key: Key, views: Sequence[View], told: str) -> View:
+    """Give the result of an operator that reads one element of each operand for each point, right-aligned.
+
+    The term holds the map of each operand's core and the sizes of the space, for those axes only that some operand
+    follows; the others are axes of the result's map. So lifting or stretching all operands is lifting or stretching
+    the result.
+    """
+    ranked = [(view, view.axes, view.sizes) for view in views if view.axes is not None and view.sizes is not None]
+    if len(ranked) < len(views):
+        return _unranked(table, key, views, told)
+    rank = max((len(axes) for _, axes, _ in ranked), default=0)
+    maps = [(None,) * (rank - len(axes)) + axes for _, axes, _ in ranked]
+    columns = zip(*(right_aligned(sizes, rank) for _, _, sizes in ranked), strict=True)
+    space = tuple(map(table.algebra.met, columns))
+    return aligned(table, key, [(view.core, axes) for view, axes in zip(views, maps, strict=True)], space, told)
+
+
+def aligned(table: Table, key: Key, uses: Sequence[tuple[Core, Axes]], space: Sizes, told: str) -> View:
+    """Give the result over a space whose axes the operands' axes follow as their maps say."""
+    followed = [axis for axis in range(len(space)) if any(axes[axis] is not None for _, axes in uses)]
+    reads = tuple((core, tuple(axes[axis] for axis in followed)) for core, axes in uses)
+    inner = tuple(space[axis] for axis in followed)
+    core, new = table.core(("each", *key, reads, inner), told)
+    if new:
+        core.sizes = inner
+    places = {axis: place for place, axis in enumerate(followed)}
+    return View(core, tuple(places.get(axis) for axis in range(len(space))), space)
+
+
+def unary(table: Table, key: Key, view: View, told: str) -> View:
+    """Give the result of an elementwise operator of one operand: its map is the operand's own."""
+    return composed(view, elementwise(table, key, [whole(view.core)], told))
+
+
+def _unranked(table: Table, key: Key, views: Sequence[View], told: str) -> View:
+    """Some rank is not known: the space is the set of all shapes that meet, and every map is right-aligned.
+
+    A value of known rank takes part with its map, unit axes in front left out; so a stretch by another operand's
+    shape adds nothing to the set.
+    """
+    meeting: set[View] = set()
+    reads: list[tuple[object, ...]] = []
+    for view in views:
+        meeting |= view.more or {view}
+        reads.append((view.core, _stripped(view)))
+    space = frozenset(meeting)
+    core, _ = table.core(("each", *key, tuple(reads), space), told)
+    return View(core, None, None)
+
+
+def _stripped(view: View) -> Axes | None:
+    if view.axes is None:
+        return None
+    front = next((place for place, axis in enumerate(view.axes) if axis is not None), len(view.axes))
+    return view.axes[front:]
+
+
+def onto(table: Table, key: Key, view: View, others: Sequence[View], told: str) -> View:
+    """Give the result of an operator whose operand 0 is read exactly and has the result's shape, the others onto it."""
+    if view.sizes is None or any(other.sizes is None or len(other.sizes) > len(view.sizes) for other in others):
+        return table.result(("whole", *key, (view, *others)), told, view.sizes)
+    reads = tuple((other.core, _over(other, len(view.sizes))) for other in others)
+    spaces = tuple(
+        tuple(
+            table.algebra.met(pair)
+            for pair in zip(view.sizes, right_aligned(other.sizes or (), len(view.sizes)), strict=True)
+        )
+        for other in others
+    )
+    return table.result(("onto", *key, view, reads, spaces), told, view.sizes)
+
+
+def _over(view: View, rank: int) -> Axes:
+    axes = view.axes or ()
+    return (None,) * (rank - len(axes)) + axes
+
+
+def product(table: Table, key: Key, pair: tuple[View, View], others: Sequence[View], told: str, *, outer: tuple[int, int] = (-2, -1)) -> View:
+    """Give the product of two stacks of matrices: batch axes meet, the last two of each are read exactly.
+
+    `outer` names the axis of each operand that stays in the result. Operands of rank 1 are promoted, and read exactly.
+    """
+    one, two = pair
+    if one.sizes is None or two.sizes is None or min(len(one.sizes), len(two.sizes)) < 2:  # noqa: PLR2004 - a matrix
+        return table.result(("whole", *key, (one, two, *others)), told, _promoted(table, one, two))
+    rank = max(len(one.sizes), len(two.sizes))
+    batch = tuple(
+        map(
+            table.algebra.met,
+            zip(right_aligned(one.sizes[:-2], rank - 2), right_aligned(two.sizes[:-2], rank - 2), strict=True),
+        )
+    )
+    reads = tuple((view.core, _over(view, rank), (view.sizes or ())[-2:]) for view in pair)
+    term = ("product", *key, reads, batch, tuple(others))
+    return table.result(term, told, (*batch, one.sizes[outer[0]], two.sizes[outer[1]]))
+
+
+def _promoted(table: Table, one: View, two: View) -> Sizes | None:
+    """The result's shape where an operand is a vector: its axis is put in front or behind, and taken out again."""
+    if one.sizes is None or two.sizes is None or not one.sizes or not two.sizes:
+        return None
+    batch = one.sizes[:-2] if len(two.sizes) == 1 else two.sizes[:-2]
+    rows = one.sizes[-2:-1] if len(one.sizes) > 1 else ()
+    columns = two.sizes[-1:] if len(two.sizes) > 1 else ()
+    return (*batch, *rows, *columns)

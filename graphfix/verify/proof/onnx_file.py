@@ -1,0 +1,122 @@
+"""An ONNX file as the proof reads it: messages without payloads, and where in which file each payload lies."""
+
+from __future__ import annotations
+
+import os
+import struct
+from contextlib import ExitStack
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+import onnx
+from onnx import TensorProto, numpy_helper
+
+from graphfix.results import GraphfixError
+from graphfix.verify import reader
+from graphfix.verify.proof.constants import Payload
+
+if TYPE_CHECKING:
+    from pathlib import Path
+    from typing import BinaryIO
+
+    from onnx import ModelProto
+
+_PLACE = struct.Struct("<BQQ")
+_STRING_FIELD = 6 << 3 | 2
+WIDTHS = {
+    TensorProto.FLOAT: 4, TensorProto.UINT8: 1, TensorProto.INT8: 1, TensorProto.UINT16: 2, TensorProto.INT16: 2,
+    TensorProto.INT32: 4, TensorProto.INT64: 8, TensorProto.BOOL: 1, TensorProto.FLOAT16: 2, TensorProto.DOUBLE: 8,
+    TensorProto.UINT32: 4, TensorProto.UINT64: 8, TensorProto.COMPLEX64: 8, TensorProto.COMPLEX128: 16,
+    TensorProto.BFLOAT16: 2,
+}  # fmt: skip
+"""Bytes of an element; types that are not named are compared as they are stored."""
+_FIXED_WIDTH = frozenset({4, 9, 10})
+"""float_data, raw_data, double_data: their bytes are the elements' bytes."""
+
+
+@dataclass(slots=True, eq=False)
+class Source:
+    """One file of the two, open for as long as constants are compared."""
+
+    path: Path
+    stack: ExitStack
+    mark: bytes = field(default_factory=lambda: os.urandom(16))
+    """Begins what stands in the place of a payload: made anew for each reading, so that no file can hold it."""
+    files: dict[Path, BinaryIO] = field(default_factory=dict)
+
+    def read(self) -> ModelProto:
+        """Read the model; what stands in the place of a big payload says where it is. Raises GraphfixError."""
+        return reader.read(self.path, self._stand_in)
+
+    def _stand_in(self, number: int, start: int, end: int) -> bytes:
+        told = self.mark + _PLACE.pack(number, start, end)
+        return bytes([_STRING_FIELD, len(told)]) + told
+
+    def payload(self, tensor: TensorProto) -> Payload | None:
+        """Give the elements of a tensor as little-endian bytes; None for types whose elements are no whole bytes."""
+        if tensor.data_location == TensorProto.EXTERNAL:
+            return self._external(tensor)
+        if tensor.string_data and tensor.string_data[0].startswith(self.mark):
+            return self._cut(tensor)
+        if tensor.data_type == TensorProto.STRING:
+            return _bytes(repr(list(tensor.string_data)).encode())
+        if tensor.HasField("raw_data"):
+            return _bytes(tensor.raw_data)
+        if tensor.data_type not in WIDTHS:
+            return _bytes(b"typed" + tensor.int32_data.__repr__().encode())
+        return _bytes(numpy_helper.to_array(tensor).tobytes())
+
+    def _cut(self, tensor: TensorProto) -> Payload | None:
+        if len(tensor.string_data) > 1:
+            return None  # one payload in several pieces
+        number, start, end = _PLACE.unpack(tensor.string_data[0][len(self.mark) :])
+        whole = Payload(self._open(self.path), start, end - start)
+        if number in _FIXED_WIDTH:
+            return whole
+        body = whole.read(0, whole.length)
+        sized = TensorProto()
+        sized.ParseFromString(_tagged(number, body))
+        if tensor.data_type == TensorProto.STRING:
+            return _bytes(repr(list(sized.string_data)).encode())
+        sized.data_type = tensor.data_type
+        sized.dims.extend(tensor.dims)
+        return _bytes(numpy_helper.to_array(sized).tobytes()) if tensor.data_type in WIDTHS else _bytes(b"typed" + body)
+
+    def _external(self, tensor: TensorProto) -> Payload | None:
+        entries = {entry.key: entry.value for entry in tensor.external_data}
+        path = self.path.parent / entries.get("location", "")
+        file = self._open(path)
+        offset = int(entries.get("offset", 0))
+        rest = path.stat().st_size - offset
+        length = int(entries.get("length", rest))
+        if not 0 <= length <= rest:
+            raise GraphfixError(f"{path}: holds {rest} bytes from {offset} on, and {tensor.name!r} needs {length}")
+        return Payload(file, offset, length)
+
+    def _open(self, path: Path) -> BinaryIO:
+        try:
+            if path not in self.files:
+                self.files[path] = self.stack.enter_context(path.open("rb"))
+        except OSError as error:
+            raise GraphfixError(f"{path}: can't be read: {error.strerror}") from None
+        return self.files[path]
+
+
+def _bytes(data: bytes) -> Payload:
+    return Payload(None, 0, len(data), data)
+
+
+def _tagged(number: int, body: bytes) -> bytes:
+    size, digits = len(body), bytearray()
+    while size > 127:  # noqa: PLR2004 - seven bits a byte
+        digits.append(size & 127 | 128)
+        size >>= 7
+    return bytes([number << 3 | 2, *digits, size]) + body
+
+
+def since(op: str, domain: str, version: int) -> int:
+    """Give the version of an operator's meaning in an operator set; the set's own version where onnx does not know."""
+    try:
+        return int(onnx.defs.get_schema(op, version, domain).since_version)
+    except onnx.defs.SchemaError:
+        return version

@@ -1,0 +1,122 @@
+"""Bodies of If, Loop and Scan as terms: what goes around a loop keeps the shape that the body gives back."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, TypeAlias
+
+from graphfix.verify.proof.terms import View
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
+    from graphfix.verify.proof.onnx_call import Call
+    from graphfix.verify.proof.onnx_graphs import Reading, Scope
+    from graphfix.verify.proof.sizes import Size, Sizes
+
+Guess: TypeAlias = "tuple[Size | None, ...] | None"
+
+
+def _if(reading: Reading, call: Call, scope: Scope) -> list[View]:
+    branches = []
+    for name in ("then_branch", "else_branch"):
+        given = call.attributes.get(name)
+        branches.append(reading.body(given.g, scope, ()) if given is not None else ())
+    key = ("if", *call.full, tuple(call.views), *branches)
+    results = []
+    for index in range(len(call.node.output)):
+        pair = [branch[index].sizes for branch in branches if index < len(branch)]
+        results.append(reading.table.result((*key, index), call.told, _joined(pair)))
+    return results
+
+
+def _joined(pair: Sequence[Sizes | None]) -> Guess:
+    """Keep what both branches say."""
+    one, two = pair if len(pair) == 2 else (None, None)  # noqa: PLR2004 - the two branches
+    if one is None or two is None or len(one) != len(two):
+        return None
+    return tuple(a if a == b else None for a, b in zip(one, two, strict=True))
+
+
+def _loop(reading: Reading, call: Call, scope: Scope) -> list[View]:
+    """Assume that a carried value keeps the shape it enters with; where the body gives back another one, widen it."""
+    body = call.attributes["body"].g
+    states = list(call.views[2:])
+    owner = ("loop", *call.full, tuple(call.views))
+    turn = reading.turn(owner)
+    guesses: list[Guess] = [None if view is None else view.sizes for view in states]
+    before = len(reading.effects)
+    while True:
+        del reading.effects[before:]
+        turns = dict(reading.turns)
+        kept = tuple(guesses)
+        parameters = [reading.parameter((owner, turn), index, ()) for index in range(2)]
+        parameters += [reading.parameter((owner, turn), 2 + index, guess) for index, guess in enumerate(guesses)]
+        given = reading.body(body, scope, parameters)
+        guesses = [
+            _widened(guess, parameter, view)
+            for guess, parameter, view in zip(guesses, parameters[2:], given[1:], strict=False)
+        ]
+        if tuple(guesses) == kept:
+            break
+        reading.turns = turns
+    key = (*owner, turn, kept, given)
+    return _looped(reading, call, key, kept, given[1 + len(states) :])
+
+
+def _widened(guess: Guess, parameter: View, given: View) -> Guess:
+    """Drop from a guess each size that the body does not give back, and the rank with them where it differs."""
+    if guess is None or parameter.sizes is None or given.sizes is None or len(given.sizes) != len(guess):
+        return None
+    return tuple(
+        size if enters == leaves else None
+        for size, enters, leaves in zip(guess, parameter.sizes, given.sizes, strict=True)
+    )
+
+
+def _looped(
+    reading: Reading, call: Call, key: tuple[object, ...], states: Sequence[Guess], scans: Sequence[View]
+) -> list[View]:
+    results = []
+    for index in range(len(call.node.output)):
+        sizes: Guess = None
+        if index < len(states):
+            sizes = states[index]
+        elif index - len(states) < len(scans):
+            inner = scans[index - len(states)].sizes
+            sizes = None if inner is None else (None, *(None if not isinstance(size, int) else size for size in inner))
+        results.append(reading.table.result((*key, index), call.told, sizes))
+    return results
+
+
+def _scan(reading: Reading, call: Call, scope: Scope) -> list[View]:
+    """States keep their shape by definition; what is scanned loses an axis."""
+    body = call.attributes["body"].g
+    skipped = 0 if call.since > 8 else 1  # noqa: PLR2004 - until then operand 0 holds lengths, and a batch is in front
+    count = len(call.views) - skipped - call.integer("num_scan_inputs", 0)
+    owner = ("scan", *call.full, tuple(call.views))
+    turn = reading.turn(owner)
+    parameters = []
+    for index, view in enumerate(call.views[skipped:]):
+        sizes = None if view is None or skipped else view.sizes
+        if index >= count and sizes is not None:
+            sizes = _sliced(sizes, call, index - count)
+        elif sizes is not None:
+            sizes = tuple(sizes)
+        parameters.append(reading.parameter((owner, turn), index, sizes))
+    given = reading.body(body, scope, parameters)
+    states: list[Guess] = [None if view is None or skipped else view.sizes for view in call.views[skipped:][:count]]
+    axes = call.integers("scan_output_axes") or ()
+    scans = [view if not any(axes) and not skipped else View(view.core, None, None) for view in given[count:]]
+    return _looped(reading, call, (*owner, turn, given), states, scans)
+
+
+def _sliced(sizes: Sizes, call: Call, index: int) -> Sizes | None:
+    axes = call.integers("scan_input_axes") or ()
+    axis = axes[index] if index < len(axes) else 0
+    if not -len(sizes) <= axis < len(sizes):
+        return None
+    axis %= len(sizes)
+    return (*sizes[:axis], *sizes[axis + 1 :])
+
+
+FLOW: Mapping[str, Callable[[Reading, Call, Scope], list[View]]] = {"If": _if, "Loop": _loop, "Scan": _scan}

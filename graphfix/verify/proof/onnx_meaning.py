@@ -1,0 +1,65 @@
+"""Which operator a node names, whatever operator set says it: versions of one meaning are one operator."""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import TYPE_CHECKING
+
+import onnx
+
+from graphfix.verify.proof import onnx_ops
+from graphfix.verify.proof.onnx_file import since
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from onnx import AttributeProto
+
+UPGRADED = 8
+"""Operator sets below 7 are stated at this one when legacy broadcasts are made explicit."""
+_TOLD_BY_MAPS = frozenset({"broadcast", "axis"})
+_NO_MORE = frozenset({"consumed_inputs"})
+
+
+@cache
+def meaning(op: str, domain: str, version: int) -> int:
+    """Give the version by which the meaning of an operator is named."""
+    own = since(op, domain, version)
+    if domain or version >= UPGRADED:
+        return own
+    if op in onnx_ops.LEGACY or op in onnx_ops.EQUAL_BEFORE_8 or op in onnx_ops.WIDENED:
+        return since(op, domain, UPGRADED)
+    if op in onnx_ops.TEST_MODE or op in ("Gemm", "PRelu") or _only_hints(op, version):
+        return since(op, domain, UPGRADED)
+    return own
+
+
+def _only_hints(op: str, version: int) -> bool:
+    """Whether nothing changed up to operator set 8 but that a memory hint of operator set 1 went."""
+    try:
+        old, new = (onnx.defs.get_schema(op, number, "") for number in (version, UPGRADED))
+    except onnx.defs.SchemaError:
+        return False
+    hinted = "consumed_inputs" in old.attributes
+    return hinted and set(old.attributes) - _NO_MORE == set(new.attributes) and len(old.inputs) == len(new.inputs)
+
+
+def telling(
+    op: str, domain: str, version: int, attributes: Mapping[str, AttributeProto], outputs: int
+) -> dict[str, AttributeProto]:
+    """Give the attributes that no map tells: those of a legacy broadcast and of a quantized axis are left out."""
+    name = (domain, op)
+    if name in onnx_ops.QUANTIZING:
+        return {key: given for key, given in attributes.items() if key != "axis"}
+    if domain or version >= UPGRADED:
+        return dict(attributes)
+    kept = {key: given for key, given in attributes.items() if key not in _NO_MORE}
+    if version < onnx_ops.LEGACY_END and (op in onnx_ops.LEGACY or op == "Gemm"):
+        return {key: given for key, given in kept.items() if key not in _TOLD_BY_MAPS}
+    if version < onnx_ops.LEGACY_END and op in onnx_ops.TEST_MODE and (outputs == 1 or _testing(kept)):
+        kept.pop("is_test", None)
+    return kept
+
+
+def _testing(attributes: Mapping[str, AttributeProto]) -> bool:
+    return "is_test" in attributes and attributes["is_test"].i != 0

@@ -1,0 +1,172 @@
+"""Compare two ONNX models: what callers see, then the terms of the outputs."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from onnx import TypeProto
+
+from graphfix.verify.proof import Proof, UnlikeError, verdict
+from graphfix.verify.proof.constants import Constants
+from graphfix.verify.proof.onnx_file import Source
+from graphfix.verify.proof.onnx_graphs import Reading, Scope, versions
+from graphfix.verify.proof.onnx_shapes import Inference
+from graphfix.verify.proof.sizes import Algebra
+from graphfix.verify.proof.terms import Table, View, whole
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+    from contextlib import ExitStack
+    from pathlib import Path
+
+    from onnx import GraphProto, ModelProto, ValueInfoProto
+
+    from graphfix.verify.proof.sizes import Size
+
+INITIALIZERS_ALONE_SINCE = 4
+"""The IR version from which an initializer that is an input as well may be overridden by the caller."""
+
+
+def compared(
+    before: Path, after: Path, stack: ExitStack, bindings: Mapping[str, int], shapes: Mapping[str, Sequence[int]]
+) -> Proof:
+    """Read both files and compare them. Raises UnlikeError, GraphfixError."""
+    table = Table(Algebra())
+    constants = Constants(table)
+    sources = Source(before, stack), Source(after, stack)
+    one, two = (source.read() for source in sources)
+    _interface(one, two)
+    first = Reading(table, constants, sources[0], one, Inference(one))
+    scope = _scope(first, bindings, shapes)
+    outputs = first.run(one.graph, scope)
+    table.closed = True
+    second = Reading(table, constants, sources[1], two, None)
+    other = _scope(second, bindings, shapes)
+    theirs = second.run(two.graph, other)
+    _defaults(first, second)
+    if [core.number for core in first.effects] != [core.number for core in second.effects]:
+        raise UnlikeError("random or unknown operators are not the same, or not in the same order")
+    names = [output.name for output in one.graph.output]
+    return verdict(table, list(zip(names, outputs, theirs, strict=True)), _assumed(one.graph, bindings))
+
+
+def _interface(one: ModelProto, two: ModelProto) -> None:
+    """Names and types of inputs and outputs, in order. Raises UnlikeError."""
+    for what, ours, theirs in (
+        ("input", _inputs(one), _inputs(two)),
+        ("output", one.graph.output, two.graph.output),
+    ):
+        if [info.name for info in ours] != [info.name for info in theirs]:
+            raise UnlikeError(f"the {what}s have other names")
+        for mine, other in zip(ours, theirs, strict=True):
+            if _kind(mine.type) != _kind(other.type):
+                raise UnlikeError(f"the {what} {mine.name!r} has another type")
+            _fits(what, mine, other)
+    if [_training(model) for model in (one, two)] != [[], []] and _training(one) != _training(two):
+        raise UnlikeError("the models hold different training graphs")
+
+
+def _inputs(model: ModelProto) -> list[ValueInfoProto]:
+    """Give the inputs that a caller may set."""
+    held = set() if model.ir_version >= INITIALIZERS_ALONE_SINCE else {each.name for each in model.graph.initializer}
+    return [info for info in model.graph.input if info.name not in held]
+
+
+def _training(model: ModelProto) -> list[bytes]:
+    return [info.SerializeToString(deterministic=True) for info in model.training_info]
+
+
+def _kind(given: TypeProto) -> bytes:
+    """Give a type without the shape of a tensor and without what only describes it."""
+    bare = TypeProto()
+    bare.CopyFrom(given)
+    bare.ClearField("denotation")
+    if bare.HasField("tensor_type"):
+        bare.tensor_type.ClearField("shape")
+    return bare.SerializeToString(deterministic=True)
+
+
+def _fits(what: str, mine: ValueInfoProto, other: ValueInfoProto) -> None:
+    """A declared shape may be refined, and contradict nothing."""
+    ours, theirs = mine.type.tensor_type, other.type.tensor_type
+    if not ours.HasField("shape") or not theirs.HasField("shape"):
+        return
+    pairs = list(zip(ours.shape.dim, theirs.shape.dim, strict=False))
+    numbers = [(a.dim_value, b.dim_value) for a, b in pairs if a.HasField("dim_value") and b.HasField("dim_value")]
+    if len(ours.shape.dim) != len(theirs.shape.dim) or any(a != b for a, b in numbers if a >= 0 and b >= 0):
+        raise UnlikeError(f"the {what} {mine.name!r} has another declared shape")
+
+
+def _scope(reading: Reading, bindings: Mapping[str, int], shapes: Mapping[str, Sequence[int]]) -> Scope:
+    """Enter the inputs. Raises UnlikeError where the second file takes fewer shapes, or others, than the first."""
+    graph = reading.model.graph
+    scope = Scope(versions(reading.model), graph=graph)
+    for info in _inputs(reading.model):
+        sizes = _sizes(reading, info, bindings, shapes)
+        core, new = reading.table.core(("input", info.name), f"input {info.name!r}", counted=False)
+        if new:
+            core.sizes = sizes
+        elif not _alike(core.sizes, sizes):
+            raise UnlikeError(f"the input {info.name!r} takes other shapes")
+        scope.values[info.name] = whole(core)
+    return scope
+
+
+def _alike(ours: tuple[Size, ...] | None, theirs: tuple[Size, ...] | None) -> bool:
+    if ours is None or theirs is None:
+        return ours is theirs
+    return len(ours) == len(theirs) and all(
+        a == b or not (isinstance(a, int) or isinstance(b, int)) for a, b in zip(ours, theirs, strict=True)
+    )
+
+
+def _sizes(
+    reading: Reading, info: ValueInfoProto, bindings: Mapping[str, int], shapes: Mapping[str, Sequence[int]]
+) -> tuple[Size, ...] | None:
+    if info.name in shapes:
+        return tuple(shapes[info.name])
+    kind = info.type.tensor_type
+    if not info.type.HasField("tensor_type") or not kind.HasField("shape"):
+        return None
+    algebra = reading.table.algebra
+    sizes: list[Size] = []
+    for axis, dim in enumerate(kind.shape.dim):
+        place = f"{info.name}[{axis}]"
+        if dim.HasField("dim_value") and dim.dim_value >= 0:
+            sizes.append(dim.dim_value)
+        elif dim.dim_param in bindings or place in bindings:
+            sizes.append(bindings[dim.dim_param if dim.dim_param in bindings else place])
+        elif _named(dim.dim_param):
+            sizes.append(algebra.symbol(("declared", dim.dim_param), dim.dim_param))
+        else:
+            sizes.append(algebra.symbol(("input", info.name, axis), place))
+    return tuple(sizes)
+
+
+def _named(name: str) -> bool:
+    """Whether a name of a size means something: some exporters write `?` for any size."""
+    return bool(name) and name != "?"
+
+
+def _defaults(one: Reading, two: Reading) -> None:
+    """Initializers that a caller may override hold the same. Raises UnlikeError."""
+    ours, theirs = (_overridable(reading) for reading in (one, two))
+    for name in {**ours, **theirs}:
+        if ours.get(name) != theirs.get(name):
+            raise UnlikeError(f"the input {name!r} has another default value")
+
+
+def _overridable(reading: Reading) -> dict[str, View]:
+    inputs = {info.name for info in _inputs(reading.model)}
+    held = [tensor for tensor in reading.model.graph.initializer if tensor.name in inputs]
+    return {tensor.name: reading.constant(tensor, tensor.name) for tensor in held}
+
+
+def _assumed(graph: GraphProto, bindings: Mapping[str, int]) -> list[str]:
+    """Name the symbols that several axes of inputs share: they are taken as equal sizes."""
+    places: dict[str, list[str]] = {}
+    for info in graph.input:
+        for axis, dim in enumerate(info.type.tensor_type.shape.dim):
+            if _named(dim.dim_param) and not dim.HasField("dim_value") and dim.dim_param not in bindings:
+                places.setdefault(dim.dim_param, []).append(f"{info.name}[{axis}]")
+    return [f"{' = '.join(at)} = {name}, as declared" for name, at in places.items() if len(at) > 1]

@@ -1,0 +1,189 @@
+"""What each ONNX node computes, as views: broadcasting operators by their maps, the others by exact operands."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from graphfix.verify.proof import meeting, onnx_ops, onnx_shapes
+from graphfix.verify.proof.onnx_views import viewed
+from graphfix.verify.proof.terms import View, whole
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from graphfix.verify.proof.onnx_call import Call
+    from graphfix.verify.proof.onnx_shapes import Dims, Inference
+    from graphfix.verify.proof.sizes import Size
+    from graphfix.verify.proof.terms import Axes, Table
+
+MATRIX = 2
+
+
+def single(table: Table, call: Call) -> View | None:
+    """Give the result of a node with a rule of its own; None where its operands are read exactly."""
+    name = (call.domain, call.op)
+    if len(call.node.output) == 1:
+        seen = viewed(table, call)
+        if seen is not None:
+            return seen
+    if not call.views or call.views[0] is None:
+        return None
+    if name in onnx_ops.EACH:
+        return _each(table, call)
+    if name in onnx_ops.UNARY:
+        return meeting.unary(table, (*call.key, tuple(call.views[1:])), call.views[0], call.told)
+    if name in onnx_ops.QUANTIZING:
+        return _quantizing(table, call)
+    return _one_way(table, call, name)
+
+
+def _one_way(table: Table, call: Call, name: tuple[str, str]) -> View | None:
+    if name in onnx_ops.ONTO:
+        return _onto(table, call, onnx_ops.ONTO[name])
+    if name in onnx_ops.PRODUCTS:
+        return _product(table, call, onnx_ops.PRODUCTS[name])
+    if name in onnx_ops.GEMMS:
+        return _gemm(table, call, onnx_ops.GEMMS[name])
+    return None
+
+
+def _each(table: Table, call: Call) -> View | None:
+    if call.version < onnx_ops.LEGACY_END and not call.domain and call.op in onnx_ops.LEGACY:
+        return _legacy(table, call)
+    taking = onnx_ops.EACH[call.domain, call.op]
+    views = [call.views[index] for index in taking] if taking else list(call.views)
+    given = [view for view in views if view is not None]
+    if len(given) < len(views):
+        return None
+    others = tuple(view for index, view in enumerate(call.views) if index not in taking) if taking else ()
+    return meeting.elementwise(table, (*call.key, others), given, call.told)
+
+
+def _legacy(table: Table, call: Call) -> View | None:
+    """Before operator set 7 operand 1 follows the axes of operand 0 from `axis` on, where `broadcast` is 1."""
+    one, two = call.views[0], call.views[1]
+    if one is None or two is None or one.sizes is None or two.sizes is None:
+        return None
+    key = (*call.key, ())
+    if not call.integer("broadcast", 0):
+        return meeting.elementwise(table, key, [one, two], call.told) if len(one.sizes) == len(two.sizes) else None
+    rank, part = len(one.sizes), len(two.sizes)
+    axis = call.integer("axis", rank - part)
+    axis += rank if axis < 0 else 0
+    behind = rank - axis - part
+    if axis < 0 or behind < 0:
+        return None
+    padded = View(two.core, _padded(two.axes, axis, behind), (1,) * axis + two.sizes + (1,) * behind)
+    return meeting.elementwise(table, key, [one, padded], call.told)
+
+
+def _padded(axes: Axes | None, front: int, behind: int) -> Axes:
+    return (None,) * front + (axes or ()) + (None,) * behind
+
+
+def _quantizing(table: Table, call: Call) -> View | None:
+    """Quantize or dequantize: scale and zero point follow one axis of operand 0, or serve all of it.
+
+    With a scale of one element `axis` says nothing. The term names the axis through the parameters' maps, so it
+    does not change when operand 0 is lifted and `axis` with it.
+    """
+    data = call.views[0]
+    parameters = [view for view in call.views[1:] if view is not None]
+    if data is None or call.integer("block_size", 0) or len(parameters) < len(call.views) - 1:
+        return None
+    if any(view.sizes is None for view in parameters):
+        return None
+    key = call.key
+    if all(all(size == 1 for size in view.sizes or ()) for view in parameters):
+        return meeting.unary(table, (*key, tuple(view.core for view in parameters)), data, call.told)
+    if data.sizes is None or data.axes is None or any(len(view.sizes or ()) != 1 for view in parameters):
+        return None
+    axis = call.integer("axis", 1)
+    axis += len(data.sizes) if axis < 0 else 0
+    if not 0 <= axis < len(data.sizes):
+        return None
+    uses = [(data.core, data.axes)]
+    for view in parameters:
+        follows = view.axes[0] if view.axes else None
+        uses.append((view.core, _padded((follows,), axis, len(data.sizes) - axis - 1)))
+    met = table.algebra.met((data.sizes[axis], *(view.sizes[0] for view in parameters if view.sizes)))
+    space = (*data.sizes[:axis], met, *data.sizes[axis + 1 :])
+    return meeting.aligned(table, key, uses, space, call.told)
+
+
+def _onto(table: Table, call: Call, indices: Sequence[int]) -> View | None:
+    data = call.views[0]
+    if data is None or len(call.node.output) > 1:
+        return None
+    parts = [view for index in indices if index < len(call.views) and (view := call.views[index]) is not None]
+    if call.op == "PRelu" and call.version < onnx_ops.LEGACY_END:
+        parts = [_channels(data, part) for part in parts]
+    rest = tuple(view for index, view in enumerate(call.views) if index and index not in indices)
+    given = tuple(index < len(call.views) and call.views[index] is not None for index in indices)
+    return meeting.onto(table, (*call.key, rest, given), data, parts, call.told)
+
+
+def _channels(data: View, part: View) -> View:
+    """Before operator set 7 PRelu's slope is a scalar or follows axis 1, whatever the rank of operand 0."""
+    if data.sizes is None or part.sizes is None or len(part.sizes) != 1 or len(data.sizes) < MATRIX:
+        return part
+    behind = len(data.sizes) - MATRIX
+    return View(part.core, _padded(part.axes, 0, behind), part.sizes + (1,) * behind)
+
+
+def _product(table: Table, call: Call, indices: tuple[int, int]) -> View | None:
+    one, two = (call.views[index] for index in indices)
+    if one is None or two is None or call.integer("transBatchA", 0) or call.integer("transBatchB", 0):
+        return None
+    # An operand that is not given is part of the term too: the others keep their places.
+    others = tuple(view for index, view in enumerate(call.views) if index not in indices)
+    outer = (-1 if call.integer("transA", 0) else -2, -2 if call.integer("transB", 0) else -1)
+    return meeting.product(table, (*call.key, others), (one, two), (), call.told, outer=outer)
+
+
+def _gemm(table: Table, call: Call, indices: tuple[int, int, int]) -> View | None:
+    a, b = (call.views[index] for index in indices[:MATRIX])
+    c = call.views[indices[2]] if indices[2] < len(call.views) else None
+    if a is None or b is None or a.sizes is None or b.sizes is None or len(a.sizes) != MATRIX or len(b.sizes) != MATRIX:
+        return None
+    rest = tuple(view for index, view in enumerate(call.views) if index not in indices)
+    space = (a.sizes[1 if call.integer("transA", 0) else 0], b.sizes[0 if call.integer("transB", 0) else 1])
+    key = ("gemm", *call.key, a, b, rest)
+    if c is None:
+        return table.result((*key, None), call.told, space)
+    if c.axes is None or c.sizes is None or len(c.sizes) > MATRIX:
+        return None
+    missing = MATRIX - len(c.sizes)
+    met = tuple(map(table.algebra.met, zip(space, (1,) * missing + c.sizes, strict=True)))
+    return table.result((*key, c.core, (None,) * missing + c.axes, met), call.told, space)
+
+
+def exact(table: Table, call: Call, inference: Inference | None, bodies: tuple[object, ...] = ()) -> list[View]:
+    """Give the results of an operator that reads its operands exactly."""
+    given = tuple(bool(name) for name in call.node.output)
+    key = ("whole", *call.full, tuple(call.views), bodies, given)
+    results = []
+    for index in range(len(call.node.output)):
+        core, new = table.core((*key, index), call.told)
+        if new:
+            core.sizes = table.named(core, _dims(call, index, inference))
+        results.append(whole(core))
+    return results
+
+
+def _dims(call: Call, index: int, inference: Inference | None) -> Dims:
+    """Put together what the operator's own rule says, and what onnx's inference says of this value of the file."""
+    own = onnx_shapes.ruled(call, index)
+    if own is not None and None not in own:
+        return own
+    name = call.node.output[index]
+    told = inference.of(call.graph, name) if inference is not None and call.graph is not None and name else None
+    if own is None or told is None or len(own) != len(told):
+        return own if told is None else told
+    return tuple(_better(mine, other) for mine, other in zip(own, told, strict=True))
+
+
+def _better(mine: Size | None, other: Size | None) -> Size | None:
+    return mine if mine is not None and not (isinstance(other, int) and not isinstance(mine, int)) else other
+
+

@@ -1,0 +1,86 @@
+"""Which ONNX operators broadcast, and how: the proof's own table, from the operators' specifications."""
+
+from __future__ import annotations
+
+from typing import Final
+
+MS: Final = "com.microsoft"
+LEGACY_END: Final = 7
+"""The first operator set in which operands align as in numpy."""
+
+EACH: Final = {
+    **{
+        ("", op): ()
+        for op in (
+            "Add Sub Mul Div Pow And Or Xor Equal Greater Less GreaterOrEqual LessOrEqual Mod BitShift BitwiseAnd"
+            " BitwiseOr BitwiseXor StringConcat Where Max Min Sum Mean"
+        ).split()
+    },
+    (MS, "QLinearAdd"): (0, 3),
+    (MS, "QLinearMul"): (0, 3),
+    (MS, "QLinearWhere"): (0, 1, 4),
+    (MS, "MulInteger"): (0, 2),
+}
+"""One element of each operand for each element of the result, right-aligned. () is all operands, else those named."""
+
+UNARY: Final = frozenset(
+    ("", op)
+    for op in (
+        "Abs Acos Acosh Asin Asinh Atan Atanh BitwiseNot Cast Ceil Celu Cos Cosh Elu Erf Exp Floor Gelu HardSigmoid"
+        " HardSwish IsInf IsNaN LeakyRelu Log Mish Neg Not Reciprocal Relu Round Selu Shrink Sigmoid Sign Sin Sinh"
+        " Softplus Softsign Sqrt Swish Tan Tanh ThresholdedRelu Clip"
+    ).split()
+) | {(MS, "Gelu"), (MS, "QuickGelu")}
+"""One element of operand 0 for each element of the result; further operands are read exactly."""
+
+QUANTIZING: Final = frozenset({("", "DequantizeLinear"), ("", "QuantizeLinear"), (MS, "DequantizeLinear"), (MS, "QuantizeLinear")})
+"""Elementwise in operand 0; scale and zero point follow one axis of it, or none."""
+
+ONTO: Final = {
+    ("", "PRelu"): (1,),
+    ("", "LayerNormalization"): (1, 2),
+    ("", "SimplifiedLayerNormalization"): (1,),
+    ("", "RMSNormalization"): (1,),
+    (MS, "SkipLayerNormalization"): (1,),
+    (MS, "SkipSimplifiedLayerNormalization"): (1,),
+}
+"""Operand 0 has the result's shape; those named broadcast onto it, right-aligned."""
+
+PRODUCTS: Final = {
+    ("", "MatMul"): (0, 1),
+    ("", "MatMulInteger"): (0, 1),
+    ("", "QLinearMatMul"): (0, 3),
+    (MS, "MatMulIntegerToFloat"): (0, 1),
+    (MS, "DynamicQuantizeMatMul"): (0, 1),
+    (MS, "MatMulInteger16"): (0, 1),
+    (MS, "FusedMatMul"): (0, 1),
+    (MS, "TransposeMatMul"): (0, 1),
+    (MS, "FusedMatMulActivation"): (0, 1),
+}
+"""Stacks of matrices whose batch axes meet; the last two axes of each are read exactly."""
+
+GEMMS: Final = {("", "Gemm"): (0, 1, 2), (MS, "FusedGemm"): (0, 1, 2), (MS, "QGemm"): (0, 3, 6)}
+"""(A, B, C): C broadcasts onto the product's two axes."""
+
+LEGACY: Final = frozenset("Add Sub Mul Div Pow And Or Xor Equal Greater Less".split())
+"""Before operator set 7 their operand 1 is aligned at `axis` of operand 0 where `broadcast` is 1."""
+
+EQUAL_BEFORE_8: Final = frozenset("Max Min Sum Mean".split())
+"""Their operands had one shape before operator set 8."""
+WIDENED: Final = frozenset("AveragePool MaxPool Cos Sin".split())
+"""Their versions up to 8 only allow more than those before."""
+TEST_MODE: Final = frozenset({"BatchNormalization", "Dropout"})
+"""Before operator set 7 their attribute `is_test` chose what is now the only mode."""
+
+SAME_SHAPE: Final = frozenset(
+    "Softmax LogSoftmax Hardmax BatchNormalization InstanceNormalization GroupNormalization LpNormalization"
+    " MeanVarianceNormalization LRN Dropout CumSum Trilu ReverseSequence ScatterElements ScatterND Scatter"
+    " LayerNormalization PRelu TensorScatter EyeLike RandomNormalLike RandomUniformLike Bernoulli".split()
+)
+"""Operators of the standard set whose first result has the shape of operand 0."""
+SHAPED_ON_TWO: Final = frozenset({"EyeLike", "RandomNormalLike", "RandomUniformLike", "Bernoulli"})
+
+RANDOM: Final = frozenset("RandomNormal RandomUniform RandomNormalLike RandomUniformLike Multinomial Bernoulli".split())
+"""Each node draws anew: no two are one value, and their order counts."""
+KNOWN_DOMAINS: Final = frozenset({"", "ai.onnx.ml", MS})
+"""In other domains an operator may keep a state: no two nodes are taken as one value."""

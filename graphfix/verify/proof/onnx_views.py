@@ -1,0 +1,179 @@
+"""ONNX's view operators and its arithmetic on shapes: they are read, and are no terms of their own."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from graphfix.verify.proof import views
+from graphfix.verify.proof.terms import MOST_ELEMENTS, View
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from graphfix.verify.proof.onnx_call import Call
+    from graphfix.verify.proof.sizes import Sizes
+    from graphfix.verify.proof.terms import Table
+
+COUNTED_TARGET = 5
+"""Until then Reshape's target is an attribute, and a 0 in it copies."""
+OLD_TILE = 6
+NUMBERS = {6: "int32", 7: "int64"}
+"""TensorProto's numbers of the types that shapes are computed in."""
+
+
+def viewed(table: Table, call: Call) -> View | None:
+    """Give the view that a node makes of operand 0, or the integers that it computes; None where it is a term."""
+    rule = VIEWS.get(call.op) if not call.domain else None
+    return rule(table, call) if rule is not None and call.views and call.views[0] is not None else None
+
+
+def _identity(table: Table, call: Call) -> View | None:  # noqa: ARG001 - every rule takes both
+    return call.views[0]
+
+
+def _reshape(table: Table, call: Call) -> View | None:
+    view = call.views[0]
+    target = call.integers("shape") if call.since < COUNTED_TARGET else call.content(1)
+    if view is None or target is None:
+        return None
+    known = _renumbered(table, view, target)
+    if known is not None:
+        return known
+    return views.reshaped(view, target, zero_copies=not call.integer("allowzero", 0))
+
+
+def _renumbered(table: Table, view: View, target: Sizes) -> View | None:
+    """Reshape known integers to a vector of [-1]."""
+    content, dtype = view.content, _dtype(view)
+    if content is None or dtype is None or target not in ((-1,), (len(content),)):
+        return None
+    return table.numbers(content, dtype)
+
+
+def _unsqueeze(table: Table, call: Call) -> View | None:  # noqa: ARG001 - every rule takes both
+    axes = call.axes()
+    return views.unsqueezed(call.views[0], axes) if call.views[0] is not None and axes is not None else None
+
+
+def _squeeze(table: Table, call: Call) -> View | None:  # noqa: ARG001 - every rule takes both
+    axes = call.axes()
+    stated = "axes" in call.attributes or (len(call.views) > 1 and call.views[1] is not None)
+    if call.views[0] is None or (stated and axes is None):
+        return None
+    return views.squeezed(call.views[0], axes if stated else None)
+
+
+def _flatten(table: Table, call: Call) -> View | None:  # noqa: ARG001 - every rule takes both
+    return views.flattened(call.views[0], call.integer("axis", 1)) if call.views[0] is not None else None
+
+
+def _expand(table: Table, call: Call) -> View | None:
+    view, target = call.views[0], call.views[1]
+    if view is None or target is None:
+        return None
+    if target.content is not None and view.axes is not None and view.sizes is not None:
+        return views.expanded(table.algebra, view, target.content)
+    if target.core.shape_of is not None and target.sizes is not None and target.axes == (0,):
+        return views.expanded_by(view, target.core.shape_of)
+    if target.content is not None and all(size == 1 for size in target.content) and not target.content:
+        return view
+    return None
+
+
+def _tile(table: Table, call: Call) -> View | None:  # noqa: ARG001 - every rule takes both
+    repeats = call.content(1)
+    if call.since < OLD_TILE or repeats is None or call.views[0] is None:
+        return None
+    return views.tiled(call.views[0], repeats)
+
+
+def _shape(table: Table, call: Call) -> View | None:
+    view = call.views[0]
+    if view is None:
+        return None
+    if view.sizes is None:
+        return _shape_of(table, call, view)
+    start, end = call.integer("start", 0), call.integer("end", len(view.sizes))
+    part = view.sizes[start:end]
+    return table.numbers(part, "int64") if len(part) <= MOST_ELEMENTS else None
+
+
+def _shape_of(table: Table, call: Call, view: View) -> View:
+    """The shape of a value whose rank is not known: a vector that no operator is needed for."""
+    core, new = table.core(("shape", *call.key, view), call.told, counted=False)
+    if new:
+        core.sizes = table.named(core, (None,))
+        core.shape_of = view if not call.attributes else None
+    return View(core, (0,), core.sizes)
+
+
+def _size(table: Table, call: Call) -> View | None:
+    sizes = call.sizes(0)
+    if sizes is None:
+        return None
+    total = 1
+    for size in sizes:
+        if not isinstance(size, int):
+            return None
+        total *= size
+    return table.numbers((total,), "int64", scalar=True)
+
+
+def _dtype(view: View) -> str | None:
+    """Give the type of known integers."""
+    return str(view.core.key[1]) if view.core.key[0] == "numbers" else None
+
+
+def _cast(table: Table, call: Call) -> View | None:
+    content, to = call.content(0), NUMBERS.get(call.integer("to", 0))
+    if content is None or to is None:
+        return None
+    if _dtype(call.views[0]) == to if call.views[0] is not None else False:
+        return call.views[0]
+    if to == "int32" and not all(isinstance(number, int) and abs(number) < 1 << 31 for number in content):
+        return None
+    return table.numbers(content, to, scalar=call.rank(0) == 0)
+
+
+def _gather(table: Table, call: Call) -> View | None:
+    content, indices = call.content(0), call.content(1)
+    view = call.views[0]
+    dtype = _dtype(view) if view is not None else None
+    if content is None or indices is None or dtype is None or call.rank(0) != 1 or call.rank(1) not in (0, 1):
+        return None
+    picked = []
+    for index in indices:
+        if not isinstance(index, int) or not -len(content) <= index < len(content):
+            return None
+        picked.append(content[index])
+    return table.numbers(tuple(picked), dtype, scalar=call.rank(1) == 0)
+
+
+def _slice(table: Table, call: Call) -> View | None:
+    content, view = call.content(0), call.views[0]
+    dtype = _dtype(view) if view is not None else None
+    if content is None or dtype is None or call.rank(0) != 1 or "starts" in call.attributes:
+        return None
+    parts = [call.content(index) for index in range(1, len(call.views))]
+    numbers = [part[0] if part is not None and len(part) == 1 and isinstance(part[0], int) else None for part in parts]
+    axis, step = (numbers + [0, 1])[2] if len(numbers) > 2 else 0, numbers[3] if len(numbers) > 3 else 1  # noqa: PLR2004, RUF005 - operands of Slice
+    if len(numbers) < 2 or numbers[0] is None or numbers[1] is None or axis not in (0, -1) or not step or step < 0:  # noqa: PLR2004
+        return None
+    return table.numbers(content[numbers[0] : numbers[1] : step], dtype)
+
+
+def _concat(table: Table, call: Call) -> View | None:
+    contents = [call.content(index) for index in range(len(call.views))]
+    dtypes = {_dtype(view) for view in call.views if view is not None}
+    dtype = dtypes.pop() if len(dtypes) == 1 else None
+    if dtype is None or None in contents or any(call.rank(index) != 1 for index in range(len(call.views))):
+        return None
+    whole = tuple(term for content in contents if content is not None for term in content)
+    return table.numbers(whole, dtype) if len(whole) <= MOST_ELEMENTS else None
+
+
+VIEWS: Mapping[str, Callable[[Table, Call], View | None]] = {
+    "Identity": _identity, "Reshape": _reshape, "Unsqueeze": _unsqueeze, "Squeeze": _squeeze, "Flatten": _flatten,
+    "Expand": _expand, "Tile": _tile, "Shape": _shape, "Size": _size, "Cast": _cast, "Gather": _gather,
+    "Slice": _slice, "Concat": _concat,
+}  # fmt: skip

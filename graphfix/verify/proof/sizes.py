@@ -1,0 +1,68 @@
+"""Sizes of axes as terms: a number, or a symbol that is one object wherever the same term is met."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TypeAlias
+
+
+class Symbol:
+    """A size (or an element of a computed shape) that is known only at run time: equal terms are one object."""
+
+    __slots__ = ("key", "number", "told")
+
+    def __init__(self, key: tuple[object, ...], number: int, told: str) -> None:
+        """Keep what the symbol stands for, and how it is printed."""
+        self.key, self.number, self.told = key, number, told
+
+    def __repr__(self) -> str:
+        """Print the symbol as a report shows it."""
+        return self.told
+
+
+Size: TypeAlias = int | Symbol
+Sizes: TypeAlias = tuple[Size, ...]
+
+
+@dataclass(slots=True, eq=False)
+class Algebra:
+    """All symbols of one proof: both files share them."""
+
+    known: dict[tuple[object, ...], Symbol] = field(default_factory=dict)
+
+    def symbol(self, key: tuple[object, ...], told: str = "") -> Symbol:
+        """Give the symbol of a term, the same object each time."""
+        found = self.known.get(key)
+        if found is None:
+            found = self.known[key] = Symbol(key, len(self.known), told or f"s{len(self.known)}")
+        return found
+
+    def met(self, sizes: Sizes) -> Size:
+        """Give the size that an axis has where operands of these sizes meet in it, by numpy's rule.
+
+        Ones give way; a number other than 1 is the result wherever the operands fit at all. What is left is one
+        term for the set of all symbols that meet, however they were nested.
+        """
+        parts: set[Symbol] = set()
+        numbers: set[int] = set()
+        for size in sizes:
+            if isinstance(size, int):
+                numbers.add(size)
+            elif size.key[0] == "met":
+                parts.update(part for part in size.key[1:] if isinstance(part, Symbol))
+            else:
+                parts.add(size)
+        numbers.discard(1)
+        if len(numbers) > 1:
+            return self.symbol(("clash", *sorted(numbers)))
+        if numbers:
+            return numbers.pop()
+        if len(parts) <= 1:
+            return parts.pop() if parts else 1
+        ordered = sorted(parts, key=lambda part: part.number)
+        return self.symbol(("met", *ordered), f"bc{{{','.join(map(repr, ordered))}}}")
+
+
+def right_aligned(sizes: Sizes, rank: int) -> Sizes:
+    """Put ones in front of a shape: `[c] -> [1,1,c]`."""
+    return (1,) * (rank - len(sizes)) + sizes

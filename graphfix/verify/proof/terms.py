@@ -1,0 +1,129 @@
+"""Values as hash-consed terms: what computes a value (its core), and the indexing map by which the core is seen."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
+
+if TYPE_CHECKING:
+    from graphfix.verify.proof.sizes import Algebra, Size, Sizes
+
+Axes: TypeAlias = tuple[int | None, ...]
+"""For each axis of a view the axis of its core that it follows; None where it follows none, or one of size 1."""
+
+
+class Core:
+    """An input, a constant, or one result of an operator on certain uses: equal terms are one object."""
+
+    __slots__ = ("content", "counted", "key", "number", "shape_of", "sizes", "told", "touched")
+
+    def __init__(self, key: tuple[object, ...], number: int, told: str, *, counted: bool) -> None:
+        """Enter a core; `told` is the node that made it, `counted` whether the other file must have it too."""
+        self.key, self.number, self.told, self.counted = key, number, told, counted
+        self.sizes: Sizes | None = None
+        self.content: Sizes | None = None
+        self.shape_of: View | None = None
+        self.touched = False
+
+    def __repr__(self) -> str:
+        """Print the node that made it."""
+        return self.told
+
+
+class View(NamedTuple):
+    """A value: element i of it is the core's element at `axes` of i (at 0 wherever the core's size is 1).
+
+    Where the rank is not known `axes` and `sizes` are None: then `more` are the values by whose shapes the core is
+    stretched as well, right-aligned.
+    """
+
+    core: Core
+    axes: Axes | None
+    sizes: Sizes | None
+    more: frozenset[View] = frozenset()
+
+    @property
+    def content(self) -> Sizes | None:
+        """The elements, where this is a scalar or vector of integers that are known as terms."""
+        if self.axes is None or self.sizes is None or self.core.content is None or len(self.axes) > 1:
+            return None
+        if not self.axes or self.axes[0] is not None:
+            return self.core.content
+        size = self.sizes[0]
+        return self.core.content * size if isinstance(size, int) and size <= MOST_ELEMENTS else None
+
+
+MOST_ELEMENTS = 64
+"""Vectors of integers up to this length are read as shapes."""
+
+
+@dataclass(slots=True, eq=False)
+class Table:
+    """The terms of both files: two values are equal when they are one view of one core."""
+
+    algebra: Algebra
+    cores: dict[tuple[object, ...], Core] = field(default_factory=dict)
+    closed: bool = False
+    """Whether the first file is read: what is entered from then on, it does not have."""
+    foreign: list[Core] = field(default_factory=list)
+    """The operators' results that the second file has and the first one has not."""
+
+    def core(self, key: tuple[object, ...], told: str, *, counted: bool = True) -> tuple[Core, bool]:
+        """Find or enter a core; True when it is new and its sizes are to be stated."""
+        found = self.cores.get(key)
+        if found is not None:
+            found.touched = found.touched or self.closed
+            return found, False
+        made = self.cores[key] = Core(key, len(self.cores), told, counted=counted)
+        if self.closed and counted:
+            self.foreign.append(made)
+        return made, True
+
+    def result(self, key: tuple[object, ...], told: str, sizes: tuple[Size | None, ...] | None) -> View:
+        """Give the result of an operator; a size that is None becomes a symbol of its own."""
+        core, new = self.core(key, told)
+        if new:
+            core.sizes = self.named(core, sizes)
+        return whole(core)
+
+    def named(self, core: Core, sizes: tuple[Size | None, ...] | None) -> Sizes | None:
+        """Name the sizes that are not known by the core and the axis."""
+        if sizes is None:
+            return None
+        return tuple(
+            self.algebra.symbol(("dim", core.number, axis)) if size is None else size for axis, size in enumerate(sizes)
+        )
+
+    def numbers(self, terms: Sizes, dtype: str, *, scalar: bool = False) -> View:
+        """A vector of integers (or a scalar) whose elements are known as terms."""
+        folded = terms[:1] if terms and len(set(terms)) == 1 else terms
+        core, new = self.core(("numbers", dtype, folded), f"{list(terms)}", counted=False)
+        if new:
+            core.content = folded
+            core.sizes = () if len(folded) == 1 else (len(folded),)
+        if scalar:
+            return View(core, (), ())
+        return View(core, (None,) if len(folded) == 1 else (0,), (len(terms),))
+
+
+def whole(core: Core) -> View:
+    """See all of a core; axes of size 1 are followed by none."""
+    if core.sizes is None:
+        return View(core, None, None)
+    return View(core, tuple(None if size == 1 else axis for axis, size in enumerate(core.sizes)), core.sizes)
+
+
+def composed(outer: View, inner: View) -> View:
+    """See `inner` in the way in which `outer` sees its core: what a map over an elementwise operator is."""
+    if outer.axes is None or inner.axes is None:
+        return View(inner.core, None, None, outer.more | inner.more)
+    return View(inner.core, tuple(None if k is None else inner.axes[k] for k in outer.axes), outer.sizes)
+
+
+def shown(value: Any) -> str:  # noqa: ANN401 - a use may be any term
+    """Print a view as a report shows it: `x[2,3]` seen by `(d0,d1) -> (d1)`."""
+    if not isinstance(value, View):
+        return repr(value)
+    if value.sizes is None:
+        return f"{value.core.told}[*]"
+    return f"{value.core.told}[{','.join(map(repr, value.sizes))}]"
