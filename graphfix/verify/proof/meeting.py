@@ -5,13 +5,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, TypeAlias
 
 from graphfix.verify.proof.sizes import right_aligned
-from graphfix.verify.proof.terms import View, composed, whole
+from graphfix.verify.proof.terms import View, composed, extent, whole
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from graphfix.verify.proof.sizes import Sizes
-    from graphfix.verify.proof.terms import Axes, Core, Table
+    from graphfix.verify.proof.terms import Axes, Core, Extent, Table
 
 Key: TypeAlias = tuple[object, ...]
 
@@ -56,14 +56,21 @@ def _unranked(table: Table, key: Key, views: Sequence[View], told: str) -> View:
     A value of known rank takes part with its map, unit axes in front left out; so a stretch by another operand's
     shape adds nothing to the set.
     """
-    meeting: set[View] = set()
+    meeting: set[Extent] = set()
     reads: list[tuple[object, ...]] = []
     for view in views:
-        meeting |= view.more or {view}
+        meeting |= view.more or {extent(view)}
         reads.append((view.core, _stripped(view)))
-    space = frozenset(meeting)
-    core, _ = table.core(("each", *key, tuple(reads), space), told)
+    core, _ = table.core(("each", *key, tuple(reads), *_space(table, meeting)), told)
     return View(core, None, None)
+
+
+def _space(table: Table, meeting: set[Extent]) -> tuple[frozenset[Extent], Sizes]:
+    """Keep values of unknown rank by name, and put all known shapes into one."""
+    known = [sizes for sizes in meeting if not isinstance(sizes, View)]
+    rank = max(map(len, known), default=0)
+    columns = zip(*(right_aligned(sizes, rank) for sizes in known), strict=True)
+    return frozenset(sizes for sizes in meeting if isinstance(sizes, View)), tuple(map(table.algebra.met, columns))
 
 
 def _stripped(view: View) -> Axes | None:

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import struct
 from typing import TYPE_CHECKING
 
 from graphfix.verify.proof import views
-from graphfix.verify.proof.terms import MOST_ELEMENTS, View
+from graphfix.verify.proof.terms import MOST_ELEMENTS, View, extent, whole
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -17,6 +18,8 @@ if TYPE_CHECKING:
 COUNTED_TARGET = 5
 """Until then Reshape's target is an attribute, and a 0 in it copies."""
 OLD_TILE = 6
+_EXACT = {"int32": 1 << 31, "int64": 1 << 53}
+"""Numbers below are the same in both types."""
 NUMBERS = {6: "int32", 7: "int64"}
 """TensorProto's numbers of the types that shapes are computed in."""
 
@@ -73,10 +76,11 @@ def _expand(table: Table, call: Call) -> View | None:
         return None
     if target.content is not None and view.axes is not None and view.sizes is not None:
         return views.expanded(table.algebra, view, target.content)
-    if target.core.shape_of is not None and target.sizes is not None and target.axes == (0,):
-        return views.expanded_by(view, target.core.shape_of)
-    if target.content is not None and all(size == 1 for size in target.content) and not target.content:
-        return view
+    if target.content is not None and not any(isinstance(size, int) and size < 0 for size in target.content):
+        return views.expanded_by(view, frozenset((target.content,)))
+    shape = target.core.shape_of
+    if shape is not None and target == whole(target.core):
+        return views.expanded_by(view, shape.more or frozenset((extent(shape),)))
     return None
 
 
@@ -126,13 +130,30 @@ def _dtype(view: View) -> str | None:
 
 def _cast(table: Table, call: Call) -> View | None:
     content, to = call.content(0), NUMBERS.get(call.integer("to", 0))
-    if content is None or to is None:
+    view = call.views[0]
+    if view is None or to is None:
         return None
-    if _dtype(call.views[0]) == to if call.views[0] is not None else False:
-        return call.views[0]
+    if content is None:
+        return _rounded(table, view, to)
+    if _dtype(view) == to:
+        return view
     if to == "int32" and not all(isinstance(number, int) and abs(number) < 1 << 31 for number in content):
         return None
     return table.numbers(content, to, scalar=call.rank(0) == 0)
+
+
+def _rounded(table: Table, view: View, to: str) -> View | None:
+    """Read a small constant of whole float64 numbers as integers: before operator set 9 no other can be stated."""
+    key = view.core.key
+    if key[:2] != ("constant", "double") or view.axes is None or len(view.axes) > 1 or not isinstance(key[3], bytes):
+        return None
+    numbers = [number for (number,) in struct.iter_unpack("<d", key[3])]
+    if not all(number.is_integer() and abs(number) < _EXACT[to] for number in numbers):
+        return None
+    whole_numbers = tuple(map(int, numbers))
+    inner = table.numbers(whole_numbers, to, scalar=len(whole_numbers) == 1)
+    content = View(inner.core, view.axes, view.sizes).content
+    return None if content is None else table.numbers(content, to, scalar=not view.axes)
 
 
 def _gather(table: Table, call: Call) -> View | None:

@@ -33,14 +33,14 @@ class Core:
 class View(NamedTuple):
     """A value: element i of it is the core's element at `axes` of i (at 0 wherever the core's size is 1).
 
-    Where the rank is not known `axes` and `sizes` are None: then `more` are the values by whose shapes the core is
-    stretched as well, right-aligned.
+    Where the rank is not known `sizes` is None, and `axes` too unless the core's is known. Then `more` are the shapes
+    that the core is stretched by, right-aligned: known ones, and values that have them.
     """
 
     core: Core
     axes: Axes | None
     sizes: Sizes | None
-    more: frozenset[View] = frozenset()
+    more: frozenset[Extent] = frozenset()
 
     @property
     def content(self) -> Sizes | None:
@@ -52,6 +52,9 @@ class View(NamedTuple):
         size = self.sizes[0]
         return self.core.content * size if isinstance(size, int) and size <= MOST_ELEMENTS else None
 
+
+Extent: TypeAlias = "View | Sizes"
+"""A shape: its sizes, or a value that has it where its rank is not known."""
 
 MOST_ELEMENTS = 64
 """Vectors of integers up to this length are read as shapes."""
@@ -111,6 +114,11 @@ def whole(core: Core) -> View:
     if core.sizes is None:
         return View(core, None, None)
     return View(core, tuple(None if size == 1 else axis for axis, size in enumerate(core.sizes)), core.sizes)
+
+
+def extent(view: View) -> Extent:
+    """Name the shape of a value that nothing of unknown rank stretches."""
+    return view if view.sizes is None else view.sizes
 
 
 def composed(outer: View, inner: View) -> View:

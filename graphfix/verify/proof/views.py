@@ -5,12 +5,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from graphfix.verify.proof.sizes import right_aligned
-from graphfix.verify.proof.terms import View
+from graphfix.verify.proof.terms import View, extent
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from graphfix.verify.proof.sizes import Algebra, Size, Sizes
+    from graphfix.verify.proof.terms import Extent
 
 
 def unsqueezed(view: View, axes: Iterable[int]) -> View | None:
@@ -110,9 +111,9 @@ def expanded(algebra: Algebra, view: View, target: Sizes) -> View | None:
     return View(view.core, (None,) * (rank - len(view.axes)) + view.axes, sizes)
 
 
-def expanded_by(view: View, other: View) -> View:
-    """Expand by the shape of a value where one of the two ranks is not known: the shapes that meet are kept as they are."""
-    return View(view.core, view.axes, None, (view.more or frozenset((view,))) | (other.more or frozenset((other,))))
+def expanded_by(view: View, shape: frozenset[Extent]) -> View:
+    """Expand where one of the two ranks is not known: the shapes that meet are kept as they are."""
+    return View(view.core, view.axes, None, (view.more or frozenset((extent(view),))) | shape)
 
 
 def broadcast_to(view: View, target: Sizes) -> View | None:
