@@ -47,7 +47,7 @@ def compared(
     if [core.number for core in first.effects] != [core.number for core in second.effects]:
         raise UnlikeError("random or unknown operators are not the same, or not in the same order")
     names = [output.name for output in one.graph.output]
-    return verdict(table, list(zip(names, outputs, theirs, strict=True)), _assumed(one.graph, bindings))
+    return verdict(table, list(zip(names, outputs, theirs, strict=True)), [*_assumed(one.graph, bindings), *table.assumes])
 
 
 def _interface(one: ModelProto, two: ModelProto) -> None:

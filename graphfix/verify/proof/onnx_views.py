@@ -137,8 +137,11 @@ def _cast(table: Table, call: Call) -> View | None:
         return _rounded(table, view, to)
     if _dtype(view) == to:
         return view
-    if to == "int32" and not all(isinstance(number, int) and abs(number) < 1 << 31 for number in content):
-        return None
+    if to == "int32":
+        if not all(-_EXACT[to] <= number < _EXACT[to] for number in content if isinstance(number, int)):
+            return None
+        if not all(isinstance(number, int) for number in content):
+            table.assumes["sizes that are cast to int32 are below 2**31"] = None
     return table.numbers(content, to, scalar=call.rank(0) == 0)
 
 
@@ -151,9 +154,10 @@ def _rounded(table: Table, view: View, to: str) -> View | None:
     if not all(number.is_integer() and abs(number) < _EXACT[to] for number in numbers):
         return None
     whole_numbers = tuple(map(int, numbers))
-    inner = table.numbers(whole_numbers, to, scalar=len(whole_numbers) == 1)
-    content = View(inner.core, view.axes, view.sizes).content
-    return None if content is None else table.numbers(content, to, scalar=not view.axes)
+    if not view.axes or view.axes[0] is not None:
+        return table.numbers(whole_numbers, to, scalar=not view.axes)
+    size = view.sizes[0] if view.sizes else None
+    return table.numbers(whole_numbers * size, to) if isinstance(size, int) and size <= MOST_ELEMENTS else None
 
 
 def _gather(table: Table, call: Call) -> View | None:

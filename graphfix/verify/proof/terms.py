@@ -70,6 +70,8 @@ class Table:
     """Whether the first file is read: what is entered from then on, it does not have."""
     foreign: list[Core] = field(default_factory=list)
     """The operators' results that the second file has and the first one has not."""
+    assumes: dict[str, None] = field(default_factory=dict)
+    """What the terms lean on, each once."""
 
     def core(self, key: tuple[object, ...], told: str, *, counted: bool = True) -> tuple[Core, bool]:
         """Find or enter a core; True when it is new and its sizes are to be stated."""
