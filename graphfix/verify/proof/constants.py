@@ -64,16 +64,19 @@ class Constants:
     table: Table
     stored: dict[tuple[object, ...], list[tuple[Payload, Core]]] = field(default_factory=dict)
 
-    def view(self, dtype: str, dims: Sequence[int], payload: Payload, width: int, told: str) -> View:
+    def view(
+        self, dtype: str, dims: Sequence[int], payload: Payload, width: int, told: str, fixed: int | None = None
+    ) -> View:
         """See a constant of these dims; `width` is the bytes of an element, 0 where elements are no whole bytes.
 
         Axes of size 1, and axes along which nothing changes, are axes of the map and not of the core: so a constant
-        with other unit axes, or one that was written out stretched, is another view of the same core.
+        with other unit axes, or one that was written out stretched, is another view of the same core. The axis `fixed`
+        is not left out although nothing changes along it: scales may.
         """
         dims = tuple(dims)
         if not width or prod(dims) * width != payload.length:
             return whole(self._core((dtype, "as stored", dims), dims, payload, told))
-        kept = [axis for axis, size in enumerate(dims) if size != 1 and not _repeats(payload, dims, axis, width)]
+        kept = [axis for axis, size in enumerate(dims) if size != 1 and (axis == fixed or not _repeats(payload, dims, axis, width))]
         least = _least(payload, dims, kept, width) if len(kept) < sum(size != 1 for size in dims) else payload
         inner = tuple(dims[axis] for axis in kept)
         view = self._inner(dtype, inner, least, width, told)

@@ -1,0 +1,264 @@
+"""Read a TFLite model into terms: subgraphs, the bodies of control flow, and what each operator reads."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from graphfix.results import GraphfixError
+from graphfix.verify.proof import meeting
+from graphfix.verify.proof.terms import View, whole
+from graphfix.verify.proof.tflite_file import WIDTHS
+from graphfix.verify.proof.tflite_ops import EACH, STATEFUL, UNARY
+from graphfix.verify.proof.tflite_views import MOVING, Step, viewed
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from graphfix.verify.proof.constants import Constants
+    from graphfix.verify.proof.sizes import Sizes
+    from graphfix.verify.proof.terms import Core, Table
+    from graphfix.verify.proof.tflite_file import Model, Operator, Quantization, Subgraph, Tensor
+
+_DEEPEST = 64
+MATRIX = 2
+
+
+@dataclass(slots=True, eq=False)
+class Reading:
+    """One of the two models while it is read."""
+
+    table: Table
+    constants: Constants
+    model: Model
+    first: bool
+    effects: list[Core] = field(default_factory=list)
+    turns: dict[object, int] = field(default_factory=dict)
+    depth: int = 0
+
+    def turn(self, key: object) -> int:
+        """Tell apart what has one key and is not one: how many there were before."""
+        count = self.turns[key] = self.turns.get(key, -1) + 1
+        return count
+
+    def run(self, index: int, given: Sequence[View]) -> tuple[View, ...]:
+        """Read a subgraph with these values as its inputs; give its outputs. Raises GraphfixError."""
+        if not 0 <= index < len(self.model.subgraphs) or self.depth > _DEEPEST:
+            raise GraphfixError(f"there is no subgraph {index}, or it calls itself")
+        graph = self.model.subgraphs[index]
+        if len(given) != len(graph.inputs):
+            raise GraphfixError(f"subgraph {index} has {len(graph.inputs)} inputs and is given {len(given)}")
+        values: dict[int, View] = dict(zip(graph.inputs, given, strict=True))
+        self.depth += 1
+        for place, operator in enumerate(graph.operators):
+            views = [self.value(graph, index, tensor, values) for tensor in operator.inputs]
+            results = self._operator(graph, operator, views, f"{operator.name}#{place}")
+            values.update(zip(operator.outputs, results, strict=False))
+        self.depth -= 1
+        outputs = [self.value(graph, index, tensor, values) for tensor in graph.outputs]
+        return tuple(view for view in outputs if view is not None)
+
+    def value(self, graph: Subgraph, index: int, at: int, values: dict[int, View]) -> View | None:
+        """Give a tensor's value: computed, a constant, or a variable."""
+        if at < 0:
+            return None
+        if at in values:
+            return values[at]
+        tensor = graph.tensors[at]
+        if tensor.payload is not None or tensor.odd:
+            values[at] = self._constant(tensor)
+        elif tensor.variable:
+            core, new = self.table.core(("variable", index, at), f"variable {tensor.name!r}", counted=False)
+            if new:
+                core.sizes = self.table.named(core, tensor.dims)
+            values[at] = whole(core)
+        else:
+            values[at] = self._empty(tensor)
+        return values[at]
+
+    def _empty(self, tensor: Tensor) -> View:
+        """A constant of no elements has no bytes; anything else is read before it is given."""
+        if 0 not in tensor.stored:
+            raise GraphfixError(f"the tensor {tensor.name!r} is read before any operator gives it; check the model")
+        core, new = self.table.core(("empty", tensor.dtype, tensor.stored), tensor.name, counted=False)
+        if new:
+            core.sizes = tensor.stored
+        return whole(core)
+
+    def _constant(self, tensor: Tensor) -> View:
+        if tensor.odd or tensor.payload is None:
+            held = b"" if tensor.payload is None else tensor.payload.print
+            core, new = self.table.core(("odd", tensor.dtype, tensor.stored, tensor.odd, held), tensor.name, counted=False)
+            if new:
+                core.sizes = tensor.stored
+            return whole(core)
+        axis = None if tensor.quantization is None else tensor.quantization.axis
+        width = WIDTHS.get(tensor.dtype, 0)
+        return self.constants.view(tensor.dtype, tensor.stored, tensor.payload, width, tensor.name, axis)
+
+    # --- operators --------------------------------------------------------------------------------------------
+
+    def _operator(self, graph: Subgraph, operator: Operator, views: Sequence[View | None], told: str) -> list[View]:
+        bodies = self._bodies(operator, views)
+        if bodies is None:
+            one = self._single(graph, operator, views, told)
+            if one is not None:
+                return [one]
+        quantized = tuple(
+            _quantized(graph.tensors[at].quantization, view) if at >= 0 else None
+            for at, view in zip(operator.inputs, views, strict=True)
+        )
+        stateful = self._stateful(graph, operator)
+        given = tuple(_type(graph.tensors[at]) for at in operator.outputs)
+        key = ("whole", operator.key, operator.version, tuple(views), quantized, given, bodies, stateful)
+        results = []
+        for index, at in enumerate(operator.outputs):
+            tensor = graph.tensors[at]
+            core, new = self.table.core((*key, index), told)
+            if new:
+                core.sizes = self.table.named(core, tensor.dims)
+                self._stored()
+            results.append(whole(core))
+        if stateful is not None:
+            core, _ = self.table.core((*key, "effect"), told)
+            self.effects.append(core)
+        return results
+
+    def _stored(self) -> None:
+        if self.first:
+            self.table.assumes["the stored shapes of the first file's tensors"] = None
+
+    def _stateful(self, graph: Subgraph, operator: Operator) -> int | None:
+        """Number the operators whose result depends on what was done before."""
+        if operator.name in STATEFUL or operator.name.startswith("custom "):
+            return len(self.effects)
+        if any(at >= 0 and graph.tensors[at].variable for at in operator.inputs):
+            return len(self.effects)
+        return None
+
+    def _bodies(self, operator: Operator, views: Sequence[View | None]) -> tuple[object, ...] | None:
+        """Read the subgraphs that an operator runs: a branch on its operands, any other on values of its own."""
+        named = sorted((key, at) for key, at in operator.options.items() if key.endswith("ubgraphIndex"))
+        if not named:
+            return None
+        if operator.name == "IF":
+            given = [view for view in views[1:] if view is not None]
+            return tuple((key, self.run(at, given)) for key, at in named if isinstance(at, int))
+        owner = (operator.key, tuple(views))
+        turn = self.turn(owner)
+        found: list[object] = []
+        for key, at in named:
+            if isinstance(at, int) and 0 <= at < len(self.model.subgraphs):
+                graph = self.model.subgraphs[at]
+                # the condition and the body of a WHILE take one state
+                what = "state" if operator.name == "WHILE" else key
+                own = [self._parameter(graph, (owner, turn, what), place) for place in range(len(graph.inputs))]
+                found.append((key, self.run(at, own)))
+        return tuple(found)
+
+    def _parameter(self, graph: Subgraph, owner: tuple[object, ...], place: int) -> View:
+        tensor = graph.tensors[graph.inputs[place]]
+        key = ("parameter", owner, place, tensor.dtype)
+        core, new = self.table.core(key, f"input {place} of a body", counted=False)
+        if new:
+            core.sizes = self.table.named(core, tensor.dims)
+            self._stored()
+        return whole(core)
+
+    def _single(self, graph: Subgraph, operator: Operator, views: Sequence[View | None], told: str) -> View | None:
+        """Give the result of an operator with a rule of its own; None where its operands are read exactly."""
+        if len(operator.outputs) != 1 or self._stateful(graph, operator) is not None:
+            return None
+        inputs = [graph.tensors[at] if at >= 0 else None for at in operator.inputs]
+        step = Step(self.table, operator, views, inputs, graph.tensors[operator.outputs[0]], told)
+        if operator.name not in MOVING or _keeps_quantization(step):
+            seen = viewed(step)
+            if seen is not None:
+                return seen
+        given = [view for view in views if view is not None]
+        key = _key(step)
+        if not given or len(given) < len(views) or key is None:
+            return None
+        return self._broadcast(step, key, given)
+
+    def _broadcast(self, step: Step, key: tuple[object, ...], views: Sequence[View]) -> View | None:
+        name = step.operator.name
+        if name in EACH:
+            return meeting.elementwise(self.table, key, views, step.told)
+        if name in UNARY and len(views) == 1:
+            return meeting.unary(self.table, key, views[0], step.told)
+        if name == "PRELU" and len(views) == MATRIX:
+            return meeting.onto(self.table, key, views[0], views[1:], step.told)
+        if name == "SELECT":
+            return self._select(step, key, views)
+        if name == "BATCH_MATMUL" and len(views) == MATRIX:
+            outer = (-1 if step.option("adjX") else -2, -2 if step.option("adjY") else -1)
+            return meeting.product(self.table, key, (views[0], views[1]), (), step.told, outer=outer)
+        return None
+
+    def _select(self, step: Step, key: tuple[object, ...], views: Sequence[View]) -> View | None:
+        """SELECT: the condition is a scalar, has the shape of the others, or follows their axis 0."""
+        condition, one, two = views
+        if condition.sizes is None or condition.axes is None or one.sizes is None or one.sizes != two.sizes:
+            return None
+        rank = len(one.sizes)
+        if condition.sizes == one.sizes or not condition.sizes:
+            axes = (None,) * (rank - len(condition.axes)) + condition.axes
+        elif len(condition.sizes) == 1 and rank > 1 and condition.sizes[0] == one.sizes[0]:
+            axes = (*condition.axes, *(None,) * (rank - 1))
+        else:
+            return None
+        uses = [(condition.core, axes), (one.core, one.axes or ()), (two.core, two.axes or ())]
+        return meeting.aligned(self.table, key, uses, one.sizes, step.told)
+
+
+def _key(step: Step) -> tuple[object, ...] | None:
+    """What an operator is, beside its operands' elements; None where an axis of scales is followed by no axis."""
+    quantized = []
+    for tensor, view in zip(step.inputs, step.views, strict=True):
+        if tensor is None or view is None:
+            return None
+        told = _quantized(tensor.quantization, view)
+        if tensor.quantization is not None and tensor.quantization.axis is not None and (told is None or told[1] is None):
+            return None
+        quantized.append(told)
+    if step.result.quantization is not None and step.result.quantization.axis is not None:
+        return None
+    return (step.operator.key, tuple(quantized), _type(step.result))
+
+
+def _quantized(quantization: Quantization | None, view: View | None) -> tuple[object, object] | None:
+    """Give the parameters, and the core's axis that the scales follow: a lift does not change it."""
+    if quantization is None:
+        return None
+    axis = quantization.axis
+    if axis is None or view is None or view.axes is None or not 0 <= axis < len(view.axes):
+        return quantization.key, None if axis is None else ("stated", axis)
+    follows = view.axes[axis]
+    return quantization.key, follows
+
+
+def _keeps_quantization(step: Step) -> bool:
+    """Whether the result is quantized as operand 0 is, by whichever axis follows the same axis of the core."""
+    tensor = step.inputs[0]
+    ours = None if tensor is None else tensor.quantization
+    theirs = step.result.quantization
+    if ours is None or theirs is None:
+        return ours is theirs
+    return ours.key == theirs.key and ours.axis is None and theirs.axis is None
+
+
+def _type(tensor: Tensor) -> tuple[object, ...]:
+    quantization = tensor.quantization
+    return tensor.dtype, None if quantization is None else (quantization.key, quantization.axis)
+
+
+def sizes_of(table: Table, graph: Subgraph, index: int, place: int) -> Sizes | None:
+    """Give the shape of an input; a free size is a symbol of its own."""
+    tensor = graph.tensors[graph.inputs[place]]
+    if tensor.dims is None:
+        return None
+    return tuple(
+        table.algebra.symbol(("input", index, place, axis), f"{tensor.name}[{axis}]") if size is None else size
+        for axis, size in enumerate(tensor.dims)
+    )

@@ -1,0 +1,103 @@
+"""Compare two TFLite models: what callers see, then the terms of the outputs of each subgraph that can be called."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from graphfix.verify.proof import Proof, UnlikeError, verdict
+from graphfix.verify.proof.constants import Constants
+from graphfix.verify.proof.sizes import Algebra
+from graphfix.verify.proof.terms import Table, View, whole
+from graphfix.verify.proof.tflite_file import read
+from graphfix.verify.proof.tflite_graphs import Reading, sizes_of
+
+if TYPE_CHECKING:
+    from contextlib import ExitStack
+    from pathlib import Path
+
+    from graphfix.verify.proof.tflite_file import Model, Subgraph, Tensor
+
+
+def compared(before: Path, after: Path, stack: ExitStack) -> Proof:
+    """Read both files and compare them. Raises UnlikeError, GraphfixError."""
+    table = Table(Algebra())
+    constants = Constants(table)
+    one, two = read(before, stack), read(after, stack)
+    entries = _entries(one, two)
+    first = Reading(table, constants, one, first=True)
+    ours = [_run(first, index) for index in entries]
+    table.closed = True
+    second = Reading(table, constants, two, first=False)
+    theirs = [_run(second, index) for index in entries]
+    if [core.number for core in first.effects] != [core.number for core in second.effects]:
+        raise UnlikeError("operators with a state are not the same, or not in the same order")
+    outputs: list[tuple[str, View, View]] = []
+    for index, mine, other in zip(entries, ours, theirs, strict=True):
+        graph = one.subgraphs[index]
+        names = [graph.tensors[at].name for at in graph.outputs]
+        outputs += zip(names, mine, other, strict=True)
+    return verdict(table, outputs, list(table.assumes))
+
+
+def _entries(one: Model, two: Model) -> list[int]:
+    """Give the subgraphs that callers name; all that they see of them is the same. Raises UnlikeError."""
+    if not one.subgraphs or not two.subgraphs:
+        raise UnlikeError("a file has no subgraph")
+    if _called(one) != _called(two):
+        raise UnlikeError("the signatures are not the same")
+    entries = sorted({0, *(signature[1] for signature in one.signatures)})
+    for index in entries:
+        if not 0 <= index < min(len(one.subgraphs), len(two.subgraphs)):
+            raise UnlikeError(f"there is no subgraph {index}, which a signature names")
+        _interface(one.subgraphs[index], two.subgraphs[index])
+    return entries
+
+
+def _called(model: Model) -> list[tuple[object, ...]]:
+    """Give the signatures with inputs and outputs by their place in the subgraph, not by tensor."""
+    found: list[tuple[object, ...]] = []
+    for key, index, inputs, outputs in model.signatures:
+        graph = model.subgraphs[index] if 0 <= index < len(model.subgraphs) else None
+        found.append((key, index, _places(graph, inputs, "inputs"), _places(graph, outputs, "outputs")))
+    return found
+
+
+def _places(graph: Subgraph | None, named: tuple[tuple[str, int], ...], what: str) -> tuple[object, ...]:
+    held = () if graph is None else graph.inputs if what == "inputs" else graph.outputs
+    return tuple((name, held.index(at) if at in held else ("tensor", at)) for name, at in named)
+
+
+def _interface(one: Subgraph, two: Subgraph) -> None:
+    for what, ours, theirs in (("input", one.inputs, two.inputs), ("output", one.outputs, two.outputs)):
+        if len(ours) != len(theirs):
+            raise UnlikeError(f"the files have another number of {what}s")
+        for mine, other in zip(ours, theirs, strict=True):
+            _alike(what, one.tensors[mine], two.tensors[other])
+
+
+def _alike(what: str, mine: Tensor, other: Tensor) -> None:
+    if mine.name != other.name:
+        raise UnlikeError(f"the {what} {mine.name!r} has another name")
+    if (mine.dtype, mine.quantization) != (other.dtype, other.quantization):
+        raise UnlikeError(f"the {what} {mine.name!r} has another type or quantization")
+    if what == "input" and (mine.dims != other.dims or mine.variable != other.variable):
+        raise UnlikeError(f"the input {mine.name!r} has another declared shape")
+    if mine.dims is not None and other.dims is not None and not _fits(mine, other):
+        raise UnlikeError(f"the {what} {mine.name!r} has another declared shape")
+
+
+def _fits(mine: Tensor, other: Tensor) -> bool:
+    pairs = list(zip(mine.dims or (), other.dims or (), strict=False))
+    return len(mine.dims or ()) == len(other.dims or ()) and all(a is None or b is None or a == b for a, b in pairs)
+
+
+def _run(reading: Reading, index: int) -> tuple[View, ...]:
+    graph = reading.model.subgraphs[index]
+    given = []
+    for place, at in enumerate(graph.inputs):
+        tensor = graph.tensors[at]
+        core, new = reading.table.core(("input", index, place, tensor.dtype), f"input {tensor.name!r}", counted=False)
+        if new:
+            core.sizes = sizes_of(reading.table, graph, index, place)
+        given.append(whole(core))
+    return reading.run(index, given)

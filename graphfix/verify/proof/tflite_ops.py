@@ -1,0 +1,23 @@
+"""Which TFLite operators broadcast, and how: the proof's own table, from the operators' definitions."""
+
+from __future__ import annotations
+
+from typing import Final
+
+EACH: Final = frozenset(
+    "ADD SUB MUL DIV POW FLOOR_DIV FLOOR_MOD SQUARED_DIFFERENCE LESS LESS_EQUAL GREATER GREATER_EQUAL EQUAL NOT_EQUAL"
+    " LOGICAL_AND LOGICAL_OR BITWISE_XOR RIGHT_SHIFT MAXIMUM MINIMUM SELECT_V2".split()
+)
+"""One element of each operand for each element of the result, right-aligned."""
+
+UNARY: Final = frozenset(
+    "ABS NEG CEIL FLOOR ROUND COS SIN EXP LOG SQRT RSQRT SQUARE RELU RELU6 RELU_N1_TO_1 RELU_0_TO_1 ELU LEAKY_RELU"
+    " LOGISTIC TANH HARD_SWISH GELU LOGICAL_NOT SIGN CAST DEQUANTIZE QUANTIZE".split()
+)
+"""One element of the operand for each element of the result."""
+
+STATEFUL: Final = frozenset(
+    "READ_VARIABLE ASSIGN_VARIABLE VAR_HANDLE HASHTABLE HASHTABLE_FIND HASHTABLE_IMPORT HASHTABLE_SIZE CALL_ONCE"
+    " RANDOM_STANDARD_NORMAL RANDOM_UNIFORM MULTINOMIAL STABLEHLO_RNG_BIT_GENERATOR STABLEHLO_CUSTOM_CALL CALL".split()
+)
+"""What they give depends on what was done before, or changes it: their order counts."""
