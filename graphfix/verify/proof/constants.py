@@ -74,14 +74,26 @@ class Constants:
         is not left out although nothing changes along it: scales may.
         """
         dims = tuple(dims)
-        if not width or prod(dims) * width != payload.length:
-            return whole(self._core((dtype, "as stored", dims), dims, payload, told))
+        if width and prod(dims) * width != payload.length:
+            return self.odd((dtype, "of another length"), dims, payload, told)
+        if not width:  # strings, and types of less than a byte: only unit axes are told
+            return self._squeezed((dtype, "as stored"), dims, payload, told)
         kept = [axis for axis, size in enumerate(dims) if size != 1 and (axis == fixed or not _repeats(payload, dims, axis, width))]
         least = _least(payload, dims, kept, width) if len(kept) < sum(size != 1 for size in dims) else payload
         inner = tuple(dims[axis] for axis in kept)
         view = self._inner(dtype, inner, least, width, told)
         places = {axis: place for place, axis in enumerate(kept)}
         return View(view.core, tuple(places.get(axis) for axis in range(len(dims))), dims)
+
+    def odd(self, kind: tuple[object, ...], dims: tuple[int, ...], payload: Payload, told: str) -> View:
+        """See a constant whose bytes are not plainly its elements, such as a sparse one: just as it is stored."""
+        return whole(self._core((kind, dims), dims, payload, told))
+
+    def _squeezed(self, kind: tuple[object, ...], dims: tuple[int, ...], payload: Payload, told: str) -> View:
+        kept = tuple(size for size in dims if size != 1)
+        core = self._core((kind, kept), kept, payload, told)
+        places = iter(range(len(kept)))
+        return View(core, tuple(None if size == 1 else next(places) for size in dims), dims)
 
     def _inner(self, dtype: str, dims: tuple[int, ...], payload: Payload, width: int, told: str) -> View:
         if dtype in ("int64", "int32") and len(dims) <= 1 and payload.length <= MOST_ELEMENTS * width:

@@ -190,8 +190,17 @@ def _reshape(call: Call) -> Dims:
     target, length = call.views[1], None if call.views[1] is None else call.views[1].sizes
     content = target.content if target is not None else None
     if content is not None:
-        return tuple(size if isinstance(size, int) and size > 0 else None for size in content)
+        return tuple(_stated(call, axis, size) for axis, size in enumerate(content))
     return _free(length[0]) if length and isinstance(length[0], int) else None
+
+
+def _stated(call: Call, axis: int, size: Size) -> Size | None:
+    """A term says the size unless it may be a 0 that stands for another size of the operand."""
+    own = call.sizes(0) or ()
+    if isinstance(size, int):
+        return size if size > 0 else None
+    copied = axis < len(own) and own[axis] == size
+    return size if copied or call.integer("allowzero", 0) else None
 
 
 def _by_target(call: Call) -> Dims:

@@ -10,7 +10,7 @@ from graphfix.verify.proof import meeting
 from graphfix.verify.proof.terms import View, whole
 from graphfix.verify.proof.tflite_file import WIDTHS
 from graphfix.verify.proof.tflite_ops import EACH, STATEFUL, UNARY
-from graphfix.verify.proof.tflite_views import MOVING, Step, viewed
+from graphfix.verify.proof.tflite_views import MOVING, VIEWS, Step, viewed
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -22,6 +22,8 @@ if TYPE_CHECKING:
 
 _DEEPEST = 64
 MATRIX = 2
+READING = frozenset({*VIEWS, "PRELU", "SELECT", "BATCH_MATMUL"})
+"""Operators with rules of their own, all without a state."""
 
 
 @dataclass(slots=True, eq=False)
@@ -68,13 +70,18 @@ class Reading:
         if tensor.payload is not None or tensor.odd:
             values[at] = self._constant(tensor)
         elif tensor.variable:
-            core, new = self.table.core(("variable", index, at), f"variable {tensor.name!r}", counted=False)
-            if new:
-                core.sizes = self.table.named(core, tensor.dims)
-            values[at] = whole(core)
+            return self._variable(tensor, index, at)
         else:
             values[at] = self._empty(tensor)
         return values[at]
+
+    def _variable(self, tensor: Tensor, index: int, at: int) -> View:
+        """See what a variable holds now: another value after each operator that may write to one."""
+        key = ("variable", index, at, len(self.effects))
+        core, new = self.table.core(key, f"variable {tensor.name!r}", counted=False)
+        if new:
+            core.sizes = self.table.named(core, tensor.dims)
+        return whole(core)
 
     def _empty(self, tensor: Tensor) -> View:
         """A constant of no elements has no bytes; anything else is read before it is given."""
@@ -86,12 +93,10 @@ class Reading:
         return whole(core)
 
     def _constant(self, tensor: Tensor) -> View:
-        if tensor.odd or tensor.payload is None:
-            held = b"" if tensor.payload is None else tensor.payload.print
-            core, new = self.table.core(("odd", tensor.dtype, tensor.stored, tensor.odd, held), tensor.name, counted=False)
-            if new:
-                core.sizes = tensor.stored
-            return whole(core)
+        if tensor.payload is None:
+            raise GraphfixError(f"the constant {tensor.name!r} is in another file, which is not read")
+        if tensor.odd:
+            return self.constants.odd((tensor.dtype, tensor.odd), tensor.stored, tensor.payload, tensor.name)
         axis = None if tensor.quantization is None else tensor.quantization.axis
         width = WIDTHS.get(tensor.dtype, 0)
         return self.constants.view(tensor.dtype, tensor.stored, tensor.payload, width, tensor.name, axis)
@@ -132,7 +137,8 @@ class Reading:
         """Number the operators whose result depends on what was done before."""
         if operator.name in STATEFUL or operator.name.startswith("custom "):
             return len(self.effects)
-        if any(at >= 0 and graph.tensors[at].variable for at in operator.inputs):
+        pure = operator.name in EACH or operator.name in UNARY or operator.name in READING
+        if not pure and any(at >= 0 and graph.tensors[at].variable for at in operator.inputs):
             return len(self.effects)
         return None
 
