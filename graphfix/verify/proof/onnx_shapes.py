@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from math import prod
 from typing import TYPE_CHECKING, TypeAlias
 
 import onnx
 
+from graphfix.verify.proof.arithmetic import span
 from graphfix.verify.proof.onnx_ops import SAME_SHAPE
 
 if TYPE_CHECKING:
@@ -190,7 +192,7 @@ def _reshape(call: Call) -> Dims:
     target, length = call.views[1], None if call.views[1] is None else call.views[1].sizes
     content = target.content if target is not None else None
     if content is not None:
-        return tuple(_stated(call, axis, size) for axis, size in enumerate(content))
+        return _closed(call, content, tuple(_stated(call, axis, size) for axis, size in enumerate(content)))
     return _free(length[0]) if length and isinstance(length[0], int) else None
 
 
@@ -201,6 +203,34 @@ def _stated(call: Call, axis: int, size: Size) -> Size | None:
         return size if size > 0 else None
     copied = axis < len(own) and own[axis] == size
     return size if copied or call.integer("allowzero", 0) else None
+
+
+def _closed(call: Call, target: Sequence[Size], dims: tuple[Size | None, ...]) -> Dims:
+    """Compute the size that a -1 leaves open, where all the others are numbers; a 0 copies."""
+    own = call.sizes(0) or ()
+    copies = not call.integer("allowzero", 0)
+    full = [own[at] if size == 0 and copies and at < len(own) else dims[at] for at, size in enumerate(target)]
+    known = [size for size in full if isinstance(size, int) and size > 0]
+    numbers = [size for size in own if isinstance(size, int)]
+    if len(known) != len(full) - 1 or -1 not in target or len(numbers) < len(own) or not own:
+        return tuple(full)
+    return tuple(prod(numbers) // prod(known) if size == -1 else full[at] for at, size in enumerate(target))
+
+
+def _span(call: Call) -> Dims:
+    ends = [call.content(index) for index in range(3)]
+    numbers = [end[0] for end in ends if end is not None and isinstance(end[0], int)]
+    return (span(*numbers) if len(numbers) == len(ends) else None,)
+
+
+def _pool(call: Call) -> Dims:
+    sizes = call.sizes(0)
+    return None if sizes is None else (*sizes[:2], *(None,) * (len(sizes) - 2))
+
+
+def _global_pool(call: Call) -> Dims:
+    sizes = call.sizes(0)
+    return None if sizes is None else (*sizes[:2], *(1,) * (len(sizes) - 2))
 
 
 def _by_target(call: Call) -> Dims:
@@ -235,10 +265,6 @@ def _one_hot(call: Call) -> Dims:
     return None if rank is None else _free(rank + 1)
 
 
-def _vector(call: Call) -> Dims:  # noqa: ARG001 - the rule says it without the call
-    return (None,)
-
-
 def _matrix(call: Call) -> Dims:  # noqa: ARG001 - the rule says it without the call
     return (None, None)
 
@@ -246,13 +272,15 @@ def _matrix(call: Call) -> Dims:  # noqa: ARG001 - the rule says it without the 
 RULES: Mapping[str, Callable[[Call], Dims]] = {
     "Transpose": _transpose, "Concat": _concat, "ArgMax": _arg, "ArgMin": _arg, "Gather": _gather,
     "GatherND": _gather_nd, "Reshape": _reshape, "ConstantOfShape": _by_target, "Conv": _conv, "OneHot": _one_hot,
-    "Range": _vector, "NonZero": _matrix, "Flatten": _matrix, "Gemm": _matrix, "Size": lambda _: (),
+    "Range": _span, "NonZero": _matrix, "Flatten": _matrix, "Gemm": _matrix, "Size": lambda _: (),
     "Squeeze": _squeeze, "Unsqueeze": _unsqueeze, "Tile": _same_rank, "GatherElements": lambda call: call.sizes(1),
     **dict.fromkeys(
         "ReduceMean ReduceSum ReduceMax ReduceMin ReduceProd ReduceL1 ReduceL2 ReduceLogSum ReduceLogSumExp"
         " ReduceSumSquare".split(), _reduce),
+    **dict.fromkeys(("GlobalAveragePool", "GlobalMaxPool", "GlobalLpPool"), _global_pool),
+    **dict.fromkeys(("MaxPool", "AveragePool", "LpPool"), _pool),
     **dict.fromkeys(
-        "Slice Pad Split MaxPool AveragePool LpPool GlobalAveragePool GlobalMaxPool ConvTranspose Resize Upsample"
+        "Slice Pad Split ConvTranspose Resize Upsample"
         " TopK DepthToSpace SpaceToDepth Compress QLinearConv ConvInteger".split(), _same_rank),
 }  # fmt: skip
 """Rules of the standard operators; a size that is None is not told."""

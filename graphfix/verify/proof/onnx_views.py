@@ -5,7 +5,7 @@ from __future__ import annotations
 import struct
 from typing import TYPE_CHECKING
 
-from graphfix.verify.proof import views
+from graphfix.verify.proof import arithmetic, views
 from graphfix.verify.proof.terms import MOST_ELEMENTS, View, extent, whole
 
 if TYPE_CHECKING:
@@ -78,10 +78,20 @@ def _expand(table: Table, call: Call) -> View | None:
         return views.expanded(table.algebra, view, target.content)
     if target.content is not None and not any(isinstance(size, int) and size < 0 for size in target.content):
         return views.expanded_by(view, frozenset((target.content,)))
+    elements = _elements(table, target)
+    if elements is not None:
+        return views.expanded(table.algebra, view, elements)
     shape = target.core.shape_of
     if shape is not None and target == whole(target.core):
         return views.expanded_by(view, shape.more or frozenset((extent(shape),)))
     return None
+
+
+def _elements(table: Table, target: View) -> Sizes | None:
+    """Name the elements of a computed vector of known length, as the sizes that they are where a shape is expected."""
+    if target.sizes is None or len(target.sizes) != 1 or not isinstance(target.sizes[0], int):
+        return None
+    return tuple(table.algebra.symbol(("element", target, index)) for index in range(target.sizes[0]))
 
 
 def _tile(table: Table, call: Call) -> View | None:  # noqa: ARG001 - every rule takes both
@@ -197,8 +207,17 @@ def _concat(table: Table, call: Call) -> View | None:
     return table.numbers(whole, dtype) if len(whole) <= MOST_ELEMENTS else None
 
 
+def _arithmetic(rule: str) -> Callable[[Table, Call], View | None]:
+    def counted(table: Table, call: Call) -> View | None:
+        view = call.views[0]
+        return None if view is None else arithmetic.computed(table, rule, call.views, _dtype(view))
+
+    return counted
+
+
 VIEWS: Mapping[str, Callable[[Table, Call], View | None]] = {
     "Identity": _identity, "Reshape": _reshape, "Unsqueeze": _unsqueeze, "Squeeze": _squeeze, "Flatten": _flatten,
     "Expand": _expand, "Tile": _tile, "Shape": _shape, "Size": _size, "Cast": _cast, "Gather": _gather,
-    "Slice": _slice, "Concat": _concat,
+    "Slice": _slice, "Concat": _concat, "Add": _arithmetic("add"), "Sub": _arithmetic("sub"),
+    "Mul": _arithmetic("mul"), "Div": _arithmetic("div"), "Max": _arithmetic("max"), "Min": _arithmetic("min"),
 }  # fmt: skip

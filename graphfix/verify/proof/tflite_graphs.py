@@ -10,7 +10,8 @@ from graphfix.verify.proof import meeting
 from graphfix.verify.proof.terms import View, whole
 from graphfix.verify.proof.tflite_file import WIDTHS
 from graphfix.verify.proof.tflite_ops import EACH, STATEFUL, UNARY
-from graphfix.verify.proof.tflite_views import MOVING, VIEWS, Step, viewed
+from graphfix.verify.proof.tflite_shapes import refined
+from graphfix.verify.proof.tflite_views import MOVING, VIEWS, Step, parted, viewed
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -109,6 +110,12 @@ class Reading:
             one = self._single(graph, operator, views, told)
             if one is not None:
                 return [one]
+        inputs = [graph.tensors[at] if at >= 0 else None for at in operator.inputs]
+        if operator.name in ("SPLIT", "SPLIT_V"):
+            step = Step(self.table, operator, views, inputs, graph.tensors[operator.outputs[0]], told)
+            parts = [part for part in parted(step, len(operator.outputs)) if part is not None]
+            if len(parts) == len(operator.outputs):
+                return parts
         quantized = tuple(
             _quantized(graph.tensors[at].quantization, view) if at >= 0 else None
             for at, view in zip(operator.inputs, views, strict=True)
@@ -118,10 +125,10 @@ class Reading:
         key = ("whole", operator.key, operator.version, tuple(views), quantized, given, bodies, stateful)
         results = []
         for index, at in enumerate(operator.outputs):
-            tensor = graph.tensors[at]
             core, new = self.table.core((*key, index), told)
             if new:
-                core.sizes = self.table.named(core, tensor.dims)
+                step = Step(self.table, operator, views, inputs, graph.tensors[at], told)
+                core.sizes = self.table.named(core, refined(step, step.result.dims))
                 self._stored()
             results.append(whole(core))
         if stateful is not None:

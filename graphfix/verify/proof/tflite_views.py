@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from graphfix.verify.proof import views
+from graphfix.verify.proof import arithmetic, views
 from graphfix.verify.proof.sizes import right_aligned
 from graphfix.verify.proof.terms import MOST_ELEMENTS, View
 
@@ -178,6 +178,22 @@ def _slice(step: Step) -> View | None:
     return step.vector(content[begin[0] : end]) if end <= len(content) else None
 
 
+def parted(step: Step, count: int) -> list[View | None]:
+    """Give the parts of known integers that SPLIT or SPLIT_V cuts a vector into; nothing where they are not known."""
+    name, whole = step.operator.name, step.content(1 if step.operator.name == "SPLIT" else 0)
+    if name not in ("SPLIT", "SPLIT_V") or whole is None or not count:
+        return []
+    parts = (len(whole) // count,) * count if name == "SPLIT" else step.numbers(1)
+    if parts is None or len(parts) != count:
+        return []
+    rest = len(whole) - sum(size for size in parts if size >= 0)
+    sizes = [rest if size < 0 else size for size in parts]
+    if sum(sizes) != len(whole) or min(sizes) < 0:
+        return []
+    starts = [sum(sizes[:index]) for index in range(count)]
+    return [step.vector(whole[at : at + size]) for at, size in zip(starts, sizes, strict=True)]
+
+
 def _broadcast_args(step: Step) -> View | None:
     one, two = step.content(0), step.content(1)
     if one is None or two is None:
@@ -187,11 +203,22 @@ def _broadcast_args(step: Step) -> View | None:
     return step.vector(tuple(map(step.table.algebra.met, pairs)))
 
 
+def _arithmetic(rule: str) -> Callable[[Step], View | None]:
+    def counted(step: Step) -> View | None:
+        if step.integer("fusedActivationFunction"):
+            return None
+        return arithmetic.computed(step.table, rule, step.views, step.result.dtype)
+
+    return counted
+
+
 VIEWS: Mapping[str, Callable[[Step], View | None]] = {
     "RESHAPE": _reshape, "EXPAND_DIMS": _expand_dims, "SQUEEZE": _squeeze, "BROADCAST_TO": _broadcast_to,
     "TILE": _tile, "STABLEHLO_BROADCAST_IN_DIM": _broadcast_in_dim, "SHAPE": _shape, "RANK": _rank, "CAST": _cast,
     "GATHER": _gather, "CONCATENATION": _concatenation, "PACK": _pack, "STRIDED_SLICE": _strided_slice,
-    "SLICE": _slice, "BROADCAST_ARGS": _broadcast_args,
+    "SLICE": _slice, "BROADCAST_ARGS": _broadcast_args, "ADD": _arithmetic("add"), "SUB": _arithmetic("sub"),
+    "MUL": _arithmetic("mul"), "FLOOR_DIV": _arithmetic("div"), "DIV": _arithmetic("div"),
+    "FLOOR_MOD": _arithmetic("mod"), "MAXIMUM": _arithmetic("max"), "MINIMUM": _arithmetic("min"),
 }  # fmt: skip
 MOVING = frozenset({"RESHAPE", "EXPAND_DIMS", "SQUEEZE", "BROADCAST_TO", "TILE", "STABLEHLO_BROADCAST_IN_DIM"})
 """Operators that move elements: the result is quantized as the operand is, or it is no view."""
