@@ -33,6 +33,8 @@ class Call:
     views: Sequence[View | None]
     attributes: Mapping[str, AttributeProto]
     told: str
+    assumes: dict[str, None] = field(repr=False)
+    """Where a rule of a shape enters what it leans on."""
     key: tuple[object, ...] = field(default=())
     """The operator and those attributes that its maps do not tell: what a term of it begins with."""
     full: tuple[object, ...] = field(default=())

@@ -140,7 +140,7 @@ class Reading:
         version = scope.versions.get(domain, 1)
         told = f"{op} '{node.name}'" if node.name else f"{op}#{index}"
         since = meaning(op, domain, version)
-        call = Call(node, scope.graph, domain, op, version, since, views, attributes, told)
+        call = Call(node, scope.graph, domain, op, version, since, views, attributes, told, self.table.assumes)
         telltale = telling(op, domain, version, attributes, len(node.output)) if attributes else {}
         call.key = (domain, op, since, self.attributes(telltale))
         call.full = call.key if len(telltale) == len(attributes) else (domain, op, since, self.attributes(attributes))

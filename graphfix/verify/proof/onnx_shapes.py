@@ -201,8 +201,9 @@ def _stated(call: Call, axis: int, size: Size) -> Size | None:
     own = call.sizes(0) or ()
     if isinstance(size, int):
         return size if size > 0 else None
-    copied = axis < len(own) and own[axis] == size
-    return size if copied or call.integer("allowzero", 0) else None
+    if not (call.integer("allowzero", 0) or (axis < len(own) and own[axis] == size)):
+        call.assumes["no size that a Reshape is given as a term is 0, which would stand for another"] = None
+    return size
 
 
 def _closed(call: Call, target: Sequence[Size], dims: tuple[Size | None, ...]) -> Dims:
