@@ -78,7 +78,11 @@ class Constants:
             return self.odd((dtype, "of another length"), dims, payload, told)
         if not width:  # strings, and types of less than a byte: only unit axes are told
             return self._squeezed((dtype, "as stored"), dims, payload, told)
-        kept = [axis for axis, size in enumerate(dims) if size != 1 and (axis == fixed or not _repeats(payload, dims, axis, width))]
+        kept = [
+            axis
+            for axis, size in enumerate(dims)
+            if size != 1 and (axis == fixed or not _repeats(payload, dims, axis, width))
+        ]
         least = _least(payload, dims, kept, width) if len(kept) < sum(size != 1 for size in dims) else payload
         inner = tuple(dims[axis] for axis in kept)
         view = self._inner(dtype, inner, least, width, told)

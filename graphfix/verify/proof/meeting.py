@@ -100,7 +100,15 @@ def _over(view: View, rank: int) -> Axes:
     return (None,) * (rank - len(axes)) + axes
 
 
-def product(table: Table, key: Key, pair: tuple[View, View], others: Sequence[View], told: str, *, outer: tuple[int, int] = (-2, -1)) -> View:
+def product(
+    table: Table,
+    key: Key,
+    pair: tuple[View, View],
+    others: Sequence[View],
+    told: str,
+    *,
+    outer: tuple[int, int] = (-2, -1),
+) -> View:
     """Give the product of two stacks of matrices: batch axes meet, the last two of each are read exactly.
 
     `outer` names the axis of each operand that stays in the result. Operands of rank 1 are promoted, and read exactly.

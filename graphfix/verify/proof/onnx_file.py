@@ -114,6 +114,11 @@ def _tagged(number: int, body: bytes) -> bytes:
     return bytes([number << 3 | 2, *digits, size]) + body
 
 
+def width(data_type: int) -> int:
+    """Give the bytes of an element; 0 for strings and for types that are compared as they are stored."""
+    return next((size for kind, size in WIDTHS.items() if kind == data_type), 0)
+
+
 def since(op: str, domain: str, version: int) -> int:
     """Give the version of an operator's meaning in an operator set; the set's own version where onnx does not know."""
     try:

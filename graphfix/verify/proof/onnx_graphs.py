@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING
 import onnx
 from onnx import AttributeProto, TensorProto
 
-from graphfix.results import GraphfixError
 from graphfix.verify.proof import onnx_ops
 from graphfix.verify.proof.onnx_call import Call, plain
-from graphfix.verify.proof.onnx_file import WIDTHS, Source
+from graphfix.verify.proof.onnx_file import Source, width
+from graphfix.verify.proof.onnx_loops import FLOW
 from graphfix.verify.proof.onnx_meaning import meaning, telling
 from graphfix.verify.proof.onnx_nodes import exact, single
-from graphfix.verify.proof.onnx_loops import FLOW
+from graphfix.verify.proof.outcome import UnprovedError
 from graphfix.verify.proof.terms import View, whole
 
 if TYPE_CHECKING:
@@ -49,7 +49,7 @@ class Scope:
             if name in scope.values:
                 return scope.values[name]
             scope = scope.outer
-        raise GraphfixError(f"the value {name!r} is read before any node gives it; check the model")
+        raise UnprovedError(f"the value {name!r} is read before any node gives it; check the model")
 
 
 @dataclass(slots=True, eq=False)
@@ -92,9 +92,9 @@ class Reading:
     def body(self, graph: GraphProto, outer: Scope, parameters: Sequence[View]) -> tuple[View, ...]:
         """Read a body with these values as its inputs."""
         if outer.depth > _DEEPEST:
-            raise GraphfixError("bodies are nested too deeply to be read")
+            raise UnprovedError("bodies are nested too deeply to be read")
         if len(parameters) != len(graph.input):
-            raise GraphfixError(f"the body {graph.name!r} has {len(graph.input)} inputs and is given {len(parameters)}")
+            raise UnprovedError(f"the body {graph.name!r} has {len(graph.input)} inputs and is given {len(parameters)}")
         scope = Scope(outer.versions, outer, graph=graph, given=outer.given, depth=outer.depth + 1)
         scope.values.update(zip((each.name for each in graph.input), parameters, strict=True))
         return self.run(graph, scope)
@@ -184,7 +184,7 @@ class Reading:
     ) -> tuple[View | None, ...]:
         """Read a function on the operands of a call: what it computes, not that it is called, is the term."""
         if scope.depth > _DEEPEST:
-            raise GraphfixError(f"the function {function.name!r} is nested too deeply to be read")
+            raise UnprovedError(f"the function {function.name!r} is nested too deeply to be read")
         key = (function.domain, function.name, function.overload, self.attributes(attributes), tuple(views))
         known = self.calls.get(key)
         if known is not None:
@@ -228,9 +228,7 @@ class Reading:
         """Give the comparable form of attributes, bodies left out; a tensor is the constant that it holds."""
         if not attributes:
             return ()
-        return tuple(
-            (name, self._attribute(given)) for name, given in sorted(attributes.items()) if not _graphs(given)
-        )
+        return tuple((name, self._attribute(given)) for name, given in sorted(attributes.items()) if not _graphs(given))
 
     def _attribute(self, given: AttributeProto) -> object:
         if given.HasField("t") or given.tensors:
@@ -244,10 +242,10 @@ class Reading:
         """See a tensor of the file."""
         payload = self.source.payload(tensor)
         if payload is None:
-            raise GraphfixError(f"the constant {told!r} is stored in a form that is not read")
+            raise UnprovedError(f"the constant {told!r} is stored in a form that is not read")
         dtype = TensorProto.DataType.Name(tensor.data_type).lower()
         dtype = "float32" if dtype == "float" else dtype
-        return self.constants.view(dtype, tensor.dims, payload, WIDTHS.get(tensor.data_type, 0), told)
+        return self.constants.view(dtype, tensor.dims, payload, width(tensor.data_type), told)
 
     def _sparse(self, sparse: SparseTensorProto) -> View:
         parts = self.constant(sparse.values, sparse.values.name), self.constant(sparse.indices, sparse.values.name)
@@ -267,7 +265,7 @@ class Reading:
                  "value_floats": TensorProto.FLOAT, "value_string": TensorProto.STRING,
                  "value_strings": TensorProto.STRING}  # fmt: skip
         if name not in kinds:
-            raise GraphfixError(f"{told} holds no constant of a known form; check the model")
+            raise UnprovedError(f"{told} holds no constant of a known form; check the model")
         value = onnx.helper.get_attribute_value(given)
         values = value if name.endswith("s") else [value]
         dims = [len(values)] if name.endswith("s") else []

@@ -6,11 +6,11 @@ from typing import TYPE_CHECKING
 
 from onnx import TypeProto
 
-from graphfix.verify.proof import Proof, UnlikeError, verdict
 from graphfix.verify.proof.constants import Constants
 from graphfix.verify.proof.onnx_file import Source
 from graphfix.verify.proof.onnx_graphs import Reading, Scope, versions
 from graphfix.verify.proof.onnx_shapes import Inference
+from graphfix.verify.proof.outcome import Proof, UnprovedError, concluded
 from graphfix.verify.proof.sizes import Algebra
 from graphfix.verify.proof.terms import Table, View, whole
 
@@ -30,7 +30,7 @@ INITIALIZERS_ALONE_SINCE = 4
 def compared(
     before: Path, after: Path, stack: ExitStack, bindings: Mapping[str, int], shapes: Mapping[str, Sequence[int]]
 ) -> Proof:
-    """Read both files and compare them. Raises UnlikeError, GraphfixError."""
+    """Read both files and compare them. Raises UnprovedError and GraphfixError."""
     table = Table(Algebra())
     constants = Constants(table)
     sources = Source(before, stack), Source(after, stack)
@@ -45,25 +45,27 @@ def compared(
     theirs = second.run(two.graph, other)
     _defaults(first, second)
     if [core.number for core in first.effects] != [core.number for core in second.effects]:
-        raise UnlikeError("random or unknown operators are not the same, or not in the same order")
+        raise UnprovedError("random or unknown operators are not the same, or not in the same order")
     names = [output.name for output in one.graph.output]
-    return verdict(table, list(zip(names, outputs, theirs, strict=True)), [*_assumed(one.graph, bindings), *table.assumes])
+    return concluded(
+        table, list(zip(names, outputs, theirs, strict=True)), [*_assumed(one.graph, bindings), *table.assumes]
+    )
 
 
 def _interface(one: ModelProto, two: ModelProto) -> None:
-    """Names and types of inputs and outputs, in order. Raises UnlikeError."""
+    """Names and types of inputs and outputs, in order. Raises UnprovedError."""
     for what, ours, theirs in (
         ("input", _inputs(one), _inputs(two)),
         ("output", one.graph.output, two.graph.output),
     ):
         if [info.name for info in ours] != [info.name for info in theirs]:
-            raise UnlikeError(f"the {what}s have other names")
+            raise UnprovedError(f"the {what}s have other names")
         for mine, other in zip(ours, theirs, strict=True):
             if _kind(mine.type) != _kind(other.type):
-                raise UnlikeError(f"the {what} {mine.name!r} has another type")
+                raise UnprovedError(f"the {what} {mine.name!r} has another type")
             _fits(what, mine, other)
     if [_training(model) for model in (one, two)] != [[], []] and _training(one) != _training(two):
-        raise UnlikeError("the models hold different training graphs")
+        raise UnprovedError("the models hold different training graphs")
 
 
 def _inputs(model: ModelProto) -> list[ValueInfoProto]:
@@ -83,7 +85,7 @@ def _kind(given: TypeProto) -> bytes:
     bare.ClearField("denotation")
     if bare.HasField("tensor_type"):
         bare.tensor_type.ClearField("shape")
-    return bare.SerializeToString(deterministic=True)
+    return bytes(bare.SerializeToString(deterministic=True))
 
 
 def _fits(what: str, mine: ValueInfoProto, other: ValueInfoProto) -> None:
@@ -94,11 +96,11 @@ def _fits(what: str, mine: ValueInfoProto, other: ValueInfoProto) -> None:
     pairs = list(zip(ours.shape.dim, theirs.shape.dim, strict=False))
     numbers = [(a.dim_value, b.dim_value) for a, b in pairs if a.HasField("dim_value") and b.HasField("dim_value")]
     if len(ours.shape.dim) != len(theirs.shape.dim) or any(a != b for a, b in numbers if a >= 0 and b >= 0):
-        raise UnlikeError(f"the {what} {mine.name!r} has another declared shape")
+        raise UnprovedError(f"the {what} {mine.name!r} has another declared shape")
 
 
 def _scope(reading: Reading, bindings: Mapping[str, int], shapes: Mapping[str, Sequence[int]]) -> Scope:
-    """Enter the inputs. Raises UnlikeError where the second file takes fewer shapes, or others, than the first."""
+    """Enter the inputs. Raises UnprovedError where the second file takes fewer shapes, or others, than the first."""
     graph = reading.model.graph
     scope = Scope(versions(reading.model), graph=graph)
     for info in _inputs(reading.model):
@@ -107,7 +109,7 @@ def _scope(reading: Reading, bindings: Mapping[str, int], shapes: Mapping[str, S
         if new:
             core.sizes = sizes
         elif not _alike(core.sizes, sizes):
-            raise UnlikeError(f"the input {info.name!r} takes other shapes")
+            raise UnprovedError(f"the input {info.name!r} takes other shapes")
         scope.values[info.name] = whole(core)
     return scope
 
@@ -149,11 +151,11 @@ def _named(name: str) -> bool:
 
 
 def _defaults(one: Reading, two: Reading) -> None:
-    """Initializers that a caller may override hold the same. Raises UnlikeError."""
+    """Initializers that a caller may override hold the same. Raises UnprovedError."""
     ours, theirs = (_overridable(reading) for reading in (one, two))
     for name in {**ours, **theirs}:
         if ours.get(name) != theirs.get(name):
-            raise UnlikeError(f"the input {name!r} has another default value")
+            raise UnprovedError(f"the input {name!r} has another default value")
 
 
 def _overridable(reading: Reading) -> dict[str, View]:

@@ -185,5 +185,3 @@ def _dims(call: Call, index: int, inference: Inference | None) -> Dims:
 
 def _better(mine: Size | None, other: Size | None) -> Size | None:
     return mine if mine is not None and not (isinstance(other, int) and not isinstance(mine, int)) else other
-
-

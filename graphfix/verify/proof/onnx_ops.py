@@ -33,7 +33,9 @@ UNARY: Final = frozenset(
 ) | {(MS, "Gelu"), (MS, "QuickGelu")}
 """One element of operand 0 for each element of the result; further operands are read exactly."""
 
-QUANTIZING: Final = frozenset({("", "DequantizeLinear"), ("", "QuantizeLinear"), (MS, "DequantizeLinear"), (MS, "QuantizeLinear")})
+QUANTIZING: Final = frozenset(
+    {("", "DequantizeLinear"), ("", "QuantizeLinear"), (MS, "DequantizeLinear"), (MS, "QuantizeLinear")}
+)
 """Elementwise in operand 0; scale and zero point follow one axis of it, or none."""
 
 ONTO: Final = {

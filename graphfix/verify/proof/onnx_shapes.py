@@ -107,7 +107,7 @@ def _dims(info: ValueInfoProto) -> Dims:
 
 def ruled(call: Call, index: int) -> Dims:
     """Give the dims of result `index` as far as the operator's own rule tells them; None where not even the rank."""
-    if call.domain or index and call.op != "Split":
+    if call.domain or (index and call.op != "Split"):
         return None
     if call.op in SAME_SHAPE:
         return call.sizes(0)

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from graphfix.results import GraphfixError
 from graphfix.verify.proof import meeting
+from graphfix.verify.proof.outcome import UnprovedError
 from graphfix.verify.proof.terms import View, whole
 from graphfix.verify.proof.tflite_file import WIDTHS
 from graphfix.verify.proof.tflite_ops import EACH, STATEFUL, UNARY
@@ -45,12 +45,12 @@ class Reading:
         return count
 
     def run(self, index: int, given: Sequence[View]) -> tuple[View, ...]:
-        """Read a subgraph with these values as its inputs; give its outputs. Raises GraphfixError."""
+        """Read a subgraph with these values as its inputs; give its outputs. Raises UnprovedError."""
         if not 0 <= index < len(self.model.subgraphs) or self.depth > _DEEPEST:
-            raise GraphfixError(f"there is no subgraph {index}, or it calls itself")
+            raise UnprovedError(f"there is no subgraph {index}, or it calls itself")
         graph = self.model.subgraphs[index]
         if len(given) != len(graph.inputs):
-            raise GraphfixError(f"subgraph {index} has {len(graph.inputs)} inputs and is given {len(given)}")
+            raise UnprovedError(f"subgraph {index} has {len(graph.inputs)} inputs and is given {len(given)}")
         values: dict[int, View] = dict(zip(graph.inputs, given, strict=True))
         self.depth += 1
         for place, operator in enumerate(graph.operators):
@@ -87,7 +87,7 @@ class Reading:
     def _empty(self, tensor: Tensor) -> View:
         """A constant of no elements has no bytes; anything else is read before it is given."""
         if 0 not in tensor.stored:
-            raise GraphfixError(f"the tensor {tensor.name!r} is read before any operator gives it; check the model")
+            raise UnprovedError(f"the tensor {tensor.name!r} is read before any operator gives it; check the model")
         if tensor.stored == (0,) and tensor.dtype in ("int32", "int64"):
             return self.table.numbers((), tensor.dtype)
         core, new = self.table.core(("empty", tensor.dtype, tensor.stored), tensor.name, counted=False)
@@ -97,7 +97,7 @@ class Reading:
 
     def _constant(self, tensor: Tensor) -> View:
         if tensor.payload is None:
-            raise GraphfixError(f"the constant {tensor.name!r} is in another file, which is not read")
+            raise UnprovedError(f"the constant {tensor.name!r} is in another file, which is not read")
         if tensor.odd:
             return self.constants.odd((tensor.dtype, tensor.odd), tensor.stored, tensor.payload, tensor.name)
         axis = None if tensor.quantization is None else tensor.quantization.axis
@@ -234,7 +234,11 @@ def _key(step: Step) -> tuple[object, ...] | None:
         if tensor is None or view is None:
             return None
         told = _quantized(tensor.quantization, view)
-        if tensor.quantization is not None and tensor.quantization.axis is not None and (told is None or told[1] is None):
+        if (
+            tensor.quantization is not None
+            and tensor.quantization.axis is not None
+            and (told is None or told[1] is None)
+        ):
             return None
         quantized.append(told)
     if step.result.quantization is not None and step.result.quantization.axis is not None:

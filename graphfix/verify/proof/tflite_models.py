@@ -2,27 +2,32 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from graphfix.verify.proof import Proof, UnlikeError, verdict
 from graphfix.verify.proof.constants import Constants
+from graphfix.verify.proof.outcome import Proof, UnprovedError, concluded
 from graphfix.verify.proof.sizes import Algebra
 from graphfix.verify.proof.terms import Table, View, whole
 from graphfix.verify.proof.tflite_file import read
 from graphfix.verify.proof.tflite_graphs import Reading, sizes_of
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
     from contextlib import ExitStack
     from pathlib import Path
 
     from graphfix.verify.proof.tflite_file import Model, Subgraph, Tensor
 
 
-def compared(before: Path, after: Path, stack: ExitStack) -> Proof:
-    """Read both files and compare them. Raises UnlikeError, GraphfixError."""
+def compared(
+    before: Path, after: Path, stack: ExitStack, bindings: Mapping[str, int], shapes: Mapping[str, Sequence[int]]
+) -> Proof:
+    """Read both files and compare them. Raises UnprovedError and GraphfixError."""
     table = Table(Algebra())
     constants = Constants(table)
     one, two = read(before, stack), read(after, stack)
+    one, two = (_bound(model, bindings, shapes) for model in (one, two))
     entries = _entries(one, two)
     first = Reading(table, constants, one, first=True)
     ours = [_run(first, index) for index in entries]
@@ -30,25 +35,40 @@ def compared(before: Path, after: Path, stack: ExitStack) -> Proof:
     second = Reading(table, constants, two, first=False)
     theirs = [_run(second, index) for index in entries]
     if [core.number for core in first.effects] != [core.number for core in second.effects]:
-        raise UnlikeError("operators with a state are not the same, or not in the same order")
+        raise UnprovedError("operators with a state are not the same, or not in the same order")
     outputs: list[tuple[str, View, View]] = []
     for index, mine, other in zip(entries, ours, theirs, strict=True):
         graph = one.subgraphs[index]
         names = [graph.tensors[at].name for at in graph.outputs]
         outputs += zip(names, mine, other, strict=True)
-    return verdict(table, outputs, list(table.assumes))
+    return concluded(table, outputs, list(table.assumes))
+
+
+def _bound(model: Model, bindings: Mapping[str, int], shapes: Mapping[str, Sequence[int]]) -> Model:
+    """Give the inputs of the main subgraph the sizes that were asked for: `name[axis]`, or a whole shape."""
+    if not model.subgraphs or not (bindings or shapes):
+        return model
+    main = model.subgraphs[0]
+    tensors = list(main.tensors)
+    for at in main.inputs:
+        tensor = tensors[at]
+        sizes = shapes.get(tensor.name, tensor.dims)
+        if sizes is not None:
+            dims = tuple(bindings.get(f"{tensor.name}[{axis}]", size) for axis, size in enumerate(sizes))
+            tensors[at] = replace(tensor, dims=dims)
+    return replace(model, subgraphs=(replace(main, tensors=tuple(tensors)), *model.subgraphs[1:]))
 
 
 def _entries(one: Model, two: Model) -> list[int]:
-    """Give the subgraphs that callers name; all that they see of them is the same. Raises UnlikeError."""
+    """Give the subgraphs that callers name; all that they see of them is the same. Raises UnprovedError."""
     if not one.subgraphs or not two.subgraphs:
-        raise UnlikeError("a file has no subgraph")
+        raise UnprovedError("a file has no subgraph")
     if _called(one) != _called(two):
-        raise UnlikeError("the signatures are not the same")
+        raise UnprovedError("the signatures are not the same")
     entries = sorted({0, *(signature[1] for signature in one.signatures)})
     for index in entries:
         if not 0 <= index < min(len(one.subgraphs), len(two.subgraphs)):
-            raise UnlikeError(f"there is no subgraph {index}, which a signature names")
+            raise UnprovedError(f"there is no subgraph {index}, which a signature names")
         _interface(one.subgraphs[index], two.subgraphs[index])
     return entries
 
@@ -70,20 +90,20 @@ def _places(graph: Subgraph | None, named: tuple[tuple[str, int], ...], what: st
 def _interface(one: Subgraph, two: Subgraph) -> None:
     for what, ours, theirs in (("input", one.inputs, two.inputs), ("output", one.outputs, two.outputs)):
         if len(ours) != len(theirs):
-            raise UnlikeError(f"the files have another number of {what}s")
+            raise UnprovedError(f"the files have another number of {what}s")
         for mine, other in zip(ours, theirs, strict=True):
             _alike(what, one.tensors[mine], two.tensors[other])
 
 
 def _alike(what: str, mine: Tensor, other: Tensor) -> None:
     if mine.name != other.name:
-        raise UnlikeError(f"the {what} {mine.name!r} has another name")
+        raise UnprovedError(f"the {what} {mine.name!r} has another name")
     if (mine.dtype, mine.quantization) != (other.dtype, other.quantization):
-        raise UnlikeError(f"the {what} {mine.name!r} has another type or quantization")
+        raise UnprovedError(f"the {what} {mine.name!r} has another type or quantization")
     if what == "input" and (mine.dims != other.dims or mine.variable != other.variable):
-        raise UnlikeError(f"the input {mine.name!r} has another declared shape")
+        raise UnprovedError(f"the input {mine.name!r} has another declared shape")
     if mine.dims is not None and other.dims is not None and not _fits(mine, other):
-        raise UnlikeError(f"the {what} {mine.name!r} has another declared shape")
+        raise UnprovedError(f"the {what} {mine.name!r} has another declared shape")
 
 
 def _fits(mine: Tensor, other: Tensor) -> bool:

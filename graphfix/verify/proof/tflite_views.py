@@ -53,7 +53,9 @@ class Step:
         """Give integers of the result's type."""
         if self.result.dtype not in ("int32", "int64") or len(terms) > MOST_ELEMENTS:
             return None
-        if self.result.dtype == "int32" and not all(-(1 << 31) <= term < 1 << 31 for term in terms if isinstance(term, int)):
+        if self.result.dtype == "int32" and not all(
+            -(1 << 31) <= term < 1 << 31 for term in terms if isinstance(term, int)
+        ):
             return None
         return self.table.numbers(terms, self.result.dtype, scalar=scalar)
 
@@ -222,5 +224,3 @@ VIEWS: Mapping[str, Callable[[Step], View | None]] = {
 }  # fmt: skip
 MOVING = frozenset({"RESHAPE", "EXPAND_DIMS", "SQUEEZE", "BROADCAST_TO", "TILE", "STABLEHLO_BROADCAST_IN_DIM"})
 """Operators that move elements: the result is quantized as the operand is, or it is no view."""
-
-

@@ -121,7 +121,10 @@ def broadcast_to(view: View, target: Sizes) -> View | None:
     if view.axes is None or view.sizes is None or len(target) < len(view.sizes):
         return None
     own = right_aligned(view.sizes, len(target))
-    if any(isinstance(to, int) and (to < 0 or (isinstance(size, int) and size not in (1, to))) for size, to in zip(own, target, strict=True)):
+    if any(
+        isinstance(to, int) and (to < 0 or (isinstance(size, int) and size not in (1, to)))
+        for size, to in zip(own, target, strict=True)
+    ):
         return None
     return View(view.core, (None,) * (len(target) - len(view.axes)) + view.axes, target)
 
