@@ -10,7 +10,7 @@ import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 from graphfix import output as place
 from graphfix import targets
@@ -68,6 +68,7 @@ def fix_file(
     keep_fusions: bool = False,
     max_expand_bytes: int | None = None,
     check_result: bool = True,
+    strict_proof: bool = False,
     runs: int = 4,
     seed: int = 0,
     in_place: bool = False,
@@ -76,7 +77,8 @@ def fix_file(
     """Fix one file: load, bind, rewrite, verify, and only then let the output appear.
 
     Nothing is written when the result is found different, or when nothing could be decided, unless `check_result` is
-    False or nothing was changed, so that the output is a copy of the file. Raises GraphfixError.
+    False or nothing was changed, so that the output is a copy of the file. With `strict_proof` it must be proved.
+    Raises GraphfixError.
     """
     source, output = Path(source), Path(output)
     options = _options(target, broadcasts, unknown, keep_fusions=keep_fusions)
@@ -103,9 +105,11 @@ def fix_file(
             from graphfix import bindings
 
             numbers, sizes = bindings.settled(source, dims, shapes)
-            verdict = _verify(source, made[0], numbers, sizes, None, runs, seed, None, None, progress)
+            verdict = _verify(source, made[0], numbers, sizes, None, runs, seed, None, None, "with", progress)
+        _prove_time(seconds, verdict)
         same_file = verdict.status == "undecided" and not model.changed  # the output is a copy, whatever it computes
-        if verdict.status not in ("equal", "proved") and not same_file:
+        enough = ("proved",) if strict_proof else ("equal", "proved")
+        if verdict.status not in enough and not (same_file and not strict_proof):
             return replace(outcome, verdict=verdict, seconds=seconds)
         place.publish(made, output)
     return replace(outcome, output=str(output), verdict=verdict, seconds=seconds)
@@ -150,13 +154,17 @@ def verify(
     seed: int = 0,
     atol: float | None = None,
     rtol: float | None = None,
+    proof: Literal["with", "only", "without"] = "with",
     progress: Progress | None = None,
 ) -> Verdict:
-    """Whether two files compute the same, by runs on the same inputs. Raises GraphfixError."""
+    """Whether two files compute the same, by a proof and by runs on the same inputs. Raises GraphfixError.
+
+    With `proof` "only" nothing is run; with "without" the runs alone are asked.
+    """
     from graphfix import bindings
 
     numbers, sizes = bindings.settled(Path(before), dims, shapes)
-    return _verify(Path(before), Path(after), numbers, sizes, inputs, runs, seed, atol, rtol, progress)
+    return _verify(Path(before), Path(after), numbers, sizes, inputs, runs, seed, atol, rtol, proof, progress)
 
 
 def format_of(source: str | Path) -> str:
@@ -273,6 +281,13 @@ def _split(seconds: dict[str, float], model: Model) -> None:
     seconds["load"] = round(seconds["load"] - model.inferring, 6)
 
 
+def _prove_time(seconds: dict[str, float], verdict: Verdict) -> None:
+    """Tell the time of the proof apart from that of the runs."""
+    if verdict.proof is not None:
+        seconds["proof"] = float(verdict.proof["seconds"])
+        seconds["verify"] = round(max(seconds["verify"] - seconds["proof"], 0.0), 6)
+
+
 @contextlib.contextmanager
 def _named(path: Path) -> Iterator[None]:
     """Put the file's name in front of an error that does not have it."""
@@ -292,6 +307,7 @@ def _verify(
     seed: int,
     atol: float | None,
     rtol: float | None,
+    proof: Literal["with", "only", "without"],
     progress: Progress | None,
 ) -> Verdict:
     from graphfix.verify import verify as judge
@@ -308,5 +324,6 @@ def _verify(
         seed=seed,
         atol=atol,
         rtol=rtol,
+        proof=proof,
         progress=progress,
     )

@@ -62,7 +62,8 @@ def _fix(command: Parser) -> None:
     command.add_argument("--in-place", action="store_true", help="let the output be the input; without -o it is")
     _choices(command)
     _binding(command)
-    command.add_argument("--no-verify", action="store_true", help="write the result without running it")
+    command.add_argument("--no-verify", action="store_true", help="write the result without proving or running it")
+    _strict(command)
     _runs(command)
     _answer(command)
 
@@ -87,6 +88,10 @@ def _verify(command: Parser) -> None:
         help="inputs to run on: an .npz file, or an ONNX test_data_set folder (its expected outputs are compared too)",
     )
     _runs(command)
+    command.add_argument(
+        "--proof-only", action="store_true", help="only prove it, for all inputs and sizes: nothing is run"
+    )
+    _strict(command)
     command.add_argument(
         "--atol", metavar="X", type=_tolerance, help="absolute tolerance instead of bit equality, at least 0"
     )
@@ -187,6 +192,12 @@ def _runs(command: Parser) -> None:
         "--runs", metavar="N", type=_whole(1), default=4, help="sets of inputs and sizes to run (default 4)"
     )
     command.add_argument("--seed", metavar="N", type=_whole(0), default=0, help="seed of the inputs (default 0)")
+
+
+def _strict(command: Parser) -> None:
+    command.add_argument(
+        "--strict-proof", action="store_true", help="what is equal by runs only is not enough: exit status 3"
+    )
 
 
 def _answer(command: Parser) -> None:

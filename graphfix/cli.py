@@ -67,6 +67,7 @@ def _fix(options: Options, progress: Progress | None) -> Outcome:
         **_bound(options),
         keep_fusions=options.keep_fusions,
         check_result=not options.no_verify,
+        strict_proof=options.strict_proof,
         runs=options.runs,
         seed=options.seed,
         in_place=options.in_place,
@@ -93,9 +94,13 @@ def _verify(options: Options, progress: Progress | None) -> Outcome:
         seed=options.seed,
         atol=options.atol,
         rtol=options.rtol,
+        proof="only" if options.proof_only else "with",
         progress=progress,
     )
     seconds = {"verify": round(time.perf_counter() - started, 6)}
+    if verdict.proof is not None:
+        seconds["proof"] = float(verdict.proof["seconds"])
+        seconds["verify"] = round(max(seconds["verify"] - seconds["proof"], 0.0), 6)
     names = str(options.model), str(options.after)
     return Outcome("verify", names[0], api.format_of(options.model), output=names[1], verdict=verdict, seconds=seconds)
 
@@ -154,7 +159,8 @@ def _answer(options: Options) -> int:
         print(report.totals(entries))
     for path in options.report:
         report.write(path, entries)
-    return max(map(_status, entries), key=WORST.index)
+    strict = getattr(options, "strict_proof", False)
+    return max((_status(entry, strict=strict) for entry in entries), key=WORST.index)
 
 
 def _entry(options: Options, ask: Callable[[Options, Progress | None], Outcome]) -> report.Entry:
@@ -175,7 +181,7 @@ def _tell(options: Options, entry: report.Entry) -> None:
         _say(report.unwritten(entry))
 
 
-def _status(entry: report.Entry) -> int:
+def _status(entry: report.Entry, *, strict: bool = False) -> int:
     if isinstance(entry, report.Failure):
         return FAILED
     if entry.command == "check":
@@ -183,7 +189,8 @@ def _status(entry: report.Entry) -> int:
     if entry.command == "fix" and entry.output is not None:
         return DONE
     different = entry.verdict is not None and entry.verdict.status == "different"
-    agreed = entry.command == "verify" and entry.verdict is not None and entry.verdict.status in ("equal", "proved")
+    enough = ("proved",) if strict else ("equal", "proved")
+    agreed = entry.command == "verify" and entry.verdict is not None and entry.verdict.status in enough
     return NO if different else DONE if agreed else UNDECIDED
 
 

@@ -70,8 +70,9 @@ class Verdict:
     first_difference: Mapping[str, Any] | None = None
     """The first tensor, in the order of execution, that differs: name, producer, index, both values."""
     reason: str | None = None
-    """Why nothing was decided."""
+    """Why the runs decided nothing, or how they compared."""
     proof: Mapping[str, Any] | None = None
+    """What the proof found, where it was asked: its `status`, `reason`, `first` nodes, `assumes` and `seconds`."""
     assumes: Sequence[str] = ()
     seed: int = 0
     versions: Mapping[str, str] = field(default_factory=dict)

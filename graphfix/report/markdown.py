@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
 
 from graphfix import __version__
 from graphfix.report.entry import Entry, Failure
@@ -109,6 +110,8 @@ def _verdict(verdict: Verdict) -> Iterator[str]:
     if verdict.runs:
         heads = KERNEL_RUNS if any(run.kernels for run in verdict.runs) else RUNS
         yield from ("", f"### Runs: {len(verdict.runs)}", "", *_table(heads, map(_run, verdict.runs)))
+    if verdict.proof is not None:
+        yield from ("", "### Proof", "", *_proof(verdict.proof))
     if verdict.exceptions:
         names = list(dict.fromkeys(str(name) for exception in verdict.exceptions for name in exception))
         rows = [[_code(str(entry.get(name, ""))) for name in names] for entry in verdict.exceptions]
@@ -119,6 +122,13 @@ def _verdict(verdict: Verdict) -> Iterator[str]:
     evidence += [f"- {_prose(name)} {_prose(version)}" for name, version in verdict.versions.items()]
     if evidence:
         yield from ("", "### Evidence", "", *evidence, f"- seed {verdict.seed}")
+
+
+def _proof(proof: Mapping[str, Any]) -> Iterator[str]:
+    reason = f": {_prose(str(proof['reason']))}" if proof.get("reason") else ""
+    yield f"- {_prose(str(proof.get('status')))}{reason}"
+    for which, node in (proof.get("first") or {}).items():
+        yield f"- first without a match, {which}: {_code(str(node))}"
 
 
 def _run(run: Run) -> list[str]:

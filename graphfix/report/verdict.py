@@ -19,11 +19,28 @@ def verdict_text(verdict: Verdict) -> str:
         case "skipped":
             return "not verified (--no-verify)"
         case "undecided":
-            return f"undecided: {printable(verdict.reason or 'no run could be compared')}"
+            return f"undecided: {printable(verdict.reason or 'no run could be compared')}{_unproved(verdict)}"
         case "different":
             return f"different: {_difference(verdict)}"
+        case "proved":
+            return f"proved for all inputs and sizes{_runs(verdict)}"
         case status:
-            return f"{status}: {_agreement(verdict)}{exceptions_text(verdict.exceptions)}{_optimized(verdict.runs)}"
+            agreed = f"{_agreement(verdict)}{exceptions_text(verdict.exceptions)}{_optimized(verdict.runs)}"
+            return f"{status}: {agreed}{_unproved(verdict)}"
+
+
+def _unproved(verdict: Verdict) -> str:
+    """`; not proved: Add 'n3' of the second file has no match in the first`, or nothing where no proof was asked."""
+    if verdict.proof is None or verdict.proof.get("status") == "proved":
+        return ""
+    return f"; not proved: {printable(str(verdict.proof.get('reason')))}"
+
+
+def _runs(verdict: Verdict) -> str:
+    """Say what the runs showed beside the proof, or why they showed nothing."""
+    if not any(run.status == "equal" and run.optimizations == "off" for run in verdict.runs):
+        return f"; {printable(verdict.reason)}" if verdict.reason else ""
+    return f"; {_agreement(verdict)}{exceptions_text(verdict.exceptions)}{_optimized(verdict.runs)}"
 
 
 def exceptions_text(exceptions: Sequence[Mapping[str, Any]]) -> str:

@@ -1,9 +1,9 @@
-"""Compare two model files by running both on the same inputs; nothing of the rewriter is used here."""
+"""Compare two model files by a proof and by runs on the same inputs; nothing of the rewriter is used here."""
 
 from __future__ import annotations
 
 from types import MappingProxyType
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -26,9 +26,10 @@ def verify(
     seed: int = 0,
     atol: float | None = None,
     rtol: float | None = None,
+    proof: Literal["with", "only", "without"] = "with",
     progress: Callable[[str], None] | None = None,
 ) -> Verdict:
-    """Run two ONNX or two TFLite models on the same seeded inputs and compare every output bit by bit.
+    """Prove two ONNX or two TFLite models equal, run both on the same seeded inputs and compare every output bit by bit.
 
     `bindings` gives sizes to symbols of the inputs (`name[axis]` where there is no symbol, as in TFLite),
     `shapes` to whole inputs; dims that stay free are swept, one set of sizes a run, at most `runs` of them.
@@ -36,7 +37,8 @@ def verify(
     folder, and replaces the seeded inputs of the main graph. With `atol` or `rtol` the outputs are compared
     with that tolerance instead. TFLite models run on each kernel set of LiteRT, and under every SignatureDef
     of another subgraph; a kernel set on which the first model does not run decides nothing. The verdict is
-    "equal", "different" or "undecided", which is also what a model that no runtime can run gets. Raises
+    "proved", "equal" by the runs alone, "different" wherever a run is, or "undecided". With `proof` "only" nothing
+    is run and no runtime is imported, with "without" the runs alone are asked. Raises
     GraphfixError for an unreadable file, files of two formats, a name that no input has, or inputs that do
     not fit.
     """
@@ -52,6 +54,7 @@ def verify(
         runs=runs,
         seed=seed,
         criterion=Criterion(atol, rtol),
+        proof=proof,
         progress=progress or (lambda _: None),
     )
     return judge(task)

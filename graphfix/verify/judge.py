@@ -1,10 +1,11 @@
-"""Judge two model files by their runs: which format they are of, and what every verdict says."""
+"""Judge two model files by the proof and by their runs: which format they are of, and what every verdict says."""
 
 from __future__ import annotations
 
 import hashlib
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING
+from time import perf_counter
+from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
@@ -15,6 +16,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from graphfix.verify.compare import Criterion
+    from graphfix.verify.proof import Proof
 
 _TFLITE = b"TFL3"
 
@@ -31,6 +33,8 @@ class Task:
     runs: int
     seed: int
     criterion: Criterion
+    proof: Literal["with", "only", "without"]
+    """Whether the proof is asked as well as the runs, alone, or not at all."""
     progress: Callable[[str], None] = field(repr=False)
 
 
@@ -41,15 +45,41 @@ def judge(task: Task) -> Verdict:
     if before != after:
         names = (task.after, task.before) if after else (task.before, task.after)
         raise GraphfixError(f"{names[0]} is a TFLite model, {names[1]} is none; name two files of one format")
-    verdict = _judged(task, tflite=before)
+    proof, document = _proof(task, tflite=before)
+    if task.proof == "only":
+        verdict = Verdict("undecided", reason="nothing was run")
+    else:
+        verdict = _judged(task, tflite=before)
     if not task.criterion.exact and verdict.status == "equal":
         verdict = replace(verdict, reason=f"the outputs were compared {task.criterion}, not bit for bit")
+    if proof is not None:
+        verdict = replace(_both(verdict, proof), proof=document)
     return replace(
         verdict,
         seed=task.seed,
         versions={"numpy": np.__version__, **verdict.versions},
         sha256={"before": _digest(task.before), "after": _digest(task.after)},
     )
+
+
+def _proof(task: Task, *, tflite: bool) -> tuple[Proof | None, Mapping[str, object] | None]:
+    """Ask the proof, unless it is not wanted; give it as a document too."""
+    if task.proof == "without":
+        return None, None
+    from graphfix.verify.proof import prove
+
+    task.progress("proving")
+    started = perf_counter()
+    proof = prove(task.before, task.after, bindings=task.bindings, shapes=task.shapes, tflite=tflite)
+    return proof, proof.document(perf_counter() - started)
+
+
+def _both(verdict: Verdict, proof: Proof) -> Verdict:
+    """Put proof and runs together: a run that differs is told whatever is proved, and a proof decides where none can."""
+    if not proof.proved or verdict.status == "different":
+        return verdict
+    assumes = (*verdict.assumes, *(text for text in proof.assumes if text not in verdict.assumes))
+    return replace(verdict, status="proved", assumes=assumes)
 
 
 def _judged(task: Task, *, tflite: bool) -> Verdict:

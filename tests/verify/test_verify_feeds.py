@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 import onnx
 import pytest
+from by_runs import verify
 from onnx import TensorProto
 from written import Written
 
-from graphfix.verify import verify
 from graphfix.verify.bounds import limits
 from graphfix.verify.feeds import Choice, seeded
 from graphfix.verify.limits import Limits

@@ -6,11 +6,11 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from by_runs import verify
 from onnx import numpy_helper
 from written import Written
 
 from graphfix.results import GraphfixError
-from graphfix.verify import verify
 
 TEXT = "g (float[N,2] x, int64[N] i) => (float[N,2] y) { t = Gather(x, i) y = Mul(t, b) }"
 X = np.float32([[1, 2], [3, 4], [5, 6]])

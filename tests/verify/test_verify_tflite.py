@@ -8,13 +8,13 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from by_runs import verify
 from tflite_written import G, Op, T, tflite
 
 from graphfix import report
 from graphfix.report.verdict import verdict_text
 from graphfix.results import GraphfixError, Outcome, Verdict
 from graphfix.runtimes.litert import KERNELS
-from graphfix.verify import verify
 
 Saved = Callable[[bytes], Path]
 X, Y = T("x", [-1, 4]), T("y", [-1, 4])

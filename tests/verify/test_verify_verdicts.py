@@ -8,10 +8,10 @@ from pathlib import Path
 import numpy as np
 import onnx
 import pytest
+from by_runs import verify
 from written import Written
 
 from graphfix.results import GraphfixError, Verdict
-from graphfix.verify import verify
 
 ADD = "g (float[N,M] x) => (float[N,M] y) { t = Relu(x) y = Add(t, b) }"
 TWO_STEPS = "g (float[N,4] x) => (float[N,4] y) { [first] t = MatMul(x, w) [second] y = Neg(t) }"

@@ -115,7 +115,7 @@ def product(
     """
     one, two = pair
     if one.sizes is None or two.sizes is None or min(len(one.sizes), len(two.sizes)) < 2:  # noqa: PLR2004 - a matrix
-        return table.result(("whole", *key, (one, two, *others)), told, _promoted(table, one, two))
+        return table.result(("whole", *key, (one, two, *others)), told, _promoted(one, two))
     rank = max(len(one.sizes), len(two.sizes))
     batch = tuple(
         map(
@@ -128,7 +128,7 @@ def product(
     return table.result(term, told, (*batch, one.sizes[outer[0]], two.sizes[outer[1]]))
 
 
-def _promoted(table: Table, one: View, two: View) -> Sizes | None:
+def _promoted(one: View, two: View) -> Sizes | None:
     """The result's shape where an operand is a vector: its axis is put in front or behind, and taken out again."""
     if one.sizes is None or two.sizes is None or not one.sizes or not two.sizes:
         return None

@@ -1,4 +1,4 @@
-"""A TFLite file as the proof reads it: tensors, operators and options as plain values, payloads as ranges of the file."""
+"""A TFLite file as the proof reads it: tensors and operators as plain values, payloads as ranges of the file."""
 
 from __future__ import annotations
 

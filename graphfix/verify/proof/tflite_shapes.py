@@ -86,7 +86,9 @@ def _range(step: Step) -> Dims:
 
 
 RULES: Mapping[str, Callable[[Step], Dims]] = {
-    **dict.fromkeys("SOFTMAX LOG_SOFTMAX L2_NORMALIZATION LOCAL_RESPONSE_NORMALIZATION CUMSUM REVERSE_V2".split(), _same),
+    **dict.fromkeys("SOFTMAX LOG_SOFTMAX L2_NORMALIZATION LOCAL_RESPONSE_NORMALIZATION CUMSUM REVERSE_V2".split(),
+        _same,
+   ),
     **dict.fromkeys(
         "CONV_2D DEPTHWISE_CONV_2D AVERAGE_POOL_2D MAX_POOL_2D FULLY_CONNECTED RESIZE_BILINEAR"
         " RESIZE_NEAREST_NEIGHBOR".split(), _batch),

@@ -1,0 +1,9 @@
+"""`verify` by the runs alone: what the tests of the runs ask, whatever the proof would say."""
+
+from __future__ import annotations
+
+from functools import partial
+
+from graphfix.verify import verify as judge
+
+verify = partial(judge, proof="without")
