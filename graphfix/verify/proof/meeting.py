@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, TypeAlias
 
-from graphfix.verify.proof.sizes import right_aligned
+from graphfix.verify.proof.sizes import right_aligned, settled
 from graphfix.verify.proof.terms import View, composed, extent, whole
 
 if TYPE_CHECKING:
@@ -40,9 +40,11 @@ def aligned(table: Table, key: Key, uses: Sequence[tuple[Core, Axes]], space: Si
     inner = tuple(space[axis] for axis in followed)
     core, new = table.core(("each", *key, reads, inner), told)
     if new:
-        core.sizes = inner
+        core.sizes = tuple(map(settled, inner))
     places = {axis: place for place, axis in enumerate(followed)}
-    return View(core, tuple(places.get(axis) for axis in range(len(space))), space)
+    # An axis that none follows is stretched by nothing but its readers: they see what has to fit in it.
+    sizes = tuple(settled(size) if axis in places else size for axis, size in enumerate(space))
+    return View(core, tuple(places.get(axis) for axis in range(len(space))), sizes)
 
 
 def unary(table: Table, key: Key, view: View, told: str) -> View:

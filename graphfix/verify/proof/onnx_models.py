@@ -54,6 +54,8 @@ def compared(
 
 def _interface(one: ModelProto, two: ModelProto) -> None:
     """Names and types of inputs and outputs, in order. Raises UnprovedError."""
+    if two.ir_version < INITIALIZERS_ALONE_SINCE:
+        _held(two)
     for what, ours, theirs in (
         ("input", _inputs(one), _inputs(two)),
         ("output", one.graph.output, two.graph.output),
@@ -72,6 +74,18 @@ def _inputs(model: ModelProto) -> list[ValueInfoProto]:
     """Give the inputs that a caller may set."""
     held = set() if model.ir_version >= INITIALIZERS_ALONE_SINCE else {each.name for each in model.graph.initializer}
     return [info for info in model.graph.input if info.name not in held]
+
+
+def _held(model: ModelProto) -> None:
+    """Initializers that must be inputs too are what those say. Raises UnprovedError."""
+    declared = {info.name: info.type.tensor_type for info in model.graph.input}
+    for tensor in model.graph.initializer:
+        kind = declared.get(tensor.name)
+        if kind is None or kind.elem_type != tensor.data_type:
+            raise UnprovedError(f"the initializer {tensor.name!r} is no input of its type")
+        dims = [dim.dim_value if dim.HasField("dim_value") else None for dim in kind.shape.dim]
+        if kind.HasField("shape") and any(a not in (None, b) for a, b in zip(dims, tensor.dims, strict=False)):
+            raise UnprovedError(f"the initializer {tensor.name!r} is no input of its shape")
 
 
 def _training(model: ModelProto) -> list[bytes]:

@@ -40,27 +40,32 @@ class Algebra:
     def met(self, sizes: Sizes) -> Size:
         """Give the size that an axis has where operands of these sizes meet in it, by numpy's rule.
 
-        Ones give way; a number other than 1 is the result wherever the operands fit at all. What is left is one
-        term for the set of all symbols that meet, however they were nested.
+        Ones give way. What is left is one term for the set of all that meet, however it was nested: also beside a
+        number, which is then the size, the symbols stay, because the operands fit only where each is 1 or that number.
         """
-        parts: set[Symbol] = set()
-        numbers: set[int] = set()
+        parts: set[Size] = set()
         for size in sizes:
-            if isinstance(size, int):
-                numbers.add(size)
-            elif size.key[0] == "met":
-                parts.update(part for part in size.key[1:] if isinstance(part, Symbol))
+            if isinstance(size, Symbol) and size.key[0] == "met":
+                parts.update(part for part in size.key[1:] if isinstance(part, (int, Symbol)))
             else:
                 parts.add(size)
-        numbers.discard(1)
-        if len(numbers) > 1:
-            return self.symbol(("clash", *sorted(numbers)))
-        if numbers:
-            return numbers.pop()
+        parts.discard(1)
         if len(parts) <= 1:
             return parts.pop() if parts else 1
-        ordered = sorted(parts, key=lambda part: part.number)
+        ordered = sorted(parts, key=_order)
         return self.symbol(("met", *ordered), f"bc{{{','.join(map(repr, ordered))}}}")
+
+
+def _order(size: Size) -> tuple[bool, int]:
+    return (True, size.number) if isinstance(size, Symbol) else (False, size)
+
+
+def settled(size: Size) -> Size:
+    """Give the size of an axis of a result: the number that met, once an operator was there to see that all fit."""
+    if not isinstance(size, Symbol) or size.key[0] != "met":
+        return size
+    numbers = [part for part in size.key[1:] if isinstance(part, int)]
+    return numbers[0] if len(numbers) == 1 else size
 
 
 def right_aligned(sizes: Sizes, rank: int) -> Sizes:

@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
+from graphfix.verify.proof.sizes import settled
+
 if TYPE_CHECKING:
     from graphfix.verify.proof.sizes import Algebra, Size, Sizes
 
@@ -96,7 +98,8 @@ class Table:
         if sizes is None:
             return None
         return tuple(
-            self.algebra.symbol(("dim", core.number, axis)) if size is None else size for axis, size in enumerate(sizes)
+            self.algebra.symbol(("dim", core.number, axis)) if size is None else settled(size)
+            for axis, size in enumerate(sizes)
         )
 
     def numbers(self, terms: Sizes, dtype: str, *, scalar: bool = False) -> View:

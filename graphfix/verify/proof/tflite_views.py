@@ -93,7 +93,9 @@ def _squeeze(step: Step) -> View | None:
 
 def _broadcast_to(step: Step) -> View | None:
     target = step.content(1)
-    return views.broadcast_to(step.views[0], target) if step.views[0] is not None and target is not None else None
+    if step.views[0] is None or target is None:
+        return None
+    return views.broadcast_to(step.table.algebra, step.views[0], target)
 
 
 def _tile(step: Step) -> View | None:

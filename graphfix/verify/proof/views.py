@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from graphfix.verify.proof.sizes import right_aligned
+from graphfix.verify.proof.sizes import Symbol, right_aligned
 from graphfix.verify.proof.terms import View, extent
 
 if TYPE_CHECKING:
@@ -116,17 +116,21 @@ def expanded_by(view: View, shape: frozenset[Extent]) -> View:
     return View(view.core, view.axes, None, (view.more or frozenset((extent(view),))) | shape)
 
 
-def broadcast_to(view: View, target: Sizes) -> View | None:
-    """Stretch to exactly this shape, as TFLite does: it fails for any other size than 1 or the target's."""
+def broadcast_to(algebra: Algebra, view: View, target: Sizes) -> View | None:
+    """Stretch to exactly this shape, as TFLite does; None where the operand may not fit it, one way.
+
+    It fits where its size is part of what meets in the target, or where the target is a number other than 1: then
+    both ways of broadcasting ask the same of the operand.
+    """
     if view.axes is None or view.sizes is None or len(target) < len(view.sizes):
         return None
-    own = right_aligned(view.sizes, len(target))
-    if any(
-        isinstance(to, int) and (to < 0 or (isinstance(size, int) and size not in (1, to)))
-        for size, to in zip(own, target, strict=True)
-    ):
-        return None
-    return View(view.core, (None,) * (len(target) - len(view.axes)) + view.axes, target)
+    sizes = []
+    for size, to in zip(right_aligned(view.sizes, len(target)), target, strict=True):
+        met = algebra.met((size, to))
+        if (isinstance(to, int) and (to < 0 or to == 1 != size)) or (isinstance(to, Symbol) and met is not to):
+            return None
+        sizes.append(met)
+    return View(view.core, (None,) * (len(target) - len(view.axes)) + view.axes, tuple(sizes))
 
 
 def tiled(view: View, repeats: Sizes) -> View | None:

@@ -1,0 +1,336 @@
+"""Faults that a rewriter could make, planted into ONNX models one at a time: kind -> every model with it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+
+import onnx
+from onnx import GraphProto, ModelProto, NodeProto, TensorProto, helper, numpy_helper
+
+Fault = Callable[[ModelProto], Iterator[None]]
+"""Changes the model at one place, yields, and changes it back; then the next place."""
+
+SIBLINGS = {
+    "Add": "Sub", "Sub": "Add", "Mul": "Div", "Div": "Mul", "Max": "Min", "Min": "Max", "And": "Or", "Or": "And",
+    "Greater": "Less", "Less": "Greater", "Relu": "Neg", "Sum": "Mean", "Exp": "Sqrt", "ReduceMean": "ReduceSum",
+}  # fmt: skip
+ORDERED = ("Sub", "Div", "Pow", "Less", "Greater", "GreaterOrEqual", "LessOrEqual", "MatMul", "Mod", "BitShift")
+
+
+def graphs(model: ModelProto) -> Iterator[GraphProto]:
+    pending = [model.graph]
+    while pending:
+        graph = pending.pop()
+        yield graph
+        for node in graph.node:
+            pending += [attribute.g for attribute in node.attribute if attribute.HasField("g")]
+
+
+def nodes(model: ModelProto, *ops: str) -> Iterator[NodeProto]:
+    held = [node for graph in graphs(model) for node in graph.node]
+    held += [node for function in model.functions for node in function.node]
+    yield from (node for node in held if not ops or node.op_type in ops)
+
+
+def tensors(model: ModelProto) -> Iterator[TensorProto]:
+    for graph in graphs(model):
+        yield from graph.initializer
+    for node in nodes(model, "Constant"):
+        yield from (attribute.t for attribute in node.attribute if attribute.HasField("t"))
+
+
+def constant(model: ModelProto, name: str) -> TensorProto | None:
+    for tensor in (each for graph in graphs(model) for each in graph.initializer):
+        if tensor.name == name:
+            return tensor
+    for node in nodes(model, "Constant"):
+        if node.output[0] == name and node.attribute and node.attribute[0].HasField("t"):
+            return node.attribute[0].t
+    return None
+
+
+def set_elements(tensor: TensorProto, elements: object) -> Iterator[None]:
+    kept = TensorProto()
+    kept.CopyFrom(tensor)
+    made = numpy_helper.from_array(elements, tensor.name)
+    tensor.CopyFrom(made)
+    yield
+    tensor.CopyFrom(kept)
+
+
+def _swapped(node: NodeProto, one: int, two: int) -> Iterator[None]:
+    if node.input[one] != node.input[two]:
+        node.input[one], node.input[two] = node.input[two], node.input[one]
+        yield
+        node.input[one], node.input[two] = node.input[two], node.input[one]
+
+
+def left_and_right_swapped(model: ModelProto) -> Iterator[None]:
+    for node in nodes(model, *ORDERED):
+        yield from _swapped(node, 0, 1)
+
+
+def branches_of_where_swapped(model: ModelProto) -> Iterator[None]:
+    for node in nodes(model, "Where"):
+        yield from _swapped(node, 1, 2)
+
+
+def _target_changed(model: ModelProto, op: str, change: Callable[[list[int]], list[int] | None]) -> Iterator[None]:
+    for node in nodes(model, op):
+        tensor = constant(model, node.input[1]) if len(node.input) > 1 else None
+        if tensor is None or tensor.data_type != TensorProto.INT64:
+            continue
+        elements = numpy_helper.to_array(tensor)
+        changed = change(elements.reshape(-1).tolist())
+        if changed is not None:
+            yield from set_elements(tensor, elements.dtype.type(changed).reshape(-1))
+
+
+def lifted_on_the_wrong_side(model: ModelProto) -> Iterator[None]:
+    """[1,1,4] -> [4,1,1]."""
+    yield from _target_changed(model, "Reshape", lambda dims: dims[::-1] if dims != dims[::-1] else None)
+
+
+def lifted_at_another_axis(model: ModelProto) -> Iterator[None]:
+    yield from _target_changed(model, "Unsqueeze", lambda axes: [axes[-1] + 1, *axes[1:]])
+
+
+def constant_lifted_on_the_wrong_side(model: ModelProto) -> Iterator[None]:
+    for tensor in tensors(model):
+        dims = list(tensor.dims)
+        if dims != dims[::-1]:
+            tensor.dims[:] = dims[::-1]
+            yield
+            tensor.dims[:] = dims
+
+
+def stretched_to_another_size(model: ModelProto) -> Iterator[None]:
+    yield from _target_changed(model, "Expand", lambda dims: [*dims[:-1], dims[-1] + 1] if dims else None)
+    yield from _target_changed(model, "Expand", lambda dims: [dims[0] + 1, *dims[1:]] if dims else None)
+
+
+def tiled_once_more(model: ModelProto) -> Iterator[None]:
+    yield from _target_changed(model, "Tile", lambda counts: [counts[0] + 1, *counts[1:]])
+
+
+def zero_in_a_reshape(model: ModelProto) -> Iterator[None]:
+    yield from _target_changed(model, "Reshape", lambda dims: [*dims[:-1], 0] if dims and dims[-1] else None)
+
+
+def zero_in_front_of_a_reshape(model: ModelProto) -> Iterator[None]:
+    yield from _target_changed(model, "Reshape", lambda dims: [0, *dims[1:]] if dims and dims[0] > 0 else None)
+
+
+def stretched_by_the_wrong_operand(model: ModelProto) -> Iterator[None]:
+    """Expand(a, Shape(b)) -> Expand(a, Shape(a)), and by every other input of the graph."""
+    for graph in graphs(model):
+        shapes = {node.output[0]: node for node in graph.node if node.op_type == "Shape"}
+        for node in graph.node:
+            if node.op_type == "Expand" and node.input[1] in shapes:
+                shape = shapes[node.input[1]]
+                for name in {node.input[0], *(each.name for each in model.graph.input)} - {shape.input[0]}:
+                    kept, shape.input[0] = shape.input[0], name
+                    yield
+                    shape.input[0] = kept
+
+
+def another_axis_of_a_shape(model: ModelProto) -> Iterator[None]:
+    yield from _target_changed(model, "Gather", lambda picks: [picks[0] + 1, *picks[1:]] if picks else None)
+
+
+def attribute_dropped(model: ModelProto) -> Iterator[None]:
+    for node in nodes(model):
+        for index, attribute in enumerate(node.attribute):
+            if not attribute.HasField("g") and node.op_type != "Constant":
+                kept = [onnx.AttributeProto.FromString(each.SerializeToString()) for each in node.attribute]
+                del node.attribute[index]
+                yield
+                del node.attribute[:]
+                node.attribute.extend(kept)
+
+
+def attribute_changed(model: ModelProto) -> Iterator[None]:
+    for node in nodes(model):
+        for attribute in node.attribute:
+            if attribute.type == onnx.AttributeProto.INT and node.op_type not in ("Cast", "Shape"):
+                attribute.i += 1
+                yield
+                attribute.i -= 1
+            elif attribute.type == onnx.AttributeProto.FLOAT:
+                kept, attribute.f = attribute.f, attribute.f + 0.5
+                yield
+                attribute.f = kept
+
+
+def cast_to_another_type(model: ModelProto) -> Iterator[None]:
+    for node in nodes(model, "Cast"):
+        for attribute in node.attribute:
+            kept, attribute.i = attribute.i, TensorProto.DOUBLE if attribute.i == TensorProto.FLOAT else TensorProto.FLOAT
+            yield
+            attribute.i = kept
+
+
+def bit_of_a_weight_flipped(model: ModelProto) -> Iterator[None]:
+    for tensor in tensors(model):
+        if tensor.data_type == TensorProto.FLOAT and 0 not in tensor.dims:
+            elements = numpy_helper.to_array(tensor).copy()
+            elements.view("int32").reshape(-1)[-1] ^= 1
+            yield from set_elements(tensor, elements)
+
+
+def constants_swapped(model: ModelProto) -> Iterator[None]:
+    held = list(model.graph.initializer)
+    for one, two in zip(held, held[1:], strict=False):
+        if (one.data_type, list(one.dims)) == (two.data_type, list(two.dims)):
+            a, b = numpy_helper.to_array(one), numpy_helper.to_array(two)
+            if a.tobytes() != b.tobytes():
+                one.name, two.name = two.name, one.name
+                yield
+                one.name, two.name = two.name, one.name
+
+
+def another_operator(model: ModelProto) -> Iterator[None]:
+    for node in nodes(model, *SIBLINGS):
+        kept, node.op_type = node.op_type, SIBLINGS[node.op_type]
+        yield
+        node.op_type = kept
+
+
+def operand_rewired(model: ModelProto) -> Iterator[None]:
+    """Each operand of each node becomes the node's other operand, or the first input of the model."""
+    for graph in graphs(model):
+        first = model.graph.input[0].name if model.graph.input else ""
+        for node in graph.node:
+            for index, name in enumerate(node.input):
+                for other in {first, *node.input} - {name, ""}:
+                    node.input[index] = other
+                    yield
+                    node.input[index] = name
+
+
+def node_bypassed(model: ModelProto) -> Iterator[None]:
+    for graph in graphs(model):
+        for node in graph.node:
+            if len(node.input) and node.input[0] and node.op_type not in ("Identity", "If", "Loop", "Scan"):
+                kept = NodeProto.FromString(node.SerializeToString())
+                node.CopyFrom(helper.make_node("Identity", [kept.input[0]], [kept.output[0]]))
+                yield
+                node.CopyFrom(kept)
+
+
+def output_rewired(model: ModelProto) -> Iterator[None]:
+    for graph in graphs(model):
+        made = [name for node in graph.node for name in node.output if name]
+        for node in graph.node[-1:]:
+            for other in made[:-1][-3:]:
+                kept = NodeProto.FromString(node.SerializeToString())
+                node.CopyFrom(helper.make_node("Identity", [other], [kept.output[0]]))
+                yield
+                node.CopyFrom(kept)
+
+
+def output_renamed(model: ModelProto) -> Iterator[None]:
+    for output in model.graph.output:
+        made = [node for node in model.graph.node if output.name in node.output]
+        readers = [node for node in nodes(model) if output.name in node.input]
+        if not made or readers:
+            continue
+        kept, at = output.name, list(made[0].output).index(output.name)
+        output.name = made[0].output[at] = f"{kept}_x"
+        yield
+        output.name = made[0].output[at] = kept
+
+
+def input_type_changed(model: ModelProto) -> Iterator[None]:
+    for info in (*model.graph.input, *model.graph.output):
+        kind = info.type.tensor_type
+        kept, kind.elem_type = kind.elem_type, TensorProto.INT16
+        yield
+        kind.elem_type = kept
+
+
+def input_shape_changed(model: ModelProto) -> Iterator[None]:
+    for info in model.graph.input:
+        for dim in info.type.tensor_type.shape.dim:
+            kept = onnx.TensorShapeProto.Dimension.FromString(dim.SerializeToString())
+            dim.dim_value = dim.dim_value + 1 if kept.HasField("dim_value") else 3
+            yield
+            dim.CopyFrom(kept)
+
+
+def inputs_swapped(model: ModelProto) -> Iterator[None]:
+    held = [onnx.ValueInfoProto.FromString(info.SerializeToString()) for info in model.graph.input]
+    if len(held) > 1:
+        del model.graph.input[:]
+        model.graph.input.extend(held[::-1])
+        yield
+        del model.graph.input[:]
+        model.graph.input.extend(held)
+
+
+def domain_changed(model: ModelProto) -> Iterator[None]:
+    for node in nodes(model):
+        kept, node.domain = node.domain, "own.domain"
+        yield
+        node.domain = kept
+
+
+def quantized_axis_not_shifted(model: ModelProto) -> Iterator[None]:
+    for node in nodes(model, "DequantizeLinear", "QuantizeLinear"):
+        for attribute in node.attribute:
+            if attribute.name == "axis":
+                for axis in {0, 1, 2} - {attribute.i}:
+                    kept, attribute.i = attribute.i, axis
+                    yield
+                    attribute.i = kept
+
+
+def result_stretched(model: ModelProto) -> Iterator[None]:
+    """The output goes through an Expand to a bigger shape."""
+    for output in model.graph.output:
+        made = [node for node in model.graph.node if output.name in node.output]
+        if not made or any(output.name in node.input for node in nodes(model)):
+            continue
+        at = list(made[0].output).index(output.name)
+        made[0].output[at] = "inner"
+        model.graph.initializer.append(helper.make_tensor("by", TensorProto.INT64, [7], [2, 1, 1, 1, 1, 1, 1]))
+        model.graph.node.append(helper.make_node("Expand", ["inner", "by"], [output.name]))
+        yield
+        model.graph.node.pop()
+        model.graph.initializer.pop()
+        made[0].output[at] = output.name
+
+
+def branches_of_if_swapped(model: ModelProto) -> Iterator[None]:
+    names = {"then_branch": "else_branch", "else_branch": "then_branch"}
+    for node in nodes(model, "If"):
+        for _ in range(2):
+            for attribute in node.attribute:
+                attribute.name = names.get(attribute.name, attribute.name)
+            if _ == 0:
+                yield
+
+
+def operator_set_changed(model: ModelProto) -> Iterator[None]:
+    """Softmax, squeezing and others mean another thing before operator set 13."""
+    changing = {"Softmax", "LogSoftmax", "Hardmax"}
+    if any(node.op_type in changing for node in nodes(model)):
+        for entry in model.opset_import:
+            if entry.domain == "":
+                kept, entry.version = entry.version, 12 if entry.version > 12 else 13  # noqa: PLR2004 - where it changed
+                yield
+                entry.version = kept
+
+
+FAULTS: Mapping[str, Fault] = {
+    fault.__name__: fault
+    for fault in (
+        left_and_right_swapped, branches_of_where_swapped, lifted_on_the_wrong_side, lifted_at_another_axis,
+        constant_lifted_on_the_wrong_side, stretched_to_another_size, tiled_once_more, zero_in_a_reshape,
+        zero_in_front_of_a_reshape, stretched_by_the_wrong_operand, another_axis_of_a_shape, attribute_dropped,
+        attribute_changed, cast_to_another_type, bit_of_a_weight_flipped, constants_swapped, another_operator,
+        operand_rewired, node_bypassed, output_rewired, output_renamed, input_type_changed, input_shape_changed,
+        inputs_swapped, domain_changed, quantized_axis_not_shifted, result_stretched, branches_of_if_swapped,
+        operator_set_changed,
+    )
+}  # fmt: skip
