@@ -20,6 +20,10 @@ if TYPE_CHECKING:
     from graphfix.verify.proof.tflite_file import Model, Subgraph, Tensor
 
 
+FLOAT = 4
+"""Bytes of a scale."""
+
+
 def compared(
     before: Path, after: Path, stack: ExitStack, bindings: Mapping[str, int], shapes: Mapping[str, Sequence[int]]
 ) -> Proof:
@@ -28,6 +32,9 @@ def compared(
     constants = Constants(table)
     one, two = read(before, stack), read(after, stack)
     one, two = (_bound(model, bindings, shapes) for model in (one, two))
+    for graph in two.subgraphs:
+        for tensor in graph.tensors:
+            _loads(tensor)
     entries = _entries(one, two)
     first = Reading(table, constants, one, first=True)
     ours = [_run(first, index) for index in entries]
@@ -71,6 +78,16 @@ def _entries(one: Model, two: Model) -> list[int]:
             raise UnprovedError(f"there is no subgraph {index}, which a signature names")
         _interface(one.subgraphs[index], two.subgraphs[index])
     return entries
+
+
+def _loads(tensor: Tensor) -> None:
+    """A runtime refuses scales that do not fit their axis, whether the tensor is read or not. Raises UnprovedError."""
+    given = tensor.quantization
+    if given is None or given.axis is None or not isinstance(given.key[0], bytes) or not given.key[0]:
+        return
+    count = len(given.key[0]) // FLOAT
+    if not 0 <= given.axis < len(tensor.stored) or tensor.stored[given.axis] != count:
+        raise UnprovedError(f"the {count} scales of tensor {tensor.name!r} do not fit its axis {given.axis}")
 
 
 def _called(model: Model) -> list[tuple[object, ...]]:
