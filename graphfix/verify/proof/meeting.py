@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, TypeAlias
 
 from graphfix.verify.proof.sizes import right_aligned, settled
-from graphfix.verify.proof.terms import View, composed, extent, whole
+from graphfix.verify.proof.terms import Frame, View, composed, extent, whole
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -23,28 +23,46 @@ def elementwise(table: Table, key: Key, views: Sequence[View], told: str) -> Vie
     follows; the others are axes of the result's map. So lifting or stretching all operands is lifting or stretching
     the result.
     """
-    ranked = [(view, view.axes, view.sizes) for view in views if view.axes is not None and view.sizes is not None]
-    if len(ranked) < len(views):
-        return _unranked(table, key, views, told)
-    rank = max((len(axes) for _, axes, _ in ranked), default=0)
-    maps = [(None,) * (rank - len(axes)) + axes for _, axes, _ in ranked]
-    columns = zip(*(right_aligned(sizes, rank) for _, _, sizes in ranked), strict=True)
-    space = tuple(map(table.algebra.met, columns))
-    return aligned(table, key, [(view.core, axes) for view, axes in zip(views, maps, strict=True)], space, told)
+    form = tuple((view.axes, view.sizes) for view in views)
+    frame = table.frames.get(form)
+    if frame is None:
+        if any(axes is None or sizes is None for axes, sizes in form):
+            return _unranked(table, key, views, told)
+        frame = table.frames[form] = _right_aligned(table, form)
+    return _read(table, key, [view.core for view in views], frame, told)
 
 
 def aligned(table: Table, key: Key, uses: Sequence[tuple[Core, Axes]], space: Sizes, told: str) -> View:
     """Give the result over a space whose axes the operands' axes follow as their maps say."""
-    followed = [axis for axis in range(len(space)) if any(axes[axis] is not None for _, axes in uses)]
-    reads = tuple((core, tuple(axes[axis] for axis in followed)) for core, axes in uses)
-    inner = tuple(space[axis] for axis in followed)
-    core, new = table.core(("each", *key, reads, inner), told)
-    if new:
-        core.sizes = tuple(map(settled, inner))
+    return _read(table, key, [core for core, _ in uses], _frame([axes for _, axes in uses], space), told)
+
+
+def _right_aligned(table: Table, form: Sequence[tuple[Axes | None, Sizes | None]]) -> Frame:
+    shapes = [(axes or (), sizes or ()) for axes, sizes in form]
+    rank = max((len(axes) for axes, _ in shapes), default=0)
+    maps = [(None,) * (rank - len(axes)) + axes for axes, _ in shapes]
+    columns = zip(*(right_aligned(sizes, rank) for _, sizes in shapes), strict=True)
+    return _frame(maps, tuple(map(table.algebra.met, columns)))
+
+
+def _frame(maps: Sequence[Axes], space: Sizes) -> Frame:
+    """Keep of a space the axes that some operand follows; the others are axes of the result's map alone."""
+    followed = [axis for axis in range(len(space)) if any(axes[axis] is not None for axes in maps)]
     places = {axis: place for place, axis in enumerate(followed)}
-    # An axis that none follows is stretched by nothing but its readers: they see what has to fit in it.
-    sizes = tuple(settled(size) if axis in places else size for axis, size in enumerate(space))
-    return View(core, tuple(places.get(axis) for axis in range(len(space))), sizes)
+    return Frame(
+        tuple(tuple(axes[axis] for axis in followed) for axes in maps),
+        tuple(space[axis] for axis in followed),
+        tuple(places.get(axis) for axis in range(len(space))),
+        # An axis that none follows is stretched by nothing but its readers: they see what has to fit in it.
+        tuple(settled(size) if axis in places else size for axis, size in enumerate(space)),
+    )
+
+
+def _read(table: Table, key: Key, cores: Sequence[Core], frame: Frame, told: str) -> View:
+    core, new = table.core(("each", key, *cores, frame.maps, frame.space), told)
+    if new:
+        core.sizes = tuple(map(settled, frame.space))
+    return View(core, frame.axes, frame.sizes)
 
 
 def unary(table: Table, key: Key, view: View, told: str) -> View:
@@ -63,7 +81,7 @@ def _unranked(table: Table, key: Key, views: Sequence[View], told: str) -> View:
     for view in views:
         meeting |= view.more or {extent(view)}
         reads.append((view.core, _stripped(view)))
-    core, _ = table.core(("each", *key, tuple(reads), *_space(table, meeting)), told)
+    core, _ = table.core(("each", key, tuple(reads), *_space(table, meeting)), told)
     return View(core, None, None)
 
 

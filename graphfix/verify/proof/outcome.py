@@ -68,5 +68,11 @@ def _counterpart(table: Table, theirs: Core) -> str | None:
     """Name the first operator that only the first file has: one of the same kind, if there is one."""
     foreign = set(table.foreign)
     missing = [core for core in table.cores.values() if core.counted and not core.touched and core not in foreign]
-    alike = [core for core in missing if core.key[:3] == theirs.key[:3]]
+    alike = [core for core in missing if _kind(core) == _kind(theirs)]
     return (alike or missing)[0].told if missing else None
+
+
+def _kind(core: Core) -> object:
+    """Name the rule by which a term was made, and its operator."""
+    rule, operator = core.key[:2]
+    return (rule, operator[:2]) if isinstance(operator, tuple) else core.key[:3]

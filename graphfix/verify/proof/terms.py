@@ -62,6 +62,16 @@ MOST_ELEMENTS = 64
 """Vectors of integers up to this length are read as shapes."""
 
 
+class Frame(NamedTuple):
+    """How operands are read together: the map of each, and the space, for the axes that some operand follows."""
+
+    maps: tuple[Axes, ...]
+    space: Sizes
+    axes: Axes
+    """The map of the result."""
+    sizes: Sizes
+
+
 @dataclass(slots=True, eq=False)
 class Table:
     """The terms of both files: two values are equal when they are one view of one core."""
@@ -72,6 +82,8 @@ class Table:
     """Whether the first file is read: what is entered from then on, it does not have."""
     foreign: list[Core] = field(default_factory=list)
     """The operators' results that the second file has and the first one has not."""
+    frames: dict[object, Frame] = field(default_factory=dict)
+    """How operands of certain maps and sizes are read together, right-aligned: most nodes of a model are alike."""
     assumes: dict[str, None] = field(default_factory=dict)
     """What the terms lean on, each once."""
 
