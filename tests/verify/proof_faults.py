@@ -163,7 +163,10 @@ def attribute_changed(model: ModelProto) -> Iterator[None]:
 def cast_to_another_type(model: ModelProto) -> Iterator[None]:
     for node in nodes(model, "Cast"):
         for attribute in node.attribute:
-            kept, attribute.i = attribute.i, TensorProto.DOUBLE if attribute.i == TensorProto.FLOAT else TensorProto.FLOAT
+            kept, attribute.i = (
+                attribute.i,
+                TensorProto.DOUBLE if attribute.i == TensorProto.FLOAT else TensorProto.FLOAT,
+            )
             yield
             attribute.i = kept
 
