@@ -60,7 +60,7 @@ def test_a_file_is_fixed(tmp_path: Path, check_result: bool) -> None:
     assert operands(output) == [(1, 3)]
     assert outcome.output == str(output)
     assert outcome.verdict is not None
-    assert outcome.verdict.status == ("equal" if check_result else "skipped")
+    assert outcome.verdict.status == ("proved" if check_result else "skipped")
     assert source.read_bytes() == before
     assert names(tmp_path) == {"m.onnx", "f.onnx"}
     assert set(outcome.seconds) >= {"load", "plan", "write"}
@@ -227,7 +227,7 @@ def test_external_data_in_the_same_folder_is_shared(tmp_path: Path) -> None:
     data = (tmp_path / "w.bin").read_bytes()
     outcome = graphfix.fix_file(source, tmp_path / "f.onnx", target="ranks")
     assert outcome.verdict is not None
-    assert outcome.verdict.status == "equal"
+    assert outcome.verdict.status == "proved"
     assert names(tmp_path) == {"m.onnx", "w.bin", "f.onnx"}
     assert (tmp_path / "w.bin").read_bytes() == data
     fixed = onnx.load(tmp_path / "f.onnx")
@@ -297,7 +297,7 @@ def test_only_and_skip_choose_rewrites(tmp_path: Path) -> None:
 def test_verify_after_fix(tmp_path: Path) -> None:
     source, output = write(tmp_path / "m.onnx"), tmp_path / "f.onnx"
     graphfix.fix_file(source, output, check_result=False)
-    assert graphfix.verify(source, output, runs=1).status == "equal"
+    assert graphfix.verify(source, output, runs=1).status == "proved"
     assert callable(graphfix.verify)
 
 

@@ -121,6 +121,8 @@ def test_check_ends_with_1_if_something_is_implicit_or_undecided(
 def test_verify_ends_with_its_verdict(face: Face, verdict: VerdictStatus, status: int) -> None:
     face.answers["verify"] = lambda *_, **__: Verdict(verdict)
     assert cli.main(["verify", "a.onnx", "b.onnx"]) == status
+    strict = {"equal": 3}.get(verdict, status)
+    assert cli.main(["verify", "a.onnx", "b.onnx", "--strict-proof"]) == strict
 
 
 @pytest.mark.parametrize(
@@ -182,7 +184,7 @@ def test_undecided_is_worse_than_no_and_better_than_an_error(
     monkeypatch: pytest.MonkeyPatch, statuses: tuple[int, ...], worst: int
 ) -> None:
     told = iter(statuses)
-    monkeypatch.setattr(cli, "_status", lambda _: next(told))
+    monkeypatch.setattr(cli, "_status", lambda _, **__: next(told))
     assert cli.main(["check", *("m" for _ in statuses)]) == worst
 
 
@@ -193,7 +195,7 @@ def test_every_option_of_fix_reaches_the_python_face(face: Face) -> None:
     command = (
         "fix m.onnx -o f.onnx --in-place --target ranks --broadcasts two-sided --unknown keep --dim N=4 "
         "--dim a=b=2..64 --shape x=1,3,224,224 --only equalize-ranks --only normalize-expand "
-        "--skip materialize-broadcasts --max-expand-bytes 4096 --keep-fusions --no-verify --runs 7 --seed 9"
+        "--skip materialize-broadcasts --max-expand-bytes 4096 --keep-fusions --no-verify --strict-proof --runs 7 --seed 9"
     )
     assert cli.main(command.split()) == 0
     ((name, arguments, named),) = face.asked
@@ -210,6 +212,7 @@ def test_every_option_of_fix_reaches_the_python_face(face: Face) -> None:
         "max_expand_bytes": 4096,
         "keep_fusions": True,
         "check_result": False,
+        "strict_proof": True,
         "runs": 7,
         "seed": 9,
         "in_place": True,
@@ -229,6 +232,7 @@ def test_without_options_the_defaults_are_those_of_the_python_face(face: Face) -
         "max_expand_bytes": None,
         "keep_fusions": False,
         "check_result": True,
+        "strict_proof": False,
         "runs": 4,
         "seed": 0,
         "in_place": False,
@@ -248,7 +252,7 @@ def test_fix_without_an_output_says_how_to_name_one(face: Face, capsys: pytest.C
 
 
 def test_every_option_of_verify_and_show_reaches_the_python_face(face: Face) -> None:
-    options = "--dim N=4 --shape x=1 --inputs d.npz --runs 2 --seed 3 --atol 1e-3 --rtol 0"
+    options = "--dim N=4 --shape x=1 --inputs d.npz --runs 2 --seed 3 --atol 1e-3 --rtol 0 --proof-only"
     assert cli.main(["verify", "a.onnx", "b.onnx", *options.split()]) == 0
     assert cli.main(["show", "m.onnx", "--maps", "--broadcasts-only", "--dim", "N=4"]) == 0
     (_, models, verify), (_, model, show) = face.asked
@@ -260,6 +264,7 @@ def test_every_option_of_verify_and_show_reaches_the_python_face(face: Face) -> 
         "inputs": Path("d.npz"),
         "runs": 2,
         "seed": 3,
+        "proof": "only",
         "atol": 0.001,
         "rtol": 0.0,
         "progress": None,
@@ -302,10 +307,10 @@ def test_wrong_usage_is_one_line_and_status_2(capsys: pytest.CaptureFixture[str]
 
 OFFERED = {
     "fix": "-o --output --in-place --target --broadcasts --unknown --dim --shape --only --skip --max-expand-bytes "
-    "--keep-fusions --no-verify --runs --seed --report --json -q --quiet",
+    "--keep-fusions --no-verify --strict-proof --runs --seed --report --json -q --quiet",
     "check": "--target --broadcasts --unknown --dim --shape --only --skip --max-expand-bytes "
     "--report --json -q --quiet",
-    "verify": "--dim --shape --inputs --runs --seed --atol --rtol --report --json -q --quiet",
+    "verify": "--dim --shape --inputs --runs --seed --proof-only --strict-proof --atol --rtol --report --json -q --quiet",
     "show": "--maps --broadcasts-only --dim --shape",
     "explain": "",
 }
@@ -528,7 +533,7 @@ def test_fix_check_verify_and_show_work_together_on_a_real_file(tmp_path: Path) 
         ([3, 4], [1, 3, 4]),
         ([1, 3, 4], [2, 3, 4]),
     ]
-    assert document["verdict"]["status"] == "equal"
+    assert document["verdict"]["status"] == "proved"
     assert "`[1,3,4]`" in (tmp_path / "r.md").read_text()
     checked = process("check", model, fixed)
     assert checked.returncode == 1

@@ -91,16 +91,6 @@ def lifted_on_the_wrong_side(model: ModelProto) -> Iterator[None]:
     yield from _target_changed(model, "Reshape", lambda dims: dims[::-1] if dims != dims[::-1] else None)
 
 
-def lifted_at_another_axis(model: ModelProto) -> Iterator[None]:
-    yield from _target_changed(model, "Unsqueeze", lambda axes: [axes[-1] + 1, *axes[1:]])
-    for node in nodes(model, "Unsqueeze", "Squeeze"):
-        for attribute in node.attribute:
-            kept = list(attribute.ints)
-            attribute.ints[:] = [kept[-1] + 1, *kept[1:]]
-            yield
-            attribute.ints[:] = kept
-
-
 def constant_lifted_on_the_wrong_side(model: ModelProto) -> Iterator[None]:
     for tensor in tensors(model):
         dims = list(tensor.dims)
@@ -315,7 +305,7 @@ def branches_of_if_swapped(model: ModelProto) -> Iterator[None]:
 FAULTS: Mapping[str, Fault] = {
     fault.__name__: fault
     for fault in (
-        left_and_right_swapped, branches_of_where_swapped, lifted_on_the_wrong_side, lifted_at_another_axis,
+        left_and_right_swapped, branches_of_where_swapped, lifted_on_the_wrong_side,
         constant_lifted_on_the_wrong_side, stretched_to_another_size, zero_in_a_reshape,
         zero_in_front_of_a_reshape, stretched_by_the_wrong_operand, attribute_dropped,
         attribute_changed, cast_to_another_type, bit_of_a_weight_flipped, constants_swapped, another_operator,

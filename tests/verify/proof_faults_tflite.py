@@ -88,10 +88,6 @@ def zero_in_a_reshape(model: Any) -> Iterator[None]:  # noqa: ANN401 - the objec
     yield from _changed_constant(model, {CODES.RESHAPE}, 1, lambda dims: [*dims[:-1], 0] if dims else None)
 
 
-def lifted_at_another_axis(model: Any) -> Iterator[None]:  # noqa: ANN401 - the object API has no types
-    yield from _changed_constant(model, {CODES.EXPAND_DIMS}, 1, lambda axes: [axes[0] + 1])
-
-
 def another_axis_of_a_shape(model: Any) -> Iterator[None]:  # noqa: ANN401 - the object API has no types
     yield from _changed_constant(model, {CODES.GATHER}, 1, lambda picks: [picks[0] + 1, *picks[1:]])
 
@@ -214,7 +210,7 @@ FAULTS: Mapping[str, Fault] = {
     fault.__name__: fault
     for fault in (
         left_and_right_swapped, tiled_to_another_size, broadcast_to_another_size, lifted_on_the_wrong_side,
-        zero_in_a_reshape, lifted_at_another_axis, another_axis_of_a_shape, constant_lifted_on_the_wrong_side,
+        zero_in_a_reshape, another_axis_of_a_shape, constant_lifted_on_the_wrong_side,
         bit_of_a_weight_flipped, another_operator, activation_changed, transposed, scale_changed, zero_point_changed,
         quantized_axis_not_shifted, operand_rewired, output_rewired, output_renamed, input_type_changed,
         input_shape_changed, bodies_swapped, signature_changed,

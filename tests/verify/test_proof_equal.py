@@ -109,9 +109,7 @@ def test_other_names_of_inner_values_are_proved(model: Path, tmp_path: Path) -> 
     assert proved(model, _saved(proto, tmp_path / "renamed.onnx")).proved
 
 
-@pytest.mark.parametrize(
-    "name", ["per_channel", "while_body", "if_body", "signatures", "strings", "variable", "tile"]
-)
+@pytest.mark.parametrize("name", ["per_channel", "while_body", "if_body", "signatures", "strings", "variable", "tile"])
 def test_a_tflite_file_written_anew_is_proved(name: str, tmp_path: Path) -> None:
     before, made, after = MODELS / f"{name}.tflite", tmp_path / "fixed.tflite", tmp_path / "again.tflite"
     api.fix_file(before, made, check_result=False)
