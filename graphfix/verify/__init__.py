@@ -29,7 +29,7 @@ def verify(
     proof: Literal["with", "only", "without"] = "with",
     progress: Callable[[str], None] | None = None,
 ) -> Verdict:
-    """Prove two ONNX or two TFLite models equal, run both on the same seeded inputs and compare every output bit by bit.
+    """Prove two ONNX or TFLite models equal, run both on the same seeded inputs, and compare every output bit by bit.
 
     `bindings` gives sizes to symbols of the inputs (`name[axis]` where there is no symbol, as in TFLite),
     `shapes` to whole inputs; dims that stay free are swept, one set of sizes a run, at most `runs` of them.

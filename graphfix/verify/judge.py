@@ -46,10 +46,8 @@ def judge(task: Task) -> Verdict:
         names = (task.after, task.before) if after else (task.before, task.after)
         raise GraphfixError(f"{names[0]} is a TFLite model, {names[1]} is none; name two files of one format")
     proof, document = _proof(task, tflite=before)
-    if task.proof == "only":
-        verdict = Verdict("undecided", reason="nothing was run")
-    else:
-        verdict = _judged(task, tflite=before)
+    unrun = Verdict("undecided", reason="nothing was run")
+    verdict = unrun if task.proof == "only" else _judged(task, tflite=before)
     if not task.criterion.exact and verdict.status == "equal":
         verdict = replace(verdict, reason=f"the outputs were compared {task.criterion}, not bit for bit")
     if proof is not None:
@@ -75,7 +73,7 @@ def _proof(task: Task, *, tflite: bool) -> tuple[Proof | None, Mapping[str, obje
 
 
 def _both(verdict: Verdict, proof: Proof) -> Verdict:
-    """Put proof and runs together: a run that differs is told whatever is proved, and a proof decides where none can."""
+    """Put proof and runs together: a run that differs is told whatever is proved; a proof decides where none can."""
     if not proof.proved or verdict.status == "different":
         return verdict
     assumes = (*verdict.assumes, *(text for text in proof.assumes if text not in verdict.assumes))

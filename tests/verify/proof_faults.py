@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
+from itertools import pairwise
 
 import onnx
 from onnx import GraphProto, ModelProto, NodeProto, TensorProto, helper, numpy_helper
@@ -171,7 +172,7 @@ def bit_of_a_weight_flipped(model: ModelProto) -> Iterator[None]:
 
 def constants_swapped(model: ModelProto) -> Iterator[None]:
     held = list(model.graph.initializer)
-    for one, two in zip(held, held[1:], strict=False):
+    for one, two in pairwise(held):
         if (one.data_type, list(one.dims)) == (two.data_type, list(two.dims)):
             a, b = numpy_helper.to_array(one), numpy_helper.to_array(two)
             if a.tobytes() != b.tobytes():
