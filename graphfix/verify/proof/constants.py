@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from graphfix.verify.proof.terms import Core, Table
 
-PIECE = 1 << 20
+PIECE = 1 << 18
 """Bytes that are read at a time."""
 SMALL = 1 << 12
 """Payloads up to this size are compared as a whole; of bigger ones the two ends are looked at first."""
