@@ -183,7 +183,7 @@ def test_a_batch_that_is_refused_after_explicit_is_of_an_input_that_the_report_n
 ) -> None:
     out, outcome = fixed(path, "explicit")
     before, after = at_batches(path, tmp_path), at_batches(out, tmp_path)
-    lines = [line for line in outcome.assumes if "keeps its stored sizes" in line]
+    lines = [line for line in outcome.assumes if "at its stored sizes" in line]
     if [each.outputs for each in after] == [each.outputs for each in before]:
         return
     assert [name for name in input_names(path) if not any(f"the input {name}" in line for line in lines)] == []

@@ -208,8 +208,6 @@ class Editor:
             value = desk.expanded(value, target, shape, reader)
         return value
 
-    # --- constants ----------------------------------------------------------------------------------------------
-
     def _source(self, desk: Desk, value: Value, to: Shape) -> Value | None:
         """The constant to write out in full, where there is one and the limits allow it."""
         source = value if value.kind == "constant" else self._dequantized(value)
