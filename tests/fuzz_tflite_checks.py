@@ -192,8 +192,7 @@ def _fix(case: Case, options: Options, bound: Mapping[str, int]) -> None:
     if not outcome.changed and not bound and data != case.file:
         case.says(options, "nothing changed, but the file", bound)
     second = api.fix(again, **options)  # type: ignore[arg-type]  # the table's values fit their names
-    assumes = options.get("unknown") == "assume"  # its notes name operators by their places, and places change
-    if any(second.rewrites.values()) or (not assumes and (second.changed or again.tobytes() != data)):
+    if any(second.rewrites.values()) or second.changed or again.tobytes() != data:
         names = [(site.op, site.node, site.code, site.operand) for site in second.sites if site.status == "changed"]
         case.says(options, f"a second run changes {names}", bound)
     case.fixed.append(Fixed(options, bound, data, labels, _excused(outcome, paths)))
