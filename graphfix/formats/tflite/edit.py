@@ -81,11 +81,20 @@ class Editor:
             case Stretch():
                 self._check_stretch(desk, node, edit)
             case Fold():
-                if any(result in node.graph.outputs for result in node.results):
-                    raise Refused("its result is an output of the graph")
-                self._check_insertion()
+                self._check_bypass(node)
             case Spell():
                 self._check_repeated(node.operand(0))
+
+    def _check_bypass(self, node: Node) -> None:
+        if any(result in node.graph.outputs for result in node.results):
+            raise Refused("its result is an output of the graph")
+        self._check_insertion()
+        value = node.operand(0)
+        readers = {reader.op for result in node.results if result is not None for reader, _ in result.reads}
+        if value.kind == "constant" and 0 in (value.shape.axes or ()):
+            raise Refused(f"LiteRT refuses the constant '{value.name}', which has no elements, where it takes its copy")
+        if value.kind == "constant" and DEQUANTIZE in readers:
+            raise Refused("XNNPACK leaves the result of a DEQUANTIZE unset that reads a constant")
 
     def _check_insertion(self) -> None:
         if self.container.inserts_refused is not None:
@@ -101,6 +110,9 @@ class Editor:
             raise Refused(f"a {value.dtype} has no shape to change")
         if record.sparse:
             raise Refused(f"the sparse constant '{value.name}' states its axes itself")
+        scales = record.quantization
+        if scales is not None and scales.scales > 1 and not 0 <= scales.dimension < len(record.shape):
+            raise Refused(f"'{value.name}' has {scales.scales} scales, and no axis that they could follow")
         if value.kind != "constant":
             self._check_insertion()
 
@@ -176,10 +188,10 @@ class Editor:
         desk, reader = self.desks[before.graph], before.index
         made = self._constant(desk, value, edit.to, reader)
         if made is not None:
-            self._pin(before)
+            self.pinned[before] = None
             return made
         if edit.to.static:
-            self._pin(before)
+            self.pinned[before] = None
             if value.shape.static and value.dtype not in NOT_TILED:
                 return desk.tiled(value, edit.to, reader)
             return desk.expanded(value, desk.integers(numbers(edit.to)), broadcast(value.shape, edit.to), reader)
@@ -196,15 +208,12 @@ class Editor:
             value = desk.expanded(value, target, shape, reader)
         return value
 
-    def _pin(self, node: Node) -> None:
-        self.pinned[node] = None
-
-    # --- constants ----------------------------------------------------------------------------------------------
-
     def _source(self, desk: Desk, value: Value, to: Shape) -> Value | None:
         """The constant to write out in full, where there is one and the limits allow it."""
         source = value if value.kind == "constant" else self._dequantized(value)
         if source is None or not to.static or not source.shape.static or source.dtype == "string":
+            return None
+        if source is not value and 0 in to.dims:  # a DEQUANTIZE of several scales ends the process where it is empty
             return None
         if ("stretch", source, to) in desk.order.made:
             return source
