@@ -195,7 +195,8 @@ def test_every_option_of_fix_reaches_the_python_face(face: Face) -> None:
     command = (
         "fix m.onnx -o f.onnx --in-place --target ranks --broadcasts two-sided --unknown keep --dim N=4 "
         "--dim a=b=2..64 --shape x=1,3,224,224 --only equalize-ranks --only normalize-expand "
-        "--skip materialize-broadcasts --max-expand-bytes 4096 --keep-fusions --no-verify --strict-proof --runs 7 --seed 9"
+        "--skip materialize-broadcasts --max-expand-bytes 4096 --keep-fusions --no-verify --strict-proof "
+        "--runs 7 --seed 9"
     )
     assert cli.main(command.split()) == 0
     ((name, arguments, named),) = face.asked
@@ -310,7 +311,8 @@ OFFERED = {
     "--keep-fusions --no-verify --strict-proof --runs --seed --report --json -q --quiet",
     "check": "--target --broadcasts --unknown --dim --shape --only --skip --max-expand-bytes "
     "--report --json -q --quiet",
-    "verify": "--dim --shape --inputs --runs --seed --proof-only --strict-proof --atol --rtol --report --json -q --quiet",
+    "verify": "--dim --shape --inputs --runs --seed --proof-only --strict-proof "
+    "--atol --rtol --report --json -q --quiet",
     "show": "--maps --broadcasts-only --dim --shape",
     "explain": "",
 }
