@@ -68,6 +68,8 @@ def run(
 
 def _concerns(rewrite: Rewrite, node: Node) -> bool:
     """Whether the plan is about this operator (a node that was taken out has no operands)."""
+    if rewrite.every:
+        return bool(node.operands)
     if rewrite.operators is None:
         return node.row is not None and bool(node.operands)
     return (node.domain, node.op) in rewrite.operators

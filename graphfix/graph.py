@@ -76,6 +76,13 @@ class Value:
         return self.graph.read_literal(self)
 
     @property
+    def known(self) -> tuple[Scalar, ...] | None:
+        """The elements of what a node computes, where they follow from constants and sizes that are numbers."""
+        if self.kind == "constant" or not self.shape.static:
+            return None
+        return self.graph.read_known(self)
+
+    @property
     def content(self) -> Shape | None:
         """The shape that an integer vector of the file holds, as far as it can be followed: `Shape(x)` holds x's."""
         return self.graph.read_content(self)
@@ -174,6 +181,7 @@ class Graph:
     """The same for readers in bodies inside this graph."""
     read_literal: Callable[[Value], tuple[Scalar, ...] | None] = lambda _: None
     read_content: Callable[[Value], Shape | None] = lambda _: None
+    read_known: Callable[[Value], tuple[Scalar, ...] | None] = lambda _: None
 
     def at(self, place: int) -> Node:
         """The node at a place, as it is now: the file's nodes count from 0, made ones from -1 down."""
