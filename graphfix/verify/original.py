@@ -81,7 +81,7 @@ def asked_again(session: Session, cases: Sequence[Case]) -> Answers:
 
 
 def settled(session: Session, answers: Answers) -> Answers:
-    """Ask a newly loaded original for the same: what it answers otherwise is not stable either.
+    """Ask the original, loaded again, for the same: what it answers otherwise is not stable either.
 
     A kernel that reads past the end of a tensor finds there what the loading left.
     """

@@ -43,6 +43,8 @@ class TfliteModel:
         """Seconds that shape inference has taken."""
         self.expand_limit = EXPAND_LIMIT
         self._ranges: dict[str, Size] = {}
+        self._notes: list[str] = []
+        """What a binding could not ask of LiteRT."""
         self._pins: list[str] = []
         self._look()
 
@@ -77,7 +79,7 @@ class TfliteModel:
     @property
     def assumes(self) -> Sequence[str]:
         """The stored shapes that the view leans on, and the sizes of inputs that stretched operands follow."""
-        return [*self._leans, *self._pins, *pinned(self._scopes[0].graph, self._editor.pinned)]
+        return [*self._notes, *self._leans, *self._pins, *pinned(self._scopes[0].graph, self._editor.pinned)]
 
     @property
     def stale(self) -> Sequence[tuple[str, str, str]]:
@@ -102,14 +104,15 @@ class TfliteModel:
     def bind(self, dims: Mapping[str, Size], shapes: Mapping[str, Sequence[int | None]]) -> None:
         """Bind free dims of the inputs; every stored shape is restated. Raises GraphfixError for an unknown name."""
         self._ranges.update({name: size for name, size in dims.items() if not isinstance(size, int)})
-        if binding.bind(self.container, dims, shapes):
+        if binding.bind(self.container, dims, shapes, self._notes):
             self.changed = True
         self._look()
 
     def note(self, key: str, text: str) -> None:
-        """Add a line to the file's metadata."""
+        """Add a line to the file's metadata; nothing changes where it is there already."""
+        before = tuple(self.container.metadata)
         self.container.note(key, text)
-        self.changed = True
+        self.changed = self.changed or tuple(self.container.metadata) != before
 
     def refuse_output(self, path: Path) -> None:
         """Raise GraphfixError where writing to `path` would replace a file that the model itself needs."""

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from graphfix.results import Run, Verdict
 from graphfix.runtimes import RefusedError
+from graphfix.runtimes.child import Child
 from graphfix.verify import golden
 from graphfix.verify.contest import Contest, weigh
 from graphfix.verify.feeds import Choice, seeded
@@ -25,7 +26,6 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from pathlib import Path
 
-    from graphfix.runtimes.child import Child
     from graphfix.verify.compare import Difference
     from graphfix.verify.feeds import Case
     from graphfix.verify.interface import Face
@@ -81,18 +81,24 @@ class Bench:
         if not answers.accepted:
             verdict = Verdict("undecided", runs=answers.refused, reason=answers.refusal)
             return Leg(kernels, signature or "", verdict, custom=answers.custom)
-        verdict = self._weighed(self._contest(openers[0], openers[1]), answers)
+        verdict = self._weighed(openers[0], self._contest(openers[0], openers[1]), answers)
         return Leg(kernels, signature or "", verdict, tuple(answer.case for answer in answers.accepted))
 
-    def _weighed(self, contest: Contest, answers: Answers) -> Verdict:
+    def _weighed(self, opener: Opener, contest: Contest, answers: Answers) -> Verdict:
+        """Weigh, and where something differs put the original in the second one's place: it must not differ there."""
         verdict, _ = weigh(contest, answers)
         if verdict.status != "different":
             return verdict
-        try:
-            stable = settled(contest.opened[0](), answers)
-        except RefusedError:
-            return verdict
-        return verdict if stable == answers else weigh(contest, stable)[0]
+        self.task.progress("running the first model in the place of the second")
+        with Child() as child:
+            again = replace(opener, child=child)
+            try:
+                asked_again(again(), [answer.case for answer in answers.accepted])
+                stable = settled(again(), answers)
+            except RefusedError:
+                return verdict
+        unstable = any(answer.unstable for answer in stable.accepted)
+        return weigh(contest, stable)[0] if unstable else verdict
 
     def aborting(self, leg: Leg) -> str:
         """Give ` at ADD#3` for a leg on which the original aborts, where the operator can be found."""
