@@ -48,8 +48,9 @@ def fix(
 ) -> Outcome:
     """Make the model's implicit broadcasts explicit, in place; `verify` and `model.save` are the next steps."""
     started = time.perf_counter()
+    options = _options(target, broadcasts, unknown, keep_fusions=keep_fusions)
     _limit(model, max_expand_bytes)
-    report = _run(model, _options(target, broadcasts, unknown, keep_fusions=keep_fusions), rewrites, "changed")
+    report = _run(model, options, _chosen(target) if rewrites is None else rewrites, "changed")
     seconds = {"plan": time.perf_counter() - started}
     return _outcome("fix", Path("model"), model, report, target, seconds)
 
@@ -80,7 +81,7 @@ def fix_file(
     """
     source, output = Path(source), Path(output)
     options = _options(target, broadcasts, unknown, keep_fusions=keep_fusions)
-    chosen = _chosen(only, skip)
+    chosen = _chosen(target, only, skip)
     place.refuse(source, output, in_place=in_place)
     seconds: dict[str, float] = {}
     with _timed(seconds, "load"):
@@ -127,7 +128,7 @@ def check(
     """List what is implicit in a file, for a target; nothing is written. Raises GraphfixError."""
     path = Path(source)
     options = _options(target, broadcasts, unknown, keep_fusions=keep_fusions)
-    chosen = _chosen(only, skip)
+    chosen = _chosen(target, only, skip)
     seconds: dict[str, float] = {}
     with _timed(seconds, "load"):
         model = load(path)
@@ -216,7 +217,7 @@ def _options(target: str, broadcasts: str | None, unknown: str, *, keep_fusions:
     ):
         if given not in known:
             raise GraphfixError(f"{what} {given!r} is not one of {', '.join(known)}")
-    return Options(broadcasts or targets.TARGETS[target], unknown, keep_fusions)  # type: ignore[arg-type]  # checked above
+    return Options(broadcasts or targets.TARGETS[target].broadcasts, unknown, keep_fusions)  # type: ignore[arg-type]  # checked above
 
 
 def _limit(model: Model, max_expand_bytes: int | None) -> None:
@@ -227,20 +228,20 @@ def _limit(model: Model, max_expand_bytes: int | None) -> None:
         model.expand_limit = max_expand_bytes
 
 
-def _chosen(only: Sequence[str], skip: Sequence[str]) -> tuple[Rewrite, ...]:
+def _chosen(target: str, only: Sequence[str] = (), skip: Sequence[str] = ()) -> tuple[Rewrite, ...]:
     from rewrites import ALL
 
     for name in (*only, *skip):
         if name not in targets.RULES:
             raise GraphfixError(f"{name!r} is no rewrite; known: {', '.join(targets.RULES)}")
-    return tuple(rule for rule in ALL if (not only or rule.name in only) and rule.name not in skip)
+    wanted = only or targets.TARGETS[target].rules
+    return tuple(rule for rule in ALL if rule.name in wanted and rule.name not in skip)
 
 
-def _run(model: Model, options: Options, rewrites: Sequence[Rewrite] | None, done: str) -> Report:
+def _run(model: Model, options: Options, rewrites: Sequence[Rewrite], done: str) -> Report:
     from graphfix import engine
-    from rewrites import ALL
 
-    return engine.run(model, ALL if rewrites is None else rewrites, options, "found" if done == "found" else "changed")
+    return engine.run(model, rewrites, options, "found" if done == "found" else "changed")
 
 
 def _outcome(command: str, path: Path, model: Model, report: Report, target: str, seconds: dict[str, float]) -> Outcome:

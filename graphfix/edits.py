@@ -118,8 +118,8 @@ class Numbers:
     """By numpy's name."""
 
 
-Source: TypeAlias = Value | Made | Numbers
-"""What a new node reads: a value that is visible at the planned node, or something new."""
+Source: TypeAlias = int | Value | Made | Numbers
+"""What a new node reads: an operand of the planned node as it is by then, a visible value, or something new."""
 
 
 @dataclass(frozen=True, slots=True)

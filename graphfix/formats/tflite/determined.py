@@ -34,6 +34,16 @@ def determined(container: Container) -> frozenset[int]:
 
     What custom operators, IF and WHILE give is not among them, nor is what follows from it.
     """
+    return frozenset(_known(container).shapes)
+
+
+def computed(container: Container) -> frozenset[int]:
+    """The results in the main subgraph whose elements follow from constants and from the sizes of the inputs alone."""
+    produced = {tensor for operator in container.subgraphs[0].operators for tensor in operator.outputs}
+    return frozenset(_known(container).elements & produced)
+
+
+def _known(container: Container) -> _Known:
     main = container.subgraphs[0]
     produced = {tensor for operator in main.operators for tensor in operator.outputs}
     known = _Known({tensor for tensor in range(len(main.tensors)) if tensor not in produced})
@@ -46,7 +56,7 @@ def determined(container: Container) -> frozenset[int]:
         code = container.codes[operator.code]
         if code.builtin != CUSTOM:
             _follow(known, operator, OPERATORS[code.builtin], code.version)
-    return frozenset(known.shapes)
+    return known
 
 
 def _follow(known: _Known, operator: Operator, op: str, version: int) -> None:
