@@ -153,12 +153,8 @@ class Bodies:
         test, body = self._body(call, "cond_subgraph_index"), self._body(call, "body_subgraph_index")
         if test is None or body is None:
             return ()
-        scope = self._enter(body, operands)
-        before: list[Shape] | None = None
-        while before != self._entered[body]:  # each turn gives the next one its inputs
-            before = self._entered[body]
-            scope = self._enter(body, _outputs(scope))
-        self._enter(test, before)
+        scope = self._enter(body, _outputs(self._enter(body, operands)))  # each turn gives the next one its inputs
+        self._enter(test, self._entered[body])
         inputs, outputs = self.container.subgraphs[body].inputs, self.container.subgraphs[body].outputs
         kept = [at for at, (one, other) in enumerate(zip(inputs, outputs, strict=False)) if one == other]
         after = self._returned(scope, operands, kept)

@@ -16,9 +16,13 @@ INT32 = 2
 """The schema's number of the element type that a shape operand of RESHAPE has; others are not read by LiteRT."""
 
 
+MOST_AXES = 64
+"""No tensor has more; what a broken file computes for a rank is not made a shape of."""
+
+
 def unknowns(rank: int) -> Shape:
-    """[?, ?, ...] of that rank."""
-    return Shape((UNKNOWN,) * rank)
+    """[?, ?, ...] of that rank; unranked for a rank that no tensor has."""
+    return Shape((UNKNOWN,) * rank) if rank <= MOST_AXES else UNRANKED
 
 
 def reshape(call: Call) -> Results:
@@ -105,7 +109,7 @@ def transpose(call: Call) -> Results:
         return ()
     if order is None or sorted(axis % len(dims) for axis in order if dims) != list(range(len(dims))):
         return (unknowns(len(dims)),)
-    return (Shape(tuple([dims[axis] for axis in order])),)
+    return (Shape(tuple([dims[axis % len(dims)] for axis in order])),)
 
 
 def concatenate(call: Call) -> Results:

@@ -23,6 +23,10 @@ DEEPEST = 100
 """How deep subgraphs may call one another."""
 
 
+SHOWN = 60
+"""Characters of a name or of a shape that an error shows."""
+
+
 class IllFormedError(Exception):
     """What is wrong, and where in the model."""
 
@@ -39,7 +43,7 @@ def check(parts: Parts, size: int, options: Options) -> None:
         if span[1] > size:
             raise IllFormedError(f"the bytes from {span[0]} to {span[1]} of a buffer or of options lie outside of it")
     for index, graph in enumerate(parts.subgraphs):
-        where = f"subgraph {index} {graph.name!r}"
+        where = f"subgraph {index} {_short(graph.name)}"
         _check_tensors(graph, parts, where)
         _check_operators(graph, len(parts.codes), where)
         _check_order(graph, parts, where)
@@ -55,6 +59,12 @@ def _check_codes(parts: Parts) -> None:
             raise IllFormedError(f"operator code {index} is a custom operator without a name")
 
 
+def _short(what: str | Sequence[int]) -> str:
+    """A name in quotes or a shape in brackets; the beginning of one that is too long for a line."""
+    text = repr(what[:SHOWN]) if isinstance(what, str) else str(list(what[:SHOWN]))
+    return text if len(what) <= SHOWN and len(text) <= 2 * SHOWN else f"{text[:SHOWN]}..."
+
+
 # --- tensors --------------------------------------------------------------------------------------------------------
 
 
@@ -62,7 +72,7 @@ def _check_tensors(graph: Subgraph, parts: Parts, where: str) -> None:
     for index, tensor in enumerate(graph.tensors):
         why = _tensor_fault(tensor, parts)
         if why is not None:
-            raise IllFormedError(f"{where}: tensor {index} {tensor.name!r} {why}")
+            raise IllFormedError(f"{where}: tensor {index} {_short(tensor.name)} {why}")
 
 
 def _tensor_fault(tensor: Tensor, parts: Parts) -> str | None:
@@ -71,9 +81,9 @@ def _tensor_fault(tensor: Tensor, parts: Parts) -> str | None:
     if tensor.buffer >= len(parts.buffers):
         return f"has buffer {tensor.buffer}, but there are {len(parts.buffers)}"
     if tensor.shape and min(tensor.shape) < 0:
-        return f"has the shape {list(tensor.shape)}"
+        return f"has the shape {_short(tensor.shape)}"
     if tensor.signature and (min(tensor.signature) < -1 or len(tensor.signature) != len(tensor.shape)):
-        return f"has the shape {list(tensor.shape)} and the shape_signature {list(tensor.signature)}"
+        return f"has the shape {_short(tensor.shape)} and the shape_signature {_short(tensor.signature)}"
     return _quantization_fault(tensor) or _payload_fault(tensor, parts)
 
 
@@ -82,7 +92,7 @@ def _quantization_fault(tensor: Tensor) -> str | None:
     if found is None or found.scales < 2 or not tensor.shape:  # noqa: PLR2004  # one scale is for the whole tensor
         return None
     if not 0 <= found.dimension < len(tensor.shape):
-        return f"is quantized along axis {found.dimension}, but its shape is {list(tensor.shape)}"
+        return f"is quantized along axis {found.dimension}, but its shape is {_short(tensor.shape)}"
     return None
 
 
@@ -95,7 +105,7 @@ def _payload_fault(tensor: Tensor, parts: Parts) -> str | None:
     needed = (prod(tensor.shape) * bits + 7) // 8
     if stop - start >= needed:
         return None
-    return f"has {stop - start} bytes, but its shape {list(tensor.shape)} needs {needed}"
+    return f"has {stop - start} bytes, but its shape {_short(tensor.shape)} needs {needed}"
 
 
 # --- operators ------------------------------------------------------------------------------------------------------
@@ -125,16 +135,16 @@ def _check_order(graph: Subgraph, parts: Parts, where: str) -> None:
         for tensor in operator.outputs:
             other = producers.setdefault(tensor, index)
             if other != index and tensor != ABSENT:
-                name = f"tensor {tensor} {graph.tensors[tensor].name!r}"
+                name = f"tensor {tensor} {_short(graph.tensors[tensor].name)}"
                 raise IllFormedError(f"{where}: operators {other} and {index} produce {name}")
     producers.pop(ABSENT, None)
     for tensor in producers.keys() & {*graph.inputs, *_constants(graph, parts)}:
-        name = f"tensor {tensor} {graph.tensors[tensor].name!r}"
+        name = f"tensor {tensor} {_short(graph.tensors[tensor].name)}"
         raise IllFormedError(f"{where}: operator {producers[tensor]} produces {name}, an input or a constant")
     for index, operator in enumerate(graph.operators):
         for tensor in operator.inputs:
             if producers.get(tensor, -1) >= index:
-                name = f"tensor {tensor} {graph.tensors[tensor].name!r}"
+                name = f"tensor {tensor} {_short(graph.tensors[tensor].name)}"
                 raise IllFormedError(f"{where}: operator {index} reads {name}, which is not produced before it")
 
 
@@ -148,9 +158,9 @@ def _constants(graph: Subgraph, parts: Parts) -> Iterator[int]:
 def _check_names(parts: Parts) -> None:
     for name, buffer in parts.metadata:
         if buffer >= len(parts.buffers):
-            raise IllFormedError(f"the metadata {name!r} has buffer {buffer}, but there are {len(parts.buffers)}")
+            raise IllFormedError(f"the metadata {_short(name)} has buffer {buffer}, but there are {len(parts.buffers)}")
     for signature in parts.signatures:
-        where = f"the signature {signature.key!r}"
+        where = f"the signature {_short(signature.key)}"
         if signature.subgraph >= len(parts.subgraphs):
             count = len(parts.subgraphs)
             raise IllFormedError(f"{where} has subgraph {signature.subgraph}, but there are {count}")
