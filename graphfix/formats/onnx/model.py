@@ -10,7 +10,7 @@ import onnx
 from onnx import ModelProto
 
 from graphfix.edits import EXPAND_LIMIT, Edit, Refused, Upgrade
-from graphfix.formats.onnx import binding, finish, upgrade
+from graphfix.formats.onnx import binding, finish, opset, upgrade
 from graphfix.formats.onnx.edit import Editor
 from graphfix.formats.onnx.emit import Desk
 from graphfix.formats.onnx.facts import Facts, analyse
@@ -99,11 +99,26 @@ class OnnxModel:
     def apply(self, node: Node, edits: Sequence[Edit]) -> Node:
         """Carry the edits of one node out, all or none. Raises Refused."""
         for edit in edits:
+            if isinstance(edit, Upgrade) and edit.version > upgrade.TARGET:
+                self._restate(edit.version)
+                return node
             if isinstance(edit, Upgrade):
                 self._upgrade()
         node = self._editor.apply(node, edits)
         self.changed = True
         return node
+
+    def _restate(self, version: int) -> None:
+        """State the whole model at a newer opset; the view is built anew. Raises Refused."""
+        if self.changed:
+            self._settle()
+            self._look()
+        copy = ModelProto()
+        copy.CopyFrom(self.proto)
+        opset.restate(copy, self._facts, version, self._fresh)
+        self.proto.CopyFrom(copy)
+        self.changed = True
+        self._look()
 
     def _upgrade(self) -> None:
         """State the whole model at the newer opset, once. Raises Refused."""
