@@ -217,7 +217,8 @@ def _options(target: str, broadcasts: str | None, unknown: str, *, keep_fusions:
     ):
         if given not in known:
             raise GraphfixError(f"{what} {given!r} is not one of {', '.join(known)}")
-    return Options(broadcasts or targets.TARGETS[target].broadcasts, unknown, keep_fusions)  # type: ignore[arg-type]  # checked above
+    chosen = targets.TARGETS[target]
+    return Options(broadcasts or chosen.broadcasts, unknown, keep_fusions, chosen.apart)  # type: ignore[arg-type]  # checked above
 
 
 def _limit(model: Model, max_expand_bytes: int | None) -> None:

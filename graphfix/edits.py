@@ -26,6 +26,8 @@ class Options:
     broadcasts: Broadcasts = "explicit"
     unknown: Unknown = "expand"
     keep_fusions: bool = False
+    apart: frozenset[tuple[str, str]] = frozenset()
+    """(domain, operator) of the nodes whose ranks a rewrite of the target's own sees to."""
 
     @property
     def stretches_unknown(self) -> bool:
@@ -204,6 +206,8 @@ class Rewrite:
     """The plan follows from the operator and from what its operands look like: shape, kind and element type."""
     together: bool = False
     """All nodes of the model or none: the edits state something of the whole file."""
+    tells: bool = False
+    """What it does may tell more of the model: neighbours that do so run together until nothing is left to do."""
 
 
 class Model(Protocol):

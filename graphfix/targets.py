@@ -17,6 +17,8 @@ class Target:
     """The rewrites that it runs, unless `--only` or `--skip` say otherwise."""
     static: bool = False
     """Whether every free dim must be bound first."""
+    apart: frozenset[tuple[str, str]] = frozenset()
+    """(domain, operator) of the nodes whose ranks a rewrite of the target's own sees to."""
 
 
 GENERAL = ("upgrade-legacy-broadcast", "normalize-expand", "equalize-ranks", "materialize-broadcasts")
@@ -48,6 +50,6 @@ TARGETS: Mapping[str, Target] = MappingProxyType(
     {
         "explicit": Target("explicit", GENERAL),
         "ranks": Target("keep", GENERAL),
-        "tosa": Target("keep", RULES, static=True),
+        "tosa": Target("keep", RULES, static=True, apart=frozenset({("tflite", "BATCH_MATMUL")})),
     }
 )

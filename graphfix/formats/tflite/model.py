@@ -22,7 +22,7 @@ from graphfix.shapes import Size
 
 IDLE = frozenset(
     "SHAPE BROADCAST_ARGS DEQUANTIZE PACK STRIDED_SLICE SLICE GATHER CONCATENATION CAST RESHAPE EXPAND_DIMS SQUEEZE"
-    " REDUCE_PROD RANGE MUL ADD SUB MAXIMUM MINIMUM FILL".split()
+    " REDUCE_PROD RANGE MUL ADD SUB MAXIMUM MINIMUM FILL RFFT2D".split()
 )
 """Operators without a side effect that only served what was edited; others stay, read or not."""
 
