@@ -6,7 +6,8 @@
 Sizes that are numbers make shape arithmetic known: Shape, Gather, Slice, Concat, Cast, Range and their kin, and in
 TFLite SHAPE, STRIDED_SLICE, PACK, REDUCE_PROD, RANGE. Only what every runtime gives bit for bit is folded: elements
 that move, whole numbers, comparisons, and float operations that IEEE 754 rounds correctly. A result of more than 4096
-elements stays a node, and so does a node of which only some results are known. What nobody reads any more goes.
+elements stays a node, and so does a node of which only some results are known, or one in a body that may never run.
+What nobody reads any more goes.
 """
 
 from __future__ import annotations
@@ -19,6 +20,8 @@ from graphfix.graph import Node, Value
 
 def plan(node: Node, options: Options = DEFAULT) -> Iterator[Edit]:  # noqa: ARG001 -- every plan takes the options
     """Evaluate a node whose results are all known, as far as somebody wants them."""
+    if node.graph.outer is not None:
+        return
     used = [value for value in node.results if value is not None and _is_used(node, value)]
     if used and all(value.known is not None for value in used):
         yield Evaluate()

@@ -5,7 +5,8 @@
 
 The condition is a constant, or follows from constants and from sizes that are numbers. What the branch defines gets
 names that are unique outside; its results take the names of the If's. The other branch goes, and with it what only it
-read. An If whose condition depends on an input stays.
+read. An If whose condition depends on an input stays, and so does an If in a body that may never run: what is wrong
+there never happens, but a runtime that sees the shapes through it refuses the whole model.
 """
 
 from __future__ import annotations
@@ -20,8 +21,8 @@ OPERATORS = frozenset({("", "If")})
 
 def plan(node: Node, options: Options = DEFAULT) -> Iterator[Edit]:  # noqa: ARG001 -- every plan takes the options
     """Inline the branch that the condition chooses, where it is known."""
-    if not node.operands:
-        return  # taken already, or in a branch that goes
+    if not node.operands or node.graph.outer is not None:
+        return  # taken already, or in a body
     condition = node.operand(0)
     elements = condition.literal if condition.kind == "constant" else condition.known
     if elements is not None and len(elements) == 1:
