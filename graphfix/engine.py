@@ -82,10 +82,12 @@ def _rewrite(
 
 def _concerns(rewrite: Rewrite, node: Node) -> bool:
     """Whether the plan is about this operator (a node that was taken out has no operands)."""
+    if not node.operands:
+        return False
     if rewrite.every:
-        return bool(node.operands)
+        return True
     if rewrite.operators is None:
-        return node.row is not None and bool(node.operands)
+        return node.row is not None
     return (node.domain, node.op) in rewrite.operators
 
 

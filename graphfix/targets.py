@@ -28,9 +28,9 @@ UNKNOWN = ("expand", "keep", "assume", "error")
 RULES = (
     "upgrade-legacy-broadcast",
     "upgrade-opset",
+    "densify-constants",
     "inline-decided-branches",
     "fold-shape-arithmetic",
-    "densify-constants",
     "rfft2d-rank",
     "select-v1-to-v2",
     "pow-square-to-mul",

@@ -43,9 +43,9 @@ def _rewrite(
 ALL: tuple[Rewrite, ...] = (
     _rewrite(upgrade_legacy_broadcast, "GF201", together=True),
     _rewrite(upgrade_opset, "GF304", every=True),
+    _rewrite(densify_constants, "GF304"),
     _rewrite(inline_decided_branches, "GF303", tells=True),
     _rewrite(fold_shape_arithmetic, "GF303", every=True, tells=True),
-    _rewrite(densify_constants, "GF304"),
     _rewrite(rfft2d_rank, "GF304"),
     _rewrite(select_v1_to_v2, "GF304"),
     _rewrite(pow_square_to_mul, "GF304"),

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from graphfix.edits import Refused
 from graphfix.formats.tflite.determined import computed
 from graphfix.formats.tflite.file import Container
+from graphfix.formats.tflite.inputs import FREE
 from graphfix.formats.tflite.records import ABSENT, NEW
 from graphfix.runtimes import RefusedError, litert
 
@@ -17,17 +18,26 @@ class Evaluator:
 
     container: Container
     _tensors: frozenset[int] | None = None
+    _folded: frozenset[int] = frozenset()
     _bytes: dict[int, bytes] = field(default_factory=dict)
     _why: str | None = None
 
     def knows(self, tensor: int) -> bool:
         """Whether the elements follow from constants and sizes that are numbers."""
+        return tensor in self._look()
+
+    def folds(self, tensor: int) -> bool:
+        """Whether they do, and are shape arithmetic: no weights that the model unpacks."""
+        return tensor in self._look() and tensor in self._folded
+
+    def _look(self) -> frozenset[int]:
         if self._tensors is None:
             main = self.container.subgraphs[0]
-            free = any(-1 in (main.tensors[at].signature or ()) for at in main.inputs if at != ABSENT)
+            free = any(FREE in (main.tensors[at].signature or ()) for at in main.inputs if at != ABSENT)
             in_file = {at for at, record in enumerate(main.tensors) if record.place != NEW}
-            self._tensors = frozenset() if free else computed(self.container) & in_file
-        return tensor in self._tensors
+            known, self._folded = computed(self.container)
+            self._tensors = frozenset() if free else known & in_file
+        return self._tensors
 
     def elements(self, tensor: int) -> bytes:
         """The elements as they lie in memory. Raises Refused where LiteRT does not run the model."""

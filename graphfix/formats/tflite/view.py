@@ -82,7 +82,7 @@ def build(container: Container, facts: Sequence[Facts], evaluator: Evaluator) ->
 
 def _known(evaluator: Evaluator, scope: Scope, value: Value) -> tuple[Scalar, ...] | None:
     code, tensor = PACKED.get(value.dtype), scope.tensors[value]
-    if code is None or not evaluator.knows(tensor):
+    if code is None or not evaluator.folds(tensor):
         return None
     try:
         data = evaluator.elements(tensor)
