@@ -67,6 +67,7 @@ def fix_file(
     only: Sequence[str] = (),
     skip: Sequence[str] = (),
     keep_fusions: bool = False,
+    bind_defaults: bool = False,
     max_expand_bytes: int | None = None,
     check_result: bool = True,
     runs: int = 4,
@@ -86,9 +87,11 @@ def fix_file(
     seconds: dict[str, float] = {}
     with _timed(seconds, "load"):
         model = load(source)
-        _bind(model, source, dims, shapes)
+        _bind(model, source, dims, shapes, defaults=bind_defaults)
         _limit(model, max_expand_bytes)
         model.refuse_output(output)
+        _demand_static(model, source, target)
+        settled = _settled(model, source, dims, shapes, defaults=bind_defaults)
     _split(seconds, model)
     with _named(source), _timed(seconds, "plan"):
         report = _run(model, options, chosen, "changed")
@@ -101,10 +104,7 @@ def fix_file(
         with _timed(seconds, "write"):
             made.extend(model.save(made[0]))
         with _timed(seconds, "verify"):
-            from graphfix import bindings
-
-            numbers, sizes = bindings.settled(source, dims, shapes)
-            verdict = _verify(source, made[0], numbers, sizes, None, runs, seed, None, None, progress)
+            verdict = _verify(source, made[0], *settled, None, runs, seed, None, None, progress)
         same_file = verdict.status == "undecided" and not model.changed  # the output is a copy, whatever it computes
         if verdict.status not in ("equal", "proved") and not same_file:
             return replace(outcome, verdict=verdict, seconds=seconds)
@@ -123,6 +123,7 @@ def check(
     only: Sequence[str] = (),
     skip: Sequence[str] = (),
     keep_fusions: bool = False,
+    bind_defaults: bool = False,
     max_expand_bytes: int | None = None,
 ) -> Outcome:
     """List what is implicit in a file, for a target; nothing is written. Raises GraphfixError."""
@@ -132,11 +133,12 @@ def check(
     seconds: dict[str, float] = {}
     with _timed(seconds, "load"):
         model = load(path)
-        _bind(model, path, dims, shapes)
+        _bind(model, path, dims, shapes, defaults=bind_defaults)
         _limit(model, max_expand_bytes)
     _split(seconds, model)
     with _named(path), _timed(seconds, "plan"):
         report = _run(model, options, chosen, "found")
+        report.sites[:0] = _free_sites(model, target)
     return replace(_outcome("check", path, model, report, target, seconds), changed=False)
 
 
@@ -196,12 +198,44 @@ def explain(topic: str) -> str:
     raise GraphfixError(f"explain {topic}: no such rule or code; known: {known}")
 
 
-def _bind(model: Model, path: Path, dims: Texts, shapes: Texts) -> None:
-    from graphfix import bindings
+def _bind(model: Model, path: Path, dims: Texts, shapes: Texts, *, defaults: bool = False) -> None:
+    from graphfix import bindings, settling
 
     if dims or shapes:
         sizes = {name: bindings.size(path, name, text) for name, text in dims.items()}
         model.bind(sizes, bindings.sizes(path, shapes))
+    if defaults and (known := settling.defaults(model)):
+        model.bind({}, known)
+
+
+def _settled(
+    model: Model, path: Path, dims: Texts, shapes: Texts, *, defaults: bool
+) -> tuple[Mapping[str, int], Mapping[str, Sequence[int]]]:
+    """The sizes that both models are run at: those that the user gave, and the default ones where he asked for them."""
+    from graphfix import bindings, settling
+
+    return ({}, settling.settled_inputs(model)) if defaults else bindings.settled(path, dims, shapes)
+
+
+def _demand_static(model: Model, path: Path, target: str) -> None:
+    """Raise GraphfixError where a target needs sizes that are free, with the options that would bind them."""
+    from graphfix import settling
+
+    if targets.TARGETS[target].static and settling.free_inputs(model):
+        raise GraphfixError(f"{path}: target {target} needs sizes: {settling.proposal(model)} (or --bind-defaults)")
+
+
+def _free_sites(model: Model, target: str) -> list[Site]:
+    """A finding for each input with a free size, for a target that needs numbers."""
+    from graphfix import settling
+
+    if not targets.TARGETS[target].static:
+        return []
+    why = "the target needs sizes that are numbers: bind them (--dim, --shape, --bind-defaults)"
+    return [
+        Site("GF302", value.name, "input", "main", None, value.shape.json, None, "left", None, why)
+        for value in settling.free_inputs(model)
+    ]
 
 
 # --- what the commands share ----------------------------------------------------------------------------------------

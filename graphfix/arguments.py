@@ -115,7 +115,8 @@ def _choices(command: Parser) -> None:
         "--target",
         choices=tuple(targets.TARGETS),
         default="explicit",
-        help="explicit (default): no operator broadcasts; ranks: operands have equal ranks, size-1 axes stay",
+        help="explicit (default): no operator broadcasts; ranks: operands have equal ranks, size-1 axes stay; "
+        "tosa: the form that the converters to TOSA read, all sizes bound",
     )
     group.add_argument(
         "--broadcasts",
@@ -146,6 +147,11 @@ def _choices(command: Parser) -> None:
         choices=targets.RULES,
         default=[],
         help="not this rewrite; repeatable",
+    )
+    group.add_argument(
+        "--bind-defaults",
+        action="store_true",
+        help="bind every size that is still free: what the file stores beside it (TFLite), else 1 for a first axis",
     )
     group.add_argument(
         "--max-expand-bytes",

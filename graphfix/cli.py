@@ -115,7 +115,7 @@ def _explain(options: Options) -> int:
     return DONE
 
 
-CHOICES = ("target", "broadcasts", "unknown", "only", "skip", "max_expand_bytes")
+CHOICES = ("target", "broadcasts", "unknown", "only", "skip", "max_expand_bytes", "bind_defaults")
 
 
 def _choices(options: Options) -> dict[str, Any]:

@@ -250,6 +250,9 @@ class Model(Protocol):
     def bind(self, dims: Mapping[str, Size], shapes: Mapping[str, Sequence[int | None]]) -> None:
         """Bind free dims before anything else. Raises GraphfixError for a name that the model does not have."""
 
+    def example(self, value: Value) -> Sequence[int] | None:
+        """The sizes that the file stores for an input beside the free ones, None where it stores none."""
+
     def note(self, key: str, text: str) -> None:
         """Record a line in the file's metadata (an assumption that a rewrite made)."""
 

@@ -1,10 +1,12 @@
-"""Write a PRelu as a comparison, a product and a choice (ONNX only; only with target tosa, or where it is named).
+"""Write a PRelu as a product with a factor that is chosen (ONNX only; only with target tosa, or where it is named).
 
-    PRelu(x[1,3,8,8], slope[3,1,1])  ->  Where(Greater(x, 0), x, Mul(x, slope))
+    PRelu(x[1,3,8,8], slope[3,1,1])  ->  Mul(x, Where(GreaterOrEqual(x, 0), 1, slope))
 
-torch-mlir makes of a PRelu what no TOSA tool reads: constants of float64. onnxruntime computes it in these three steps,
-so every bit is the same, negative zeros, infinities and NaN included: 0 is not greater than 0, and so it is multiplied.
-The slope is broadcast onto x, as PRelu does it; whole numbers stay.
+torch-mlir makes of a PRelu what no TOSA tool reads: constants of float64. Every bit is the same in onnxruntime, zeros,
+infinities and NaN included. The factor is chosen, not the product: onnxruntime's Where makes a negative zero of its
+second operand a positive one, and a product may be one where it is rounded to zero. The slope is broadcast onto x, as
+PRelu does it. Other element types stay: for float64 onnxruntime computes something else, of which not every zero is the
+same.
 """
 
 from __future__ import annotations
@@ -15,18 +17,18 @@ from graphfix.edits import DEFAULT, Edit, Made, New, Numbers, Options, Replace
 from graphfix.graph import Node
 
 OPERATORS = frozenset({("", "PRelu")})
-FLOATS = ("float16", "float32", "float64")
-NUMPY_SINCE = 7
-"""Before this opset the slope follows axis 1."""
+FLOAT = "float32"
+OPSET = 12
+"""The first one that has GreaterOrEqual; before opset 7 the slope follows axis 1 besides."""
 
 
 def plan(node: Node, options: Options = DEFAULT) -> Iterator[Edit]:  # noqa: ARG001 -- every plan takes the options
-    """Replace a PRelu of floats."""
+    """Replace a PRelu of float32."""
     value, result = node.operand(0), node.results[0]
-    if node.version < NUMPY_SINCE or result is None or value.dtype not in FLOATS:
+    if node.version < OPSET or result is None or value.dtype != FLOAT:
         return
     zero = Numbers((0.0,), (), value.dtype)
-    above = New("Greater", (0, zero), result.shape, "bool")
-    scaled = New("Mul", (0, 1), result.shape, value.dtype)
-    chosen = New("Where", (Made(0), 0, Made(1)), result.shape, value.dtype)
-    yield Replace((above, scaled, chosen), "GF304")
+    one = Numbers((1.0,), (), value.dtype)
+    kept = New("GreaterOrEqual", (0, zero), result.shape, "bool")
+    factor = New("Where", (Made(0), one, 1), result.shape, value.dtype)
+    yield Replace((kept, factor, New("Mul", (0, Made(1)), result.shape, value.dtype)), "GF304")

@@ -3,9 +3,10 @@
     c = RFFT2D(x[1,511,1,2048], n)          RFFT2D(RESHAPE(x, [511,1,2048]), n)
     y[1,511,1,1025] = CAST(c)           ->  y[1,511,1,1025] = RESHAPE(REAL(..), [1,511,1,1025])
 
-Operators that only change the axes may stand between the two. TOSA's operator has three axes, a batch and the two that are transformed; the axes in front are one batch together. A
-CAST from complex to float takes the real part, which REAL says by name. The transform works on each of the last two
-axes' planes alone, so every bit is the same. Where the sizes are not all known the node is left alone.
+Operators that only change the axes may stand between the two. TOSA's operator has three axes, a batch and the two that
+are transformed; the axes in front are one batch together. A CAST from complex to float takes the real part, which REAL
+says by name. The transform works on each of the last two axes' planes alone, so every bit is the same. Where the sizes
+are not all known the node is left alone.
 """
 
 from __future__ import annotations

@@ -19,7 +19,7 @@ from graphfix.formats.onnx.inline import inline
 from graphfix.formats.onnx.scope import Step
 from graphfix.formats.onnx.view import Views, build
 from graphfix.formats.onnx.wellformed import refuse_malformed
-from graphfix.graph import Graph, Node
+from graphfix.graph import Graph, Node, Value
 from graphfix.results import GraphfixError
 from graphfix.shapes import Size
 
@@ -143,6 +143,11 @@ class OnnxModel:
             binding.restate(self._facts.main)
             self.changed = True
         self._look()
+
+    @staticmethod
+    def example(_: Value) -> None:
+        """ONNX stores no size beside a free one."""
+        return
 
     def note(self, key: str, text: str) -> None:
         """Add a line to the file's metadata."""

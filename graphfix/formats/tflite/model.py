@@ -17,7 +17,7 @@ from graphfix.formats.tflite.pins import pinned
 from graphfix.formats.tflite.records import ABSENT, NEW, Subgraph
 from graphfix.formats.tflite.state import State
 from graphfix.formats.tflite.view import Scope, build
-from graphfix.graph import Graph, Node
+from graphfix.graph import Graph, Node, Value
 from graphfix.shapes import Size
 
 IDLE = frozenset(
@@ -111,6 +111,10 @@ class TfliteModel:
         if binding.bind(self.container, dims, shapes, self._notes):
             self.changed = True
         self._look()
+
+    def example(self, value: Value) -> Sequence[int] | None:
+        """The stored dims of an input of the main subgraph: 1 most often where a size is free."""
+        return self._scopes[0].tensor(value).shape
 
     def note(self, key: str, text: str) -> None:
         """Add a line to the file's metadata; nothing changes where it is there already."""
