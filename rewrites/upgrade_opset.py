@@ -7,8 +7,8 @@
 Importers know the operators of recent opsets only. The opset belongs to the whole model, bodies and functions included,
 so all of it is restated or nothing. Each node is restated where it stands: its name, its metadata, quantization notes,
 stored shapes and payloads are not touched. A node whose operator changed in a way that can't be stated (a training
-BatchNormalization, a Scan of opset 8, a Softmax of unknown rank) leaves the model as it is, with the reason. A main graph
-that does nothing but call functions is not upgraded.
+BatchNormalization, a Scan of opset 8, a Softmax of unknown rank) leaves the model as it is, with the reason. A main
+graph that does nothing but call functions is not upgraded.
 
 onnx's own version converter is not used: it drops local functions, the metadata of nodes and graphs and quantization
 notes, and states an old Resize without its coordinates, which is silently wrong.

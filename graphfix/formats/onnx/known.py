@@ -24,18 +24,18 @@ LIMIT = 4096
 """Elements that a known value, or a constant which one is computed from, may have."""
 MOVES = frozenset(
     "Identity Reshape Squeeze Unsqueeze Flatten Transpose Gather GatherElements GatherND Slice Concat Split "
-    "Where NonZero And Or Xor Not".split()
+    "NonZero And Or Xor Not".split()
 )
 """No element is computed: any element type will do."""
 GROWS = frozenset(("Expand", "Tile", "ConstantOfShape"))
 """These move too, but few elements can become many: the result's size must be known first."""
-WHOLE = frozenset("ReduceSum ReduceProd Sum CumSum Range Mod".split())
+WHOLE = frozenset("ReduceSum ReduceProd CumSum Range Mod".split())
 """Exact for whole numbers alone: a float's rounding follows the order of the additions."""
 PLAIN = frozenset(
-    "Add Sub Mul Div Neg Abs Sign Floor Ceil Min Max ReduceMin ReduceMax "
+    "Where Add Sub Mul Div Neg Abs Sign Floor Ceil Min Max ReduceMin ReduceMax "
     "Equal Greater Less GreaterOrEqual LessOrEqual".split()
 )
-"""Exact for whole numbers, and for finite floats without a negative zero."""
+"""Exact for whole numbers, and for finite floats without a negative zero (onnxruntime's Where drops its sign)."""
 SIZES = frozenset(("Shape", "Size"))
 """Their operand's shape says all."""
 FLOATS = ("float32", "float64")
@@ -95,7 +95,10 @@ class Known:
         self._arrays[value] = self._constant(value) if value.kind == "constant" else None
         node = self._folded(value)
         results = self._results(node) if node is not None else None
-        if node is None or results is None:
+        if node is None:
+            return
+        if results is None:
+            self._arrays[value] = _followed(value)
             return
         for result, array in zip(node.results, results, strict=False):
             if result is not None:
@@ -136,6 +139,14 @@ def at_hand(tensor: TensorProto | None, is_cut: Callable[[TensorProto], bool]) -
     if tensor is None or tensor.data_location == TensorProto.EXTERNAL or is_cut(tensor):
         return None
     return tensor
+
+
+def _followed(value: Value) -> Array | None:
+    """The sizes that a vector holds, where inference followed them and all are numbers: one axis of a shape."""
+    content = value.content if value.dtype == "int64" else None
+    if content is None or not content.static or not _sized(value) or prod(_dims(value)) != content.rank:
+        return None
+    return np.asarray(content.dims, np.int64).reshape(_dims(value))
 
 
 def _dims(value: Value) -> tuple[int, ...]:
