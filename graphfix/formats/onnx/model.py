@@ -115,10 +115,11 @@ class OnnxModel:
             self._look()
         copy = ModelProto()
         copy.CopyFrom(self.proto)
-        opset.restate(copy, self._facts, version, self._fresh)
+        dropped = opset.restate(copy, self._facts, version, self._fresh)
         self.proto.CopyFrom(copy)
         self.changed = True
         self._look()
+        self._editor.unread.update({value: None for value in self._views.tensors if value.name in dropped})
 
     def _upgrade(self) -> None:
         """State the whole model at the newer opset, once. Raises Refused."""

@@ -26,21 +26,26 @@ from graphfix.formats.onnx.view import Holder, constant_tensor
 STANDARD = ("", "ai.onnx")
 
 
-def restate(proto: ModelProto, facts: Facts, target: int, fresh: Callable[[str], str]) -> None:
-    """State a copy of the model at opset `target`. Raises Refused, with the node and why; the copy is then spoilt."""
+def restate(proto: ModelProto, facts: Facts, target: int, fresh: Callable[[str], str]) -> set[str]:
+    """State a copy of the model at opset `target`; name the values that lost a reader.
+
+    Raises Refused, with the node and why; the copy is then spoilt.
+    """
+    dropped: set[str] = set()
     version = _version(proto.opset_import, 1)
     if version < upgrade.NUMPY_SINCE:
         _from_legacy(proto, target)
         version = upgrade.TARGET
     if version < target:
-        _Restater(proto, version, target, fresh).nodes(proto.graph, facts.main)
+        _Restater(proto, version, target, fresh, dropped).nodes(proto.graph, facts.main)
         _set(proto.opset_import, target)
     for function in proto.functions:
         own = _version(function.opset_import, version)
         if own < target:
             scope = facts.functions.get((function.domain, function.name))
-            _Restater(proto, own, target, fresh).nodes(function, scope)
+            _Restater(proto, own, target, fresh, dropped).nodes(function, scope)
             _set(function.opset_import, target)
+    return dropped
 
 
 def _from_legacy(proto: ModelProto, target: int) -> None:
@@ -66,13 +71,14 @@ class _Restater:
     version: int
     target: int
     fresh: Callable[[str], str]
+    dropped: set[str]
 
     def nodes(self, holder: Holder, scope: Scope | None) -> None:
         """The nodes of a scope; `scope` is None where nothing is known of its values."""
         if scope is not None:
             for body, child in bodies_of(holder.node, scope):
                 self.nodes(body, child)
-        bench = Bench(holder, scope, self.proto.ir_version, self.fresh)
+        bench = Bench(holder, scope, self.proto.ir_version, self.fresh, self.dropped)
         for at, node in enumerate(list(holder.node)):
             if node.domain in STANDARD:
                 bench.at = at
@@ -108,6 +114,8 @@ class Bench:
     scope: Scope | None
     ir_version: int
     fresh: Callable[[str], str]
+    dropped: set[str]
+    """The values that lost a reader."""
     at: int = 0
     """The place of the node that is restated."""
     before: dict[int, list[NodeProto]] = field(default_factory=dict)
@@ -143,6 +151,10 @@ class Bench:
                 made = onnx.helper.make_node("Constant", [], [name], name=name, value=tensor)
                 self.before.setdefault(0, []).insert(0, made)
         return self.constants[key]
+
+    def drop(self, name: str) -> None:
+        """Note that a value has a reader less."""
+        self.dropped.add(name)
 
     def add(self, node: NodeProto, *, behind: bool = False) -> None:
         """Add a node before the one that is restated, or behind it."""

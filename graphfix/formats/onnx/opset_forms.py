@@ -31,6 +31,9 @@ class Bench(Protocol):
     def fresh(self, stem: str) -> str:
         """A name that nothing has."""
 
+    def drop(self, name: str) -> None:
+        """Note that a value has a reader less."""
+
     def add(self, node: NodeProto, *, behind: bool = False) -> None:
         """Add a node before the one that is restated, or behind it."""
 
@@ -197,6 +200,7 @@ def _resize(node: NodeProto, version: int, bench: Bench) -> None:
     elif version < AXES_SINCE:
         for at in range(1, len(node.input)):
             if node.input[at] and bench.dims(node.input[at]) == (0,):
+                bench.drop(node.input[at])
                 node.input[at] = ""
 
 

@@ -165,6 +165,12 @@ def test_a_half_clip_has_bounds_of_its_own_type() -> None:
     assert {tensor.data_type for tensor in result.after.graph.initializer} == {onnx.TensorProto.FLOAT16}
 
 
+def test_an_empty_operand_that_is_absent_now_goes() -> None:
+    result = upgraded(model(*FORMS["Resize to sizes"][:1], opset=11))
+    assert [tensor.name for tensor in result.after.graph.initializer] == ["s"]
+    assert result.after.graph.node[0].input[:] == ["x", "", "", "s"]
+
+
 def test_one_constant_serves_all_nodes_that_want_it() -> None:
     result = upgraded(model("a[1,2] = Unsqueeze(x[2], axes=[0])\ny[1,1,2] = Unsqueeze(a, axes=[0])", opset=11))
     assert [numpy_helper.to_array(tensor).tolist() for tensor in result.after.graph.initializer] == [[0]]
