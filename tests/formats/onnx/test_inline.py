@@ -108,6 +108,25 @@ def test_bodies_of_the_branch_come_along_and_their_names_stay_apart() -> None:
     ]
 
 
+def test_a_body_that_makes_a_value_of_the_same_name_keeps_its_own() -> None:
+    """A body hides what is outside by its own name; only what it reads of the branch is renamed."""
+    proto = parsed("""main (bool d, float[2,3] x) => (float[2,3] y) <bool c = {1}> {
+        y = If (c) <then_branch = yes () => (float[2,3] t) {
+                w = Neg(x)
+                u = Abs(w)
+                t = If (d) <then_branch = deep () => (float[2,3] r) { w = Relu(u) r = Neg(w) },
+                            else_branch = not () => (float[2,3] r) { r = Sub(w, x) }> },
+                    else_branch = no () => (float[2,3] t) { t = Neg(x) }> }""")
+    assert fixed(proto, rewrites=RULES).everything == [
+        "main: w_1[2,3] = Neg(x[2,3])",
+        "main: u[2,3] = Abs(w_1[2,3])",
+        "main: y[2,3] = If(d[])",
+        "If#2.then_branch: w[2,3] = Relu(u[2,3])",
+        "If#2.then_branch: r[2,3] = Neg(w[2,3])",
+        "If#2.else_branch: r[2,3] = Sub(w_1[2,3], x[2,3])",
+    ]
+
+
 def if_node(then: onnx.GraphProto, otherwise: onnx.GraphProto, *results: str) -> onnx.NodeProto:
     return helper.make_node(
         "If", ["c"], list(results), name=f"if {results[0]}", then_branch=then, else_branch=otherwise
