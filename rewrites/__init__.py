@@ -21,6 +21,7 @@ from rewrites import (
     resize_nearest_to_expand,
     rfft2d_rank,
     select_v1_to_v2,
+    tosa_limits,
     upgrade_legacy_broadcast,
     upgrade_opset,
 )
@@ -58,4 +59,5 @@ ALL: tuple[Rewrite, ...] = (
     _rewrite(prelu_alpha_rank, "GF304"),
     _rewrite(equalize_ranks, "GF101", local=True),
     _rewrite(materialize_broadcasts, "GF103", local=True),
+    _rewrite(tosa_limits, "GF305", every=True),
 )
