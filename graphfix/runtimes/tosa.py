@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from graphfix.results import GraphfixError
-from graphfix.runtimes import RefusedError
+from graphfix.runtimes import RefusedError, one_line
 from graphfix.runtimes.tosa_process import asked, finished
 
 if TYPE_CHECKING:
@@ -95,7 +95,8 @@ def validate(mlirbc: Path, tosa: Path | None = None, *, seconds: float = LONGEST
         passes = [
             f"--tosa-attach-target={_TARGET}",
             "--tosa-validate=strict-op-spec-alignment",
-            f"--tosa-serialize=tosa-flatbuffer-filename={made}",
+            # by its name alone: a blank in the path of the temporary folder would end the option
+            f"--tosa-serialize=tosa-flatbuffer-filename={made.name}",
         ]
         errors = _optimized(tosa_opt, mlirbc, listing, passes, seconds)
         if any("is unknown" in error for error in errors):
@@ -115,16 +116,14 @@ def validate(mlirbc: Path, tosa: Path | None = None, *, seconds: float = LONGEST
         return Validation(operators={name: n for name, n in operators.items() if name.startswith("tosa.")})
 
 
-def run(
-    tosa: Path, inputs: Sequence[Array], *, precise: bool = False, seconds: float = LONGEST_SECONDS
-) -> Answer:
+def run(tosa: Path, inputs: Sequence[Array], *, seconds: float = LONGEST_SECONDS) -> Answer:
     """Run a TOSA flatbuffer in the reference model on arrays in the order of its inputs.
 
-    `precise` computes floating point in 64 bits. Raises RefusedError where the model does not accept the
-    graph or the inputs, `aborted` where its process dies (an integer division by zero does that).
+    Raises RefusedError where the model does not accept the graph or the inputs, `aborted` where its
+    process dies (an integer division by zero does that).
     """
     _require(TOSA_TOOLS)
-    outputs, status = asked(TOSA_TOOLS, "run", (str(tosa.resolve()), list(inputs), precise), seconds)
+    outputs, status = asked(TOSA_TOOLS, "run", (str(tosa.resolve()), list(inputs)), seconds)
     return Answer(outputs, status)
 
 
@@ -148,7 +147,8 @@ def _tosa_opt() -> str:
     name = "tosa-opt.exe" if sys.platform == "win32" else "tosa-opt"
     program = Path(str(metadata.distribution(TOSA_TOOLS).locate_file(f"bin/{name}")))
     if not program.is_file():
-        raise RefusedError(f"{TOSA_TOOLS} was built without tosa-opt: pip install 'graphfix[tosa]'", missing_kernel=True)
+        missing = f"this {TOSA_TOOLS} was built without tosa-opt: pip install 'graphfix[tosa]'"
+        raise RefusedError(missing, missing_kernel=True)
     return str(program)
 
 
@@ -165,9 +165,9 @@ def _optimized(tosa_opt: str, module: Path, listing: Path, passes: Sequence[str]
     shown = ["--mlir-print-op-generic", "--mlir-elide-elementsattrs-if-larger=4", "--mlir-print-op-on-diagnostic=false"]
     shown.append("--mlir-elide-resource-strings-if-larger=4")
     command = [tosa_opt, str(module.resolve()), *passes, *shown, "-o", str(listing)]
-    ended = finished("tosa-opt", command, seconds=seconds)
+    ended = finished("tosa-opt", command, folder=listing.parent, seconds=seconds)
     if ended.cause and not ended.errors:
-        return (f"tosa-opt ends with {ended.cause}",)
+        return (one_line(f"tosa-opt ends with {ended.cause}: {ended.last}"),)
     return ended.errors
 
 

@@ -9,16 +9,17 @@ import signal
 import subprocess
 import sys
 import tempfile
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from graphfix.runtimes import RefusedError, one_line
 
-_ERROR = re.compile(r"(?:(?P<where>.*?): )?(?:fatal )?error: (?P<what>.*)")
+_ERROR = re.compile(r"(?P<where>.*?)(?:: )?\berror: (?P<what>.*)")
+_PLACED = re.compile(r"(?P<where>loc\(.*?\)): (?P<what>.*)")
 _OPERATOR = re.compile(r"'(?P<name>[\w.]+)' op (?P<what>.*)")
-_QUOTED = re.compile(r'loc\((?:fused(?:<.*?>)?\[|callsite\()?"([^"]*)"')
+_QUOTED = re.compile(r'loc\([^"]*"([^"]+)"')
 _ASSERTION = re.compile(r"(Assertion .* failed|LLVM ERROR: .*|CHECK FAIL.*|REQUIRE\(\) fails.*|Check failed: .*)")
 _LONGEST_LINE = 4096
 """Of a line only so much is read: MLIR's notes print whole weights."""
@@ -57,8 +58,10 @@ def asked(tool: str, verb: str, arguments: tuple[object, ...], seconds: float) -
     return value
 
 
-def finished(tool: str, command: Sequence[str], *, given: bytes = b"", seconds: float) -> Ended:
-    """Run a command to its end. Raises RefusedError, `aborted`, where that takes longer than `seconds`.
+def finished(
+    tool: str, command: Sequence[str], *, given: bytes = b"", folder: Path | None = None, seconds: float
+) -> Ended:
+    """Run a command to its end, in `folder` or nowhere. Raises RefusedError, `aborted`, after `seconds`.
 
     Its PATH is an empty folder: the reference model calls a debugger on its own corpse, LLVM a symbolizer.
     """
@@ -73,7 +76,7 @@ def finished(tool: str, command: Sequence[str], *, given: bytes = b"", seconds: 
                     input=given,
                     stdout=printed,
                     stderr=printed,
-                    cwd=scratch,
+                    cwd=folder or scratch,
                     env=environment,
                     timeout=seconds,
                     check=False,
@@ -86,35 +89,31 @@ def finished(tool: str, command: Sequence[str], *, given: bytes = b"", seconds: 
 
 
 def _complaints(log: Path) -> tuple[tuple[str, ...], str]:
-    """Read the errors of MLIR's diagnostics, each once, those with a place first, and the last line."""
+    """Read the errors of MLIR's diagnostics, each once, and the last line."""
     last, found = "", []
     with log.open(encoding="utf-8", errors="replace") as printed:
-        for line in _clipped(printed):
-            last = line.strip() or last
-            found += _complaint(line)
-    named = {text for place, text in found if place}
-    placed = [f"{text} at '{place}'" if place else text for place, text in found if place or text not in named]
-    return tuple(dict.fromkeys(placed)), last
+        for line in printed:
+            last = line[:_LONGEST_LINE].strip() or last
+            found.append(_complaint(line[:_LONGEST_LINE]))
+    return tuple(dict.fromkeys(filter(None, found))), last
 
 
-def _clipped(lines: Iterable[str]) -> Iterable[str]:
-    return (line[:_LONGEST_LINE] for line in lines)
+def _complaint(line: str) -> str:
+    """Give what a line complains of, and the place where it names one; nothing where it does not complain.
 
-
-def _complaint(line: str) -> list[tuple[str, str]]:
-    """Give the place and the text of a line that complains.
-
-    loc("y"("m.tflite":0:0)): error: 'tfl.prelu' op 'alpha' should ...  ->  ("y", "tfl.prelu: 'alpha' should ...")
+    loc("y"("m.tflite":0:0)): error: 'tfl.prelu' op 'alpha' should ...   ->  tfl.prelu: 'alpha' should ... at 'y'
+    <unknown>:0: error: loc("nn"): 'tosa.const' op is not aligned ...    ->  tosa.const: is not aligned ... at 'nn'
     """
     error = _ERROR.match(line)
     if error is None:
         assertion = _ASSERTION.search(line)
-        return [("", one_line(assertion[1]))] if assertion else []
-    place = _QUOTED.match(error["where"] or "")
-    operator = _OPERATOR.match(error["what"])
-    text = f"{operator['name']}: {operator['what']}" if operator else error["what"]
-    # a place with a slash and a suffix is the file, not a name in it
-    return [(place[1] if place and ".tflite" not in place[1] else "", one_line(text))]
+        return one_line(assertion[1]) if assertion else ""
+    placed = _PLACED.match(error["what"])
+    where, what = (placed["where"], placed["what"]) if placed else (error["where"], error["what"])
+    operator = _OPERATOR.match(what)
+    text = one_line(f"{operator['name']}: {operator['what']}" if operator else what)
+    place = _QUOTED.match(where)
+    return f"{text} at '{place[1]}'" if place else text
 
 
 def _cause(status: int) -> str:
