@@ -374,6 +374,7 @@ NAMES = {
     "GF203": "redundant-expand",
     "GF204": "stale-shape",
     "GF301": "rank-over-limit",
+    "GF302": "dynamic-dim",
     "GF303": "computed-constant",
     "GF304": "operator-form",
 }

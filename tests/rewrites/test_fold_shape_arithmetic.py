@@ -163,3 +163,16 @@ def test_the_constant_replaces_every_result_that_is_read() -> None:
     )
     assert result.view == ["y[5] = Reshape(v[5], c[1])", "z[5] = Mul(y[5], y[5])"]
     assert initializer(result.after, "c").tolist() == [5]
+
+
+def test_what_a_range_reads_with_an_axis_stays_computed() -> None:
+    """A Range is run on operands of one axis, but refused where onnxruntime sees that they are constants."""
+    result = fixed(
+        """s:int64[2] = Shape(x[2,3])
+           n:int64[1] = Gather(s, i:const[1]{0})
+           f[1] = Cast(n, to=1)
+           y[?] = Range(a:const[]{0.0}, f, d[])""",
+        rewrites=rules(FOLD),
+    )
+    assert result.view[-2:] == ["f[1] = Cast(n[1])", "y[?] = Range(a[], f[1], d[])"]
+    assert "a Range reads it" in result.left[0][2]

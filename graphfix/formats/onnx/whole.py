@@ -69,6 +69,8 @@ def _check_evaluate(editor: Editor, node: Node, used: Sequence[Value]) -> None:
     desk = editor.desks[node.graph]
     if any(editor.views.known.array(value) is None for value in used):
         raise Refused(NOT_KNOWN)
+    if any(reader.op == "Range" and value.shape.rank for value in used for reader, _ in value.reads):
+        raise Refused("a Range reads it, and runtimes refuse one whose operand is a constant with axes")
     nodes = [value for value in used if not desk.holds_initializers or value in node.graph.outputs]
     if nodes and len(used) > 1:
         raise Refused("several of its results would have to be Constant nodes")
