@@ -13,7 +13,7 @@ from notation import model, node
 from onnx_runs import run
 
 from graphfix.edits import DEFAULT, Made, New, Numbers, Replace
-from graphfix.shapes import Shape
+from graphfix.shapes import Shape, Undecided
 from rewrites.decompose_prelu import plan
 
 
@@ -52,6 +52,20 @@ def test_a_size_that_is_not_known_is_no_hindrance() -> None:
 )
 def test_nothing_is_done(text: str, opset: int) -> None:
     assert list(plan(node(text, opset=opset), DEFAULT)) == []
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["y[1,2] = PRelu(x[1,2], s[L,2])", "y[N,2] = PRelu(x[N,2], s[3,1])", "y[2] = PRelu(x[2], s[1,2])"],
+    ids=["a slope that may be larger", "a size that may be smaller", "a slope of more axes"],
+)
+def test_a_slope_that_may_not_fit_is_undecided(text: str) -> None:
+    with pytest.raises(Undecided, match="known only at run time"):
+        list(plan(node(text), DEFAULT))
+
+
+def test_a_slope_of_the_same_symbol_fits() -> None:
+    assert len(list(plan(node("y[N,C,4] = PRelu(x[N,C,4], s[C,1])"), DEFAULT))) == 1
 
 
 SLOPES = {"one for all": "[1]", "by channel": "[3,1,1]", "by element": "[2,3,4,5]", "a scalar": "[]", "rank": "[1,1]"}
