@@ -4,9 +4,9 @@
 
 torch-mlir makes of a PRelu what no TOSA tool reads: constants of float64. Every bit is the same in onnxruntime, zeros,
 infinities and NaN included. The factor is chosen, not the product: onnxruntime's Where makes a negative zero of its
-second operand a positive one, and a product may be one where it is rounded to zero. The slope is broadcast onto x, as
-PRelu does it, where it is certain to fit. Other element types stay: for float64 onnxruntime computes something else, of which not every zero is the
-same.
+second operand a positive one, and a product may be one where it is rounded to zero. The slope must be certain to fit x,
+which PRelu never stretches. Other element types stay: for float64 onnxruntime computes something else, of which not
+every zero is the same.
 """
 
 from __future__ import annotations
