@@ -41,6 +41,7 @@ def parser() -> Parser:
     _check(_command(commands, "check", "list what is implicit in models, for a target; change nothing"))
     _verify(_command(commands, "verify", "run two models on the same inputs and compare every output bit by bit"))
     _show(_command(commands, "show", "print a model's nodes as y[2,3] = Add(x[2,3], b[3])"))
+    _tosa(_command(commands, "tosa", "fix a model for TOSA, convert it, validate it, and run it if asked"))
     _explain(_command(commands, "explain", "print the page of a rewrite or a finding code"))
     return whole
 
@@ -103,6 +104,35 @@ def _show(command: Parser) -> None:
     _binding(command)
 
 
+def _tosa(command: Parser) -> None:
+    command.add_argument("model", metavar="MODEL", type=Path, help="the ONNX or TFLite file to convert")
+    command.add_argument(
+        "-o",
+        "--output",
+        metavar="OUT",
+        type=Path,
+        required=True,
+        help="the TOSA flatbuffer to write; the MLIR bytecode appears beside it, with the suffix .mlirbc",
+    )
+    command.add_argument(
+        "--run",
+        action="store_true",
+        help="run it in the TOSA reference model beside LiteRT or onnxruntime, three times, and compare the outputs",
+    )
+    command.add_argument(
+        "--inputs",
+        metavar="F",
+        type=Path,
+        help="inputs for --run, once: an .npz file, or an ONNX test_data_set folder",
+    )
+    _binding(command)
+    group = command.add_argument_group("what is rewritten")
+    _rules(group)
+    command.add_argument("--no-verify", action="store_true", help="convert the rewritten model without verifying it")
+    command.add_argument("--seed", metavar="N", type=_whole(0), default=0, help="seed of the inputs (default 0)")
+    _answer(command)
+
+
 def _explain(command: Parser) -> None:
     command.add_argument(
         "topic", metavar="RULE|CODE", help=f"one of {', '.join(targets.RULES)}; or a code such as GF101"
@@ -131,6 +161,16 @@ def _choices(command: Parser) -> None:
         help="sizes known only at run time: a run-time Expand (default), leave and report, "
         "assume that they are equal, or an error",
     )
+    _rules(group)
+    if command.prog.endswith(" fix"):
+        group.add_argument(
+            "--keep-fusions",
+            action="store_true",
+            help="leave scalar and rank-1 constants, by whose shapes onnxruntime fuses operators",
+        )
+
+
+def _rules(group: argparse._ArgumentGroup) -> None:
     rules = ", ".join(targets.RULES)
     group.add_argument(
         "--only",
@@ -160,12 +200,6 @@ def _choices(command: Parser) -> None:
         help="TFLite: a constant is written out stretched if it then takes at most N bytes (default 1048576), and all "
         "of them together at most twice the file's size; else an operator stretches it",
     )
-    if command.prog.endswith(" fix"):
-        group.add_argument(
-            "--keep-fusions",
-            action="store_true",
-            help="leave scalar and rank-1 constants, by whose shapes onnxruntime fuses operators",
-        )
 
 
 def _binding(command: Parser) -> None:
