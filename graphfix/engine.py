@@ -58,7 +58,9 @@ def run(
                 _rewrite(model, rewrite, options, report, done)
             if not tells or sum(report.rewrites.values()) == edits:
                 break
-            report.sites[sites:] = [site for site in report.sites[sites:] if site.status == done]  # the rest comes again
+            report.sites[sites:] = [
+                site for site in report.sites[sites:] if site.status == done
+            ]  # the rest comes again
     return report
 
 
