@@ -66,14 +66,14 @@ def agreement(
     converted: Path,
     *,
     seed: int,
-    inputs: Path | None = None,
+    inputs: Sequence[Path] = (),
     progress: Callable[[str], None],
 ) -> Agreement:
     """Run the TOSA flatbuffer `converted` in the reference model, and `original` at the sizes that `fixed` states.
 
     Three runs with seeds `seed`, `seed` + 1, `seed` + 2: floats uniform in -1..1, whole numbers bounded by what they
-    index; or one run on `inputs`, an .npz or an ONNX test_data_set folder. Raises GraphfixError for inputs that do
-    not fit.
+    index; or a run on each of `inputs`, .npz files or ONNX test_data_set folders. Raises GraphfixError for inputs
+    that do not fit.
     """
     with Child() as child:
         try:
@@ -83,9 +83,9 @@ def agreement(
             return Agreement("not run", str(error))
 
 
-def _cases(known: _Original, seed: int, inputs: Path | None) -> list[Feeds]:
-    if inputs is not None:
-        return [golden.load(inputs, known.face).feeds]
+def _cases(known: _Original, seed: int, inputs: Sequence[Path]) -> list[Feeds]:
+    if inputs:
+        return [golden.load(path, known.face).feeds for path in inputs]
     return [uniform(known.face, known.limits, seed + number) for number in range(RUNS)]
 
 

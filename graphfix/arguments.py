@@ -117,13 +117,15 @@ def _tosa(command: Parser) -> None:
     command.add_argument(
         "--run",
         action="store_true",
-        help="run it in the TOSA reference model beside LiteRT or onnxruntime, three times, and compare the outputs",
+        help="run it in the TOSA reference model beside LiteRT or onnxruntime, and compare the outputs",
     )
     command.add_argument(
         "--inputs",
         metavar="F",
         type=Path,
-        help="inputs for --run, once: an .npz file, or an ONNX test_data_set folder",
+        action="append",
+        default=[],
+        help="inputs for --run instead of seeded ones: an .npz file, or an ONNX test_data_set folder; repeatable",
     )
     _binding(command)
     group = command.add_argument_group("what is rewritten")

@@ -103,7 +103,7 @@ def _verify(options: Options, progress: Progress | None) -> Outcome:
 def _tosa(options: Options, progress: Progress | None) -> Outcome:
     from graphfix import tosa
 
-    if options.inputs is not None and not options.run:
+    if options.inputs and not options.run:
         raise GraphfixError(f"{options.model}: --inputs says what to run on: say --run too")
     return tosa.tosa_file(
         options.model,

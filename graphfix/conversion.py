@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -44,7 +44,7 @@ def convert(
     *,
     run: bool,
     seed: int,
-    inputs: Path | None = None,
+    inputs: Sequence[Path] = (),
     progress: Callable[[str], None],
 ) -> Conversion:
     """Convert `files.fixed`, validate it strictly, and run it beside `files.original` where `run` asks for it.
@@ -69,7 +69,9 @@ def convert(
     return _run(done, files, seed, inputs, progress) if run else done
 
 
-def _run(done: Conversion, files: Files, seed: int, inputs: Path | None, progress: Callable[[str], None]) -> Conversion:
+def _run(
+    done: Conversion, files: Files, seed: int, inputs: Sequence[Path], progress: Callable[[str], None]
+) -> Conversion:
     from graphfix.agreement import TOLERANCE, agreement
 
     custom = ", ".join(custom_operators(done))

@@ -97,10 +97,9 @@ def _local(
     model: Model, rewrite: Rewrite, node: Node, options: Options, report: Report, done: Literal["changed", "found"]
 ) -> None:
     """Plan a node, or take the plan of one that looks the same; a reason that names the node is not remembered."""
-    if node.attributes:
-        _apply(model, rewrite, node, _plan(rewrite, node, options, report), report, done)
-        return
     looks: list[object] = [rewrite.name, id(node.row)]  # rows are never freed, and hashing one takes long
+    if node.attributes:
+        looks.append(tuple(node.attributes.items()))
     for value in node.operands:
         looks += (value.shape, value.kind, value.dtype, value.stale) if value is not None else (None,)
     key = tuple(looks)

@@ -28,7 +28,7 @@ def tosa_file(
     max_expand_bytes: int | None = None,
     check_result: bool = True,
     run: bool = False,
-    inputs: Path | None = None,
+    inputs: Sequence[Path] = (),
     seed: int = 0,
     progress: api.Progress | None = None,
 ) -> Outcome:

@@ -112,12 +112,18 @@ def _stretched(node: Node, alignment: Alignment, party: Party, axes: Sequence[st
     if maybe and options.unknown == "assume":
         # the result's shape is the same before and after the other operands are stretched: a second run says the same
         sizes = f"operand {party.index} {value.shape} to {alignment.result}"
-        text = f"{node.op} '{node.label}' never stretches an unknown size of {sizes}"
+        text = f"{node.op} '{_lasting_name(node)}' never stretches an unknown size of {sizes}"
         yield Assume(party.index, text, "GF103")
         if "yes" not in axes:
             return
     by, to = _by(node, alignment, party)
     yield Stretch(party.index, by, to, "GF103" if maybe and options.unknown == "expand" else "GF102")
+
+
+def _lasting_name(node: Node) -> str:
+    """The name, or the first result's: the place of a node without a name is another one once nodes were added."""
+    result = node.results[0] if node.results else None
+    return node.name or (result.name if result is not None else node.label)
 
 
 def _by(node: Node, alignment: Alignment, party: Party) -> tuple[By, Shape]:

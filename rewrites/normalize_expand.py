@@ -39,8 +39,11 @@ def plan(node: Node, options: Options = DEFAULT) -> Iterator[Edit]:  # noqa: ARG
     """Lift the operand, state the shape in full, or fold the node away."""
     spelling = ops.spelling(node.domain, node.op)
     value = node.results[0] if node.results else None
-    if spelling is None or value is None:
+    read = 1 if spelling is not None and spelling.by == "axes" else 2
+    if spelling is None or value is None or any(operand is None for operand in node.operands[:read]):
         return
+    if len(node.operands) < read:
+        return  # a broken file: the runtime refuses the node
     match spelling.by:
         case "shape":
             yield from _by_shape(node, value.ranked, spelling)

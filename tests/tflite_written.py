@@ -17,6 +17,7 @@ TYPES = {
     "int8": schema.TensorType.INT8,
     "bool": schema.TensorType.BOOL,
     "string": schema.TensorType.STRING,
+    "resource": schema.TensorType.RESOURCE,
 }
 
 
@@ -66,6 +67,7 @@ OPTIONS = {
     "FULLY_CONNECTED": "FullyConnected",
     "CAST": "Cast",
     "IF": "If",
+    "VAR_HANDLE": "VarHandle",
 }
 
 

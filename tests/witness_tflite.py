@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import numpy as np
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
 ELEMENTWISE = frozenset(
     "ADD SUB MUL DIV POW FLOOR_DIV FLOOR_MOD SQUARED_DIFFERENCE MAXIMUM MINIMUM LESS LESS_EQUAL GREATER GREATER_EQUAL"
@@ -32,9 +32,9 @@ PRODUCT = "BATCH_MATMUL"
 """Only its batch axes broadcast, all but the last two."""
 SIZES = (3, 1, 2, 5, 16, 32, 48, 64, 96, 160, 256)
 """What free sizes are tried at."""
-BATCH = 6
+BATCH = 3
 """Offers that are tried at a time."""
-PATIENCE = 300
+PATIENCE = 900
 """Seconds after which LiteRT counts as hung."""
 KERNELS = {"reference": "BUILTIN_REF", "optimized": "BUILTIN_WITHOUT_DEFAULT_DELEGATES", "xnnpack": "AUTO"}
 
@@ -51,21 +51,6 @@ class Job:
     sizes: Sizes = field(default_factory=dict)
     kernels: str = "optimized"
     integer: int = 1
-
-
-@dataclass(frozen=True, slots=True)
-class Ran:
-    """What LiteRT made of a job."""
-
-    outputs: tuple[str, ...] = ()
-    """Of each output its element type, its shape and the digest of its bytes."""
-    operators: tuple[Seen, ...] = ()
-    error: str = ""
-    """What LiteRT says, or the signal that ended its process."""
-
-    @property
-    def fine(self) -> bool:
-        return not self.error
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,6 +75,21 @@ class Seen:
             if shape is not None
             and (len(shape) != len(self.shape) or (target == "explicit" and shape[:cut] != self.shape[:cut]))
         ]
+
+
+@dataclass(frozen=True, slots=True)
+class Ran:
+    """What LiteRT made of a job."""
+
+    outputs: tuple[str, ...] = ()
+    """Of each output its element type, its shape and the digest of its bytes."""
+    operators: tuple[Seen, ...] = ()
+    error: str = ""
+    """What LiteRT says, or the signal that ended its process."""
+
+    @property
+    def fine(self) -> bool:
+        return not self.error
 
 
 def run(jobs: Sequence[Job]) -> list[Ran]:
@@ -133,22 +133,29 @@ def offers(inputs: Sequence[Sequence[int]]) -> Iterator[Sizes]:
         return
     choices = [dict.fromkeys(free, size) | {free[0]: first} for size, first in itertools.product(SIZES, (2, 1, 3))]
     choices += [{place: size + 2 * at for at, place in enumerate(free)} for size in SIZES]
-    for choice in choices:
+    for choice in dict.fromkeys(tuple(choice.items()) for choice in choices):
+        sizes = dict(choice)
         yield {
-            at: tuple(choice.get((at, axis), size) for axis, size in enumerate(shape))
+            at: tuple(sizes.get((at, axis), size) for axis, size in enumerate(shape))
             for at, shape in enumerate(inputs)
             if -1 in shape
         }
 
 
-def accepted(path: Path, inputs: Sequence[Sequence[int]], wanted: int) -> list[Sizes]:
-    """The first sizes that the model takes: `wanted` of them where any are free."""
-    found: list[Sizes] = []
-    asked = iter(offers(inputs))
-    while len(found) < wanted and (batch := list(itertools.islice(asked, BATCH))):
-        ran = run([Job(str(path), sizes) for sizes in batch])
-        found += [sizes for sizes, answer in zip(batch, ran, strict=True) if answer.fine and sizes not in found]
-    return found[:wanted]
+def accepted(models: Mapping[Path, Sequence[Sequence[int]]], wanted: int) -> dict[Path, list[Sizes]]:
+    """By model the first sizes that it takes: `wanted` of them where any are free."""
+    found: dict[Path, list[Sizes]] = {path: [] for path in models}
+    asked = {path: offers(inputs) for path, inputs in models.items()}
+    while pending := [
+        (path, sizes)
+        for path, rest in asked.items()
+        if len(found[path]) < wanted
+        for sizes in itertools.islice(rest, BATCH)
+    ]:
+        for (path, sizes), answer in zip(pending, run([Job(str(path), sizes) for path, sizes in pending]), strict=True):
+            if answer.fine and len(found[path]) < wanted:
+                found[path].append(sizes)
+    return found
 
 
 # --- in the child -----------------------------------------------------------------------------------------------------

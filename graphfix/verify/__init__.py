@@ -28,14 +28,17 @@ def verify(
     rtol: float | None = None,
     progress: Callable[[str], None] | None = None,
 ) -> Verdict:
-    """Run two ONNX models on the same seeded inputs and compare every output bit by bit.
+    """Run two ONNX or two TFLite models on the same seeded inputs and compare every output bit by bit.
 
-    `bindings` gives sizes to symbols of the inputs, `shapes` to whole inputs; dims that stay free are
-    swept, one set of sizes a run, at most `runs` of them. `inputs` is an .npz (names are input names) or
-    an ONNX test_data_set folder, and replaces the seeded inputs. With `atol` or `rtol` the outputs are
-    compared with that tolerance instead. The verdict is "equal", "different" or "undecided", which is
-    also what a model that no runtime can run gets. Raises GraphfixError for an unreadable file, a name
-    that no input has, or inputs that do not fit.
+    `bindings` gives sizes to symbols of the inputs (`name[axis]` where there is no symbol, as in TFLite),
+    `shapes` to whole inputs; dims that stay free are swept, one set of sizes a run, at most `runs` of them.
+    `inputs` is an .npz (names are input names, or what a SignatureDef calls them) or an ONNX test_data_set
+    folder, and replaces the seeded inputs of the main graph. With `atol` or `rtol` the outputs are compared
+    with that tolerance instead. TFLite models run on each kernel set of LiteRT, and under every SignatureDef
+    of another subgraph; a kernel set on which the first model does not run decides nothing. The verdict is
+    "equal", "different" or "undecided", which is also what a model that no runtime can run gets. Raises
+    GraphfixError for an unreadable file, files of two formats, a name that no input has, or inputs that do
+    not fit.
     """
     from graphfix.verify.compare import Criterion
     from graphfix.verify.judge import Task, judge

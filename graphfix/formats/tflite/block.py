@@ -81,7 +81,7 @@ class Block:
         self._waiting: deque[tuple[Part, int]] = deque()
         """What is still to be written, and the reference to it."""
 
-    def build(self, root: Table, identifier: bytes, padding: int, reach: int) -> bytes:
+    def build(self, root: Table, identifier: bytes, padding: int, reach: int) -> memoryview:
         """Write the header, the root and all that it refers to; `padding` divides the length.
 
         Raises TooLongError where a reference can't reach the position `reach` of the old file.
@@ -99,7 +99,7 @@ class Block:
             _WORD.pack_into(self._bytes, slot, length + position - slot)
         for slot, position in self._moved:
             _LONG.pack_into(self._bytes, slot, length + position)
-        return bytes(self._bytes)
+        return memoryview(self._bytes)  # not copied: it may hold many stretched constants
 
     def _write(self, part: Part) -> int:
         """Write one object; give where it stands."""

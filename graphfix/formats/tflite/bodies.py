@@ -145,7 +145,8 @@ class Bodies:
             for option in ("then_subgraph_index", "else_subgraph_index")
             if (body := self._body(call, option)) is not None
         ]
-        return tuple([_both(call, *pair) for pair in enumerate(zip(*each, strict=False))]) if len(each) > 1 else ()
+        ways = enumerate(zip(*each, call.operator.outputs, strict=False))
+        return tuple([_both(call, at, (one, other)) for at, (one, other, *_) in ways]) if len(each) > 1 else ()
 
     def loop(self, call: Call) -> Results:
         """WHILE: what the carried values are before the first turn and after each."""
@@ -158,7 +159,8 @@ class Bodies:
         inputs, outputs = self.container.subgraphs[body].inputs, self.container.subgraphs[body].outputs
         kept = [at for at, (one, other) in enumerate(zip(inputs, outputs, strict=False)) if one == other]
         after = self._returned(scope, operands, kept)
-        return tuple([_both(call, at, pair) for at, pair in enumerate(zip(operands, after, strict=False))])
+        carried = zip(operands, after, call.operator.outputs, strict=False)
+        return tuple([_both(call, at, (before, later)) for at, (before, later, _) in enumerate(carried)])
 
     def once(self, call: Call) -> Results:
         """CALL_ONCE: no operands, no results."""

@@ -137,6 +137,8 @@ class Flat:
         target = at + distance
         if not 0 < distance < LIMIT or target > self._size - WORD:
             raise MalformedError(f"the reference at byte {at} points outside of the file")
+        if target % WORD:
+            raise MalformedError(f"the reference at byte {at} points at byte {target}, where nothing can begin")
         return target
 
     def _read(self, position: int, layout: Layout, decoder: _Decoder) -> tuple[Any, ...]:
@@ -157,7 +159,7 @@ class Flat:
 
     def _vtable(self, vtable: int, whose: str) -> tuple[int, ...]:
         """Read the distances by slot."""
-        if not 0 <= vtable <= self._size - WORD:
+        if not 0 <= vtable <= self._size - WORD or vtable % 2:
             raise MalformedError(f"{whose} has its vtable outside of the file")
         size: int = _U16.unpack_from(self._data, vtable)[0]
         if size < WORD or size % 2 or vtable + size > self._size:

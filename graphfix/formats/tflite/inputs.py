@@ -11,9 +11,14 @@ FREE = -1
 
 
 def stated(tensor: Tensor) -> tuple[int, ...]:
-    """The stored dims, FREE where the signature has it: it is read first where it is as long as the shape."""
+    """The stored dims, FREE where the signature has it: it is read first where it is as long as the shape.
+
+    LiteRT goes by the stored dim, so a signature with another number says nothing: the size is free then, too.
+    """
     signature = tensor.signature
-    return signature if signature is not None and len(signature) == len(tensor.shape) else tensor.shape
+    if signature is None or len(signature) != len(tensor.shape):
+        return tensor.shape
+    return tuple([size if size == stored else FREE for size, stored in zip(signature, tensor.shape, strict=True)])
 
 
 def named_inputs(container: Container) -> dict[str, int]:

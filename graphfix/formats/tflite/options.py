@@ -19,11 +19,14 @@ _FIRST: Final[Mapping[int, str]] = {
     5: f"{_CONVOLUTION} filter_width:i filter_height:i {_ACTIVATION}",  # pools
     8: f"{_ACTIVATION} weights_format:b keep_num_dims:?",  # FULLY_CONNECTED
     10: f"axis:i {_ACTIVATION}",  # CONCATENATION
+    11: _ACTIVATION,  # ADD
     15: f"-:i -:i {_CORNERS}",  # RESIZE_BILINEAR
     16: "subgraph:I",  # CALL
     17: "new_shape:i*",  # RESHAPE
     19: "block_size:i",  # SPACE_TO_DEPTH
+    21: _ACTIVATION,  # MUL
     23: "axis:i batch_dims:i",  # GATHER
+    28: _ACTIVATION,  # SUB
     27: "keep_dims:?",  # MEAN, SUM, REDUCE_*
     30: "squeeze_dims:i*",  # SQUEEZE
     32: "begin_mask:i end_mask:i ellipsis_mask:i new_axis_mask:i shrink_axis_mask:i offset:?",  # STRIDED_SLICE

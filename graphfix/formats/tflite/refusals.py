@@ -10,7 +10,7 @@ from graphfix.formats.tflite.emit import Desk
 from graphfix.formats.tflite.made import numbers
 from graphfix.formats.tflite.operands import is_same
 from graphfix.formats.tflite.schema import TENSOR_TYPES
-from graphfix.formats.tflite.state import State
+from graphfix.formats.tflite.state import DEQUANTIZE, State
 from graphfix.graph import Node, Value
 from graphfix.shapes import broadcast, cstr_broadcastable
 
@@ -44,6 +44,17 @@ def _check_node(state: State, desk: Desk, node: Node, edit: Fold | Evaluate | Re
         _check_insertion(state)
     if isinstance(edit, Evaluate):
         _check_known(state, desk, node)
+    if isinstance(edit, Fold):
+        _check_bypass(node)
+
+
+def _check_bypass(node: Node) -> None:
+    value = node.operand(0)
+    readers = {reader.op for result in node.results if result is not None for reader, _ in result.reads}
+    if value.kind == "constant" and 0 in (value.shape.axes or ()):
+        raise Refused(f"LiteRT refuses the constant '{value.name}', which has no elements, where it takes its copy")
+    if value.kind == "constant" and DEQUANTIZE in readers:
+        raise Refused("XNNPACK leaves the result of a DEQUANTIZE unset that reads a constant")
 
 
 def _check_known(state: State, desk: Desk, node: Node) -> None:
@@ -74,6 +85,9 @@ def _check_lift(state: State, desk: Desk, value: Value) -> None:
         raise Refused(f"a {value.dtype} has no shape to change")
     if record.sparse:
         raise Refused(f"the sparse constant '{value.name}' states its axes itself")
+    scales = record.quantization
+    if scales is not None and scales.scales > 1 and not 0 <= scales.dimension < len(record.shape):
+        raise Refused(f"'{value.name}' has {scales.scales} scales, and no axis that they could follow")
     if value.kind != "constant":
         _check_insertion(state)
 

@@ -60,22 +60,28 @@ def matmul(call: Call) -> Results:
     return (Shape((*batch, rows, columns)),)
 
 
-def select_v2(call: Call) -> Results:
-    """Numpy's rule, but operands of one element each leave a result of one element the shape that the file states."""
-    result = next(iter(multidirectional(call)), None)
-    counts = [shapes.num_elements(shape) for index in range(call.count) if (shape := call.shape(index)) is not None]
-    if result is None or not all(_may_be_one(count) for count in counts):
-        return (result,)
+def select(call: Call) -> Results:
+    """What the row says, but operands of one element each leave a result of one element the shape that the file states.
+
+    It is so for SELECT and for SELECT_V2.
+    """
+    if call.row is None:
+        return ()
+    result = next(iter(BY_STYLE[call.row.style](call)), None)
+    operands = [shape for index in range(call.count) if (shape := call.shape(index)) is not None]
     stored = call.result()
-    if stored is None or (result.ranked and len(stored.shape) == result.rank):
+    if result is None or stored is None or not all(map(_may_be_one, operands)):
         return (result,)
-    if all(count == 1 for count in counts) and all(size == 1 for size in stored.shape):
+    if result.ranked and len(stored.shape) == result.rank:
+        return (result,)
+    if all(shapes.num_elements(shape) == 1 for shape in operands) and all(size == 1 for size in stored.shape):
         return (Shape(stored.shape),)
     return (result if any(size != 1 for size in stored.shape) else UNRANKED,)
 
 
-def _may_be_one(count: Size) -> bool:
-    return count == 1 if isinstance(count, int) else not shapes.never_one(count)
+def _may_be_one(shape: Shape) -> bool:
+    """Whether it may have one element: no size is certainly another than 1."""
+    return all(size == 1 if isinstance(size, int) else not shapes.never_one(size) for size in shape.axes or ())
 
 
 def fully_connected(call: Call) -> Results:
@@ -180,7 +186,7 @@ RULES: Mapping[str, Rule] = {
     **dict.fromkeys(("AVERAGE_POOL_2D", "MAX_POOL_2D", "L2_POOL_2D"), spatial.pool),
     **dict.fromkeys(("RESIZE_BILINEAR", "RESIZE_NEAREST_NEIGHBOR"), spatial.resize),
     **dict.fromkeys(("PAD", "PADV2", "MIRROR_PAD"), spatial.pad),
-    "SELECT_V2": select_v2,
+    **dict.fromkeys(("SELECT", "SELECT_V2"), select),
     "CONV_2D": spatial.convolution,
     "DEPTHWISE_CONV_2D": spatial.depthwise,
     "CONV_3D": spatial.volume,

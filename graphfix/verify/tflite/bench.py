@@ -17,7 +17,7 @@ from graphfix.verify.original import Answers, Interviewer, asked_again, golden_a
 from graphfix.verify.sweep import Free, free_dims
 from graphfix.verify.tflite.abort import aborting_operator
 from graphfix.verify.tflite.bounds import limits
-from graphfix.verify.tflite.nan import SELECTING, only_nan_or_zero, selecting_place
+from graphfix.verify.tflite.nan import SELECTING, ancestors, only_nan_or_zero, selecting_place
 from graphfix.verify.tflite.reader import read
 from graphfix.verify.tflite.session import Opener, face_of
 from graphfix.verify.trace import first_place
@@ -31,11 +31,14 @@ if TYPE_CHECKING:
     from graphfix.verify.interface import Face
     from graphfix.verify.judge import Task
     from graphfix.verify.original import Answer
-    from graphfix.verify.tflite.reader import Graph
+    from graphfix.verify.tflite.reader import Graph, Op
     from graphfix.verify.tflite.session import Named
     from graphfix.verify.trace import Place
 
 KERNEL_NAMES = {"reference": "the reference kernels", "builtin": "the builtin kernels", "xnnpack": "XNNPACK"}
+
+# Kernels that take operands of any sizes and look at no more than the first one's.
+_UNCHECKED = frozenset({"ATAN2", "STABLEHLO_SHIFT_LEFT"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,8 +100,24 @@ class Bench:
                 stable = settled(again(), answers)
             except RefusedError:
                 return verdict
-        unstable = any(answer.unstable for answer in stable.accepted)
-        return weigh(contest, stable)[0] if unstable else verdict
+        loose = self._loose(opener)
+        stable = replace(stable, accepted=tuple(_with_loose(answer, loose) for answer in stable.accepted))
+        if not any(answer.unstable for answer in stable.accepted):
+            return verdict
+        weighed, _ = weigh(contest, stable)
+        if weighed.status != "undecided" or not loose:
+            return weighed
+        readers = ", ".join(sorted(set(loose.values())))
+        return replace(weighed, reason=f"{readers} reads past the end of an operand, and {', '.join(loose)} follows")
+
+    def _loose(self, opener: Opener) -> dict[str, str]:
+        """Give output -> the operator before it that LiteRT lets read past the end of an operand."""
+        if opener.signature is not None:
+            return {}
+        graph = self._read(opener.path)[0]
+        found = {at: f"{op.name}#{at}" for at, op in enumerate(graph.ops) if _reads_past(graph, op)}
+        reached = {index: ancestors(graph, [index]) & found.keys() for index in graph.outputs} if found else {}
+        return {graph.names[index]: found[min(places)] for index, places in reached.items() if places}
 
     def aborting(self, leg: Leg) -> str:
         """Give ` at ADD#3` for a leg on which the original aborts, where the operator can be found."""
@@ -170,6 +189,16 @@ def _decisive_with_xnnpack(found: Difference, place: Place | None) -> bool:
     if place is not None and place.op in SELECTING and only_nan_or_zero(found):
         return False
     return _decisive(found, place)
+
+
+def _reads_past(graph: Graph, op: Op) -> bool:
+    shapes = {graph.shapes[tensor] for tensor in op.inputs if tensor >= 0}
+    return op.name in _UNCHECKED and len(shapes) > 1
+
+
+def _with_loose(answer: Answer, loose: Mapping[str, str]) -> Answer:
+    names = (name for name in answer.outputs if name in answer.unstable or name in loose)
+    return replace(answer, unstable=tuple(names))
 
 
 def _without_loose_ends(answers: Answers) -> Answers:

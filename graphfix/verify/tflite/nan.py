@@ -39,7 +39,7 @@ def selecting_place(
     if not all(only_nan_or_zero(found) for found in differences.values()):
         return None
     index = {name: at for at, name in enumerate(graph.names)}
-    behind = _ancestors(graph, [index[name] for name in differences if name in index])
+    behind = ancestors(graph, [index[name] for name in differences if name in index])
     first = next(iter(differences.values()))
     wanted = np.isnan if any(found.lopsided for found in differences.values()) else _is_zero
     for at in sorted(behind):
@@ -62,7 +62,7 @@ def _operands(opener: Opener, graph: Graph, tensors: Sequence[int], feeds: Mappi
     return [value for value in map(np.asarray, values) if value.dtype.kind == "f"]
 
 
-def _ancestors(graph: Graph, tensors: list[int]) -> set[int]:
+def ancestors(graph: Graph, tensors: list[int]) -> set[int]:
     """Give the places of the operators that tensors come from."""
     found: set[int] = set()
     while tensors:
