@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import flatbuffers
-from kept_tflite import NAMES, Tree, tree
+from tree_tflite import NAMES, Tree, tree
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -98,6 +98,8 @@ class Source:
     choose: random.Random
     sizes: dict[str, int]
     numbers: count[int] = field(default_factory=count)
+    empties: bool = True
+    """Whether stated sizes may be 0: XNNPACK takes none."""
     bodies: list[str] = field(default_factory=list)
     """The text of each subgraph but the main one."""
 
@@ -108,6 +110,10 @@ class Source:
     def odds(self, chance: float) -> bool:
         """True so often."""
         return self.choose.random() < chance
+
+    def size(self) -> int:
+        """A random size."""
+        return self.choose.choice(SIZES[not self.empties :])
 
 
 @dataclass(slots=True)
@@ -233,7 +239,7 @@ class Room:
     def shape(self) -> Concrete:
         """A random shape."""
         choose = self.source.choose
-        shape = tuple(choose.choice(SIZES) for _ in range(choose.choice(RANKS)))
+        shape = tuple(self.source.size() for _ in range(choose.choice(RANKS)))
         return shape if np.prod(shape) <= SMALL else shape[:3]
 
     def partner(self, of: Concrete, dtype: str) -> Known:
@@ -253,7 +259,7 @@ class Room:
     def _thinner(self, size: int) -> int:
         if self.source.odds(0.25):
             return 1
-        return self.source.choose.choice(SIZES) if size == 1 and self.source.odds(0.3) else size
+        return self.source.size() if size == 1 and self.source.odds(0.3) else size
 
     def outputs(self) -> list[str]:
         """What nothing reads, and some of what is read."""
@@ -283,17 +289,3 @@ def aligned(operands: Sequence[Known]) -> tuple[bool, ...] | None:
     if len(known) < len(flags):
         return None
     return tuple(any(column) for column in zip_longest(*known, fillvalue=False))[::-1]
-
-
-def elements(shape: Concrete, dtype: str, seed: int) -> np.ndarray:
-    """Seeded values: halves of both signs, small whole numbers above 0, words."""
-    chosen = np.random.default_rng([seed, *shape])
-    if dtype == WORD:
-        return np.asarray(chosen.choice([b"a", b"b", b""], size=shape), dtype=object)
-    if dtype == BOOL:
-        return np.asarray(chosen.integers(0, 2, shape), bool)
-    if dtype in (INT, LONG):
-        return np.asarray(chosen.integers(1, 5, shape), dtype)
-    if dtype in SCALED:
-        return np.asarray(chosen.integers(1, 100, shape), dtype)
-    return np.asarray(chosen.choice([-2.5, -1, 0.5, 1, 2, 3], shape), dtype)

@@ -105,10 +105,14 @@ STEPS: tuple[Step, ...] = (
 )
 
 
+EMPTIES = 0.4
+"""How many models have sizes of 0."""
+
+
 def draft(seed: int) -> Draft:
     """The model of a seed."""
     choose = random.Random(seed)  # noqa: S311 -- shapes, no secrets
-    source = Source(choose, {letter: choose.choice((1, 2, 3)) for letter in LETTERS})
+    source = Source(choose, {letter: choose.choice((1, 2, 3)) for letter in LETTERS}, empties=choose.random() < EMPTIES)
     room = Room(source)
     ops.elementwise(room)
     for _ in range(choose.randrange(8)):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import product
 
@@ -16,7 +17,7 @@ from graphfix.shapes import Dim, Shape, Size
 
 Sizes = tuple[int, ...]
 DELEGATE = KERNELS[2]
-"""It refuses sizes of 0, which the kernels take, and takes higher ranks: an operator's operands decide who runs it."""
+"""It takes higher ranks than the kernels and fewer shapes: an operator's operands decide who runs it."""
 BY_ZERO = ("data[i] != zero_point", "Division by 0")
 """Kernels look at the divisor before they divide: one that is stretched to no elements holds no 0 any more."""
 
@@ -57,12 +58,19 @@ def _compared(case: Case, fixed: Fixed, before: Sequence[Ran], after: Sequence[R
     for at, (kernels, way) in enumerate(product(KERNELS, case.ways)):
         expected, got = before[at], after[at]
         if kernels == DELEGATE:
+            if fixed.bound or _is_empty(case, way):
+                continue  # of a model that is static the delegate takes more operators, and rounds some otherwise
             expected = _as_delegated(expected, before[at - len(case.ways)], got)
         if (assumes and expected.error) or (fixed.bound and not way.keeps_bound):
             continue  # it may be the assumption that does not hold
         what = difference(expected, got)
         if what:
             case.says(fixed.options, f"{kernels} on {[feed.shape for feed in way.feeds]}: {what}", fixed.bound)
+
+
+def _is_empty(case: Case, way: Way) -> bool:
+    """Whether a tensor may have no elements: what XNNPACK then does, an error, a crash or another shape, is its own."""
+    return any(feed.size == 0 for feed in way.feeds) or re.search(r"[\[,]0[\],]", case.draft.text) is not None
 
 
 def _as_delegated(expected: Ran, by_kernels: Ran, got: Ran) -> Ran:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from math import prod
 
-from fuzz_tflite import BOOL, FLOAT, INT, LONG, SCALED, SIZES, WORD, Concrete, Room, aligned, together
+from fuzz_tflite import BOOL, FLOAT, INT, LONG, SCALED, WORD, Concrete, Room, aligned, together
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,13 +102,13 @@ def slope(room: Room) -> None:
 
 def product(room: Room) -> None:
     """A BATCH_MATMUL, either side transposed or not."""
-    odds, choose = room.source.odds, room.source.choose
+    odds = room.source.odds
     left = room.any(FLOAT, "int8")
     if not 2 <= len(left.shape) <= MATRIX_RANK:
         left = room.leaf((*room.shape()[:3], 2, 3), left.dtype)
     turns = [odds(0.3), odds(0.3)]
     rows, depth = left.shape[-2:][:: -1 if turns[0] else 1]
-    columns = choose.choice(SIZES)
+    columns = room.source.size()
     matrix = (columns, depth) if turns[1] else (depth, columns)
     batch = room.part(left.shape[:-2])[-3:]
     right = room.leaf((*batch, *matrix), left.dtype)

@@ -7,7 +7,8 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, TypeAlias
 
 from cut_tflite import without_custom
-from kept_tflite import place_of, tree
+from kept_tflite import place_of
+from tree_tflite import tree
 from witness_tflite import Job, Seen, accepted, free_axes, run
 
 if TYPE_CHECKING:

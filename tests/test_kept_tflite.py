@@ -9,11 +9,12 @@ import numpy as np
 import pytest
 from fixing_tflite import Fixed, fixed, tree
 from tflite_text import Quantized, Signature, model, pack
+from tree_tflite import operator_name, text
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from kept_tflite import Tree
+    from tree_tflite import Tree
 
 TEXT = """
 a:int8[2,3,4] = ADD(x:int8[2,3,4], c:const:int8[4]{1,2,3,4}, fused_activation_function=RELU)
@@ -37,11 +38,11 @@ def done(request: pytest.FixtureRequest) -> Fixed:
 
 
 def operator(found: Tree, name: str) -> Tree:
-    return next(each for each in found.subgraphs[0].operators if kept_tflite.operator_name(found, each) == name)
+    return next(each for each in found.subgraphs[0].operators if operator_name(found, each) == name)
 
 
 def tensor(found: Tree, name: str) -> Tree:
-    return next(each for each in found.subgraphs[0].tensors if kept_tflite.text(each.name) == name)
+    return next(each for each in found.subgraphs[0].tensors if text(each.name) == name)
 
 
 def flip(found: Tree, at: int) -> None:

@@ -8,8 +8,9 @@ import kept_tflite
 import pytest
 from conftest import ROOT
 from fixing_tflite import fixed
-from seen_tflite import BINDINGS, Change, watched
+from seen_tflite import BINDINGS, Change, stated_inputs, watched
 from tflite_models import TfliteCase, tflite_cases
+from witness_tflite import Job, free_axes, run
 
 import graphfix
 from graphfix.results import GraphfixError
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from _pytest.mark import ParameterSet
+    from witness_tflite import Sizes
 
 TARGETS = ("explicit", "ranks")
 CASES = tflite_cases()
@@ -93,6 +95,36 @@ def test_the_witness_sees_the_broadcasts_of_an_original(name: str, target: str, 
     (found,) = watched([Change(path, path, (), target)], tmp_path)
     assert found.wrong
     assert all("no site says why" in line for line in found.wrong)
+
+
+# --- another batch ----------------------------------------------------------------------------------------------------
+
+
+def batches(inputs: list[list[int]]) -> list[Sizes]:
+    """Another first axis for all inputs together, and for each alone."""
+    groups = [[at for at, shape in enumerate(inputs) if shape], *([at] for at, shape in enumerate(inputs) if shape)]
+    unique = dict.fromkeys(map(tuple, groups))
+    return [{at: (batch, *inputs[at][1:]) for at in group} for batch in (2, 3, 5) for group in unique if group]
+
+
+def test_a_batch_that_a_static_model_takes_is_taken_after_ranks(tmp_path: Path) -> None:
+    jobs = []
+    for case in FITTING:
+        inputs = stated_inputs(path_of(case))
+        out = tmp_path / f"{case.name}.tflite"
+        outcome = graphfix.fix_file(path_of(case), out, target="ranks", check_result=False)
+        if outcome.changed and not free_axes(inputs) and not case.name.startswith("custom"):
+            jobs += [Job(str(path), sizes) for sizes in batches(inputs) for path in (path_of(case), out)]
+    ran = run(jobs)
+    pairs = list(zip(jobs[::2], ran[::2], ran[1::2], strict=True))
+    wrong = [
+        (job.path, job.sizes, after.error)
+        for job, before, after in pairs
+        if before.fine and before.outputs != after.outputs
+    ]
+    taken = {job.path for job, before, _ in pairs if before.fine}
+    assert wrong == []
+    assert len(taken) >= 30
 
 
 # --- what is left, and what is refused --------------------------------------------------------------------------------

@@ -202,7 +202,7 @@ def _digest(array: np.ndarray) -> str:
 
 def _operators(path: str, made: Any) -> list[tuple[Any, ...]]:  # noqa: ANN401 -- LiteRT has no types
     """The broadcasting operators of every subgraph, with the shapes that their tensors have now."""
-    from kept_tflite import operator_name, tree
+    from tree_tflite import operator_name, tree
 
     model = tree(Path(path).read_bytes())
     found: list[tuple[Any, ...]] = []

@@ -22,6 +22,6 @@ def pinned(main: Graph, nodes: Iterable[Node]) -> list[str]:
         value for value in main.inputs if value in seen and any(isinstance(n, int) for n in value.shape.axes or ())
     ]
     return [
-        f"the input {value} keeps its stored sizes: operands were stretched to what follows from them"
+        f"callers leave the input {value} at its stored sizes: a stretched operand follows no others"
         for value in inputs
     ]
