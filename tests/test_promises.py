@@ -38,6 +38,7 @@ def loaded_by(program: str) -> set[str]:
         ["fix", "--help"],
         ["check", "--help"],
         ["verify", "--help"],
+        ["tosa", "--help"],
         ["explain", "--help"],
         [],
     ],
@@ -167,7 +168,7 @@ def test_the_readme_s_python_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
 
 def test_the_options_that_the_readme_names_exist(capsys: pytest.CaptureFixture[str]) -> None:
     text = (ROOT / "README.md").read_text(encoding="utf-8")
-    offered = "".join(ask(capsys, command, "--help").out for command in ("fix", "check", "verify", "show"))
+    offered = "".join(ask(capsys, command, "--help").out for command in ("fix", "check", "verify", "tosa", "show"))
     named = set(
         re.findall(r"(?<![\w-])--[a-z][a-z-]+", re.sub(r"^```sh\n.*?^```", "", text, flags=re.MULTILINE | re.DOTALL))
     )

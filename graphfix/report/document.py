@@ -30,7 +30,7 @@ def document(entry: Entry) -> dict[str, Any]:
         "verdict": _plain(entry.verdict),
         "assumes": list(entry.assumes),
         "seconds": dict(entry.seconds),
-        **({} if entry.conversion is None else {"conversion": _plain(entry.conversion)}),
+        "conversion": _plain(entry.conversion),
     }
 
 
