@@ -1,9 +1,11 @@
-"""Write the square of a value as a product (ONNX only; only with target tosa, or where it is named).
+"""Write the square of a value as a product (both formats; only with target tosa, or where it is named).
 
     Pow(x[2,3], 2.0)  ->  Mul(x, x)
+    POW(x[2,3], 2.0)  ->  MUL(x, x)
 
 TOSA leaves the power of a negative base open: its reference model gives NaN. onnxruntime gives the same bits for both
-forms: it squares by a product itself (measured on random bit patterns of float16, float32, float64, int32, int64).
+forms: it squares by a product itself (measured on random bit patterns of float16, float32, float64, int32, int64). So
+do LiteRT's kernels; with XNNPACK a square above the largest float32 is that number for POW and infinite for MUL.
 An exponent that is computed, has several elements, or adds axes to the result stays.
 """
 
@@ -13,8 +15,10 @@ from collections.abc import Iterator
 
 from graphfix.edits import DEFAULT, Edit, New, Options, Replace
 from graphfix.graph import Node
+from graphfix.ops_row import TFLITE
 
-OPERATORS = frozenset({("", "Pow")})
+PRODUCTS = {("", "Pow"): "Mul", (TFLITE, "POW"): "MUL"}
+OPERATORS = frozenset(PRODUCTS)
 SQUARE = 2
 
 
@@ -24,4 +28,4 @@ def plan(node: Node, options: Options = DEFAULT) -> Iterator[Edit]:  # noqa: ARG
     if exponent.literal != (SQUARE,) or result is None:
         return
     if base.ranked.rank >= exponent.ranked.rank:
-        yield Replace((New("Mul", (0, 0), result.shape, result.dtype),), "GF304")
+        yield Replace((New(PRODUCTS[node.domain, node.op], (0, 0), result.shape, result.dtype),), "GF304")

@@ -74,6 +74,11 @@ FORMS = {
             "y[1,3,5] = RESHAPE(y_real[3,1,5], constant_1[3])",
         ],
     ),
+    "a square": ("y[2,3] = POW(x[2,3], e:const[]{2.0})", ["y[2,3] = MUL(x[2,3], x[2,3])"]),
+    "another power": (
+        "y[2,3] = POW(x[2,3], e:const[]{3.0})",
+        ["y[2,3] = POW(x[2,3], e_lifted[1,1])"],
+    ),
     "shape arithmetic behind a static size": (
         SHAPES,
         ["r[2,3] = RESHAPE(x[2,3], p_value[2])", "y[2,3] = NEG(r[2,3])"],
