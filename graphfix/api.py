@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from graphfix import output as place
-from graphfix import targets
+from graphfix import request, targets
 from graphfix.results import GraphfixError, Outcome, Site, Verdict
 
 if TYPE_CHECKING:
@@ -48,9 +48,9 @@ def fix(
 ) -> Outcome:
     """Make the model's implicit broadcasts explicit, in place; `verify` and `model.save` are the next steps."""
     started = time.perf_counter()
-    options = _options(target, broadcasts, unknown, keep_fusions=keep_fusions)
-    _limit(model, max_expand_bytes)
-    report = _run(model, options, _chosen(target) if rewrites is None else rewrites, "changed")
+    options = request.options(target, broadcasts, unknown, keep_fusions=keep_fusions)
+    request.limit(model, max_expand_bytes)
+    report = _run(model, options, request.chosen(target) if rewrites is None else rewrites, "changed")
     seconds = {"plan": time.perf_counter() - started}
     return _outcome("fix", Path("model"), model, report, target, seconds)
 
@@ -81,17 +81,17 @@ def fix_file(
     False or nothing was changed, so that the output is a copy of the file. Raises GraphfixError.
     """
     source, output = Path(source), Path(output)
-    options = _options(target, broadcasts, unknown, keep_fusions=keep_fusions)
-    chosen = _chosen(target, only, skip)
+    options = request.options(target, broadcasts, unknown, keep_fusions=keep_fusions)
+    chosen = request.chosen(target, only, skip)
     place.refuse(source, output, in_place=in_place)
     seconds: dict[str, float] = {}
     with _timed(seconds, "load"):
         model = load(source)
-        _bind(model, source, dims, shapes, defaults=bind_defaults)
-        _limit(model, max_expand_bytes)
+        request.bind(model, source, dims, shapes, defaults=bind_defaults)
+        request.limit(model, max_expand_bytes)
         model.refuse_output(output)
-        _demand_static(model, source, target)
-        settled = _settled(model, source, dims, shapes, defaults=bind_defaults)
+        request.demand_static(model, source, target)
+        settled = request.settled(model, source, dims, shapes, defaults=bind_defaults)
     _split(seconds, model)
     with _named(source), _timed(seconds, "plan"):
         report = _run(model, options, chosen, "changed")
@@ -128,17 +128,17 @@ def check(
 ) -> Outcome:
     """List what is implicit in a file, for a target; nothing is written. Raises GraphfixError."""
     path = Path(source)
-    options = _options(target, broadcasts, unknown, keep_fusions=keep_fusions)
-    chosen = _chosen(target, only, skip)
+    options = request.options(target, broadcasts, unknown, keep_fusions=keep_fusions)
+    chosen = request.chosen(target, only, skip)
     seconds: dict[str, float] = {}
     with _timed(seconds, "load"):
         model = load(path)
-        _bind(model, path, dims, shapes, defaults=bind_defaults)
-        _limit(model, max_expand_bytes)
+        request.bind(model, path, dims, shapes, defaults=bind_defaults)
+        request.limit(model, max_expand_bytes)
     _split(seconds, model)
     with _named(path), _timed(seconds, "plan"):
         report = _run(model, options, chosen, "found")
-        report.sites[:0] = _free_sites(model, target)
+        report.sites[:0] = request.free_sites(model, target)
     return replace(_outcome("check", path, model, report, target, seconds), changed=False)
 
 
@@ -177,7 +177,7 @@ def show(
 
     path = Path(source)
     model = load(path)
-    _bind(model, path, dims, shapes)
+    request.bind(model, path, dims, shapes)
     return listing.lines(model, maps=maps, broadcasts_only=broadcasts_only)
 
 
@@ -198,79 +198,7 @@ def explain(topic: str) -> str:
     raise GraphfixError(f"explain {topic}: no such rule or code; known: {known}")
 
 
-def _bind(model: Model, path: Path, dims: Texts, shapes: Texts, *, defaults: bool = False) -> None:
-    from graphfix import bindings, settling
-
-    if dims or shapes:
-        sizes = {name: bindings.size(path, name, text) for name, text in dims.items()}
-        model.bind(sizes, bindings.sizes(path, shapes))
-    if defaults and (known := settling.defaults(model)):
-        model.bind({}, known)
-
-
-def _settled(
-    model: Model, path: Path, dims: Texts, shapes: Texts, *, defaults: bool
-) -> tuple[Mapping[str, int], Mapping[str, Sequence[int]]]:
-    """The sizes that both models are run at: those that the user gave, and the default ones where he asked for them."""
-    from graphfix import bindings, settling
-
-    return ({}, settling.settled_inputs(model)) if defaults else bindings.settled(path, dims, shapes)
-
-
-def _demand_static(model: Model, path: Path, target: str) -> None:
-    """Raise GraphfixError where a target needs sizes that are free, with the options that would bind them."""
-    from graphfix import settling
-
-    if targets.TARGETS[target].static and settling.free_inputs(model):
-        raise GraphfixError(f"{path}: target {target} needs sizes: {settling.proposal(model)} (or --bind-defaults)")
-
-
-def _free_sites(model: Model, target: str) -> list[Site]:
-    """A finding for each input with a free size, for a target that needs numbers."""
-    from graphfix import settling
-
-    if not targets.TARGETS[target].static:
-        return []
-    why = "the target needs sizes that are numbers: bind them (--dim, --shape, --bind-defaults)"
-    return [
-        Site("GF302", value.name, "input", "main", None, value.shape.json, None, "left", None, why)
-        for value in settling.free_inputs(model)
-    ]
-
-
 # --- what the commands share ----------------------------------------------------------------------------------------
-
-
-def _options(target: str, broadcasts: str | None, unknown: str, *, keep_fusions: bool) -> Options:
-    from graphfix.edits import Options
-
-    for given, known, what in (
-        (target, tuple(targets.TARGETS), "target"),
-        (broadcasts or "keep", targets.BROADCASTS, "broadcasts"),
-        (unknown, targets.UNKNOWN, "unknown"),
-    ):
-        if given not in known:
-            raise GraphfixError(f"{what} {given!r} is not one of {', '.join(known)}")
-    chosen = targets.TARGETS[target]
-    return Options(broadcasts or chosen.broadcasts, unknown, keep_fusions, chosen.apart)  # type: ignore[arg-type]  # checked above
-
-
-def _limit(model: Model, max_expand_bytes: int | None) -> None:
-    """Say how big a constant may get when it is stretched. Raises GraphfixError."""
-    if max_expand_bytes is not None and max_expand_bytes < 0:
-        raise GraphfixError(f"a size is at least 0 bytes, not {max_expand_bytes}")
-    if max_expand_bytes is not None:
-        model.expand_limit = max_expand_bytes
-
-
-def _chosen(target: str, only: Sequence[str] = (), skip: Sequence[str] = ()) -> tuple[Rewrite, ...]:
-    from rewrites import ALL
-
-    for name in (*only, *skip):
-        if name not in targets.RULES:
-            raise GraphfixError(f"{name!r} is no rewrite; known: {', '.join(targets.RULES)}")
-    wanted = only or targets.TARGETS[target].rules
-    return tuple(rule for rule in ALL if rule.name in wanted and rule.name not in skip)
 
 
 def _run(model: Model, options: Options, rewrites: Sequence[Rewrite], done: str) -> Report:

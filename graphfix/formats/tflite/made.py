@@ -19,7 +19,9 @@ NONE, RESHAPE, EXPAND_DIMS, TILE, SHAPE, GATHER, CONCATENATION = 0, 17, 52, 51, 
 """Members of the union of builtin options; BROADCAST_TO and BROADCAST_ARGS have no option to state."""
 
 
-KINDS: Mapping[str, int] = MappingProxyType({"RESHAPE": RESHAPE, "MUL": 21, "SELECT_V2": 98, "RFFT2D": 105, "TILE": TILE})
+KINDS: Mapping[str, int] = MappingProxyType(
+    {"RESHAPE": RESHAPE, "MUL": 21, "SELECT_V2": 98, "RFFT2D": 105, "TILE": TILE}
+)
 TYPES: Mapping[str, int] = MappingProxyType({name: number for number, (name, _) in TENSOR_TYPES.items()})
 
 
