@@ -30,6 +30,7 @@ UNSUPPORTED: dict[tuple[str, str], str] = {
     ("com.microsoft", "DynamicQuantizeLSTM"): LOOP,
     (TFLITE, "FLOOR_MOD"): WRONG,
     (TFLITE, "COMPLEX_ABS"): NO_FORM,
+    (TFLITE, "RIGHT_SHIFT"): NO_FORM,
     ("", "NonZero"): NO_FORM,
     (TFLITE, "WHERE"): NO_FORM,
     (TFLITE, "NON_MAX_SUPPRESSION_V4"): NO_FORM,
@@ -43,7 +44,14 @@ NEVER_NEGATIVE = frozenset(
     " RSQRT ReduceL2 ReduceSumSquare".split()
 )
 """Operators whose results are at least 0."""
-TYPES = {"uint8": "TOSA's profiles have no uint8", "float64": "TOSA has no float64", "string": "TOSA has no strings"}
+TYPES = {
+    "uint8": "TOSA's profiles have no uint8",
+    "int64": "TOSA 1.0 has no int64",
+    "float64": "TOSA has no float64",
+    "string": "TOSA has no strings",
+}
+COMPARISONS = frozenset("LESS LESS_EQUAL GREATER GREATER_EQUAL EQUAL NOT_EQUAL".split())
+NARROW = frozenset({"int8", "int16"})
 RESIZES = frozenset({("half_pixel", "linear"), ("align_corners", "linear"), ("half_pixel", "bilinear")})
 CUSTOM = frozenset({"tflite.custom"})
 STANDARD = frozenset({"", TFLITE})
@@ -82,6 +90,8 @@ def _operator(node: Node) -> str | None:
         return "its base may be negative, and tosa.pow of a negative base is unpredictable"
     if (node.domain, node.op) == ("", "Resize"):
         return _resize(node)
+    if node.domain == TFLITE and node.op in COMPARISONS and node.operand(0).dtype in NARROW:
+        return f"the converter compares no {node.operand(0).dtype}"
     return None
 
 
@@ -99,4 +109,10 @@ def _resize(node: Node) -> str | None:
 
 
 def _type(values: list[Value]) -> str | None:
-    return next((TYPES[value.dtype] for value in values if value.dtype in TYPES), None)
+    """The first type that TOSA lacks; the constants that say a shape or an axis are int64 in many models."""
+    lacking = (value.dtype for value in values if value.dtype in TYPES and not _steering(value))
+    return next((TYPES[dtype] for dtype in lacking), None)
+
+
+def _steering(value: Value) -> bool:
+    return value.kind == "constant" and value.dtype == "int64"

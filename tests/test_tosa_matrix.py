@@ -91,6 +91,7 @@ MENDED = (
         "f:complex64[2,4,5] = RFFT2D(x[2,4,8], n:const:int32[2]{4,8})\n"
         "y[2,4,5] = CAST(f, in_data_type=COMPLEX64, out_data_type=FLOAT32)",
     ),
+    Row("POW, exponent 2", "y[2,3] = POW(x[2,3], e:const[]{2.0})", sampled=True),
     Row("a free batch", "y[N,3,4] = ADD(a[N,3,4], b[4])", sampled=True),
     Row("a free row of rank 1", "y[N] = ADD(a[N], b:const[1])"),
     Row("a free batch and a constant matrix", "y[N,3,5] = BATCH_MATMUL(a[N,3,4], b:const[4,5])"),
@@ -123,11 +124,15 @@ KEPT = (
 NAMED = (
     ("rank 7", "y[1,2,1,2,1,2,3] = ADD(a[1,2,1,2,1,2,3], b[3])", "GF301"),
     ("uint8", "y:uint8[2,3] = ADD(a:uint8[2,3], b:uint8[2,3])", "GF305"),
+    ("int64", "y:int64[2,3] = ADD(a:int64[2,3], b:int64[3])", "GF305"),
+    ("BROADCAST_TO of int64", "y:int64[2,3] = BROADCAST_TO(a:int64[3], s:const:int32[2]{2,3})", "GF305"),
+    ("int8 compared", "y:bool[2,3] = LESS(a:int8[2,3], b:int8[3])", "GF305"),
+    ("int16 compared", "y:bool[2,3] = EQUAL(a:int16[2,3], b:int16[3])", "GF305"),
+    ("RIGHT_SHIFT", "y:int32[2,3] = RIGHT_SHIFT(a:int32[2,3], b:int32[2,3])", "GF305"),
     ("no elements", "y[0,3] = ADD(a[0,3], b[0,3])", "GF305"),
     ("FLOOR_MOD", "y[2,3,4] = FLOOR_MOD(a[2,3,4], b[2,3,4])", "GF305"),
     ("FLOOR_MOD, int32", "y:int32[2,3] = FLOOR_MOD(a:int32[2,3], b:int32[2,3])", "GF305"),
     ("POW of any base", "y[2,3] = POW(a[2,3], b[2,3])", "GF305"),
-    ("POW, exponent 2", "y[2,3] = POW(x[2,3], e:const[]{2.0})", "GF305"),
     ("COMPLEX_ABS", "f:complex64[2,4,5] = RFFT2D(x[2,4,8], n:const:int32[2]{4,8})\ny[2,4,5] = COMPLEX_ABS(f)", "GF305"),
 )
 """What TOSA can't take, whatever the form."""
