@@ -5,7 +5,6 @@ from __future__ import annotations
 import ast
 import contextlib
 import importlib.util
-import sys
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
@@ -260,8 +259,6 @@ def _verify(
 ) -> Verdict:
     from graphfix.verify import verify as judge
 
-    # The import put the room graphfix.verify in the place of the public function of that name.
-    sys.modules["graphfix"].verify = verify  # type: ignore[attr-defined]  # see above
     return judge(
         before,
         after,

@@ -12,8 +12,10 @@ from graphfix import __version__, targets
 
 STATUS = """exit status:
   0  done, clean, equal
-  1  the answer is no: check has findings, verify found a difference, fix found its own result different
-  2  it could not be done: usage, a model that can't be read, shapes that can't be broadcast
+  1  the answer is no: check has findings, verify found a difference, fix found its own result different,
+     tosa --run found that the converted model computes something else
+  2  it could not be done: usage, a model that can't be read, shapes that can't be broadcast,
+     a model that can't be converted to TOSA
   3  not decided: what could be neither proved nor run"""
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import re
 import secrets
 import shutil
 import tempfile
@@ -57,7 +58,8 @@ def room(output: Path) -> Iterator[Path]:
         try:
             yield Path(folder)
         except GraphfixError as error:
-            raise GraphfixError(str(error).replace(folder, str(output.parent))) from None
+            # what is made in here are drafts of the output: that is the name that the user knows
+            raise GraphfixError(re.sub(rf"{re.escape(folder)}[^\s:]*", lambda _: str(output), str(error))) from None
 
 
 def publish_pair(first: tuple[Path, Path], second: tuple[Path, Path]) -> None:

@@ -76,6 +76,12 @@ def test_verify_stays_a_function_after_it_was_called() -> None:
     assert graphfix.verify(path, path, runs=1).status == "equal"
 
 
+def test_verify_stays_a_function_when_its_room_is_imported_first() -> None:
+    program = "import graphfix.verify.feeds; print(callable(graphfix.verify))"
+    done = subprocess.run([sys.executable, "-c", program], check=True, capture_output=True, text=True, cwd=ROOT)
+    assert done.stdout == "True\n"
+
+
 # --- one truth in two places -----------------------------------------------------------------------------------
 
 
