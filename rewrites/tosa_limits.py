@@ -61,7 +61,7 @@ def plan(node: Node, options: Options = DEFAULT) -> Iterator[Edit]:  # noqa: ARG
     """Yield a finding for each thing that stands in the way."""
     values = [value for value in (*node.operands, *node.results) if value is not None]
     yield from _sizes(values)
-    why = UNSUPPORTED.get((node.domain, node.op)) or _operator(node) or _type(values)
+    why = UNSUPPORTED.get((node.domain, node.op)) or _operator(node) or _type(node, values)
     if why is not None:
         yield Leave(None, why, "GF305", "left")
 
@@ -108,8 +108,13 @@ def _resize(node: Node) -> str | None:
     return None if (where, mode) in RESIZES else f"torch-mlir reads no {mode} Resize with {where}, or reads it wrongly"
 
 
-def _type(values: list[Value]) -> str | None:
-    """The first type that TOSA lacks; the constants that say a shape or an axis are int64 in many models."""
+def _type(node: Node, values: list[Value]) -> str | None:
+    """The first type that TOSA lacks; the constants that say a shape or an axis are int64 in many models.
+
+    In a body nothing is said of types: the node that holds it is named already.
+    """
+    if node.graph.path != "main":
+        return None
     lacking = (value.dtype for value in values if value.dtype in TYPES and not _steering(value))
     return next((TYPES[dtype] for dtype in lacking), None)
 

@@ -112,7 +112,9 @@ def _after(outcome: Outcome) -> str:
     if done is None:
         return f"no: {outcome.verdict.reason if outcome.verdict else 'not written'}"
     if done.status == "refused":
-        stoppers = dict.fromkeys(site.op for site in outcome.sites if site.code == "GF305" and site.status == "left")
+        named = [site for site in outcome.sites if site.code == "GF305" and site.status == "left"]
+        # the whole numbers in front of an operator that stops everything are no reason of their own
+        stoppers = dict.fromkeys(site.op for site in named if "int64" not in (site.reason or ""))
         return f"no: {', '.join(stoppers) or _short(done.reason or '')}"
     if done.status in ("agrees", "converted"):
         custom = [name.partition(":")[2] for name in done.operators if name.startswith("tosa.custom:")]
