@@ -44,6 +44,9 @@ def tosa_file(
         raise GraphfixError(f"{output}: the bytecode gets this name; name the TOSA file, such as {output.stem}.tosa")
     for path in (output, bytecode):
         place.refuse(source, path, in_place=False)
+    for path in inputs:  # they are read at the end of it all: a slip in a name is told before
+        if not path.exists():
+            raise GraphfixError(f"{path}: no such file; --inputs takes an .npz file or a test_data_set folder")
     tool = conversion.converter(api.format_of(source))
     with place.room(output) as folder:
         files = conversion.Files(source, folder / f"fixed{source.suffix}", folder / "made.mlirbc", folder / "made.tosa")

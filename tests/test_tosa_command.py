@@ -116,6 +116,7 @@ def test_every_option_reaches_the_python_face(monkeypatch: pytest.MonkeyPatch) -
         (("-o", "m.mlirbc"), "the bytecode gets this name"),
         (("-o", "m.tosa", "--inputs", "a.npz"), "say --run too"),
         (("-o", "nowhere/m.tosa"), "its folder does not exist"),
+        (("-o", "m.tosa", "--run", "--inputs", "absent.npz"), "absent.npz: no such file"),
     ],
 )
 def test_what_can_not_be_is_one_line(
