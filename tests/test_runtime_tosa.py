@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 import tempfile
@@ -136,7 +137,9 @@ def test_a_power_of_a_negative_base_is_told_as_unpredictable(tmp_path: Path) -> 
 
 
 def test_versions_are_those_of_the_installed_packages() -> None:
-    listed = subprocess.run([sys.executable, "-m", "pip", "list"], capture_output=True, text=True, check=True).stdout
+    loud = {name: value for name, value in os.environ.items() if not name.startswith("PIP_")}
+    command = [sys.executable, "-m", "pip", "list"]
+    listed = subprocess.run(command, capture_output=True, text=True, check=True, env=loud).stdout
     packages = {line.split()[0]: line.split()[1] for line in listed.splitlines() if len(line.split()) > 1}
     assert tosa.versions() == {tool: packages[tool] for tool in (tosa.CONVERTER, tosa.TORCH_MLIR, tosa.TOSA_TOOLS)}
 
