@@ -51,6 +51,7 @@ TYPES = {
     "string": "TOSA has no strings",
 }
 COMPARISONS = frozenset("LESS LESS_EQUAL GREATER GREATER_EQUAL EQUAL NOT_EQUAL".split())
+GATHERS = frozenset({("", "Gather"), ("", "GatherElements"), ("", "GatherND")})
 NARROW = frozenset({"int8", "int16"})
 RESIZES = frozenset({("half_pixel", "linear"), ("align_corners", "linear"), ("half_pixel", "bilinear")})
 CUSTOM = frozenset({"tflite.custom"})
@@ -86,13 +87,24 @@ def _operator(node: Node) -> str | None:
         return "it is a custom operator: TOSA keeps it as tosa.custom, and only its owner can run it"
     if node.domain not in STANDARD:
         return f"the converters to TOSA do not know the operators of '{node.domain}'"
+    return _form(node)
+
+
+def _form(node: Node) -> str | None:
     if (node.domain, node.op) in POWERS and not _never_negative(node.operand(0)):
         return "its base may be negative, and tosa.pow of a negative base is unpredictable"
     if (node.domain, node.op) == ("", "Resize"):
         return _resize(node)
+    if (node.domain, node.op) in GATHERS and _many_int64(node.operand(1)):
+        return "its indices are int64, which TOSA 1.0 has not: with int32 ones it converts"
     if node.domain == TFLITE and node.op in COMPARISONS and node.operand(0).dtype in NARROW:
         return f"the converter compares no {node.operand(0).dtype}"
     return None
+
+
+def _many_int64(indices: Value) -> bool:
+    """Whether these constant indices stay int64: torch-mlir makes a slice of a Gather with a single one."""
+    return indices.kind == "constant" and indices.dtype == "int64" and set(indices.shape.axes or ()) - {1} != set()
 
 
 def _never_negative(value: Value) -> bool:
