@@ -83,6 +83,11 @@ class Value:
         return self.graph.read_known(self)
 
     @property
+    def scales(self) -> int:
+        """How many scales the file quantizes it by: more than one is one for each index of an axis (TFLite)."""
+        return self.graph.read_scales(self)
+
+    @property
     def content(self) -> Shape | None:
         """The shape that an integer vector of the file holds, as far as it can be followed: `Shape(x)` holds x's."""
         return self.graph.read_content(self)
@@ -181,6 +186,7 @@ class Graph:
     """The same for readers in bodies inside this graph."""
     read_literal: Callable[[Value], tuple[Scalar, ...] | None] = lambda _: None
     read_content: Callable[[Value], Shape | None] = lambda _: None
+    read_scales: Callable[[Value], int] = lambda _: 0
     read_known: Callable[[Value], tuple[Scalar, ...] | None] = lambda _: None
 
     def at(self, place: int) -> Node:

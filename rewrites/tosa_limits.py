@@ -55,6 +55,7 @@ GATHERS = frozenset({("", "Gather"), ("", "GatherElements"), ("", "GatherND")})
 NARROW = frozenset({"int8", "int16"})
 RESIZES = frozenset({("half_pixel", "linear"), ("align_corners", "linear"), ("half_pixel", "bilinear")})
 CUSTOM = frozenset({"tflite.custom"})
+ELEMENT_WISE = frozenset({"multidirectional", "unidirectional"})
 STANDARD = frozenset({"", TFLITE})
 
 
@@ -87,7 +88,13 @@ def _operator(node: Node) -> str | None:
         return "it is a custom operator: TOSA keeps it as tosa.custom, and only its owner can run it"
     if node.domain not in STANDARD:
         return f"the converters to TOSA do not know the operators of '{node.domain}'"
+    if node.row is not None and node.row.style in ELEMENT_WISE and _per_axis(node) is not None:
+        return f"'{_per_axis(node)}' has one scale for each index of an axis: no element-wise operator in TOSA does"
     return _form(node)
+
+
+def _per_axis(node: Node) -> Value | None:
+    return next((value for value in node.operands if value is not None and value.scales > 1), None)
 
 
 def _form(node: Node) -> str | None:

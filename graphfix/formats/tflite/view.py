@@ -134,6 +134,7 @@ def _scope(container: Container, index: int, path: str, facts: Facts) -> Scope:
     graph.outputs = {values[at] for at in record.outputs if at != ABSENT}
     graph.read_literal = lambda value: literal(container, scope, value)
     graph.read_content = lambda value: _content(scope, value)
+    graph.read_scales = lambda value: _scales(scope, value)
     for at, operator in enumerate(record.operators):
         _node(container, scope, at, operator)
     return scope
@@ -173,6 +174,11 @@ def literal(container: Container, scope: Scope, value: Value) -> tuple[Scalar, .
         return None
     data = container.data(tensor.buffer)
     return struct.unpack(f"<{count}{code}", data) if len(data) == struct.calcsize(f"<{count}{code}") else None
+
+
+def _scales(scope: Scope, value: Value) -> int:
+    quantization = scope.tensor(value).quantization
+    return 0 if quantization is None else quantization.scales
 
 
 def _content(scope: Scope, value: Value) -> Shape | None:

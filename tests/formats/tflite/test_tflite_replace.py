@@ -8,7 +8,7 @@ import ai_edge_litert.schema_py_generated as schema
 import numpy as np
 import pytest
 from fixing_tflite import fixed
-from tflite_text import model, pack, tree
+from tflite_text import Quantized, model, pack, tree
 
 import graphfix
 
@@ -170,3 +170,13 @@ def test_a_free_input_is_a_finding_of_check(tmp_path: Path) -> None:
     path.write_bytes(model("y[?,3] = NEG(x[?,3])"))
     sites = graphfix.check(path, target="tosa").sites
     assert [(site.code, site.node, site.op) for site in sites[:1]] == [("GF302", "x", "input")]
+
+
+def test_an_operand_with_a_scale_for_each_index_is_named(tmp_path: Path) -> None:
+    path = tmp_path / "m.tflite"
+    text = "y:int8[2,3] = MUL(x:int8[2,3], w:const:int8[2,3])"
+    found = []
+    for scales in (Quantized(0.5), Quantized((0.5, 0.25), (0, 0), 0)):
+        path.write_bytes(model(text, quantization={"w": scales}))
+        found.append([(site.code, site.op) for site in graphfix.check(path, target="tosa").sites])
+    assert found == [[], [("GF305", "MUL")]]
