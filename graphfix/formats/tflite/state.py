@@ -90,5 +90,5 @@ def dequantized(value: Value) -> Value | None:
     producer = value.producer
     if producer is None or producer.op != DEQUANTIZE:
         return None
-    source = producer.operand(0)
-    return source if source.kind == "constant" else None
+    source = producer.operands[0] if producer.operands else None
+    return source if source is not None and source.kind == "constant" else None
