@@ -23,6 +23,10 @@ class UnrankedOperand(Undecided):
     """An operand whose rank is not known (finding code GF104)."""
 
 
+class MissingOperandError(Undecided, LookupError):
+    """An operand that the operator must have and the file does not give: the runtime refuses such a node."""
+
+
 class StaleShape(Undecided):
     """A stored shape that the computed one contradicts (finding code GF204)."""
 
@@ -150,10 +154,10 @@ class Node:
         )
 
     def operand(self, index: int) -> Value:
-        """The value read as operand `index`. Raises LookupError when the operand is absent."""
+        """The value read as operand `index`. Raises MissingOperandError when the operand is absent."""
         value = self.operands[index] if index < len(self.operands) else None
         if value is None:
-            raise LookupError(f"{self.op} '{self.label}' has no operand {index}")
+            raise MissingOperandError(f"{self.op} '{self.label}' has no operand {index}")
         return value
 
     def __repr__(self) -> str:
