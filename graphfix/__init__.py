@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import sys
+from types import ModuleType
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -11,6 +13,18 @@ if TYPE_CHECKING:
 __version__ = "0.1.0"
 __all__ = ["GraphfixError", "Outcome", "Verdict", "check", "explain", "fix", "fix_file", "load", "show", "verify"]
 _RESULTS = ("GraphfixError", "Outcome", "Verdict")
+
+
+class _Package(ModuleType):
+    """The package: its `verify` is the public function, also once something has imported the room of that name."""
+
+    def __setattr__(self, name: str, value: object) -> None:
+        """Set an attribute, as an import does with every room that it loads, unless that hides the function."""
+        if not (name == "verify" and isinstance(value, ModuleType)):
+            super().__setattr__(name, value)
+
+
+sys.modules[__name__].__class__ = _Package
 
 
 def __getattr__(name: str) -> object:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import ast
 import contextlib
 import importlib.util
-import sys
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
@@ -13,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
 from graphfix import output as place
-from graphfix import targets
+from graphfix import request, targets
 from graphfix.results import GraphfixError, Outcome, Site, Verdict
 
 if TYPE_CHECKING:
@@ -48,8 +47,9 @@ def fix(
 ) -> Outcome:
     """Make the model's implicit broadcasts explicit, in place; `verify` and `model.save` are the next steps."""
     started = time.perf_counter()
-    _limit(model, max_expand_bytes)
-    report = _run(model, _options(target, broadcasts, unknown, keep_fusions=keep_fusions), rewrites, "changed")
+    options = request.options(target, broadcasts, unknown, keep_fusions=keep_fusions)
+    request.limit(model, max_expand_bytes)
+    report = _run(model, options, request.chosen(target) if rewrites is None else rewrites, "changed")
     seconds = {"plan": time.perf_counter() - started}
     return _outcome("fix", Path("model"), model, report, target, seconds)
 
@@ -66,6 +66,7 @@ def fix_file(
     only: Sequence[str] = (),
     skip: Sequence[str] = (),
     keep_fusions: bool = False,
+    bind_defaults: bool = False,
     max_expand_bytes: int | None = None,
     check_result: bool = True,
     strict_proof: bool = False,
@@ -81,15 +82,17 @@ def fix_file(
     Raises GraphfixError.
     """
     source, output = Path(source), Path(output)
-    options = _options(target, broadcasts, unknown, keep_fusions=keep_fusions)
-    chosen = _chosen(only, skip)
+    options = request.options(target, broadcasts, unknown, keep_fusions=keep_fusions)
+    chosen = request.chosen(target, only, skip)
     place.refuse(source, output, in_place=in_place)
     seconds: dict[str, float] = {}
     with _timed(seconds, "load"):
         model = load(source)
-        _bind(model, source, dims, shapes)
-        _limit(model, max_expand_bytes)
+        request.bind(model, source, dims, shapes, defaults=bind_defaults)
+        request.limit(model, max_expand_bytes)
         model.refuse_output(output)
+        request.demand_static(model, source, target)
+        settled = request.settled(model, source, dims, shapes, defaults=bind_defaults)
     _split(seconds, model)
     with _named(source), _timed(seconds, "plan"):
         report = _run(model, options, chosen, "changed")
@@ -102,10 +105,7 @@ def fix_file(
         with _timed(seconds, "write"):
             made.extend(model.save(made[0]))
         with _timed(seconds, "verify"):
-            from graphfix import bindings
-
-            numbers, sizes = bindings.settled(source, dims, shapes)
-            verdict = _verify(source, made[0], numbers, sizes, None, runs, seed, None, None, "with", progress)
+            verdict = _verify(source, made[0], *settled, None, runs, seed, None, None, "with", progress)
         _prove_time(seconds, verdict)
         same_file = verdict.status == "undecided" and not model.changed  # the output is a copy, whatever it computes
         enough = ("proved",) if strict_proof else ("equal", "proved")
@@ -126,20 +126,22 @@ def check(
     only: Sequence[str] = (),
     skip: Sequence[str] = (),
     keep_fusions: bool = False,
+    bind_defaults: bool = False,
     max_expand_bytes: int | None = None,
 ) -> Outcome:
     """List what is implicit in a file, for a target; nothing is written. Raises GraphfixError."""
     path = Path(source)
-    options = _options(target, broadcasts, unknown, keep_fusions=keep_fusions)
-    chosen = _chosen(only, skip)
+    options = request.options(target, broadcasts, unknown, keep_fusions=keep_fusions)
+    chosen = request.chosen(target, only, skip)
     seconds: dict[str, float] = {}
     with _timed(seconds, "load"):
         model = load(path)
-        _bind(model, path, dims, shapes)
-        _limit(model, max_expand_bytes)
+        request.bind(model, path, dims, shapes, defaults=bind_defaults)
+        request.limit(model, max_expand_bytes)
     _split(seconds, model)
     with _named(path), _timed(seconds, "plan"):
         report = _run(model, options, chosen, "found")
+        report.sites[:0] = request.free_sites(model, target)
     return replace(_outcome("check", path, model, report, target, seconds), changed=False)
 
 
@@ -182,7 +184,7 @@ def show(
 
     path = Path(source)
     model = load(path)
-    _bind(model, path, dims, shapes)
+    request.bind(model, path, dims, shapes)
     return listing.lines(model, maps=maps, broadcasts_only=broadcasts_only)
 
 
@@ -203,52 +205,13 @@ def explain(topic: str) -> str:
     raise GraphfixError(f"explain {topic}: no such rule or code; known: {known}")
 
 
-def _bind(model: Model, path: Path, dims: Texts, shapes: Texts) -> None:
-    from graphfix import bindings
-
-    if dims or shapes:
-        sizes = {name: bindings.size(path, name, text) for name, text in dims.items()}
-        model.bind(sizes, bindings.sizes(path, shapes))
-
-
 # --- what the commands share ----------------------------------------------------------------------------------------
 
 
-def _options(target: str, broadcasts: str | None, unknown: str, *, keep_fusions: bool) -> Options:
-    from graphfix.edits import Options
-
-    for given, known, what in (
-        (target, tuple(targets.TARGETS), "target"),
-        (broadcasts or "keep", targets.BROADCASTS, "broadcasts"),
-        (unknown, targets.UNKNOWN, "unknown"),
-    ):
-        if given not in known:
-            raise GraphfixError(f"{what} {given!r} is not one of {', '.join(known)}")
-    return Options(broadcasts or targets.TARGETS[target], unknown, keep_fusions)  # type: ignore[arg-type]  # checked above
-
-
-def _limit(model: Model, max_expand_bytes: int | None) -> None:
-    """Say how big a constant may get when it is stretched. Raises GraphfixError."""
-    if max_expand_bytes is not None and max_expand_bytes < 0:
-        raise GraphfixError(f"a size is at least 0 bytes, not {max_expand_bytes}")
-    if max_expand_bytes is not None:
-        model.expand_limit = max_expand_bytes
-
-
-def _chosen(only: Sequence[str], skip: Sequence[str]) -> tuple[Rewrite, ...]:
-    from rewrites import ALL
-
-    for name in (*only, *skip):
-        if name not in targets.RULES:
-            raise GraphfixError(f"{name!r} is no rewrite; known: {', '.join(targets.RULES)}")
-    return tuple(rule for rule in ALL if (not only or rule.name in only) and rule.name not in skip)
-
-
-def _run(model: Model, options: Options, rewrites: Sequence[Rewrite] | None, done: str) -> Report:
+def _run(model: Model, options: Options, rewrites: Sequence[Rewrite], done: str) -> Report:
     from graphfix import engine
-    from rewrites import ALL
 
-    return engine.run(model, ALL if rewrites is None else rewrites, options, "found" if done == "found" else "changed")
+    return engine.run(model, rewrites, options, "found" if done == "found" else "changed")
 
 
 def _outcome(command: str, path: Path, model: Model, report: Report, target: str, seconds: dict[str, float]) -> Outcome:
@@ -312,8 +275,6 @@ def _verify(
 ) -> Verdict:
     from graphfix.verify import verify as judge
 
-    # The import put the room graphfix.verify in the place of the public function of that name.
-    sys.modules["graphfix"].verify = verify  # type: ignore[attr-defined]  # see above
     return judge(
         before,
         after,

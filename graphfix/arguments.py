@@ -12,8 +12,10 @@ from graphfix import __version__, targets
 
 STATUS = """exit status:
   0  done, clean, equal
-  1  the answer is no: check has findings, verify found a difference, fix found its own result different
-  2  it could not be done: usage, a model that can't be read, shapes that can't be broadcast
+  1  the answer is no: check has findings, verify found a difference, fix found its own result different,
+     tosa --run found that the converted model computes something else
+  2  it could not be done: usage, a model that can't be read, shapes that can't be broadcast,
+     a model that can't be converted to TOSA
   3  not decided: what could be neither proved nor run"""
 
 
@@ -41,6 +43,7 @@ def parser() -> Parser:
     _check(_command(commands, "check", "list what is implicit in models, for a target; change nothing"))
     _verify(_command(commands, "verify", "run two models on the same inputs and compare every output bit by bit"))
     _show(_command(commands, "show", "print a model's nodes as y[2,3] = Add(x[2,3], b[3])"))
+    _tosa(_command(commands, "tosa", "fix a model for TOSA, convert it, validate it, and run it if asked"))
     _explain(_command(commands, "explain", "print the page of a rewrite or a finding code"))
     return whole
 
@@ -108,6 +111,37 @@ def _show(command: Parser) -> None:
     _binding(command)
 
 
+def _tosa(command: Parser) -> None:
+    command.add_argument("model", metavar="MODEL", type=Path, help="the ONNX or TFLite file to convert")
+    command.add_argument(
+        "-o",
+        "--output",
+        metavar="OUT",
+        type=Path,
+        required=True,
+        help="the TOSA flatbuffer to write; the MLIR bytecode appears beside it, with the suffix .mlirbc",
+    )
+    command.add_argument(
+        "--run",
+        action="store_true",
+        help="run it in the TOSA reference model beside LiteRT or onnxruntime, and compare the outputs",
+    )
+    command.add_argument(
+        "--inputs",
+        metavar="F",
+        type=Path,
+        action="append",
+        default=[],
+        help="inputs for --run instead of seeded ones: an .npz file, or an ONNX test_data_set folder; repeatable",
+    )
+    _binding(command)
+    group = command.add_argument_group("what is rewritten")
+    _rules(group)
+    command.add_argument("--no-verify", action="store_true", help="convert the rewritten model without verifying it")
+    command.add_argument("--seed", metavar="N", type=_whole(0), default=0, help="seed of the inputs (default 0)")
+    _answer(command)
+
+
 def _explain(command: Parser) -> None:
     command.add_argument(
         "topic", metavar="RULE|CODE", help=f"one of {', '.join(targets.RULES)}; or a code such as GF101"
@@ -120,7 +154,8 @@ def _choices(command: Parser) -> None:
         "--target",
         choices=tuple(targets.TARGETS),
         default="explicit",
-        help="explicit (default): no operator broadcasts; ranks: operands have equal ranks, size-1 axes stay",
+        help="explicit (default): no operator broadcasts; ranks: operands have equal ranks, size-1 axes stay; "
+        "tosa: the form that the converters to TOSA read, all sizes bound",
     )
     group.add_argument(
         "--broadcasts",
@@ -135,6 +170,16 @@ def _choices(command: Parser) -> None:
         help="sizes known only at run time: a run-time Expand (default), leave and report, "
         "assume that they are equal, or an error",
     )
+    _rules(group)
+    if command.prog.endswith(" fix"):
+        group.add_argument(
+            "--keep-fusions",
+            action="store_true",
+            help="leave scalar and rank-1 constants, by whose shapes onnxruntime fuses operators",
+        )
+
+
+def _rules(group: argparse._ArgumentGroup) -> None:
     rules = ", ".join(targets.RULES)
     group.add_argument(
         "--only",
@@ -153,18 +198,17 @@ def _choices(command: Parser) -> None:
         help="not this rewrite; repeatable",
     )
     group.add_argument(
+        "--bind-defaults",
+        action="store_true",
+        help="bind every size that is still free: what the file stores beside it (TFLite), else 1 for a first axis",
+    )
+    group.add_argument(
         "--max-expand-bytes",
         metavar="N",
         type=_whole(0),
         help="TFLite: a constant is written out stretched if it then takes at most N bytes (default 1048576), and all "
         "of them together at most twice the file's size; else an operator stretches it",
     )
-    if command.prog.endswith(" fix"):
-        group.add_argument(
-            "--keep-fusions",
-            action="store_true",
-            help="leave scalar and rank-1 constants, by whose shapes onnxruntime fuses operators",
-        )
 
 
 def _binding(command: Parser) -> None:

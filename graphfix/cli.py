@@ -105,6 +105,24 @@ def _verify(options: Options, progress: Progress | None) -> Outcome:
     return Outcome("verify", names[0], api.format_of(options.model), output=names[1], verdict=verdict, seconds=seconds)
 
 
+def _tosa(options: Options, progress: Progress | None) -> Outcome:
+    from graphfix import tosa
+
+    if options.inputs and not options.run:
+        raise GraphfixError(f"{options.model}: --inputs says what to run on: say --run too")
+    return tosa.tosa_file(
+        options.model,
+        options.output,
+        **_bound(options),
+        **{name: getattr(options, name) for name in ("only", "skip", "bind_defaults", "max_expand_bytes")},
+        check_result=not options.no_verify,
+        run=options.run,
+        inputs=options.inputs,
+        seed=options.seed,
+        progress=progress,
+    )
+
+
 def _show(options: Options) -> int:
     from graphfix import api
 
@@ -120,7 +138,7 @@ def _explain(options: Options) -> int:
     return DONE
 
 
-CHOICES = ("target", "broadcasts", "unknown", "only", "skip", "max_expand_bytes")
+CHOICES = ("target", "broadcasts", "unknown", "only", "skip", "max_expand_bytes", "bind_defaults")
 
 
 def _choices(options: Options) -> dict[str, Any]:
@@ -143,7 +161,7 @@ def _once(option: str, pairs: Sequence[tuple[str, str]]) -> dict[str, str]:
 
 
 def _answer(options: Options) -> int:
-    """Ask `fix`, `check` or `verify` about each model; the failure of one does not stop the others."""
+    """Ask `fix`, `check`, `verify` or `tosa` about each model; the failure of one does not stop the others."""
     for path in options.report:
         report.refuse(path)  # before the work, not after it
     ask = ASKS[options.command]
@@ -177,13 +195,24 @@ def _tell(options: Options, entry: report.Entry) -> None:
         _say(entry.error)
     elif not (options.json or options.quiet):
         print(report.table(entry))
-    elif entry.command == "fix" and entry.output is None:
+    if isinstance(entry, Outcome) and _kept_back(entry, options):
+        sys.stdout.flush()
         _say(report.unwritten(entry))
+
+
+def _kept_back(outcome: Outcome, options: Options) -> bool:
+    """Whether stderr must say why nothing was written: to those without the table, and always where `tosa` failed."""
+    if outcome.command not in ("fix", "tosa") or outcome.output is not None:
+        return False
+    refused = outcome.conversion is not None and outcome.conversion.status == "refused"
+    return refused or bool(options.json or options.quiet)
 
 
 def _status(entry: report.Entry, *, strict: bool = False) -> int:
     if isinstance(entry, report.Failure):
         return FAILED
+    if entry.conversion is not None:
+        return CONVERTED[entry.conversion.status]
     if entry.command == "check":
         return NO if report.findings(entry) else DONE
     if entry.command == "fix" and entry.output is not None:
@@ -194,11 +223,22 @@ def _status(entry: report.Entry, *, strict: bool = False) -> int:
     return NO if different else DONE if agreed else UNDECIDED
 
 
+CONVERTED: Mapping[str, int] = MappingProxyType(
+    {
+        "converted": DONE,
+        "agrees": DONE,
+        "differs": NO,
+        "unpredictable": NO,
+        "refused": FAILED,
+        "not run": UNDECIDED,
+    }
+)
+"""What `tosa` ends with."""
 ASKS: Mapping[str, Callable[[Options, Progress | None], Outcome]] = MappingProxyType(
-    {"fix": _fix, "check": _check, "verify": _verify}
+    {"fix": _fix, "check": _check, "verify": _verify, "tosa": _tosa}
 )
 COMMANDS: Mapping[str, Callable[[Options], int]] = MappingProxyType(
-    {"fix": _answer, "check": _answer, "verify": _answer, "show": _show, "explain": _explain}
+    {"fix": _answer, "check": _answer, "verify": _answer, "tosa": _answer, "show": _show, "explain": _explain}
 )
 
 

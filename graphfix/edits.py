@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal, Protocol, TypeAlias
 
-from graphfix.graph import Graph, Node
+from graphfix.graph import Graph, Node, Value
 from graphfix.shapes import Shape, Size
 
 Broadcasts = Literal["keep", "two-sided", "explicit"]
@@ -26,6 +26,8 @@ class Options:
     broadcasts: Broadcasts = "explicit"
     unknown: Unknown = "expand"
     keep_fusions: bool = False
+    apart: frozenset[tuple[str, str]] = frozenset()
+    """(domain, operator) of the nodes whose ranks a rewrite of the target's own sees to."""
 
     @property
     def stretches_unknown(self) -> bool:
@@ -87,6 +89,67 @@ class Upgrade:
 
 
 @dataclass(frozen=True, slots=True)
+class Evaluate:
+    """Write what the node computes, which is known before the model runs, as a constant; the node goes."""
+
+    code: str = "GF303"
+
+
+@dataclass(frozen=True, slots=True)
+class Inline:
+    """Put the body of the graph attribute `branch` in the place of the node, whose condition is known."""
+
+    branch: str
+    code: str = "GF303"
+
+
+@dataclass(frozen=True, slots=True)
+class Made:
+    """The result of an earlier new node of the same Replace, by its position there."""
+
+    at: int
+
+
+@dataclass(frozen=True, slots=True)
+class Numbers:
+    """A new constant: its elements in row-major order."""
+
+    elements: tuple[int | float | bool, ...]
+    dims: tuple[int, ...]
+    dtype: str
+    """By numpy's name."""
+
+
+Source: TypeAlias = int | Value | Made | Numbers
+"""What a new node reads: an operand of the planned node as it is by then, a visible value, or something new."""
+
+
+@dataclass(frozen=True, slots=True)
+class New:
+    """A node to be made: an operator of the format, with one result."""
+
+    op: str
+    operands: tuple[Source, ...]
+    shape: Shape
+    """Of the result; the last node's is that of the result which it takes the place of."""
+    dtype: str
+    attributes: tuple[tuple[str, object], ...] = ()
+    domain: str = ""
+    version: int = 1
+    """TFLite's version of the operator; in ONNX the model's operator set says it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Replace:
+    """Put a few new nodes in the place of the node: the last one makes its first result, under the old name."""
+
+    nodes: tuple[New, ...]
+    code: str
+    inexact: str | None = None
+    """Why the numbers may differ, and by how much at most; None where every bit is the same."""
+
+
+@dataclass(frozen=True, slots=True)
 class Leave:
     """Not an edit: the operand stays as it is on purpose (`exempt`), or for a reason that is a finding (`left`)."""
 
@@ -105,7 +168,7 @@ class Assume:
     code: str
 
 
-Edit: TypeAlias = Lift | Stretch | Fold | Spell | Upgrade | Leave | Assume
+Edit: TypeAlias = Lift | Stretch | Fold | Spell | Upgrade | Evaluate | Inline | Replace | Leave | Assume
 
 
 class Refused(Exception):  # noqa: N818 -- it is no error: the answer of a format that can't carry an edit out
@@ -137,10 +200,14 @@ class Rewrite:
     page: str
     operators: frozenset[tuple[str, str]] | None = None
     """(domain, operator) of the nodes that the plan is about; None for every operator with a row in the catalogue."""
+    every: bool = False
+    """The plan is about every node, whatever its operator."""
     local: bool = False
     """The plan follows from the operator and from what its operands look like: shape, kind and element type."""
     together: bool = False
     """All nodes of the model or none: the edits state something of the whole file."""
+    tells: bool = False
+    """What it does may tell more of the model: neighbours that do so run together until nothing is left to do."""
 
 
 class Model(Protocol):
@@ -182,6 +249,9 @@ class Model(Protocol):
 
     def bind(self, dims: Mapping[str, Size], shapes: Mapping[str, Sequence[int | None]]) -> None:
         """Bind free dims before anything else. Raises GraphfixError for a name that the model does not have."""
+
+    def example(self, value: Value) -> Sequence[int] | None:
+        """The sizes that the file stores for an input beside the free ones, None where it stores none."""
 
     def note(self, key: str, text: str) -> None:
         """Record a line in the file's metadata (an assumption that a rewrite made)."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import groupby
 from typing import Literal, TypeAlias
 
 from graphfix.edits import Assume, Edit, Fold, Leave, Lift, Model, Options, Refused, Rewrite, Spell, Stretch, with_axes
@@ -48,28 +49,47 @@ def run(
     `done` is the status of a site that an edit was carried out on: `check` calls it found and writes nothing.
     Raises GraphfixError for operands of the main graph that can't be broadcast whatever their sizes.
     """
-    report = Report()
-    for rewrite in rewrites:
-        report.rewrites[rewrite.name] = 0
-        if rewrite.together:
-            _together(model, rewrite, options, report, done)
-            continue
-        for graph in model.graphs:
-            for index in range(len(graph.nodes)):
-                node = graph.nodes[index]
-                if not _concerns(rewrite, node):
-                    continue
-                if rewrite.local:
-                    _local(model, rewrite, node, options, report, done)
-                else:
-                    _apply(model, rewrite, node, _plan(rewrite, node, options, report), report, done)
+    report = Report(rewrites={rewrite.name: 0 for rewrite in rewrites})
+    for tells, group in groupby(rewrites, lambda rewrite: rewrite.tells):
+        neighbours = tuple(group)
+        while True:
+            edits, sites = sum(report.rewrites.values()), len(report.sites)
+            for rewrite in neighbours:
+                _rewrite(model, rewrite, options, report, done)
+            if not tells or sum(report.rewrites.values()) == edits:
+                break
+            report.sites[sites:] = [
+                site for site in report.sites[sites:] if site.status == done
+            ]  # the rest comes again
     return report
+
+
+def _rewrite(
+    model: Model, rewrite: Rewrite, options: Options, report: Report, done: Literal["changed", "found"]
+) -> None:
+    """Apply one rewrite on every scope."""
+    if rewrite.together:
+        _together(model, rewrite, options, report, done)
+        return
+    for graph in model.graphs:
+        for index in range(len(graph.nodes)):
+            node = graph.nodes[index]
+            if not _concerns(rewrite, node):
+                continue
+            if rewrite.local:
+                _local(model, rewrite, node, options, report, done)
+            else:
+                _apply(model, rewrite, node, _plan(rewrite, node, options, report), report, done)
 
 
 def _concerns(rewrite: Rewrite, node: Node) -> bool:
     """Whether the plan is about this operator (a node that was taken out has no operands)."""
+    if not node.operands:
+        return False
+    if rewrite.every:
+        return True
     if rewrite.operators is None:
-        return node.row is not None and bool(node.operands)
+        return node.row is not None
     return (node.domain, node.op) in rewrite.operators
 
 

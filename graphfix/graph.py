@@ -23,6 +23,10 @@ class UnrankedOperand(Undecided):
     """An operand whose rank is not known (finding code GF104)."""
 
 
+class MissingOperandError(Undecided, LookupError):
+    """An operand that the operator must have and the file does not give: the runtime refuses such a node."""
+
+
 class StaleShape(Undecided):
     """A stored shape that the computed one contradicts (finding code GF204)."""
 
@@ -74,6 +78,18 @@ class Value:
         if self.kind != "constant":
             return None
         return self.graph.read_literal(self)
+
+    @property
+    def known(self) -> tuple[Scalar, ...] | None:
+        """The elements of what a node computes, where they follow from constants and sizes that are numbers."""
+        if self.kind == "constant" or not self.shape.static:
+            return None
+        return self.graph.read_known(self)
+
+    @property
+    def scales(self) -> int:
+        """How many scales the file quantizes it by: more than one is one for each index of an axis (TFLite)."""
+        return self.graph.read_scales(self)
 
     @property
     def content(self) -> Shape | None:
@@ -138,10 +154,10 @@ class Node:
         )
 
     def operand(self, index: int) -> Value:
-        """The value read as operand `index`. Raises LookupError when the operand is absent."""
+        """The value read as operand `index`. Raises MissingOperandError when the operand is absent."""
         value = self.operands[index] if index < len(self.operands) else None
         if value is None:
-            raise LookupError(f"{self.op} '{self.label}' has no operand {index}")
+            raise MissingOperandError(f"{self.op} '{self.label}' has no operand {index}")
         return value
 
     def __repr__(self) -> str:
@@ -174,6 +190,8 @@ class Graph:
     """The same for readers in bodies inside this graph."""
     read_literal: Callable[[Value], tuple[Scalar, ...] | None] = lambda _: None
     read_content: Callable[[Value], Shape | None] = lambda _: None
+    read_scales: Callable[[Value], int] = lambda _: 0
+    read_known: Callable[[Value], tuple[Scalar, ...] | None] = lambda _: None
 
     def at(self, place: int) -> Node:
         """The node at a place, as it is now: the file's nodes count from 0, made ones from -1 down."""

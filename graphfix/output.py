@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import contextlib
+import re
 import secrets
 import shutil
+import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -47,3 +49,24 @@ def publish(made: list[Path], output: Path) -> None:
     except OSError as error:
         raise GraphfixError(f"{output}: can't be written: {error.strerror}") from None
     made.clear()
+
+
+@contextlib.contextmanager
+def room(output: Path) -> Iterator[Path]:
+    """A folder beside the output, on its file system; it is gone afterwards with all that was not published."""
+    with tempfile.TemporaryDirectory(prefix=f".{output.name}.", suffix=".tmp", dir=output.parent) as folder:
+        try:
+            yield Path(folder)
+        except GraphfixError as error:
+            # what is made in here are drafts of the output: that is the name that the user knows
+            raise GraphfixError(re.sub(rf"{re.escape(folder)}[^\s:]*", lambda _: str(output), str(error))) from None
+
+
+def publish_pair(first: tuple[Path, Path], second: tuple[Path, Path]) -> None:
+    """Give two files (made, name) their names; where one can't get its own, neither appears."""
+    publish([first[0]], first[1])
+    try:
+        publish([second[0]], second[1])
+    except GraphfixError:
+        first[1].unlink(missing_ok=True)
+        raise

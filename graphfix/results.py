@@ -11,6 +11,7 @@ JsonShape = tuple[int | str | None, ...] | None
 
 Status = Literal["changed", "left", "exempt", "found"]
 VerdictStatus = Literal["proved", "equal", "different", "undecided", "skipped"]
+ConversionStatus = Literal["converted", "agrees", "differs", "unpredictable", "not run", "refused"]
 
 
 class GraphfixError(Exception):
@@ -80,8 +81,45 @@ class Verdict:
 
 
 @dataclass(frozen=True, slots=True)
+class Gap:
+    """How far one output of a converted model is from the original's, at worst over all runs."""
+
+    output: str
+    largest: float
+    """The largest absolute difference; infinite where shapes differ, or a NaN or an infinity is not met by its like."""
+    relative: float | None
+    """That, as a part of the range of the output's values in the same run; None where it is constant in every run."""
+    within: bool
+    """Whether it is within the tolerance: of the range, or of what a constant output is at most (1 at least)."""
+
+
+@dataclass(frozen=True, slots=True)
+class Conversion:
+    """What became of a model in the TOSA tools."""
+
+    status: ConversionStatus
+    """`converted`: valid, and no run was asked for; `agrees`, `differs`, `unpredictable`: what the runs showed;
+    `not run`: valid, but something could not be run; `refused`: not converted, or not valid."""
+    tool: str
+    """The converter."""
+    reason: str | None = None
+    """Why it was refused or not run, or what the runs showed, in one line."""
+    operators: Mapping[str, int] = field(default_factory=dict)
+    """TOSA operators by name, and how many of each; custom ones are `tosa.custom:NAME`."""
+    bytecode: str | None = None
+    """The file of MLIR bytecode beside the output."""
+    gaps: Sequence[Gap] = ()
+    runs: int = 0
+    beside: str = ""
+    """What the reference model was run beside: `onnxruntime`, `LiteRT (reference kernels)`."""
+    tolerance: float = 0.0
+    specification: str = ""
+    versions: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
 class Outcome:
-    """What `fix`, `check` or `verify` did with one model."""
+    """What `fix`, `check`, `verify` or `tosa` did with one model."""
 
     command: str
     model: str
@@ -94,3 +132,5 @@ class Outcome:
     verdict: Verdict | None = None
     assumes: Sequence[str] = ()
     seconds: Mapping[str, float] = field(default_factory=dict)
+    conversion: Conversion | None = None
+    """Of `tosa` alone."""

@@ -3,11 +3,53 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from types import MappingProxyType
 
-TARGETS: Mapping[str, str] = MappingProxyType({"explicit": "explicit", "ranks": "keep"})
-"""Target -> what it does with degenerate axes (`--broadcasts`)."""
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    """A named set of options."""
+
+    broadcasts: str
+    """What it does with degenerate axes (`--broadcasts`)."""
+    rules: tuple[str, ...]
+    """The rewrites that it runs, unless `--only` or `--skip` say otherwise."""
+    static: bool = False
+    """Whether every free dim must be bound first."""
+    apart: frozenset[tuple[str, str]] = frozenset()
+    """(domain, operator) of the nodes whose ranks a rewrite of the target's own sees to."""
+
+
+GENERAL = ("upgrade-legacy-broadcast", "normalize-expand", "equalize-ranks", "materialize-broadcasts")
+"""What every target runs."""
 BROADCASTS = ("keep", "two-sided", "explicit")
 UNKNOWN = ("expand", "keep", "assume", "error")
-RULES = ("upgrade-legacy-broadcast", "normalize-expand", "equalize-ranks", "materialize-broadcasts")
+RULES = (
+    "upgrade-legacy-broadcast",
+    "upgrade-opset",
+    "densify-constants",
+    "inline-decided-branches",
+    "fold-shape-arithmetic",
+    "rfft2d-rank",
+    "select-v1-to-v2",
+    "pow-square-to-mul",
+    "resize-nearest-to-expand",
+    "decompose-prelu",
+    "normalize-expand",
+    "batch-matmul-batch-dims",
+    "floor-div-operand",
+    "atan2-operands",
+    "prelu-alpha-rank",
+    "equalize-ranks",
+    "materialize-broadcasts",
+    "tosa-limits",
+)
 """The rewrites in the order in which they run; a test compares them with `rewrites.ALL`."""
+TARGETS: Mapping[str, Target] = MappingProxyType(
+    {
+        "explicit": Target("explicit", GENERAL),
+        "ranks": Target("keep", GENERAL),
+        "tosa": Target("keep", RULES, static=True, apart=frozenset({("tflite", "BATCH_MATMUL")})),
+    }
+)

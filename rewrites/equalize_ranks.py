@@ -33,6 +33,8 @@ FUSED = "a runtime fuses the operator by this constant's shape (--keep-fusions)"
 
 def plan(node: Node, options: Options = DEFAULT) -> Iterator[Edit]:
     """Lift every operand that has fewer axes than the result."""
+    if (node.domain, node.op) in options.apart:
+        return
     if any(not value.shape.ranked for value in meeting(node)) and options.stretches_unknown:
         return  # the run-time form aligns ranks and sizes at once
     if node.row is not None:

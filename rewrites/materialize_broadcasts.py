@@ -81,7 +81,8 @@ def _chosen(needs: Needs, alignment: Alignment, options: Options) -> Needs:
         return needs
     wholes = {index: _whole(alignment, party) for index, (party, _) in needs.items()}
     unknown = any("maybe" in axes for _, axes in needs.values()) or not all(whole.static for whole in wholes.values())
-    if len(needs) <= 1 or unknown:
+    empty = 0 in alignment.result.dims  # nothing is saved, and some kernels fail on an empty operand that they stretch
+    if len(needs) <= 1 or unknown or empty:
         return needs if len(needs) > 1 else {}
     costs = sorted((_bytes(party, wholes[index]), index) for index, (party, _) in needs.items())
     return {index: needs[index] for _, index in costs[:-1]}

@@ -195,8 +195,8 @@ def test_every_option_of_fix_reaches_the_python_face(face: Face) -> None:
     command = (
         "fix m.onnx -o f.onnx --in-place --target ranks --broadcasts two-sided --unknown keep --dim N=4 "
         "--dim a=b=2..64 --shape x=1,3,224,224 --only equalize-ranks --only normalize-expand "
-        "--skip materialize-broadcasts --max-expand-bytes 4096 --keep-fusions --no-verify --strict-proof "
-        "--runs 7 --seed 9"
+        "--skip materialize-broadcasts --bind-defaults --max-expand-bytes 4096 "
+        "--keep-fusions --no-verify --strict-proof --runs 7 --seed 9"
     )
     assert cli.main(command.split()) == 0
     ((name, arguments, named),) = face.asked
@@ -211,6 +211,7 @@ def test_every_option_of_fix_reaches_the_python_face(face: Face) -> None:
         "only": ["equalize-ranks", "normalize-expand"],
         "skip": ["materialize-broadcasts"],
         "max_expand_bytes": 4096,
+        "bind_defaults": True,
         "keep_fusions": True,
         "check_result": False,
         "strict_proof": True,
@@ -231,6 +232,7 @@ def test_without_options_the_defaults_are_those_of_the_python_face(face: Face) -
         "only": [],
         "skip": [],
         "max_expand_bytes": None,
+        "bind_defaults": False,
         "keep_fusions": False,
         "check_result": True,
         "strict_proof": False,
@@ -307,13 +309,16 @@ def test_wrong_usage_is_one_line_and_status_2(capsys: pytest.CaptureFixture[str]
 # --- what is offered ------------------------------------------------------------------------------------------------
 
 OFFERED = {
-    "fix": "-o --output --in-place --target --broadcasts --unknown --dim --shape --only --skip --max-expand-bytes "
-    "--keep-fusions --no-verify --strict-proof --runs --seed --report --json -q --quiet",
-    "check": "--target --broadcasts --unknown --dim --shape --only --skip --max-expand-bytes "
+    "fix": "-o --output --in-place --target --broadcasts --unknown --dim --shape --only --skip --bind-defaults "
+    "--max-expand-bytes --keep-fusions --no-verify --strict-proof --runs --seed --report --json -q "
+    "--quiet",
+    "check": "--target --broadcasts --unknown --dim --shape --only --skip --bind-defaults --max-expand-bytes "
     "--report --json -q --quiet",
     "verify": "--dim --shape --inputs --runs --seed --proof-only --strict-proof "
     "--atol --rtol --report --json -q --quiet",
     "show": "--maps --broadcasts-only --dim --shape",
+    "tosa": "-o --output --run --inputs --seed --only --skip --dim --shape --bind-defaults --max-expand-bytes "
+    "--no-verify --report --json -q --quiet",
     "explain": "",
 }
 

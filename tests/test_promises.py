@@ -38,6 +38,7 @@ def loaded_by(program: str) -> set[str]:
         ["fix", "--help"],
         ["check", "--help"],
         ["verify", "--help"],
+        ["tosa", "--help"],
         ["explain", "--help"],
         [],
     ],
@@ -73,6 +74,12 @@ def test_verify_stays_a_function_after_it_was_called() -> None:
     path = ROOT / "models" / "where_mask.onnx"
     assert graphfix.verify(path, path, runs=1).status == "proved"
     assert graphfix.verify(path, path, runs=1).status == "proved"
+
+
+def test_verify_stays_a_function_when_its_room_is_imported_first() -> None:
+    program = "import graphfix.verify.feeds; print(callable(graphfix.verify))"
+    done = subprocess.run([sys.executable, "-c", program], check=True, capture_output=True, text=True, cwd=ROOT)
+    assert done.stdout == "True\n"
 
 
 # --- one truth in two places -----------------------------------------------------------------------------------
@@ -167,7 +174,7 @@ def test_the_readme_s_python_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
 
 def test_the_options_that_the_readme_names_exist(capsys: pytest.CaptureFixture[str]) -> None:
     text = (ROOT / "README.md").read_text(encoding="utf-8")
-    offered = "".join(ask(capsys, command, "--help").out for command in ("fix", "check", "verify", "show"))
+    offered = "".join(ask(capsys, command, "--help").out for command in ("fix", "check", "verify", "tosa", "show"))
     named = set(
         re.findall(r"(?<![\w-])--[a-z][a-z-]+", re.sub(r"^```sh\n.*?^```", "", text, flags=re.MULTILINE | re.DOTALL))
     )

@@ -1,4 +1,4 @@
-"""The JSON document of `fix`, `check` and `verify`: additions are free, a removal is a new `schema`."""
+"""The JSON document of `fix`, `check`, `verify` and `tosa`: additions are free, a removal is a new `schema`."""
 
 from __future__ import annotations
 
@@ -30,6 +30,7 @@ def document(entry: Entry) -> dict[str, Any]:
         "verdict": _plain(entry.verdict),
         "assumes": list(entry.assumes),
         "seconds": dict(entry.seconds),
+        "conversion": _plain(entry.conversion),
     }
 
 

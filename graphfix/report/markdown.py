@@ -8,10 +8,11 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from graphfix import __version__
+from graphfix.report.conversion import converted_text, run_text
 from graphfix.report.entry import Entry, Failure
 from graphfix.report.notation import counted, printable, seconds_text, shape_text
 from graphfix.report.verdict import bindings_text, verdict_text
-from graphfix.results import Outcome, Run, Site, Verdict
+from graphfix.results import Conversion, Gap, Outcome, Run, Site, Verdict
 
 HEADINGS = (
     ("changed", "Made explicit"),
@@ -21,6 +22,7 @@ HEADINGS = (
 )
 SITES = ("code", "node", "operator", "operand", "before", "after", "rewrite", "reason")
 RUNS = ("sizes", "optimizations", "status", "outputs", "largest difference", "reason")
+GAPS = ("output", "largest difference", "part of its range", "within the tolerance")
 KERNEL_RUNS = ("sizes", "kernels", *RUNS[2:])
 """Where the runtime has several kernel sets, these stand in the place of the optimizations."""
 
@@ -71,12 +73,14 @@ def _section(entry: Entry) -> Iterator[str]:
         yield from ("", "### Assumed", "", *(f"- {_prose(text)}" for text in entry.assumes))
     if entry.verdict is not None:
         yield from _verdict(entry.verdict)
+    if entry.conversion is not None:
+        yield from _conversion(entry, entry.conversion)
 
 
 def _facts(outcome: Outcome) -> Iterator[str]:
     if outcome.verdict is not None:
         yield f"- Verdict: {_prose(verdict_text(outcome.verdict))}"
-    if outcome.command == "fix" and outcome.output is None:
+    if outcome.command in ("fix", "tosa") and outcome.output is None:
         yield "- Written: nothing"
     if outcome.target is not None:
         yield f"- Target: {outcome.target} ({outcome.format})"
@@ -129,6 +133,22 @@ def _proof(proof: Mapping[str, Any]) -> Iterator[str]:
     yield f"- {_prose(str(proof.get('status')))}{reason}"
     for which, node in (proof.get("first") or {}).items():
         yield f"- first without a match, {which}: {_code(str(node))}"
+
+
+def _conversion(outcome: Outcome, done: Conversion) -> Iterator[str]:
+    yield from ("", "### TOSA", "", f"- {_prose(converted_text(outcome, done))}")
+    if done.status not in ("converted", "refused"):
+        yield f"- {_prose(run_text(done))}"
+    if done.gaps:
+        yield from ("", *_table(GAPS, map(_gap, done.gaps)))
+    if done.operators:
+        rows = [[_code(name), str(number)] for name, number in sorted(done.operators.items())]
+        yield from ("", *_table(("operator", "number"), rows))
+
+
+def _gap(gap: Gap) -> list[str]:
+    part = "constant" if gap.relative is None else f"{gap.relative:.3g}"
+    return [_code(gap.output), f"{gap.largest:.3g}", part, "yes" if gap.within else "no"]
 
 
 def _run(run: Run) -> list[str]:

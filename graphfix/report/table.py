@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 from itertools import groupby
 from typing import TypeAlias
 
+from graphfix.report.conversion import conversion_lines, unconverted
 from graphfix.report.entry import Entry, Failure
 from graphfix.report.notation import (
     counted,
@@ -37,16 +38,17 @@ def table(outcome: Outcome) -> str:
     """Tell what a command did with one model. Long lists are cut: a report file has all of them."""
     edited = _edited(outcome.sites)
     lines = [_headline(outcome, edited), *_sites(outcome.sites, edited), *_assumed(outcome.assumes)]
-    if outcome.command == "fix":
+    if outcome.command in ("fix", "tosa"):
         lines.append(_fixed(outcome))
+    lines += conversion_lines(outcome)
     if outcome.seconds:
         lines.append(seconds_text(outcome.seconds))
     return "\n".join(lines)
 
 
 def unwritten(outcome: Outcome) -> str:
-    """Why `fix` wrote nothing, for those who don't get the table."""
-    return f"{printable(outcome.model)}: nothing written, {_fixed(outcome)}"
+    """Why `fix` or `tosa` wrote nothing, for those who don't get the table."""
+    return unconverted(outcome) or f"{printable(outcome.model)}: nothing written, {_fixed(outcome)}"
 
 
 def totals(entries: Sequence[Entry]) -> str:
@@ -84,7 +86,8 @@ def _files(outcome: Outcome) -> str:
 def _fixed(outcome: Outcome) -> str:
     told = verdict_text(outcome.verdict) if outcome.verdict is not None else "not verified"
     undecided = outcome.verdict is not None and outcome.verdict.status == "undecided"
-    return f"{told}; --no-verify writes it unverified" if undecided and outcome.output is None else told
+    kept_back = undecided and outcome.output is None and outcome.conversion is None
+    return f"{told}; --no-verify writes it unverified" if kept_back else told
 
 
 def _made(outcome: Outcome, edited: Edited) -> str:

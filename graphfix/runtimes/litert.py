@@ -78,3 +78,21 @@ def shapes(model: Path | bytes, inputs: Mapping[int, Sequence[int]], *, seconds:
             return Allocated(planned, child.ask(session.request, "invoke_on_zeros"))
         except RefusedError as error:
             return Allocated(planned, None, str(error))
+
+
+def elements(
+    model: Path | bytes,
+    inputs: Mapping[int, Sequence[int]],
+    tensors: Sequence[int],
+    *,
+    seconds: float = LONGEST_SECONDS,
+) -> dict[int, bytes]:
+    """Ask LiteRT what tensors of subgraph 0 hold after a run on zeros at these shapes of the inputs.
+
+    Only what does not depend on the inputs' elements means anything. Raises RefusedError where the model does not run.
+    """
+    with Child(seconds) as child:
+        session = child.load_tflite(model, "preserving")
+        child.ask(session.request, "allocate", {at: tuple(shape) for at, shape in inputs.items()})
+        child.ask(session.request, "invoke_on_zeros")
+        return dict(zip(tensors, child.ask(session.request, "elements", tuple(tensors)), strict=True))

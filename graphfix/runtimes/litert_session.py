@@ -84,6 +84,12 @@ class LitertSession:
             core.Invoke()
             return self._shapes(core)
 
+    def elements(self, tensors: Sequence[int]) -> list[bytes]:
+        """Give what tensors of subgraph 0 hold after a run, as they lie in memory. Raises RefusedError."""
+        with self._refusing():
+            core = self._core()
+            return [core.GetTensor(index, 0).tobytes() for index in tensors]
+
     def _shapes(self, core: Any) -> Shapes:  # noqa: ANN401 - LiteRT has no types
         return tuple(
             tuple(tuple(map(int, core.TensorSize(index, at))) for index in range(count))

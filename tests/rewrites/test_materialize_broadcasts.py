@@ -161,6 +161,7 @@ def test_a_batch_axis_that_is_the_broadcast_of_two_unknown_sizes_is_undecided() 
 
 
 TWO = {
+    "no element: all of them, there is nothing to save": ("y[2,0] = Mul(a[2,1], b[1,0])", [0, 1]),
     "one operand only": ("y[2,3] = Add(x[2,3], b[1,3])", []),
     "a tie goes to the lowest index": ("y[2,3] = Add(x[2,1], b[1,3])", [0]),
     "fewest bytes after the stretch, by element size": ("y[2,3] = Where(c:bool[2,1], x[1,3], z[2,3])", [0]),

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from onnx import GraphProto, ModelProto, ValueInfoProto
 
 from graphfix.formats.onnx.scope import Scope, stated, subgraphs
+from graphfix.formats.onnx.scope import fill as fill_dims
 from graphfix.results import GraphfixError
 from graphfix.shapes import Size
 
@@ -107,3 +108,24 @@ def _restate(value: ValueInfoProto, sizes: Sequence[Size]) -> None:
     for dim, size in zip(dims, sizes, strict=True):
         if isinstance(size, int):
             dim.dim_value = size
+
+
+def fill(main: Scope) -> None:
+    """Stored sizes that are open become the computed numbers; an output without a shape gets its own."""
+    for scope in main.walk():
+        if scope.graph is None:
+            continue
+        for value in (*scope.graph.output, *scope.graph.value_info):
+            shape = scope.shapes.get(value.name)
+            if shape is not None and shape.axes is not None and value.name not in scope.stale:
+                _fill(value, shape.axes)
+
+
+def _fill(value: ValueInfoProto, sizes: Sequence[Size]) -> None:
+    stored = stated(value)
+    if stored is not None:
+        for dim, have, size in zip(value.type.tensor_type.shape.dim, stored, sizes, strict=False):
+            if isinstance(size, int) and not isinstance(have, int):
+                dim.dim_value = size
+    elif value.type.HasField("tensor_type") and all(isinstance(size, int) for size in sizes):
+        fill_dims(value.type.tensor_type, [size for size in sizes if isinstance(size, int)])

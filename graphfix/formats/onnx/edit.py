@@ -7,11 +7,25 @@ from dataclasses import dataclass, field, replace
 
 from onnx import NodeProto, TensorProto
 
-from graphfix.edits import Assume, Edit, Fold, Leave, Lift, Refused, Spell, Stretch, Upgrade, with_axes
-from graphfix.formats.onnx.emit import EXPAND_SINCE, Desk
+from graphfix.edits import (
+    Assume,
+    Edit,
+    Evaluate,
+    Fold,
+    Inline,
+    Leave,
+    Lift,
+    Refused,
+    Replace,
+    Spell,
+    Stretch,
+    with_axes,
+)
+from graphfix.formats.onnx import whole
+from graphfix.formats.onnx.emit import EXPAND_SINCE, Desk, numbers
 from graphfix.formats.onnx.quantized import DEQUANTIZE, QUANTIZE, check_quantized, set_axis
 from graphfix.formats.onnx.view import Views
-from graphfix.graph import Node, Value, settle
+from graphfix.graph import Graph, Node, Value, settle
 from graphfix.shapes import Shape, broadcast
 
 
@@ -24,6 +38,12 @@ class Editor:
     """By graph."""
     unread: dict[Value, None] = field(default_factory=dict)
     """Values that lost a reader: those that nobody reads in the end go."""
+    gone: dict[Graph, set[str]] = field(default_factory=dict)
+    """Results of nodes that were taken out: nothing is to be said of them any more."""
+    decided: list[whole.Decided] = field(default_factory=list)
+    """Branches to be put in the place of their nodes, an outer one before those inside it."""
+    renews: bool = False
+    """Whether more may be known of the model after what was done: the view is to be built anew."""
 
     def apply(self, node: Node, edits: Sequence[Edit]) -> Node:
         """Carry the edits of one node out, all or none. Raises Refused before anything is changed."""
@@ -43,15 +63,10 @@ class Editor:
             case Stretch():
                 value = self._stretch(before, node.operand(edit.operand), edit)
                 return self.put(self.current(node), edit.operand, value)
-            case Fold():
-                self._bypass(node)
-            case Spell():
-                return self._spell(node, edit)
-            case Upgrade():
-                self._drop(node, edit.drop)
             case Leave() | Assume():
-                pass
-        return node
+                return node
+            case _:
+                return whole.carry_out(self, node, edit)
 
     @staticmethod
     def current(node: Node) -> Node:
@@ -76,6 +91,8 @@ class Editor:
                 raise Refused(f"opset {desk.version} has no Expand, and a Tile needs sizes that are known")
         elif isinstance(edit, Spell) and desk.version < EXPAND_SINCE:
             raise Refused(f"opset {desk.version} has no Expand")
+        elif isinstance(edit, (Evaluate, Replace, Inline)):
+            whole.check(self, node, edit)
         elif isinstance(edit, Fold) and any(result in node.graph.outputs for result in node.results):
             raise Refused("its result is an output of the graph")
 
@@ -96,11 +113,17 @@ class Editor:
 
     def _restate(self, value: Value, shape: Shape) -> Value:
         """Give a value that keeps its name its new shape; whoever read it reads it still."""
-        new = replace(value, shape=shape)
+        return self.renew(value, replace(value, shape=shape))
+
+    def renew(self, value: Value, new: Value) -> Value:
+        """Put a value in the place of one with its name; whoever read that one reads it."""
         graph = value.graph
         for reader, _ in value.reads:
             settle(reader.reading(tuple(new if it is value else it for it in reader.operands)))
         graph.restate(value, new)
+        if value in graph.outputs:
+            graph.outputs.remove(value)
+            graph.outputs.add(new)
         producer = value.producer
         if producer is not None:
             settle(replace(producer, results=tuple(new if it is value else it for it in producer.results)))
@@ -254,35 +277,9 @@ class Editor:
 
     # --- whole nodes --------------------------------------------------------------------------------------------
 
-    def _bypass(self, node: Node) -> None:
-        """Let everyone who reads the node's result read its operand 0, and take the node out."""
-        source, result = node.operand(0), node.results[0]
-        for reader, at in result.reads if result is not None else ():
-            self.put(self.current(reader), at, source)
-        self.remove(self.current(node))
-
     def remove(self, node: Node) -> None:
         """Take a node out that nobody reads any more."""
         self.unread.update(dict.fromkeys(value for value in node.operands if value is not None))
+        self.gone.setdefault(node.graph, set()).update(value.name for value in node.results if value is not None)
         settle(node.reading(()))
         self.desks[node.graph].order.gone.add(node.index)
-
-    def _spell(self, node: Node, edit: Spell) -> Node:
-        """State the node as an Expand of its operand 0 to a static shape."""
-        proto = self.message(node)
-        if proto.op_type != "Expand":
-            proto.op_type = "Expand"
-            del proto.attribute[:]
-            node = replace(node, op="Expand", attributes={})
-            settle(node)
-        return self.put(node, 1, self.desks[node.graph].integers(numbers(edit.to), node.index))
-
-    def _drop(self, node: Node, names: Sequence[str]) -> None:
-        proto = self.message(node)
-        for attribute in [attribute for attribute in proto.attribute if attribute.name in names]:
-            proto.attribute.remove(attribute)
-
-
-def numbers(shape: Shape) -> list[int]:
-    """The sizes of a static shape."""
-    return [size for size in shape.dims if isinstance(size, int)]

@@ -9,9 +9,9 @@ import numpy as np
 import onnx
 from onnx import FunctionProto, NodeProto, TensorProto
 
-from graphfix.edits import Refused, with_axes
+from graphfix.edits import Numbers, Refused, with_axes
 from graphfix.formats.onnx.scope import Scope
-from graphfix.formats.onnx.view import PLAIN, Holder
+from graphfix.formats.onnx.view import ONNX_NAMES, PLAIN, Holder
 from graphfix.formats.order import Order
 from graphfix.graph import Graph, Kind, Node, Value
 from graphfix.shapes import UNKNOWN, UNRANKED, Shape
@@ -77,12 +77,13 @@ class Desk:
         dtype: str,
         reader: int,
         attributes: Mapping[str, object] = PLAIN,
+        domain: str = "",
     ) -> Value:
-        """Add a node of the standard operators with one result before `reader`."""
+        """Add a node with one result before `reader`."""
         name = self.fresh(result)
         kind: Kind = "constant" if op == "Constant" else "result"
         value = Value(name, shape, dtype, kind, self.graph, None, self.order.next_place)
-        self._enter(op, "", name, operands, value, reader, attributes)
+        self._enter(op, domain, name, operands, value, reader, attributes)
         return value
 
     def copy(
@@ -133,6 +134,16 @@ class Desk:
         self.order.made[key] = value
         return value
 
+    def numbers(self, new: Numbers, stem: str, reader: int) -> Value:
+        """A constant that a rewrite states, made once in this scope."""
+        key = ("numbers", new.dtype, new.dims, repr(new.elements))  # 0, False and -0.0 are not the same
+        value = self.order.reuse(key, reader)
+        if value is None:
+            code = TensorProto.DataType.Value(ONNX_NAMES.get(new.dtype, new.dtype).upper())
+            tensor = onnx.helper.make_tensor(stem, code, new.dims, new.elements)
+            value = self.order.made[key] = self.constant(stem, tensor, Shape(new.dims), new.dtype, reader)
+        return value
+
     def constant(self, stem: str, tensor: TensorProto, shape: Shape, dtype: str, reader: int) -> Value:
         """A copy of the tensor as an initializer, or as a Constant node where a scope can't have one."""
         if isinstance(self.holder, FunctionProto) or not self.holds_initializers:
@@ -143,6 +154,15 @@ class Desk:
         added.name = value.name
         self.initializers[value] = added
         return value
+
+    def keep(self, value: Value, tensor: TensorProto) -> TensorProto:
+        """A tensor as the initializer of a value that has a name already; the scope must hold initializers."""
+        if isinstance(self.holder, FunctionProto):
+            raise Refused("a function holds no initializers")
+        added: TensorProto = self.holder.initializer.add()
+        added.CopyFrom(tensor)
+        self.initializers[value] = added
+        return added
 
     def tensor(self, value: Value) -> TensorProto | None:
         """The tensor of a constant that was made here."""
@@ -242,6 +262,8 @@ class Desk:
             template = self.templates.get(node.index) if self.templates else None
             if template is None:
                 message = add(op_type=node.op, name=node.name, input=inputs, output=outputs)
+                if node.domain:
+                    message.domain = node.domain
                 for key, given in node.attributes.items():
                     message.attribute.append(onnx.helper.make_attribute(key, given))
             else:
@@ -249,3 +271,8 @@ class Desk:
                 message.CopyFrom(template)
                 message.name = node.name
                 message.input[:], message.output[:] = inputs, outputs
+
+
+def numbers(shape: Shape) -> list[int]:
+    """The sizes of a static shape."""
+    return [size for size in shape.dims if isinstance(size, int)]

@@ -7,25 +7,21 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import onnx
-from onnx import FunctionProto, GraphProto, ModelProto, TypeProto, ValueInfoProto
+from onnx import ModelProto
 
 from graphfix.edits import EXPAND_LIMIT, Edit, Refused, Upgrade
-from graphfix.formats.onnx import binding, upgrade
+from graphfix.formats.onnx import binding, finish, opset, upgrade
 from graphfix.formats.onnx.edit import Editor
 from graphfix.formats.onnx.emit import Desk
 from graphfix.formats.onnx.facts import Facts, analyse
 from graphfix.formats.onnx.file import Container, read
+from graphfix.formats.onnx.inline import inline
 from graphfix.formats.onnx.scope import Step
-from graphfix.formats.onnx.view import Views, build, onnx_type
+from graphfix.formats.onnx.view import Views, build
 from graphfix.formats.onnx.wellformed import refuse_malformed
 from graphfix.graph import Graph, Node, Value
 from graphfix.results import GraphfixError
 from graphfix.shapes import Size
-
-SIZES = "int64"
-"""Shape arithmetic: what a new node computes of it, every tool infers."""
-NO_TYPE = "?"
-"""An element type that is not known: it can't be stated."""
 
 
 def load(source: Path | bytes | ModelProto) -> OnnxModel:
@@ -80,9 +76,9 @@ class OnnxModel:
     @property
     def graphs(self) -> Sequence[Graph]:
         """Every scope, an outer one before the bodies inside it."""
-        if self._upgraded or self._finished:
-            self.finish()
-            self._look()
+        if self._upgraded or self._finished or self._editor.renews:
+            self._settle()
+            self._renew()
         return self._views.graphs
 
     @property
@@ -103,11 +99,27 @@ class OnnxModel:
     def apply(self, node: Node, edits: Sequence[Edit]) -> Node:
         """Carry the edits of one node out, all or none. Raises Refused."""
         for edit in edits:
+            if isinstance(edit, Upgrade) and edit.version > upgrade.TARGET:
+                self._restate(edit.version)
+                return node
             if isinstance(edit, Upgrade):
                 self._upgrade()
         node = self._editor.apply(node, edits)
         self.changed = True
         return node
+
+    def _restate(self, version: int) -> None:
+        """State the whole model at a newer opset; the view is built anew. Raises Refused."""
+        if self.changed:
+            self._settle()
+            self._look()
+        copy = ModelProto()
+        copy.CopyFrom(self.proto)
+        dropped = opset.restate(copy, self._facts, version, self._fresh)
+        self.proto.CopyFrom(copy)
+        self.changed = True
+        self._look()
+        self._editor.unread.update({value: None for value in self._views.tensors if value.name in dropped})
 
     def _upgrade(self) -> None:
         """State the whole model at the newer opset, once. Raises Refused."""
@@ -132,6 +144,11 @@ class OnnxModel:
             binding.restate(self._facts.main)
             self.changed = True
         self._look()
+
+    @staticmethod
+    def example(_: Value) -> None:
+        """ONNX stores no size beside a free one."""
+        return
 
     def note(self, key: str, text: str) -> None:
         """Add a line to the file's metadata."""
@@ -158,17 +175,36 @@ class OnnxModel:
 
     def finish(self) -> Sequence[Graph]:
         """Settle what was made: order, names of shapes, what nobody reads any more. Answer the view as it is then."""
+        renews = self._editor.renews and not self._finished
+        self._settle()
+        if renews:
+            self._renew()
+            self._finished = True
+        return self._views.graphs
+
+    def _settle(self) -> None:
+        """Bring the file to what the edits say, once."""
         if self._finished:
-            return self._views.graphs
+            return
         self._finished = True
         if not self.changed:
-            return self._views.graphs
-        self._drop_unread()
+            return
+        editor = self._editor
+        finish.drop_unread(editor)
         for desk in self._desks.values():
-            self._share_payloads(desk)
+            finish.share_payloads(editor, desk, self.container.is_cut)
             desk.arrange()
-            self._state_shapes(desk)
-        return self._views.graphs
+            finish.state_shapes(desk)
+        for graph, names in editor.gone.items():
+            finish.drop_claims(self._views.holders[graph], names)
+        inline(self.proto, editor.decided, self._fresh)
+
+    def _renew(self) -> None:
+        """Look at the file as it is now; what is known of stored shapes by it is stated."""
+        known = self._editor.renews
+        self._look()
+        if known:
+            binding.fill(self._facts.main)
 
     def _fresh(self, stem: str) -> str:
         names = self._views.names
@@ -179,120 +215,6 @@ class OnnxModel:
         names.add(name)
         return name
 
-    def _drop_unread(self) -> None:
-        """Remove the constants and nodes that only served what was edited."""
-        pending = list(self._editor.unread)
-        dropped: dict[Graph, set[str]] = {}
-        while pending:
-            value = pending.pop()
-            if value in value.graph.outputs or value.is_read:
-                continue
-            node = value.producer
-            if node is None:
-                if value.kind == "constant":
-                    dropped.setdefault(value.graph, set()).add(value.name)
-            elif self._is_idle(node):
-                pending += [operand for operand in node.operands if operand is not None]
-                self._editor.remove(node)
-        for graph, names in dropped.items():
-            holder = self._views.holders[graph]
-            if isinstance(holder, GraphProto):
-                _remove_initializers(holder, names)
-
-    def _is_idle(self, node: Node) -> bool:
-        desk = self._desks[node.graph]
-        return (
-            node.index >= 0
-            and node.index not in desk.order.gone
-            and not any(result in result.graph.outputs or result.is_read for result in node.results if result)
-            and not any(
-                attribute.HasField("g") or attribute.graphs for attribute in self._editor.message(node).attribute
-            )
-        )
-
-    def _share_payloads(self, desk: Desk) -> None:
-        """A big constant that keeps other readers is not written twice: its lifted copy becomes a Reshape of it."""
-        names: set[str] = set()
-        for made, (source, axes) in desk.copies.items():
-            tensor = desk.initializers.get(made)
-            still_read = source in source.graph.outputs or source.is_read
-            if tensor is None or not still_read or not self.container.is_cut(tensor):
-                continue
-            readers = made.reads
-            if any(reader.graph is not desk.graph for reader, _ in readers):
-                continue
-            names.add(made.name)
-            lifted = desk.lifted(source, axes, min(desk.order.anchor(reader) for reader, _ in readers))
-            if lifted.place is not None:
-                desk.order.early.add(lifted.place)
-            for reader, at in readers:
-                self._editor.put(self._editor.current(reader), at, lifted)
-        if names and isinstance(desk.holder, GraphProto):
-            _remove_initializers(desk.holder, names)
-
-    def _state_shapes(self, desk: Desk) -> None:
-        holder = desk.holder
-        if isinstance(holder, FunctionProto):
-            return
-        stored = {info.name: info for info in holder.value_info}
-        types: dict[object, ValueInfoProto] = {}
-        made = [result for node in desk.graph.made for result in node.results if result is not None]
-        values = [value for value in made if value.kind == "result" and value.dtype not in (SIZES, NO_TYPE)]
-        for value in [*values, *(value for value in desk.restated if value.name in stored)]:
-            if value.shape.axes is not None:
-                info = types.get((value.dtype, value.shape))
-                if info is None:
-                    info = ValueInfoProto(type=_stated_type(value, onnx_type(value)))
-                    types[value.dtype, value.shape] = info
-                if value.name in stored:
-                    stored[value.name].type.CopyFrom(info.type)
-                else:
-                    info.name = value.name
-                    holder.value_info.append(info)  # a copy
-        notes = {note.tensor_name: note for note in holder.quantization_annotation}
-        for value, source in [*_sources(desk)] if notes else []:
-            if source.name in notes and value.name not in notes:
-                copy = holder.quantization_annotation.add()
-                copy.CopyFrom(notes[source.name])
-                copy.tensor_name = value.name
-                notes[value.name] = copy
-
-
-def _sources(desk: Desk) -> list[tuple[Value, Value]]:
-    """(new value, the value that it is a lift or stretch of)."""
-    pairs = [(made, source) for made, (source, _) in desk.copies.items()]
-    for node in desk.graph.made:
-        value, first = node.results[0], node.operands[0] if node.operands else None
-        if value is not None and first is not None and node.op in ("Reshape", "Unsqueeze", "Expand", "Tile"):
-            pairs.append((value, first))
-    return pairs
-
-
-def _remove_initializers(graph: GraphProto, names: set[str]) -> None:
-    """Drop initializers by name: the others keep their order."""
-    keys = [tensor.name in names for tensor in graph.initializer]
-    following = iter(keys)
-    graph.initializer.sort(key=lambda _: next(following))
-    del graph.initializer[len(keys) - sum(keys) :]
-    if any(info.name in names for info in graph.value_info):
-        kept = [info for info in graph.value_info if info.name not in names]
-        del graph.value_info[:]
-        graph.value_info.extend(kept)
-
 
 def _first_line(error: Exception) -> str:
     return next((line.strip() for line in str(error).splitlines() if line.strip()), type(error).__name__)
-
-
-def _stated_type(value: Value, code: int) -> TypeProto:
-    """The type of a value of known rank, as a value_info states it; a size without a symbol of the file stays open."""
-    stated = TypeProto()
-    stated.tensor_type.elem_type = code
-    stated.tensor_type.shape.SetInParent()
-    for size in value.shape.json or ():
-        dim = stated.tensor_type.shape.dim.add()
-        if isinstance(size, int):
-            dim.dim_value = size
-        elif size is not None:
-            dim.dim_param = size
-    return stated

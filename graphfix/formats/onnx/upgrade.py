@@ -15,6 +15,8 @@ from onnx import ModelProto, NodeProto
 from graphfix.formats.onnx.scope import subgraphs
 
 TARGET = 8
+NUMPY_SINCE = 7
+"""From this opset on broadcasting follows numpy."""
 REWRITTEN = frozenset("Add Sub Mul Div Pow And Or Xor Equal Greater Less Gemm PRelu".split())
 """Their `broadcast` and `axis` are what the rewrite takes out."""
 SAME = frozenset(["Max", "Min", "Sum", "Mean", "AveragePool", "MaxPool", "Cos", "Sin"])
@@ -35,6 +37,12 @@ def hindrance(proto: ModelProto) -> str | None:
     return None
 
 
+def legacy(proto: ModelProto) -> str | None:
+    """Which operator still has a broadcast of its own, None where there is none."""
+    node = next((node for node in _nodes(proto) if node.domain in ("", "ai.onnx") and node.op_type in REWRITTEN), None)
+    return f"{node.op_type} '{node.name}' has a broadcast of opset 1 to 6" if node is not None else None
+
+
 def _version(proto: ModelProto) -> int:
     return next((entry.version for entry in proto.opset_import if entry.domain in ("", "ai.onnx")), 1)
 
@@ -52,7 +60,7 @@ def _changed(node: NodeProto, version: int) -> str | None:
     attributes = {attribute.name: attribute for attribute in node.attribute}
     if node.op_type in DROPPED:
         trained = "is_test" in attributes and attributes["is_test"].i == 0
-        absent = "is_test" not in attributes and version < 7  # noqa: PLR2004 -- where the attribute ends
+        absent = "is_test" not in attributes and version < NUMPY_SINCE  # where the attribute ends
         many = len([name for name in node.output if name]) > 1
         return "may be in training mode" if (trained or absent) and many else None
     if node.op_type in RECURRENT:

@@ -14,6 +14,7 @@ from onnx import AttributeProto, FunctionProto, GraphProto, ModelProto, NodeProt
 from graphfix import ops
 from graphfix.formats.onnx.contents import attributes as integers
 from graphfix.formats.onnx.facts import Facts
+from graphfix.formats.onnx.known import Known, at_hand
 from graphfix.formats.onnx.scope import Scope, Step, body_of
 from graphfix.graph import LITERAL_LIMIT, Graph, Kind, Node, Scalar, Value
 
@@ -54,6 +55,13 @@ class Views:
     """Whether a tensor's payload is not in the skeleton."""
     names: set[str] = field(default_factory=set)
     """Every name of a value or node anywhere in the file."""
+    known: Known = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.known = Known(
+            lambda node: self.protos[node.graph][node.index],
+            lambda value: at_hand(self.tensors.get(value), self.is_cut),
+        )
 
 
 def build(proto: ModelProto, facts: Facts, is_cut: Callable[[TensorProto], bool]) -> Views:
@@ -82,6 +90,7 @@ class _Builder:
         self.graph.read_literal = self._literal
         self.graph.read_content = lambda value: self.scope.content(value.name)
         views = self.views
+        self.graph.read_known = views.known.elements
         views.graphs.append(self.graph)
         views.holders[self.graph] = self.holder
         views.scopes[self.graph] = self.scope

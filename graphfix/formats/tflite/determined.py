@@ -8,7 +8,7 @@ from graphfix import ops
 from graphfix.formats.tflite.file import Container
 from graphfix.formats.tflite.records import ABSENT, Operator
 from graphfix.formats.tflite.rules import BY_DATA, GIVEN, rule
-from graphfix.formats.tflite.schema import CUSTOM, OPERATORS
+from graphfix.formats.tflite.schema import CUSTOM, OPERATORS, TENSOR_TYPES
 from graphfix.ops_row import TFLITE
 
 RECURRENT = frozenset(
@@ -18,6 +18,8 @@ RECURRENT = frozenset(
 """Operators without a rule of the house whose results' shapes LiteRT computes from those of the operands."""
 SIZES = frozenset({"SHAPE", "RANK"})
 """Operators whose results are the sizes of an operand, whatever its elements are."""
+WHOLE = frozenset({"int32", "int64", "bool"})
+"""The element types of shapes and indices; quantized ones are weights."""
 RANDOM = frozenset({"RANDOM_UNIFORM", "RANDOM_STANDARD_NORMAL"})
 
 
@@ -27,6 +29,8 @@ class _Known:
 
     shapes: set[int] = field(default_factory=set)
     elements: set[int] = field(default_factory=set)
+    sizes: set[int] = field(default_factory=set)
+    """Those of `elements` that follow from a size: shape arithmetic, whatever its type."""
 
 
 def determined(container: Container) -> frozenset[int]:
@@ -34,6 +38,23 @@ def determined(container: Container) -> frozenset[int]:
 
     What custom operators, IF and WHILE give is not among them, nor is what follows from it.
     """
+    return frozenset(_known(container).shapes)
+
+
+def computed(container: Container) -> tuple[frozenset[int], frozenset[int]]:
+    """The results in the main subgraph whose elements follow from constants and from the sizes of the inputs alone.
+
+    The second set has those that are shape arithmetic: whole numbers and truth values, and what follows from a size.
+    """
+    main = container.subgraphs[0]
+    produced = {tensor for operator in main.operators for tensor in operator.outputs}
+    known = _known(container)
+    results = known.elements & produced
+    whole = {tensor for tensor in results if TENSOR_TYPES[main.tensors[tensor].type][0] in WHOLE}
+    return frozenset(results), frozenset(whole | (results & known.sizes))
+
+
+def _known(container: Container) -> _Known:
     main = container.subgraphs[0]
     produced = {tensor for operator in main.operators for tensor in operator.outputs}
     known = _Known({tensor for tensor in range(len(main.tensors)) if tensor not in produced})
@@ -46,7 +67,7 @@ def determined(container: Container) -> frozenset[int]:
         code = container.codes[operator.code]
         if code.builtin != CUSTOM:
             _follow(known, operator, OPERATORS[code.builtin], code.version)
-    return frozenset(known.shapes)
+    return known
 
 
 def _follow(known: _Known, operator: Operator, op: str, version: int) -> None:
@@ -61,3 +82,5 @@ def _follow(known: _Known, operator: Operator, op: str, version: int) -> None:
     known.shapes.update(results)
     if op in SIZES or (op not in RANDOM and known.elements.issuperset(operands)):
         known.elements.update(results)
+        if op in SIZES or not known.sizes.isdisjoint(operands):
+            known.sizes.update(results)

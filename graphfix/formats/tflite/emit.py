@@ -7,23 +7,36 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 
-from graphfix.edits import with_axes
+from graphfix.edits import Made, New, Numbers, Source, with_axes
 from graphfix.formats.order import Order
 from graphfix.formats.tflite.file import Container
-from graphfix.formats.tflite.records import Operator, Options, Quantization, Tensor
+from graphfix.formats.tflite.made import (
+    CONCATENATION,
+    EXPAND_DIMS,
+    GATHER,
+    INT32,
+    NEW_SHAPE_RANK,
+    NONE,
+    RESHAPE,
+    SHAPE,
+    TILE,
+    TYPES,
+    broadcast_to_version,
+    lifted,
+    new_tensor,
+    numbers,
+    options_of,
+    repeats_of,
+    tile_version,
+)
+from graphfix.formats.tflite.records import Operator, Options, Tensor
 from graphfix.formats.tflite.schema import CODES
-from graphfix.formats.tflite.view import Scope
-from graphfix.graph import Kind, Value
+from graphfix.formats.tflite.view import PACKED, Scope
+from graphfix.graph import Kind, Node, Value
 from graphfix.ops_row import TFLITE
 from graphfix.shapes import Shape
 
-INT32 = 2
-"""The element type of shapes, repeats and axes."""
-NEW_SHAPE_RANK = 8
-"""LiteRT refuses a `new_shape` of more numbers; the shape operand alone says more."""
 PLAIN: Mapping[str, object] = MappingProxyType({})
-NONE, RESHAPE, EXPAND_DIMS, TILE, SHAPE, GATHER, CONCATENATION = 0, 17, 52, 51, 55, 23, 10
-"""Members of the union of builtin options; BROADCAST_TO and BROADCAST_ARGS have no option to state."""
 
 
 @dataclass(slots=True, eq=False, repr=False)
@@ -63,7 +76,7 @@ class Desk:
     def like(self, source: Value, stem: str, shape: Shape, axes: Sequence[int] = ()) -> Tensor:
         """A tensor of another shape with the type and quantization of `source`; `axes` are those it is lifted by."""
         record = self.scope.tensor(source)
-        return _record(self.fresh(stem), shape, record.type, quantization=lifted(record, axes))
+        return new_tensor(self.fresh(stem), shape, record.type, quantization=lifted(record, axes))
 
     def operator(
         self, op: str, version: int, operands: tuple[Value, ...], options: Options, value: Value, reader: int
@@ -84,6 +97,26 @@ class Desk:
         self.order.enter(op, TFLITE, 1, "", operands, value, reader, PLAIN)
         return value
 
+    def source(self, source: Source, node: Node, made: Sequence[Value]) -> Value:
+        """What a new node of a plan reads."""
+        match source:
+            case int():
+                return node.operand(source)
+            case Made():
+                return made[source.at]
+            case Numbers():
+                return self.numbers(source)
+            case _:
+                return source
+
+    def new(self, told: New, node: Node, made: Sequence[Value]) -> Value:
+        """Make one of the operators that stand in the place of `node`, before it."""
+        operands = tuple(self.source(source, node, made) for source in told.operands)
+        stem = f"{node.results[0].name if node.results[0] is not None else node.op}_{told.op.lower()}"
+        record = new_tensor(self.fresh(stem), told.shape, TYPES[told.dtype])
+        value = self.value(record, told.shape, told.dtype, "result")
+        return self.operator(told.op, told.version, operands, options_of(told), value, node.index)
+
     # --- constants ----------------------------------------------------------------------------------------------
 
     def buffer(self, data: bytes) -> int:
@@ -100,7 +133,7 @@ class Desk:
         if found is None:
             shape = Shape(() if scalar else (len(numbers),))
             stem = ("axis_" if scalar else "shape_") + "x".join("free" if n < 0 else str(n) for n in numbers)
-            record = _record(self.fresh(stem), shape, INT32)
+            record = new_tensor(self.fresh(stem), shape, INT32)
             record.buffer = self.buffer(struct.pack(f"<{len(numbers)}i", *numbers))
             found = self.order.made[key] = self.value(record, shape, "int32", "constant")
         return found
@@ -119,12 +152,26 @@ class Desk:
             found = self.order.made[key] = self.value(record, shape, value.dtype, "constant")
         return found
 
+    def constant(self, like: Value, stem: str, shape: Shape, data: bytes) -> Value:
+        """A constant with these bytes, of the type and quantization of `like`."""
+        record = self.like(like, stem, shape)
+        record.buffer = self.buffer(data)
+        return self.value(record, shape, like.dtype, "constant")
+
     def materialized(self, value: Value, shape: Shape, data: bytes) -> Value:
         """A constant with these bytes: what `value` is when it is stretched."""
-        key = ("stretch", value, shape)
-        record = self.like(value, f"{value.name}_stretched", shape)
-        record.buffer = self.buffer(data)
-        found = self.order.made[key] = self.value(record, shape, value.dtype, "constant")
+        made = self.constant(value, f"{value.name}_stretched", shape, data)
+        self.order.made["stretch", value, shape] = made
+        return made
+
+    def numbers(self, told: Numbers) -> Value:
+        """A new constant of a plan, made once in this subgraph."""
+        found = self.order.made.get(told)
+        if found is None:
+            shape = Shape(told.dims)
+            record = new_tensor(self.fresh("constant"), shape, TYPES[told.dtype])
+            record.buffer = self.buffer(struct.pack(f"<{len(told.elements)}{PACKED[told.dtype]}", *told.elements))
+            found = self.order.made[told] = self.value(record, shape, told.dtype, "constant")
         return found
 
     # --- operators ----------------------------------------------------------------------------------------------
@@ -233,50 +280,4 @@ class Desk:
 
     def _vector(self, stem: str, count: int) -> Value:
         shape = Shape((count,))
-        return self.value(_record(self.fresh(stem), shape, INT32), shape, "int32", "result")
-
-
-def _record(name: str, shape: Shape, element: int, *, quantization: Quantization | None = None) -> Tensor:
-    """A new tensor: a size that is not known is stored as 1 with the signature -1."""
-    stored = tuple(size if isinstance(size, int) else 1 for size in shape.dims)
-    signature = tuple(size if isinstance(size, int) else -1 for size in shape.dims)
-    return Tensor(
-        name,
-        stored,
-        None if shape.static else signature,
-        has_rank=True,
-        type=element,
-        buffer=0,
-        quantization=quantization,
-        changed=True,
-    )
-
-
-def lifted(record: Tensor, axes: Sequence[int]) -> Quantization | None:
-    """The quantization of a tensor that is lifted by `axes`: one scale for each index of an axis follows that axis."""
-    quantization = record.quantization
-    if quantization is None or quantization.scales <= 1 or not axes:
-        return quantization
-    kept = [axis for axis in range(len(record.shape) + len(axes)) if axis not in axes]
-    return replace(quantization, dimension=kept[quantization.dimension])
-
-
-def tile_version(dtype: str) -> int:
-    """Version 3 is the one for int8, but the reference kernels stop at 2 and take int8 there as well."""
-    return 2 if dtype in ("string", "int8") else 1
-
-
-def broadcast_to_version(dtype: str) -> int:
-    """There is no version 1."""
-    return 3 if dtype in ("int8", "int16") else 2
-
-
-def repeats_of(shape: Shape, to: Shape) -> list[int]:
-    """How often a TILE repeats each axis: [2,1,4] to [2,3,4] -> 1, 3, 1."""
-    pairs = zip(numbers(shape), numbers(to), strict=True)
-    return [1 if have == want else want for have, want in pairs]
-
-
-def numbers(shape: Shape) -> list[int]:
-    """The sizes of a static shape."""
-    return [size for size in shape.dims if isinstance(size, int)]
+        return self.value(new_tensor(self.fresh(stem), shape, INT32), shape, "int32", "result")

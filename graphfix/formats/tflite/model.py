@@ -10,17 +10,19 @@ from graphfix.edits import EXPAND_LIMIT, Edit
 from graphfix.formats.tflite import binding
 from graphfix.formats.tflite.edit import Editor
 from graphfix.formats.tflite.emit import Desk
+from graphfix.formats.tflite.evaluate import Evaluator
 from graphfix.formats.tflite.file import Container, read
 from graphfix.formats.tflite.infer import analyse
 from graphfix.formats.tflite.pins import pinned
 from graphfix.formats.tflite.records import ABSENT, NEW, Subgraph
+from graphfix.formats.tflite.state import State
 from graphfix.formats.tflite.view import Scope, build
-from graphfix.graph import Graph, Node
+from graphfix.graph import Graph, Node, Value
 from graphfix.shapes import Size
 
 IDLE = frozenset(
     "SHAPE BROADCAST_ARGS DEQUANTIZE PACK STRIDED_SLICE SLICE GATHER CONCATENATION CAST RESHAPE EXPAND_DIMS SQUEEZE"
-    " REDUCE_PROD RANGE MUL ADD SUB MAXIMUM MINIMUM FILL".split()
+    " REDUCE_PROD RANGE MUL ADD SUB MAXIMUM MINIMUM FILL RFFT2D".split()
 )
 """Operators without a side effect that only served what was edited; others stay, read or not."""
 
@@ -54,13 +56,15 @@ class TfliteModel:
         facts = analyse(self.container, self._ranges)
         self.inferring += time.perf_counter() - started
         self._leans = [text for each in facts for text in each.assumes]
-        self._scopes: list[Scope] = build(self.container, facts)
+        evaluator = Evaluator(self.container)
+        self._scopes: list[Scope] = build(self.container, facts, evaluator)
         buffers: dict[bytes, int] = {}
         desks: dict[object, Desk] = {
             scope.graph: Desk(self.container, scope, buffers, {value.name for value in scope.values})
             for scope in self._scopes
         }
-        self._editor = Editor(self.container, desks, self.expand_limit)
+        self._state = State(self.container, desks, self.expand_limit, evaluator)
+        self._editor = Editor(self._state)
         self._finished = False
 
     @property
@@ -68,18 +72,18 @@ class TfliteModel:
         """Every subgraph, one that is run by an operator behind the one that has it."""
         if self._finished:
             self._look()
-        self._editor.expand_limit = self.expand_limit
+        self._state.expand_limit = self.expand_limit
         return [scope.graph for scope in self._scopes]
 
     @property
     def added(self) -> int:
         """Bytes of constants that edits have added."""
-        return self._editor.added
+        return self._state.added
 
     @property
     def assumes(self) -> Sequence[str]:
         """The stored shapes that the view leans on, and the sizes of inputs that stretched operands follow."""
-        return [*self._notes, *self._leans, *self._pins, *pinned(self._scopes[0].graph, self._editor.pinned)]
+        return [*self._notes, *self._leans, *self._pins, *pinned(self._scopes[0].graph, self._state.pinned)]
 
     @property
     def stale(self) -> Sequence[tuple[str, str, str]]:
@@ -107,6 +111,10 @@ class TfliteModel:
         if binding.bind(self.container, dims, shapes, self._notes):
             self.changed = True
         self._look()
+
+    def example(self, value: Value) -> Sequence[int] | None:
+        """The stored dims of an input of the main subgraph: 1 most often where a size is free."""
+        return self._scopes[0].tensor(value).shape
 
     def note(self, key: str, text: str) -> None:
         """Add a line to the file's metadata; nothing changes where it is there already."""
@@ -136,28 +144,29 @@ class TfliteModel:
         self._finished = True
         if not self.changed:
             return graphs
-        self._pins += pinned(self._scopes[0].graph, self._editor.pinned)
-        self._editor.pinned.clear()
+        self._pins += pinned(self._scopes[0].graph, self._state.pinned)
+        self._state.pinned.clear()
         self._drop_unread()
         for scope in self._scopes:
-            _arrange(scope, self._editor.desks[scope.graph])
+            _arrange(scope, self._state.desks[scope.graph])
             _compact(scope.record)
+        _drop_buffers(self.container)
         return graphs
 
     def _drop_unread(self) -> None:
         """Remove the operators that only served what was edited."""
-        pending = list(self._editor.unread)
+        pending = list(self._state.unread)
         while pending:
             value = pending.pop()
             node = value.producer
             if node is not None and self._is_idle(node):
                 pending += [operand for operand in node.operands if operand is not None]
-                self._editor.remove(node)
+                self._state.remove(node)
 
     def _is_idle(self, node: Node) -> bool:
-        gone = self._editor.desks[node.graph].order.gone
+        gone = self._state.desks[node.graph].order.gone
         return (
-            node.op in IDLE
+            (node.op in IDLE or self._state.is_known(node))
             and node.index not in gone
             and (node.index < 0 or self.container.inserts_refused is None)
             and not any(result in result.graph.outputs or result.is_read for result in node.results if result)
@@ -188,3 +197,18 @@ def _compact(subgraph: Subgraph) -> None:
     for operator in subgraph.operators:
         operator.inputs = tuple(moved[tensor] for tensor in operator.inputs)
         operator.outputs = tuple(moved[tensor] for tensor in operator.outputs)
+
+
+def _drop_buffers(container: Container) -> None:
+    """Drop the new buffers that nothing names any more."""
+    named = {tensor.buffer for subgraph in container.subgraphs for tensor in subgraph.tensors}
+    named.update(buffer for _, buffer in container.metadata)
+    kept = [at for at, buffer in enumerate(container.buffers) if buffer.data is None or at in named]
+    if len(kept) == len(container.buffers):
+        return
+    moved = {old: new for new, old in enumerate(kept)}
+    container.buffers[:] = [container.buffers[at] for at in kept]
+    for subgraph in container.subgraphs:
+        for tensor in subgraph.tensors:
+            tensor.buffer = moved[tensor.buffer]
+    container.metadata[:] = [(name, moved[buffer]) for name, buffer in container.metadata]

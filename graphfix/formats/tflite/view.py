@@ -9,6 +9,8 @@ from functools import cache
 from math import prod
 
 from graphfix import ops
+from graphfix.edits import Refused
+from graphfix.formats.tflite.evaluate import Evaluator
 from graphfix.formats.tflite.file import Container
 from graphfix.formats.tflite.infer import Facts
 from graphfix.formats.tflite.names import unique_names
@@ -70,32 +72,42 @@ class Scope:
         return self.record.tensors[self.tensors[value]]
 
 
-def build(container: Container, facts: Sequence[Facts]) -> list[Scope]:
+def build(container: Container, facts: Sequence[Facts], evaluator: Evaluator) -> list[Scope]:
     """Build the view of every subgraph, callers before what they call."""
-    paths = _paths(container)
-    return [
-        _scope(container, index, path, None if outer is None else paths[outer][0], facts[index])
-        for index, (path, outer) in paths.items()
-    ]
+    scopes = [_scope(container, index, path, facts[index]) for index, path in _paths(container).items()]
+    main = scopes[0]
+    main.graph.read_known = lambda value: _known(evaluator, main, value)
+    return scopes
 
 
-def _paths(container: Container) -> dict[int, tuple[str, int | None]]:
-    """By subgraph: `main`, `main/WHILE#3.body` where an operator runs it, else `subgraph 2`; and who runs it."""
-    paths: dict[int, tuple[str, int | None]] = {}
+def _known(evaluator: Evaluator, scope: Scope, value: Value) -> tuple[Scalar, ...] | None:
+    code, tensor = PACKED.get(value.dtype), scope.tensors[value]
+    if code is None or not evaluator.folds(tensor):
+        return None
+    try:
+        data = evaluator.elements(tensor)
+    except Refused:
+        return None
+    return struct.unpack(f"<{len(data) // struct.calcsize(code)}{code}", data)
 
-    def enter(index: int, path: str, outer: int | None) -> None:
+
+def _paths(container: Container) -> dict[int, str]:
+    """By subgraph: `main`, `main/WHILE#3.body` where an operator runs it, else `subgraph 2`."""
+    paths: dict[int, str] = {}
+
+    def enter(index: int, path: str) -> None:
         if index in paths:
             return
-        paths[index] = (path, outer)
+        paths[index] = path
         for at, operator in enumerate(container.subgraphs[index].operators):
             name = operator_name(container, operator)
             for option in BODIES.get(name, ()):
                 body = container.options(operator).get(option)
                 if isinstance(body, int) and 0 <= body < len(container.subgraphs):
-                    enter(body, f"{path}/{name}#{at}.{option.partition('_subgraph')[0]}", index)
+                    enter(body, f"{path}/{name}#{at}.{option.partition('_subgraph')[0]}")
 
     for index in range(len(container.subgraphs)):
-        enter(index, "main" if index == 0 else f"subgraph {index}", None)
+        enter(index, "main" if index == 0 else f"subgraph {index}")
     return paths
 
 
@@ -105,8 +117,7 @@ def operator_name(container: Container, operator: Operator) -> str:
     return code.custom if code.builtin == CUSTOM else OPERATORS[code.builtin]
 
 
-def _scope(container: Container, index: int, path: str, outer: str | None, facts: Facts) -> Scope:
-    del outer
+def _scope(container: Container, index: int, path: str, facts: Facts) -> Scope:
     record = container.subgraphs[index]
     graph = Graph(path)
     producers = {tensor: at for at, operator in enumerate(record.operators) for tensor in operator.outputs}
@@ -123,6 +134,7 @@ def _scope(container: Container, index: int, path: str, outer: str | None, facts
     graph.outputs = {values[at] for at in record.outputs if at != ABSENT}
     graph.read_literal = lambda value: literal(container, scope, value)
     graph.read_content = lambda value: _content(scope, value)
+    graph.read_scales = lambda value: _scales(scope, value)
     for at, operator in enumerate(record.operators):
         _node(container, scope, at, operator)
     return scope
@@ -162,6 +174,11 @@ def literal(container: Container, scope: Scope, value: Value) -> tuple[Scalar, .
         return None
     data = container.data(tensor.buffer)
     return struct.unpack(f"<{count}{code}", data) if len(data) == struct.calcsize(f"<{count}{code}") else None
+
+
+def _scales(scope: Scope, value: Value) -> int:
+    quantization = scope.tensor(value).quantization
+    return 0 if quantization is None else quantization.scales
 
 
 def _content(scope: Scope, value: Value) -> Shape | None:

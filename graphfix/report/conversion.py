@@ -1,0 +1,81 @@
+"""What became of a model in the TOSA tools, in lines for people."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from graphfix.report.notation import counted, findings, node_text, printable
+from graphfix.results import Conversion, Gap, Outcome, Site
+
+SHOWN = 6
+"""How many operators, outputs or findings a line names."""
+STOPPERS = ("GF301", "GF302", "GF305")
+"""The findings that say that TOSA can't take something."""
+
+
+def conversion_lines(outcome: Outcome) -> Iterator[str]:
+    """What the converter, tosa-opt and the runs said: a sentence each, and the largest differences."""
+    done = outcome.conversion
+    if done is None:
+        return
+    yield converted_text(outcome, done)
+    custom = [name for name in done.operators if name.startswith("tosa.custom")]
+    if custom:
+        yield f"custom operators are kept: {printable(', '.join(custom))}"
+    if done.status not in ("converted", "refused"):
+        yield run_text(done)
+        yield from (f"  {gap_text(gap)}" for gap in done.gaps[:SHOWN])
+        if len(done.gaps) > SHOWN:
+            yield f"  ... and {len(done.gaps) - SHOWN} more; --report FILE.md lists all"
+
+
+def converted_text(outcome: Outcome, done: Conversion) -> str:
+    """`valid TOSA 1.0, level 8k: 412 operators (tosa.add 12, ...), by torch-mlir 20261001`, or why not."""
+    if done.status == "refused":
+        return f"not converted: {printable(done.reason or 'no reason is given')}{_named(outcome)}"
+    most = sorted(done.operators.items(), key=lambda item: -item[1])
+    listed = ", ".join(f"{name} {number}" for name, number in most[:SHOWN])
+    rest = ", ..." if len(most) > SHOWN else ""
+    by = ", ".join(f"{name} {version}" for name, version in done.versions.items())
+    number = counted(sum(done.operators.values()), "operator")
+    return f"valid {done.specification}: {number} ({printable(listed)}{rest}), by {by}"
+
+
+def run_text(done: Conversion) -> str:
+    """`run: agrees over 3 runs beside LiteRT (reference kernels): at most 1.2e-06 of the range`, or why not."""
+    beside = f" over {counted(done.runs, 'run')} beside {done.beside}" if done.runs else ""
+    said = f"{'' if done.status == 'not run' else 'run: '}{done.status}{beside}"
+    if done.reason:
+        return f"{said}: {printable(done.reason)}"
+    parts = [gap.relative for gap in done.gaps if gap.relative is not None]
+    return f"{said}: at most {max(parts):.2g} of an output's range" if parts else f"{said}: every output is constant"
+
+
+def gap_text(gap: Gap) -> str:
+    """`'scores': 1.2e-05, 7.6e-07 of its range`."""
+    part = "constant" if gap.relative is None else f"{gap.relative:.2g} of its range"
+    return f"'{printable(gap.output)}': {gap.largest:.2g}, {part}{'' if gap.within else ', too far'}"
+
+
+def unconverted(outcome: Outcome) -> str | None:
+    """Why `tosa` wrote nothing though the fixed model is right: one line, or None where that is not so."""
+    done = outcome.conversion
+    if done is None or outcome.output is not None:
+        return None
+    said = converted_text(outcome, done) if done.status == "refused" else run_text(done)
+    hint = "; without --run it is written" if done.status == "not run" else ""
+    return f"{printable(outcome.model)}: nothing written, {said}{hint}"
+
+
+def _named(outcome: Outcome) -> str:
+    """The findings that said so beforehand."""
+    stoppers = [site for site in findings(outcome) if site.code in STOPPERS]
+    told = list(dict.fromkeys(map(_finding, sorted(stoppers, key=lambda site: -int(site.code[2:])))))
+    if not told:
+        return ""
+    more = f", and {len(told) - SHOWN // 2} more" if len(told) > SHOWN // 2 else ""
+    return f"; named beforehand: {'; '.join(told[: SHOWN // 2])}{more}"
+
+
+def _finding(site: Site) -> str:
+    return f"{site.code} {node_text(site)}: {printable(site.reason or '')}"

@@ -1,0 +1,189 @@
+"""The TOSA tools: a model converted, judged by tosa-opt and run in the reference model, each tool in its own process.
+
+They segfault, abort, print where they like, and report success for work that they left half done: a
+converted file counts for nothing before `validate` has seen it. The packages come with the extra `tosa`.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+import shutil
+import sys
+import tempfile
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from importlib import metadata
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal
+
+from graphfix.results import GraphfixError
+from graphfix.runtimes import RefusedError, one_line
+from graphfix.runtimes.tosa_process import asked, finished
+
+if TYPE_CHECKING:
+    import numpy as np
+
+    Array = np.ndarray[Any, Any]
+
+CONVERTER, TORCH_MLIR, TOSA_TOOLS = "tosa-converter-for-tflite", "torch-mlir", "tosa-tools"
+_PACKAGES = {
+    CONVERTER: ("tosa_converter_for_tflite",),
+    TORCH_MLIR: ("torch_mlir", "onnx"),
+    TOSA_TOOLS: ("tosa_reference_model",),
+}
+SPECIFICATION, LEVEL = "1.0", "8k"
+_TARGET = (
+    f"specification_version={SPECIFICATION} level={LEVEL} profiles=pro_int,pro_fp "
+    "extensions=int16,int4,bf16,fft,variable,controlflow,doubleround,inexactround"
+)
+_OF_THE_DIALECT = ("tosa.", "func.", "builtin.")
+LONGEST_SECONDS = 600.0
+"""How long one tool may take before it is stopped."""
+
+
+@dataclass(frozen=True, slots=True)
+class Validation:
+    """What tosa-opt says of a converted module, for the specification and the level above."""
+
+    errors: tuple[str, ...] = ()
+    """What is wrong, in the order met, each once; none: the module conforms and was serialized."""
+    unconverted: Mapping[str, int] = field(default_factory=dict)
+    """Operators of other dialects that the conversion left, and how many of each."""
+    operators: Mapping[str, int] = field(default_factory=dict)
+    """The operators of a module that conforms, by their TOSA name, and how many of each."""
+
+    @property
+    def valid(self) -> bool:
+        """Whether the module conforms."""
+        return not self.errors
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """What the reference model computes."""
+
+    outputs: list[Array]
+    """In the order of the graph's outputs."""
+    status: Literal["valid", "unpredictable"]
+    """`unpredictable`: an operator met values for which TOSA defines no result, such as a power of a negative base."""
+
+
+def convert(model: Path, out: Path, *, seconds: float = LONGEST_SECONDS) -> None:
+    """Convert a TFLite or an ONNX file, told apart by content, to TOSA as MLIR bytecode in `out`.
+
+    TFLite goes through tosa-converter-for-tflite, ONNX through torch-mlir. `out` is only written where the
+    tool ends well, which says little: see `validate`. Raises RefusedError with the first operator that the
+    tool can't take, `aborted` where its process died, `missing_kernel` where the tool is not installed.
+    """
+    tool, verb = (CONVERTER, "tflite") if _is_tflite(model) else (TORCH_MLIR, "onnx")
+    _require(tool)
+    with tempfile.TemporaryDirectory() as scratch:
+        made = Path(scratch) / "made.mlirbc"
+        asked(tool, verb, (str(model.resolve()), str(made)), seconds)
+        shutil.move(made, out)
+
+
+def validate(mlirbc: Path, tosa: Path | None = None, *, seconds: float = LONGEST_SECONDS) -> Validation:
+    """Check a module strictly against TOSA 1.0 at level 8k, and write it to `tosa` as a flatbuffer where it conforms.
+
+    Operators of other dialects are errors by name, also where tosa-opt ends with status 0; tosa.custom is
+    allowed. Raises RefusedError where tosa-opt is not installed or takes too long.
+    """
+    tosa_opt = _tosa_opt()
+    with tempfile.TemporaryDirectory() as scratch:
+        listing, made = Path(scratch) / "listing.mlir", Path(scratch) / "made.tosa"
+        passes = [
+            f"--tosa-attach-target={_TARGET}",
+            "--tosa-validate=strict-op-spec-alignment",
+            # by its name alone: a blank in the path of the temporary folder would end the option
+            f"--tosa-serialize=tosa-flatbuffer-filename={made.name}",
+        ]
+        errors = _optimized(tosa_opt, mlirbc, listing, passes, seconds)
+        if any("is unknown" in error for error in errors):
+            # a dialect that tosa-opt does not know stops its parser: read once more, to name the operators
+            errors = _optimized(tosa_opt, mlirbc, listing, ["--allow-unregistered-dialect"], seconds) or errors
+        operators = _operators(listing) if listing.exists() else {}
+        foreign = {name: count for name, count in operators.items() if not name.startswith(_OF_THE_DIALECT)}
+        if foreign:
+            names = ", ".join(f"{name} ({count})" for name, count in foreign.items())
+            errors = (f"operators that were not converted are left: {names}",)
+        if not errors and not made.exists():
+            errors = ("tosa-opt wrote no flatbuffer, and does not say why",)
+        if errors:
+            return Validation(errors, foreign)
+        if tosa is not None:
+            shutil.move(made, tosa)
+        return Validation(operators={name: n for name, n in operators.items() if name.startswith("tosa.")})
+
+
+def run(tosa: Path, inputs: Sequence[Array], *, seconds: float = LONGEST_SECONDS) -> Answer:
+    """Run a TOSA flatbuffer in the reference model on arrays in the order of its inputs.
+
+    Raises RefusedError where the model does not accept the graph or the inputs, `aborted` where its
+    process dies (an integer division by zero does that).
+    """
+    _require(TOSA_TOOLS)
+    outputs, status = asked(TOSA_TOOLS, "run", (str(tosa.resolve()), list(inputs)), seconds)
+    return Answer(outputs, status)
+
+
+def versions() -> dict[str, str]:
+    """Give the version of each tool that is installed."""
+    return {tool: metadata.version(tool) for tool in _PACKAGES if not _absent(tool)}
+
+
+def _absent(tool: str) -> bool:
+    return any(importlib.util.find_spec(package) is None for package in _PACKAGES[tool])
+
+
+def _require(tool: str) -> None:
+    if _absent(tool):
+        raise RefusedError(f"{tool} is not installed: pip install 'graphfix[tosa]'", missing_kernel=True)
+
+
+def _tosa_opt() -> str:
+    """Find the program itself: behind the script of that name a crash would read as an ordinary end."""
+    _require(TOSA_TOOLS)
+    name = "tosa-opt.exe" if sys.platform == "win32" else "tosa-opt"
+    program = Path(str(metadata.distribution(TOSA_TOOLS).locate_file(f"bin/{name}")))
+    if not program.is_file():
+        missing = f"this {TOSA_TOOLS} was built without tosa-opt: pip install 'graphfix[tosa]'"
+        raise RefusedError(missing, missing_kernel=True)
+    return str(program)
+
+
+def _is_tflite(model: Path) -> bool:
+    try:
+        with model.open("rb") as file:
+            return file.read(8)[4:] == b"TFL3"
+    except OSError as error:
+        raise GraphfixError(f"{model}: {error.strerror}; give the path of a TFLite or ONNX file") from None
+
+
+def _optimized(tosa_opt: str, module: Path, listing: Path, passes: Sequence[str], seconds: float) -> tuple[str, ...]:
+    """Run passes over a module, list its operators, one a line and without their weights, and give the errors."""
+    shown = ["--mlir-print-op-generic", "--mlir-elide-elementsattrs-if-larger=4", "--mlir-print-op-on-diagnostic=false"]
+    shown.append("--mlir-elide-resource-strings-if-larger=4")
+    command = [tosa_opt, str(module.resolve()), *passes, *shown, "-o", str(listing)]
+    ended = finished("tosa-opt", command, folder=listing.parent, seconds=seconds)
+    if ended.cause and not ended.errors:
+        return (one_line(f"tosa-opt ends with {ended.cause}: {ended.last}"),)
+    return ended.errors
+
+
+def _operators(listing: Path) -> dict[str, int]:
+    """Count the operators of a module in MLIR's generic form; a custom one goes by its own name too."""
+    import re
+
+    found: dict[str, int] = {}
+    made = re.compile(r'\s*(?:%[^=]*= )?"([\w.$-]+)"[(<]')
+    custom = re.compile(r'operator_name = "([^"]*)"')
+    with listing.open(encoding="utf-8", errors="replace") as lines:
+        for line in lines:
+            match = made.match(line)
+            if match is None:
+                continue
+            named = custom.search(line) if match[1] == "tosa.custom" else None
+            name = f"{match[1]}:{named[1]}" if named else match[1]
+            found[name] = found.get(name, 0) + 1
+    return found

@@ -1,0 +1,31 @@
+"""Write the operands of an ATAN2 in full, which looks like a broadcasting operator and is none (TFLite only).
+
+    ATAN2(y[2,3], x[1,3])  ->  ATAN2(y, x[2,3])
+
+LiteRT compares the ranks only: where a size differs it reads behind the end of the smaller operand, so the model as it
+is computes nothing that is defined. What numpy's rule says is written out; no other tool has to guess.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from graphfix.edits import DEFAULT, Edit, Lift, Options, Stretch
+from graphfix.graph import Node
+from graphfix.ops_row import TFLITE
+from graphfix.shapes import broadcast, same
+
+OPERATORS = frozenset({(TFLITE, "ATAN2")})
+
+
+def plan(node: Node, options: Options = DEFAULT) -> Iterator[Edit]:  # noqa: ARG001 -- every plan takes the options
+    """Lift and stretch each operand to the broadcast of both."""
+    shapes = [node.operand(index).ranked for index in (0, 1)]
+    whole = broadcast(*shapes)
+    for index, shape in enumerate(shapes):
+        missing = whole.rank - shape.rank
+        if missing:
+            yield Lift(index, tuple(range(missing)), "GF304")
+        aligned = (1,) * missing + shape.dims
+        if not all(same(have, want) for have, want in zip(aligned, whole.dims, strict=True)):
+            yield Stretch(index, (1 - index,), whole, "GF304")

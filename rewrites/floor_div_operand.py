@@ -1,0 +1,31 @@
+"""Write the first operand of an integer FLOOR_DIV in full (TFLite only).
+
+    FLOOR_DIV(a:int32[4], b:int32[2,3,4])  ->  FLOOR_DIV(a[2,3,4], b)
+
+The converter to TOSA builds a comparison of the quotient with the first operand as it stands: one that is broadcast
+gives "cannot reshape 4 elements into 24". The second operand may be broadcast, and so may both of a float FLOOR_DIV.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from graphfix.alignment import align
+from graphfix.edits import DEFAULT, Edit, Lift, Options, Stretch
+from graphfix.graph import Node
+from graphfix.ops_row import TFLITE
+from rewrites import equalize_ranks, materialize_broadcasts
+
+OPERATORS = frozenset({(TFLITE, "FLOOR_DIV")})
+IN_FULL = Options(broadcasts="explicit")
+FIRST = 0
+
+
+def plan(node: Node, options: Options = DEFAULT) -> Iterator[Edit]:  # noqa: ARG001 -- every plan takes the options
+    """Lift and stretch operand 0 of an integer division."""
+    if align(node) is None or not node.operand(FIRST).dtype.startswith(("int", "uint")):
+        return
+    for rule in (equalize_ranks, materialize_broadcasts):
+        for edit in rule.plan(node, IN_FULL):
+            if isinstance(edit, (Lift, Stretch)) and edit.operand == FIRST:
+                yield edit

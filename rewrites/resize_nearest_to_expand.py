@@ -1,0 +1,120 @@
+"""Write a nearest-neighbour enlargement by whole factors as a stretch (ONNX only; with target tosa, or where named).
+
+    y[1,3,8,8] = Resize(x[1,3,4,4], , [1,1,2,2])
+    y = Reshape(Expand(Reshape(x, [1,3,4,1,4,1]), [1,3,4,2,4,2]), [1,3,8,8])
+
+Each element is repeated, so every bit is the same. Tool chains read the coordinates of a nearest Resize in different
+ways (rounded instead of cut is common), and the result is silently wrong.
+
+That it repeats is certain for the coordinates `asymmetric` with `floor` (also Upsample, and Resize of opset 10, which
+have no other), and for `half_pixel` and `pytorch_half_pixel` with either kind of rounding: by a whole factor the source
+of an element is never half-way between two. Other coordinates, factors that are no whole numbers and modes that
+interpolate stay. Sizes must be numbers.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from math import prod
+
+from graphfix.edits import DEFAULT, Edit, Leave, Made, New, Numbers, Options, Replace, Source
+from graphfix.graph import Node, Value
+from graphfix.shapes import Shape, Undecided
+
+OPERATORS = frozenset({("", "Resize"), ("", "Upsample")})
+REPEATS = {
+    "asymmetric": ("floor",),
+    "half_pixel": ("round_prefer_floor", "round_prefer_ceil"),
+    "pytorch_half_pixel": ("round_prefer_floor", "round_prefer_ceil"),
+}
+"""Coordinates -> the roundings that repeat elements when the factor is a whole number."""
+COORDINATES_SINCE = 11
+"""The opset from which a Resize says its coordinates."""
+SIZES_AT = 3
+"""The operand of Resize that says the result's sizes; scales come before it."""
+RANK = 6
+"""The highest rank that TOSA has."""
+
+
+def plan(node: Node, options: Options = DEFAULT) -> Iterator[Edit]:  # noqa: ARG001 -- every plan takes the options
+    """Replace a Resize that repeats elements."""
+    value, result = node.operand(0), node.results[0]
+    if result is None or not _repeats(node):
+        return
+    if not (value.ranked.static and result.ranked.static):
+        raise Undecided(f"the sizes of {value.shape} and {result.shape} are not all numbers")
+    have, want = _sizes(value), _sizes(result)
+    factors = _factors(node, have, want)
+    if factors is None or prod(factors) == 1:
+        return
+    room = RANK - len(have)
+    if room < 1:
+        yield Leave(None, f"it is of rank {len(have)}: to stretch it takes one axis more, and TOSA has {RANK}", "GF301")
+        return
+    yield Replace(tuple(_stretched(have, factors, room, result.dtype)), "GF304")
+
+
+def _repeats(node: Node) -> bool:
+    """Whether it repeats elements wherever its factors are whole numbers."""
+    stated = node.attributes
+    if stated.get("mode", "nearest") != "nearest":
+        return False
+    if node.op == "Upsample" or node.version < COORDINATES_SINCE:
+        return True
+    coordinates = str(stated.get("coordinate_transformation_mode", "half_pixel"))
+    rounding = stated.get("nearest_mode", "round_prefer_floor")
+    return rounding in REPEATS.get(coordinates, ()) and stated.get("keep_aspect_ratio_policy", "stretch") == "stretch"
+
+
+def _sizes(value: Value) -> list[int]:
+    return [size for size in value.shape.dims if isinstance(size, int)]
+
+
+def _factors(node: Node, have: Sequence[int], want: Sequence[int]) -> list[int] | None:
+    """How often each axis is repeated; None where the factor is no whole number, or there is no element."""
+    if len(have) != len(want) or 0 in have or any(after % before for before, after in zip(have, want, strict=True)):
+        return None
+    factors = [after // before for before, after in zip(have, want, strict=True)]
+    scales = _scales(node)
+    if scales is None:
+        return factors if len(node.operands) > SIZES_AT else None
+    grown = sorted(factor for factor in factors if factor != 1)
+    return factors if sorted(scale for scale in scales if scale != 1) == grown else None
+
+
+def _scales(node: Node) -> Sequence[float] | None:
+    """The scales that the node states; None where it states sizes."""
+    at = 1 if node.op == "Upsample" or node.version < COORDINATES_SINCE else 2
+    value = node.operands[at] if at < len(node.operands) else None
+    if value is None:
+        return None
+    elements = value.literal if value.kind == "constant" else value.known
+    if elements is None:
+        raise Undecided(f"its scales '{value.name}' are computed when the model runs")
+    return [float(scale) for scale in elements] or None
+
+
+def _stretched(have: Sequence[int], factors: Sequence[int], room: int, dtype: str) -> Iterator[New]:
+    """A few axes at a time, so that no rank is above TOSA's."""
+    sizes = list(have)
+    axes = [axis for axis, factor in enumerate(factors) if factor != 1]
+    source: Source = 0
+    made = 0
+    for start in range(0, len(axes), room):
+        chosen = axes[start : start + room]
+        split, wide = _split(sizes, chosen, [1] * len(sizes)), _split(sizes, chosen, factors)
+        for axis in chosen:
+            sizes[axis] *= factors[axis]
+        for op, shape in (("Reshape", split), ("Expand", wide), ("Reshape", list(sizes))):
+            target = Numbers(tuple(shape), (len(shape),), "int64")
+            yield New(op, (source, target), Shape(tuple(shape)), dtype)
+            source = Made(made)
+            made += 1
+
+
+def _split(sizes: Sequence[int], axes: Sequence[int], factors: Sequence[int]) -> list[int]:
+    """Behind each of these axes one of its factor: [3,4] at 1 by 2 -> [3,4,2]."""
+    split: list[int] = []
+    for axis, size in enumerate(sizes):
+        split += [size, factors[axis]] if axis in axes else [size]
+    return split

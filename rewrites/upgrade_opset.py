@@ -1,0 +1,32 @@
+"""State an ONNX model of an older opset at opset 17 (ONNX only; only with target tosa, or where it is named).
+
+    Unsqueeze(x[4], axes=[0])            opset 11     ->  Unsqueeze(x, [0])                          opset 17
+    Softmax(x[2,3,4], axis=1)            opset 11     ->  Reshape(Softmax(Flatten(x, axis=1)), Shape(x))
+    Upsample(x[1,3,4,4], [1,1,2,2])      opset 9      ->  Resize(x, , [1,1,2,2], asymmetric, floor)
+
+Importers know the operators of recent opsets only. The opset belongs to the whole model, bodies and functions included,
+so all of it is restated or nothing. Each node is restated where it stands: its name, its metadata, quantization notes,
+stored shapes and payloads are not touched. A node whose operator changed in a way that can't be stated (a training
+BatchNormalization, a Scan of opset 8, a Softmax of unknown rank) leaves the model as it is, with the reason. A main
+graph that does nothing but call functions is not upgraded.
+
+onnx's own version converter is not used: it drops local functions, the metadata of nodes and graphs and quantization
+notes, and states an old Resize without its coordinates, which is silently wrong.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from graphfix.edits import DEFAULT, Edit, Options, Upgrade
+from graphfix.graph import Node
+
+VERSION = 17
+
+
+def plan(node: Node, options: Options = DEFAULT) -> Iterator[Edit]:  # noqa: ARG001 -- every plan takes the options
+    """Upgrade the model at its first standard operator."""
+    if node.domain or node.version >= VERSION or node.graph.path != "main":
+        return
+    if node is next(other for other in node.graph.nodes if not other.domain and other.operands):
+        yield Upgrade(VERSION, (), "GF304")

@@ -1,0 +1,51 @@
+"""Which node asks for a newer opset: plans only, no format."""
+
+from __future__ import annotations
+
+import pytest
+from notation import node
+
+from graphfix.edits import DEFAULT, Upgrade
+from graphfix.graph import Graph, Node
+from rewrites.upgrade_opset import plan
+
+
+@pytest.mark.parametrize("opset", [7, 11, 16])
+def test_the_first_operator_of_an_older_opset_asks_for_17(opset: int) -> None:
+    assert list(plan(node("y[2] = Relu(x[2])", opset=opset), DEFAULT)) == [Upgrade(17, (), "GF304")]
+
+
+def test_only_the_first_one_asks() -> None:
+    first = node("y[2] = Relu(x[2])", opset=11)
+    second = Node("Relu", "", 11, "", 1, first.graph, first.operands, first.results, {}, None)
+    first.graph.nodes.append(second)
+    assert list(plan(second, DEFAULT)) == []
+
+
+def test_a_constant_before_it_has_no_operands_and_does_not_ask() -> None:
+    later = node("y[2] = Relu(x[2])", opset=11)
+    constant = Node("Constant", "", 11, "", 0, later.graph, (), (), {}, None)
+    later.graph.nodes.insert(0, constant)
+    assert list(plan(later, DEFAULT)) == [Upgrade(17, (), "GF304")]
+
+
+def test_a_node_of_a_body_does_not_ask() -> None:
+    inner = node("y[2] = Relu(x[2])", opset=11)
+    body = Graph("main/if.then_branch", inner.graph, [inner])
+    moved = Node("Relu", "", 11, "", 0, body, inner.operands, inner.results, {}, None)
+    body.nodes[:] = [moved]
+    assert list(plan(moved, DEFAULT)) == []
+
+
+@pytest.mark.parametrize(
+    ("text", "opset"),
+    [
+        ("y[2] = Relu(x[2])", 17),
+        ("y[2] = Relu(x[2])", 21),
+        ("y[2] = own.Relu(x[2])", 11),
+        ("y[2] = tflite.ADD(x[2], z[2])", 1),
+    ],
+    ids=["at 17 already", "newer than 17", "an operator of another domain", "TFLite has no opset"],
+)
+def test_nothing_is_done(text: str, opset: int) -> None:
+    assert list(plan(node(text, opset=opset), DEFAULT)) == []
