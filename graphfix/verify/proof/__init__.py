@@ -6,7 +6,7 @@ from contextlib import ExitStack
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
-from graphfix.verify.proof.outcome import Proof, UnprovedError
+from graphfix.verify.proof.outcome import STORED_SHAPES, Proof, UnprovedError
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -60,4 +60,4 @@ def _copied(before: Path, after: Path, *, tflite: bool) -> bool:
     return True
 
 
-__all__ = ["Proof", "UnprovedError", "prove"]
+__all__ = ["STORED_SHAPES", "Proof", "UnprovedError", "prove"]

@@ -14,6 +14,10 @@ if TYPE_CHECKING:
     from graphfix.verify.proof.terms import Core, Table, View
 
 
+STORED_SHAPES = "the stored shapes of the first file's tensors"
+"""What a proof of TFLite models leans on, unless LiteRT allocates the same."""
+
+
 @dataclass(frozen=True, slots=True)
 class Proof:
     """What the proof found."""

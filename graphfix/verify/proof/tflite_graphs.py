@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from graphfix.verify.proof import meeting
-from graphfix.verify.proof.outcome import UnprovedError
+from graphfix.verify.proof.outcome import STORED_SHAPES, UnprovedError
 from graphfix.verify.proof.terms import View, whole
 from graphfix.verify.proof.tflite_file import WIDTHS
 from graphfix.verify.proof.tflite_ops import EACH, STATEFUL, UNARY
@@ -140,7 +140,7 @@ class Reading:
 
     def _stored(self) -> None:
         if self.first:
-            self.table.assumes["the stored shapes of the first file's tensors"] = None
+            self.table.assumes[STORED_SHAPES] = None
 
     def _stateful(self, graph: Subgraph, operator: Operator) -> int | None:
         """Number the operators whose result depends on what was done before."""
