@@ -74,6 +74,8 @@ class Constants:
         is not left out although nothing changes along it: scales may.
         """
         dims = tuple(dims)
+        if 0 in dims and not payload.length:
+            return self.table.empty(dtype, dims)
         if width and prod(dims) * width != payload.length:
             return self.odd((dtype, "of another length"), dims, payload, told)
         if not width:  # strings, and types of less than a byte: only unit axes are told

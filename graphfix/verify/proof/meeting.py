@@ -14,6 +14,8 @@ if TYPE_CHECKING:
     from graphfix.verify.proof.terms import Axes, Core, Extent, Table
 
 Key: TypeAlias = tuple[object, ...]
+CONSTANT = ("constant", "numbers", "nothing")
+"""How the terms of constants begin."""
 
 
 def elementwise(table: Table, key: Key, views: Sequence[View], told: str) -> View:
@@ -23,6 +25,8 @@ def elementwise(table: Table, key: Key, views: Sequence[View], told: str) -> Vie
     follows; the others are axes of the result's map. So lifting or stretching all operands is lifting or stretching
     the result.
     """
+    if any(0 in view.sizes for view in views if view.sizes):
+        views = [_unread(table, view) for view in views]
     form = tuple((view.axes, view.sizes) for view in views)
     frame = table.frames.get(form)
     if frame is None:
@@ -30,6 +34,14 @@ def elementwise(table: Table, key: Key, views: Sequence[View], told: str) -> Vie
             return _unranked(table, key, views, told)
         frame = table.frames[form] = _right_aligned(table, form)
     return _read(table, key, [view.core for view in views], frame, told)
+
+
+def _unread(table: Table, view: View) -> View:
+    """Where some axis has size 0 no element of a constant is read: it counts by its type and its sizes alone."""
+    if view.core.key[0] not in CONSTANT or view.sizes is None:
+        return view
+    kind = view.core.key[1]
+    return table.empty(str(kind[0] if isinstance(kind, tuple) else kind), view.sizes)
 
 
 def aligned(table: Table, key: Key, uses: Sequence[tuple[Core, Axes]], space: Sizes, told: str) -> View:
@@ -81,7 +93,9 @@ def _unranked(table: Table, key: Key, views: Sequence[View], told: str) -> View:
     for view in views:
         meeting |= view.more or {extent(view)}
         reads.append((view.core, _stripped(view)))
-    core, _ = table.core(("each", key, tuple(reads), *_space(table, meeting)), told)
+    core, new = table.core(("each", key, tuple(reads), *_space(table, meeting)), told)
+    if new and len(views) == 1:
+        core.shaped = views[0].core.shaped or views[0].core
     return View(core, None, None)
 
 
@@ -102,7 +116,11 @@ def _stripped(view: View) -> Axes | None:
 
 def onto(table: Table, key: Key, view: View, others: Sequence[View], told: str) -> View:
     """Give the result of an operator whose operand 0 is read exactly and has the result's shape, the others onto it."""
-    if view.sizes is None or any(other.sizes is None or len(other.sizes) > len(view.sizes) for other in others):
+    if view.sizes is None or any(other.sizes is None for other in others):
+        reads = tuple((other.core, _stripped(other)) for other in others)
+        meets = tuple(_space(table, {extent(view), *(other.more or {extent(other)})}) for other in others)
+        return table.result(("onto", *key, view, reads, meets), told, view.sizes)
+    if any(len(other.sizes or ()) > len(view.sizes) for other in others):
         return table.result(("whole", *key, (view, *others)), told, view.sizes)
     reads = tuple((other.core, _over(other, len(view.sizes))) for other in others)
     spaces = tuple(

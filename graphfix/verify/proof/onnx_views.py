@@ -135,7 +135,7 @@ def _size(table: Table, call: Call) -> View | None:
 
 def _dtype(view: View) -> str | None:
     """Give the type of known integers."""
-    return str(view.core.key[1]) if view.core.key[0] == "numbers" else None
+    return str(view.core.key[1]) if view.core.key[0] in ("numbers", "nothing") else None
 
 
 def _cast(table: Table, call: Call) -> View | None:

@@ -17,7 +17,7 @@ Axes: TypeAlias = tuple[int | None, ...]
 class Core:
     """An input, a constant, or one result of an operator on certain uses: equal terms are one object."""
 
-    __slots__ = ("content", "counted", "key", "number", "shape_of", "sizes", "told", "touched")
+    __slots__ = ("content", "counted", "key", "number", "shape_of", "shaped", "sizes", "told", "touched")
 
     def __init__(self, key: tuple[object, ...], number: int, told: str, *, counted: bool) -> None:
         """Enter a core; `told` is the node that made it, `counted` whether the other file must have it too."""
@@ -25,6 +25,7 @@ class Core:
         self.sizes: Sizes | None = None
         self.content: Sizes | None = None
         self.shape_of: View | None = None
+        self.shaped: Core | None = None
         self.touched = False
 
     def __repr__(self) -> str:
@@ -116,6 +117,8 @@ class Table:
 
     def numbers(self, terms: Sizes, dtype: str, *, scalar: bool = False) -> View:
         """A vector of integers (or a scalar) whose elements are known as terms."""
+        if not terms:
+            return self.empty(dtype, (0,))
         folded = terms[:1] if terms and len(set(terms)) == 1 else terms
         core, new = self.core(("numbers", dtype, folded), f"{list(terms)}", counted=False)
         if new:
@@ -124,6 +127,13 @@ class Table:
         if scalar:
             return View(core, (), ())
         return View(core, (None,) if len(folded) == 1 else (0,), (len(terms),))
+
+    def empty(self, dtype: str, sizes: Sizes) -> View:
+        """See a constant without elements: none of its axes follows one, whatever their sizes."""
+        core, new = self.core(("nothing", dtype), f"a constant of no elements {list(sizes)}", counted=False)
+        if new:
+            core.content = core.sizes = ()
+        return View(core, (None,) * len(sizes), sizes)
 
 
 def whole(core: Core) -> View:
@@ -134,8 +144,13 @@ def whole(core: Core) -> View:
 
 
 def extent(view: View) -> Extent:
-    """Name the shape of a value that nothing of unknown rank stretches."""
-    return view if view.sizes is None else view.sizes
+    """Name the shape of a value that nothing of unknown rank stretches.
+
+    Where the rank is not known that is by the core whose shape it is: one operand's is that of its elementwise result.
+    """
+    if view.sizes is not None:
+        return view.sizes
+    return view if view.core.shaped is None else whole(view.core.shaped)
 
 
 def composed(outer: View, inner: View) -> View:

@@ -88,12 +88,7 @@ class Reading:
         """A constant of no elements has no bytes; anything else is read before it is given."""
         if 0 not in tensor.stored:
             raise UnprovedError(f"the tensor {tensor.name!r} is read before any operator gives it; check the model")
-        if tensor.stored == (0,) and tensor.dtype in ("int32", "int64"):
-            return self.table.numbers((), tensor.dtype)
-        core, new = self.table.core(("empty", tensor.dtype, tensor.stored), tensor.name, counted=False)
-        if new:
-            core.sizes = tensor.stored
-        return whole(core)
+        return self.table.empty(tensor.dtype, tensor.stored)
 
     def _constant(self, tensor: Tensor) -> View:
         if tensor.payload is None:

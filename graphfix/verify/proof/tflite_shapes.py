@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from graphfix.verify.proof.sizes import Size, Sizes
     from graphfix.verify.proof.tflite_views import Step
 
+MATRIX = 2
 Dims: TypeAlias = "tuple[Size | None, ...] | None"
 
 
@@ -40,6 +41,26 @@ def _batch(step: Step) -> Dims:
     sizes = _sizes(step, 0)
     rank = len(step.result.dims or ())
     return None if not sizes or not rank or len(sizes) != rank else (sizes[0], *(None,) * (rank - 1))
+
+
+def _channels(axis: int) -> Callable[[Step], Dims]:
+    """Axis 0 is the operand's, the last one the weights' `axis`."""
+
+    def told(step: Step) -> Dims:
+        dims, weights = _batch(step), _sizes(step, 1)
+        return dims if dims is None or not weights else (*dims[:-1], weights[axis])
+
+    return told
+
+
+def _fully_connected(step: Step) -> Dims:
+    """The last axis is the weights' axis 0; the others are the operand's where its last one is theirs as it stands."""
+    sizes, weights = _sizes(step, 0), _sizes(step, 1)
+    rank = len(step.result.dims or ())
+    if not sizes or weights is None or len(weights) != MATRIX or not rank:
+        return None
+    whole = len(sizes) == rank and sizes[-1] == weights[1]
+    return (*(sizes[:-1] if whole else (None,) * (rank - 1)), weights[0])
 
 
 def _reduce(step: Step) -> Dims:
@@ -90,8 +111,8 @@ RULES: Mapping[str, Callable[[Step], Dims]] = {
         _same,
    ),
     **dict.fromkeys(
-        "CONV_2D DEPTHWISE_CONV_2D AVERAGE_POOL_2D MAX_POOL_2D FULLY_CONNECTED RESIZE_BILINEAR"
-        " RESIZE_NEAREST_NEIGHBOR".split(), _batch),
+        "AVERAGE_POOL_2D MAX_POOL_2D RESIZE_BILINEAR RESIZE_NEAREST_NEIGHBOR".split(), _batch),
+    "CONV_2D": _channels(0), "DEPTHWISE_CONV_2D": _channels(-1), "FULLY_CONNECTED": _fully_connected,
     **dict.fromkeys("MEAN SUM REDUCE_MAX REDUCE_MIN REDUCE_PROD REDUCE_ANY REDUCE_ALL".split(), _reduce),
     "TRANSPOSE": _transpose, "CONCATENATION": _concatenation, "GATHER": _gather, "RESHAPE": _reshape, "RANGE": _range,
 }  # fmt: skip
