@@ -133,6 +133,14 @@ def onto(table: Table, key: Key, view: View, others: Sequence[View], told: str) 
     return table.result(("onto", *key, view, reads, spaces), told, view.sizes)
 
 
+def onto_target(table: Table, view: View, target: Sizes, told: str) -> View | None:
+    """Give the stretch to a target that the operand may not fit: an operator, which reads the operand by its map."""
+    if view.sizes is None or len(view.sizes) > len(target) or any(isinstance(to, int) and to < 0 for to in target):
+        return None
+    sizes = tuple(right_aligned(view.sizes, len(target)))
+    return table.result(("stretch", view.core, _over(view, len(target)), sizes, target), told, target)
+
+
 def _over(view: View, rank: int) -> Axes:
     axes = view.axes or ()
     return (None,) * (rank - len(axes)) + axes
@@ -151,6 +159,8 @@ def product(
 
     `outer` names the axis of each operand that stays in the result. Operands of rank 1 are promoted, and read exactly.
     """
+    if any(0 in view.sizes for view in pair if view.sizes):
+        pair = _unread(table, pair[0]), _unread(table, pair[1])
     one, two = pair
     if one.sizes is None or two.sizes is None or min(len(one.sizes), len(two.sizes)) < 2:  # noqa: PLR2004 - a matrix
         return table.result(("whole", *key, (one, two, *others)), told, _promoted(one, two))

@@ -18,18 +18,26 @@ Dims: TypeAlias = "tuple[Size | None, ...] | None"
 
 def refined(step: Step, dims: Dims) -> Dims:
     """Put sizes that the operator's rule tells in the place of those that the file leaves free."""
-    if dims is None or None not in dims:
+    if dims is not None and None not in dims:
         return dims
     rule = RULES.get(step.operator.name)
     told = rule(step) if rule is not None else None
-    if told is None or len(told) != len(dims):
-        return dims
+    if dims is None or told is None or len(told) != len(dims):
+        return told if dims is None else dims
     return tuple(other if mine is None else mine for mine, other in zip(dims, told, strict=True))
 
 
 def _sizes(step: Step, index: int) -> Sizes | None:
     view = step.views[index] if index < len(step.views) else None
     return None if view is None else view.sizes
+
+
+def stated(step: Step) -> Sizes | None:
+    """Give the shape that a RESHAPE is asked for: an operand, or its options where it has no other operand."""
+    if len(step.views) > 1:
+        return step.content(1)
+    option = step.option("newShape")
+    return option if isinstance(option, tuple) else None
 
 
 def _same(step: Step) -> Dims:
@@ -84,7 +92,19 @@ def _concatenation(step: Step) -> Dims:
     if not sizes:
         return None
     at = step.integer("axis") % len(sizes)
-    return tuple(None if axis == at else size for axis, size in enumerate(sizes))
+    parts = [_sizes(step, index) for index in range(len(step.views))]
+    numbers = [part[at] for part in parts if part is not None and len(part) == len(sizes)]
+    whole = [number for number in numbers if isinstance(number, int)]
+    total = sum(whole) if len(whole) == len(parts) else None
+    return tuple(total if axis == at else size for axis, size in enumerate(sizes))
+
+
+def _pack(step: Step) -> Dims:
+    sizes = _sizes(step, 0)
+    if sizes is None:
+        return None
+    at = step.integer("axis") % (len(sizes) + 1)
+    return (*sizes[:at], len(step.views), *sizes[at:])
 
 
 def _gather(step: Step) -> Dims:
@@ -96,8 +116,13 @@ def _gather(step: Step) -> Dims:
 
 
 def _reshape(step: Step) -> Dims:
-    target = step.content(1)
+    target = stated(step)
     return None if target is None else tuple(None if size == -1 else size for size in target)
+
+
+def _target(step: Step) -> Dims:
+    target = step.content(1)
+    return None if target is None or any(isinstance(size, int) and size < 0 for size in target) else target
 
 
 def _range(step: Step) -> Dims:
@@ -115,5 +140,6 @@ RULES: Mapping[str, Callable[[Step], Dims]] = {
     "CONV_2D": _channels(0), "DEPTHWISE_CONV_2D": _channels(-1), "FULLY_CONNECTED": _fully_connected,
     **dict.fromkeys("MEAN SUM REDUCE_MAX REDUCE_MIN REDUCE_PROD REDUCE_ANY REDUCE_ALL".split(), _reduce),
     "TRANSPOSE": _transpose, "CONCATENATION": _concatenation, "GATHER": _gather, "RESHAPE": _reshape, "RANGE": _range,
+    "PACK": _pack, "BROADCAST_TO": _target,
 }  # fmt: skip
 """Rules by operator; a size that is None is not told."""

@@ -5,9 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from graphfix.verify.proof import arithmetic, views
+from graphfix.verify.proof import arithmetic, meeting, views
 from graphfix.verify.proof.sizes import right_aligned
 from graphfix.verify.proof.terms import MOST_ELEMENTS, View
+from graphfix.verify.proof.tflite_shapes import stated
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -67,10 +68,7 @@ def viewed(step: Step) -> View | None:
 
 
 def _reshape(step: Step) -> View | None:
-    view, target = step.views[0], step.content(1)
-    if target is None and len(step.views) < 2:  # noqa: PLR2004 - the shape operand
-        option = step.option("newShape")
-        target = option if isinstance(option, tuple) else None
+    view, target = step.views[0], stated(step)
     if view is None or target is None:
         return None
     content = view.content
@@ -92,10 +90,11 @@ def _squeeze(step: Step) -> View | None:
 
 
 def _broadcast_to(step: Step) -> View | None:
-    target = step.content(1)
-    if step.views[0] is None or target is None:
+    view, target = step.views[0], step.content(1)
+    if view is None or target is None:
         return None
-    return views.broadcast_to(step.table.algebra, step.views[0], target)
+    seen = views.broadcast_to(step.table.algebra, view, target)
+    return seen if seen is not None else meeting.onto_target(step.table, view, target, step.told)
 
 
 def _tile(step: Step) -> View | None:
