@@ -15,7 +15,6 @@ from fuzz_ops import OPS
 from fuzz_room import Draft, elements
 from onnx import ModelProto
 from onnxruntime.capi import onnxruntime_pybind11_state as state
-from proved import unproved
 
 from graphfix import api
 from graphfix.results import GraphfixError, Outcome
@@ -136,9 +135,6 @@ def _of_options(
     view = [(graph.path, str(node)) for graph in model.finish() for node in graph.nodes]
     yield from _of_the_file(draft.model, ModelProto.FromString(data))
     yield from _of_a_second_run(data, view, options)
-    reason = unproved(draft.model.SerializeToString(), data)
-    if reason is not None:
-        yield reason
     try:
         after = session(data, folder / "profile")
     except ERRORS as error:

@@ -9,7 +9,6 @@ from dataclasses import dataclass, field
 import numpy as np
 from fuzz_tflite import BOOL, INT, LONG, SCALED, WORD, Concrete, Draft
 from fuzz_tflite_runs import KERNELS, Job
-from proved import unproved
 
 from graphfix import api
 from graphfix.formats.tflite.model import TfliteModel
@@ -196,9 +195,6 @@ def _fix(case: Case, options: Options, bound: Mapping[str, int]) -> None:
     if any(second.rewrites.values()) or second.changed or again.tobytes() != data:
         names = [(site.op, site.node, site.code, site.operand) for site in second.sites if site.status == "changed"]
         case.says(options, f"a second run changes {names}", bound)
-    reason = unproved(case.file, data, bound)
-    if reason is not None:
-        case.says(options, reason, bound)
     case.fixed.append(Fixed(options, bound, data, labels, _excused(outcome, paths)))
 
 

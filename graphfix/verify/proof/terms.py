@@ -157,7 +157,7 @@ def composed(outer: View, inner: View) -> View:
     """See `inner` in the way in which `outer` sees its core: what a map over an elementwise operator is."""
     if outer.axes is None or inner.axes is None:
         return View(inner.core, None, None, outer.more | inner.more)
-    return View(inner.core, tuple(None if k is None else inner.axes[k] for k in outer.axes), outer.sizes)
+    return View(inner.core, tuple(None if k is None else inner.axes[k] for k in outer.axes), outer.sizes, outer.more)
 
 
 def shown(value: Any) -> str:  # noqa: ANN401 - a use may be any term
