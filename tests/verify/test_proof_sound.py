@@ -108,9 +108,7 @@ def test_a_faulty_legacy_axis_in_the_first_file_is_not_proved(tmp_path: Path) ->
     assert not prove(misread, after).proved
 
 
-@pytest.mark.parametrize(
-    "body", ["s = Shape({0})\ne = Expand(b[], s)\nz = Neg(e)", "s = Shape({0})\nz = Expand(b[], s)"]
-)
+@pytest.mark.parametrize("body", ["e = Expand(b[], s)\nz = Neg(e)", "z = Expand(b[], s)"])
 def test_a_stretch_by_the_shape_of_another_value_of_unknown_rank_is_not_proved(body: str, tmp_path: Path) -> None:
     paths = tmp_path / "a.onnx", tmp_path / "b.onnx"
     for path, by in zip(paths, ("x[*]", "y[*]"), strict=True):
