@@ -190,41 +190,48 @@ class Reading:
             seen = viewed(step)
             if seen is not None:
                 return seen
-        given = [view for view in views if view is not None]
-        key = _key(step)
-        if not given or len(given) < len(views) or key is None:
-            return None
-        return self._broadcast(step, key, given)
+        return read(step)
 
-    def _broadcast(self, step: Step, key: tuple[object, ...], views: Sequence[View]) -> View | None:
-        name = step.operator.name
-        if name in EACH:
-            return meeting.elementwise(self.table, key, views, step.told)
-        if name in UNARY and len(views) == 1:
-            return meeting.unary(self.table, key, views[0], step.told)
-        if name == "PRELU" and len(views) == MATRIX:
-            return meeting.onto(self.table, key, views[0], views[1:], step.told)
-        if name == "SELECT":
-            return self._select(step, key, views)
-        if name == "BATCH_MATMUL" and len(views) == MATRIX:
-            outer = (-1 if step.option("adjX") else -2, -2 if step.option("adjY") else -1)
-            return meeting.product(self.table, key, (views[0], views[1]), (), step.told, outer=outer)
+
+def read(step: Step) -> View | None:
+    """Give the result of an operator that reads its operands by maps; None where it reads them exactly."""
+    given = [view for view in step.views if view is not None]
+    key = _key(step)
+    if not given or len(given) < len(step.views) or key is None:
         return None
+    return _broadcast(step, key, given)
 
-    def _select(self, step: Step, key: tuple[object, ...], views: Sequence[View]) -> View | None:
-        """SELECT: the condition is a scalar, has the shape of the others, or follows their axis 0."""
-        condition, one, two = views
-        if condition.sizes is None or condition.axes is None or one.sizes is None or one.sizes != two.sizes:
-            return None
-        rank = len(one.sizes)
-        if condition.sizes == one.sizes or not condition.sizes:
-            axes = (None,) * (rank - len(condition.axes)) + condition.axes
-        elif len(condition.sizes) == 1 and rank > 1 and condition.sizes[0] == one.sizes[0]:
-            axes = (*condition.axes, *(None,) * (rank - 1))
-        else:
-            return None
-        uses = [(condition.core, axes), (one.core, one.axes or ()), (two.core, two.axes or ())]
-        return meeting.aligned(self.table, key, uses, one.sizes, step.told)
+
+def _broadcast(step: Step, key: tuple[object, ...], views: Sequence[View]) -> View | None:
+    name = step.operator.name
+    if name in EACH:
+        return meeting.elementwise(step.table, key, views, step.told)
+    if name in UNARY and len(views) == 1:
+        return meeting.unary(step.table, key, views[0], step.told)
+    if name == "PRELU" and len(views) == MATRIX:
+        return meeting.onto(step.table, key, views[0], views[1:], step.told)
+    if name == "SELECT":
+        return _select(step, key, views)
+    if name == "BATCH_MATMUL" and len(views) == MATRIX:
+        outer = (-1 if step.option("adjX") else -2, -2 if step.option("adjY") else -1)
+        return meeting.product(step.table, key, (views[0], views[1]), (), step.told, outer=outer)
+    return None
+
+
+def _select(step: Step, key: tuple[object, ...], views: Sequence[View]) -> View | None:
+    """SELECT: the condition is a scalar, has the shape of the others, or follows their axis 0."""
+    condition, one, two = views
+    if condition.sizes is None or condition.axes is None or one.sizes is None or one.sizes != two.sizes:
+        return None
+    rank = len(one.sizes)
+    if condition.sizes == one.sizes or not condition.sizes:
+        axes = (None,) * (rank - len(condition.axes)) + condition.axes
+    elif len(condition.sizes) == 1 and rank > 1 and condition.sizes[0] == one.sizes[0]:
+        axes = (*condition.axes, *(None,) * (rank - 1))
+    else:
+        return None
+    uses = [(condition.core, axes), (one.core, one.axes or ()), (two.core, two.axes or ())]
+    return meeting.aligned(step.table, key, uses, one.sizes, step.told)
 
 
 def _key(step: Step) -> tuple[object, ...] | None:
