@@ -6,11 +6,15 @@ from contextlib import ExitStack
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
+from graphfix.verify.proof.maps import reads_of
+from graphfix.verify.proof.notes import Notes
 from graphfix.verify.proof.outcome import Proof, UnprovedError
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from pathlib import Path
+
+    from graphfix.verify.proof.maps import Reads
 
 _NO_NUMBERS: Mapping[str, int] = MappingProxyType({})
 _NO_SHAPES: Mapping[str, Sequence[int]] = MappingProxyType({})
@@ -49,6 +53,31 @@ def prove(
         return Proof("not proved", "the model is nested too deeply")
 
 
+def maps(
+    path: Path,
+    *,
+    bindings: Mapping[str, int] = _NO_NUMBERS,
+    shapes: Mapping[str, Sequence[int]] = _NO_SHAPES,
+    tflite: bool = False,
+) -> tuple[Reads, ...]:
+    """Give the indexing maps of every node of a file that broadcasts, in the order in which the proof reads them.
+
+    They are printed from the terms that are compared, with each operand as a value of its own. A function is read at
+    each call. Raises GraphfixError for what is no model, and UnprovedError for what can't be read as a whole.
+    """
+    notes = Notes()
+    with ExitStack() as stack:
+        if tflite:
+            from graphfix.verify.proof.tflite_models import noted as noted_tflite
+
+            noted_tflite(path, stack, bindings, shapes, notes)
+        else:
+            from graphfix.verify.proof.onnx_models import noted
+
+            noted(path, stack, bindings, shapes, notes)
+    return tuple(map(reads_of, notes.taken))
+
+
 def _copied(before: Path, after: Path, *, tflite: bool) -> bool:
     """Whether both files hold the same bytes, and name the same files beside them."""
     if before.stat().st_size != after.stat().st_size or not (tflite or before.parent == after.parent):
@@ -60,4 +89,4 @@ def _copied(before: Path, after: Path, *, tflite: bool) -> bool:
     return True
 
 
-__all__ = ["Proof", "UnprovedError", "prove"]
+__all__ = ["Proof", "UnprovedError", "maps", "prove"]
