@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from graphfix.verify.proof.maps import reads_of
 from graphfix.verify.proof.notes import Notes
-from graphfix.verify.proof.outcome import Proof, UnprovedError
+from graphfix.verify.proof.outcome import Proof, UnprovedError, explained
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -37,14 +37,23 @@ def prove(
     try:
         if _copied(before, after, tflite=tflite):
             return Proof("proved")
-        with ExitStack() as stack:
-            if tflite:
-                from graphfix.verify.proof.tflite_models import compared as compared_tflite
+        if tflite:
+            from graphfix.verify.proof.tflite_models import compared as compared_tflite
 
-                return compared_tflite(before, after, stack, bindings, shapes)
+            compare = compared_tflite
+        else:
             from graphfix.verify.proof.onnx_models import compared
 
-            return compared(before, after, stack, bindings, shapes)
+            compare = compared
+        with ExitStack() as stack:
+            proof = compare(before, after, stack, bindings, shapes)
+        if not proof.cores:
+            return proof
+        # Nothing of a node is kept but its term: where two have no match, both files are read again to tell why.
+        notes = Notes(proof.cores)
+        with ExitStack() as stack:
+            compare(before, after, stack, bindings, shapes, notes)
+        return explained(proof, notes)
     except UnprovedError as unproved:
         return Proof("not proved", str(unproved))
     except (LookupError, ValueError) as error:  # fewer operands than an operator has, numbers that are no axis

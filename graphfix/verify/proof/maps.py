@@ -33,10 +33,9 @@ class Read:
     """That map after the view's: `(d0, d1) -> (d1)`, where an element of the space finds its element of `of`."""
 
     @property
-    def told(self) -> str:
-        """Give it as a line of a report."""
-        of = "" if self.of is None else f", of {self.of}: {self.through}"
-        return f"operand {self.operand}: {self.map}{of}"
+    def whole(self) -> str:
+        """Give the map to the value that the node reads in the end, whatever view of it the operand is."""
+        return self.through or self.map
 
 
 @dataclass(frozen=True, slots=True)
