@@ -25,6 +25,7 @@ class Read:
     operand: int
     value: str
     """`b[1,3]`"""
+    sizes: Sizes
     map: str
     """`(d0, d1) -> (0, d1)`: where an element of the space finds its element of the operand."""
     of: str | None = None
@@ -78,13 +79,14 @@ def _read(note: Note, core: Core, axes: Axes, space: Sizes, exact: int) -> Read:
     """Print the map of one operand: `core` stands for it, and `axes` is for each axis of the space its own."""
     index = core.number
     view = note.operands[index]
-    value, printed = _named(note.names[0][index], view), linalg(axes, core.sizes or (), space, exact)
+    sizes = core.sizes or ()
+    value, printed = _named(note.names[0][index], view), linalg(axes, sizes, space, exact)
     if view is None or view.axes is None or view.core.sizes is None or view == whole(view.core):
-        return Read(index, value, printed)
+        return Read(index, value, sizes, printed)
     inner = view.axes
     through = tuple(None if axis is None else inner[axis] for axis in axes)
     source = f"{view.core.told}[{_listed(view.core.sizes)}]"
-    return Read(index, value, printed, source, linalg(through, view.core.sizes, space, exact))
+    return Read(index, value, sizes, printed, source, linalg(through, view.core.sizes, space, exact))
 
 
 def linalg(axes: Axes, sizes: Sizes, space: Sizes, exact: int = 0) -> str:
