@@ -65,6 +65,7 @@ OPTIONS = {
     "RESHAPE": "Reshape",
     "RANDOM_UNIFORM": "Random",
     "FULLY_CONNECTED": "FullyConnected",
+    "BATCH_MATMUL": "BatchMatMul",
     "CAST": "Cast",
     "IF": "If",
     "VAR_HANDLE": "VarHandle",

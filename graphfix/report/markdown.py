@@ -11,7 +11,7 @@ from graphfix import __version__
 from graphfix.report.conversion import converted_text, run_text
 from graphfix.report.entry import Entry, Failure
 from graphfix.report.notation import counted, printable, seconds_text, shape_text
-from graphfix.report.verdict import bindings_text, verdict_text
+from graphfix.report.verdict import bindings_text, map_lines, unmatched, verdict_text
 from graphfix.results import Conversion, Gap, Outcome, Run, Site, Verdict
 
 HEADINGS = (
@@ -131,8 +131,9 @@ def _verdict(verdict: Verdict) -> Iterator[str]:
 def _proof(proof: Mapping[str, Any]) -> Iterator[str]:
     reason = f": {_prose(str(proof['reason']))}" if proof.get("reason") else ""
     yield f"- {_prose(str(proof.get('status')))}{reason}"
-    for which, node in (proof.get("first") or {}).items():
-        yield f"- first without a match, {which}: {_code(str(node))}"
+    for which, told, node in unmatched(proof):
+        yield f"- first without a match, {which}: {_code(told)}"
+        yield from (f"  - {_code(line)}" for line in map_lines(node))
 
 
 def _conversion(outcome: Outcome, done: Conversion) -> Iterator[str]:

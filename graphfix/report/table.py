@@ -19,7 +19,7 @@ from graphfix.report.notation import (
     shape_text,
     tally,
 )
-from graphfix.report.verdict import verdict_text
+from graphfix.report.verdict import unproved_lines, verdict_text
 from graphfix.results import Outcome, Site
 
 REMOVED = "GF203"
@@ -37,9 +37,12 @@ Row: TypeAlias = tuple[str, str, str, str, str, str]
 def table(outcome: Outcome) -> str:
     """Tell what a command did with one model. Long lists are cut: a report file has all of them."""
     edited = _edited(outcome.sites)
-    lines = [_headline(outcome, edited), *_sites(outcome.sites, edited), *_assumed(outcome.assumes)]
+    lines = [_headline(outcome, edited)]
+    if outcome.command == "verify":
+        lines += unproved_lines(outcome.verdict)
+    lines += [*_sites(outcome.sites, edited), *_assumed(outcome.assumes)]
     if outcome.command in ("fix", "tosa"):
-        lines.append(_fixed(outcome))
+        lines += [_fixed(outcome), *unproved_lines(outcome.verdict)]
     lines += conversion_lines(outcome)
     if outcome.seconds:
         lines.append(seconds_text(outcome.seconds))

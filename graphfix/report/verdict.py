@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from graphfix.report.notation import counted, printable
@@ -39,6 +39,37 @@ def _unproved(verdict: Verdict) -> str:
     if verdict.proof is None or verdict.proof.get("status") == "proved":
         return ""
     return f"; not proved: {printable(str(verdict.proof.get('reason')))}"
+
+
+def unproved_lines(verdict: Verdict | None) -> Iterator[str]:
+    """The first two nodes without a match as `show --maps` prints nodes: the notation, then a line for each map."""
+    for which, told, node in unmatched(verdict.proof if verdict is not None else None):
+        yield f"  {which}: {told}"
+        yield from (f"      {line}" for line in map_lines(node))
+
+
+def unmatched(proof: Mapping[str, Any] | None) -> Iterator[tuple[str, str, Mapping[str, Any]]]:
+    """(`before` or `after`, the node in words, the node in the document) of the first two nodes without a match."""
+    first = (proof or {}).get("first") or {}
+    for which in ("before", "after"):
+        node = first.get("nodes", {}).get(which) or {}
+        if first.get(which) is not None:
+            yield which, printable(_node(str(first[which]), node)), node
+
+
+def _node(told: str, node: Mapping[str, Any]) -> str:
+    """`y[2,3] = Add(x[2,3], b[3])    # Add 'n3' in main/if_1.then_branch`, or just what is told of it."""
+    if not node:
+        return told
+    scope = "" if node["graph"] == "main" else f" in {node['graph']}"
+    return f"{node['notation']}    # {told}{scope}"
+
+
+def map_lines(node: Mapping[str, Any]) -> Iterator[str]:
+    """`operand 1: (d0, d1) -> (d0, 0), that is (d0, d1) -> (d0) of b[3]`, where it is a view of b."""
+    for read in node.get("maps", ()):
+        of = f", that is {read['through']} of {read['of']}" if read["of"] is not None else ""
+        yield printable(f"operand {read['operand']}: {read['map']}{of}")
 
 
 def _runs(verdict: Verdict) -> str:

@@ -6,11 +6,15 @@ from contextlib import ExitStack
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
-from graphfix.verify.proof.outcome import STORED_SHAPES, Proof, UnprovedError
+from graphfix.verify.proof.maps import reads_of
+from graphfix.verify.proof.notes import Notes
+from graphfix.verify.proof.outcome import STORED_SHAPES, Proof, UnprovedError, explained
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from pathlib import Path
+
+    from graphfix.verify.proof.maps import Reads
 
 _NO_NUMBERS: Mapping[str, int] = MappingProxyType({})
 _NO_SHAPES: Mapping[str, Sequence[int]] = MappingProxyType({})
@@ -33,20 +37,54 @@ def prove(
     try:
         if _copied(before, after, tflite=tflite):
             return Proof("proved")
-        with ExitStack() as stack:
-            if tflite:
-                from graphfix.verify.proof.tflite_models import compared as compared_tflite
+        if tflite:
+            from graphfix.verify.proof.tflite_models import compared as compared_tflite
 
-                return compared_tflite(before, after, stack, bindings, shapes)
+            compare = compared_tflite
+        else:
             from graphfix.verify.proof.onnx_models import compared
 
-            return compared(before, after, stack, bindings, shapes)
+            compare = compared
+        with ExitStack() as stack:
+            proof = compare(before, after, stack, bindings, shapes)
+        if not proof.cores:
+            return proof
+        # Nothing of a node is kept but its term: where two have no match, both files are read again to tell why.
+        notes = Notes(proof.cores)
+        with ExitStack() as stack:
+            compare(before, after, stack, bindings, shapes, notes)
+        return explained(proof, notes)
     except UnprovedError as unproved:
         return Proof("not proved", str(unproved))
     except (LookupError, ValueError) as error:  # fewer operands than an operator has, numbers that are no axis
         return Proof("not proved", f"a node is malformed: {type(error).__name__} {error}")
     except RecursionError:
         return Proof("not proved", "the model is nested too deeply")
+
+
+def maps(
+    path: Path,
+    *,
+    bindings: Mapping[str, int] = _NO_NUMBERS,
+    shapes: Mapping[str, Sequence[int]] = _NO_SHAPES,
+    tflite: bool = False,
+) -> tuple[Reads, ...]:
+    """Give the indexing maps of every node of a file that broadcasts, in the order in which the proof reads them.
+
+    They are printed from the terms that are compared, with each operand as a value of its own. A function is read at
+    each call. Raises GraphfixError for what is no model, and UnprovedError for what can't be read as a whole.
+    """
+    notes = Notes()
+    with ExitStack() as stack:
+        if tflite:
+            from graphfix.verify.proof.tflite_models import noted as noted_tflite
+
+            noted_tflite(path, stack, bindings, shapes, notes)
+        else:
+            from graphfix.verify.proof.onnx_models import noted
+
+            noted(path, stack, bindings, shapes, notes)
+    return tuple(map(reads_of, notes.taken))
 
 
 def _copied(before: Path, after: Path, *, tflite: bool) -> bool:
@@ -60,4 +98,4 @@ def _copied(before: Path, after: Path, *, tflite: bool) -> bool:
     return True
 
 
-__all__ = ["STORED_SHAPES", "Proof", "UnprovedError", "prove"]
+__all__ = ["STORED_SHAPES", "Proof", "UnprovedError", "maps", "prove"]

@@ -16,6 +16,19 @@ if TYPE_CHECKING:
 Key: TypeAlias = tuple[object, ...]
 CONSTANT = ("constant", "numbers", "nothing")
 """How the terms of constants begin."""
+Met: TypeAlias = "tuple[tuple[Core, ...], tuple[Axes, ...], Sizes]"
+"""The operands' cores, their maps and the space: what the key of every broadcasting operator's term ends with."""
+
+MATRIX = 2
+PRODUCT_AXES = 3
+"""The last axes of a matrix product's space: of its rows, its columns, and the sum."""
+MEETING = frozenset({"each", "onto", "product", "gemm"})
+"""The rules by which operands meet: what a term of one begins with."""
+
+
+def met_by(core: Core) -> Met | None:
+    """Give what an operator's operands are read by, as terms are compared; None where they are read exactly."""
+    return core.key[-3:] if core.key[0] in MEETING else None  # type: ignore[return-value]  # keys hold anything
 
 
 def elementwise(table: Table, key: Key, views: Sequence[View], told: str) -> View:
@@ -71,7 +84,7 @@ def _frame(maps: Sequence[Axes], space: Sizes) -> Frame:
 
 
 def _read(table: Table, key: Key, cores: Sequence[Core], frame: Frame, told: str) -> View:
-    core, new = table.core(("each", key, *cores, frame.maps, frame.space), told)
+    core, new = table.core(("each", key, tuple(cores), frame.maps, frame.space), told)
     if new:
         core.sizes = tuple(map(settled, frame.space))
     return View(core, frame.axes, frame.sizes)
@@ -93,7 +106,7 @@ def _unranked(table: Table, key: Key, views: Sequence[View], told: str) -> View:
     for view in views:
         meeting |= view.more or {extent(view)}
         reads.append((view.core, _stripped(view)))
-    core, new = table.core(("each", key, tuple(reads), *_space(table, meeting)), told)
+    core, new = table.core(("unranked", key, tuple(reads), *_space(table, meeting)), told)
     if new and len(views) == 1:
         core.shaped = views[0].core.shaped or views[0].core
     return View(core, None, None)
@@ -119,18 +132,13 @@ def onto(table: Table, key: Key, view: View, others: Sequence[View], told: str) 
     if view.sizes is None or any(other.sizes is None for other in others):
         reads = tuple((other.core, _stripped(other)) for other in others)
         meets = tuple(_space(table, {extent(view), *(other.more or {extent(other)})}) for other in others)
-        return table.result(("onto", *key, view, reads, meets), told, view.sizes)
+        return table.result(("unranked onto", *key, view, reads, meets), told, view.sizes)
     if any(len(other.sizes or ()) > len(view.sizes) for other in others):
         return table.result(("whole", *key, (view, *others)), told, view.sizes)
-    reads = tuple((other.core, _over(other, len(view.sizes))) for other in others)
-    spaces = tuple(
-        tuple(
-            table.algebra.met(pair)
-            for pair in zip(view.sizes, right_aligned(other.sizes or (), len(view.sizes)), strict=True)
-        )
-        for other in others
-    )
-    return table.result(("onto", *key, view, reads, spaces), told, view.sizes)
+    rank = len(view.sizes)
+    columns = zip(view.sizes, *(right_aligned(other.sizes or (), rank) for other in others), strict=True)
+    cores, maps = tuple(other.core for other in others), tuple(_over(other, rank) for other in others)
+    return table.result(("onto", *key, view, cores, maps, tuple(map(table.algebra.met, columns))), told, view.sizes)
 
 
 def onto_target(table: Table, view: View, target: Sizes, told: str) -> View | None:
@@ -157,30 +165,37 @@ def product(
 ) -> View:
     """Give the product of two stacks of matrices: batch axes meet, the last two of each are read exactly.
 
-    `outer` names the axis of each operand that stays in the result. Operands of rank 1 are promoted, and read exactly.
+    `outer` names the axis of each operand that stays in the result. A vector is promoted: it has the summed axis alone.
     """
     if any(0 in view.sizes for view in pair if view.sizes):
         pair = _unread(table, pair[0]), _unread(table, pair[1])
     one, two = pair
-    if one.sizes is None or two.sizes is None or min(len(one.sizes), len(two.sizes)) < 2:  # noqa: PLR2004 - a matrix
-        return table.result(("whole", *key, (one, two, *others)), told, _promoted(one, two))
-    rank = max(len(one.sizes), len(two.sizes))
-    batch = tuple(
-        map(
-            table.algebra.met,
-            zip(right_aligned(one.sizes[:-2], rank - 2), right_aligned(two.sizes[:-2], rank - 2), strict=True),
-        )
-    )
-    reads = tuple((view.core, _over(view, rank), (view.sizes or ())[-2:]) for view in pair)
-    term = ("product", *key, reads, batch, tuple(others))
-    return table.result(term, told, (*batch, one.sizes[outer[0]], two.sizes[outer[1]]))
+    if not one.sizes or not two.sizes:
+        return table.result(("whole", *key, (one, two, *others)), told, None)
+    batches = [view.sizes[:-MATRIX] for view in (one, two) if view.sizes is not None]
+    rank = max(map(len, batches))
+    batch = tuple(map(table.algebra.met, zip(*(right_aligned(sizes, rank) for sizes in batches), strict=True)))
+    (rows, summed), (columns, other) = _sides(one.sizes, outer[0]), _sides(two.sizes, outer[1])
+    space = (*batch, *(rows or (1,)), *(columns or (1,)), table.algebra.met((*summed, *other)))
+    maps = _stacked(one, rank, outer[0], left=True), _stacked(two, rank, outer[1], left=False)
+    # The space says less of the last two axes than their sizes: those have to be equal, and none is stretched.
+    exactly = tuple(sizes[-MATRIX:] for sizes in (one.sizes, two.sizes))
+    term = ("product", *key, tuple(others), exactly, (one.core, two.core), maps, space)
+    return table.result(term, told, (*batch, *rows, *columns))
 
 
-def _promoted(one: View, two: View) -> Sizes | None:
-    """The result's shape where an operand is a vector: its axis is put in front or behind, and taken out again."""
-    if one.sizes is None or two.sizes is None or not one.sizes or not two.sizes:
-        return None
-    batch = one.sizes[:-2] if len(two.sizes) == 1 else two.sizes[:-2]
-    rows = one.sizes[-2:-1] if len(one.sizes) > 1 else ()
-    columns = two.sizes[-1:] if len(two.sizes) > 1 else ()
-    return (*batch, *rows, *columns)
+def _sides(sizes: Sizes, outer: int) -> tuple[Sizes, Sizes]:
+    """The size that stays in the result, none of a vector, and the one that is summed over."""
+    if len(sizes) < MATRIX:
+        return (), sizes
+    return (sizes[outer],), (sizes[-PRODUCT_AXES - outer],)
+
+
+def _stacked(view: View, rank: int, outer: int, *, left: bool) -> Axes:
+    """Map the batch axes, right-aligned, then rows, columns and sum."""
+    axes = view.axes or ()
+    batch = (None,) * (rank - len(axes[:-MATRIX])) + axes[:-MATRIX]
+    if len(axes) < MATRIX:
+        return (*batch, None, None, axes[-1])
+    kept, summed = axes[outer], axes[-PRODUCT_AXES - outer]
+    return (*batch, kept, None, summed) if left else (*batch, None, kept, summed)

@@ -22,6 +22,8 @@ class Call:
     """A node with its operands."""
 
     node: NodeProto
+    label: str
+    """Its name, or `Op#index` where the file gives none."""
     graph: GraphProto | None
     """The graph that holds it, where onnx's inference knows it."""
     domain: str
@@ -90,3 +92,13 @@ def plain(attribute: AttributeProto) -> object:
     copy.CopyFrom(attribute)
     copy.ClearField("doc_string")
     return copy.SerializeToString(deterministic=True)
+
+
+def graphs(attribute: AttributeProto) -> list[GraphProto]:
+    """Give the bodies that an attribute holds."""
+    return [attribute.g] if attribute.HasField("g") else list(attribute.graphs)
+
+
+def domain_of(domain: str) -> str:
+    """Give the name of an operator set as the proof knows it: the standard one has two."""
+    return "" if domain == "ai.onnx" else domain

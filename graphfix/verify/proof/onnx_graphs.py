@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from functools import partial
 from typing import TYPE_CHECKING
 
 import onnx
 from onnx import AttributeProto, TensorProto
 
 from graphfix.verify.proof import onnx_ops
-from graphfix.verify.proof.onnx_call import Call, plain
+from graphfix.verify.proof.onnx_call import Call, domain_of, graphs, plain
 from graphfix.verify.proof.onnx_file import Source, width
 from graphfix.verify.proof.onnx_loops import FLOW
 from graphfix.verify.proof.onnx_meaning import meaning, telling
 from graphfix.verify.proof.onnx_nodes import exact, single
+from graphfix.verify.proof.onnx_notes import noted
 from graphfix.verify.proof.outcome import UnprovedError
 from graphfix.verify.proof.terms import View, whole
 
@@ -23,6 +25,7 @@ if TYPE_CHECKING:
     from onnx import FunctionProto, GraphProto, ModelProto, NodeProto, SparseTensorProto
 
     from graphfix.verify.proof.constants import Constants
+    from graphfix.verify.proof.notes import Notes
     from graphfix.verify.proof.onnx_shapes import Inference
     from graphfix.verify.proof.terms import Core, Table
 
@@ -41,6 +44,7 @@ class Scope:
     given: Mapping[str, AttributeProto] = field(default_factory=dict)
     """In a function: the attributes of its call."""
     depth: int = 0
+    path: str = "main"
 
     def find(self, name: str) -> View:
         """Give a value by its name, from the innermost scope that has it."""
@@ -67,10 +71,12 @@ class Reading:
     """Results that may differ from run to run, in the order of execution."""
     turns: dict[object, int] = field(default_factory=dict)
     calls: dict[object, tuple[View | None, ...]] = field(default_factory=dict)
+    notes: Notes | None = None
+    """Where what is read of nodes is kept, if anyone asks."""
 
     def __post_init__(self) -> None:
         """Index the functions."""
-        self.functions = {(_domain(each.domain), each.name, each.overload): each for each in self.model.functions}
+        self.functions = {(domain_of(each.domain), each.name, each.overload): each for each in self.model.functions}
 
     def turn(self, key: object) -> int:
         """Tell apart what has one key and is not one: how many there were before."""
@@ -89,13 +95,14 @@ class Reading:
         self.nodes(graph.node, scope)
         return tuple(scope.find(output.name) for output in graph.output)
 
-    def body(self, graph: GraphProto, outer: Scope, parameters: Sequence[View]) -> tuple[View, ...]:
-        """Read a body with these values as its inputs."""
+    def body(self, graph: GraphProto, outer: Scope, parameters: Sequence[View], place: str) -> tuple[View, ...]:
+        """Read a body with these values as its inputs; `place` is the node and the attribute that hold it."""
         if outer.depth > _DEEPEST:
             raise UnprovedError("bodies are nested too deeply to be read")
         if len(parameters) != len(graph.input):
             raise UnprovedError(f"the body {graph.name!r} has {len(graph.input)} inputs and is given {len(parameters)}")
-        scope = Scope(outer.versions, outer, graph=graph, given=outer.given, depth=outer.depth + 1)
+        path = f"{outer.path}/{place}"
+        scope = Scope(outer.versions, outer, graph=graph, given=outer.given, depth=outer.depth + 1, path=path)
         scope.values.update(zip((each.name for each in graph.input), parameters, strict=True))
         return self.run(graph, scope)
 
@@ -115,12 +122,19 @@ class Reading:
         while views and views[-1] is None:
             views.pop()
         attributes = self._attributes(node, scope)
-        function = self.functions.get((_domain(node.domain), node.op_type, node.overload))
+        function = self.functions.get((domain_of(node.domain), node.op_type, node.overload))
         if function is not None:
             return self._function(function, attributes, views, len(node.output), scope)
-        if node.op_type == "Constant" and not _domain(node.domain):
+        if node.op_type == "Constant" and not domain_of(node.domain):
             return [self._constant_node(attributes, f"Constant#{index}")]
         call = self._call(node, index, scope, views, attributes)
+        before = len(self.table.cores)
+        results = self._results(call, scope)
+        if self.notes is not None:
+            self.notes.take(results, before, partial(noted, self.table.algebra, call, scope.path, results))
+        return results
+
+    def _results(self, call: Call, scope: Scope) -> Sequence[View | None]:
         if call.op in FLOW and not call.domain:
             return FLOW[call.op](self, call, scope)
         view = single(self.table, call)
@@ -136,11 +150,12 @@ class Reading:
         views: Sequence[View | None],
         attributes: Mapping[str, AttributeProto],
     ) -> Call:
-        domain, op = _domain(node.domain), node.op_type
+        domain, op = domain_of(node.domain), node.op_type
         version = scope.versions.get(domain, 1)
-        told = f"{op} '{node.name}'" if node.name else f"{op}#{index}"
         since = meaning(op, domain, version)
-        call = Call(node, scope.graph, domain, op, version, since, views, attributes, told, self.table.assumes)
+        label = node.name or f"{op}#{index}"
+        told = f"{op} '{label}'" if node.name else label
+        call = Call(node, label, scope.graph, domain, op, version, since, views, attributes, told, self.table.assumes)
         telltale = telling(op, domain, version, attributes, len(node.output)) if attributes else {}
         call.key = (domain, op, since, self.attributes(telltale))
         call.full = call.key if len(telltale) == len(attributes) else (domain, op, since, self.attributes(attributes))
@@ -154,15 +169,15 @@ class Reading:
             results = exact(self.table, call, self.inference, ("turn", self.turn(key)))
             self.effects.extend(view.core for view in results)
             return results
-        graphs = [(name, graph) for name, given in sorted(call.attributes.items()) for graph in _graphs(given)]
-        if not graphs:
+        held = [(name, graph) for name, given in sorted(call.attributes.items()) for graph in graphs(given)]
+        if not held:
             return exact(self.table, call, self.inference)
         owner = (*call.full, tuple(call.views))
         turn = self.turn(owner)
         bodies = []
-        for place, (name, graph) in enumerate(graphs):
+        for place, (name, graph) in enumerate(held):
             own = [self.parameter((owner, turn, name, place), i, None) for i in range(len(graph.input))]
-            bodies.append((name, self.body(graph, scope, own)))
+            bodies.append((name, self.body(graph, scope, own, f"{call.label}.{name}")))
         return exact(self.table, call, self.inference, tuple(bodies))
 
     def parameter(self, owner: tuple[object, ...], index: int, sizes: tuple[object, ...] | None) -> View:
@@ -190,8 +205,9 @@ class Reading:
         if known is not None:
             return known[:outputs]
         given = {each.name: each for each in function.attribute_proto} | dict(attributes)
-        versions = {_domain(each.domain): each.version for each in function.opset_import}
-        inner = Scope(versions, given=given, depth=scope.depth + 1)
+        versions = {domain_of(each.domain): each.version for each in function.opset_import}
+        path = f"function {function.domain}.{function.name}" if function.domain else f"function {function.name}"
+        inner = Scope(versions, given=given, depth=scope.depth + 1, path=path)
         for name, view in zip(function.input, views, strict=False):
             if view is not None:
                 inner.values[name] = view
@@ -228,7 +244,7 @@ class Reading:
         """Give the comparable form of attributes, bodies left out; a tensor is the constant that it holds."""
         if not attributes:
             return ()
-        return tuple((name, self._attribute(given)) for name, given in sorted(attributes.items()) if not _graphs(given))
+        return tuple((name, self._attribute(given)) for name, given in sorted(attributes.items()) if not graphs(given))
 
     def _attribute(self, given: AttributeProto) -> object:
         if given.HasField("t") or given.tensors:
@@ -272,14 +288,6 @@ class Reading:
         return self.constant(onnx.helper.make_tensor("", kinds[name], dims, list(values)), told)
 
 
-def _graphs(attribute: AttributeProto) -> list[GraphProto]:
-    return [attribute.g] if attribute.HasField("g") else list(attribute.graphs)
-
-
-def _domain(domain: str) -> str:
-    return "" if domain == "ai.onnx" else domain
-
-
 def versions(model: ModelProto) -> dict[str, int]:
     """Give the versions of the operator sets that a model imports."""
-    return {_domain(entry.domain): entry.version for entry in model.opset_import}
+    return {domain_of(entry.domain): entry.version for entry in model.opset_import}

@@ -20,7 +20,7 @@ def _if(reading: Reading, call: Call, scope: Scope) -> list[View]:
     branches = []
     for name in ("then_branch", "else_branch"):
         given = call.attributes.get(name)
-        branches.append(reading.body(given.g, scope, ()) if given is not None else ())
+        branches.append(reading.body(given.g, scope, (), f"{call.label}.{name}") if given is not None else ())
     key = ("if", *call.full, tuple(call.views), *branches)
     results = []
     for index in range(len(call.node.output)):
@@ -44,14 +44,16 @@ def _loop(reading: Reading, call: Call, scope: Scope) -> list[View]:
     owner = ("loop", *call.full, tuple(call.views))
     turn = reading.turn(owner)
     guesses: list[Guess] = [None if view is None else view.sizes for view in states]
-    before = len(reading.effects)
+    before, noted = len(reading.effects), len(reading.notes.taken) if reading.notes is not None else 0
     while True:
         del reading.effects[before:]
+        if reading.notes is not None:
+            reading.notes.forget(noted)
         turns = dict(reading.turns)
         kept = tuple(guesses)
         parameters = [reading.parameter((owner, turn), index, ()) for index in range(2)]
         parameters += [reading.parameter((owner, turn), 2 + index, guess) for index, guess in enumerate(guesses)]
-        given = reading.body(body, scope, parameters)
+        given = reading.body(body, scope, parameters, f"{call.label}.body")
         guesses = [
             _widened(guess, parameter, view)
             for guess, parameter, view in zip(guesses, parameters[2:], given[1:], strict=False)
@@ -103,7 +105,7 @@ def _scan(reading: Reading, call: Call, scope: Scope) -> list[View]:
         elif sizes is not None:
             sizes = tuple(sizes)
         parameters.append(reading.parameter((owner, turn), index, sizes))
-    given = reading.body(body, scope, parameters)
+    given = reading.body(body, scope, parameters, f"{call.label}.body")
     states: list[Guess] = [None if view is None or skipped else view.sizes for view in call.views[skipped:][:count]]
     axes = call.integers("scan_output_axes") or ()
     scans = [view if not any(axes) and not skipped else View(view.core, None, None) for view in given[count:]]

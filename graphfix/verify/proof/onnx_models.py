@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
     from onnx import GraphProto, ModelProto, ValueInfoProto
 
+    from graphfix.verify.proof.notes import Notes
     from graphfix.verify.proof.sizes import Size
 
 INITIALIZERS_ALONE_SINCE = 4
@@ -28,7 +29,12 @@ INITIALIZERS_ALONE_SINCE = 4
 
 
 def compared(
-    before: Path, after: Path, stack: ExitStack, bindings: Mapping[str, int], shapes: Mapping[str, Sequence[int]]
+    before: Path,
+    after: Path,
+    stack: ExitStack,
+    bindings: Mapping[str, int],
+    shapes: Mapping[str, Sequence[int]],
+    notes: Notes | None = None,
 ) -> Proof:
     """Read both files and compare them. Raises UnprovedError and GraphfixError."""
     table = Table(Algebra())
@@ -36,11 +42,11 @@ def compared(
     sources = Source(before, stack), Source(after, stack)
     one, two = (source.read() for source in sources)
     _interface(one, two)
-    first = Reading(table, constants, sources[0], one, Inference(one))
+    first = Reading(table, constants, sources[0], one, Inference(one), notes=notes)
     scope = _scope(first, bindings, shapes)
     outputs = first.run(one.graph, scope)
     table.closed = True
-    second = Reading(table, constants, sources[1], two, None)
+    second = Reading(table, constants, sources[1], two, None, notes=notes)
     other = _scope(second, bindings, shapes)
     theirs = second.run(two.graph, other)
     _defaults(first, second)
@@ -50,6 +56,17 @@ def compared(
     return concluded(
         table, list(zip(names, outputs, theirs, strict=True)), [*_assumed(one.graph, bindings), *table.assumes]
     )
+
+
+def noted(
+    path: Path, stack: ExitStack, bindings: Mapping[str, int], shapes: Mapping[str, Sequence[int]], notes: Notes
+) -> None:
+    """Read one file, and note its nodes. Raises UnprovedError and GraphfixError."""
+    table = Table(Algebra())
+    source = Source(path, stack)
+    model = source.read()
+    reading = Reading(table, Constants(table), source, model, Inference(model), notes=notes)
+    reading.run(model.graph, _scope(reading, bindings, shapes))
 
 
 def _interface(one: ModelProto, two: ModelProto) -> None:

@@ -21,11 +21,16 @@ MATRIX = 2
 
 def single(table: Table, call: Call) -> View | None:
     """Give the result of a node with a rule of its own; None where its operands are read exactly."""
-    name = (call.domain, call.op)
     if len(call.node.output) == 1:
         seen = viewed(table, call)
         if seen is not None:
             return seen
+    return read(table, call)
+
+
+def read(table: Table, call: Call) -> View | None:
+    """Give the result of an operator that reads its operands by maps; None where it reads them exactly."""
+    name = (call.domain, call.op)
     if not call.views or call.views[0] is None:
         return None
     if name in onnx_ops.EACH:
@@ -150,12 +155,12 @@ def _gemm(table: Table, call: Call, indices: tuple[int, int, int]) -> View | Non
     space = (a.sizes[1 if call.integer("transA", 0) else 0], b.sizes[0 if call.integer("transB", 0) else 1])
     key = ("gemm", *call.key, a, b, rest)
     if c is None:
-        return table.result((*key, None), call.told, space)
+        return table.result((*key, (), (), space), call.told, space)
     if c.axes is None or c.sizes is None or len(c.sizes) > MATRIX:
         return None
     missing = MATRIX - len(c.sizes)
     met = tuple(map(table.algebra.met, zip(space, (1,) * missing + c.sizes, strict=True)))
-    return table.result((*key, c.core, (None,) * missing + c.axes, met), call.told, space)
+    return table.result((*key, (c.core,), ((None,) * missing + c.axes,), met), call.told, space)
 
 
 def exact(table: Table, call: Call, inference: Inference | None, bodies: tuple[object, ...] = ()) -> list[View]:

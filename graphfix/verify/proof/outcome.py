@@ -2,16 +2,23 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
-from graphfix.verify.proof.terms import shown
+from graphfix.verify.proof.maps import reads_of
+from graphfix.verify.proof.terms import Core, shown
+from graphfix.verify.proof.unlike import given_by
+from graphfix.verify.proof.unlike import unlike as difference
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
-    from graphfix.verify.proof.terms import Core, Table, View
+    from graphfix.verify.proof.maps import Reads
+    from graphfix.verify.proof.notes import Notes
+    from graphfix.verify.proof.terms import Table, View
+
+SIDES = ("before", "after")
 
 
 STORED_SHAPES = "the stored shapes of the first file's tensors"
@@ -29,6 +36,10 @@ class Proof:
     before: str | None = None
     """The first node of the first file that has no match, and of the second."""
     after: str | None = None
+    cores: frozenset[int] = frozenset()
+    """The numbers of what these two give, by which their nodes are found when the files are read again."""
+    nodes: tuple[Reads | None, Reads | None] = (None, None)
+    """The two with their operands and maps."""
     assumes: tuple[str, ...] = ()
     """What it leans on that the files only state."""
 
@@ -39,7 +50,10 @@ class Proof:
 
     def document(self, seconds: float) -> Mapping[str, object]:
         """Give the proof as the JSON document shows it."""
-        first = None if self.before is None and self.after is None else {"before": self.before, "after": self.after}
+        first: dict[str, object] | None = None
+        if self.before is not None or self.after is not None:
+            nodes = {which: node and node.document() for which, node in zip(SIDES, self.nodes, strict=True)}
+            first = {"before": self.before, "after": self.after, "nodes": nodes}
         return MappingProxyType(
             {
                 "status": self.status,
@@ -63,20 +77,52 @@ def concluded(table: Table, outputs: Sequence[tuple[str, View, View]], assumes: 
     if table.foreign:
         theirs = table.foreign[0]
         reason = f"{theirs.told} of the second file has no match in the first"
-        return Proof("not proved", reason, _counterpart(table, theirs), theirs.told)
+        ours = _counterpart(table, theirs)
+        cores = frozenset(core.number for core in (ours, theirs) if core is not None)
+        return Proof("not proved", reason, None if ours is None else ours.told, theirs.told, cores)
     name, one, two = unlike[0]
-    return Proof("not proved", f"the output {name!r} is another value", shown(one), shown(two))
+    return Proof("not proved", f"the output {name!r} {_otherwise(one, two)}", shown(one), shown(two))
 
 
-def _counterpart(table: Table, theirs: Core) -> str | None:
-    """Name the first operator that only the first file has: one of the same kind, if there is one."""
+def _otherwise(one: View, two: View) -> str:
+    if one.core is not two.core:
+        return f"is another value: {given_by(one)} before, {given_by(two)} after"
+    return f"is {given_by(one)} before and after, in another shape or along other axes"
+
+
+def explained(proof: Proof, notes: Notes) -> Proof:
+    """Say in what the two nodes differ, which were noted when the files were read again."""
+    made = sorted(notes.makers.items())
+    one = made[0][1] if proof.before is not None and made else None
+    two = made[-1][1] if made else None
+    if [note and note.told for note in (one, two)] != [proof.before, proof.after] or two is None:
+        return proof
+    why = difference(one, two) if one is not None else None
+    reason = proof.reason if why is None else f"{proof.reason}: {why}"
+    return replace(proof, reason=reason, nodes=(None if one is None else reads_of(one), reads_of(two)))
+
+
+def _counterpart(table: Table, theirs: Core) -> Core | None:
+    """Find the operator that only the first file has: of the same kind, then the one that reads most of the same."""
     foreign = set(table.foreign)
     missing = [core for core in table.cores.values() if core.counted and not core.touched and core not in foreign]
     alike = [core for core in missing if _kind(core) == _kind(theirs)]
-    return (alike or missing)[0].told if missing else None
+    read = set(_read(theirs.key))
+    return max(alike or missing, key=lambda core: len(read & set(_read(core.key))), default=None)
+
+
+def _read(key: tuple[object, ...]) -> Iterator[Core]:
+    """Give every term that a term is made of."""
+    for part in key:
+        if isinstance(part, Core):
+            yield part
+        elif isinstance(part, tuple):
+            yield from _read(part)
 
 
 def _kind(core: Core) -> object:
-    """Name the rule by which a term was made, and its operator."""
-    rule, operator = core.key[:2]
-    return (rule, operator[:2]) if isinstance(operator, tuple) else core.key[:3]
+    """Name the operator of a term."""
+    operator = core.key[1]
+    while isinstance(operator, tuple) and operator and isinstance(operator[0], tuple):
+        operator = operator[0]
+    return operator[:2] if isinstance(operator, tuple) else core.key[1:3]

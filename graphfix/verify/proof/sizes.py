@@ -68,6 +68,11 @@ def settled(size: Size) -> Size:
     return numbers[0] if len(numbers) == 1 else size
 
 
+def clashing(size: Size) -> bool:
+    """Whether two numbers meet in an axis: no run can be."""
+    return isinstance(size, Symbol) and size.key[0] == "met" and sum(isinstance(part, int) for part in size.key) > 1
+
+
 def right_aligned(sizes: Sizes, rank: int) -> Sizes:
     """Put ones in front of a shape: `[c] -> [1,1,c]`."""
     return (1,) * (rank - len(sizes)) + sizes

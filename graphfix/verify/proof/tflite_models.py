@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from contextlib import ExitStack
     from pathlib import Path
 
+    from graphfix.verify.proof.notes import Notes
     from graphfix.verify.proof.tflite_file import Model, Subgraph, Tensor
 
 
@@ -25,7 +26,12 @@ FLOAT = 4
 
 
 def compared(
-    before: Path, after: Path, stack: ExitStack, bindings: Mapping[str, int], shapes: Mapping[str, Sequence[int]]
+    before: Path,
+    after: Path,
+    stack: ExitStack,
+    bindings: Mapping[str, int],
+    shapes: Mapping[str, Sequence[int]],
+    notes: Notes | None = None,
 ) -> Proof:
     """Read both files and compare them. Raises UnprovedError and GraphfixError."""
     table = Table(Algebra())
@@ -36,10 +42,10 @@ def compared(
         for tensor in graph.tensors:
             _loads(tensor)
     entries = _entries(one, two)
-    first = Reading(table, constants, one, first=True)
+    first = Reading(table, constants, one, first=True, notes=notes)
     ours = [_run(first, index) for index in entries]
     table.closed = True
-    second = Reading(table, constants, two, first=False)
+    second = Reading(table, constants, two, first=False, notes=notes)
     theirs = [_run(second, index) for index in entries]
     if [core.number for core in first.effects] != [core.number for core in second.effects]:
         raise UnprovedError("operators with a state are not the same, or not in the same order")
@@ -49,6 +55,17 @@ def compared(
         names = [graph.tensors[at].name for at in graph.outputs]
         outputs += zip(names, mine, other, strict=True)
     return concluded(table, outputs, list(table.assumes))
+
+
+def noted(
+    path: Path, stack: ExitStack, bindings: Mapping[str, int], shapes: Mapping[str, Sequence[int]], notes: Notes
+) -> None:
+    """Read one file, and note its operators. Raises UnprovedError and GraphfixError."""
+    table = Table(Algebra())
+    model = _bound(read(path, stack), bindings, shapes)
+    reading = Reading(table, Constants(table), model, first=True, notes=notes)
+    for index in _callable(model):
+        _run(reading, index)
 
 
 def _bound(model: Model, bindings: Mapping[str, int], shapes: Mapping[str, Sequence[int]]) -> Model:
@@ -72,12 +89,16 @@ def _entries(one: Model, two: Model) -> list[int]:
         raise UnprovedError("a file has no subgraph")
     if _called(one) != _called(two):
         raise UnprovedError("the signatures are not the same")
-    entries = sorted({0, *(signature[1] for signature in one.signatures)})
+    entries = _callable(one)
     for index in entries:
         if not 0 <= index < min(len(one.subgraphs), len(two.subgraphs)):
             raise UnprovedError(f"there is no subgraph {index}, which a signature names")
         _interface(one.subgraphs[index], two.subgraphs[index])
     return entries
+
+
+def _callable(model: Model) -> list[int]:
+    return sorted({0, *(signature[1] for signature in model.signatures)})
 
 
 def _loads(tensor: Tensor) -> None:
@@ -137,4 +158,4 @@ def _run(reading: Reading, index: int) -> tuple[View, ...]:
         if new:
             core.sizes = sizes_of(reading.table, graph, index, place)
         given.append(whole(core))
-    return reading.run(index, given)
+    return reading.run(index, given, f"subgraph {index}" if index else "main")
