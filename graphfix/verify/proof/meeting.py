@@ -24,11 +24,12 @@ def elementwise(table: Table, key: Key, views: Sequence[View], told: str) -> Vie
     the result.
     """
     form = tuple((view.axes, view.sizes) for view in views)
-    frame = table.frames.get(form)
+    known = (table.algebra.place, form)
+    frame = table.frames.get(known)
     if frame is None:
         if any(axes is None or sizes is None for axes, sizes in form):
             return _unranked(table, key, views, told)
-        frame = table.frames[form] = _right_aligned(table, form)
+        frame = table.frames[known] = _right_aligned(table, form)
     return _read(table, key, [view.core for view in views], frame, told)
 
 
@@ -81,6 +82,7 @@ def _unranked(table: Table, key: Key, views: Sequence[View], told: str) -> View:
     for view in views:
         meeting |= view.more or {extent(view)}
         reads.append((view.core, _stripped(view)))
+    table.met(frozenset(meeting))
     core, _ = table.core(("each", key, tuple(reads), *_space(table, meeting)), told)
     return View(core, None, None)
 

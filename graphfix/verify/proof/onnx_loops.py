@@ -20,7 +20,8 @@ def _if(reading: Reading, call: Call, scope: Scope) -> list[View]:
     branches = []
     for name in ("then_branch", "else_branch"):
         given = call.attributes.get(name)
-        branches.append(reading.body(given.g, scope, ()) if given is not None else ())
+        place = ("if", call.views[0], name)
+        branches.append(reading.body(given.g, scope, (), place) if given is not None else ())
     key = ("if", *call.full, tuple(call.views), *branches)
     results = []
     for index in range(len(call.node.output)):
@@ -51,7 +52,7 @@ def _loop(reading: Reading, call: Call, scope: Scope) -> list[View]:
         kept = tuple(guesses)
         parameters = [reading.parameter((owner, turn), index, ()) for index in range(2)]
         parameters += [reading.parameter((owner, turn), 2 + index, guess) for index, guess in enumerate(guesses)]
-        given = reading.body(body, scope, parameters)
+        given = reading.body(body, scope, parameters, (owner, turn))
         guesses = [
             _widened(guess, parameter, view)
             for guess, parameter, view in zip(guesses, parameters[2:], given[1:], strict=False)
@@ -103,7 +104,7 @@ def _scan(reading: Reading, call: Call, scope: Scope) -> list[View]:
         elif sizes is not None:
             sizes = tuple(sizes)
         parameters.append(reading.parameter((owner, turn), index, sizes))
-    given = reading.body(body, scope, parameters)
+    given = reading.body(body, scope, parameters, (owner, turn))
     states: list[Guess] = [None if view is None or skipped else view.sizes for view in call.views[skipped:][:count]]
     axes = call.integers("scan_output_axes") or ()
     scans = [view if not any(axes) and not skipped else View(view.core, None, None) for view in given[count:]]

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from graphfix.verify.proof.constants import Constants
-    from graphfix.verify.proof.sizes import Sizes
+    from graphfix.verify.proof.sizes import Place, Sizes
     from graphfix.verify.proof.terms import Core, Table
     from graphfix.verify.proof.tflite_file import Model, Operator, Quantization, Subgraph, Tensor
 
@@ -35,7 +35,7 @@ class Reading:
     constants: Constants
     model: Model
     first: bool
-    effects: list[Core] = field(default_factory=list)
+    effects: list[tuple[Core, Place]] = field(default_factory=list)
     turns: dict[object, int] = field(default_factory=dict)
     depth: int = 0
 
@@ -78,7 +78,8 @@ class Reading:
 
     def _variable(self, tensor: Tensor, index: int, at: int) -> View:
         """See what a variable holds now: another value after each operator that may write to one."""
-        key = ("variable", index, at, len(self.effects))
+        kind = (tensor.dtype, tensor.dims, tensor.stored, tensor.quantization)
+        key = ("variable", index, at, kind, len(self.effects))
         core, new = self.table.core(key, f"variable {tensor.name!r}", counted=False)
         if new:
             core.sizes = self.table.named(core, tensor.dims)
@@ -114,17 +115,17 @@ class Reading:
                 return [one]
         inputs = [graph.tensors[at] if at >= 0 else None for at in operator.inputs]
         if operator.name in ("SPLIT", "SPLIT_V"):
-            step = Step(self.table, operator, views, inputs, graph.tensors[operator.outputs[0]], told)
-            parts = [part for part in parted(step, len(operator.outputs)) if part is not None]
-            if len(parts) == len(operator.outputs):
+            steps = [Step(self.table, operator, views, inputs, graph.tensors[at], told) for at in operator.outputs]
+            parts = [part for place, step in enumerate(steps) if (part := parted(step, len(steps), place)) is not None]
+            if len(parts) == len(steps):
                 return parts
-        quantized = tuple(
-            _quantized(graph.tensors[at].quantization, view) if at >= 0 else None
-            for at, view in zip(operator.inputs, views, strict=True)
+        read = tuple(
+            None if tensor is None else (tensor.dtype, _quantized(tensor.quantization, view))
+            for tensor, view in zip(inputs, views, strict=True)
         )
         stateful = self._stateful(graph, operator)
-        given = tuple(_type(graph.tensors[at]) for at in operator.outputs)
-        key = ("whole", operator.key, operator.version, tuple(views), quantized, given, bodies, stateful)
+        given = tuple(_given(operator, graph.tensors[at]) for at in operator.outputs)
+        key = ("whole", operator.key, operator.version, tuple(views), read, given, bodies, stateful)
         results = []
         for index, at in enumerate(operator.outputs):
             core, new = self.table.core((*key, index), told)
@@ -133,9 +134,9 @@ class Reading:
                 core.sizes = self.table.named(core, refined(step, step.result.dims))
                 self._stored()
             results.append(whole(core))
-        if stateful is not None:
+        if stateful is not None or not results:  # an operator that gives nothing is executed all the same
             core, _ = self.table.core((*key, "effect"), told)
-            self.effects.append(core)
+            self.effects.append((core, self.table.algebra.place))
         return results
 
     def _stored(self) -> None:
@@ -153,23 +154,31 @@ class Reading:
 
     def _bodies(self, operator: Operator, views: Sequence[View | None]) -> tuple[object, ...] | None:
         """Read the subgraphs that an operator runs: a branch on its operands, any other on values of its own."""
-        named = sorted((key, at) for key, at in operator.options.items() if key.endswith("ubgraphIndex"))
-        if not named:
+        if not operator.bodies:
             return None
         if operator.name == "IF":
             given = [view for view in views[1:] if view is not None]
-            return tuple((key, self.run(at, given)) for key, at in named if isinstance(at, int))
+            return tuple((key, self._body(at, given, ("if", views[0], key))) for key, at in operator.bodies)
         owner = (operator.key, tuple(views))
         turn = self.turn(owner)
         found: list[object] = []
-        for key, at in named:
-            if isinstance(at, int) and 0 <= at < len(self.model.subgraphs):
-                graph = self.model.subgraphs[at]
-                # the condition and the body of a WHILE take one state
-                what = "state" if operator.name == "WHILE" else key
-                own = [self._parameter(graph, (owner, turn, what), place) for place in range(len(graph.inputs))]
-                found.append((key, self.run(at, own)))
+        for key, at in operator.bodies:
+            if not 0 <= at < len(self.model.subgraphs):
+                raise UnprovedError(f"there is no subgraph {at}, which {operator.name} names")
+            graph = self.model.subgraphs[at]
+            # the condition and the body of a WHILE take one state
+            what = "state" if operator.name == "WHILE" else key
+            own = [self._parameter(graph, (owner, turn, what), place) for place in range(len(graph.inputs))]
+            found.append((key, self._body(at, own, (owner, turn, key))))
         return tuple(found)
+
+    def _body(self, at: int, given: Sequence[View], place: object) -> tuple[View, ...]:
+        """Read a body; `place` tells when it is executed, alike in both files."""
+        algebra = self.table.algebra
+        around, algebra.place = algebra.place, (*algebra.place, place)
+        results = self.run(at, given)
+        algebra.place = around
+        return results
 
     def _parameter(self, graph: Subgraph, owner: tuple[object, ...], place: int) -> View:
         tensor = graph.tensors[graph.inputs[place]]
@@ -237,13 +246,13 @@ def _key(step: Step) -> tuple[object, ...] | None:
         if (
             tensor.quantization is not None
             and tensor.quantization.axis is not None
-            and (told is None or told[1] is None)
+            and (told is None or not isinstance(told[1], int))
         ):
             return None
-        quantized.append(told)
+        quantized.append((tensor.dtype, told))
     if step.result.quantization is not None and step.result.quantization.axis is not None:
         return None
-    return (step.operator.key, tuple(quantized), _type(step.result))
+    return (step.operator.key, step.operator.version, tuple(quantized), _type(step.result))
 
 
 def _quantized(quantization: Quantization | None, view: View | None) -> tuple[object, object] | None:
@@ -251,10 +260,10 @@ def _quantized(quantization: Quantization | None, view: View | None) -> tuple[ob
     if quantization is None:
         return None
     axis = quantization.axis
-    if axis is None or view is None or view.axes is None or not 0 <= axis < len(view.axes):
-        return quantization.key, None if axis is None else ("stated", axis)
-    follows = view.axes[axis]
-    return quantization.key, follows
+    if axis is None:
+        return quantization.key, None
+    follows = view.axes[axis] if view is not None and view.axes is not None and 0 <= axis < len(view.axes) else None
+    return quantization.key, ("stated", axis) if follows is None else follows
 
 
 def _keeps_quantization(step: Step) -> bool:
@@ -265,6 +274,13 @@ def _keeps_quantization(step: Step) -> bool:
     if ours is None or theirs is None:
         return ours is theirs
     return ours.key == theirs.key and ours.axis is None and theirs.axis is None
+
+
+def _given(operator: Operator, tensor: Tensor) -> tuple[object, ...]:
+    """What the file says of a result; some operators take its shape from there."""
+    if operator.name.startswith(("STABLEHLO", "custom ")):
+        return (*_type(tensor), tensor.dims, tensor.stored)
+    return _type(tensor)
 
 
 def _type(tensor: Tensor) -> tuple[object, ...]:
