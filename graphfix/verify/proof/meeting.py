@@ -8,7 +8,7 @@ from graphfix.verify.proof.sizes import right_aligned, settled
 from graphfix.verify.proof.terms import Frame, View, composed, extent, whole
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Collection, Sequence
 
     from graphfix.verify.proof.sizes import Sizes
     from graphfix.verify.proof.terms import Axes, Core, Extent, Table
@@ -41,11 +41,12 @@ def elementwise(table: Table, key: Key, views: Sequence[View], told: str) -> Vie
     if any(0 in view.sizes for view in views if view.sizes):
         views = [_unread(table, view) for view in views]
     form = tuple((view.axes, view.sizes) for view in views)
-    frame = table.frames.get(form)
+    known = (table.algebra.place, form)
+    frame = table.frames.get(known)
     if frame is None:
         if any(axes is None or sizes is None for axes, sizes in form):
             return _unranked(table, key, views, told)
-        frame = table.frames[form] = _right_aligned(table, form)
+        frame = table.frames[known] = _right_aligned(table, form)
     return _read(table, key, [view.core for view in views], frame, told)
 
 
@@ -106,13 +107,14 @@ def _unranked(table: Table, key: Key, views: Sequence[View], told: str) -> View:
     for view in views:
         meeting |= view.more or {extent(view)}
         reads.append((view.core, _stripped(view)))
+    table.met(frozenset(meeting))
     core, new = table.core(("unranked", key, tuple(reads), *_space(table, meeting)), told)
     if new and len(views) == 1:
         core.shaped = views[0].core.shaped or views[0].core
     return View(core, None, None)
 
 
-def _space(table: Table, meeting: set[Extent]) -> tuple[frozenset[Extent], Sizes]:
+def _space(table: Table, meeting: Collection[Extent]) -> tuple[frozenset[Extent], Sizes]:
     """Keep values of unknown rank by name, and put all known shapes into one."""
     known = [sizes for sizes in meeting if not isinstance(sizes, View)]
     rank = max(map(len, known), default=0)
@@ -131,7 +133,8 @@ def onto(table: Table, key: Key, view: View, others: Sequence[View], told: str) 
     """Give the result of an operator whose operand 0 is read exactly and has the result's shape, the others onto it."""
     if view.sizes is None or any(other.sizes is None for other in others):
         reads = tuple((other.core, _stripped(other)) for other in others)
-        meets = tuple(_space(table, {extent(view), *(other.more or {extent(other)})}) for other in others)
+        meetings = [frozenset({extent(view), *(other.more or {extent(other)})}) for other in others]
+        meets = tuple(_space(table, table.met(extents)) for extents in meetings)
         return table.result(("unranked onto", *key, view, reads, meets), told, view.sizes)
     if any(len(other.sizes or ()) > len(view.sizes) for other in others):
         return table.result(("whole", *key, (view, *others)), told, view.sizes)

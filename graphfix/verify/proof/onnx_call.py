@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING
 from google.protobuf.unknown_fields import UnknownFieldSet  # type: ignore[import-untyped]  # protobuf ships no stubs
 from onnx import AttributeProto
 
+from graphfix.verify.proof.terms import held
+
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
@@ -67,12 +69,17 @@ class Call:
         view = self.views[index] if index < len(self.views) else None
         return None if view is None else view.content
 
+    def vector(self, index: int) -> Sizes | None:
+        """Give the elements of an operand that has to be a vector of int64: a target, repeats."""
+        view = self.views[index] if index < len(self.views) else None
+        return None if view is None or held(view) != "int64" or self.rank(index) != 1 else view.content
+
     def axes(self) -> tuple[int, ...] | None:
         """Give the axes of Squeeze and Unsqueeze: an attribute, or operand 1; None where they are not known."""
         stated = self.integers("axes")
         if stated is not None:
             return stated
-        content = self.content(1)
+        content = self.vector(1)
         if content is None or not all(isinstance(axis, int) for axis in content):
             return None
         return tuple(axis for axis in content if isinstance(axis, int))

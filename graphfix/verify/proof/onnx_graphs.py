@@ -16,21 +16,25 @@ from graphfix.verify.proof.onnx_loops import FLOW
 from graphfix.verify.proof.onnx_meaning import meaning, telling
 from graphfix.verify.proof.onnx_nodes import exact, single
 from graphfix.verify.proof.onnx_notes import noted
+from graphfix.verify.proof.onnx_schema import random
 from graphfix.verify.proof.outcome import UnprovedError
 from graphfix.verify.proof.terms import View, whole
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
-    from onnx import FunctionProto, GraphProto, ModelProto, NodeProto, SparseTensorProto
+    from onnx import FunctionProto, GraphProto, ModelProto, NodeProto, OperatorSetIdProto, SparseTensorProto
 
     from graphfix.verify.proof.constants import Constants
     from graphfix.verify.proof.notes import Notes
     from graphfix.verify.proof.onnx_shapes import Inference
+    from graphfix.verify.proof.sizes import Place
     from graphfix.verify.proof.terms import Core, Table
 
 _DEEPEST = 64
 """Nested calls and bodies; a function that calls itself is no model."""
+NOT_IMPORTED = 0
+"""The version of an operator set that a model does not import."""
 
 
 @dataclass(slots=True, eq=False)
@@ -67,7 +71,7 @@ class Reading:
     inference: Inference | None
     """What onnx's inference says: of the first file only, since equal terms have equal shapes."""
     functions: dict[tuple[str, str, str], FunctionProto] = field(default_factory=dict)
-    effects: list[Core] = field(default_factory=list)
+    effects: list[tuple[Core, Place]] = field(default_factory=list)
     """Results that may differ from run to run, in the order of execution."""
     turns: dict[object, int] = field(default_factory=dict)
     calls: dict[object, tuple[View | None, ...]] = field(default_factory=dict)
@@ -87,24 +91,35 @@ class Reading:
 
     def run(self, graph: GraphProto, scope: Scope) -> tuple[View, ...]:
         """Read the nodes of a graph whose inputs are in the scope; give its outputs."""
+        once(graph)
         for tensor in graph.initializer:
             if tensor.name not in scope.values:
                 scope.values[tensor.name] = self.constant(tensor, tensor.name)
         for sparse in graph.sparse_initializer:
-            scope.values[sparse.values.name] = self._sparse(sparse)
+            if sparse.values.name not in scope.values:
+                scope.values[sparse.values.name] = self.sparse(sparse)
         self.nodes(graph.node, scope)
         return tuple(scope.find(output.name) for output in graph.output)
 
-    def body(self, graph: GraphProto, outer: Scope, parameters: Sequence[View], place: str) -> tuple[View, ...]:
-        """Read a body with these values as its inputs; `place` is the node and the attribute that hold it."""
+    def body(
+        self, graph: GraphProto, outer: Scope, parameters: Sequence[View], place: object, label: str
+    ) -> tuple[View, ...]:
+        """Read a body with these values as its inputs.
+
+        `place` tells when it is executed, alike in both files; `label` is the node and the attribute that hold it.
+        """
         if outer.depth > _DEEPEST:
             raise UnprovedError("bodies are nested too deeply to be read")
         if len(parameters) != len(graph.input):
             raise UnprovedError(f"the body {graph.name!r} has {len(graph.input)} inputs and is given {len(parameters)}")
-        path = f"{outer.path}/{place}"
+        path = f"{outer.path}/{label}"
         scope = Scope(outer.versions, outer, graph=graph, given=outer.given, depth=outer.depth + 1, path=path)
         scope.values.update(zip((each.name for each in graph.input), parameters, strict=True))
-        return self.run(graph, scope)
+        algebra = self.table.algebra
+        around, algebra.place = algebra.place, (*algebra.place, place)
+        given = self.run(graph, scope)
+        algebra.place = around
+        return given
 
     def nodes(self, nodes: Iterable[NodeProto], scope: Scope) -> None:
         """Read nodes in their order."""
@@ -151,8 +166,8 @@ class Reading:
         attributes: Mapping[str, AttributeProto],
     ) -> Call:
         domain, op = domain_of(node.domain), node.op_type
-        version = scope.versions.get(domain, 1)
-        since = meaning(op, domain, version)
+        version = scope.versions.get(domain, NOT_IMPORTED)
+        since = meaning(op, domain, version, frozenset(attributes))
         label = node.name or f"{op}#{index}"
         told = f"{op} '{label}'" if node.name else label
         call = Call(node, label, scope.graph, domain, op, version, since, views, attributes, told, self.table.assumes)
@@ -164,21 +179,23 @@ class Reading:
     def _whole(self, call: Call, scope: Scope) -> list[View]:
         """Read an operator's operands exactly; its bodies, where it has some, on values of any shape."""
         domain = call.domain
-        if domain not in onnx_ops.KNOWN_DOMAINS or (not domain and call.op in onnx_ops.RANDOM):
-            key = (call.full, tuple(call.views))
-            results = exact(self.table, call, self.inference, ("turn", self.turn(key)))
-            self.effects.extend(view.core for view in results)
-            return results
         held = [(name, graph) for name, given in sorted(call.attributes.items()) for graph in graphs(given)]
-        if not held:
+        apart = domain not in onnx_ops.KNOWN_DOMAINS or random(call)
+        if not held and not apart:
             return exact(self.table, call, self.inference)
         owner = (*call.full, tuple(call.views))
         turn = self.turn(owner)
         bodies = []
-        for place, (name, graph) in enumerate(held):
-            own = [self.parameter((owner, turn, name, place), i, None) for i in range(len(graph.input))]
-            bodies.append((name, self.body(graph, scope, own, f"{call.label}.{name}")))
-        return exact(self.table, call, self.inference, tuple(bodies))
+        for index, (name, graph) in enumerate(held):
+            place = (owner, turn, name, index)
+            own = [self.parameter(place, i, None) for i in range(len(graph.input))]
+            bodies.append((name, self.body(graph, scope, own, place, f"{call.label}.{name}")))
+        if not apart:
+            return exact(self.table, call, self.inference, tuple(bodies))
+        results = exact(self.table, call, self.inference, ("turn", turn, *bodies))
+        done, _ = self.table.core(("done", owner, turn, tuple(bodies), len(results)), call.told)
+        self.effects.append((done, self.table.algebra.place))
+        return results
 
     def parameter(self, owner: tuple[object, ...], index: int, sizes: tuple[object, ...] | None) -> View:
         """Give an input of a body: a value of its own for each iteration."""
@@ -200,21 +217,21 @@ class Reading:
         """Read a function on the operands of a call: what it computes, not that it is called, is the term."""
         if scope.depth > _DEEPEST:
             raise UnprovedError(f"the function {function.name!r} is nested too deeply to be read")
-        key = (function.domain, function.name, function.overload, self.attributes(attributes), tuple(views))
+        name = (function.domain, function.name, function.overload)
+        key = (name, self.attributes(attributes), tuple(views), self.table.algebra.place)
         known = self.calls.get(key)
         if known is not None:
             return known[:outputs]
         given = {each.name: each for each in function.attribute_proto} | dict(attributes)
-        versions = {domain_of(each.domain): each.version for each in function.opset_import}
         path = f"function {function.domain}.{function.name}" if function.domain else f"function {function.name}"
-        inner = Scope(versions, given=given, depth=scope.depth + 1, path=path)
+        inner = Scope(imported(function.opset_import), given=given, depth=scope.depth + 1, path=path)
         for name, view in zip(function.input, views, strict=False):
             if view is not None:
                 inner.values[name] = view
         before = len(self.effects)
         self._optional(function, inner)
         results = tuple(inner.values.get(name) for name in function.output)
-        if len(self.effects) == before:
+        if len(self.effects) == before and not any(map(graphs, attributes.values())):
             self.calls[key] = results
         return results[:outputs]
 
@@ -251,7 +268,7 @@ class Reading:
             tensors = [given.t] if given.HasField("t") else given.tensors
             return "tensors", tuple(self.constant(tensor, given.name) for tensor in tensors)
         if given.HasField("sparse_tensor"):
-            return "sparse", self._sparse(given.sparse_tensor)
+            return "sparse", self.sparse(given.sparse_tensor)
         return plain(given)
 
     def constant(self, tensor: TensorProto, told: str) -> View:
@@ -263,7 +280,8 @@ class Reading:
         dtype = "float32" if dtype == "float" else dtype
         return self.constants.view(dtype, tensor.dims, payload, width(tensor.data_type), told)
 
-    def _sparse(self, sparse: SparseTensorProto) -> View:
+    def sparse(self, sparse: SparseTensorProto) -> View:
+        """See a sparse tensor of the file: as it is stored."""
         parts = self.constant(sparse.values, sparse.values.name), self.constant(sparse.indices, sparse.values.name)
         core, new = self.table.core(("sparse", parts, tuple(sparse.dims)), sparse.values.name, counted=False)
         if new:
@@ -272,11 +290,13 @@ class Reading:
 
     def _constant_node(self, attributes: Mapping[str, AttributeProto], told: str) -> View:
         """Read a Constant node: a tensor, or numbers and strings that stand for one."""
-        name, given = next(iter(attributes.items()), ("", AttributeProto()))
+        if len(attributes) != 1:
+            raise UnprovedError(f"{told} holds not one constant; check the model")
+        name, given = next(iter(attributes.items()))
         if name == "value":
             return self.constant(given.t, told)
         if name == "sparse_value":
-            return self._sparse(given.sparse_tensor)
+            return self.sparse(given.sparse_tensor)
         kinds = {"value_int": TensorProto.INT64, "value_ints": TensorProto.INT64, "value_float": TensorProto.FLOAT,
                  "value_floats": TensorProto.FLOAT, "value_string": TensorProto.STRING,
                  "value_strings": TensorProto.STRING}  # fmt: skip
@@ -288,6 +308,23 @@ class Reading:
         return self.constant(onnx.helper.make_tensor("", kinds[name], dims, list(values)), told)
 
 
-def versions(model: ModelProto) -> dict[str, int]:
-    """Give the versions of the operator sets that a model imports."""
-    return {domain_of(entry.domain): entry.version for entry in model.opset_import}
+def imported(entries: Iterable[OperatorSetIdProto]) -> dict[str, int]:
+    """Give the versions of the operator sets that a model or a function imports. Raises UnprovedError."""
+    found: dict[str, int] = {}
+    for entry in entries:
+        if found.setdefault(domain_of(entry.domain), entry.version) != entry.version:
+            raise UnprovedError(f"two versions of the operator set {entry.domain!r} are imported")
+    return found
+
+
+def once(graph: GraphProto) -> None:
+    """Runtimes do not agree on which of two values of one name is read. Raises UnprovedError."""
+    names = [tensor.name for tensor in graph.initializer]
+    names += [sparse.values.name for sparse in graph.sparse_initializer]
+    given = {info.name for info in graph.input}
+    if len(given) < len(graph.input) or len(set(names)) < len(names):
+        raise UnprovedError(f"the graph {graph.name!r} gives one name to two values")
+    made = [name for node in graph.node for name in node.output if name]
+    taken = given.union(names)
+    if len(set(made)) < len(made) or not taken.isdisjoint(made):
+        raise UnprovedError(f"the graph {graph.name!r} gives one name to two values")

@@ -20,7 +20,8 @@ def _if(reading: Reading, call: Call, scope: Scope) -> list[View]:
     branches = []
     for name in ("then_branch", "else_branch"):
         given = call.attributes.get(name)
-        branches.append(reading.body(given.g, scope, (), f"{call.label}.{name}") if given is not None else ())
+        place = ("if", call.views[0], name)
+        branches.append(reading.body(given.g, scope, (), place, f"{call.label}.{name}") if given is not None else ())
     key = ("if", *call.full, tuple(call.views), *branches)
     results = []
     for index in range(len(call.node.output)):
@@ -53,7 +54,7 @@ def _loop(reading: Reading, call: Call, scope: Scope) -> list[View]:
         kept = tuple(guesses)
         parameters = [reading.parameter((owner, turn), index, ()) for index in range(2)]
         parameters += [reading.parameter((owner, turn), 2 + index, guess) for index, guess in enumerate(guesses)]
-        given = reading.body(body, scope, parameters, f"{call.label}.body")
+        given = reading.body(body, scope, parameters, (owner, turn), f"{call.label}.body")
         guesses = [
             _widened(guess, parameter, view)
             for guess, parameter, view in zip(guesses, parameters[2:], given[1:], strict=False)
@@ -105,7 +106,7 @@ def _scan(reading: Reading, call: Call, scope: Scope) -> list[View]:
         elif sizes is not None:
             sizes = tuple(sizes)
         parameters.append(reading.parameter((owner, turn), index, sizes))
-    given = reading.body(body, scope, parameters, f"{call.label}.body")
+    given = reading.body(body, scope, parameters, (owner, turn), f"{call.label}.body")
     states: list[Guess] = [None if view is None or skipped else view.sizes for view in call.views[skipped:][:count]]
     axes = call.integers("scan_output_axes") or ()
     scans = [view if not any(axes) and not skipped else View(view.core, None, None) for view in given[count:]]

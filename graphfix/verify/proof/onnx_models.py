@@ -8,7 +8,7 @@ from onnx import TypeProto
 
 from graphfix.verify.proof.constants import Constants
 from graphfix.verify.proof.onnx_file import Source
-from graphfix.verify.proof.onnx_graphs import Reading, Scope, versions
+from graphfix.verify.proof.onnx_graphs import Reading, Scope, imported
 from graphfix.verify.proof.onnx_shapes import Inference
 from graphfix.verify.proof.outcome import Proof, UnprovedError, concluded
 from graphfix.verify.proof.sizes import Algebra
@@ -24,6 +24,8 @@ if TYPE_CHECKING:
     from graphfix.verify.proof.notes import Notes
     from graphfix.verify.proof.sizes import Size
 
+KNOWN_FORM, KNOWN_SET = 10, 21
+"""The IR version and the standard operator set that every maintained runtime knows."""
 INITIALIZERS_ALONE_SINCE = 4
 """The IR version from which an initializer that is an input as well may be overridden by the caller."""
 
@@ -45,12 +47,14 @@ def compared(
     first = Reading(table, constants, sources[0], one, Inference(one), notes=notes)
     scope = _scope(first, bindings, shapes)
     outputs = first.run(one.graph, scope)
-    table.closed = True
+    table.close()
     second = Reading(table, constants, sources[1], two, None, notes=notes)
     other = _scope(second, bindings, shapes)
     theirs = second.run(two.graph, other)
     _defaults(first, second)
-    if [core.number for core in first.effects] != [core.number for core in second.effects]:
+    if [(core.number, place) for core, place in first.effects] != [
+        (core.number, place) for core, place in second.effects
+    ]:
         raise UnprovedError("random or unknown operators are not the same, or not in the same order")
     names = [output.name for output in one.graph.output]
     return concluded(
@@ -73,6 +77,7 @@ def _interface(one: ModelProto, two: ModelProto) -> None:
     """Names and types of inputs and outputs, in order. Raises UnprovedError."""
     if two.ir_version < INITIALIZERS_ALONE_SINCE:
         _held(two)
+    _loads(one, two)
     for what, ours, theirs in (
         ("input", _inputs(one), _inputs(two)),
         ("output", one.graph.output, two.graph.output),
@@ -85,6 +90,14 @@ def _interface(one: ModelProto, two: ModelProto) -> None:
             _fits(what, mine, other)
     if [_training(model) for model in (one, two)] != [[], []] and _training(one) != _training(two):
         raise UnprovedError("the models hold different training graphs")
+
+
+def _loads(one: ModelProto, two: ModelProto) -> None:
+    """A runtime that knows the versions of the first file knows those of the second. Raises UnprovedError."""
+    ours, theirs = (imported(model.opset_import) for model in (one, two))
+    newer = [domain for domain, version in theirs.items() if version > ours.get(domain, version)]
+    if two.ir_version > max(one.ir_version, KNOWN_FORM) or any(domain or theirs[""] > KNOWN_SET for domain in newer):
+        raise UnprovedError("the second file asks for newer versions than the first")
 
 
 def _inputs(model: ModelProto) -> list[ValueInfoProto]:
@@ -133,7 +146,7 @@ def _fits(what: str, mine: ValueInfoProto, other: ValueInfoProto) -> None:
 def _scope(reading: Reading, bindings: Mapping[str, int], shapes: Mapping[str, Sequence[int]]) -> Scope:
     """Enter the inputs. Raises UnprovedError where the second file takes fewer shapes, or others, than the first."""
     graph = reading.model.graph
-    scope = Scope(versions(reading.model), graph=graph)
+    scope = Scope(imported(reading.model.opset_import), graph=graph)
     for info in _inputs(reading.model):
         sizes = _sizes(reading, info, bindings, shapes)
         core, new = reading.table.core(("input", info.name), f"input {info.name!r}", counted=False)
@@ -192,7 +205,11 @@ def _defaults(one: Reading, two: Reading) -> None:
 def _overridable(reading: Reading) -> dict[str, View]:
     inputs = {info.name for info in _inputs(reading.model)}
     held = [tensor for tensor in reading.model.graph.initializer if tensor.name in inputs]
-    return {tensor.name: reading.constant(tensor, tensor.name) for tensor in held}
+    sparse = [tensor for tensor in reading.model.graph.sparse_initializer if tensor.values.name in inputs]
+    return {
+        **{tensor.name: reading.constant(tensor, tensor.name) for tensor in held},
+        **{tensor.values.name: reading.sparse(tensor) for tensor in sparse},
+    }
 
 
 def _assumed(graph: GraphProto, bindings: Mapping[str, int]) -> list[str]:

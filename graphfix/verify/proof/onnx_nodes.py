@@ -17,6 +17,8 @@ if TYPE_CHECKING:
     from graphfix.verify.proof.terms import Axes, Table
 
 MATRIX = 2
+UNLIKE_SINCE = 8
+"""The first operator set in which operands of all broadcasting operators may have different shapes."""
 
 
 def single(table: Table, call: Call) -> View | None:
@@ -60,6 +62,9 @@ def _each(table: Table, call: Call) -> View | None:
     given = [view for view in views if view is not None]
     if len(given) < len(views):
         return None
+    alike = call.version < UNLIKE_SINCE and not call.domain and call.op in onnx_ops.EQUAL_BEFORE_8
+    if alike and len({view.sizes for view in given}) > 1:
+        return None
     others = tuple(view for index, view in enumerate(call.views) if index not in taking) if taking else ()
     return meeting.elementwise(table, (*call.key, others), given, call.told)
 
@@ -71,13 +76,15 @@ def _legacy(table: Table, call: Call) -> View | None:
         return None
     key = (*call.key, ())
     if not call.integer("broadcast", 0):
-        return meeting.elementwise(table, key, [one, two], call.told) if len(one.sizes) == len(two.sizes) else None
+        return meeting.elementwise(table, key, [one, two], call.told) if one.sizes == two.sizes else None
     rank, part = len(one.sizes), len(two.sizes)
     axis = call.integer("axis", rank - part)
     axis += rank if axis < 0 else 0
     behind = rank - axis - part
     if axis < 0 or behind < 0:
         return None
+    if any(size not in (1, own) for size, own in zip(two.sizes, one.sizes[axis:], strict=False)):
+        return None  # operand 0 is never stretched
     padded = View(two.core, _padded(two.axes, axis, behind), (1,) * axis + two.sizes + (1,) * behind)
     return meeting.elementwise(table, key, [one, padded], call.told)
 
@@ -96,24 +103,26 @@ def _quantizing(table: Table, call: Call) -> View | None:
     parameters = [view for view in call.views[1:] if view is not None]
     if data is None or call.integer("block_size", 0) or len(parameters) < len(call.views) - 1:
         return None
-    if any(view.sizes is None for view in parameters):
+    if any(view.sizes is None or len(view.sizes) > 1 for view in parameters):
         return None
-    key = call.key
     if all(all(size == 1 for size in view.sizes or ()) for view in parameters):
-        return meeting.unary(table, (*key, tuple(view.core for view in parameters)), data, call.told)
-    if data.sizes is None or data.axes is None or any(len(view.sizes or ()) != 1 for view in parameters):
+        return meeting.unary(table, (*call.key, tuple(view.core for view in parameters)), data, call.told)
+    return _along(table, call, data, parameters)
+
+
+def _along(table: Table, call: Call, data: View, parameters: Sequence[View]) -> View | None:
+    """Quantize by parameters of one axis: they have its size, and nothing is stretched."""
+    if data.sizes is None or data.axes is None:
         return None
     axis = call.integer("axis", 1)
     axis += len(data.sizes) if axis < 0 else 0
-    if not 0 <= axis < len(data.sizes):
+    if not 0 <= axis < len(data.sizes) or any(view.sizes != (data.sizes[axis],) for view in parameters):
         return None
     uses = [(data.core, data.axes)]
     for view in parameters:
         follows = view.axes[0] if view.axes else None
         uses.append((view.core, _padded((follows,), axis, len(data.sizes) - axis - 1)))
-    met = table.algebra.met((data.sizes[axis], *(view.sizes[0] for view in parameters if view.sizes)))
-    space = (*data.sizes[:axis], met, *data.sizes[axis + 1 :])
-    return meeting.aligned(table, key, uses, space, call.told)
+    return meeting.aligned(table, call.key, uses, data.sizes, call.told)
 
 
 def _onto(table: Table, call: Call, indices: Sequence[int]) -> View | None:
@@ -173,6 +182,8 @@ def exact(table: Table, call: Call, inference: Inference | None, bodies: tuple[o
         if new:
             core.sizes = table.named(core, _dims(call, index, inference))
         results.append(whole(core))
+    if not results:
+        table.core(key, call.told)  # an operator that gives nothing is executed all the same
     return results
 
 

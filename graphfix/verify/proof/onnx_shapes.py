@@ -33,7 +33,8 @@ class Inference:
     """
 
     model: ModelProto
-    graphs: dict[int, GraphProto] | None = None
+    graphs: dict[int, tuple[GraphProto, GraphProto]] | None = None
+    """By identity, which holds as long as the graph itself is held beside: what onnx made of it."""
     dims: dict[int, dict[str, Dims]] = field(default_factory=dict)
     stored: dict[str, int] = field(default_factory=dict)
     """The ranks that the file states for values of the main graph."""
@@ -44,12 +45,14 @@ class Inference:
             self.graphs = self._inferred()
         known = self.dims.get(id(graph))
         if known is None:
-            inferred = self.graphs.get(id(graph))
-            infos = (*inferred.value_info, *inferred.output) if inferred is not None else ()
+            if id(graph) not in self.graphs:
+                return None
+            inferred = self.graphs[id(graph)][1]
+            infos = (*inferred.value_info, *inferred.output)
             known = self.dims[id(graph)] = {info.name: _dims(info) for info in infos}
         return known.get(name)
 
-    def _inferred(self) -> dict[int, GraphProto]:
+    def _inferred(self) -> dict[int, tuple[GraphProto, GraphProto]]:
         self.stored = {
             info.name: len(info.type.tensor_type.shape.dim)
             for info in self.model.graph.value_info
@@ -65,7 +68,7 @@ class Inference:
             inferred = onnx.shape_inference.infer_shapes(bare, data_prop=True)
         except (onnx.shape_inference.InferenceError, ValueError):
             return {}
-        return dict(_paired(self.model.graph, inferred.graph))
+        return {id(one): (one, other) for one, other in _paired(self.model.graph, inferred.graph)}
 
 
 def _strip(graph: GraphProto, *, main: bool) -> None:
@@ -92,8 +95,8 @@ def bodies(nodes: Sequence[NodeProto]) -> Iterator[GraphProto]:
             yield from attribute.graphs
 
 
-def _paired(graph: GraphProto, inferred: GraphProto) -> Iterator[tuple[int, GraphProto]]:
-    yield id(graph), inferred
+def _paired(graph: GraphProto, inferred: GraphProto) -> Iterator[tuple[GraphProto, GraphProto]]:
+    yield graph, inferred
     for one, other in zip(bodies(graph.node), bodies(inferred.node), strict=False):
         yield from _paired(one, other)
 
@@ -246,12 +249,16 @@ def _by_target(call: Call) -> Dims:
 
 def _squeeze(call: Call) -> Dims:
     rank, axes = call.rank(0), call.axes()
-    return None if rank is None or axes is None else _free(rank - len(axes))
+    return None if rank is None or not axes else _free(rank - len({axis % rank for axis in axes if rank}))
 
 
 def _unsqueeze(call: Call) -> Dims:
     rank, axes = call.rank(0), call.axes()
     return None if rank is None or axes is None else _free(rank + len(axes))
+
+
+def _compress(call: Call) -> Dims:
+    return (None,) if "axis" not in call.attributes else _same_rank(call)
 
 
 def _conv(call: Call) -> Dims:
@@ -273,7 +280,8 @@ def _matrix(call: Call) -> Dims:  # noqa: ARG001 - the rule says it without the 
 RULES: Mapping[str, Callable[[Call], Dims]] = {
     "Transpose": _transpose, "Concat": _concat, "ArgMax": _arg, "ArgMin": _arg, "Gather": _gather,
     "GatherND": _gather_nd, "Reshape": _reshape, "ConstantOfShape": _by_target, "Conv": _conv, "OneHot": _one_hot,
-    "Range": _span, "NonZero": _matrix, "Flatten": _matrix, "Gemm": _matrix, "Size": lambda _: (),
+    "Compress": _compress, "Range": _span, "NonZero": _matrix, "Flatten": _matrix, "Gemm": _matrix,
+    "Size": lambda _: (),
     "Squeeze": _squeeze, "Unsqueeze": _unsqueeze, "Tile": _same_rank, "GatherElements": lambda call: call.sizes(1),
     **dict.fromkeys(
         "ReduceMean ReduceSum ReduceMax ReduceMin ReduceProd ReduceL1 ReduceL2 ReduceLogSum ReduceLogSumExp"
@@ -282,6 +290,6 @@ RULES: Mapping[str, Callable[[Call], Dims]] = {
     **dict.fromkeys(("MaxPool", "AveragePool", "LpPool"), _pool),
     **dict.fromkeys(
         "Slice Pad Split ConvTranspose Resize Upsample"
-        " TopK DepthToSpace SpaceToDepth Compress QLinearConv ConvInteger".split(), _same_rank),
+        " TopK DepthToSpace SpaceToDepth QLinearConv ConvInteger".split(), _same_rank),
 }  # fmt: skip
 """Rules of the standard operators; a size that is None is not told."""

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TypeAlias
+from typing import TYPE_CHECKING, TypeAlias
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
 
 
 class Symbol:
@@ -22,6 +25,8 @@ class Symbol:
 
 Size: TypeAlias = int | Symbol
 Sizes: TypeAlias = tuple[Size, ...]
+Place: TypeAlias = tuple[object, ...]
+"""Under what a node is executed: the bodies around it, from the outside in. () is the main graph: always."""
 
 
 @dataclass(slots=True, eq=False)
@@ -29,6 +34,14 @@ class Algebra:
     """All symbols of one proof: both files share them."""
 
     known: dict[tuple[object, ...], Symbol] = field(default_factory=dict)
+    place: Place = ()
+    """Where the node stands that is being read."""
+    closed: bool = False
+    """Whether the first file is read."""
+    seen: dict[Symbol, list[Place]] = field(default_factory=dict)
+    """Which sizes the first file's nodes see to fit, and where."""
+    asked: dict[tuple[Symbol, Place], None] = field(default_factory=dict)
+    """Which the second's do."""
 
     def symbol(self, key: tuple[object, ...], told: str = "") -> Symbol:
         """Give the symbol of a term, the same object each time."""
@@ -53,7 +66,31 @@ class Algebra:
         if len(parts) <= 1:
             return parts.pop() if parts else 1
         ordered = sorted(parts, key=_order)
-        return self.symbol(("met", *ordered), f"bc{{{','.join(map(repr, ordered))}}}")
+        met = self.symbol(("met", *ordered), f"bc{{{','.join(map(repr, ordered))}}}")
+        if self.closed:
+            self.asked[met, self.place] = None
+        else:
+            noted(self.seen.setdefault(met, []), self.place)
+        return met
+
+    def unseen(self) -> Symbol | None:
+        """Give sizes that only the second file needs to fit: where they do not, it fails and the first does not."""
+        for met, place in self.asked:
+            wider = (at for other, at in self.seen.items() if set(met.key) <= set(other.key))
+            if not reached(self.seen.get(met, ()), place) and not any(reached(at, place) for at in wider):
+                return met
+        return None
+
+
+def noted(places: list[Place], place: Place) -> None:
+    """Enter a place once."""
+    if place not in places:
+        places.append(place)
+
+
+def reached(places: Sequence[Place], place: Place) -> bool:
+    """Whether what is executed at these places is executed whenever this one is."""
+    return any(place[: len(other)] == other for other in places)
 
 
 def _order(size: Size) -> tuple[bool, int]:

@@ -63,6 +63,8 @@ class Operator:
     inputs: tuple[int, ...]
     outputs: tuple[int, ...]
     options: Mapping[str, object]
+    bodies: tuple[tuple[str, int], ...]
+    """The subgraphs that it runs, by the names of the options that say so."""
     key: tuple[object, ...]
     """All that the operator's table says but for its tensors and bodies."""
 
@@ -183,13 +185,24 @@ def _operator(op: Any, codes: list[tuple[str, int]]) -> Operator:  # noqa: ANN40
     two = schema.BuiltinOptions2Creator(op.BuiltinOptions2Type(), op.BuiltinOptions2())
     options = {**(vars(one) if one is not None else {}), **(vars(two) if two is not None else {})}
     plain = {key: _plain(value) for key, value in options.items()}
-    told = tuple((key, value) for key, value in plain.items() if not key.endswith("ubgraphIndex"))
+    told = tuple((key, value) for key, value in plain.items() if not _runs(key))
+    bodies = [(key, at) for key in filter(_runs, sorted(plain)) for at in _each(plain[key])]
     custom = op.CustomOptionsAsNumpy().tobytes() if op.CustomOptionsLength() else b""
     if op.LargeCustomOptionsSize():
         start = op.LargeCustomOptionsOffset()
         custom += bytes(op._tab.Bytes[start : start + op.LargeCustomOptionsSize()])  # noqa: SLF001 - the file's bytes
     key = (name, op.BuiltinOptionsType(), op.BuiltinOptions2Type(), told, custom)
-    return Operator(name, version, _ints(op, "Inputs"), _ints(op, "Outputs"), plain, key)
+    return Operator(name, version, _ints(op, "Inputs"), _ints(op, "Outputs"), plain, tuple(bodies), key)
+
+
+def _runs(option: str) -> bool:
+    """Whether an option names subgraphs."""
+    return option.endswith(("ubgraphIndex", "ubgraphIndices")) or option in ("subgraph", "calledComputations")
+
+
+def _each(value: object) -> tuple[int, ...]:
+    held = value if isinstance(value, tuple) else (value,)
+    return tuple(at for at in held if isinstance(at, int))
 
 
 def _signature(

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from graphfix.verify.proof.constants import Constants
     from graphfix.verify.proof.notes import Notes
-    from graphfix.verify.proof.sizes import Sizes
+    from graphfix.verify.proof.sizes import Place, Sizes
     from graphfix.verify.proof.terms import Core, Table
     from graphfix.verify.proof.tflite_file import Model, Operator, Subgraph, Tensor
 
@@ -37,7 +37,7 @@ class Reading:
     constants: Constants
     model: Model
     first: bool
-    effects: list[Core] = field(default_factory=list)
+    effects: list[tuple[Core, Place]] = field(default_factory=list)
     turns: dict[object, int] = field(default_factory=dict)
     depth: int = 0
     notes: Notes | None = None
@@ -86,7 +86,8 @@ class Reading:
 
     def _variable(self, tensor: Tensor, index: int, at: int) -> View:
         """See what a variable holds now: another value after each operator that may write to one."""
-        key = ("variable", index, at, len(self.effects))
+        kind = (tensor.dtype, tensor.dims, tensor.stored, tensor.quantization)
+        key = ("variable", index, at, kind, len(self.effects))
         core, new = self.table.core(key, f"variable {tensor.name!r}", counted=False)
         if new:
             core.sizes = self.table.named(core, tensor.dims)
@@ -119,16 +120,16 @@ class Reading:
                 return [one]
         inputs = [graph.tensors[at] if at >= 0 else None for at in operator.inputs]
         if operator.name in ("SPLIT", "SPLIT_V"):
-            step = Step(self.table, operator, views, inputs, graph.tensors[operator.outputs[0]], told)
-            parts = [part for part in parted(step, len(operator.outputs)) if part is not None]
-            if len(parts) == len(operator.outputs):
+            steps = [Step(self.table, operator, views, inputs, graph.tensors[at], told) for at in operator.outputs]
+            parts = [part for place, step in enumerate(steps) if (part := parted(step, len(steps), place)) is not None]
+            if len(parts) == len(steps):
                 return parts
         parameters = tuple(
-            quantized(graph.tensors[at].quantization, view) if at >= 0 else None
-            for at, view in zip(operator.inputs, views, strict=True)
+            None if tensor is None else (tensor.dtype, quantized(tensor.quantization, view))
+            for tensor, view in zip(inputs, views, strict=True)
         )
         stateful = self._stateful(graph, operator)
-        given = tuple(type_of(graph.tensors[at]) for at in operator.outputs)
+        given = tuple(_given(operator, graph.tensors[at]) for at in operator.outputs)
         key = ("whole", operator.key, operator.version, tuple(views), parameters, given, bodies, stateful)
         results = []
         for index, at in enumerate(operator.outputs):
@@ -138,9 +139,9 @@ class Reading:
                 core.sizes = self.table.named(core, refined(step, step.result.dims))
                 self._stored()
             results.append(whole(core))
-        if stateful is not None:
+        if stateful is not None or not results:  # an operator that gives nothing is executed all the same
             core, _ = self.table.core((*key, "effect"), told)
-            self.effects.append(core)
+            self.effects.append((core, self.table.algebra.place))
         return results
 
     def _stored(self) -> None:
@@ -158,23 +159,32 @@ class Reading:
 
     def _bodies(self, operator: Operator, views: Sequence[View | None], place: str) -> tuple[object, ...] | None:
         """Read the subgraphs that an operator runs: a branch on its operands, any other on values of its own."""
-        named = sorted((key, at) for key, at in operator.options.items() if key.endswith("ubgraphIndex"))
-        if not named:
+        if not operator.bodies:
             return None
         if operator.name == "IF":
             given = [view for view in views[1:] if view is not None]
-            return tuple((key, self.run(at, given, _path(place, key))) for key, at in named if isinstance(at, int))
+            branches = ((key, at, ("if", views[0], key)) for key, at in operator.bodies)
+            return tuple((key, self._body(at, given, taken, _path(place, key))) for key, at, taken in branches)
         owner = (operator.key, tuple(views))
         turn = self.turn(owner)
         found: list[object] = []
-        for key, at in named:
-            if isinstance(at, int) and 0 <= at < len(self.model.subgraphs):
-                graph = self.model.subgraphs[at]
-                # the condition and the body of a WHILE take one state
-                what = "state" if operator.name == "WHILE" else key
-                own = [self._parameter(graph, (owner, turn, what), place) for place in range(len(graph.inputs))]
-                found.append((key, self.run(at, own, _path(place, key))))
+        for key, at in operator.bodies:
+            if not 0 <= at < len(self.model.subgraphs):
+                raise UnprovedError(f"there is no subgraph {at}, which {operator.name} names")
+            graph = self.model.subgraphs[at]
+            # the condition and the body of a WHILE take one state
+            what = "state" if operator.name == "WHILE" else key
+            own = [self._parameter(graph, (owner, turn, what), index) for index in range(len(graph.inputs))]
+            found.append((key, self._body(at, own, (owner, turn, key), _path(place, key))))
         return tuple(found)
+
+    def _body(self, at: int, given: Sequence[View], place: object, path: str) -> tuple[View, ...]:
+        """Read a body; `place` tells when it is executed, alike in both files."""
+        algebra = self.table.algebra
+        around, algebra.place = algebra.place, (*algebra.place, place)
+        results = self.run(at, given, path)
+        algebra.place = around
+        return results
 
     def _parameter(self, graph: Subgraph, owner: tuple[object, ...], place: int) -> View:
         tensor = graph.tensors[graph.inputs[place]]
@@ -201,6 +211,13 @@ class Reading:
 def _path(place: str, option: str) -> str:
     """`main/IF#0.then`, of the option `thenSubgraphIndex`."""
     return f"{place}.{option.partition('SubgraphIndex')[0]}"
+
+
+def _given(operator: Operator, tensor: Tensor) -> tuple[object, ...]:
+    """What the file says of a result; some operators take its shape from there."""
+    if operator.name.startswith(("STABLEHLO", "custom ")):
+        return (*type_of(tensor), tensor.dims, tensor.stored)
+    return type_of(tensor)
 
 
 def sizes_of(table: Table, graph: Subgraph, index: int, place: int) -> Sizes | None:

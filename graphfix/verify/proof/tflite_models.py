@@ -11,6 +11,7 @@ from graphfix.verify.proof.sizes import Algebra
 from graphfix.verify.proof.terms import Table, View, whole
 from graphfix.verify.proof.tflite_file import read
 from graphfix.verify.proof.tflite_graphs import Reading, sizes_of
+from graphfix.verify.proof.tflite_ops import LOADED
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -41,13 +42,16 @@ def compared(
     for graph in two.subgraphs:
         for tensor in graph.tensors:
             _loads(tensor)
+    _versions(one, two)
     entries = _entries(one, two)
     first = Reading(table, constants, one, first=True, notes=notes)
     ours = [_run(first, index) for index in entries]
-    table.closed = True
+    table.close()
     second = Reading(table, constants, two, first=False, notes=notes)
     theirs = [_run(second, index) for index in entries]
-    if [core.number for core in first.effects] != [core.number for core in second.effects]:
+    if [(core.number, place) for core, place in first.effects] != [
+        (core.number, place) for core, place in second.effects
+    ]:
         raise UnprovedError("operators with a state are not the same, or not in the same order")
     outputs: list[tuple[str, View, View]] = []
     for index, mine, other in zip(entries, ours, theirs, strict=True):
@@ -79,7 +83,8 @@ def _bound(model: Model, bindings: Mapping[str, int], shapes: Mapping[str, Seque
         sizes = shapes.get(tensor.name, tensor.dims)
         if sizes is not None:
             dims = tuple(bindings.get(f"{tensor.name}[{axis}]", size) for axis, size in enumerate(sizes))
-            tensors[at] = replace(tensor, dims=dims)
+            stored = tuple(old if size is None else size for size, old in zip(dims, tensor.stored, strict=False))
+            tensors[at] = replace(tensor, dims=dims, stored=stored if len(dims) == len(tensor.stored) else ())
     return replace(model, subgraphs=(replace(main, tensors=tuple(tensors)), *model.subgraphs[1:]))
 
 
@@ -111,6 +116,18 @@ def _loads(tensor: Tensor) -> None:
         raise UnprovedError(f"the {count} scales of tensor {tensor.name!r} do not fit its axis {given.axis}")
 
 
+def _versions(one: Model, two: Model) -> None:
+    """A runtime that has the first file's operators has those of the second. Raises UnprovedError."""
+    ours, theirs = (
+        {(operator.name, operator.version) for graph in model.subgraphs for operator in graph.operators}
+        for model in (one, two)
+    )
+    for name, version in sorted(theirs - ours):
+        oldest, newest = LOADED.get(name, (1, 1))
+        if not oldest <= version <= newest:
+            raise UnprovedError(f"only the second file asks for {name} in version {version}")
+
+
 def _called(model: Model) -> list[tuple[object, ...]]:
     """Give the signatures with inputs and outputs by their place in the subgraph, not by tensor."""
     found: list[tuple[object, ...]] = []
@@ -122,7 +139,9 @@ def _called(model: Model) -> list[tuple[object, ...]]:
 
 def _places(graph: Subgraph | None, named: tuple[tuple[str, int], ...], what: str) -> tuple[object, ...]:
     held = () if graph is None else graph.inputs if what == "inputs" else graph.outputs
-    return tuple((name, held.index(at) if at in held else ("tensor", at)) for name, at in named)
+    if any(at not in held for _, at in named):
+        raise UnprovedError(f"a signature names a tensor that is none of the {what}")
+    return tuple((name, held.index(at)) for name, at in named)
 
 
 def _interface(one: Subgraph, two: Subgraph) -> None:
@@ -138,7 +157,7 @@ def _alike(what: str, mine: Tensor, other: Tensor) -> None:
         raise UnprovedError(f"the {what} {mine.name!r} has another name")
     if (mine.dtype, mine.quantization) != (other.dtype, other.quantization):
         raise UnprovedError(f"the {what} {mine.name!r} has another type or quantization")
-    if what == "input" and (mine.dims != other.dims or mine.variable != other.variable):
+    if what == "input" and (mine.dims, mine.stored, mine.variable) != (other.dims, other.stored, other.variable):
         raise UnprovedError(f"the input {mine.name!r} has another declared shape")
     if mine.dims is not None and other.dims is not None and not _fits(mine, other):
         raise UnprovedError(f"the {what} {mine.name!r} has another declared shape")

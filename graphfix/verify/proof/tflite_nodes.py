@@ -68,13 +68,13 @@ def _key(step: Step) -> tuple[object, ...] | None:
         if (
             tensor.quantization is not None
             and tensor.quantization.axis is not None
-            and (told is None or told[1] is None)
+            and (told is None or not isinstance(told[1], int))
         ):
             return None
-        parameters.append(told)
+        parameters.append((tensor.dtype, told))
     if step.result.quantization is not None and step.result.quantization.axis is not None:
         return None
-    return (step.operator.key, tuple(parameters), type_of(step.result))
+    return (step.operator.key, step.operator.version, tuple(parameters), type_of(step.result))
 
 
 def quantized(quantization: Quantization | None, view: View | None) -> tuple[object, object] | None:
@@ -82,10 +82,10 @@ def quantized(quantization: Quantization | None, view: View | None) -> tuple[obj
     if quantization is None:
         return None
     axis = quantization.axis
-    if axis is None or view is None or view.axes is None or not 0 <= axis < len(view.axes):
-        return quantization.key, None if axis is None else ("stated", axis)
-    follows = view.axes[axis]
-    return quantization.key, follows
+    if axis is None:
+        return quantization.key, None
+    follows = view.axes[axis] if view is not None and view.axes is not None and 0 <= axis < len(view.axes) else None
+    return quantization.key, ("stated", axis) if follows is None else follows
 
 
 def keeps_quantization(step: Step) -> bool:

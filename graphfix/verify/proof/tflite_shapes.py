@@ -13,6 +13,8 @@ if TYPE_CHECKING:
     from graphfix.verify.proof.tflite_views import Step
 
 MATRIX = 2
+SCALAR = (0,)
+"""What old converters wrote as the option of a RESHAPE to a scalar."""
 Dims: TypeAlias = "tuple[Size | None, ...] | None"
 
 
@@ -35,9 +37,10 @@ def _sizes(step: Step, index: int) -> Sizes | None:
 def stated(step: Step) -> Sizes | None:
     """Give the shape that a RESHAPE is asked for: an operand, or its options where it has no other operand."""
     if len(step.views) > 1:
-        return step.content(1)
+        # The kernel reads the option where the operand has another type.
+        return step.target(1) if step.inputs[1] is not None and step.inputs[1].dtype == "int32" else None
     option = step.option("newShape")
-    return option if isinstance(option, tuple) else None
+    return option if isinstance(option, tuple) and option != SCALAR else None
 
 
 def _same(step: Step) -> Dims:
@@ -121,7 +124,7 @@ def _reshape(step: Step) -> Dims:
 
 
 def _target(step: Step) -> Dims:
-    target = step.content(1)
+    target = step.target(1)
     return None if target is None or any(isinstance(size, int) and size < 0 for size in target) else target
 
 
