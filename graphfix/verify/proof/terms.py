@@ -17,7 +17,7 @@ Axes: TypeAlias = tuple[int | None, ...]
 class Core:
     """An input, a constant, or one result of an operator on certain uses: equal terms are one object."""
 
-    __slots__ = ("content", "counted", "key", "number", "places", "shape_of", "sizes", "told", "touched")
+    __slots__ = ("content", "counted", "dtype", "key", "number", "places", "shape_of", "sizes", "told", "touched")
 
     def __init__(self, key: tuple[object, ...], number: int, told: str, *, counted: bool) -> None:
         """Enter a core; `told` is the node that made it, `counted` whether the other file must have it too."""
@@ -27,6 +27,7 @@ class Core:
         self.shape_of: View | None = None
         self.touched = False
         self.places: list[Place] = []
+        self.dtype: int | bytes | None = None
 
     def __repr__(self) -> str:
         """Print the node that made it."""
