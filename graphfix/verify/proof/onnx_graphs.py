@@ -95,7 +95,7 @@ class Reading:
                 scope.values[sparse.values.name] = self.sparse(sparse)
         self.nodes(graph.node, scope)
         infos = (*graph.input, *graph.value_info, *graph.output)
-        stated(infos, scope.values, believed=not self.table.closed)
+        stated(self.table, infos, scope.values)
         return tuple(scope.find(output.name) for output in graph.output)
 
     def body(self, graph: GraphProto, outer: Scope, parameters: Sequence[View], place: object) -> tuple[View, ...]:
@@ -223,7 +223,7 @@ class Reading:
             core, _ = self.table.core(("absent",), "an input that is not given", counted=False)
             inner.values[name] = whole(core)
         self.nodes(function.node, inner)
-        stated(function.value_info, inner.values, believed=not self.table.closed)
+        stated(self.table, function.value_info, inner.values)
 
     # --- attributes and constants -----------------------------------------------------------------------------
 

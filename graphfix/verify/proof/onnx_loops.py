@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, TypeAlias
 
-from graphfix.verify.proof.onnx_types import dtype
+from graphfix.verify.proof.onnx_types import dtype, typed
 from graphfix.verify.proof.terms import View
 
 if TYPE_CHECKING:
@@ -29,7 +29,7 @@ def _if(reading: Reading, call: Call, scope: Scope) -> list[View]:
         pair = [branch[index].sizes for branch in branches if index < len(branch)]
         results.append(reading.table.result((*key, index), call.told, _joined(pair)))
         one = next((branch[index] for branch in branches if index < len(branch)), None)
-        results[-1].core.dtype = None if one is None else dtype(one.core)
+        typed(results[-1].core, None if one is None else dtype(one.core))
     return results
 
 
@@ -91,7 +91,7 @@ def _looped(
             sizes = None if inner is None else (None, *(None if not isinstance(size, int) else size for size in inner))
         results.append(reading.table.result((*key, index), call.told, sizes))
         if index < len(given):
-            results[-1].core.dtype = dtype(given[index].core)
+            typed(results[-1].core, dtype(given[index].core))
     return results
 
 

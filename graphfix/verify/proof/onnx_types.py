@@ -9,6 +9,7 @@ import onnx
 from onnx import TensorProto, TypeProto
 
 from graphfix.verify.proof.outcome import UnprovedError
+from graphfix.verify.proof.sizes import settled
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -16,7 +17,7 @@ if TYPE_CHECKING:
     from onnx import ValueInfoProto
 
     from graphfix.verify.proof.onnx_call import Call
-    from graphfix.verify.proof.terms import Core, View
+    from graphfix.verify.proof.terms import Core, Table, View
 
 _NUMBERS = {"int32": TensorProto.INT32, "int64": TensorProto.INT64}
 
@@ -45,6 +46,12 @@ def dtype(core: Core) -> int | bytes | None:
     return _NUMBERS[str(core.key[1])] if core.key[0] == "numbers" else core.dtype
 
 
+def typed(core: Core, kind: int | bytes | None) -> None:
+    """Enter the type of a value where it is not known."""
+    if dtype(core) is None:
+        core.dtype = kind
+
+
 def taken(call: Call) -> bool:
     """Whether each operand's type is one that the operator takes, as far as types are known."""
     operator = _operator(call.op, call.domain, call.version)
@@ -63,7 +70,7 @@ def entered(call: Call, results: Iterable[View | None]) -> None:
     operator = _operator(call.op, call.domain, call.version)
     for index, view in enumerate(results):
         if view is not None and view.core.dtype is None and operator is not None and operator.results:
-            view.core.dtype = _result(call, operator.results[min(index, len(operator.results) - 1)])
+            typed(view.core, _result(call, operator.results[min(index, len(operator.results) - 1)]))
 
 
 def _result(call: Call, told: tuple[str | int, Sequence[int]]) -> int | bytes | None:
@@ -102,21 +109,36 @@ def _name(number: int) -> str:
 _NAMES: Mapping[str, int] = {f"tensor({name.lower()})": number for name, number in TensorProto.DataType.items()}
 
 
-def stated(infos: Iterable[ValueInfoProto], values: Mapping[str, View], *, believed: bool) -> None:
-    """Compare the types that a file states of values with what they are. Raises UnprovedError.
+def stated(table: Table, infos: Iterable[ValueInfoProto], values: Mapping[str, View]) -> None:
+    """Compare the types and sizes that a file states of values with what they are. Raises UnprovedError.
 
-    Those that the first file states are `believed` where nothing else tells them: a runtime loads it.
+    Runtimes refuse some files that state others. The first file is believed where nothing else tells them.
     """
     for info in infos:
-        if info.name in values:
-            _compared(info, values[info.name].core, believed=believed)
+        if info.name not in values:
+            continue
+        view, told = values[info.name], bare(info.type)
+        if told and not table.closed:
+            typed(view.core, told)
+        elif told and told != dtype(view.core):
+            raise UnprovedError(f"the second file says another type of the value {info.name!r}")
+        if info.type.tensor_type.HasField("shape"):
+            dims = tuple(
+                dim.dim_value if dim.HasField("dim_value") else None for dim in info.type.tensor_type.shape.dim
+            )
+            if not table.closed:
+                table.stated.setdefault(view, []).append(dims)
+            elif not any(_tells(other, dims) for other in (_sizes(view), *table.stated.get(view, ()))):
+                raise UnprovedError(f"the second file says another shape of the value {info.name!r}")
 
 
-def _compared(info: ValueInfoProto, core: Core, *, believed: bool) -> None:
-    told, known = bare(info.type), dtype(core)
-    if not told or told == known:
-        return
-    if not believed:
-        raise UnprovedError(f"the second file says another type of the value {info.name!r}")
-    if known is None:
-        core.dtype = told
+def _sizes(view: View) -> Sequence[object] | None:
+    """Give the sizes that a value has wherever its own node finds that they fit."""
+    return None if view.sizes is None else tuple(map(settled, view.sizes))
+
+
+def _tells(known: Sequence[object] | None, dims: Sequence[int | None]) -> bool:
+    """Whether a shape has each of the stated numbers."""
+    if known is None or len(known) != len(dims):
+        return False
+    return all(told is None or told < 0 or told == size for told, size in zip(dims, known, strict=True))

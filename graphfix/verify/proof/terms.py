@@ -95,6 +95,8 @@ class Table:
     """Shapes, one of an unknown rank at least, that the first file's nodes see to fit, and where."""
     asked: dict[tuple[frozenset[Extent], Place], None] = field(default_factory=dict)
     """Which the second's do."""
+    stated: dict[View, list[tuple[int | None, ...]]] = field(default_factory=dict)
+    """The shapes that the first file states of values."""
     assumes: dict[str, None] = field(default_factory=dict)
     """What the terms lean on, each once."""
 
