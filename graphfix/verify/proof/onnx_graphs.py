@@ -16,7 +16,8 @@ from graphfix.verify.proof.onnx_loops import FLOW
 from graphfix.verify.proof.onnx_meaning import meaning, telling
 from graphfix.verify.proof.onnx_nodes import exact, single
 from graphfix.verify.proof.onnx_notes import noted
-from graphfix.verify.proof.onnx_schema import random
+from graphfix.verify.proof.onnx_schema import loads, random
+from graphfix.verify.proof.onnx_types import entered, stated
 from graphfix.verify.proof.outcome import UnprovedError
 from graphfix.verify.proof.terms import View, whole
 
@@ -99,6 +100,8 @@ class Reading:
             if sparse.values.name not in scope.values:
                 scope.values[sparse.values.name] = self.sparse(sparse)
         self.nodes(graph.node, scope)
+        infos = (*graph.input, *graph.value_info, *graph.output)
+        stated(self.table, infos, scope.values)
         return tuple(scope.find(output.name) for output in graph.output)
 
     def body(
@@ -140,9 +143,9 @@ class Reading:
         function = self.functions.get((domain_of(node.domain), node.op_type, node.overload))
         if function is not None:
             return self._function(function, attributes, views, len(node.output), scope)
-        if node.op_type == "Constant" and not domain_of(node.domain):
-            return [self._constant_node(attributes, f"Constant#{index}")]
         call = self._call(node, index, scope, views, attributes)
+        if call.op == "Constant" and not call.domain:
+            return [self._constant_node(call)]
         before = len(self.table.cores)
         results = self._results(call, scope)
         if self.notes is not None:
@@ -153,9 +156,9 @@ class Reading:
         if call.op in FLOW and not call.domain:
             return FLOW[call.op](self, call, scope)
         view = single(self.table, call)
-        if view is not None:
-            return [view]
-        return self._whole(call, scope)
+        results = [view] if view is not None else self._whole(call, scope)
+        entered(call, results)
+        return results
 
     def _call(
         self,
@@ -241,6 +244,7 @@ class Reading:
             core, _ = self.table.core(("absent",), "an input that is not given", counted=False)
             inner.values[name] = whole(core)
         self.nodes(function.node, inner)
+        stated(self.table, function.value_info, inner.values)
 
     # --- attributes and constants -----------------------------------------------------------------------------
 
@@ -278,7 +282,9 @@ class Reading:
             raise UnprovedError(f"the constant {told!r} is stored in a form that is not read")
         dtype = TensorProto.DataType.Name(tensor.data_type).lower()
         dtype = "float32" if dtype == "float" else dtype
-        return self.constants.view(dtype, tensor.dims, payload, width(tensor.data_type), told)
+        view = self.constants.view(dtype, tensor.dims, payload, width(tensor.data_type), told)
+        view.core.dtype = tensor.data_type
+        return view
 
     def sparse(self, sparse: SparseTensorProto) -> View:
         """See a sparse tensor of the file: as it is stored."""
@@ -286,13 +292,15 @@ class Reading:
         core, new = self.table.core(("sparse", parts, tuple(sparse.dims)), sparse.values.name, counted=False)
         if new:
             core.sizes = tuple(sparse.dims)
+            core.dtype = sparse.values.data_type
         return whole(core)
 
-    def _constant_node(self, attributes: Mapping[str, AttributeProto], told: str) -> View:
+    def _constant_node(self, call: Call) -> View:
         """Read a Constant node: a tensor, or numbers and strings that stand for one."""
-        if len(attributes) != 1:
+        told = call.told
+        if len(call.attributes) != 1 or not loads(call):
             raise UnprovedError(f"{told} holds not one constant; check the model")
-        name, given = next(iter(attributes.items()))
+        name, given = next(iter(call.attributes.items()))
         if name == "value":
             return self.constant(given.t, told)
         if name == "sparse_value":

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, TypeAlias
 
+from graphfix.verify.proof.onnx_types import dtype, typed
 from graphfix.verify.proof.terms import View
 
 if TYPE_CHECKING:
@@ -27,6 +28,8 @@ def _if(reading: Reading, call: Call, scope: Scope) -> list[View]:
     for index in range(len(call.node.output)):
         pair = [branch[index].sizes for branch in branches if index < len(branch)]
         results.append(reading.table.result((*key, index), call.told, _joined(pair)))
+        one = next((branch[index] for branch in branches if index < len(branch)), None)
+        typed(results[-1].core, None if one is None else dtype(one.core))
     return results
 
 
@@ -63,7 +66,7 @@ def _loop(reading: Reading, call: Call, scope: Scope) -> list[View]:
             break
         reading.turns = turns
     key = (*owner, turn, kept, given)
-    return _looped(reading, call, key, kept, given[1 + len(states) :])
+    return _looped(reading, call, key, kept, given[1:])
 
 
 def _widened(guess: Guess, parameter: View, given: View) -> Guess:
@@ -77,17 +80,20 @@ def _widened(guess: Guess, parameter: View, given: View) -> Guess:
 
 
 def _looped(
-    reading: Reading, call: Call, key: tuple[object, ...], states: Sequence[Guess], scans: Sequence[View]
+    reading: Reading, call: Call, key: tuple[object, ...], states: Sequence[Guess], given: Sequence[View]
 ) -> list[View]:
-    results = []
+    """Give the results: states as they leave the body, then what it gives at each turn, stacked."""
+    results: list[View] = []
     for index in range(len(call.node.output)):
         sizes: Guess = None
         if index < len(states):
             sizes = states[index]
-        elif index - len(states) < len(scans):
-            inner = scans[index - len(states)].sizes
+        elif index < len(given):
+            inner = given[index].sizes
             sizes = None if inner is None else (None, *(None if not isinstance(size, int) else size for size in inner))
         results.append(reading.table.result((*key, index), call.told, sizes))
+        if index < len(given):
+            typed(results[-1].core, dtype(given[index].core))
     return results
 
 
@@ -110,7 +116,7 @@ def _scan(reading: Reading, call: Call, scope: Scope) -> list[View]:
     states: list[Guess] = [None if view is None or skipped else view.sizes for view in call.views[skipped:][:count]]
     axes = call.integers("scan_output_axes") or ()
     scans = [view if not any(axes) and not skipped else View(view.core, None, None) for view in given[count:]]
-    return _looped(reading, call, (*owner, turn, given), states, scans)
+    return _looped(reading, call, (*owner, turn, given), states, (*given[:count], *scans))
 
 
 def _sliced(sizes: Sizes, call: Call, index: int) -> Sizes | None:

@@ -10,6 +10,7 @@ from graphfix.verify.proof.constants import Constants
 from graphfix.verify.proof.onnx_file import Source
 from graphfix.verify.proof.onnx_graphs import Reading, Scope, imported
 from graphfix.verify.proof.onnx_shapes import Inference
+from graphfix.verify.proof.onnx_types import bare
 from graphfix.verify.proof.outcome import Proof, UnprovedError, concluded
 from graphfix.verify.proof.sizes import Algebra
 from graphfix.verify.proof.terms import Table, View, whole
@@ -24,6 +25,8 @@ if TYPE_CHECKING:
     from graphfix.verify.proof.notes import Notes
     from graphfix.verify.proof.sizes import Size
 
+ALIGNED_SINCE = 7
+"""The first operator set that runtimes still have."""
 KNOWN_FORM, KNOWN_SET = 10, 21
 """The IR version and the standard operator set that every maintained runtime knows."""
 INITIALIZERS_ALONE_SINCE = 4
@@ -95,6 +98,8 @@ def _interface(one: ModelProto, two: ModelProto) -> None:
 def _loads(one: ModelProto, two: ModelProto) -> None:
     """A runtime that knows the versions of the first file knows those of the second. Raises UnprovedError."""
     ours, theirs = (imported(model.opset_import) for model in (one, two))
+    if theirs.get("", 0) < min(ours.get("", 0), ALIGNED_SINCE):
+        raise UnprovedError("the second file is stated in an operator set that few runtimes have")
     newer = [domain for domain, version in theirs.items() if version > ours.get(domain, version)]
     if two.ir_version > max(one.ir_version, KNOWN_FORM) or any(domain or theirs[""] > KNOWN_SET for domain in newer):
         raise UnprovedError("the second file asks for newer versions than the first")
@@ -152,6 +157,7 @@ def _scope(reading: Reading, bindings: Mapping[str, int], shapes: Mapping[str, S
         core, new = reading.table.core(("input", info.name), f"input {info.name!r}", counted=False)
         if new:
             core.sizes = sizes
+            core.dtype = bare(info.type)
         elif not _alike(core.sizes, sizes):
             raise UnprovedError(f"the input {info.name!r} takes other shapes")
         scope.values[info.name] = whole(core)

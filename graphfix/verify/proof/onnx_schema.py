@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import onnx
 
 from graphfix.verify.proof import onnx_ops
+from graphfix.verify.proof.onnx_types import taken
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -44,9 +45,11 @@ def _form(op: str, domain: str, version: int) -> Form | None:
 
 
 def loads(call: Call) -> bool:
-    """Whether a node has the attributes and as many operands as its operator set says: no runtime loads another."""
+    """Whether a node has attributes and operands as its operator set says: no runtime loads another."""
     form = _form(call.op, call.domain, call.version)
     if form is None or not form.fewest <= len(call.node.input) <= form.most:
+        return False
+    if not taken(call):
         return False
     stated = {name: given.type for name, given in call.attributes.items()}
     return form.required <= stated.keys() and all(form.attributes.get(name) == kind for name, kind in stated.items())

@@ -280,9 +280,9 @@ def _matrix(call: Call) -> Dims:  # noqa: ARG001 - the rule says it without the 
 RULES: Mapping[str, Callable[[Call], Dims]] = {
     "Transpose": _transpose, "Concat": _concat, "ArgMax": _arg, "ArgMin": _arg, "Gather": _gather,
     "GatherND": _gather_nd, "Reshape": _reshape, "ConstantOfShape": _by_target, "Conv": _conv, "OneHot": _one_hot,
-    "Compress": _compress, "Range": _span, "NonZero": _matrix, "Flatten": _matrix, "Gemm": _matrix,
-    "Size": lambda _: (),
-    "Squeeze": _squeeze, "Unsqueeze": _unsqueeze, "Tile": _same_rank, "GatherElements": lambda call: call.sizes(1),
+    "Compress": _compress, "NonZero": _matrix, "Flatten": _matrix, "Gemm": _matrix, "Size": lambda _: (),
+    "Range": _span, "Squeeze": _squeeze, "Unsqueeze": _unsqueeze, "Tile": _same_rank,
+    "GatherElements": lambda call: call.sizes(1),
     **dict.fromkeys(
         "ReduceMean ReduceSum ReduceMax ReduceMin ReduceProd ReduceL1 ReduceL2 ReduceLogSum ReduceLogSumExp"
         " ReduceSumSquare".split(), _reduce),

@@ -17,7 +17,9 @@ Axes: TypeAlias = tuple[int | None, ...]
 class Core:
     """An input, a constant, or one result of an operator on certain uses: equal terms are one object."""
 
-    __slots__ = ("content", "counted", "key", "number", "places", "shape_of", "shaped", "sizes", "told", "touched")
+    __slots__ = (
+        "content", "counted", "dtype", "key", "number", "places", "shape_of", "shaped", "sizes", "told", "touched"
+    )  # fmt: skip
 
     def __init__(self, key: tuple[object, ...], number: int, told: str, *, counted: bool) -> None:
         """Enter a core; `told` is the node that made it, `counted` whether the other file must have it too."""
@@ -28,6 +30,7 @@ class Core:
         self.shaped: Core | None = None
         self.touched = False
         self.places: list[Place] = []
+        self.dtype: int | bytes | None = None
 
     def __repr__(self) -> str:
         """Print the node that made it."""
@@ -95,6 +98,8 @@ class Table:
     """Shapes, one of an unknown rank at least, that the first file's nodes see to fit, and where."""
     asked: dict[tuple[frozenset[Extent], Place], None] = field(default_factory=dict)
     """Which the second's do."""
+    stated: dict[View, list[tuple[int | None, ...]]] = field(default_factory=dict)
+    """The shapes that the first file states of values."""
     assumes: dict[str, None] = field(default_factory=dict)
     """What the terms lean on, each once."""
 

@@ -36,6 +36,8 @@ class Quantization:
     """All but the axis."""
     axis: int | None
     """None for parameters that serve the whole tensor."""
+    loads: bool = True
+    """Whether the parameters fit the tensor, so that a runtime takes it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,6 +85,8 @@ class Subgraph:
 class Model:
     """One file."""
 
+    codes: tuple[tuple[str, int], ...]
+    """The operators, and their versions, that a runtime has to have."""
     subgraphs: tuple[Subgraph, ...]
     signatures: tuple[tuple[str, int, tuple[tuple[str, int], ...], tuple[tuple[str, int], ...]], ...]
     """(key, subgraph, inputs and outputs as (name, tensor))."""
@@ -104,7 +108,9 @@ def _model(model: Any, data: mmap.mmap, file: BinaryIO) -> Model:  # noqa: ANN40
     codes = [_code(model.OperatorCodes(i)) for i in range(model.OperatorCodesLength())]
     buffers = _Buffers(model, data, file, {})
     graphs = tuple(_subgraph(model.Subgraphs(i), codes, buffers) for i in range(model.SubgraphsLength()))
-    return Model(graphs, tuple(_signature(model.SignatureDefs(i)) for i in range(model.SignatureDefsLength())))
+    return Model(
+        tuple(codes), graphs, tuple(_signature(model.SignatureDefs(i)) for i in range(model.SignatureDefsLength()))
+    )
 
 
 def _code(code: Any) -> tuple[str, int]:  # noqa: ANN401 - generated, without types
@@ -162,21 +168,24 @@ def _tensor(tensor: Any, buffers: _Buffers) -> Tensor:  # noqa: ANN401 - generat
         TYPES.get(tensor.Type(), str(tensor.Type())),
         dims,
         stored,
-        _quantization(tensor.Quantization()),
+        _quantization(tensor.Quantization(), stored),
         tensor.IsVariable(),
         payload,
         odd,
     )
 
 
-def _quantization(table: Any) -> Quantization | None:  # noqa: ANN401 - generated, without types
+def _quantization(table: Any, shape: tuple[int, ...]) -> Quantization | None:  # noqa: ANN401 - generated, without types
     if table is None or not (table.ScaleLength() or table.DetailsType()):
         return None
     details = _plain(schema.QuantizationDetailsCreator(table.DetailsType(), table.Details()))
     scales = table.ScaleAsNumpy().tobytes() if table.ScaleLength() else b""
     zeros = tuple(table.ZeroPointAsNumpy().tolist()) if table.ZeroPointLength() else ()
     several = table.ScaleLength() > 1 or table.DetailsType()
-    return Quantization((scales, zeros, details), table.QuantizedDimension() if several else None)
+    axis, count = table.QuantizedDimension(), table.ScaleLength()
+    fits = 0 <= axis < len(shape) and (count <= 1 or shape[axis] == count)
+    loads = not count or (len(zeros) == count and (fits or (axis == 0 and count == 1)))
+    return Quantization((scales, zeros, details), axis if several else None, loads)
 
 
 def _operator(op: Any, codes: list[tuple[str, int]]) -> Operator:  # noqa: ANN401 - generated, without types

@@ -22,10 +22,6 @@ if TYPE_CHECKING:
     from graphfix.verify.proof.tflite_file import Model, Subgraph, Tensor
 
 
-FLOAT = 4
-"""Bytes of a scale."""
-
-
 def compared(
     before: Path,
     after: Path,
@@ -107,22 +103,16 @@ def _callable(model: Model) -> list[int]:
 
 
 def _loads(tensor: Tensor) -> None:
-    """A runtime refuses scales that do not fit their axis, whether the tensor is read or not. Raises UnprovedError."""
-    given = tensor.quantization
-    if given is None or given.axis is None or not isinstance(given.key[0], bytes) or not given.key[0]:
-        return
-    count = len(given.key[0]) // FLOAT
-    if not 0 <= given.axis < len(tensor.stored) or tensor.stored[given.axis] != count:
-        raise UnprovedError(f"the {count} scales of tensor {tensor.name!r} do not fit its axis {given.axis}")
+    """A runtime refuses some tensors, whether they are read or not. Raises UnprovedError."""
+    if tensor.quantization is not None and not tensor.quantization.loads:
+        raise UnprovedError(f"the scales of tensor {tensor.name!r} do not fit it")
+    if tensor.variable and tensor.payload is not None:
+        raise UnprovedError(f"the variable {tensor.name!r} has bytes of its own")
 
 
 def _versions(one: Model, two: Model) -> None:
     """A runtime that has the first file's operators has those of the second. Raises UnprovedError."""
-    ours, theirs = (
-        {(operator.name, operator.version) for graph in model.subgraphs for operator in graph.operators}
-        for model in (one, two)
-    )
-    for name, version in sorted(theirs - ours):
+    for name, version in sorted(set(two.codes).difference(one.codes)):
         oldest, newest = LOADED.get(name, (1, 1))
         if not oldest <= version <= newest:
             raise UnprovedError(f"only the second file asks for {name} in version {version}")

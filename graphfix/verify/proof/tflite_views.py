@@ -192,8 +192,10 @@ def _pack(step: Step) -> View | None:
 
 
 def _strided_slice(step: Step) -> View | None:
-    content, parts = step.content(0), [step.numbers(index) for index in (1, 2, 3)]
-    if content is None or step.views[0] is None or step.views[0].sizes == ():
+    content, parts = step.target(0), [step.numbers(index) for index in (1, 2, 3)]
+    if content is None or any(step.target(index) is None for index in (1, 2, 3)):
+        return None
+    if any(tensor is None or tensor.dtype != "int32" for tensor in step.inputs[1:4]):
         return None
     begin, end, stride = (part[0] if part is not None and len(part) == 1 else None for part in parts)
     if begin is None or end is None or stride is None or stride < 1:
@@ -209,7 +211,10 @@ def _strided_slice(step: Step) -> View | None:
 
 
 def _slice(step: Step) -> View | None:
-    content, begin, size = step.content(0), step.numbers(1), step.numbers(2)
+    content, begin, size = step.target(0), step.numbers(1), step.numbers(2)
+    kinds = {None if tensor is None else tensor.dtype for tensor in step.inputs[1:]}
+    if step.target(1) is None or step.target(2) is None or len(kinds) != 1:
+        return None
     if content is None or begin is None or size is None or len(begin) != 1 or len(size) != 1:
         return None
     if begin[0] < 0 or size[0] < -1:
