@@ -41,8 +41,8 @@ PAIRS = {
                        "operand 0 is another value: a result of Neg#0 before, input 'x' after"),
     "an operand less": ("y = Clip(x, m, m)", "y = Clip(x, m)", "3 operands are given before, 2 after"),
     "another shape": (
-        "z = Constant<value_ints = [0]>() u = Unsqueeze(b, z) y = Softmax(u)",
-        "y = Softmax(b)",
+        "z = Constant<value_ints = [0]>() u = Unsqueeze(b, z) s = Softmax(u) y = Mul(x, s)",
+        "s = Softmax(b) y = Mul(x, s)",
         "operand 0 has another shape: [1, 3] before, [3] after",
     ),
     "no counterpart": ("y = Neg(x)", "t = Neg(x) y = Abs(t)", None),
