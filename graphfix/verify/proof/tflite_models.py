@@ -30,8 +30,8 @@ def compared(
     """Read both files and compare them. Raises UnprovedError and GraphfixError."""
     table = Table(Algebra())
     constants = Constants(table)
-    one, two = read(before, stack), read(after, stack)
-    one, two = (_bound(model, bindings, shapes) for model in (one, two))
+    read_files = [read(path, stack) for path in (before, after)]
+    one, two = (_bound(model, bindings, shapes) for model, _ in read_files)
     for graph in two.subgraphs:
         for tensor in graph.tensors:
             _loads(tensor)
@@ -43,6 +43,8 @@ def compared(
     theirs = [_run(second, index) for index in entries]
     if [core.number for core in first.effects] != [core.number for core in second.effects]:
         raise UnprovedError("operators with a state are not the same, or not in the same order")
+    for _, file in read_files:
+        file.check()
     outputs: list[tuple[str, View, View]] = []
     for index, mine, other in zip(entries, ours, theirs, strict=True):
         graph = one.subgraphs[index]
