@@ -23,7 +23,7 @@ def elementwise(table: Table, key: Key, views: Sequence[View], told: str) -> Vie
     follows; the others are axes of the result's map. So lifting or stretching all operands is lifting or stretching
     the result.
     """
-    form = tuple((view.axes, view.sizes) for view in views)
+    form = tuple([(view.axes, view.sizes) for view in views])
     frame = table.frames.get(form)
     if frame is None:
         if any(axes is None or sizes is None for axes, sizes in form):
@@ -52,6 +52,7 @@ def _frame(maps: Sequence[Axes], space: Sizes) -> Frame:
     return Frame(
         tuple(tuple(axes[axis] for axis in followed) for axes in maps),
         tuple(space[axis] for axis in followed),
+        tuple(settled(space[axis]) for axis in followed),
         tuple(places.get(axis) for axis in range(len(space))),
         # An axis that none follows is stretched by nothing but its readers: they see what has to fit in it.
         tuple(settled(size) if axis in places else size for axis, size in enumerate(space)),
@@ -61,7 +62,7 @@ def _frame(maps: Sequence[Axes], space: Sizes) -> Frame:
 def _read(table: Table, key: Key, cores: Sequence[Core], frame: Frame, told: str) -> View:
     core, new = table.core(("each", key, *cores, frame.maps, frame.space), told)
     if new:
-        core.sizes = tuple(map(settled, frame.space))
+        core.sizes = frame.settled
     return View(core, frame.axes, frame.sizes)
 
 

@@ -11,7 +11,7 @@ from onnx import AttributeProto
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from onnx import GraphProto, NodeProto
+    from onnx import GraphProto
 
     from graphfix.verify.proof.sizes import Sizes
     from graphfix.verify.proof.terms import View
@@ -19,9 +19,8 @@ if TYPE_CHECKING:
 
 @dataclass(slots=True)
 class Call:
-    """A node with its operands."""
+    """A node with its operands, where it stands."""
 
-    node: NodeProto
     graph: GraphProto | None
     """The graph that holds it, where onnx's inference knows it."""
     domain: str
@@ -31,6 +30,8 @@ class Call:
     since: int
     """The version of the operator's meaning."""
     views: Sequence[View | None]
+    outputs: Sequence[str]
+    """The names of the results; empty where one is not asked for."""
     attributes: Mapping[str, AttributeProto]
     told: str
     assumes: dict[str, None] = field(repr=False)

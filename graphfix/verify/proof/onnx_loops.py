@@ -23,7 +23,7 @@ def _if(reading: Reading, call: Call, scope: Scope) -> list[View]:
         branches.append(reading.body(given.g, scope, ()) if given is not None else ())
     key = ("if", *call.full, tuple(call.views), *branches)
     results = []
-    for index in range(len(call.node.output)):
+    for index in range(len(call.outputs)):
         pair = [branch[index].sizes for branch in branches if index < len(branch)]
         results.append(reading.table.result((*key, index), call.told, _joined(pair)))
     return results
@@ -77,7 +77,7 @@ def _looped(
     reading: Reading, call: Call, key: tuple[object, ...], states: Sequence[Guess], scans: Sequence[View]
 ) -> list[View]:
     results = []
-    for index in range(len(call.node.output)):
+    for index in range(len(call.outputs)):
         sizes: Guess = None
         if index < len(states):
             sizes = states[index]

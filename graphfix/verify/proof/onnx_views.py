@@ -210,7 +210,8 @@ def _concat(table: Table, call: Call) -> View | None:
 def _arithmetic(rule: str) -> Callable[[Table, Call], View | None]:
     def counted(table: Table, call: Call) -> View | None:
         view = call.views[0]
-        return None if view is None else arithmetic.computed(table, rule, call.views, _dtype(view))
+        dtype = None if view is None else _dtype(view)
+        return None if dtype is None else arithmetic.computed(table, rule, call.views, dtype)
 
     return counted
 

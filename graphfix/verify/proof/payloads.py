@@ -105,14 +105,17 @@ class Payload(NamedTuple):
         """Whether both hold the same bytes: all are compared, unless both are one range of one file."""
         if self.length != other.length:
             return False
-        if self.file is not None and other.file is not None and self.offset == other.offset:
-            # Two names of one file, or two models beside one file of weights.
-            if self.file.state == other.file.state:
-                return True
+        if self._place is not None and self._place == other._place:
+            return True
         step = min(PIECE, self.length)
         # Two buffers for all pieces: new ones cost more than the reading.
         one, two = bytearray(step), bytearray(step)
         return all(self._fill(one, start) == other._fill(two, start) for start in range(0, self.length, step or 1))
+
+    @property
+    def _place(self) -> tuple[object, ...] | None:
+        """Name a range of a file: two models beside one file of weights have the same."""
+        return None if self.file is None else (self.file.state, self.offset)
 
     @property
     def print(self) -> bytes:

@@ -5,8 +5,6 @@ from __future__ import annotations
 from math import prod
 from typing import TYPE_CHECKING
 
-import numpy as np
-
 from graphfix.verify.proof.payloads import PIECE, SMALL, held
 
 if TYPE_CHECKING:
@@ -30,12 +28,12 @@ def cut(payload: Payload, dims: Sequence[int], axis: int, width: int) -> Payload
     look = min(row, SMALL)
     if payload.read(0, look) != payload.read(row, look):
         return None
-    if not (_even_each if block > PIECE else _even_many)(payload, row, block, width):
+    if not (_even_each if block > PIECE else _even_many)(payload, row, block):
         return None
     return _first(payload, row, block)
 
 
-def _even_each(payload: Payload, row: int, block: int, width: int) -> bool:  # noqa: ARG001 - called as the other is
+def _even_each(payload: Payload, row: int, block: int) -> bool:
     """Whether in every block the rows are the same: the block then is what it is one row further on."""
     return all(
         payload.part(start, block - row).same(payload.part(start + row, block - row))
@@ -43,12 +41,11 @@ def _even_each(payload: Payload, row: int, block: int, width: int) -> bool:  # n
     )
 
 
-def _even_many(payload: Payload, row: int, block: int, width: int) -> bool:
+def _even_many(payload: Payload, row: int, block: int) -> bool:
     """The same for blocks many of which make a piece."""
-    unit = min(width, 8)  # bytes that are compared as one number
+    count = block // row
     for piece in payload.pieces(PIECE // block * block):
-        rows = np.frombuffer(piece, f"u{unit}").reshape(-1, block // row, row // unit)
-        if not np.array_equal(rows[:, 1:], rows[:, :-1]):
+        if any(piece[at : at + block] != piece[at : at + row] * count for at in range(0, len(piece), block)):
             return False
     return True
 
@@ -59,7 +56,5 @@ def _first(payload: Payload, row: int, block: int) -> Payload:
         return payload.part(0, row)
     if block > PIECE:
         return held(b"".join(payload.read(start, row) for start in range(0, payload.length, block)))
-    pieces = (
-        np.frombuffer(piece, np.uint8).reshape(-1, block)[:, :row] for piece in payload.pieces(PIECE // block * block)
-    )
-    return held(b"".join(rows.tobytes() for rows in pieces))
+    pieces = payload.pieces(PIECE // block * block)
+    return held(b"".join(piece[at : at + row] for piece in pieces for at in range(0, len(piece), block)))

@@ -29,6 +29,8 @@ class Algebra:
     """All symbols of one proof: both files share them."""
 
     known: dict[tuple[object, ...], Symbol] = field(default_factory=dict)
+    shapes: dict[tuple[Sizes, Sizes], Sizes] = field(default_factory=dict)
+    """What two shapes give when they meet: most nodes of a model are alike."""
 
     def symbol(self, key: tuple[object, ...], told: str = "") -> Symbol:
         """Give the symbol of a term, the same object each time."""
@@ -54,6 +56,15 @@ class Algebra:
             return parts.pop() if parts else 1
         ordered = sorted(parts, key=_order)
         return self.symbol(("met", *ordered), f"bc{{{','.join(map(repr, ordered))}}}")
+
+    def shape(self, one: Sizes, two: Sizes) -> Sizes:
+        """Give the shape in which two meet, right-aligned."""
+        found = self.shapes.get((one, two))
+        if found is None:
+            rank = max(len(one), len(two))
+            pairs = zip(right_aligned(one, rank), right_aligned(two, rank), strict=True)
+            found = self.shapes[one, two] = tuple(self.met(pair) for pair in pairs)
+        return found
 
 
 def _order(size: Size) -> tuple[bool, int]:

@@ -4,19 +4,20 @@ from __future__ import annotations
 
 import mmap
 import struct
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import flatbuffers
 import numpy as np
 from ai_edge_litert import schema_py_generated as schema
 
 from graphfix.results import GraphfixError
+from graphfix.verify.proof.outcome import UnprovedError
 from graphfix.verify.proof.payloads import Opened, Payload
 from graphfix.verify.proof.tflite_tables import Table, Tables
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
     from contextlib import ExitStack
     from pathlib import Path
 
@@ -39,8 +40,7 @@ class Quantization:
     """None for parameters that serve the whole tensor."""
 
 
-@dataclass(frozen=True, slots=True)
-class Tensor:
+class Tensor(NamedTuple):
     """One tensor."""
 
     name: str
@@ -50,13 +50,12 @@ class Tensor:
     stored: tuple[int, ...]
     quantization: Quantization | None
     variable: bool
-    payload: Payload | None = field(repr=False)
+    payload: Payload | None
     odd: tuple[object, ...] = ()
     """What makes a constant another than its bytes say: sparsity, an external buffer."""
 
 
-@dataclass(frozen=True, slots=True)
-class Operator:
+class Operator(NamedTuple):
     """One operator; tensors by index, -1 for an operand that is not given."""
 
     name: str
@@ -177,7 +176,7 @@ def _odd(tensor: Table) -> tuple[object, ...]:
     sparsity = tensor.inner(_SPARSITY)
     if sparsity:
         read = schema.SparsityParameters()
-        read.Init(tensor.tables.data, sparsity)
+        read.Init(tensor.data, sparsity)
         odd += ("sparse", _plain(schema.SparsityParametersT.InitFromObj(read)))
     external = tensor.number(_EXTERNAL, _UNSIGNED)
     return (*odd, "external", external) if external else odd
@@ -196,25 +195,45 @@ def _quantization(table: Table) -> Quantization | None:
 def _operator(op: Table, codes: list[tuple[str, int]], tensors: tuple[Tensor, ...]) -> Operator:
     name, version = codes[op.number(_OPCODE, _UNSIGNED)]
     kinds = op.number(_KIND, _BYTE), op.number(_KIND_2, _BYTE)
-    one = schema.BuiltinOptionsCreator(kinds[0], _generic(op, _OPTIONS))
-    two = schema.BuiltinOptions2Creator(kinds[1], _generic(op, _OPTIONS_2))
-    options = {**(vars(one) if one is not None else {}), **(vars(two) if two is not None else {})}
-    plain = {key: _plain(value) for key, value in options.items()}
-    told = tuple((key, value) for key, value in plain.items() if not key.endswith("ubgraphIndex"))
-    between = tuple((tensors[at].dtype, tensors[at].quantization) for at in op.numbers(_INTERMEDIATES) if at >= 0)
+    plain = _options(op, _OPTIONS, kinds[0], schema.BuiltinOptionsCreator)
+    if kinds[1]:
+        plain = plain | _options(op, _OPTIONS_2, kinds[1], schema.BuiltinOptions2Creator)
+    told = tuple([pair for pair in plain.items() if not pair[0].endswith("ubgraphIndex")])
+    between = tuple([(tensors[at].dtype, tensors[at].quantization) for at in op.numbers(_INTERMEDIATES) if at >= 0])
     key = (name, *kinds, told, _custom(op), op.numbers(_MUTATING, "?"), between)
     return Operator(name, version, op.numbers(_OPERANDS), op.numbers(_RESULTS), plain, key)
+
+
+def _options(op: Table, slot: int, kind: int, creator: Callable[[int, object], object]) -> dict[str, object]:
+    """Read an operator's options by the generated readers; those of equal bytes once, unless they refer to others.
+
+    Raises UnprovedError for a kind that the readers do not know.
+    """
+    table = op.table(slot) if kind else None
+    if table is None:
+        return {}
+    key = (slot, kind, *table.inline)
+    known = op.tables.plain.get(key)
+    if known is None:
+        read = creator(kind, _generic(op, slot))
+        if read is None:
+            raise UnprovedError(f"an operator has options of kind {kind}, which are not known")
+        fields = vars(read)
+        known = {name: _plain(value) for name, value in fields.items()}
+        if all(value is None or isinstance(value, int | float) for value in fields.values()):
+            op.tables.plain[key] = known
+    return known
 
 
 def _custom(op: Table) -> bytes:
     """Give the options of a custom operator, wherever they are."""
     start, size = op.number(_LARGE_OFFSET, _LONG), op.number(_LARGE_SIZE, _LONG)
-    return op.bytes(_CUSTOM_OPTIONS) + bytes(op.tables.data[start : start + size])
+    return op.bytes(_CUSTOM_OPTIONS) + op.data[start : start + size]
 
 
 def _generic(table: Table, slot: int) -> Any:  # noqa: ANN401 - generated, without types
     """Give a table whose kind another field tells, as the generated readers take it."""
-    return flatbuffers.table.Table(table.tables.data, table.inner(slot))
+    return flatbuffers.table.Table(table.data, table.inner(slot))
 
 
 def _signature(signature: Table) -> tuple[str, int, tuple[tuple[str, int], ...], tuple[tuple[str, int], ...]]:

@@ -64,7 +64,7 @@ def _bound(model: Model, bindings: Mapping[str, int], shapes: Mapping[str, Seque
         sizes = shapes.get(tensor.name, tensor.dims)
         if sizes is not None:
             dims = tuple(bindings.get(f"{tensor.name}[{axis}]", size) for axis, size in enumerate(sizes))
-            tensors[at] = replace(tensor, dims=dims)
+            tensors[at] = tensor._replace(dims=dims)
     return replace(model, subgraphs=(replace(main, tensors=tuple(tensors)), *model.subgraphs[1:]))
 
 

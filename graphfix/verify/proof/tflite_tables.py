@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from struct import Struct
+from struct import Struct, unpack_from
 from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
@@ -13,6 +13,8 @@ if TYPE_CHECKING:
 _OFFSET = Struct("<I")
 _SIGNED = Struct("<i")
 _SHORT = Struct("<H")
+_MOST_FIELDS = 32
+"""More than any table of the schema has: a slot that a vtable does not reach is a field that is not given."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,17 +26,22 @@ class Tables:
 
     data: mmap.mmap
     vtables: dict[int, tuple[int, ...]] = field(default_factory=dict)
+    plain: dict[object, dict[str, object]] = field(default_factory=dict)
+    """The fields of tables that hold numbers alone, by kind and inline bytes: most operators of a kind are alike."""
 
     def at(self, place: int) -> Table:
         """See the table that begins here."""
         vtable = place - _SIGNED.unpack_from(self.data, place)[0]
         known = self.vtables.get(vtable)
-        if known is None:
-            if vtable < 0:
-                raise ValueError(f"the table at byte {place} says that it is described before the file")
-            size = _SHORT.unpack_from(self.data, vtable)[0]
-            known = self.vtables[vtable] = Struct(f"<{max(size - 4, 0) // 2}H").unpack_from(self.data, vtable + 4)
-        return Table(self, place, known)
+        return Table(self, self.data, place, self._vtable(vtable) if known is None else known)
+
+    def _vtable(self, place: int) -> tuple[int, ...]:
+        if place < 0:
+            raise ValueError("a table says that it is described before the file begins")
+        count = max(_SHORT.unpack_from(self.data, place)[0] - 4, 0) // 2
+        stated = unpack_from(f"<{count}H", self.data, place + 4)
+        self.vtables[place] = stated + (0,) * (_MOST_FIELDS - count)
+        return self.vtables[place]
 
     def root(self) -> Table:
         """See the file's outermost table."""
@@ -45,23 +52,32 @@ class Table(NamedTuple):
     """One table: a field is named by its slot, the place in which the schema declares it."""
 
     tables: Tables
+    data: mmap.mmap
     place: int
     offsets: tuple[int, ...]
+    """Where each field begins, from the table on; 0 for one that is not given."""
 
-    def where(self, slot: int) -> int:
-        """Give the byte at which a field begins; 0 for one that is not given."""
-        offset = self.offsets[slot] if slot < len(self.offsets) else 0
-        return offset and self.place + offset
+    @property
+    def inline(self) -> tuple[object, ...]:
+        """Give all that the table itself holds: numbers, and where what is stored elsewhere is from here."""
+        vtable = self.place - _SIGNED.unpack_from(self.data, self.place)[0]
+        size = _SHORT.unpack_from(self.data, vtable + 2)[0]
+        return self.offsets, self.data[self.place + 4 : self.place + size]
 
     def number(self, slot: int, form: Struct = _SIGNED, default: int = 0) -> int:
         """Give a number of this form."""
-        at = self.where(slot)
-        return int(form.unpack_from(self.tables.data, at)[0]) if at else default
+        offset = self.offsets[slot]
+        found: tuple[int, ...] = form.unpack_from(self.data, self.place + offset) if offset else (default,)
+        return found[0]
 
     def inner(self, slot: int) -> int:
         """Give the byte at which a table, vector or string begins that is stored elsewhere; 0 for none."""
-        at = self.where(slot)
-        return at and at + int(_OFFSET.unpack_from(self.tables.data, at)[0])
+        offset = self.offsets[slot]
+        if not offset:
+            return 0
+        at = self.place + offset
+        further: tuple[int, ...] = _OFFSET.unpack_from(self.data, at)
+        return at + further[0]
 
     def table(self, slot: int) -> Table | None:
         """Give a table."""
@@ -71,23 +87,24 @@ class Table(NamedTuple):
     def vector(self, slot: int) -> tuple[int, int]:
         """Give the first byte behind a vector's length, and how many elements it has."""
         at = self.inner(slot)
-        return (at + 4, int(_OFFSET.unpack_from(self.tables.data, at)[0])) if at else (0, 0)
+        return (at + 4, _OFFSET.unpack_from(self.data, at)[0]) if at else (0, 0)
 
     def numbers(self, slot: int, form: str = "i") -> tuple[int, ...]:
         """Give a vector of numbers of this form."""
+        if not self.offsets[slot]:
+            return ()
         start, count = self.vector(slot)
-        return Struct(f"<{count}{form}").unpack_from(self.tables.data, start) if count else ()
+        return unpack_from(f"<{count}{form}", self.data, start)
 
     def bytes(self, slot: int) -> bytes:
         """Give a string or a vector of bytes. Raises ValueError where it is cut short."""
         start, count = self.vector(slot)
-        found = self.tables.data[start : start + count]
+        found = self.data[start : start + count]
         if len(found) < count:
             raise ValueError(f"{count} bytes at byte {start} are cut short")
         return found
 
     def each(self, slot: int) -> Sequence[Table]:
         """Give a vector of tables."""
-        start, count = self.vector(slot)
-        offsets = self.numbers(slot, "I")
-        return [self.tables.at(start + 4 * index + offsets[index]) for index in range(count)]
+        start, _ = self.vector(slot)
+        return [self.tables.at(start + 4 * index + offset) for index, offset in enumerate(self.numbers(slot, "I"))]
