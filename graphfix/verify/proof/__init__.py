@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from graphfix.verify.proof.maps import reads_of
 from graphfix.verify.proof.notes import Notes
 from graphfix.verify.proof.outcome import STORED_SHAPES, Proof, UnprovedError, explained
+from graphfix.verify.proof.payloads import Opened, Payload
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -18,7 +19,6 @@ if TYPE_CHECKING:
 
 _NO_NUMBERS: Mapping[str, int] = MappingProxyType({})
 _NO_SHAPES: Mapping[str, Sequence[int]] = MappingProxyType({})
-_PIECE = 1 << 20
 
 
 def prove(
@@ -91,11 +91,13 @@ def _copied(before: Path, after: Path, *, tflite: bool) -> bool:
     """Whether both files hold the same bytes, and name the same files beside them."""
     if before.stat().st_size != after.stat().st_size or not (tflite or before.parent == after.parent):
         return False
-    with before.open("rb") as one, after.open("rb") as two:
-        while piece := one.read(_PIECE):
-            if piece != two.read(_PIECE):
-                return False
-    return True
+    with ExitStack() as stack:
+        files = [Opened.at(path, stack) for path in (before, after)]
+        one, two = (Payload(file, 0, file.size) for file in files)
+        same = one.same(two)
+        for file in files:
+            file.check()
+    return same
 
 
 __all__ = ["STORED_SHAPES", "Proof", "UnprovedError", "maps", "prove"]

@@ -40,7 +40,7 @@ def elementwise(table: Table, key: Key, views: Sequence[View], told: str) -> Vie
     """
     if any(0 in view.sizes for view in views if view.sizes):
         views = [_unread(table, view) for view in views]
-    form = tuple((view.axes, view.sizes) for view in views)
+    form = tuple([(view.axes, view.sizes) for view in views])
     known = (table.algebra.place, form)
     frame = table.frames.get(known)
     if frame is None:
@@ -78,6 +78,7 @@ def _frame(maps: Sequence[Axes], space: Sizes) -> Frame:
     return Frame(
         tuple(tuple(axes[axis] for axis in followed) for axes in maps),
         tuple(space[axis] for axis in followed),
+        tuple(settled(space[axis]) for axis in followed),
         tuple(places.get(axis) for axis in range(len(space))),
         # An axis that none follows is stretched by nothing but its readers: they see what has to fit in it.
         tuple(settled(size) if axis in places else size for axis, size in enumerate(space)),
@@ -87,7 +88,7 @@ def _frame(maps: Sequence[Axes], space: Sizes) -> Frame:
 def _read(table: Table, key: Key, cores: Sequence[Core], frame: Frame, told: str) -> View:
     core, new = table.core(("each", key, tuple(cores), frame.maps, frame.space), told)
     if new:
-        core.sizes = tuple(map(settled, frame.space))
+        core.sizes = frame.settled
     return View(core, frame.axes, frame.sizes)
 
 

@@ -13,7 +13,7 @@ from graphfix.verify.proof.terms import held
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from onnx import GraphProto, NodeProto
+    from onnx import GraphProto
 
     from graphfix.verify.proof.sizes import Sizes
     from graphfix.verify.proof.terms import View
@@ -21,9 +21,8 @@ if TYPE_CHECKING:
 
 @dataclass(slots=True)
 class Call:
-    """A node with its operands."""
+    """A node with its operands, where it stands."""
 
-    node: NodeProto
     label: str
     """Its name, or `Op#index` where the file gives none."""
     graph: GraphProto | None
@@ -35,6 +34,10 @@ class Call:
     since: int
     """The version of the operator's meaning."""
     views: Sequence[View | None]
+    inputs: Sequence[str]
+    """The names of the operands; empty for one that is not given."""
+    outputs: Sequence[str]
+    """The names of the results; empty where one is not asked for."""
     attributes: Mapping[str, AttributeProto]
     told: str
     assumes: dict[str, None] = field(repr=False)

@@ -13,11 +13,10 @@ from onnx import TensorProto, numpy_helper
 
 from graphfix.results import GraphfixError
 from graphfix.verify import reader
-from graphfix.verify.proof.constants import Payload
+from graphfix.verify.proof.payloads import Opened, Payload, held
 
 if TYPE_CHECKING:
     from pathlib import Path
-    from typing import BinaryIO
 
     from onnx import ModelProto
 
@@ -42,10 +41,11 @@ class Source:
     stack: ExitStack
     mark: bytes = field(default_factory=lambda: os.urandom(16))
     """Begins what stands in the place of a payload: made anew for each reading, so that no file can hold it."""
-    files: dict[Path, BinaryIO] = field(default_factory=dict)
+    files: dict[Path, Opened] = field(default_factory=dict)
 
     def read(self) -> ModelProto:
         """Read the model; what stands in the place of a big payload says where it is. Raises GraphfixError."""
+        self._open(self.path)
         return reader.read(self.path, self._stand_in)
 
     def _stand_in(self, number: int, start: int, end: int) -> bytes:
@@ -59,12 +59,12 @@ class Source:
         if tensor.string_data and tensor.string_data[0].startswith(self.mark):
             return self._cut(tensor)
         if tensor.data_type == TensorProto.STRING:
-            return _bytes(repr(list(tensor.string_data)).encode())
+            return held(repr(list(tensor.string_data)).encode())
         if tensor.HasField("raw_data"):
-            return _bytes(tensor.raw_data)
+            return held(tensor.raw_data)
         if tensor.data_type not in WIDTHS:
-            return _bytes(b"typed" + tensor.int32_data.__repr__().encode())
-        return _bytes(numpy_helper.to_array(tensor).tobytes())
+            return held(b"typed" + tensor.int32_data.__repr__().encode())
+        return held(numpy_helper.to_array(tensor).tobytes())
 
     def _cut(self, tensor: TensorProto) -> Payload | None:
         if len(tensor.string_data) > 1:
@@ -77,33 +77,31 @@ class Source:
         sized = TensorProto()
         sized.ParseFromString(_tagged(number, body))
         if tensor.data_type == TensorProto.STRING:
-            return _bytes(repr(list(sized.string_data)).encode())
+            return held(repr(list(sized.string_data)).encode())
         sized.data_type = tensor.data_type
         sized.dims.extend(tensor.dims)
-        return _bytes(numpy_helper.to_array(sized).tobytes()) if tensor.data_type in WIDTHS else _bytes(b"typed" + body)
+        return held(numpy_helper.to_array(sized).tobytes()) if tensor.data_type in WIDTHS else held(b"typed" + body)
 
     def _external(self, tensor: TensorProto) -> Payload | None:
         entries = {entry.key: entry.value for entry in tensor.external_data}
         path = self.path.parent / entries.get("location", "")
         file = self._open(path)
         offset = int(entries.get("offset", 0))
-        rest = path.stat().st_size - offset
+        rest = file.size - offset
         length = int(entries.get("length", rest))
-        if not 0 <= length <= rest:
+        if offset < 0 or not 0 <= length <= rest:
             raise GraphfixError(f"{path}: holds {rest} bytes from {offset} on, and {tensor.name!r} needs {length}")
         return Payload(file, offset, length)
 
-    def _open(self, path: Path) -> BinaryIO:
-        try:
-            if path not in self.files:
-                self.files[path] = self.stack.enter_context(path.open("rb"))
-        except OSError as error:
-            raise GraphfixError(f"{path}: can't be read: {error.strerror}") from None
+    def _open(self, path: Path) -> Opened:
+        if path not in self.files:
+            self.files[path] = Opened.at(path, self.stack)
         return self.files[path]
 
-
-def _bytes(data: bytes) -> Payload:
-    return Payload(None, 0, len(data), data)
+    def check(self) -> None:
+        """Raise GraphfixError where a file is another now than it was when it was opened."""
+        for file in self.files.values():
+            file.check()
 
 
 def _tagged(number: int, body: bytes) -> bytes:

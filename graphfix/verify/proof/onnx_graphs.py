@@ -55,8 +55,9 @@ class Scope:
         """Give a value by its name, from the innermost scope that has it."""
         scope: Scope | None = self
         while scope is not None:
-            if name in scope.values:
-                return scope.values[name]
+            found = scope.values.get(name)
+            if found is not None:
+                return found
             scope = scope.outer
         raise UnprovedError(f"the value {name!r} is read before any node gives it; check the model")
 
@@ -127,23 +128,24 @@ class Reading:
     def nodes(self, nodes: Iterable[NodeProto], scope: Scope) -> None:
         """Read nodes in their order."""
         for index, node in enumerate(nodes):
-            results = self.node(node, index, scope)
-            for name, view in zip(node.output, results, strict=False):
+            names = node.output[:]
+            results = self.node(node, index, names, scope)
+            for name, view in zip(names, results, strict=False):
                 if name and view is not None:
                     scope.values[name] = view
 
     # --- nodes ------------------------------------------------------------------------------------------------
 
-    def node(self, node: NodeProto, index: int, scope: Scope) -> Sequence[View | None]:
-        """Give the results of a node."""
-        views = [scope.find(name) if name else None for name in node.input]
+    def node(self, node: NodeProto, index: int, names: Sequence[str], scope: Scope) -> Sequence[View | None]:
+        """Give the results of a node, whose names are these."""
+        views = [scope.find(name) if name else None for name in node.input[:]]
         while views and views[-1] is None:
             views.pop()
-        attributes = self._attributes(node, scope)
-        function = self.functions.get((domain_of(node.domain), node.op_type, node.overload))
+        attributes = self._attributes(node, scope) if node.attribute else {}
+        function = self._function_of(node)
         if function is not None:
-            return self._function(function, attributes, views, len(node.output), scope)
-        call = self._call(node, index, scope, views, attributes)
+            return self._function(function, attributes, views, len(names), scope)
+        call = self._call(node, index, names, scope, views, attributes)
         if call.op == "Constant" and not call.domain:
             return [self._constant_node(call)]
         before = len(self.table.cores)
@@ -151,6 +153,9 @@ class Reading:
         if self.notes is not None:
             self.notes.take(results, before, partial(noted, self.table.algebra, call, scope.path, results))
         return results
+
+    def _function_of(self, node: NodeProto) -> FunctionProto | None:
+        return self.functions.get((domain_of(node.domain), node.op_type, node.overload)) if self.functions else None
 
     def _results(self, call: Call, scope: Scope) -> Sequence[View | None]:
         if call.op in FLOW and not call.domain:
@@ -164,6 +169,7 @@ class Reading:
         self,
         node: NodeProto,
         index: int,
+        names: Sequence[str],
         scope: Scope,
         views: Sequence[View | None],
         attributes: Mapping[str, AttributeProto],
@@ -171,13 +177,32 @@ class Reading:
         domain, op = domain_of(node.domain), node.op_type
         version = scope.versions.get(domain, NOT_IMPORTED)
         since = meaning(op, domain, version, frozenset(attributes))
-        label = node.name or f"{op}#{index}"
-        told = f"{op} '{label}'" if node.name else label
-        call = Call(node, label, scope.graph, domain, op, version, since, views, attributes, told, self.table.assumes)
-        telltale = telling(op, domain, version, attributes, len(node.output)) if attributes else {}
-        call.key = (domain, op, since, self.attributes(telltale))
-        call.full = call.key if len(telltale) == len(attributes) else (domain, op, since, self.attributes(attributes))
-        return call
+        name = node.name
+        label = name or f"{op}#{index}"
+        told = f"{op} '{label}'" if name else label
+        key: tuple[object, ...] = (domain, op, since, ())
+        full = key
+        if attributes:
+            telltale = telling(op, domain, version, attributes, len(names))
+            key = full = (domain, op, since, self.attributes(telltale))
+            if len(telltale) < len(attributes):
+                full = (domain, op, since, self.attributes(attributes))
+        return Call(
+            label,
+            scope.graph,
+            domain,
+            op,
+            version,
+            since,
+            views,
+            node.input[:],
+            names,
+            attributes,
+            told,
+            self.table.assumes,
+            key,
+            full,
+        )
 
     def _whole(self, call: Call, scope: Scope) -> list[View]:
         """Read an operator's operands exactly; its bodies, where it has some, on values of any shape."""

@@ -25,7 +25,7 @@ def _if(reading: Reading, call: Call, scope: Scope) -> list[View]:
         branches.append(reading.body(given.g, scope, (), place, f"{call.label}.{name}") if given is not None else ())
     key = ("if", *call.full, tuple(call.views), *branches)
     results = []
-    for index in range(len(call.node.output)):
+    for index in range(len(call.outputs)):
         pair = [branch[index].sizes for branch in branches if index < len(branch)]
         results.append(reading.table.result((*key, index), call.told, _joined(pair)))
         one = next((branch[index] for branch in branches if index < len(branch)), None)
@@ -84,7 +84,7 @@ def _looped(
 ) -> list[View]:
     """Give the results: states as they leave the body, then what it gives at each turn, stacked."""
     results: list[View] = []
-    for index in range(len(call.node.output)):
+    for index in range(len(call.outputs)):
         sizes: Guess = None
         if index < len(states):
             sizes = states[index]

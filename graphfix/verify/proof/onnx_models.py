@@ -59,6 +59,8 @@ def compared(
         (core.number, place) for core, place in second.effects
     ]:
         raise UnprovedError("random or unknown operators are not the same, or not in the same order")
+    for source in sources:
+        source.check()
     names = [output.name for output in one.graph.output]
     return concluded(
         table, list(zip(names, outputs, theirs, strict=True)), [*_assumed(one.graph, bindings), *table.assumes]

@@ -9,7 +9,7 @@ from graphfix.verify.proof.onnx_views import viewed
 from graphfix.verify.proof.terms import View, whole
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     from graphfix.verify.proof.onnx_call import Call
     from graphfix.verify.proof.onnx_shapes import Dims, Inference
@@ -23,7 +23,7 @@ UNLIKE_SINCE = 8
 
 def single(table: Table, call: Call) -> View | None:
     """Give the result of a node with a rule of its own; None where its operands are read exactly."""
-    if len(call.node.output) == 1:
+    if len(call.outputs) == 1:
         seen = viewed(table, call)
         if seen is not None:
             return seen
@@ -32,33 +32,22 @@ def single(table: Table, call: Call) -> View | None:
 
 def read(table: Table, call: Call) -> View | None:
     """Give the result of an operator that reads its operands by maps; None where it reads them exactly."""
-    name = (call.domain, call.op)
-    if not call.views or call.views[0] is None:
+    rule = RULES.get((call.domain, call.op))
+    return rule(table, call) if rule is not None and call.views and call.views[0] is not None else None
+
+
+def _unary(table: Table, call: Call) -> View | None:
+    view = call.views[0]
+    if view is None:
         return None
-    if name in onnx_ops.EACH:
-        return _each(table, call)
-    if name in onnx_ops.UNARY:
-        return meeting.unary(table, (*call.key, tuple(call.views[1:])), call.views[0], call.told)
-    if name in onnx_ops.QUANTIZING:
-        return _quantizing(table, call)
-    return _one_way(table, call, name)
-
-
-def _one_way(table: Table, call: Call, name: tuple[str, str]) -> View | None:
-    if name in onnx_ops.ONTO:
-        return _onto(table, call, onnx_ops.ONTO[name])
-    if name in onnx_ops.PRODUCTS:
-        return _product(table, call, onnx_ops.PRODUCTS[name])
-    if name in onnx_ops.GEMMS:
-        return _gemm(table, call, onnx_ops.GEMMS[name])
-    return None
+    return meeting.unary(table, (*call.key, tuple(call.views[1:])), view, call.told)
 
 
 def _each(table: Table, call: Call) -> View | None:
     if call.version < onnx_ops.LEGACY_END and not call.domain and call.op in onnx_ops.LEGACY:
         return _legacy(table, call)
     taking = onnx_ops.EACH[call.domain, call.op]
-    views = [call.views[index] for index in taking] if taking else list(call.views)
+    views = [call.views[index] for index in taking] if taking else call.views
     given = [view for view in views if view is not None]
     if len(given) < len(views):
         return None
@@ -125,9 +114,9 @@ def _along(table: Table, call: Call, data: View, parameters: Sequence[View]) -> 
     return meeting.aligned(table, call.key, uses, data.sizes, call.told)
 
 
-def _onto(table: Table, call: Call, indices: Sequence[int]) -> View | None:
-    data = call.views[0]
-    if data is None or len(call.node.output) > 1:
+def _onto(table: Table, call: Call) -> View | None:
+    data, indices = call.views[0], onnx_ops.ONTO[call.domain, call.op]
+    if data is None or len(call.outputs) > 1:
         return None
     parts = [view for index in indices if index < len(call.views) and (view := call.views[index]) is not None]
     if call.op == "PRelu" and call.version < onnx_ops.LEGACY_END:
@@ -145,7 +134,8 @@ def _channels(data: View, part: View) -> View:
     return View(part.core, _padded(part.axes, 0, behind), part.sizes + (1,) * behind)
 
 
-def _product(table: Table, call: Call, indices: tuple[int, int]) -> View | None:
+def _product(table: Table, call: Call) -> View | None:
+    indices = onnx_ops.PRODUCTS[call.domain, call.op]
     one, two = (call.views[index] for index in indices)
     if one is None or two is None or call.integer("transBatchA", 0) or call.integer("transBatchB", 0):
         return None
@@ -155,7 +145,8 @@ def _product(table: Table, call: Call, indices: tuple[int, int]) -> View | None:
     return meeting.product(table, (*call.key, others), (one, two), (), call.told, outer=outer)
 
 
-def _gemm(table: Table, call: Call, indices: tuple[int, int, int]) -> View | None:
+def _gemm(table: Table, call: Call) -> View | None:
+    indices = onnx_ops.GEMMS[call.domain, call.op]
     a, b = (call.views[index] for index in indices[:MATRIX])
     c = call.views[indices[2]] if indices[2] < len(call.views) else None
     if a is None or b is None or a.sizes is None or b.sizes is None or len(a.sizes) != MATRIX or len(b.sizes) != MATRIX:
@@ -172,12 +163,23 @@ def _gemm(table: Table, call: Call, indices: tuple[int, int, int]) -> View | Non
     return table.result((*key, (c.core,), ((None,) * missing + c.axes,), met), call.told, space)
 
 
+RULES: Mapping[tuple[str, str], Callable[[Table, Call], View | None]] = {
+    **dict.fromkeys(onnx_ops.EACH, _each),
+    **dict.fromkeys(onnx_ops.UNARY, _unary),
+    **dict.fromkeys(onnx_ops.QUANTIZING, _quantizing),
+    **dict.fromkeys(onnx_ops.ONTO, _onto),
+    **dict.fromkeys(onnx_ops.PRODUCTS, _product),
+    **dict.fromkeys(onnx_ops.GEMMS, _gemm),
+}
+"""Rules by domain and operator; operand 0 is given."""
+
+
 def exact(table: Table, call: Call, inference: Inference | None, bodies: tuple[object, ...] = ()) -> list[View]:
     """Give the results of an operator that reads its operands exactly."""
-    given = tuple(bool(name) for name in call.node.output)
+    given = tuple(bool(name) for name in call.outputs)
     key = ("whole", *call.full, tuple(call.views), bodies, given)
     results = []
-    for index in range(len(call.node.output)):
+    for index in range(len(call.outputs)):
         core, new = table.core((*key, index), call.told)
         if new:
             core.sizes = table.named(core, _dims(call, index, inference))
@@ -192,7 +194,7 @@ def _dims(call: Call, index: int, inference: Inference | None) -> Dims:
     own = onnx_shapes.ruled(call, index)
     if own is not None and None not in own:
         return own
-    name = call.node.output[index]
+    name = call.outputs[index]
     told = inference.of(call.graph, name) if inference is not None and call.graph is not None and name else None
     if own is None or told is None or len(own) != len(told):
         return own if told is None else told

@@ -47,7 +47,7 @@ def _form(op: str, domain: str, version: int) -> Form | None:
 def loads(call: Call) -> bool:
     """Whether a node has attributes and operands as its operator set says: no runtime loads another."""
     form = _form(call.op, call.domain, call.version)
-    if form is None or not form.fewest <= len(call.node.input) <= form.most:
+    if form is None or not form.fewest <= len(call.inputs) <= form.most:
         return False
     if not taken(call):
         return False
@@ -63,4 +63,4 @@ def random(call: Call) -> bool:
         return call.op in onnx_ops.RANDOM
     if call.version >= TRAINING_MODE_SINCE:
         return len(call.views) > 2  # noqa: PLR2004 - whether it trains
-    return call.version < onnx_ops.LEGACY_END and not call.integer("is_test", 0) and len(call.node.output) > 1
+    return call.version < onnx_ops.LEGACY_END and not call.integer("is_test", 0) and len(call.outputs) > 1

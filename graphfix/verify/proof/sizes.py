@@ -42,6 +42,8 @@ class Algebra:
     """Which sizes the first file's nodes see to fit, and where."""
     asked: dict[tuple[Symbol, Place], None] = field(default_factory=dict)
     """Which the second's do."""
+    shapes: dict[tuple[Place, bool, Sizes, Sizes], Sizes] = field(default_factory=dict)
+    """What two shapes give when they meet at a place of a file: most nodes of a model are alike."""
 
     def symbol(self, key: tuple[object, ...], told: str = "") -> Symbol:
         """Give the symbol of a term, the same object each time."""
@@ -80,6 +82,16 @@ class Algebra:
             if not reached(self.seen.get(met, ()), place) and not any(reached(at, place) for at in wider):
                 return met
         return None
+
+    def shape(self, one: Sizes, two: Sizes) -> Sizes:
+        """Give the shape in which two meet, right-aligned."""
+        known = (self.place, self.closed, one, two)
+        found = self.shapes.get(known)
+        if found is None:
+            rank = max(len(one), len(two))
+            pairs = zip(right_aligned(one, rank), right_aligned(two, rank), strict=True)
+            found = self.shapes[known] = tuple(self.met(pair) for pair in pairs)
+        return found
 
 
 def noted(places: list[Place], place: Place) -> None:

@@ -77,6 +77,8 @@ class Frame(NamedTuple):
 
     maps: tuple[Axes, ...]
     space: Sizes
+    settled: Sizes
+    """The sizes that the core has."""
     axes: Axes
     """The map of the result."""
     sizes: Sizes

@@ -33,8 +33,8 @@ def compared(
     """Read both files and compare them. Raises UnprovedError and GraphfixError."""
     table = Table(Algebra())
     constants = Constants(table)
-    one, two = read(before, stack), read(after, stack)
-    one, two = (_bound(model, bindings, shapes) for model in (one, two))
+    read_files = [read(path, stack) for path in (before, after)]
+    one, two = (_bound(model, bindings, shapes) for model, _ in read_files)
     for graph in two.subgraphs:
         for tensor in graph.tensors:
             _loads(tensor)
@@ -49,6 +49,8 @@ def compared(
         (core.number, place) for core, place in second.effects
     ]:
         raise UnprovedError("operators with a state are not the same, or not in the same order")
+    for _, file in read_files:
+        file.check()
     outputs: list[tuple[str, View, View]] = []
     for index, mine, other in zip(entries, ours, theirs, strict=True):
         graph = one.subgraphs[index]
@@ -62,7 +64,7 @@ def noted(
 ) -> None:
     """Read one file, and note its operators. Raises UnprovedError and GraphfixError."""
     table = Table(Algebra())
-    model = _bound(read(path, stack), bindings, shapes)
+    model = _bound(read(path, stack)[0], bindings, shapes)
     reading = Reading(table, Constants(table), model, first=True, notes=notes)
     for index in _callable(model):
         _run(reading, index)
@@ -80,7 +82,7 @@ def _bound(model: Model, bindings: Mapping[str, int], shapes: Mapping[str, Seque
         if sizes is not None:
             dims = tuple(bindings.get(f"{tensor.name}[{axis}]", size) for axis, size in enumerate(sizes))
             stored = tuple(old if size is None else size for size, old in zip(dims, tensor.stored, strict=False))
-            tensors[at] = replace(tensor, dims=dims, stored=stored if len(dims) == len(tensor.stored) else ())
+            tensors[at] = tensor._replace(dims=dims, stored=stored if len(dims) == len(tensor.stored) else ())
     return replace(model, subgraphs=(replace(main, tensors=tuple(tensors)), *model.subgraphs[1:]))
 
 
