@@ -40,9 +40,13 @@ class Call:
     full: tuple[object, ...] = field(default=())
     """The operator and all its attributes, for operands that are read exactly."""
 
+    def operand(self, index: int) -> View | None:
+        """Give an operand; None where it is not given, though the operator may need it."""
+        return self.views[index] if index < len(self.views) else None
+
     def sizes(self, index: int) -> Sizes | None:
         """Give the shape of an operand; None where it is not given or not ranked."""
-        view = self.views[index] if index < len(self.views) else None
+        view = self.operand(index)
         return None if view is None else view.sizes
 
     def rank(self, index: int) -> int | None:
@@ -62,7 +66,7 @@ class Call:
 
     def content(self, index: int) -> Sizes | None:
         """Give the elements of an operand that is a vector of known integers or terms."""
-        view = self.views[index] if index < len(self.views) else None
+        view = self.operand(index)
         return None if view is None else view.content
 
     def axes(self) -> tuple[int, ...] | None:

@@ -18,7 +18,7 @@ from graphfix.verify.proof.outcome import UnprovedError
 from graphfix.verify.proof.terms import View, whole
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Mapping, Sequence
 
     from onnx import FunctionProto, GraphProto, ModelProto, NodeProto, SparseTensorProto
 
@@ -26,8 +26,21 @@ if TYPE_CHECKING:
     from graphfix.verify.proof.onnx_shapes import Inference
     from graphfix.verify.proof.terms import Core, Table
 
+_NUMBERS = {
+    "value_int": (AttributeProto.INT, "i", TensorProto.INT64),
+    "value_ints": (AttributeProto.INTS, "ints", TensorProto.INT64),
+    "value_float": (AttributeProto.FLOAT, "f", TensorProto.FLOAT),
+    "value_floats": (AttributeProto.FLOATS, "floats", TensorProto.FLOAT),
+    "value_string": (AttributeProto.STRING, "s", TensorProto.STRING),
+    "value_strings": (AttributeProto.STRINGS, "strings", TensorProto.STRING),
+}
+"""What a Constant node may hold in the place of a tensor: the attribute's type, its field, the tensor's type."""
+_TYPES = frozenset(TensorProto.DataType.values())
 _DEEPEST = 64
 """Nested calls and bodies; a function that calls itself is no model."""
+_MOST_NODES = 1 << 18
+"""Nodes of bodies and functions that are read in all: of a few that call the next one twice each is read twice as often
+as the one before."""
 
 
 @dataclass(slots=True, eq=False)
@@ -67,6 +80,8 @@ class Reading:
     """Results that may differ from run to run, in the order of execution."""
     turns: dict[object, int] = field(default_factory=dict)
     calls: dict[object, tuple[View | None, ...]] = field(default_factory=dict)
+    within: int = 0
+    """How many nodes of bodies and functions were read."""
 
     def __post_init__(self) -> None:
         """Index the functions."""
@@ -99,8 +114,11 @@ class Reading:
         scope.values.update(zip((each.name for each in graph.input), parameters, strict=True))
         return self.run(graph, scope)
 
-    def nodes(self, nodes: Iterable[NodeProto], scope: Scope) -> None:
-        """Read nodes in their order."""
+    def nodes(self, nodes: Sequence[NodeProto], scope: Scope) -> None:
+        """Read nodes in their order. Raises UnprovedError."""
+        self.within += len(nodes) if scope.depth else 0
+        if self.within > _MOST_NODES:
+            raise UnprovedError(f"more than {_MOST_NODES} nodes of bodies and functions would have to be read")
         for index, node in enumerate(nodes):
             results = self.node(node, index, scope)
             for name, view in zip(node.output, results, strict=False):
@@ -215,6 +233,8 @@ class Reading:
         """Give the attributes of a node by name; in a function those that name the call's are the call's."""
         found: dict[str, AttributeProto] = {}
         for attribute in node.attribute:
+            if not isinstance(attribute.name, str):
+                raise UnprovedError(f"the name {attribute.name!r} of an attribute is no UTF-8; check the model")
             if not attribute.ref_attr_name:
                 found[attribute.name] = attribute
             elif attribute.ref_attr_name in scope.given:
@@ -240,6 +260,8 @@ class Reading:
 
     def constant(self, tensor: TensorProto, told: str) -> View:
         """See a tensor of the file."""
+        if tensor.data_type not in _TYPES:
+            raise UnprovedError(f"the constant {told!r} has the type {tensor.data_type}, which onnx does not know")
         payload = self.source.payload(tensor)
         if payload is None:
             raise UnprovedError(f"the constant {told!r} is stored in a form that is not read")
@@ -261,15 +283,12 @@ class Reading:
             return self.constant(given.t, told)
         if name == "sparse_value":
             return self._sparse(given.sparse_tensor)
-        kinds = {"value_int": TensorProto.INT64, "value_ints": TensorProto.INT64, "value_float": TensorProto.FLOAT,
-                 "value_floats": TensorProto.FLOAT, "value_string": TensorProto.STRING,
-                 "value_strings": TensorProto.STRING}  # fmt: skip
-        if name not in kinds:
+        kind, field_name, dtype = _NUMBERS.get(name, (None, "", TensorProto.UNDEFINED))
+        if given.type != kind:
             raise UnprovedError(f"{told} holds no constant of a known form; check the model")
-        value = onnx.helper.get_attribute_value(given)
-        values = value if name.endswith("s") else [value]
-        dims = [len(values)] if name.endswith("s") else []
-        return self.constant(onnx.helper.make_tensor("", kinds[name], dims, list(values)), told)
+        held = getattr(given, field_name)
+        values, dims = (list(held), [len(held)]) if name.endswith("s") else ([held], [])
+        return self.constant(onnx.helper.make_tensor("", dtype, dims, values), told)
 
 
 def _graphs(attribute: AttributeProto) -> list[GraphProto]:

@@ -5,10 +5,8 @@ from __future__ import annotations
 from functools import cache
 from typing import TYPE_CHECKING
 
-import onnx
-
 from graphfix.verify.proof import onnx_ops
-from graphfix.verify.proof.onnx_file import since
+from graphfix.verify.proof.onnx_file import schema, since
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -36,9 +34,8 @@ def meaning(op: str, domain: str, version: int) -> int:
 
 def _only_hints(op: str, version: int) -> bool:
     """Whether nothing changed up to operator set 8 but that a memory hint of operator set 1 went."""
-    try:
-        old, new = (onnx.defs.get_schema(op, number, "") for number in (version, UPGRADED))
-    except onnx.defs.SchemaError:
+    old, new = schema(op, "", version), schema(op, "", UPGRADED)
+    if old is None or new is None:
         return False
     hinted = "consumed_inputs" in old.attributes
     return hinted and set(old.attributes) - _NO_MORE == set(new.attributes) and len(old.inputs) == len(new.inputs)

@@ -102,7 +102,19 @@ def _model(model: Any, data: mmap.mmap, file: BinaryIO) -> Model:  # noqa: ANN40
     codes = [_code(model.OperatorCodes(i)) for i in range(model.OperatorCodesLength())]
     buffers = _Buffers(model, data, file, {})
     graphs = tuple(_subgraph(model.Subgraphs(i), codes, buffers) for i in range(model.SubgraphsLength()))
+    for graph in graphs:
+        _refuse_indices(graph)
     return Model(graphs, tuple(_signature(model.SignatureDefs(i)) for i in range(model.SignatureDefsLength())))
+
+
+def _refuse_indices(graph: Subgraph) -> None:
+    """Every tensor that is named is there; an operand, and nothing else, may be -1. Raises ValueError."""
+    count = len(graph.tensors)
+    ends = (*graph.inputs, *graph.outputs, *(at for operator in graph.operators for at in operator.outputs))
+    operands = (at for operator in graph.operators for at in operator.inputs if at != -1)
+    for at in (*ends, *operands):
+        if not 0 <= at < count:
+            raise ValueError(f"tensor {at} is named, and its subgraph has {count}")
 
 
 def _code(code: Any) -> tuple[str, int]:  # noqa: ANN401 - generated, without types
@@ -127,12 +139,17 @@ class _Buffers:
 
     def _read(self, buffer: Any) -> Payload | None:  # noqa: ANN401 - generated, without types
         if buffer.Offset() > 1:
-            return Payload(self.file, buffer.Offset(), buffer.Size())
+            return self._range(buffer.Offset(), buffer.Size())
         length = buffer.DataLength()
         if not length:
             return None
         table = buffer._tab  # noqa: SLF001 - where a vector begins is told nowhere else
-        return Payload(self.file, table.Vector(table.Offset(4)), length)
+        return self._range(table.Vector(table.Offset(4)), length)
+
+    def _range(self, start: int, length: int) -> Payload:
+        if not 0 <= start <= start + length <= len(self.data):
+            raise ValueError(f"a buffer of {length} bytes at {start} is not within the file")
+        return Payload(self.file, start, length)
 
 
 def _subgraph(graph: Any, codes: list[tuple[str, int]], buffers: _Buffers) -> Subgraph:  # noqa: ANN401 - generated

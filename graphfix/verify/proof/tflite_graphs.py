@@ -22,7 +22,11 @@ if TYPE_CHECKING:
     from graphfix.verify.proof.tflite_file import Model, Operator, Quantization, Subgraph, Tensor
 
 _DEEPEST = 64
+_MOST_OPERATORS = 1 << 18
+"""Operators of bodies that are read in all: each of a few that run the next one twice is read twice as often."""
 MATRIX = 2
+SELECTING = 3
+"""Operands of SELECT."""
 READING = frozenset({*VIEWS, "PRELU", "SELECT", "BATCH_MATMUL"})
 """Operators with rules of their own, all without a state."""
 
@@ -38,6 +42,8 @@ class Reading:
     effects: list[Core] = field(default_factory=list)
     turns: dict[object, int] = field(default_factory=dict)
     depth: int = 0
+    within: int = 0
+    """How many operators of bodies were read."""
 
     def turn(self, key: object) -> int:
         """Tell apart what has one key and is not one: how many there were before."""
@@ -51,6 +57,9 @@ class Reading:
         graph = self.model.subgraphs[index]
         if len(given) != len(graph.inputs):
             raise UnprovedError(f"subgraph {index} has {len(graph.inputs)} inputs and is given {len(given)}")
+        self.within += len(graph.operators) if self.depth else 0
+        if self.within > _MOST_OPERATORS:
+            raise UnprovedError(f"more than {_MOST_OPERATORS} operators of bodies would have to be read")
         values: dict[int, View] = dict(zip(graph.inputs, given, strict=True))
         self.depth += 1
         for place, operator in enumerate(graph.operators):
@@ -204,7 +213,7 @@ class Reading:
             return meeting.unary(self.table, key, views[0], step.told)
         if name == "PRELU" and len(views) == MATRIX:
             return meeting.onto(self.table, key, views[0], views[1:], step.told)
-        if name == "SELECT":
+        if name == "SELECT" and len(views) == SELECTING:
             return self._select(step, key, views)
         if name == "BATCH_MATMUL" and len(views) == MATRIX:
             outer = (-1 if step.option("adjX") else -2, -2 if step.option("adjY") else -1)
@@ -259,7 +268,7 @@ def _quantized(quantization: Quantization | None, view: View | None) -> tuple[ob
 
 def _keeps_quantization(step: Step) -> bool:
     """Whether the result is quantized as operand 0 is, by whichever axis follows the same axis of the core."""
-    tensor = step.inputs[0]
+    tensor = step.inputs[0] if step.inputs else None
     ours = None if tensor is None else tensor.quantization
     theirs = step.result.quantization
     if ours is None or theirs is None:
