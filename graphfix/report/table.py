@@ -38,6 +38,8 @@ def table(outcome: Outcome) -> str:
     """Tell what a command did with one model. Long lists are cut: a report file has all of them."""
     edited = _edited(outcome.sites)
     lines = [_headline(outcome, edited), *_sites(outcome.sites, edited), *_assumed(outcome.assumes)]
+    if outcome.command == "verify" and outcome.verdict is not None:
+        lines += _assumed(outcome.verdict.assumes)  # `fix` has told its own, in the rewriter's words
     if outcome.command in ("fix", "tosa"):
         lines.append(_fixed(outcome))
     lines += conversion_lines(outcome)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import mmap
+import os
 from collections.abc import Callable
 from typing import TYPE_CHECKING, TypeAlias
 
@@ -44,8 +45,11 @@ def left_out(number: int, start: int, end: int) -> bytes:  # noqa: ARG001 - wher
 def read(path: Path, stand_in: StandIn = left_out) -> onnx.ModelProto:
     """Read a model; tensor payloads above 1 KiB give way to a stand-in. Raises GraphfixError for what is no model."""
     try:
-        with path.open("rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as data:
-            skeleton = _weightless(data, 0, len(data), "Model", stand_in, 1)
+        with path.open("rb") as file:
+            if not file.seek(0, os.SEEK_END):
+                raise ValueError("it is empty")
+            with mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as data:
+                skeleton = _weightless(data, 0, len(data), "Model", stand_in, 1)
     except OSError as error:
         raise GraphfixError(f"{path}: can't be read: {error.strerror}") from None
     except ValueError as error:

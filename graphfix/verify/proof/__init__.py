@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from contextlib import ExitStack
+from dataclasses import replace
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
+from graphfix.verify.proof.asked import assumed
 from graphfix.verify.proof.outcome import Proof, UnprovedError
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
     from pathlib import Path
 
 _NO_NUMBERS: Mapping[str, int] = MappingProxyType({})
@@ -30,19 +32,28 @@ def prove(
     No payload is in memory as a whole. A node that does not mean anything is a reason not to prove; a file that is no
     model, or lacks one that it names, raises GraphfixError.
     """
+    compared, refuse = _tflite() if tflite else _onnx()
     try:
-        if _copied(before, after, tflite=tflite):
-            return Proof("proved")
         with ExitStack() as stack:
-            if tflite:
-                from graphfix.verify.proof.tflite_models import compared as compared_tflite
-
-                return compared_tflite(before, after, stack, bindings, shapes)
-            from graphfix.verify.proof.onnx_models import compared
-
-            return compared(before, after, stack, bindings, shapes)
+            if _copied(before, after, tflite=tflite):
+                refuse(before, stack)
+                return Proof("proved")
+            proof = compared(before, after, stack, bindings, shapes)
+            return replace(proof, assumes=(*proof.assumes, *assumed(bindings, shapes))) if proof.proved else proof
     except UnprovedError as unproved:
         return Proof("not proved", str(unproved))
+
+
+def _onnx() -> tuple[Callable[..., Proof], Callable[[Path, ExitStack], None]]:
+    from graphfix.verify.proof.onnx_models import compared, refuse
+
+    return compared, refuse
+
+
+def _tflite() -> tuple[Callable[..., Proof], Callable[[Path, ExitStack], None]]:
+    from graphfix.verify.proof.tflite_models import compared, refuse
+
+    return compared, refuse
 
 
 def _copied(before: Path, after: Path, *, tflite: bool) -> bool:

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from google.protobuf.unknown_fields import UnknownFieldSet  # type: ignore[import-untyped]  # protobuf ships no stubs
-from onnx import AttributeProto
+from onnx import AttributeProto, TensorProto, helper
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -15,6 +15,16 @@ if TYPE_CHECKING:
 
     from graphfix.verify.proof.sizes import Sizes
     from graphfix.verify.proof.terms import View
+
+_NUMBERS = {
+    "value_int": (AttributeProto.INT, "i", TensorProto.INT64),
+    "value_ints": (AttributeProto.INTS, "ints", TensorProto.INT64),
+    "value_float": (AttributeProto.FLOAT, "f", TensorProto.FLOAT),
+    "value_floats": (AttributeProto.FLOATS, "floats", TensorProto.FLOAT),
+    "value_string": (AttributeProto.STRING, "s", TensorProto.STRING),
+    "value_strings": (AttributeProto.STRINGS, "strings", TensorProto.STRING),
+}
+"""What a Constant node may hold in the place of a tensor: the attribute's type, its field, the tensor's type."""
 
 
 @dataclass(slots=True)
@@ -94,3 +104,13 @@ def plain(attribute: AttributeProto) -> object:
     copy.CopyFrom(attribute)
     copy.ClearField("doc_string")
     return copy.SerializeToString(deterministic=True)
+
+
+def stated(name: str, attribute: AttributeProto) -> TensorProto | None:
+    """Give the tensor that the numbers or strings of a Constant node stand for; None where it holds none."""
+    kind, field_name, dtype = _NUMBERS.get(name, (None, "", TensorProto.UNDEFINED))
+    if attribute.type != kind:
+        return None
+    held = getattr(attribute, field_name)
+    values, dims = (list(held), [len(held)]) if name.endswith("s") else ([held], [])
+    return helper.make_tensor("", dtype, dims, values)

@@ -5,11 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-import onnx
 from onnx import AttributeProto, TensorProto
 
 from graphfix.verify.proof import onnx_ops
-from graphfix.verify.proof.onnx_call import Call, plain
+from graphfix.verify.proof.onnx_call import Call, plain, stated
 from graphfix.verify.proof.onnx_file import Source, width
 from graphfix.verify.proof.onnx_loops import FLOW
 from graphfix.verify.proof.onnx_meaning import meaning, telling
@@ -26,15 +25,6 @@ if TYPE_CHECKING:
     from graphfix.verify.proof.onnx_shapes import Inference
     from graphfix.verify.proof.terms import Core, Table
 
-_NUMBERS = {
-    "value_int": (AttributeProto.INT, "i", TensorProto.INT64),
-    "value_ints": (AttributeProto.INTS, "ints", TensorProto.INT64),
-    "value_float": (AttributeProto.FLOAT, "f", TensorProto.FLOAT),
-    "value_floats": (AttributeProto.FLOATS, "floats", TensorProto.FLOAT),
-    "value_string": (AttributeProto.STRING, "s", TensorProto.STRING),
-    "value_strings": (AttributeProto.STRINGS, "strings", TensorProto.STRING),
-}
-"""What a Constant node may hold in the place of a tensor: the attribute's type, its field, the tensor's type."""
 _TYPES = frozenset(TensorProto.DataType.values())
 _DEEPEST = 64
 """Nested calls and bodies; a function that calls itself is no model."""
@@ -283,12 +273,10 @@ class Reading:
             return self.constant(given.t, told)
         if name == "sparse_value":
             return self._sparse(given.sparse_tensor)
-        kind, field_name, dtype = _NUMBERS.get(name, (None, "", TensorProto.UNDEFINED))
-        if given.type != kind:
+        tensor = stated(name, given)
+        if tensor is None:
             raise UnprovedError(f"{told} holds no constant of a known form; check the model")
-        held = getattr(given, field_name)
-        values, dims = (list(held), [len(held)]) if name.endswith("s") else ([held], [])
-        return self.constant(onnx.helper.make_tensor("", dtype, dims, values), told)
+        return self.constant(tensor, told)
 
 
 def _graphs(attribute: AttributeProto) -> list[GraphProto]:
