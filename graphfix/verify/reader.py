@@ -16,6 +16,7 @@ from graphfix.verify.scopes import open_scopes
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
+    from typing import BinaryIO
 
 # Fields of onnx.proto that lead to a TensorProto: message -> {field number: message}.
 _ROUTES: dict[str, dict[int, str]] = {
@@ -46,10 +47,7 @@ def read(path: Path, stand_in: StandIn = left_out) -> onnx.ModelProto:
     """Read a model; tensor payloads above 1 KiB give way to a stand-in. Raises GraphfixError for what is no model."""
     try:
         with path.open("rb") as file:
-            if not file.seek(0, os.SEEK_END):
-                raise ValueError("it is empty")
-            with mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as data:
-                skeleton = _weightless(data, 0, len(data), "Model", stand_in, 1)
+            skeleton = _skeleton(file, stand_in)
     except OSError as error:
         raise GraphfixError(f"{path}: can't be read: {error.strerror}") from None
     except ValueError as error:
@@ -72,6 +70,14 @@ def external_folder(path: Path, model: onnx.ModelProto) -> Path | None:
         for tensor in scope.tensors.values()
     )
     return None if inside else path.parent
+
+
+def _skeleton(file: BinaryIO, stand_in: StandIn) -> bytes:
+    """Copy a file but for the payloads. Raises ValueError."""
+    if not file.seek(0, os.SEEK_END):
+        raise ValueError("it is empty")
+    with mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as data:
+        return _weightless(data, 0, len(data), "Model", stand_in, 1)
 
 
 def _weightless(data: mmap.mmap, start: int, end: int, message: str, stand_in: StandIn, depth: int) -> bytes:
