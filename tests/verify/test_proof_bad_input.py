@@ -57,7 +57,7 @@ def test_a_damaged_file_ends_a_proof_in_one_line() -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize("suffix", [".onnx", ".tflite"])
 def test_any_damaged_file_ends_a_proof_in_one_line(suffix: str) -> None:
-    assert_all_end_well([path for path in FILES if path.suffix == suffix], 25, seed=2)
+    assert_all_end_well([path for path in FILES if path.suffix == suffix], 20, seed=2)
 
 
 @pytest.mark.slow
