@@ -124,7 +124,6 @@ def product(
     table: Table,
     key: Key,
     pair: tuple[View, View],
-    others: Sequence[View],
     told: str,
     *,
     outer: tuple[int, int] = (-2, -1),
@@ -135,7 +134,7 @@ def product(
     """
     one, two = pair
     if one.sizes is None or two.sizes is None or min(len(one.sizes), len(two.sizes)) < 2:  # noqa: PLR2004 - a matrix
-        return table.result(("whole", *key, (one, two, *others)), told, _promoted(one, two))
+        return table.result(("whole", *key, (one, two)), told, _promoted(one, two))
     rank = max(len(one.sizes), len(two.sizes))
     batch = tuple(
         map(
@@ -144,7 +143,7 @@ def product(
         )
     )
     reads = tuple((view.core, _over(view, rank), (view.sizes or ())[-2:]) for view in pair)
-    term = ("product", *key, reads, batch, tuple(others))
+    term = ("product", *key, reads, batch)
     return table.result(term, told, (*batch, one.sizes[outer[0]], two.sizes[outer[1]]))
 
 

@@ -138,7 +138,7 @@ def _product(table: Table, call: Call, indices: tuple[int, int]) -> View | None:
     # An operand that is not given is part of the term too: the others keep their places.
     others = tuple(view for index, view in enumerate(call.views) if index not in indices)
     outer = (-1 if call.integer("transA", 0) else -2, -2 if call.integer("transB", 0) else -1)
-    return meeting.product(table, (*call.key, others), (one, two), (), call.told, outer=outer)
+    return meeting.product(table, (*call.key, others), (one, two), call.told, outer=outer)
 
 
 def _gemm(table: Table, call: Call, indices: tuple[int, int, int]) -> View | None:

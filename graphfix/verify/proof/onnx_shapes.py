@@ -35,8 +35,6 @@ class Inference:
     model: ModelProto
     graphs: dict[int, GraphProto] | None = None
     dims: dict[int, dict[str, Dims]] = field(default_factory=dict)
-    stored: dict[str, int] = field(default_factory=dict)
-    """The ranks that the file states for values of the main graph."""
 
     def of(self, graph: GraphProto, name: str) -> Dims:
         """Give the dims of a value of a graph of the file; None where the rank is not known."""
@@ -50,11 +48,6 @@ class Inference:
         return known.get(name)
 
     def _inferred(self) -> dict[int, GraphProto]:
-        self.stored = {
-            info.name: len(info.type.tensor_type.shape.dim)
-            for info in self.model.graph.value_info
-            if info.type.tensor_type.HasField("shape")
-        }
         bare = onnx.ModelProto()
         bare.CopyFrom(self.model)
         _strip(bare.graph, main=True)

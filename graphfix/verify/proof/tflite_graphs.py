@@ -217,7 +217,7 @@ class Reading:
             return self._select(step, key, views)
         if name == "BATCH_MATMUL" and len(views) == MATRIX:
             outer = (-1 if step.option("adjX") else -2, -2 if step.option("adjY") else -1)
-            return meeting.product(self.table, key, (views[0], views[1]), (), step.told, outer=outer)
+            return meeting.product(self.table, key, (views[0], views[1]), step.told, outer=outer)
         return None
 
     def _select(self, step: Step, key: tuple[object, ...], views: Sequence[View]) -> View | None:
