@@ -162,7 +162,6 @@ def product(
     table: Table,
     key: Key,
     pair: tuple[View, View],
-    others: Sequence[View],
     told: str,
     *,
     outer: tuple[int, int] = (-2, -1),
@@ -175,7 +174,7 @@ def product(
         pair = _unread(table, pair[0]), _unread(table, pair[1])
     one, two = pair
     if not one.sizes or not two.sizes:
-        return table.result(("whole", *key, (one, two, *others)), told, None)
+        return table.result(("whole", *key, (one, two)), told, None)
     batches = [view.sizes[:-MATRIX] for view in (one, two) if view.sizes is not None]
     rank = max(map(len, batches))
     batch = tuple(map(table.algebra.met, zip(*(right_aligned(sizes, rank) for sizes in batches), strict=True)))
@@ -184,7 +183,7 @@ def product(
     maps = _stacked(one, rank, outer[0], left=True), _stacked(two, rank, outer[1], left=False)
     # The space says less of the last two axes than their sizes: those have to be equal, and none is stretched.
     exactly = tuple(sizes[-MATRIX:] for sizes in (one.sizes, two.sizes))
-    term = ("product", *key, tuple(others), exactly, (one.core, two.core), maps, space)
+    term = ("product", *key, exactly, (one.core, two.core), maps, space)
     return table.result(term, told, (*batch, *rows, *columns))
 
 

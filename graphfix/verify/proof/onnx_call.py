@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from google.protobuf.unknown_fields import UnknownFieldSet  # type: ignore[import-untyped]  # protobuf ships no stubs
-from onnx import AttributeProto
+from onnx import AttributeProto, TensorProto, helper
 
 from graphfix.verify.proof.terms import held
 
@@ -17,6 +17,16 @@ if TYPE_CHECKING:
 
     from graphfix.verify.proof.sizes import Sizes
     from graphfix.verify.proof.terms import View
+
+_NUMBERS = {
+    "value_int": (AttributeProto.INT, "i", TensorProto.INT64),
+    "value_ints": (AttributeProto.INTS, "ints", TensorProto.INT64),
+    "value_float": (AttributeProto.FLOAT, "f", TensorProto.FLOAT),
+    "value_floats": (AttributeProto.FLOATS, "floats", TensorProto.FLOAT),
+    "value_string": (AttributeProto.STRING, "s", TensorProto.STRING),
+    "value_strings": (AttributeProto.STRINGS, "strings", TensorProto.STRING),
+}
+"""What a Constant node may hold in the place of a tensor: the attribute's type, its field, the tensor's type."""
 
 
 @dataclass(slots=True)
@@ -47,9 +57,13 @@ class Call:
     full: tuple[object, ...] = field(default=())
     """The operator and all its attributes, for operands that are read exactly."""
 
+    def operand(self, index: int) -> View | None:
+        """Give an operand; None where it is not given, though the operator may need it."""
+        return self.views[index] if index < len(self.views) else None
+
     def sizes(self, index: int) -> Sizes | None:
         """Give the shape of an operand; None where it is not given or not ranked."""
-        view = self.views[index] if index < len(self.views) else None
+        view = self.operand(index)
         return None if view is None else view.sizes
 
     def rank(self, index: int) -> int | None:
@@ -69,7 +83,7 @@ class Call:
 
     def content(self, index: int) -> Sizes | None:
         """Give the elements of an operand that is a vector of known integers or terms."""
-        view = self.views[index] if index < len(self.views) else None
+        view = self.operand(index)
         return None if view is None else view.content
 
     def vector(self, index: int) -> Sizes | None:
@@ -112,3 +126,13 @@ def graphs(attribute: AttributeProto) -> list[GraphProto]:
 def domain_of(domain: str) -> str:
     """Give the name of an operator set as the proof knows it: the standard one has two."""
     return "" if domain == "ai.onnx" else domain
+
+
+def numbers(name: str, attribute: AttributeProto) -> TensorProto | None:
+    """Give the tensor that the numbers or strings of a Constant node stand for; None where it holds none."""
+    kind, field_name, dtype = _NUMBERS.get(name, (None, "", TensorProto.UNDEFINED))
+    if attribute.type != kind:
+        return None
+    held = getattr(attribute, field_name)
+    values, dims = (list(held), [len(held)]) if name.endswith("s") else ([held], [])
+    return helper.make_tensor("", dtype, dims, values)

@@ -29,6 +29,8 @@ WIDTHS = {
     TensorProto.BFLOAT16: 2,
 }  # fmt: skip
 """Bytes of an element; types that are not named are compared as they are stored."""
+_VERSIONS = 1 << 31
+"""onnx counts operator sets below it."""
 _FIXED_WIDTH = frozenset({4, 9, 10})
 """float_data, raw_data, double_data: their bytes are the elements' bytes."""
 
@@ -64,7 +66,7 @@ class Source:
             return held(tensor.raw_data)
         if tensor.data_type not in WIDTHS:
             return held(b"typed" + tensor.int32_data.__repr__().encode())
-        return held(numpy_helper.to_array(tensor).tobytes())
+        return self._elements(tensor, tensor.name)
 
     def _cut(self, tensor: TensorProto) -> Payload | None:
         if len(tensor.string_data) > 1:
@@ -80,21 +82,42 @@ class Source:
             return held(repr(list(sized.string_data)).encode())
         sized.data_type = tensor.data_type
         sized.dims.extend(tensor.dims)
-        return held(numpy_helper.to_array(sized).tobytes()) if tensor.data_type in WIDTHS else held(b"typed" + body)
+        return self._elements(sized, tensor.name) if tensor.data_type in WIDTHS else held(b"typed" + body)
+
+    def _elements(self, tensor: TensorProto, name: str) -> Payload:
+        """Write out the elements of a typed field. Raises GraphfixError."""
+        try:
+            return held(numpy_helper.to_array(tensor).tobytes())
+        except ValueError:
+            told = f"{name!r} does not hold the elements that its shape {list(tensor.dims)} asks for"
+            raise GraphfixError(f"{self.path}: {told}; check the model") from None
 
     def _external(self, tensor: TensorProto) -> Payload | None:
         entries = {entry.key: entry.value for entry in tensor.external_data}
-        path = self.path.parent / entries.get("location", "")
+        path = self.path.parent / self._location(tensor.name, entries.get("location", ""))
         file = self._open(path)
-        offset = int(entries.get("offset", 0))
+        offset = self._number(tensor.name, entries.get("offset", "0"))
         rest = file.size - offset
-        length = int(entries.get("length", rest))
-        if offset < 0 or not 0 <= length <= rest:
+        length = self._number(tensor.name, entries.get("length", str(max(rest, 0))))
+        if not 0 <= length <= rest:
             raise GraphfixError(f"{path}: holds {rest} bytes from {offset} on, and {tensor.name!r} needs {length}")
         return Payload(file, offset, length)
 
+    def _location(self, name: str, stated: str) -> str:
+        """Bytes that are no UTF-8 come as bytes. Raises GraphfixError."""
+        if isinstance(stated, str) and "\0" not in stated:
+            return stated
+        raise GraphfixError(f"{self.path}: {name!r} lies in a file with the name {stated!r}; check the model")
+
+    def _number(self, name: str, stated: str) -> int:
+        if isinstance(stated, str) and stated.isascii() and stated.isdecimal():
+            return int(stated)
+        raise GraphfixError(f"{self.path}: {name!r} states {stated!r} as a place in its file; check the model")
+
     def _open(self, path: Path) -> Opened:
         if path not in self.files:
+            if path.exists() and not path.is_file():  # a pipe would never end
+                raise GraphfixError(f"{path}: is no file, and {self.path} names it as one")
             self.files[path] = Opened.at(path, self.stack)
         return self.files[path]
 
@@ -117,9 +140,17 @@ def width(data_type: int) -> int:
     return next((size for kind, size in WIDTHS.items() if kind == data_type), 0)
 
 
+def schema(op: str, domain: str, version: int) -> onnx.defs.OpSchema | None:
+    """Give onnx's definition of an operator in an operator set; None where it has none."""
+    if not (isinstance(op, str) and isinstance(domain, str) and 0 < version < _VERSIONS):
+        return None  # a name that is no UTF-8 comes as bytes
+    try:
+        return onnx.defs.get_schema(op, version, domain)
+    except onnx.defs.SchemaError:
+        return None
+
+
 def since(op: str, domain: str, version: int) -> int:
     """Give the version of an operator's meaning in an operator set; the set's own version where onnx does not know."""
-    try:
-        return int(onnx.defs.get_schema(op, version, domain).since_version)
-    except onnx.defs.SchemaError:
-        return version
+    known = schema(op, domain, version)
+    return version if known is None else int(known.since_version)

@@ -6,11 +6,10 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import TYPE_CHECKING
 
-import onnx
 from onnx import AttributeProto, TensorProto
 
 from graphfix.verify.proof import onnx_ops
-from graphfix.verify.proof.onnx_call import Call, domain_of, graphs, plain
+from graphfix.verify.proof.onnx_call import Call, domain_of, graphs, numbers, plain
 from graphfix.verify.proof.onnx_file import Source, width
 from graphfix.verify.proof.onnx_loops import FLOW
 from graphfix.verify.proof.onnx_meaning import meaning, telling
@@ -32,10 +31,14 @@ if TYPE_CHECKING:
     from graphfix.verify.proof.sizes import Place
     from graphfix.verify.proof.terms import Core, Table
 
+_TYPES = frozenset(TensorProto.DataType.values())
 _DEEPEST = 64
 """Nested calls and bodies; a function that calls itself is no model."""
 NOT_IMPORTED = 0
 """The version of an operator set that a model does not import."""
+_MOST_NODES = 1 << 18
+"""Nodes of bodies and functions that are read in all: of a few that call the next one twice each is read twice as often
+as the one before."""
 
 
 @dataclass(slots=True, eq=False)
@@ -79,6 +82,8 @@ class Reading:
     calls: dict[object, tuple[View | None, ...]] = field(default_factory=dict)
     notes: Notes | None = None
     """Where what is read of nodes is kept, if anyone asks."""
+    within: int = 0
+    """How many nodes of bodies and functions were read."""
 
     def __post_init__(self) -> None:
         """Index the functions."""
@@ -125,8 +130,11 @@ class Reading:
         algebra.place = around
         return given
 
-    def nodes(self, nodes: Iterable[NodeProto], scope: Scope) -> None:
-        """Read nodes in their order."""
+    def nodes(self, nodes: Sequence[NodeProto], scope: Scope) -> None:
+        """Read nodes in their order. Raises UnprovedError."""
+        self.within += len(nodes) if scope.depth else 0
+        if self.within > _MOST_NODES:
+            raise UnprovedError(f"more than {_MOST_NODES} nodes of bodies and functions would have to be read")
         for index, node in enumerate(nodes):
             names = node.output[:]
             results = self.node(node, index, names, scope)
@@ -277,6 +285,8 @@ class Reading:
         """Give the attributes of a node by name; in a function those that name the call's are the call's."""
         found: dict[str, AttributeProto] = {}
         for attribute in node.attribute:
+            if not isinstance(attribute.name, str):
+                raise UnprovedError(f"the name {attribute.name!r} of an attribute is no UTF-8; check the model")
             if not attribute.ref_attr_name:
                 found[attribute.name] = attribute
             elif attribute.ref_attr_name in scope.given:
@@ -302,6 +312,8 @@ class Reading:
 
     def constant(self, tensor: TensorProto, told: str) -> View:
         """See a tensor of the file."""
+        if tensor.data_type not in _TYPES:
+            raise UnprovedError(f"the constant {told!r} has the type {tensor.data_type}, which onnx does not know")
         payload = self.source.payload(tensor)
         if payload is None:
             raise UnprovedError(f"the constant {told!r} is stored in a form that is not read")
@@ -324,21 +336,16 @@ class Reading:
         """Read a Constant node: a tensor, or numbers and strings that stand for one."""
         told = call.told
         if len(call.attributes) != 1 or not loads(call):
-            raise UnprovedError(f"{told} holds not one constant; check the model")
+            raise UnprovedError(f"{told} holds no constant of a known form; check the model")
         name, given = next(iter(call.attributes.items()))
         if name == "value":
             return self.constant(given.t, told)
         if name == "sparse_value":
             return self.sparse(given.sparse_tensor)
-        kinds = {"value_int": TensorProto.INT64, "value_ints": TensorProto.INT64, "value_float": TensorProto.FLOAT,
-                 "value_floats": TensorProto.FLOAT, "value_string": TensorProto.STRING,
-                 "value_strings": TensorProto.STRING}  # fmt: skip
-        if name not in kinds:
+        tensor = numbers(name, given)
+        if tensor is None:
             raise UnprovedError(f"{told} holds no constant of a known form; check the model")
-        value = onnx.helper.get_attribute_value(given)
-        values = value if name.endswith("s") else [value]
-        dims = [len(values)] if name.endswith("s") else []
-        return self.constant(onnx.helper.make_tensor("", kinds[name], dims, list(values)), told)
+        return self.constant(tensor, told)
 
 
 def imported(entries: Iterable[OperatorSetIdProto]) -> dict[str, int]:

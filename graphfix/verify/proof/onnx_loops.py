@@ -5,10 +5,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, TypeAlias
 
 from graphfix.verify.proof.onnx_types import dtype, typed
+from graphfix.verify.proof.outcome import UnprovedError
 from graphfix.verify.proof.terms import View
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
+
+    from onnx import GraphProto
 
     from graphfix.verify.proof.onnx_call import Call
     from graphfix.verify.proof.onnx_graphs import Reading, Scope
@@ -33,6 +36,12 @@ def _if(reading: Reading, call: Call, scope: Scope) -> list[View]:
     return results
 
 
+def _body(call: Call) -> GraphProto:
+    if "body" not in call.attributes:
+        raise UnprovedError(f"{call.told} has no body; check the model")
+    return call.attributes["body"].g
+
+
 def _joined(pair: Sequence[Sizes | None]) -> Guess:
     """Keep what both branches say."""
     one, two = pair if len(pair) == 2 else (None, None)  # noqa: PLR2004 - the two branches
@@ -43,7 +52,7 @@ def _joined(pair: Sequence[Sizes | None]) -> Guess:
 
 def _loop(reading: Reading, call: Call, scope: Scope) -> list[View]:
     """Assume that a carried value keeps the shape it enters with; where the body gives back another one, widen it."""
-    body = call.attributes["body"].g
+    body = _body(call)
     states = list(call.views[2:])
     owner = ("loop", *call.full, tuple(call.views))
     turn = reading.turn(owner)
@@ -99,7 +108,7 @@ def _looped(
 
 def _scan(reading: Reading, call: Call, scope: Scope) -> list[View]:
     """States keep their shape by definition; what is scanned loses an axis."""
-    body = call.attributes["body"].g
+    body = _body(call)
     skipped = 0 if call.since > 8 else 1  # noqa: PLR2004 - until then operand 0 holds lengths, and a batch is in front
     count = len(call.views) - skipped - call.integer("num_scan_inputs", 0)
     owner = ("scan", *call.full, tuple(call.views))

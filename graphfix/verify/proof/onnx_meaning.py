@@ -5,15 +5,14 @@ from __future__ import annotations
 from functools import cache
 from typing import TYPE_CHECKING
 
-import onnx
-
 from graphfix.verify.proof import onnx_ops
-from graphfix.verify.proof.onnx_file import since
+from graphfix.verify.proof.onnx_file import schema, since
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from onnx import AttributeProto
+    from onnx.defs import OpSchema
 
 UPGRADED = 8
 """Operator sets below 7 are stated at this one when legacy broadcasts are made explicit."""
@@ -27,9 +26,8 @@ def meaning(op: str, domain: str, version: int, stated: frozenset[str]) -> int:
     own = since(op, domain, version)
     if domain or version >= UPGRADED:
         return own
-    try:
-        old, new = (onnx.defs.get_schema(op, number, "") for number in (version, UPGRADED))
-    except onnx.defs.SchemaError:
+    old, new = (schema(op, "", number) for number in (version, UPGRADED))
+    if old is None or new is None:
         return own
     if not stated <= set(old.attributes):
         return own  # an attribute that its version does not know
@@ -40,7 +38,7 @@ def meaning(op: str, domain: str, version: int, stated: frozenset[str]) -> int:
     return own
 
 
-def _only_hints(old: onnx.defs.OpSchema, new: onnx.defs.OpSchema, stated: frozenset[str]) -> bool:
+def _only_hints(old: OpSchema, new: OpSchema, stated: frozenset[str]) -> bool:
     """Whether nothing changed up to operator set 8 but that a memory hint of operator set 1 went.
 
     An attribute that is not stated has another default in some versions: Selu's, and Clip's.

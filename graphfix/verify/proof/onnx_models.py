@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from onnx import TypeProto
+from onnx import TensorProto, TypeProto
 
+from graphfix.verify.proof.asked import refuse_unknown
 from graphfix.verify.proof.constants import Constants
 from graphfix.verify.proof.onnx_file import Source
 from graphfix.verify.proof.onnx_graphs import Reading, Scope, imported
@@ -47,6 +48,7 @@ def compared(
     sources = Source(before, stack), Source(after, stack)
     one, two = (source.read() for source in sources)
     _interface(one, two)
+    refuse_unknown(_ports(one), _ports(two), bindings, shapes)
     first = Reading(table, constants, sources[0], one, Inference(one), notes=notes)
     scope = _scope(first, bindings, shapes)
     outputs = first.run(one.graph, scope)
@@ -78,6 +80,14 @@ def noted(
     reading.run(model.graph, _scope(reading, bindings, shapes))
 
 
+def refuse(path: Path, stack: ExitStack) -> None:
+    """Raises GraphfixError for a file that is no model, or whose constants lie in files that are not there."""
+    source = Source(path, stack)
+    for tensor in source.read().graph.initializer:
+        if tensor.data_location == TensorProto.EXTERNAL:
+            source.payload(tensor)
+
+
 def _interface(one: ModelProto, two: ModelProto) -> None:
     """Names and types of inputs and outputs, in order. Raises UnprovedError."""
     if two.ir_version < INITIALIZERS_ALONE_SINCE:
@@ -87,8 +97,10 @@ def _interface(one: ModelProto, two: ModelProto) -> None:
         ("input", _inputs(one), _inputs(two)),
         ("output", one.graph.output, two.graph.output),
     ):
-        if [info.name for info in ours] != [info.name for info in theirs]:
-            raise UnprovedError(f"the {what}s have other names")
+        names = [[info.name for info in infos] for infos in (ours, theirs)]
+        if names[0] != names[1]:
+            listed = (", ".join(map(str, side)) or "none" for side in names)
+            raise UnprovedError(f"the {what}s of the first file are {{}}, of the second {{}}".format(*listed))
         for mine, other in zip(ours, theirs, strict=True):
             if _kind(mine.type) != _kind(other.type):
                 raise UnprovedError(f"the {what} {mine.name!r} has another type")
@@ -111,6 +123,18 @@ def _inputs(model: ModelProto) -> list[ValueInfoProto]:
     """Give the inputs that a caller may set."""
     held = set() if model.ir_version >= INITIALIZERS_ALONE_SINCE else {each.name for each in model.graph.initializer}
     return [info for info in model.graph.input if info.name not in held]
+
+
+def _ports(model: ModelProto) -> dict[str, tuple[int | str, ...] | None]:
+    """Give the inputs' dims as they are declared."""
+    ports: dict[str, tuple[int | str, ...] | None] = {}
+    for info in _inputs(model):
+        kind, dims = info.type.tensor_type, list[int | str]()
+        for axis, dim in enumerate(kind.shape.dim):
+            symbol = dim.dim_param if _named(dim.dim_param) else f"{info.name}[{axis}]"
+            dims.append(dim.dim_value if dim.HasField("dim_value") and dim.dim_value >= 0 else symbol)
+        ports[info.name] = tuple(dims) if kind.HasField("shape") else None
+    return ports
 
 
 def _held(model: ModelProto) -> None:

@@ -47,7 +47,7 @@ def _each(table: Table, call: Call) -> View | None:
     if call.version < onnx_ops.LEGACY_END and not call.domain and call.op in onnx_ops.LEGACY:
         return _legacy(table, call)
     taking = onnx_ops.EACH[call.domain, call.op]
-    views = [call.views[index] for index in taking] if taking else call.views
+    views = [call.operand(index) for index in taking] if taking else call.views
     given = [view for view in views if view is not None]
     if len(given) < len(views):
         return None
@@ -60,7 +60,7 @@ def _each(table: Table, call: Call) -> View | None:
 
 def _legacy(table: Table, call: Call) -> View | None:
     """Before operator set 7 operand 1 follows the axes of operand 0 from `axis` on, where `broadcast` is 1."""
-    one, two = call.views[0], call.views[1]
+    one, two = call.operand(0), call.operand(1)
     if one is None or two is None or one.sizes is None or two.sizes is None:
         return None
     key = (*call.key, ())
@@ -118,11 +118,11 @@ def _onto(table: Table, call: Call) -> View | None:
     data, indices = call.views[0], onnx_ops.ONTO[call.domain, call.op]
     if data is None or len(call.outputs) > 1:
         return None
-    parts = [view for index in indices if index < len(call.views) and (view := call.views[index]) is not None]
+    parts = [view for index in indices if (view := call.operand(index)) is not None]
     if call.op == "PRelu" and call.version < onnx_ops.LEGACY_END:
         parts = [_channels(data, part) for part in parts]
     rest = tuple(view for index, view in enumerate(call.views) if index and index not in indices)
-    given = tuple(index < len(call.views) and call.views[index] is not None for index in indices)
+    given = tuple(call.operand(index) is not None for index in indices)
     return meeting.onto(table, (*call.key, rest, given), data, parts, call.told)
 
 
@@ -136,19 +136,18 @@ def _channels(data: View, part: View) -> View:
 
 def _product(table: Table, call: Call) -> View | None:
     indices = onnx_ops.PRODUCTS[call.domain, call.op]
-    one, two = (call.views[index] for index in indices)
+    one, two = (call.operand(index) for index in indices)
     if one is None or two is None or call.integer("transBatchA", 0) or call.integer("transBatchB", 0):
         return None
     # An operand that is not given is part of the term too: the others keep their places.
     others = tuple(view for index, view in enumerate(call.views) if index not in indices)
     outer = (-1 if call.integer("transA", 0) else -2, -2 if call.integer("transB", 0) else -1)
-    return meeting.product(table, (*call.key, others), (one, two), (), call.told, outer=outer)
+    return meeting.product(table, (*call.key, others), (one, two), call.told, outer=outer)
 
 
 def _gemm(table: Table, call: Call) -> View | None:
     indices = onnx_ops.GEMMS[call.domain, call.op]
-    a, b = (call.views[index] for index in indices[:MATRIX])
-    c = call.views[indices[2]] if indices[2] < len(call.views) else None
+    a, b, c = (call.operand(index) for index in indices)
     if a is None or b is None or a.sizes is None or b.sizes is None or len(a.sizes) != MATRIX or len(b.sizes) != MATRIX:
         return None
     rest = tuple(view for index, view in enumerate(call.views) if index not in indices)

@@ -5,9 +5,10 @@ from __future__ import annotations
 from functools import cache
 from typing import TYPE_CHECKING, NamedTuple
 
-import onnx
+from onnx import AttributeProto
 
 from graphfix.verify.proof import onnx_ops
+from graphfix.verify.proof.onnx_file import schema
 from graphfix.verify.proof.onnx_types import taken
 
 if TYPE_CHECKING:
@@ -30,18 +31,17 @@ class Form(NamedTuple):
     """Operands."""
 
 
-_TYPES = dict(onnx.AttributeProto.AttributeType.items())
+_TYPES = dict(AttributeProto.AttributeType.items())
 
 
 @cache
 def _form(op: str, domain: str, version: int) -> Form | None:
-    try:
-        schema = onnx.defs.get_schema(op, version, domain)
-    except onnx.defs.SchemaError:
+    known = schema(op, domain, version)
+    if known is None:
         return None
-    types = {name: _TYPES[str(attribute.type).rpartition(".")[2]] for name, attribute in schema.attributes.items()}
-    required = frozenset(name for name, attribute in schema.attributes.items() if attribute.required)
-    return Form(types, required, schema.min_input, schema.max_input)
+    types = {name: _TYPES[str(attribute.type).rpartition(".")[2]] for name, attribute in known.attributes.items()}
+    required = frozenset(name for name, attribute in known.attributes.items() if attribute.required)
+    return Form(types, required, known.min_input, known.max_input)
 
 
 def loads(call: Call) -> bool:

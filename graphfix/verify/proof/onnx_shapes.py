@@ -36,8 +36,6 @@ class Inference:
     graphs: dict[int, tuple[GraphProto, GraphProto]] | None = None
     """By identity, which holds as long as the graph itself is held beside: what onnx made of it."""
     dims: dict[int, dict[str, Dims]] = field(default_factory=dict)
-    stored: dict[str, int] = field(default_factory=dict)
-    """The ranks that the file states for values of the main graph."""
 
     def of(self, graph: GraphProto, name: str) -> Dims:
         """Give the dims of a value of a graph of the file; None where the rank is not known."""
@@ -53,11 +51,6 @@ class Inference:
         return known.get(name)
 
     def _inferred(self) -> dict[int, tuple[GraphProto, GraphProto]]:
-        self.stored = {
-            info.name: len(info.type.tensor_type.shape.dim)
-            for info in self.model.graph.value_info
-            if info.type.tensor_type.HasField("shape")
-        }
         bare = onnx.ModelProto()
         bare.CopyFrom(self.model)
         _strip(bare.graph, main=True)
@@ -152,8 +145,8 @@ def _reduce(call: Call) -> Dims:
         return None
     rank, keep = len(sizes), call.integer("keepdims", 1)
     axes = call.integers("axes")
-    if axes is None and len(call.views) > 1 and call.views[1] is not None:
-        content = call.views[1].content
+    if axes is None and call.operand(1) is not None:
+        content = call.content(1)
         if content is None or not all(isinstance(axis, int) for axis in content):
             return _free(rank) if keep else None
         axes = tuple(axis for axis in content if isinstance(axis, int))
@@ -192,8 +185,7 @@ def _reshape(call: Call) -> Dims:
     """Sizes that the target states as numbers, and the rank."""
     if call.since < 5:  # noqa: PLR2004 - until then the target is an attribute
         return None
-    target, length = call.views[1], None if call.views[1] is None else call.views[1].sizes
-    content = target.content if target is not None else None
+    length, content = call.sizes(1), call.content(1)
     if content is not None:
         return _closed(call, content, tuple(_stated(call, axis, size) for axis, size in enumerate(content)))
     return _free(length[0]) if length and isinstance(length[0], int) else None
@@ -239,7 +231,7 @@ def _global_pool(call: Call) -> Dims:
 
 def _by_target(call: Call) -> Dims:
     """ConstantOfShape: the operand is the result's shape."""
-    target = call.views[0]
+    target = call.operand(0)
     if target is None:
         return None
     if target.content is not None:

@@ -5,9 +5,9 @@ from __future__ import annotations
 from functools import cache
 from typing import TYPE_CHECKING, NamedTuple
 
-import onnx
 from onnx import TensorProto, TypeProto
 
+from graphfix.verify.proof.onnx_file import schema
 from graphfix.verify.proof.outcome import UnprovedError
 from graphfix.verify.proof.sizes import settled
 
@@ -88,17 +88,16 @@ def _result(call: Call, told: tuple[str | int, Sequence[int]]) -> int | bytes | 
 
 @cache
 def _operator(op: str, domain: str, version: int) -> Operator | None:
-    try:
-        schema = onnx.defs.get_schema(op, version, domain)
-    except onnx.defs.SchemaError:
+    known = schema(op, domain, version)
+    if known is None:
         return None
     results: list[tuple[str | int, Sequence[int]]] = []
-    for result in schema.outputs:
+    for result in known.outputs:
         only = next(iter(result.types)) if len(result.types) == 1 else ""
         number = _NAMES.get(only)
-        like = tuple(index for index, given in enumerate(schema.inputs) if given.type_str == result.type_str)
+        like = tuple(index for index, given in enumerate(known.inputs) if given.type_str == result.type_str)
         results.append((result.type_str if number is None else number, like))
-    return Operator([frozenset(given.types) for given in schema.inputs], results)
+    return Operator([frozenset(given.types) for given in known.inputs], results)
 
 
 @cache

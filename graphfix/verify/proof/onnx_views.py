@@ -64,7 +64,7 @@ def _unsqueeze(table: Table, call: Call) -> View | None:  # noqa: ARG001 - every
 
 def _squeeze(table: Table, call: Call) -> View | None:  # noqa: ARG001 - every rule takes both
     axes = call.axes()
-    stated = "axes" in call.attributes or (len(call.views) > 1 and call.views[1] is not None)
+    stated = "axes" in call.attributes or call.operand(1) is not None
     if call.views[0] is None or (stated and not axes):
         return None  # runtimes do not agree on what no axes are
     return views.squeezed(call.views[0], axes if stated else None)
@@ -75,7 +75,7 @@ def _flatten(table: Table, call: Call) -> View | None:  # noqa: ARG001 - every r
 
 
 def _expand(table: Table, call: Call) -> View | None:
-    view, target = call.views[0], call.views[1]
+    view, target = call.views[0], call.operand(1)
     if view is None or target is None:
         return None
     content = call.vector(1)

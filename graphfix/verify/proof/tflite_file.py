@@ -128,7 +128,19 @@ def _model(tables: Tables, file: Opened) -> Model:
     codes = [_code(code) for code in model.each(_CODES)]
     payloads = [_payload(buffer, file) for buffer in model.each(_BUFFERS)]
     graphs = tuple(_subgraph(graph, codes, payloads) for graph in model.each(_SUBGRAPHS))
+    for graph in graphs:
+        _refuse_indices(graph)
     return Model(tuple(codes), graphs, tuple(_signature(signature) for signature in model.each(_SIGNATURES)))
+
+
+def _refuse_indices(graph: Subgraph) -> None:
+    """Every tensor that is named is there; an operand, and nothing else, may be -1. Raises ValueError."""
+    count = len(graph.tensors)
+    ends = (*graph.inputs, *graph.outputs, *(at for operator in graph.operators for at in operator.outputs))
+    operands = (at for operator in graph.operators for at in operator.inputs if at != -1)
+    for at in (*ends, *operands):
+        if not 0 <= at < count:
+            raise ValueError(f"tensor {at} is named, and its subgraph has {count}")
 
 
 def _code(code: Table) -> tuple[str, int]:
@@ -146,7 +158,7 @@ def _payload(buffer: Table, file: Opened) -> Payload | None:
         start, length = buffer.vector(_DATA)
         if not length:
             return None
-    if start + length > file.size:
+    if not 0 <= start <= start + length <= file.size:
         raise ValueError(f"a buffer of {length} bytes at byte {start} is cut short")
     return Payload(file, start, length)
 

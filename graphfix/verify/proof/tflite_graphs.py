@@ -25,6 +25,8 @@ if TYPE_CHECKING:
     from graphfix.verify.proof.tflite_file import Model, Operator, Subgraph, Tensor
 
 _DEEPEST = 64
+_MOST_OPERATORS = 1 << 18
+"""Operators of bodies that are read in all: each of a few that run the next one twice is read twice as often."""
 READING = frozenset({*VIEWS, "PRELU", "SELECT", "BATCH_MATMUL"})
 """Operators with rules of their own, all without a state."""
 
@@ -42,6 +44,8 @@ class Reading:
     depth: int = 0
     notes: Notes | None = None
     """Where what is read of operators is kept, if anyone asks."""
+    within: int = 0
+    """How many operators of bodies were read."""
 
     def turn(self, key: object) -> int:
         """Tell apart what has one key and is not one: how many there were before."""
@@ -55,6 +59,9 @@ class Reading:
         graph = self.model.subgraphs[index]
         if len(given) != len(graph.inputs):
             raise UnprovedError(f"subgraph {index} has {len(graph.inputs)} inputs and is given {len(given)}")
+        self.within += len(graph.operators) if self.depth else 0
+        if self.within > _MOST_OPERATORS:
+            raise UnprovedError(f"more than {_MOST_OPERATORS} operators of bodies would have to be read")
         values: dict[int, View] = dict(zip(graph.inputs, given, strict=True))
         self.depth += 1
         for place, operator in enumerate(graph.operators):

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from graphfix.verify.proof.asked import refuse_unknown
 from graphfix.verify.proof.constants import Constants
 from graphfix.verify.proof.outcome import Proof, UnprovedError, concluded
 from graphfix.verify.proof.sizes import Algebra
@@ -34,7 +35,9 @@ def compared(
     table = Table(Algebra())
     constants = Constants(table)
     read_files = [read(path, stack) for path in (before, after)]
-    one, two = (_bound(model, bindings, shapes) for model, _ in read_files)
+    (one, _), (two, _) = read_files
+    refuse_unknown(_ports(one), _ports(two), bindings, shapes)
+    one, two = (_bound(model, bindings, shapes) for model in (one, two))
     for graph in two.subgraphs:
         for tensor in graph.tensors:
             _loads(tensor)
@@ -68,6 +71,23 @@ def noted(
     reading = Reading(table, Constants(table), model, first=True, notes=notes)
     for index in _callable(model):
         _run(reading, index)
+
+
+def refuse(path: Path, stack: ExitStack) -> None:
+    """Raises GraphfixError for a file that is no model."""
+    read(path, stack)
+
+
+def _ports(model: Model) -> dict[str, tuple[int | str, ...] | None]:
+    """Give the dims of the main subgraph's inputs; each may be resized, so that none is a number."""
+    graphs = model.subgraphs[:1]
+    inputs = [graph.tensors[at] for graph in graphs for at in graph.inputs]
+    return {
+        tensor.name: None
+        if tensor.dims is None
+        else tuple(f"{tensor.name}[{axis}]" for axis in range(len(tensor.dims)))
+        for tensor in inputs
+    }
 
 
 def _bound(model: Model, bindings: Mapping[str, int], shapes: Mapping[str, Sequence[int]]) -> Model:
@@ -139,7 +159,7 @@ def _places(graph: Subgraph | None, named: tuple[tuple[str, int], ...], what: st
 def _interface(one: Subgraph, two: Subgraph) -> None:
     for what, ours, theirs in (("input", one.inputs, two.inputs), ("output", one.outputs, two.outputs)):
         if len(ours) != len(theirs):
-            raise UnprovedError(f"the files have another number of {what}s")
+            raise UnprovedError(f"the number of {what}s is {len(ours)} in the first file, {len(theirs)} in the second")
         for mine, other in zip(ours, theirs, strict=True):
             _alike(what, one.tensors[mine], two.tensors[other])
 

@@ -15,6 +15,8 @@ if TYPE_CHECKING:
     from graphfix.verify.proof.tflite_views import Step
 
 MATRIX = 2
+SELECTING = 3
+"""Operands of SELECT."""
 
 
 def read(step: Step) -> View | None:
@@ -34,11 +36,11 @@ def _broadcast(step: Step, key: tuple[object, ...], views: Sequence[View]) -> Vi
         return meeting.unary(step.table, key, views[0], step.told)
     if name == "PRELU" and len(views) == MATRIX:
         return meeting.onto(step.table, key, views[0], views[1:], step.told)
-    if name == "SELECT":
+    if name == "SELECT" and len(views) == SELECTING:
         return _select(step, key, views)
     if name == "BATCH_MATMUL" and len(views) == MATRIX:
         outer = (-1 if step.option("adjX") else -2, -2 if step.option("adjY") else -1)
-        return meeting.product(step.table, key, (views[0], views[1]), (), step.told, outer=outer)
+        return meeting.product(step.table, key, (views[0], views[1]), step.told, outer=outer)
     return None
 
 
@@ -90,7 +92,7 @@ def quantized(quantization: Quantization | None, view: View | None) -> tuple[obj
 
 def keeps_quantization(step: Step) -> bool:
     """Whether the result is quantized as operand 0 is, by whichever axis follows the same axis of the core."""
-    tensor = step.inputs[0]
+    tensor = step.inputs[0] if step.inputs else None
     ours = None if tensor is None else tensor.quantization
     theirs = step.result.quantization
     if ours is None or theirs is None:

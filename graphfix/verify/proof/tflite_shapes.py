@@ -30,7 +30,7 @@ def refined(step: Step, dims: Dims) -> Dims:
 
 
 def _sizes(step: Step, index: int) -> Sizes | None:
-    view = step.views[index] if index < len(step.views) else None
+    view = step.operand(index)
     return None if view is None else view.sizes
 
 

@@ -30,9 +30,13 @@ class Step:
     result: Tensor
     told: str
 
+    def operand(self, index: int) -> View | None:
+        """Give an operand; None where it is not given, though the operator may need it."""
+        return self.views[index] if index < len(self.views) else None
+
     def content(self, index: int) -> Sizes | None:
         """Give the elements of an operand that is a scalar or vector of known integers or terms, of its own type."""
-        view = self.views[index] if index < len(self.views) else None
+        view = self.operand(index)
         tensor = self.inputs[index] if index < len(self.inputs) else None
         if view is None or tensor is None or tensor.quantization is not None or tensor.dtype != held(view):
             return None
@@ -40,7 +44,7 @@ class Step:
 
     def target(self, index: int) -> Sizes | None:
         """Give the elements of an operand that has to be a vector: a shape, repeats."""
-        view = self.views[index] if index < len(self.views) else None
+        view = self.operand(index)
         return None if view is None or view.sizes is None or len(view.sizes) != 1 else self.content(index)
 
     def numbers(self, index: int) -> tuple[int, ...] | None:
@@ -165,7 +169,7 @@ def _cast(step: Step) -> View | None:
 
 
 def _gather(step: Step) -> View | None:
-    content, indices, picks = step.content(0), step.numbers(1), step.views[1]
+    content, indices, picks = step.content(0), step.numbers(1), step.operand(1)
     if content is None or indices is None or picks is None or step.integer("axis") or step.integer("batchDims"):
         return None
     if step.views[0] is None or step.views[0].sizes == () or not all(0 <= index < len(content) for index in indices):
