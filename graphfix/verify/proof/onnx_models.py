@@ -9,7 +9,7 @@ from onnx import TypeProto
 from graphfix.verify.proof.constants import Constants
 from graphfix.verify.proof.onnx_file import Source
 from graphfix.verify.proof.onnx_graphs import Reading, Scope, imported
-from graphfix.verify.proof.onnx_shapes import Inference
+from graphfix.verify.proof.onnx_shapes import Inference, consistent
 from graphfix.verify.proof.onnx_types import bare
 from graphfix.verify.proof.outcome import Proof, UnprovedError, concluded
 from graphfix.verify.proof.sizes import Algebra
@@ -49,6 +49,10 @@ def compared(
     other = _scope(second, bindings, shapes)
     theirs = second.run(two.graph, other)
     _defaults(first, second)
+    if table.claims and not consistent(two):
+        raise UnprovedError(
+            f"sizes that the second file states contradict each other, as of {next(iter(table.claims))!r}"
+        )
     if [(core.number, place) for core, place in first.effects] != [
         (core.number, place) for core, place in second.effects
     ]:

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
 _DEEPEST = 64
 MATRIX = 2
+CHOOSING = frozenset({"SELECT", "SELECT_V2"})
 READING = frozenset({*VIEWS, "PRELU", "SELECT", "BATCH_MATMUL"})
 """Operators with rules of their own, all without a state."""
 
@@ -203,6 +204,8 @@ class Reading:
         key = _key(step)
         if not given or len(given) < len(views) or key is None:
             return None
+        if operator.name in CHOOSING and not _shaped(step, given):
+            return None
         return self._broadcast(step, key, given)
 
     def _broadcast(self, step: Step, key: tuple[object, ...], views: Sequence[View]) -> View | None:
@@ -276,9 +279,17 @@ def _keeps_quantization(step: Step) -> bool:
     return ours.key == theirs.key and ours.axis is None and theirs.axis is None
 
 
+def _shaped(step: Step, views: Sequence[View]) -> bool:
+    """Whether SELECT's operands give its result's shape: of one element each, the kernel keeps the stored shape."""
+    shapes = [view.sizes for view in views]
+    if any(isinstance(size, int) and size != 1 for sizes in shapes for size in sizes or ()):
+        return True
+    return None not in shapes and max(len(sizes or ()) for sizes in shapes) == len(step.result.stored)
+
+
 def _given(operator: Operator, tensor: Tensor) -> tuple[object, ...]:
     """What the file says of a result; some operators take its shape from there."""
-    if operator.name.startswith(("STABLEHLO", "custom ")):
+    if operator.name in CHOOSING or operator.name.startswith(("STABLEHLO", "custom ")):
         return (*_type(tensor), tensor.dims, tensor.stored)
     return _type(tensor)
 
