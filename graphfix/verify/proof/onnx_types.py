@@ -153,7 +153,7 @@ def _shaped(table: Table, name: str, view: View, dims: Sequence[int], run: bool)
     free = (
         None
         if sizes is None
-        else tuple(-1 if isinstance(size, Symbol) and size.key[0] not in _STATED else size for size in sizes)
+        else tuple(None if isinstance(size, Symbol) and size.key[0] not in _STATED else size for size in sizes)
     )
     if run or not _tells(free, dims):
         raise UnprovedError(f"the second file says another shape of the value {name!r}")
@@ -166,7 +166,7 @@ def _sizes(view: View) -> Sequence[object] | None:
 
 
 def _tells(known: Sequence[object] | None, dims: Sequence[int]) -> bool:
-    """Whether a shape has each of the stated numbers, or -1 there."""
+    """Whether a shape has each of the stated numbers, or None there."""
     if known is None or len(known) != len(dims):
         return False
-    return all(told < 0 or size in (told, -1) for told, size in zip(dims, known, strict=True))
+    return all(told < 0 or size in (told, None) for told, size in zip(dims, known, strict=True))
