@@ -134,6 +134,10 @@ PAIRS: Mapping[str, tuple[Text, Text]] = {
         text(branch("r = Add (x, u)") + " y = Identity (z)", "bool c, float[N] x, float[M] u"),
         text(branch("r = Identity (h)", "h = Add (x, u)") + " y = Identity (z)", "bool c, float[N] x, float[M] u"),
     ),
+    "a branch that gives what is outside": (
+        text("a = Neg (x) b = Neg (x) " + branch("r = Identity (a)") + " y = Identity (z)", "bool c, float[N] x"),
+        text("r = Neg (x) b = Neg (x) " + branch("") + " y = Identity (z)", "bool c, float[N] x"),
+    ),
     "a side effect that a branch alone had": (
         text(branch("r = own.Do (x)") + " y = Identity (z)", "bool c, float[N] x", domains=', "own" : 1'),
         text(branch("r = Identity (h)", "h = own.Do (x)") + " y = Identity (z)", "bool c, float[N] x",
@@ -165,7 +169,9 @@ PAIRS: Mapping[str, tuple[Text, Text]] = {
     ),
     # --- what makes a file load ---
     "a target of int32": alike(text("y = Reshape (x, t)", t=ints(1, 2, 3)), weights={"t": np.int32([1, 2, 3])}),
-    "a target that is a scalar": alike(text("y = Reshape (x, t)", "float[1,6] x", t=ints(6)), weights={"t": np.int64(6)}),
+    "a target that is a scalar": alike(
+        text("y = Reshape (x, t)", "float[1,6] x", t=ints(6)), weights={"t": np.int64(6)}
+    ),
     "repeats of int32": alike(text("y = Tile (x, t)", "float[1] x", t=THREE), weights={"t": np.int32([3])}),
     "an axis of a vector that it has not": (
         text("s = Shape (x) y = Gather <axis = 0> (s, i)", outputs="int64[1] y", i=ints(0)),
@@ -218,6 +224,10 @@ PAIRS: Mapping[str, tuple[Text, Text]] = {
     "operand 0 stretched where only operand 1 is": (
         text("y = Add (x, b)", "float[1,3] x", opset=7, b=floats(2, 3)),
         text("y = Add <broadcast = 1> (x, b)", "float[1,3] x", opset=6, b=floats(2, 3)),
+    ),
+    "an axis from the end before they were counted": (
+        text("y = Unsqueeze <axes = [2]> (x)", opset=9),
+        text("y = Unsqueeze <axes = [-1]> (x)", opset=9),
     ),
     # --- quantization ---
     "a scale for each index of an axis that is not stretched any more": (

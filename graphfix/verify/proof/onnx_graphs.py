@@ -110,6 +110,8 @@ class Reading:
         around, algebra.place = algebra.place, (*algebra.place, place)
         given = self.run(graph, scope)
         algebra.place = around
+        if self.table.closed and any(output.name not in scope.values for output in graph.output):
+            raise UnprovedError(f"the body {graph.name!r} gives a value of the graph around it, which no runtime takes")
         return given
 
     def nodes(self, nodes: Iterable[NodeProto], scope: Scope) -> None:
