@@ -143,7 +143,7 @@ def constant_of_another_type(model: ModelProto, choose: random.Random) -> bool:
 
 def constants_swapped(model: ModelProto, choose: random.Random) -> bool:
     held = list(model.graph.initializer)
-    if len(held) < 2:  # noqa: PLR2004 - a pair
+    if len(held) < 2:
         return False
     one, two = choose.sample(held, 2)
     one.name, two.name = two.name, one.name
@@ -248,7 +248,7 @@ def node_inserted(model: ModelProto, choose: random.Random) -> bool:
 def nodes_exchanged(model: ModelProto, choose: random.Random) -> bool:
     """Two nodes give each other's results."""
     held = [node for node in choose.choice(list(graphs(model))).node if len(node.output) == 1]
-    if len(held) < 2:  # noqa: PLR2004 - a pair
+    if len(held) < 2:
         return False
     one, two = choose.sample(held, 2)
     one.output[0], two.output[0] = two.output[0], one.output[0]

@@ -77,7 +77,7 @@ def operand_dropped(model: Model, choose: random.Random) -> bool:
 
 def results_exchanged(model: Model, choose: random.Random) -> bool:
     graph = choose.choice(model.subgraphs)
-    if len(graph.operators) < 2:  # noqa: PLR2004 - a pair
+    if len(graph.operators) < 2:
         return False
     one, two = choose.sample(list(graph.operators), 2)
     one.outputs, two.outputs = two.outputs, one.outputs
@@ -86,7 +86,7 @@ def results_exchanged(model: Model, choose: random.Random) -> bool:
 
 def operators_reordered(model: Model, choose: random.Random) -> bool:
     graph = choose.choice(model.subgraphs)
-    if len(graph.operators) < 2:  # noqa: PLR2004 - a pair
+    if len(graph.operators) < 2:
         return False
     choose.shuffle(graph.operators)
     return True
@@ -172,7 +172,7 @@ def vector_of_another_type(model: Model, choose: random.Random) -> bool:
 
 def buffers_swapped(model: Model, choose: random.Random) -> bool:
     held = _constants(model)
-    if len(held) < 2:  # noqa: PLR2004 - a pair
+    if len(held) < 2:
         return False
     (one, _), (two, _) = choose.sample(held, 2)
     one.buffer, two.buffer = two.buffer, one.buffer

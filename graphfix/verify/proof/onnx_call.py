@@ -29,6 +29,9 @@ _NUMBERS = {
 """What a Constant node may hold in the place of a tensor: the attribute's type, its field, the tensor's type."""
 
 
+COUNTED_BACK_SINCE = 11
+
+
 @dataclass(slots=True)
 class Call:
     """A node with its operands, where it stands."""
@@ -90,6 +93,10 @@ class Call:
         """Give the elements of an operand that has to be a vector of int64: a target, repeats."""
         view = self.views[index] if index < len(self.views) else None
         return None if view is None or held(view) != "int64" or self.rank(index) != 1 else view.content
+
+    def lowest(self, rank: int) -> int:
+        """Give the lowest number of an axis: until operator set 11 they were not counted from the end."""
+        return -rank if self.version >= COUNTED_BACK_SINCE else 0
 
     def axes(self) -> tuple[int, ...] | None:
         """Give the axes of Squeeze and Unsqueeze: an attribute, or operand 1; None where they are not known."""

@@ -106,8 +106,8 @@ class Reading:
             if sparse.values.name not in scope.values:
                 scope.values[sparse.values.name] = self.sparse(sparse)
         self.nodes(graph.node, scope)
-        infos = (*graph.input, *graph.value_info, *graph.output)
-        stated(self.table, infos, scope.values)
+        stated(self.table, (*graph.input, *graph.output), scope.values, run=scope.outer is not None)
+        stated(self.table, graph.value_info, scope.values, run=False)
         return tuple(scope.find(output.name) for output in graph.output)
 
     def body(
@@ -128,6 +128,8 @@ class Reading:
         around, algebra.place = algebra.place, (*algebra.place, place)
         given = self.run(graph, scope)
         algebra.place = around
+        if self.table.closed and any(output.name not in scope.values for output in graph.output):
+            raise UnprovedError(f"the body {graph.name!r} gives a value of the graph around it, which no runtime takes")
         return given
 
     def nodes(self, nodes: Sequence[NodeProto], scope: Scope) -> None:
@@ -277,7 +279,7 @@ class Reading:
             core, _ = self.table.core(("absent",), "an input that is not given", counted=False)
             inner.values[name] = whole(core)
         self.nodes(function.node, inner)
-        stated(self.table, function.value_info, inner.values)
+        stated(self.table, function.value_info, inner.values, run=False)
 
     # --- attributes and constants -----------------------------------------------------------------------------
 

@@ -10,7 +10,7 @@ from graphfix.verify.proof.asked import refuse_unknown
 from graphfix.verify.proof.constants import Constants
 from graphfix.verify.proof.onnx_file import Source
 from graphfix.verify.proof.onnx_graphs import Reading, Scope, imported
-from graphfix.verify.proof.onnx_shapes import Inference
+from graphfix.verify.proof.onnx_shapes import Inference, bodies, consistent
 from graphfix.verify.proof.onnx_types import bare
 from graphfix.verify.proof.outcome import Proof, UnprovedError, concluded
 from graphfix.verify.proof.sizes import Algebra
@@ -57,6 +57,10 @@ def compared(
     other = _scope(second, bindings, shapes)
     theirs = second.run(two.graph, other)
     _defaults(first, second)
+    if table.claims and not consistent(two):
+        raise UnprovedError(
+            f"sizes that the second file states contradict each other, as of {next(iter(table.claims))!r}"
+        )
     if [(core.number, place) for core, place in first.effects] != [
         (core.number, place) for core, place in second.effects
     ]:
@@ -140,6 +144,12 @@ def _ports(model: ModelProto) -> dict[str, tuple[int | str, ...] | None]:
 def _held(model: ModelProto) -> None:
     """Initializers that must be inputs too are what those say. Raises UnprovedError."""
     declared = {info.name: info.type.tensor_type for info in model.graph.input}
+    pending = list(bodies(model.graph.node))
+    while pending:
+        body = pending.pop()
+        if {tensor.name for tensor in body.initializer} - {info.name for info in body.input}:
+            raise UnprovedError(f"an initializer of the body {body.name!r} is none of its inputs")
+        pending += bodies(body.node)
     for tensor in model.graph.initializer:
         kind = declared.get(tensor.name)
         if kind is None or kind.elem_type != tensor.data_type:

@@ -9,7 +9,7 @@ from onnx import TensorProto, TypeProto
 
 from graphfix.verify.proof.onnx_file import schema
 from graphfix.verify.proof.outcome import UnprovedError
-from graphfix.verify.proof.sizes import settled
+from graphfix.verify.proof.sizes import Symbol, settled
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -19,6 +19,8 @@ if TYPE_CHECKING:
     from graphfix.verify.proof.onnx_call import Call
     from graphfix.verify.proof.terms import Core, Table, View
 
+_STATED = frozenset({"declared", "input"})
+"""What names a size that an input may have freely."""
 _NUMBERS = {"int32": TensorProto.INT32, "int64": TensorProto.INT64}
 
 
@@ -32,13 +34,24 @@ class Operator(NamedTuple):
 
 
 def bare(given: TypeProto) -> int | bytes:
-    """Give the type of a tensor's elements; of anything else the whole type, without what only describes it."""
+    """Give the type of a tensor's elements; of anything else the whole type, without shapes and descriptions."""
     if given.HasField("tensor_type"):
         return given.tensor_type.elem_type
     copy = TypeProto()
     copy.CopyFrom(given)
-    copy.ClearField("denotation")
+    _shapeless(copy)
     return bytes(copy.SerializeToString(deterministic=True))
+
+
+def _shapeless(given: TypeProto) -> None:
+    given.ClearField("denotation")
+    kind = given.WhichOneof("value")
+    if kind in ("tensor_type", "sparse_tensor_type"):
+        getattr(given, kind).ClearField("shape")
+    elif kind in ("sequence_type", "optional_type"):
+        _shapeless(getattr(given, kind).elem_type)
+    elif kind == "map_type":
+        _shapeless(given.map_type.value_type)
 
 
 def dtype(core: Core) -> int | bytes | None:
@@ -108,10 +121,11 @@ def _name(number: int) -> str:
 _NAMES: Mapping[str, int] = {f"tensor({name.lower()})": number for name, number in TensorProto.DataType.items()}
 
 
-def stated(table: Table, infos: Iterable[ValueInfoProto], values: Mapping[str, View]) -> None:
+def stated(table: Table, infos: Iterable[ValueInfoProto], values: Mapping[str, View], *, run: bool) -> None:
     """Compare the types and sizes that a file states of values with what they are. Raises UnprovedError.
 
-    Runtimes refuse some files that state others. The first file is believed where nothing else tells them.
+    Runtimes refuse some files that state others. The first file is believed where nothing else tells them. What the
+    inputs and outputs of bodies are stated to be is looked at when they `run`: such sizes have to be told by a rule.
     """
     for info in infos:
         if info.name not in values:
@@ -121,14 +135,28 @@ def stated(table: Table, infos: Iterable[ValueInfoProto], values: Mapping[str, V
             typed(view.core, told)
         elif told and told != dtype(view.core):
             raise UnprovedError(f"the second file says another type of the value {info.name!r}")
-        if info.type.tensor_type.HasField("shape"):
-            dims = tuple(
-                dim.dim_value if dim.HasField("dim_value") else None for dim in info.type.tensor_type.shape.dim
+        if info.type.HasField("tensor_type") and info.type.tensor_type.HasField("shape"):
+            shape = info.type.tensor_type.shape
+            _shaped(
+                table, info.name, view, [dim.dim_value if dim.HasField("dim_value") else -1 for dim in shape.dim], run
             )
-            if not table.closed:
-                table.stated.setdefault(view, []).append(dims)
-            elif not any(_tells(other, dims) for other in (_sizes(view), *table.stated.get(view, ()))):
-                raise UnprovedError(f"the second file says another shape of the value {info.name!r}")
+
+
+def _shaped(table: Table, name: str, view: View, dims: Sequence[int], run: bool) -> None:
+    if not table.closed:
+        table.stated.setdefault(view, []).append(tuple(dims))
+        return
+    sizes = _sizes(view)
+    if any(_tells(other, dims) for other in (sizes, *table.stated.get(view, ()))):
+        return
+    free = (
+        None
+        if sizes is None
+        else tuple(None if isinstance(size, Symbol) and size.key[0] not in _STATED else size for size in sizes)
+    )
+    if run or not _tells(free, dims):
+        raise UnprovedError(f"the second file says another shape of the value {name!r}")
+    table.claims[name] = None
 
 
 def _sizes(view: View) -> Sequence[object] | None:
@@ -136,8 +164,8 @@ def _sizes(view: View) -> Sequence[object] | None:
     return None if view.sizes is None else tuple(map(settled, view.sizes))
 
 
-def _tells(known: Sequence[object] | None, dims: Sequence[int | None]) -> bool:
-    """Whether a shape has each of the stated numbers."""
+def _tells(known: Sequence[object] | None, dims: Sequence[int]) -> bool:
+    """Whether a shape has each of the stated numbers, or None there."""
     if known is None or len(known) != len(dims):
         return False
-    return all(told is None or told < 0 or told == size for told, size in zip(dims, known, strict=True))
+    return all(told < 0 or size in (told, None) for told, size in zip(dims, known, strict=True))

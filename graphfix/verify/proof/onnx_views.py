@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 COUNTED_TARGET = 5
 """Until then Reshape's target is an attribute, and a 0 in it copies."""
 OLD_TILE = 6
+MOST_AXES = 1 << 31
 _EXACT = {"int32": 1 << 31, "int64": 1 << 53}
 """Numbers below are the same in both types."""
 NUMBERS = {6: "int32", 7: "int64"}
@@ -59,19 +60,24 @@ def _renumbered(table: Table, view: View, target: Sizes) -> View | None:
 
 def _unsqueeze(table: Table, call: Call) -> View | None:  # noqa: ARG001 - every rule takes both
     axes = call.axes()
-    return views.unsqueezed(call.views[0], axes) if call.views[0] is not None and axes is not None else None
+    if call.views[0] is None or axes is None or min(axes, default=0) < call.lowest(MOST_AXES):
+        return None
+    return views.unsqueezed(call.views[0], axes)
 
 
 def _squeeze(table: Table, call: Call) -> View | None:  # noqa: ARG001 - every rule takes both
     axes = call.axes()
     stated = "axes" in call.attributes or call.operand(1) is not None
-    if call.views[0] is None or (stated and not axes):
+    if call.views[0] is None or (stated and not axes) or min(axes or (), default=0) < call.lowest(MOST_AXES):
         return None  # runtimes do not agree on what no axes are
     return views.squeezed(call.views[0], axes if stated else None)
 
 
 def _flatten(table: Table, call: Call) -> View | None:  # noqa: ARG001 - every rule takes both
-    return views.flattened(call.views[0], call.integer("axis", 1)) if call.views[0] is not None else None
+    axis = call.integer("axis", 1)
+    if call.views[0] is None or axis < call.lowest(MOST_AXES):
+        return None
+    return views.flattened(call.views[0], axis)
 
 
 def _expand(table: Table, call: Call) -> View | None:
@@ -182,7 +188,7 @@ def _gather(table: Table, call: Call) -> View | None:
     dtype = held(view) if view is not None else None
     if content is None or indices is None or dtype is None or call.rank(0) != 1 or call.rank(1) not in (0, 1):
         return None
-    if call.integer("axis", 0) not in (0, -1):
+    if call.integer("axis", 0) not in (0, call.lowest(1)):
         return None
     picked = []
     for index in indices:
@@ -195,17 +201,17 @@ def _gather(table: Table, call: Call) -> View | None:
 def _slice(table: Table, call: Call) -> View | None:
     content, view = call.content(0), call.views[0]
     dtype = held(view) if view is not None else None
-    if content is None or dtype is None or call.rank(0) != 1 or "starts" in call.attributes:
+    given = [(held(part), call.rank(index)) for index, part in enumerate(call.views) if index and part is not None]
+    if content is None or dtype is None or call.rank(0) != 1 or len(given) != len(call.views) - 1:
         return None
-    parts = [call.content(index) for index in range(1, len(call.views))]
-    numbers = [part[0] if part is not None and len(part) == 1 and isinstance(part[0], int) else None for part in parts]
-    kinds = {(held(part), call.rank(index)) for index, part in enumerate(call.views) if index and part is not None}
-    if len(kinds) != 1 or not kinds <= {("int32", 1), ("int64", 1)}:
+    if len(set(given)) != 1 or given[0] not in (("int32", 1), ("int64", 1)):
         return None
-    axis, step = (numbers + [0, 1])[2] if len(numbers) > 2 else 0, numbers[3] if len(numbers) > 3 else 1  # noqa: PLR2004, RUF005 - operands of Slice
-    if len(numbers) < 2 or numbers[0] is None or numbers[1] is None or axis not in (0, -1) or not step or step < 0:  # noqa: PLR2004
+    parts = [call.content(index) or () for index in range(1, len(call.views))]
+    numbers = [part[0] for part in parts if len(part) == 1 and isinstance(part[0], int)]
+    start, end, axis, step = (*numbers, *(0, 0, 0, 1)[len(numbers) :])
+    if len(numbers) < len(parts) or axis not in (0, call.lowest(1)) or step < 1:
         return None
-    return table.numbers(content[numbers[0] : numbers[1] : step], dtype)
+    return table.numbers(content[start:end:step], dtype)
 
 
 def _concat(table: Table, call: Call) -> View | None:
@@ -214,7 +220,7 @@ def _concat(table: Table, call: Call) -> View | None:
     dtype = dtypes.pop() if len(dtypes) == 1 else None
     if dtype is None or None in contents or any(call.rank(index) != 1 for index in range(len(call.views))):
         return None
-    if call.integer("axis", 1) not in (0, -1):
+    if call.integer("axis", 1) not in (0, call.lowest(1)):
         return None
     whole = tuple(term for content in contents if content is not None for term in content)
     return table.numbers(whole, dtype) if len(whole) <= MOST_ELEMENTS else None

@@ -102,6 +102,8 @@ class Table:
     """Which the second's do."""
     stated: dict[View, list[tuple[int | None, ...]]] = field(default_factory=dict)
     """The shapes that the first file states of values."""
+    claims: dict[str, None] = field(default_factory=dict)
+    """Values of which the second file states sizes that no rule tells."""
     assumes: dict[str, None] = field(default_factory=dict)
     """What the terms lean on, each once."""
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from graphfix.verify.proof.outcome import STORED_SHAPES, UnprovedError
 from graphfix.verify.proof.terms import View, whole
 from graphfix.verify.proof.tflite_file import WIDTHS
-from graphfix.verify.proof.tflite_nodes import keeps_quantization, quantized, read, type_of
+from graphfix.verify.proof.tflite_nodes import CHOOSING, keeps_quantization, quantized, read, type_of
 from graphfix.verify.proof.tflite_notes import noted
 from graphfix.verify.proof.tflite_ops import EACH, STATEFUL, UNARY
 from graphfix.verify.proof.tflite_shapes import refined
@@ -222,7 +222,7 @@ def _path(place: str, option: str) -> str:
 
 def _given(operator: Operator, tensor: Tensor) -> tuple[object, ...]:
     """What the file says of a result; some operators take its shape from there."""
-    if operator.name.startswith(("STABLEHLO", "custom ")):
+    if operator.name in CHOOSING or operator.name.startswith(("STABLEHLO", "custom ")):
         return (*type_of(tensor), tensor.dims, tensor.stored)
     return type_of(tensor)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from math import prod
 from typing import TYPE_CHECKING
 
 from graphfix.verify.proof.asked import refuse_unknown
@@ -10,7 +11,7 @@ from graphfix.verify.proof.constants import Constants
 from graphfix.verify.proof.outcome import Proof, UnprovedError, concluded
 from graphfix.verify.proof.sizes import Algebra
 from graphfix.verify.proof.terms import Table, View, whole
-from graphfix.verify.proof.tflite_file import read
+from graphfix.verify.proof.tflite_file import WIDTHS, read
 from graphfix.verify.proof.tflite_graphs import Reading, sizes_of
 from graphfix.verify.proof.tflite_ops import LOADED
 
@@ -42,6 +43,8 @@ def compared(
         for tensor in graph.tensors:
             _loads(tensor)
     _versions(one, two)
+    if _variables(one) != _variables(two):
+        raise UnprovedError("the files have other variables")
     entries = _entries(one, two)
     first = Reading(table, constants, one, first=True, notes=notes)
     ours = [_run(first, index) for index in entries]
@@ -130,6 +133,9 @@ def _loads(tensor: Tensor) -> None:
         raise UnprovedError(f"the scales of tensor {tensor.name!r} do not fit it")
     if tensor.variable and tensor.payload is not None:
         raise UnprovedError(f"the variable {tensor.name!r} has bytes of its own")
+    width = WIDTHS.get(tensor.dtype, 0)
+    if tensor.payload is not None and not tensor.odd and width and tensor.payload.length != prod(tensor.stored) * width:
+        raise UnprovedError(f"the constant {tensor.name!r} has not the bytes that its shape needs")
 
 
 def _versions(one: Model, two: Model) -> None:
@@ -138,6 +144,14 @@ def _versions(one: Model, two: Model) -> None:
         oldest, newest = LOADED.get(name, (1, 1))
         if not oldest <= version <= newest:
             raise UnprovedError(f"only the second file asks for {name} in version {version}")
+
+
+def _variables(model: Model) -> list[list[tuple[object, ...]]]:
+    """Give the variables of each subgraph: a runtime keeps their memory from run to run."""
+    return [
+        sorted((tensor.dtype, tensor.stored) for tensor in graph.tensors if tensor.variable)
+        for graph in model.subgraphs
+    ]
 
 
 def _called(model: Model) -> list[tuple[object, ...]]:

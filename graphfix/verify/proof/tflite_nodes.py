@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from graphfix.verify.proof.tflite_views import Step
 
 MATRIX = 2
+CHOOSING = frozenset({"SELECT", "SELECT_V2"})
 SELECTING = 3
 """Operands of SELECT."""
 
@@ -24,6 +25,8 @@ def read(step: Step) -> View | None:
     given = [view for view in step.views if view is not None]
     key = _key(step)
     if not given or len(given) < len(step.views) or key is None:
+        return None
+    if step.operator.name in CHOOSING and not _shaped(step, given):
         return None
     return _broadcast(step, key, given)
 
@@ -42,6 +45,14 @@ def _broadcast(step: Step, key: tuple[object, ...], views: Sequence[View]) -> Vi
         outer = (-1 if step.option("adjX") else -2, -2 if step.option("adjY") else -1)
         return meeting.product(step.table, key, (views[0], views[1]), step.told, outer=outer)
     return None
+
+
+def _shaped(step: Step, views: Sequence[View]) -> bool:
+    """Whether SELECT's operands give its result's shape: of one element each, the kernel keeps the stored shape."""
+    shapes = [view.sizes for view in views]
+    if any(isinstance(size, int) and size != 1 for sizes in shapes for size in sizes or ()):
+        return True
+    return None not in shapes and max(len(sizes or ()) for sizes in shapes) == len(step.result.stored)
 
 
 def _select(step: Step, key: tuple[object, ...], views: Sequence[View]) -> View | None:
