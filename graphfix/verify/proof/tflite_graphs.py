@@ -153,7 +153,7 @@ class Reading:
 
     def _bodies(self, operator: Operator, views: Sequence[View | None]) -> tuple[object, ...] | None:
         """Read the subgraphs that an operator runs: a branch on its operands, any other on values of its own."""
-        named = sorted((key, at) for key, at in operator.options.items() if key.endswith("ubgraphIndex"))
+        named = operator.bodies
         if not named:
             return None
         if operator.name == "IF":
