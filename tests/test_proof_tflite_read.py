@@ -5,12 +5,14 @@ from __future__ import annotations
 from contextlib import ExitStack
 from pathlib import Path
 
+import flatbuffers
 import numpy as np
 import pytest
 from ai_edge_litert import schema_py_generated as schema
 from conftest import ROOT, zoo_models
 
 from graphfix.results import GraphfixError
+from graphfix.verify.proof import prove
 from graphfix.verify.proof.tflite_file import NAMES, TYPES, read
 
 MADE = [pytest.param(path, id=path.name) for path in sorted((ROOT / "models").glob("*.tflite"))]
@@ -61,3 +63,23 @@ def test_a_file_that_is_cut_short_is_an_error_of_one_line(size: int, tmp_path: P
     path.write_bytes((ROOT / "models" / "two_sided.tflite").read_bytes()[:size])
     with ExitStack() as stack, pytest.raises(GraphfixError, match="no TFLite model"):
         read(path, stack)
+
+
+def test_the_scale_of_an_operator_s_intermediate_tensor_is_part_of_the_operator(tmp_path: Path) -> None:
+    """An LSTM computes by the scales of tensors that are none of its operands."""
+    paths = []
+    for index, scale in enumerate([0.5, 0.5, 0.25]):
+        made = schema.ModelT.InitFromPackedBuf((ROOT / "models" / "two_sided.tflite").read_bytes(), 0)
+        graph = made.subgraphs[0]
+        quantization = schema.QuantizationParametersT()
+        quantization.scale, quantization.zeroPoint = [scale], [0]
+        between = schema.TensorT()
+        between.name, between.shape, between.quantization = f"between{index}", [1], quantization
+        graph.tensors.append(between)
+        graph.operators[0].intermediates = [len(graph.tensors) - 1]
+        builder = flatbuffers.Builder(1024)
+        builder.Finish(made.Pack(builder), b"TFL3")
+        paths.append(tmp_path / f"m{index}.tflite")
+        paths[-1].write_bytes(bytes(builder.Output()))
+    assert prove(paths[0], paths[1], tflite=True).proved
+    assert not prove(paths[0], paths[2], tflite=True).proved
