@@ -19,7 +19,7 @@ MOST_HELD = 1 << 24
 def cut(payload: Payload, dims: Sequence[int], axis: int, width: int) -> Payload | None:
     """Give index 0 of an axis along which nothing changes; None where something does, or too much would be held.
 
-    `dims` are those of the payload, which holds `width` bytes an element and is not empty.
+    `dims` are those of the payload, which holds `width` bytes an element and is not empty; the axis has several.
     """
     row = prod(dims[axis + 1 :]) * width
     block = row * dims[axis]

@@ -13,7 +13,7 @@ from ai_edge_litert import schema_py_generated as schema
 
 from graphfix.results import GraphfixError
 from graphfix.verify.proof.outcome import UnprovedError
-from graphfix.verify.proof.payloads import Opened, Payload
+from graphfix.verify.proof.payloads import SMALL, Opened, Payload, held
 from graphfix.verify.proof.tflite_tables import Table, Tables
 
 if TYPE_CHECKING:
@@ -160,7 +160,7 @@ def _payload(buffer: Table, file: Opened) -> Payload | None:
             return None
     if not 0 <= start <= start + length <= file.size:
         raise ValueError(f"a buffer of {length} bytes at byte {start} is cut short")
-    return Payload(file, start, length)
+    return Payload(file, start, length) if length > SMALL else held(buffer.data[start : start + length])
 
 
 def _subgraph(graph: Table, codes: list[tuple[str, int]], payloads: list[Payload | None]) -> Subgraph:
@@ -218,8 +218,9 @@ def _operator(op: Table, codes: list[tuple[str, int]], tensors: tuple[Tensor, ..
     plain = _options(op, _OPTIONS, kinds[0], schema.BuiltinOptionsCreator)
     if kinds[1]:
         plain = plain | _options(op, _OPTIONS_2, kinds[1], schema.BuiltinOptions2Creator)
-    told = tuple([pair for pair in plain.items() if not _runs(pair[0])])
-    bodies = tuple([(key, at) for key in filter(_runs, sorted(plain)) for at in _each(plain[key])])
+    running = sorted(filter(_runs, plain))
+    told = tuple([pair for pair in plain.items() if pair[0] not in running])
+    bodies = tuple([(key, at) for key in running for at in _each(plain[key])])
     between = tuple([(tensors[at].dtype, tensors[at].quantization) for at in op.numbers(_INTERMEDIATES) if at >= 0])
     key = (name, *kinds, told, _custom(op), op.numbers(_MUTATING, "?"), between)
     return Operator(name, version, op.numbers(_OPERANDS), op.numbers(_RESULTS), plain, bodies, key)
