@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from asking import ask, refused
 from broken_tflite import ADD, BODIES, CHAIN, LOOP, edited, ladder
-from conftest import ROOT
+from places import ROOT
 from tflite_text import model
 
 if TYPE_CHECKING:

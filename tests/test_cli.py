@@ -18,7 +18,7 @@ from subprocess import CompletedProcess
 from typing import IO
 
 import pytest
-from conftest import ROOT
+from places import ROOT
 
 import graphfix
 from graphfix import api, cli, targets

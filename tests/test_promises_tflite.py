@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 from asking import ask
-from conftest import ROOT
+from places import ROOT
 from test_promises import HEAVY, loaded_by
 from tflite_models import tflite_cases
 from tflite_text import model

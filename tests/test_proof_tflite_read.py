@@ -9,7 +9,7 @@ import flatbuffers
 import numpy as np
 import pytest
 from ai_edge_litert import schema_py_generated as schema
-from conftest import ROOT, zoo_models
+from places import ROOT, zoo_models
 
 from graphfix.results import GraphfixError
 from graphfix.verify.proof import prove

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import onnxruntime
 import pytest
-from conftest import ROOT, ZOO, zoo_models
+from places import ROOT, ZOO, zoo_models
 from tosa_zoo import ONNX, SEEDS, page
 
 import graphfix

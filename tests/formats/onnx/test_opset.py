@@ -9,13 +9,13 @@ import onnx
 import onnx.checker
 import pytest
 from bits import random_bits, same_bits
-from conftest import zoo_models
 from fixing import Fixed, attribute, fixed
 from named import rules
 from notation import model, parsed
 from onnx import ModelProto, helper, numpy_helper
 from onnx_files import floats
 from onnx_runs import run
+from places import zoo_models
 
 import graphfix
 
