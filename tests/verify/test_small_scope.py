@@ -82,6 +82,7 @@ def left_without_expand(row: Row, case: Case, position: int, held: bool) -> bool
 
 def no_faults(answer: Answer) -> None:
     assert answer.status == "proved", answer.proof
+    assert not answer.again
     faults = list(answer.faults())
     assert not faults, (len(faults), faults[:5])
     assert not answer.refused, answer.refused[:5]
