@@ -189,12 +189,13 @@ def products(full: bool) -> list[Case]:
 
 def gemms(full: bool) -> list[Case]:
     """Every two matrices whose inner size is 0, 2 or N, with every C; transposed or not in turn."""
-    inner, outer = (0, 2, SYMBOL), DIMS if full else (1, 2, SYMBOL)
-    found = []
+    inner: Shape = (0, 2, SYMBOL)
+    outer: Shape = DIMS if full else (1, 2, SYMBOL)
+    found: list[Case] = []
     for index, (rows, columns, one, two, c) in enumerate(product(outer, outer, inner, inner, UP_TO_2)):
         flags = tuple((name, 1) for bit, name in enumerate(("transA", "transB")) if index >> bit & 1)
-        a, b = (rows, one), (two, columns)
-        a, b = a[:: -1 if index & 1 else 1], b[:: -1 if index & 2 else 1]
+        a: Shape = (one, rows) if index & 1 else (rows, one)
+        b: Shape = (columns, two) if index & 2 else (two, columns)
         found.append(Case((a, b, c), flags))
     return meeting(by_gemm, found)
 

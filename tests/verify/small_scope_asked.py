@@ -42,7 +42,8 @@ class Question:
         loaded.save(after)
         verdict = api.verify(before, after, proof="only")
         fixed = onnx.load(after)
-        return Answer(self, self._source(model), self._source(fixed), verdict.status, str(verdict.proof))
+        again = api.fix(api.load(after), target=self.target).changed
+        return Answer(self, self._source(model), self._source(fixed), verdict.status, str(verdict.proof), again)
 
     def _source(self, model: ModelProto) -> Source:
         """Make a model ready to run: a node that can be run stands for each that can't."""
@@ -63,6 +64,8 @@ class Answer:
     after: Source
     status: str
     proof: str
+    again: bool
+    """Whether a second run of `fix` changes something."""
     refused: list[tuple[Case, int]] = field(default_factory=list)
     """Cases that meet by the rule, and the original was refused at this N."""
     ran: list[tuple[Case, int]] = field(default_factory=list)

@@ -21,8 +21,6 @@ Scope = Callable[[bool], list[Case]]
 """The cases of the full scope, or of the smaller one."""
 Exempt = Callable[[Case, int, bool], bool]
 """Whether an operand of a case may stay as it is; the last says whether it is a constant."""
-
-
 Expected = Callable[[Case, Sequence[Array]], Array]
 """The result, from the operands."""
 Runs = Callable[[Sequence[Sizes]], bool]
@@ -56,7 +54,6 @@ class Row:
     """What the results are by numpy, where onnxruntime has no kernel for the original."""
     stand_in: tuple[str, tuple[int, ...]] | None = None
     """The operator of ONNX's domain, and which of the operands, by which a node without a kernel is run."""
-
     rounded: bool = False
     """Whether what is expected is numpy's to the last bit but one."""
 
