@@ -14,6 +14,8 @@ if TYPE_CHECKING:
     from graphfix.verify.proof.terms import Axes, Core, Extent, Table
 
 Key: TypeAlias = tuple[object, ...]
+_STATED = frozenset({"constant", "empty", "numbers"})
+"""The terms of constants: their element type comes next in the key."""
 
 
 def elementwise(table: Table, key: Key, views: Sequence[View], told: str) -> View:
@@ -29,7 +31,19 @@ def elementwise(table: Table, key: Key, views: Sequence[View], told: str) -> Vie
         if any(axes is None or sizes is None for axes, sizes in form):
             return _unranked(table, key, views, told)
         frame = table.frames[form] = _right_aligned(table, form)
+    if 0 in frame.sizes and any(view.core.key[0] in _STATED for view in views):
+        return elementwise(table, key, [_unread(table, view) for view in views], told)
     return _read(table, key, [view.core for view in views], frame, told)
+
+
+def _unread(table: Table, view: View) -> View:
+    """Forget what a constant holds where a space has no point: one that was written out for it has no bytes."""
+    if view.core.key[0] not in _STATED:
+        return view
+    core, new = table.core(("unread", view.core.key[1]), "a constant that is not read", counted=False)
+    if new:
+        core.sizes = ()
+    return View(core, (None,) * len(view.axes or ()), view.sizes)
 
 
 def aligned(table: Table, key: Key, uses: Sequence[tuple[Core, Axes]], space: Sizes, told: str) -> View:
@@ -143,6 +157,8 @@ def product(
             zip(right_aligned(one.sizes[:-2], rank - 2), right_aligned(two.sizes[:-2], rank - 2), strict=True),
         )
     )
+    if 0 in batch:
+        one, two = pair = _unread(table, one), _unread(table, two)
     reads = tuple((view.core, _over(view, rank), (view.sizes or ())[-2:]) for view in pair)
     term = ("product", *key, reads, batch, tuple(others))
     return table.result(term, told, (*batch, one.sizes[outer[0]], two.sizes[outer[1]]))

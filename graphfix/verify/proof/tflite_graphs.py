@@ -11,7 +11,7 @@ from graphfix.verify.proof.terms import View, whole
 from graphfix.verify.proof.tflite_file import WIDTHS
 from graphfix.verify.proof.tflite_ops import EACH, STATEFUL, UNARY
 from graphfix.verify.proof.tflite_shapes import refined
-from graphfix.verify.proof.tflite_views import MOVING, VIEWS, Step, parted, viewed
+from graphfix.verify.proof.tflite_views import MOVING, VIEWS, Step, lifted, parted, viewed
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -122,6 +122,7 @@ class Reading:
             _quantized(graph.tensors[at].quantization, view) if at >= 0 else None
             for at, view in zip(operator.inputs, views, strict=True)
         )
+        views = _ranked(operator, views)
         stateful = self._stateful(graph, operator)
         given = tuple(_type(graph.tensors[at]) for at in operator.outputs)
         key = ("whole", operator.key, operator.version, tuple(views), quantized, given, bodies, stateful)
@@ -225,6 +226,16 @@ class Reading:
             return None
         uses = [(condition.core, axes), (one.core, one.axes or ()), (two.core, two.axes or ())]
         return meeting.aligned(self.table, key, uses, one.sizes, step.told)
+
+
+def _ranked(operator: Operator, views: Sequence[View | None]) -> Sequence[View | None]:
+    """Lift what a BROADCAST_TO stretches to the rank of its target, whose elements need not be known."""
+    if operator.name != "BROADCAST_TO" or len(views) != MATRIX or views[0] is None or views[1] is None:
+        return views
+    length = views[1].sizes
+    if length is None or len(length) != 1 or not isinstance(length[0], int):
+        return views
+    return lifted(views[0], length[0]), views[1]
 
 
 def _key(step: Step) -> tuple[object, ...] | None:
