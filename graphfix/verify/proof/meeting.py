@@ -158,7 +158,7 @@ def product(
         )
     )
     if 0 in batch:
-        one, two = pair = _unread(table, one), _unread(table, two)
+        pair = _unread(table, one), _unread(table, two)
     reads = tuple((view.core, _over(view, rank), (view.sizes or ())[-2:]) for view in pair)
     term = ("product", *key, reads, batch, tuple(others))
     return table.result(term, told, (*batch, one.sizes[outer[0]], two.sizes[outer[1]]))
