@@ -14,8 +14,8 @@ if TYPE_CHECKING:
     from graphfix.verify.proof.terms import Axes, Core, Extent, Table
 
 Key: TypeAlias = tuple[object, ...]
-CONSTANT = ("constant", "numbers", "nothing")
-"""How the terms of constants begin."""
+STATED = frozenset({"constant", "numbers"})
+"""How the terms of constants with elements begin; their element type comes next."""
 Met: TypeAlias = "tuple[tuple[Core, ...], tuple[Axes, ...], Sizes]"
 """The operands' cores, their maps and the space: what the key of every broadcasting operator's term ends with."""
 
@@ -38,8 +38,6 @@ def elementwise(table: Table, key: Key, views: Sequence[View], told: str) -> Vie
     follows; the others are axes of the result's map. So lifting or stretching all operands is lifting or stretching
     the result.
     """
-    if any(0 in view.sizes for view in views if view.sizes):
-        views = [_unread(table, view) for view in views]
     form = tuple([(view.axes, view.sizes) for view in views])
     known = (table.algebra.place, form)
     frame = table.frames.get(known)
@@ -47,12 +45,14 @@ def elementwise(table: Table, key: Key, views: Sequence[View], told: str) -> Vie
         if any(axes is None or sizes is None for axes, sizes in form):
             return _unranked(table, key, views, told)
         frame = table.frames[known] = _right_aligned(table, form)
+    if 0 in frame.sizes and any(view.core.key[0] in STATED for view in views):
+        return elementwise(table, key, [_unread(table, view) for view in views], told)
     return _read(table, key, [view.core for view in views], frame, told)
 
 
 def _unread(table: Table, view: View) -> View:
-    """Where some axis has size 0 no element of a constant is read: it counts by its type and its sizes alone."""
-    if view.core.key[0] not in CONSTANT or view.sizes is None:
+    """Where a space has no point nothing is read of a constant: it counts by its type and its sizes alone."""
+    if view.core.key[0] not in STATED or view.sizes is None:
         return view
     kind = view.core.key[1]
     return table.empty(str(kind[0] if isinstance(kind, tuple) else kind), view.sizes)

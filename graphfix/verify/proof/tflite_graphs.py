@@ -13,7 +13,7 @@ from graphfix.verify.proof.tflite_nodes import CHOOSING, keeps_quantization, qua
 from graphfix.verify.proof.tflite_notes import noted
 from graphfix.verify.proof.tflite_ops import EACH, STATEFUL, UNARY
 from graphfix.verify.proof.tflite_shapes import refined
-from graphfix.verify.proof.tflite_views import MOVING, VIEWS, Step, parted, viewed
+from graphfix.verify.proof.tflite_views import MOVING, VIEWS, Step, lifted, parted, viewed
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -27,6 +27,8 @@ if TYPE_CHECKING:
 _DEEPEST = 64
 _MOST_OPERATORS = 1 << 18
 """Operators of bodies that are read in all: each of a few that run the next one twice is read twice as often."""
+STRETCHING = 2
+"""Operands of BROADCAST_TO."""
 READING = frozenset({*VIEWS, "PRELU", "SELECT", "BATCH_MATMUL"})
 """Operators with rules of their own, all without a state."""
 
@@ -135,6 +137,7 @@ class Reading:
             None if tensor is None else (tensor.dtype, quantized(tensor.quantization, view))
             for tensor, view in zip(inputs, views, strict=True)
         )
+        views = _ranked(operator, views)
         stateful = self._stateful(graph, operator)
         given = tuple(_given(operator, graph.tensors[at]) for at in operator.outputs)
         key = ("whole", operator.key, operator.version, tuple(views), parameters, given, bodies, stateful)
@@ -218,6 +221,17 @@ class Reading:
 def _path(place: str, option: str) -> str:
     """`main/IF#0.then`, of the option `thenSubgraphIndex`."""
     return f"{place}.{option.partition('SubgraphIndex')[0]}"
+
+
+def _ranked(operator: Operator, views: Sequence[View | None]) -> Sequence[View | None]:
+    """Lift what a BROADCAST_TO stretches to the rank of its target, whose elements need not be known."""
+    if operator.name != "BROADCAST_TO" or len(views) != STRETCHING or None in views:
+        return views
+    view, target = (view for view in views if view is not None)
+    length = target.sizes
+    if length is None or len(length) != 1 or not isinstance(length[0], int):
+        return views
+    return lifted(view, length[0]), target
 
 
 def _given(operator: Operator, tensor: Tensor) -> tuple[object, ...]:

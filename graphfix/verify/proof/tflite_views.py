@@ -115,10 +115,19 @@ def _squeeze(step: Step) -> View | None:
 
 def _broadcast_to(step: Step) -> View | None:
     view, target = step.views[0], step.target(1)
-    if view is None or target is None:
-        return None
+    return None if view is None or target is None else _onto(step, view, target)
+
+
+def _onto(step: Step, view: View, target: Sizes) -> View | None:
+    """Stretch one way to a shape; where the operand may not fit it, that is a term of its own."""
     seen = views.broadcast_to(step.table.algebra, view, target)
     return seen if seen is not None else meeting.onto_target(step.table, view, target, step.told)
+
+
+def lifted(view: View, rank: int) -> View:
+    """See a value with unit axes in front, up to a rank."""
+    missing = 0 if view.sizes is None else rank - len(view.sizes)
+    return views.unsqueezed(view, range(missing)) or view if missing > 0 else view
 
 
 def _tile(step: Step) -> View | None:
@@ -131,17 +140,13 @@ def _broadcast_in_dim(step: Step) -> View | None:
     if view is None or view.axes is None or view.sizes is None or not isinstance(dims, tuple) or to is None:
         return None
     sizes = tuple(size for size in to if size is not None)
-    if (
-        len(dims) != len(view.axes)
-        or len(set(dims)) < len(dims)
-        or len(sizes) < len(to)
-        or not all(0 <= axis < len(to) for axis in dims)
-    ):
+    if not len(set(dims)) == len(dims) == len(view.axes) or len(sizes) < len(to):
         return None
-    if any(size not in (1, sizes[axis]) for size, axis in zip(view.sizes, dims, strict=True)):
+    if not all(0 <= axis < len(to) for axis in dims):
         return None
-    follows: dict[int, int | None] = dict(zip(dims, view.axes, strict=True))
-    return View(view.core, tuple(follows.get(axis) for axis in range(len(to))), sizes)
+    follows = dict(zip(dims, zip(view.axes, view.sizes, strict=True), strict=True))
+    pairs = [follows.get(axis, (None, 1)) for axis in range(len(to))]
+    return _onto(step, View(view.core, tuple(axis for axis, _ in pairs), tuple(size for _, size in pairs)), sizes)
 
 
 def _shape(step: Step) -> View | None:
