@@ -67,6 +67,9 @@ def _interface(one: ModelProto, two: ModelProto) -> None:
     """Names and types of inputs and outputs, in order. Raises UnprovedError."""
     if two.ir_version < INITIALIZERS_ALONE_SINCE:
         _held(two)
+        known = _inner(one) if one.ir_version < INITIALIZERS_ALONE_SINCE else set()
+        for name in sorted(_inner(two) - known):
+            raise UnprovedError(f"the initializer {name!r} of a body is none of its inputs")
     _loads(one, two)
     for what, ours, theirs in (
         ("input", _inputs(one), _inputs(two)),
@@ -101,12 +104,6 @@ def _inputs(model: ModelProto) -> list[ValueInfoProto]:
 def _held(model: ModelProto) -> None:
     """Initializers that must be inputs too are what those say. Raises UnprovedError."""
     declared = {info.name: info.type.tensor_type for info in model.graph.input}
-    pending = list(bodies(model.graph.node))
-    while pending:
-        body = pending.pop()
-        if {tensor.name for tensor in body.initializer} - {info.name for info in body.input}:
-            raise UnprovedError(f"an initializer of the body {body.name!r} is none of its inputs")
-        pending += bodies(body.node)
     for tensor in model.graph.initializer:
         kind = declared.get(tensor.name)
         if kind is None or kind.elem_type != tensor.data_type:
@@ -114,6 +111,17 @@ def _held(model: ModelProto) -> None:
         dims = [dim.dim_value if dim.HasField("dim_value") else None for dim in kind.shape.dim]
         if kind.HasField("shape") and any(a not in (None, b) for a, b in zip(dims, tensor.dims, strict=False)):
             raise UnprovedError(f"the initializer {tensor.name!r} is no input of its shape")
+
+
+def _inner(model: ModelProto) -> set[str]:
+    """Name the initializers of bodies that are none of the body's inputs."""
+    found: set[str] = set()
+    pending = list(bodies(model.graph.node))
+    while pending:
+        body = pending.pop()
+        found |= {tensor.name for tensor in body.initializer} - {info.name for info in body.input}
+        pending += bodies(body.node)
+    return found
 
 
 def _training(model: ModelProto) -> list[bytes]:
