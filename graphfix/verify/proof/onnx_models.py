@@ -17,7 +17,7 @@ from graphfix.verify.proof.sizes import Algebra
 from graphfix.verify.proof.terms import Table, View, whole
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Mapping, Sequence
     from contextlib import ExitStack
     from pathlib import Path
 
@@ -95,7 +95,10 @@ def refuse(path: Path, stack: ExitStack) -> None:
 def _interface(one: ModelProto, two: ModelProto) -> None:
     """Names and types of inputs and outputs, in order. Raises UnprovedError."""
     if two.ir_version < INITIALIZERS_ALONE_SINCE:
-        _held(one, two)
+        _held(two)
+        known = _inner(one) if one.ir_version < INITIALIZERS_ALONE_SINCE else set()
+        for name in sorted(_inner(two) - known):
+            raise UnprovedError(f"the initializer {name!r} of a body is none of its inputs")
     _loads(one, two)
     for what, ours, theirs in (
         ("input", _inputs(one), _inputs(two)),
@@ -141,19 +144,8 @@ def _ports(model: ModelProto) -> dict[str, tuple[int | str, ...] | None]:
     return ports
 
 
-def _loose(model: ModelProto) -> Iterator[str]:
-    """Name the initializers of bodies that are no inputs of them: before IR version 4 not every runtime takes one."""
-    pending = list(bodies(model.graph.node))
-    while pending:
-        body = pending.pop()
-        yield from {tensor.name for tensor in body.initializer} - {info.name for info in body.input}
-        pending += bodies(body.node)
-
-
-def _held(before: ModelProto, model: ModelProto) -> None:
+def _held(model: ModelProto) -> None:
     """Initializers that must be inputs too are what those say. Raises UnprovedError."""
-    for name in set(_loose(model)) - set(_loose(before)):
-        raise UnprovedError(f"the initializer {name!r} of a body is none of its inputs")
     declared = {info.name: info.type.tensor_type for info in model.graph.input}
     for tensor in model.graph.initializer:
         kind = declared.get(tensor.name)
@@ -162,6 +154,17 @@ def _held(before: ModelProto, model: ModelProto) -> None:
         dims = [dim.dim_value if dim.HasField("dim_value") else None for dim in kind.shape.dim]
         if kind.HasField("shape") and any(a not in (None, b) for a, b in zip(dims, tensor.dims, strict=False)):
             raise UnprovedError(f"the initializer {tensor.name!r} is no input of its shape")
+
+
+def _inner(model: ModelProto) -> set[str]:
+    """Name the initializers of bodies that are none of the body's inputs."""
+    found: set[str] = set()
+    pending = list(bodies(model.graph.node))
+    while pending:
+        body = pending.pop()
+        found |= {tensor.name for tensor in body.initializer} - {info.name for info in body.input}
+        pending += bodies(body.node)
+    return found
 
 
 def _training(model: ModelProto) -> list[bytes]:
