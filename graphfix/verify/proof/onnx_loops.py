@@ -24,7 +24,7 @@ def _if(reading: Reading, call: Call, scope: Scope) -> list[View]:
     branches = []
     for name in ("then_branch", "else_branch"):
         given = call.attributes.get(name)
-        place = ("if", call.views[0], name)
+        place = ("if", call.operand(0), name)
         branches.append(reading.body(given.g, scope, (), place, f"{call.label}.{name}") if given is not None else ())
     key = ("if", *call.full, tuple(call.views), *branches)
     results = []

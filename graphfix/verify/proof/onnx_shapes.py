@@ -143,7 +143,9 @@ def _concat(call: Call) -> Dims:
     if known is None or not -len(known) <= axis < len(known) or None in shapes:
         return None if known is None else _free(len(known))
     axis %= len(known)
-    parts = [sizes[axis] for sizes in shapes if sizes is not None]
+    parts = [sizes[axis] for sizes in shapes if sizes is not None and len(sizes) == len(known)]
+    if len(parts) < len(shapes):
+        return None
     numbers = [part for part in parts if isinstance(part, int)]
     return (*known[:axis], sum(numbers) if len(numbers) == len(parts) else None, *known[axis + 1 :])
 
@@ -224,7 +226,7 @@ def _closed(call: Call, target: Sequence[Size], dims: tuple[Size | None, ...]) -
 
 def _span(call: Call) -> Dims:
     ends = [call.content(index) for index in range(3)]
-    numbers = [end[0] for end in ends if end is not None and isinstance(end[0], int)]
+    numbers = [end[0] for end in ends if end and isinstance(end[0], int)]
     return (span(*numbers) if len(numbers) == len(ends) else None,)
 
 
