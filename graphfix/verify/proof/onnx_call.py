@@ -40,6 +40,11 @@ class Call:
     full: tuple[object, ...] = field(default=())
     """The operator and all its attributes, for operands that are read exactly."""
 
+    @property
+    def outputs(self) -> int:
+        """How many results are asked for, up to the last that is."""
+        return asked(self.node.output)
+
     def sizes(self, index: int) -> Sizes | None:
         """Give the shape of an operand; None where it is not given or not ranked."""
         view = self.views[index] if index < len(self.views) else None
@@ -74,6 +79,11 @@ class Call:
         if content is None or not all(isinstance(axis, int) for axis in content):
             return None
         return tuple(axis for axis in content if isinstance(axis, int))
+
+
+def asked(outputs: Sequence[str]) -> int:
+    """Count results up to the last that has a name."""
+    return max((place for place, name in enumerate(outputs, 1) if name), default=0)
 
 
 def plain(attribute: AttributeProto) -> object:

@@ -9,10 +9,12 @@ import onnx
 from onnx import AttributeProto, TensorProto
 
 from graphfix.verify.proof import onnx_ops
-from graphfix.verify.proof.onnx_call import Call, plain
+from graphfix.verify.proof.onnx_call import Call, asked, plain
 from graphfix.verify.proof.onnx_file import Source, width
+from graphfix.verify.proof.onnx_forms import CHANGED, Form, present
+from graphfix.verify.proof.onnx_literals import computed
 from graphfix.verify.proof.onnx_loops import FLOW
-from graphfix.verify.proof.onnx_meaning import meaning, telling
+from graphfix.verify.proof.onnx_meaning import meaning, telling, unlifted
 from graphfix.verify.proof.onnx_nodes import exact, single
 from graphfix.verify.proof.outcome import UnprovedError
 from graphfix.verify.proof.terms import View, whole
@@ -123,10 +125,11 @@ class Reading:
         call = self._call(node, index, scope, views, attributes)
         if call.op in FLOW and not call.domain:
             return FLOW[call.op](self, call, scope)
+        known = computed(self.constants, call)
+        if known is not None:
+            return known
         view = single(self.table, call)
-        if view is not None:
-            return [view]
-        return self._whole(call, scope)
+        return self._whole(call, scope) if view is None else [view]
 
     def _call(
         self,
@@ -140,6 +143,10 @@ class Reading:
         version = scope.versions.get(domain, 1)
         told = f"{op} '{node.name}'" if node.name else f"{op}#{index}"
         since = meaning(op, domain, version)
+        if op in CHANGED and not domain:
+            form = Form(op, unlifted(op, domain, version), tuple(views), attributes, asked(node.output))
+            form = present(self, form)
+            op, since, views, attributes = form.op, form.since, form.views, form.attributes
         call = Call(node, scope.graph, domain, op, version, since, views, attributes, told, self.table.assumes)
         telltale = telling(op, domain, version, attributes, len(node.output)) if attributes else {}
         call.key = (domain, op, since, self.attributes(telltale))
@@ -244,7 +251,7 @@ class Reading:
         if payload is None:
             raise UnprovedError(f"the constant {told!r} is stored in a form that is not read")
         dtype = TensorProto.DataType.Name(tensor.data_type).lower()
-        dtype = "float32" if dtype == "float" else dtype
+        dtype = {"float": "float32", "double": "float64"}.get(dtype, dtype)
         return self.constants.view(dtype, tensor.dims, payload, width(tensor.data_type), told)
 
     def _sparse(self, sparse: SparseTensorProto) -> View:

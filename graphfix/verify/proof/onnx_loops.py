@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, TypeAlias
 
+from graphfix.verify.proof import literals
 from graphfix.verify.proof.terms import View
 
 if TYPE_CHECKING:
@@ -17,10 +18,21 @@ Guess: TypeAlias = "tuple[Size | None, ...] | None"
 
 
 def _if(reading: Reading, call: Call, scope: Scope) -> list[View]:
+    """Read both branches; where the condition is known the results are those of the branch that is always taken."""
+    condition = literals.literal(call.views[0])
+    taken = None if condition is None or condition.size != 1 else "then_branch" if condition.all() else "else_branch"
     branches = []
     for name in ("then_branch", "else_branch"):
         given = call.attributes.get(name)
+        effects, turns = len(reading.effects), dict(reading.turns)
         branches.append(reading.body(given.g, scope, ()) if given is not None else ())
+        if taken == name:
+            chosen = branches[-1]
+        elif taken is not None:  # it never runs: what it would do does not count
+            del reading.effects[effects:]
+            reading.turns = turns
+    if taken is not None:
+        return list(chosen)
     key = ("if", *call.full, tuple(call.views), *branches)
     results = []
     for index in range(len(call.node.output)):

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from graphfix.verify.proof import meeting, onnx_ops, onnx_shapes
+from graphfix.verify.proof import literals, meeting, onnx_ops, onnx_shapes
+from graphfix.verify.proof.onnx_alone import alone
+from graphfix.verify.proof.onnx_meaning import meaning
 from graphfix.verify.proof.onnx_views import viewed
 from graphfix.verify.proof.terms import View, whole
 
@@ -17,12 +19,13 @@ if TYPE_CHECKING:
     from graphfix.verify.proof.terms import Axes, Table
 
 MATRIX = 2
+SQUARE = 2
 
 
 def single(table: Table, call: Call) -> View | None:
     """Give the result of a node with a rule of its own; None where its operands are read exactly."""
     name = (call.domain, call.op)
-    if len(call.node.output) == 1:
+    if call.outputs == 1:
         seen = viewed(table, call)
         if seen is not None:
             return seen
@@ -55,8 +58,26 @@ def _each(table: Table, call: Call) -> View | None:
     given = [view for view in views if view is not None]
     if len(given) < len(views):
         return None
+    if not call.domain and call.op in onnx_ops.LEGACY:
+        return _pair(table, call, *given)
     others = tuple(view for index, view in enumerate(call.views) if index not in taking) if taking else ()
     return meeting.elementwise(table, (*call.key, others), given, call.told)
+
+
+def _pair(table: Table, call: Call, one: View, two: View) -> View:
+    """Read an operator of two operands; a power by a constant of one element that is 2 is the product.
+
+    onnxruntime computes it so, bit for bit and whatever the exponent's type. Where the exponent has several elements,
+    or more axes than the base, it does not.
+    """
+    key = (*call.key, ())
+    covers = one.sizes is not None and len(two.sizes or ()) <= len(one.sizes)
+    if call.op == "Pow" and covers and literals.is_number(two, SQUARE):
+        key, two = ("", "Mul", meaning("Mul", "", call.version), (), ()), one
+    result = meeting.elementwise(table, key, [one, two], call.told)
+    if one == two and table.spelled.setdefault(result.core, call.op) != call.op:
+        table.assumes["a power by the constant 2 has the bits of a product, as onnxruntime computes it"] = None
+    return result
 
 
 def _legacy(table: Table, call: Call) -> View | None:
@@ -64,9 +85,8 @@ def _legacy(table: Table, call: Call) -> View | None:
     one, two = call.views[0], call.views[1]
     if one is None or two is None or one.sizes is None or two.sizes is None:
         return None
-    key = (*call.key, ())
     if not call.integer("broadcast", 0):
-        return meeting.elementwise(table, key, [one, two], call.told) if len(one.sizes) == len(two.sizes) else None
+        return _pair(table, call, one, two) if len(one.sizes) == len(two.sizes) else None
     rank, part = len(one.sizes), len(two.sizes)
     axis = call.integer("axis", rank - part)
     axis += rank if axis < 0 else 0
@@ -74,7 +94,7 @@ def _legacy(table: Table, call: Call) -> View | None:
     if axis < 0 or behind < 0:
         return None
     padded = View(two.core, _padded(two.axes, axis, behind), (1,) * axis + two.sizes + (1,) * behind)
-    return meeting.elementwise(table, key, [one, padded], call.told)
+    return _pair(table, call, one, padded)
 
 
 def _padded(axes: Axes | None, front: int, behind: int) -> Axes:
@@ -113,7 +133,7 @@ def _quantizing(table: Table, call: Call) -> View | None:
 
 def _onto(table: Table, call: Call, indices: Sequence[int]) -> View | None:
     data = call.views[0]
-    if data is None or len(call.node.output) > 1:
+    if data is None or call.outputs > 1:
         return None
     parts = [view for index in indices if index < len(call.views) and (view := call.views[index]) is not None]
     if call.op == "PRelu" and call.version < onnx_ops.LEGACY_END:
@@ -160,7 +180,7 @@ def _gemm(table: Table, call: Call, indices: tuple[int, int, int]) -> View | Non
 
 def exact(table: Table, call: Call, inference: Inference | None, bodies: tuple[object, ...] = ()) -> list[View]:
     """Give the results of an operator that reads its operands exactly."""
-    given = tuple(bool(name) for name in call.node.output)
+    given = tuple(bool(name) for name in call.node.output[: call.outputs])
     key = ("whole", *call.full, tuple(call.views), bodies, given)
     results = []
     for index in range(len(call.node.output)):
@@ -172,12 +192,21 @@ def exact(table: Table, call: Call, inference: Inference | None, bodies: tuple[o
 
 
 def _dims(call: Call, index: int, inference: Inference | None) -> Dims:
-    """Put together what the operator's own rule says, and what onnx's inference says of this value of the file."""
+    """Put together what the operator's own rule says, and what onnx's inference says: of the file, and of the node."""
     own = onnx_shapes.ruled(call, index)
-    if own is not None and None not in own:
-        return own
     name = call.node.output[index]
-    told = inference.of(call.graph, name) if inference is not None and call.graph is not None and name else None
+    if _whole(own) or not name:
+        return own
+    told = inference.of(call.graph, name) if inference is not None and call.graph is not None else None
+    dims = _joined(own, told)
+    return dims if _whole(dims) else _joined(dims, alone(call, index))
+
+
+def _whole(dims: Dims) -> bool:
+    return dims is not None and None not in dims
+
+
+def _joined(own: Dims, told: Dims) -> Dims:
     if own is None or told is None or len(own) != len(told):
         return own if told is None else told
     return tuple(_better(mine, other) for mine, other in zip(own, told, strict=True))

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 from graphfix.verify.proof.sizes import settled
 
 if TYPE_CHECKING:
+    from graphfix.verify.proof.constants import Payload
     from graphfix.verify.proof.sizes import Algebra, Size, Sizes
 
 Axes: TypeAlias = tuple[int | None, ...]
@@ -17,13 +18,14 @@ Axes: TypeAlias = tuple[int | None, ...]
 class Core:
     """An input, a constant, or one result of an operator on certain uses: equal terms are one object."""
 
-    __slots__ = ("content", "counted", "key", "number", "shape_of", "sizes", "told", "touched")
+    __slots__ = ("content", "counted", "key", "number", "payload", "shape_of", "sizes", "told", "touched")
 
     def __init__(self, key: tuple[object, ...], number: int, told: str, *, counted: bool) -> None:
         """Enter a core; `told` is the node that made it, `counted` whether the other file must have it too."""
         self.key, self.number, self.told, self.counted = key, number, told, counted
         self.sizes: Sizes | None = None
         self.content: Sizes | None = None
+        self.payload: Payload | None = None
         self.shape_of: View | None = None
         self.touched = False
 
@@ -84,6 +86,8 @@ class Table:
     """The operators' results that the second file has and the first one has not."""
     frames: dict[object, Frame] = field(default_factory=dict)
     """How operands of certain maps and sizes are read together, right-aligned: most nodes of a model are alike."""
+    spelled: dict[Core, str] = field(default_factory=dict)
+    """By which operator a square was said first."""
     assumes: dict[str, None] = field(default_factory=dict)
     """What the terms lean on, each once."""
 
