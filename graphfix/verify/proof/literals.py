@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 Array: TypeAlias = NDArray[Any]
 
-MOST: Final = 4096
+MOST: Final = 1 << 16
 """Elements of a constant that is read as an array, or computed."""
 TYPES: Final = frozenset("bool int8 int16 int32 int64 uint8 uint16 uint32 uint64 float16 float32 float64".split())
 

@@ -9,6 +9,8 @@ from graphfix.verify.proof import meeting
 from graphfix.verify.proof.outcome import UnprovedError
 from graphfix.verify.proof.terms import View, whole
 from graphfix.verify.proof.tflite_file import WIDTHS
+from graphfix.verify.proof.tflite_literals import computed
+from graphfix.verify.proof.tflite_nodes import OWN, kind
 from graphfix.verify.proof.tflite_ops import EACH, STATEFUL, UNARY
 from graphfix.verify.proof.tflite_shapes import refined
 from graphfix.verify.proof.tflite_views import MOVING, VIEWS, Step, parted, viewed
@@ -22,8 +24,7 @@ if TYPE_CHECKING:
     from graphfix.verify.proof.tflite_file import Model, Operator, Quantization, Subgraph, Tensor
 
 _DEEPEST = 64
-MATRIX = 2
-READING = frozenset({*VIEWS, "PRELU", "SELECT", "BATCH_MATMUL"})
+READING = frozenset({*VIEWS, *OWN})
 """Operators with rules of their own, all without a state."""
 
 
@@ -186,6 +187,9 @@ class Reading:
             return None
         inputs = [graph.tensors[at] if at >= 0 else None for at in operator.inputs]
         step = Step(self.table, operator, views, inputs, graph.tensors[operator.outputs[0]], told)
+        known = computed(self.constants, step)
+        if known is not None:
+            return known
         if operator.name not in MOVING or _keeps_quantization(step):
             seen = viewed(step)
             if seen is not None:
@@ -202,29 +206,8 @@ class Reading:
             return meeting.elementwise(self.table, key, views, step.told)
         if name in UNARY and len(views) == 1:
             return meeting.unary(self.table, key, views[0], step.told)
-        if name == "PRELU" and len(views) == MATRIX:
-            return meeting.onto(self.table, key, views[0], views[1:], step.told)
-        if name == "SELECT":
-            return self._select(step, key, views)
-        if name == "BATCH_MATMUL" and len(views) == MATRIX:
-            outer = (-1 if step.option("adjX") else -2, -2 if step.option("adjY") else -1)
-            return meeting.product(self.table, key, (views[0], views[1]), (), step.told, outer=outer)
-        return None
-
-    def _select(self, step: Step, key: tuple[object, ...], views: Sequence[View]) -> View | None:
-        """SELECT: the condition is a scalar, has the shape of the others, or follows their axis 0."""
-        condition, one, two = views
-        if condition.sizes is None or condition.axes is None or one.sizes is None or one.sizes != two.sizes:
-            return None
-        rank = len(one.sizes)
-        if condition.sizes == one.sizes or not condition.sizes:
-            axes = (None,) * (rank - len(condition.axes)) + condition.axes
-        elif len(condition.sizes) == 1 and rank > 1 and condition.sizes[0] == one.sizes[0]:
-            axes = (*condition.axes, *(None,) * (rank - 1))
-        else:
-            return None
-        uses = [(condition.core, axes), (one.core, one.axes or ()), (two.core, two.axes or ())]
-        return meeting.aligned(self.table, key, uses, one.sizes, step.told)
+        count, rule = OWN.get(name, (0, None))
+        return rule(step, key, views) if rule is not None and len(views) == count else None
 
 
 def _key(step: Step) -> tuple[object, ...] | None:
@@ -243,7 +226,7 @@ def _key(step: Step) -> tuple[object, ...] | None:
         quantized.append(told)
     if step.result.quantization is not None and step.result.quantization.axis is not None:
         return None
-    return (step.operator.key, tuple(quantized), _type(step.result))
+    return (kind(step), tuple(quantized), _type(step.result))
 
 
 def _quantized(quantization: Quantization | None, view: View | None) -> tuple[object, object] | None:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from math import prod
 from typing import TYPE_CHECKING, TypeAlias
 
+from graphfix.verify.proof import literals
 from graphfix.verify.proof.arithmetic import span
 
 if TYPE_CHECKING:
@@ -12,6 +14,10 @@ if TYPE_CHECKING:
     from graphfix.verify.proof.sizes import Size, Sizes
     from graphfix.verify.proof.tflite_views import Step
 
+IMAGE = 4
+"""Batch, height, width, channels."""
+SAME = 0
+"""The padding by which a window starts at each stride."""
 Dims: TypeAlias = "tuple[Size | None, ...] | None"
 
 
@@ -63,7 +69,10 @@ def _concatenation(step: Step) -> Dims:
     if not sizes:
         return None
     at = step.integer("axis") % len(sizes)
-    return tuple(None if axis == at else size for axis, size in enumerate(sizes))
+    parts = [view.sizes[at] for view in step.views if view is not None and view.sizes and at < len(view.sizes)]
+    numbers = [part for part in parts if isinstance(part, int)]
+    joined = sum(numbers) if len(numbers) == len(step.views) else None
+    return tuple(joined if axis == at else size for axis, size in enumerate(sizes))
 
 
 def _gather(step: Step) -> Dims:
@@ -75,8 +84,33 @@ def _gather(step: Step) -> Dims:
 
 
 def _reshape(step: Step) -> Dims:
-    target = step.content(1)
-    return None if target is None else tuple(None if size == -1 else size for size in target)
+    target, sizes = step.content(1), _sizes(step, 0)
+    if target is None:
+        return None
+    have = [size for size in sizes or (None,) if isinstance(size, int)]
+    others = [size for size in target if isinstance(size, int) and size > 0]
+    told = len(have) == len(sizes or (None,)) and len(others) == len(target) - 1
+    return tuple((prod(have) // prod(others) if told else None) if size == -1 else size for size in target)
+
+
+def _strided_slice(step: Step) -> Dims:
+    """Sizes that are numbers, cut as numpy does; axes behind those that are named stay."""
+    sizes, bounds = _sizes(step, 0), [step.numbers(index) for index in (1, 2, 3)]
+    if sizes is None or any(step.integer(name) for name in ("ellipsisMask", "newAxisMask", "offset")):
+        return None
+    begin, end, stride = ([] if each is None else list(each) for each in bounds)
+    if None in bounds or not len(begin) == len(end) == len(stride) <= len(sizes):
+        return None
+    dims: list[Size | None] = []
+    for axis, size in enumerate(sizes):
+        if axis >= len(begin):
+            dims.append(size)
+        elif not step.integer("shrinkAxisMask") >> axis & 1:
+            first = None if step.integer("beginMask") >> axis & 1 else begin[axis]
+            last = None if step.integer("endMask") >> axis & 1 else end[axis]
+            cut = slice(first, last, stride[axis])
+            dims.append(len(range(*cut.indices(size))) if isinstance(size, int) else None)
+    return tuple(dims)
 
 
 def _range(step: Step) -> Dims:
@@ -85,14 +119,61 @@ def _range(step: Step) -> Dims:
     return (span(*numbers),) if len(numbers) == len(ends) else None
 
 
+def _packed(step: Step) -> Dims:
+    sizes = _sizes(step, 0)
+    if sizes is None:
+        return None
+    at = step.integer("axis") % (len(sizes) + 1)
+    return (*sizes[:at], len(step.views), *sizes[at:])
+
+
+def _padded(step: Step) -> Dims:
+    sizes, around = _sizes(step, 0), literals.literal(step.views[1])
+    if sizes is None or around is None or around.shape != (len(sizes), 2):
+        return None
+    added = around.sum(axis=1).tolist()
+    return tuple(size + more if isinstance(size, int) else None for size, more in zip(sizes, added, strict=True))
+
+
+def _convolution(step: Step) -> Dims:
+    weight = _sizes(step, 1)
+    if weight is None or len(weight) != IMAGE:
+        return None
+    return _spatial(step, weight[1:3], (step.integer("dilationHFactor"), step.integer("dilationWFactor")))
+
+
+def _pool(step: Step) -> Dims:
+    return _spatial(step, (step.integer("filterHeight"), step.integer("filterWidth")), (1, 1))
+
+
+def _spatial(step: Step, window: Sizes, dilations: tuple[int, int]) -> Dims:
+    """Height and width: as many as strides fit in (SAME), or as many as whole windows fit in (VALID)."""
+    sizes = _sizes(step, 0)
+    if sizes is None or len(sizes) != IMAGE:
+        return None
+    dims: list[Size | None] = []
+    strides = step.integer("strideH"), step.integer("strideW")
+    for size, extent, stride, dilation in zip(sizes[1:3], window, strides, dilations, strict=True):
+        if isinstance(size, int) and isinstance(extent, int) and stride > 0:
+            covered = 0 if step.integer("padding") == SAME else (extent - 1) * dilation
+            dims.append(-((covered - size) // stride))
+        else:
+            dims.append(None)
+    return (sizes[0], *dims, None)
+
+
 RULES: Mapping[str, Callable[[Step], Dims]] = {
     **dict.fromkeys("SOFTMAX LOG_SOFTMAX L2_NORMALIZATION LOCAL_RESPONSE_NORMALIZATION CUMSUM REVERSE_V2".split(),
         _same,
    ),
     **dict.fromkeys(
-        "CONV_2D DEPTHWISE_CONV_2D AVERAGE_POOL_2D MAX_POOL_2D FULLY_CONNECTED RESIZE_BILINEAR"
+        "FULLY_CONNECTED RESIZE_BILINEAR"
         " RESIZE_NEAREST_NEIGHBOR".split(), _batch),
     **dict.fromkeys("MEAN SUM REDUCE_MAX REDUCE_MIN REDUCE_PROD REDUCE_ANY REDUCE_ALL".split(), _reduce),
     "TRANSPOSE": _transpose, "CONCATENATION": _concatenation, "GATHER": _gather, "RESHAPE": _reshape, "RANGE": _range,
+    "STRIDED_SLICE": _strided_slice, "PACK": _packed,
+    **dict.fromkeys(("PAD", "PADV2", "MIRROR_PAD"), _padded),
+    **dict.fromkeys(("CONV_2D", "DEPTHWISE_CONV_2D"), _convolution),
+    **dict.fromkeys(("AVERAGE_POOL_2D", "MAX_POOL_2D"), _pool),
 }  # fmt: skip
 """Rules by operator; a size that is None is not told."""
