@@ -114,6 +114,7 @@ class Constants:
                 return core
         core, _ = self.table.core(("constant", *kind, held, len(known)), told, counted=False)
         core.sizes, core.payload = dims, payload
+        core.dtype = kind[0] if isinstance(kind[0], str) else None
         known.append((payload, core))
         return core
 

@@ -5,24 +5,26 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-import onnx
-from onnx import AttributeProto, TensorProto
+from onnx import AttributeProto
 
 from graphfix.verify.proof import onnx_ops
 from graphfix.verify.proof.onnx_call import Call, asked, plain
+from graphfix.verify.proof.onnx_constants import constant_node
 from graphfix.verify.proof.onnx_file import Source, width
 from graphfix.verify.proof.onnx_forms import CHANGED, Form, present
 from graphfix.verify.proof.onnx_literals import computed
 from graphfix.verify.proof.onnx_loops import FLOW
 from graphfix.verify.proof.onnx_meaning import meaning, telling, unlifted
 from graphfix.verify.proof.onnx_nodes import exact, single
+from graphfix.verify.proof.onnx_prelu import product
+from graphfix.verify.proof.onnx_types import named, typed
 from graphfix.verify.proof.outcome import UnprovedError
 from graphfix.verify.proof.terms import View, whole
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
-    from onnx import FunctionProto, GraphProto, ModelProto, NodeProto, SparseTensorProto
+    from onnx import FunctionProto, GraphProto, ModelProto, NodeProto, SparseTensorProto, TensorProto
 
     from graphfix.verify.proof.constants import Constants
     from graphfix.verify.proof.onnx_shapes import Inference
@@ -87,7 +89,7 @@ class Reading:
             if tensor.name not in scope.values:
                 scope.values[tensor.name] = self.constant(tensor, tensor.name)
         for sparse in graph.sparse_initializer:
-            scope.values[sparse.values.name] = self._sparse(sparse)
+            scope.values[sparse.values.name] = self.sparse(sparse)
         self.nodes(graph.node, scope)
         return tuple(scope.find(output.name) for output in graph.output)
 
@@ -121,14 +123,21 @@ class Reading:
         if function is not None:
             return self._function(function, attributes, views, len(node.output), scope)
         if node.op_type == "Constant" and not _domain(node.domain):
-            return [self._constant_node(attributes, f"Constant#{index}")]
+            return [constant_node(self, attributes, f"Constant#{index}")]
         call = self._call(node, index, scope, views, attributes)
         if call.op in FLOW and not call.domain:
             return FLOW[call.op](self, call, scope)
+        results = self._results(call, scope)
+        typed(call, results)
+        return results
+
+    def _results(self, call: Call, scope: Scope) -> Sequence[View]:
+        """Give the results of an operator: constants, a view, a term with maps, or one that reads operands exactly."""
         known = computed(self.constants, call)
         if known is not None:
             return known
-        view = single(self.table, call)
+        view = product(self, call) if call.op == "PRelu" and not call.domain else None
+        view = single(self.table, call) if view is None else view
         return self._whole(call, scope) if view is None else [view]
 
     def _call(
@@ -242,7 +251,7 @@ class Reading:
             tensors = [given.t] if given.HasField("t") else given.tensors
             return "tensors", tuple(self.constant(tensor, given.name) for tensor in tensors)
         if given.HasField("sparse_tensor"):
-            return "sparse", self._sparse(given.sparse_tensor)
+            return "sparse", self.sparse(given.sparse_tensor)
         return plain(given)
 
     def constant(self, tensor: TensorProto, told: str) -> View:
@@ -250,33 +259,15 @@ class Reading:
         payload = self.source.payload(tensor)
         if payload is None:
             raise UnprovedError(f"the constant {told!r} is stored in a form that is not read")
-        dtype = TensorProto.DataType.Name(tensor.data_type).lower()
-        dtype = {"float": "float32", "double": "float64"}.get(dtype, dtype)
-        return self.constants.view(dtype, tensor.dims, payload, width(tensor.data_type), told)
+        return self.constants.view(named(tensor.data_type), tensor.dims, payload, width(tensor.data_type), told)
 
-    def _sparse(self, sparse: SparseTensorProto) -> View:
+    def sparse(self, sparse: SparseTensorProto) -> View:
+        """See a sparse constant as it is stored."""
         parts = self.constant(sparse.values, sparse.values.name), self.constant(sparse.indices, sparse.values.name)
         core, new = self.table.core(("sparse", parts, tuple(sparse.dims)), sparse.values.name, counted=False)
         if new:
             core.sizes = tuple(sparse.dims)
         return whole(core)
-
-    def _constant_node(self, attributes: Mapping[str, AttributeProto], told: str) -> View:
-        """Read a Constant node: a tensor, or numbers and strings that stand for one."""
-        name, given = next(iter(attributes.items()), ("", AttributeProto()))
-        if name == "value":
-            return self.constant(given.t, told)
-        if name == "sparse_value":
-            return self._sparse(given.sparse_tensor)
-        kinds = {"value_int": TensorProto.INT64, "value_ints": TensorProto.INT64, "value_float": TensorProto.FLOAT,
-                 "value_floats": TensorProto.FLOAT, "value_string": TensorProto.STRING,
-                 "value_strings": TensorProto.STRING}  # fmt: skip
-        if name not in kinds:
-            raise UnprovedError(f"{told} holds no constant of a known form; check the model")
-        value = onnx.helper.get_attribute_value(given)
-        values = value if name.endswith("s") else [value]
-        dims = [len(values)] if name.endswith("s") else []
-        return self.constant(onnx.helper.make_tensor("", kinds[name], dims, list(values)), told)
 
 
 def _graphs(attribute: AttributeProto) -> list[GraphProto]:

@@ -5,9 +5,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
-from onnx import TensorProto, numpy_helper
+from onnx import numpy_helper
 
 from graphfix.verify.proof import literals
+from graphfix.verify.proof.onnx_types import named
 from graphfix.verify.proof.terms import View
 
 if TYPE_CHECKING:
@@ -94,9 +95,7 @@ def _reduction(rule: str) -> Rule:
 
 
 def _cast(call: Call, arrays: Sequence[Array | None]) -> Array | None:
-    name = TensorProto.DataType.Name(call.integer("to", 0)).lower()
-    to = {"float": "float32", "double": "float64"}.get(name, name)
-    return None if arrays[0] is None else literals.converted(arrays[0], to)
+    return None if arrays[0] is None else literals.converted(arrays[0], named(call.integer("to", 0)))
 
 
 def _gather(call: Call, arrays: Sequence[Array | None]) -> Array | None:

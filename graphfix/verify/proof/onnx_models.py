@@ -10,6 +10,7 @@ from graphfix.verify.proof.constants import Constants
 from graphfix.verify.proof.onnx_file import Source
 from graphfix.verify.proof.onnx_graphs import Reading, Scope, versions
 from graphfix.verify.proof.onnx_shapes import Inference
+from graphfix.verify.proof.onnx_types import named
 from graphfix.verify.proof.outcome import Proof, UnprovedError, concluded
 from graphfix.verify.proof.sizes import Algebra
 from graphfix.verify.proof.terms import Table, View, whole
@@ -19,9 +20,9 @@ if TYPE_CHECKING:
     from contextlib import ExitStack
     from pathlib import Path
 
-    from onnx import GraphProto, ModelProto, ValueInfoProto
+    from onnx import GraphProto, ModelProto, TensorShapeProto, ValueInfoProto
 
-    from graphfix.verify.proof.sizes import Size
+    from graphfix.verify.proof.sizes import Size, Sizes
 
 INITIALIZERS_ALONE_SINCE = 4
 """The IR version from which an initializer that is an input as well may be overridden by the caller."""
@@ -43,6 +44,8 @@ def compared(
     second = Reading(table, constants, sources[1], two, None)
     other = _scope(second, bindings, shapes)
     theirs = second.run(two.graph, other)
+    for mine, shown, view in zip(one.graph.output, two.graph.output, theirs, strict=True):
+        _fits("output", mine, shown, view.sizes)
     _defaults(first, second)
     if [core.number for core in first.effects] != [core.number for core in second.effects]:
         raise UnprovedError("random or unknown operators are not the same, or not in the same order")
@@ -65,7 +68,8 @@ def _interface(one: ModelProto, two: ModelProto) -> None:
         for mine, other in zip(ours, theirs, strict=True):
             if _kind(mine.type) != _kind(other.type):
                 raise UnprovedError(f"the {what} {mine.name!r} has another type")
-            _fits(what, mine, other)
+            if what == "input":
+                _fits(what, mine, other)
     if [_training(model) for model in (one, two)] != [[], []] and _training(one) != _training(two):
         raise UnprovedError("the models hold different training graphs")
 
@@ -102,15 +106,20 @@ def _kind(given: TypeProto) -> bytes:
     return bytes(bare.SerializeToString(deterministic=True))
 
 
-def _fits(what: str, mine: ValueInfoProto, other: ValueInfoProto) -> None:
-    """A declared shape may be refined, and contradict nothing."""
+def _fits(what: str, mine: ValueInfoProto, other: ValueInfoProto, computed: Sizes | None = None) -> None:
+    """A declared shape may be refined, and contradict nothing but a size that the output does not have."""
     ours, theirs = mine.type.tensor_type, other.type.tensor_type
     if not ours.HasField("shape") or not theirs.HasField("shape"):
         return
-    pairs = list(zip(ours.shape.dim, theirs.shape.dim, strict=False))
-    numbers = [(a.dim_value, b.dim_value) for a, b in pairs if a.HasField("dim_value") and b.HasField("dim_value")]
-    if len(ours.shape.dim) != len(theirs.shape.dim) or any(a != b for a, b in numbers if a >= 0 and b >= 0):
+    ranks = len(ours.shape.dim), len(theirs.shape.dim)
+    have = computed if computed is not None and len(computed) == ranks[1] else (None,) * ranks[1]
+    stated = zip(map(_stated, ours.shape.dim), map(_stated, theirs.shape.dim), have, strict=False)
+    if ranks[0] != ranks[1] or any(None not in (a, b) and b not in (a, size) for a, b, size in stated):
         raise UnprovedError(f"the {what} {mine.name!r} has another declared shape")
+
+
+def _stated(dim: TensorShapeProto.Dimension) -> int | None:
+    return dim.dim_value if dim.HasField("dim_value") and dim.dim_value >= 0 else None
 
 
 def _scope(reading: Reading, bindings: Mapping[str, int], shapes: Mapping[str, Sequence[int]]) -> Scope:
@@ -122,6 +131,7 @@ def _scope(reading: Reading, bindings: Mapping[str, int], shapes: Mapping[str, S
         core, new = reading.table.core(("input", info.name), f"input {info.name!r}", counted=False)
         if new:
             core.sizes = sizes
+            core.dtype = named(info.type.tensor_type.elem_type)
         elif not _alike(core.sizes, sizes):
             raise UnprovedError(f"the input {info.name!r} takes other shapes")
         scope.values[info.name] = whole(core)

@@ -20,6 +20,8 @@ if TYPE_CHECKING:
 
 MATRIX = 2
 SQUARE = 2
+PRODUCTS = "a power by 2 and a PRelu of float32 have the bits of the products that they are, as in onnxruntime"
+"""What is leaned on where one of them is compared with a product."""
 
 
 def single(table: Table, call: Call) -> View | None:
@@ -75,8 +77,10 @@ def _pair(table: Table, call: Call, one: View, two: View) -> View:
     if call.op == "Pow" and covers and literals.is_number(two, SQUARE):
         key, two = ("", "Mul", meaning("Mul", "", call.version), (), ()), one
     result = meeting.elementwise(table, key, [one, two], call.told)
-    if one == two and table.spelled.setdefault(result.core, call.op) != call.op:
-        table.assumes["a power by the constant 2 has the bits of a product, as onnxruntime computes it"] = None
+    if one == two:
+        table.spelled.setdefault(result.core, call.op)
+    if table.spelled.get(result.core, call.op) != call.op:
+        table.assumes[PRODUCTS] = None
     return result
 
 
@@ -137,13 +141,13 @@ def _onto(table: Table, call: Call, indices: Sequence[int]) -> View | None:
         return None
     parts = [view for index in indices if index < len(call.views) and (view := call.views[index]) is not None]
     if call.op == "PRelu" and call.version < onnx_ops.LEGACY_END:
-        parts = [_channels(data, part) for part in parts]
+        parts = [channels(data, part) for part in parts]
     rest = tuple(view for index, view in enumerate(call.views) if index and index not in indices)
     given = tuple(index < len(call.views) and call.views[index] is not None for index in indices)
     return meeting.onto(table, (*call.key, rest, given), data, parts, call.told)
 
 
-def _channels(data: View, part: View) -> View:
+def channels(data: View, part: View) -> View:
     """Before operator set 7 PRelu's slope is a scalar or follows axis 1, whatever the rank of operand 0."""
     if data.sizes is None or part.sizes is None or len(part.sizes) != 1 or len(data.sizes) < MATRIX:
         return part

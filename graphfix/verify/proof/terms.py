@@ -18,7 +18,7 @@ Axes: TypeAlias = tuple[int | None, ...]
 class Core:
     """An input, a constant, or one result of an operator on certain uses: equal terms are one object."""
 
-    __slots__ = ("content", "counted", "key", "number", "payload", "shape_of", "sizes", "told", "touched")
+    __slots__ = ("content", "counted", "dtype", "key", "number", "payload", "shape_of", "sizes", "told", "touched")
 
     def __init__(self, key: tuple[object, ...], number: int, told: str, *, counted: bool) -> None:
         """Enter a core; `told` is the node that made it, `counted` whether the other file must have it too."""
@@ -26,6 +26,7 @@ class Core:
         self.sizes: Sizes | None = None
         self.content: Sizes | None = None
         self.payload: Payload | None = None
+        self.dtype: str | None = None
         self.shape_of: View | None = None
         self.touched = False
 
@@ -87,7 +88,7 @@ class Table:
     frames: dict[object, Frame] = field(default_factory=dict)
     """How operands of certain maps and sizes are read together, right-aligned: most nodes of a model are alike."""
     spelled: dict[Core, str] = field(default_factory=dict)
-    """By which operator a square was said first."""
+    """By which operator a product that has other spellings was said first."""
     assumes: dict[str, None] = field(default_factory=dict)
     """What the terms lean on, each once."""
 
@@ -123,7 +124,7 @@ class Table:
         folded = terms[:1] if terms and len(set(terms)) == 1 else terms
         core, new = self.core(("numbers", dtype, folded), f"{list(terms)}", counted=False)
         if new:
-            core.content = folded
+            core.content, core.dtype = folded, dtype
             core.sizes = () if len(folded) == 1 else (len(folded),)
         if scalar:
             return View(core, (), ())

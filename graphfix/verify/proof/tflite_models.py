@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from contextlib import ExitStack
     from pathlib import Path
 
+    from graphfix.verify.proof.sizes import Sizes
     from graphfix.verify.proof.tflite_file import Model, Subgraph, Tensor
 
 
@@ -46,6 +47,8 @@ def compared(
     outputs: list[tuple[str, View, View]] = []
     for index, mine, other in zip(entries, ours, theirs, strict=True):
         graph = one.subgraphs[index]
+        for at, shown, view in zip(graph.outputs, two.subgraphs[index].outputs, other, strict=True):
+            _fits("output", graph.tensors[at], two.subgraphs[index].tensors[shown], view.sizes)
         names = [graph.tensors[at].name for at in graph.outputs]
         outputs += zip(names, mine, other, strict=True)
     return concluded(table, outputs, list(table.assumes))
@@ -119,13 +122,20 @@ def _alike(what: str, mine: Tensor, other: Tensor) -> None:
         raise UnprovedError(f"the {what} {mine.name!r} has another type or quantization")
     if what == "input" and (mine.dims != other.dims or mine.variable != other.variable):
         raise UnprovedError(f"the input {mine.name!r} has another declared shape")
-    if mine.dims is not None and other.dims is not None and not _fits(mine, other):
+    if what == "input":
+        _fits(what, mine, other)
+
+
+def _fits(what: str, mine: Tensor, other: Tensor, computed: Sizes | None = None) -> None:
+    """A declared shape may be refined, and contradict nothing but a size that the output does not have."""
+    if mine.dims is None or other.dims is None:
+        return
+    have = computed if computed is not None and len(computed) == len(other.dims) else (None,) * len(other.dims)
+    odd = [
+        b for a, b, size in zip(mine.dims, other.dims, have, strict=False) if None not in (a, b) and b not in (a, size)
+    ]
+    if len(mine.dims) != len(other.dims) or odd:
         raise UnprovedError(f"the {what} {mine.name!r} has another declared shape")
-
-
-def _fits(mine: Tensor, other: Tensor) -> bool:
-    pairs = list(zip(mine.dims or (), other.dims or (), strict=False))
-    return len(mine.dims or ()) == len(other.dims or ()) and all(a is None or b is None or a == b for a, b in pairs)
 
 
 def _run(reading: Reading, index: int) -> tuple[View, ...]:
