@@ -150,8 +150,12 @@ def _has_least(array: Array) -> bool:
 
 
 def reduced(rule: str, array: Array, axes: tuple[int, ...] | None, *, keep: bool) -> Array | None:
-    """Reduce whole numbers over axes (None: all of them); a result that does not fit its type is not computed."""
-    if array.dtype.kind not in "iu" or not array.size:
+    """Reduce over axes (None: all of them); sums and products of whole numbers only, and such as fit their type."""
+    if not array.size or not settled(array):
+        return None
+    if rule in ("min", "max"):
+        return np.asarray(REDUCTIONS[rule](array, axis=axes, keepdims=keep))
+    if array.dtype.kind not in "iu":
         return None
     full = np.asarray(REDUCTIONS[rule](array.astype(object), axis=axes, keepdims=keep))
     limits = np.iinfo(array.dtype)

@@ -100,11 +100,11 @@ def _clip(reading: Reading, form: Form) -> Form | None:
 
 
 def _batch_normalization(_: Reading, form: Form) -> Form | None:
-    """More than one result was training; `spatial` 0 had statistics for each element."""
+    """More than one result was training, whatever `is_test` said; `spatial` 0 had statistics for each element."""
     spatial = form.attributes.get("spatial")
     if form.outputs > 1 or (spatial is not None and not spatial.i):
         return None
-    return replace(form, attributes=_without(form, "spatial"))
+    return replace(form, attributes=_without(form, "spatial", "is_test", "consumed_inputs"))
 
 
 def _softmax(_: Reading, form: Form) -> Form | None:

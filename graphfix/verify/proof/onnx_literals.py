@@ -57,6 +57,9 @@ def _filled(constants: Constants, call: Call) -> View | None:
         return None
     if given.dtype.name not in literals.TYPES:
         return None
+    numbers = [size for size in sizes if isinstance(size, int)]
+    if 0 in numbers and len(numbers) == len(sizes):  # no element to stretch
+        return literals.entered(constants, np.zeros(numbers, given.dtype), call.told)
     return View(literals.entered(constants, given.reshape(()), call.told).core, (None,) * len(sizes), sizes)
 
 

@@ -68,7 +68,7 @@ def _unpacked(constants: Constants, step: Step) -> View | None:
 def _filled(step: Step) -> View | None:
     """FILL: one element, stretched to known sizes."""
     sizes, value = step.content(0), step.views[1]
-    if sizes is None or value is None or value.sizes != () or any(isinstance(s, int) and s < 0 for s in sizes):
+    if sizes is None or value is None or value.sizes != () or any(isinstance(s, int) and s < 1 for s in sizes):
         return None
     return View(value.core, (None,) * len(sizes), sizes)
 
