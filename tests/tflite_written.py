@@ -16,6 +16,7 @@ TYPES = {
     "int64": schema.TensorType.INT64,
     "int8": schema.TensorType.INT8,
     "bool": schema.TensorType.BOOL,
+    "complex64": schema.TensorType.COMPLEX64,
     "string": schema.TensorType.STRING,
     "resource": schema.TensorType.RESOURCE,
 }
@@ -68,6 +69,12 @@ OPTIONS = {
     "CAST": "Cast",
     "IF": "If",
     "VAR_HANDLE": "VarHandle",
+    "SHAPE": "Shape",
+    "PACK": "Pack",
+    "STRIDED_SLICE": "StridedSlice",
+    "REDUCE_PROD": "Reducer",
+    "CONV_2D": "Conv2D",
+    "AVERAGE_POOL_2D": "Pool2D",
 }
 
 

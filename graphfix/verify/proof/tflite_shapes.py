@@ -136,17 +136,19 @@ def _padded(step: Step) -> Dims:
 
 
 def _convolution(step: Step) -> Dims:
-    weight = _sizes(step, 1)
+    weight, dilations = _sizes(step, 1), (step.integer("dilationHFactor"), step.integer("dilationWFactor"))
     if weight is None or len(weight) != IMAGE:
         return None
-    return _spatial(step, weight[1:3], (step.integer("dilationHFactor"), step.integer("dilationWFactor")))
+    made = weight[0] if step.operator.name == "CONV_2D" else weight[3]
+    return _spatial(step, weight[1:3], dilations, made)
 
 
 def _pool(step: Step) -> Dims:
-    return _spatial(step, (step.integer("filterHeight"), step.integer("filterWidth")), (1, 1))
+    sizes, window = _sizes(step, 0), (step.integer("filterHeight"), step.integer("filterWidth"))
+    return None if sizes is None else _spatial(step, window, (1, 1), sizes[-1])
 
 
-def _spatial(step: Step, window: Sizes, dilations: tuple[int, int]) -> Dims:
+def _spatial(step: Step, window: Sizes, dilations: tuple[int, int], channels: Size) -> Dims:
     """Height and width: as many as strides fit in (SAME), or as many as whole windows fit in (VALID)."""
     sizes = _sizes(step, 0)
     if sizes is None or len(sizes) != IMAGE:
@@ -159,7 +161,7 @@ def _spatial(step: Step, window: Sizes, dilations: tuple[int, int]) -> Dims:
             dims.append(-((covered - size) // stride))
         else:
             dims.append(None)
-    return (sizes[0], *dims, None)
+    return (sizes[0], *dims, channels)
 
 
 RULES: Mapping[str, Callable[[Step], Dims]] = {
