@@ -6,6 +6,7 @@ Source: the changelog of the ONNX operators. What meant another thing before is 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from math import copysign
 from typing import TYPE_CHECKING, TypeAlias
 
 import onnx
@@ -84,16 +85,19 @@ def _scalar(reading: Reading, value: float) -> View:
 def _pad(reading: Reading, form: Form) -> Form | None:
     form = _integers("pads")(reading, form) or form
     value = form.attributes.get("value")
-    if value is None or not value.f:  # absent it is 0, of whichever type
+    if value is None or (value.f == 0 and copysign(1, value.f) > 0):  # absent it is 0, of whichever type
         return replace(form, attributes=_without(form, "value"))
     return replace(form, views=_with(form, 2, _scalar(reading, value.f)), attributes=_without(form, "value"))
 
 
 def _clip(reading: Reading, form: Form) -> Form | None:
-    """A bound that was not stated was float32's largest number, whatever the type: it is stated."""
+    """A bound that was not stated was float32's largest number, whatever the type: for other types it is stated."""
+    plain = bool(form.views) and form.views[0] is not None and form.views[0].core.dtype == "float32"
     largest = float(onnx.helper.tensor_dtype_to_np_dtype(TensorProto.FLOAT).type("3.4028235e38"))
     for at, name, default in ((1, "min", -largest), (2, "max", largest)):
         given = form.attributes.get(name)
+        if given is None and plain:
+            continue
         view = _scalar(reading, default if given is None else given.f)
         form = replace(form, views=_with(form, at, view), attributes=_without(form, name))
     return form

@@ -150,7 +150,7 @@ def _sizes(
     reading: Reading, info: ValueInfoProto, bindings: Mapping[str, int], shapes: Mapping[str, Sequence[int]]
 ) -> tuple[Size, ...] | None:
     if info.name in shapes:
-        return tuple(shapes[info.name])
+        return _asked(info, tuple(shapes[info.name]))
     kind = info.type.tensor_type
     if not info.type.HasField("tensor_type") or not kind.HasField("shape"):
         return None
@@ -167,6 +167,15 @@ def _sizes(
         else:
             sizes.append(algebra.symbol(("input", info.name, axis), place))
     return tuple(sizes)
+
+
+def _asked(info: ValueInfoProto, sizes: tuple[int, ...]) -> tuple[int, ...]:
+    """Give the sizes that an input is bound to. Raises UnprovedError where the file declares others."""
+    kind = info.type.tensor_type
+    stated = [_stated(dim) for dim in kind.shape.dim] if kind.HasField("shape") else [None] * len(sizes)
+    if len(stated) != len(sizes) or any(own not in (None, size) for own, size in zip(stated, sizes, strict=True)):
+        raise UnprovedError(f"the input {info.name!r} is declared with other sizes than {list(sizes)}")
+    return sizes
 
 
 def _named(name: str) -> bool:

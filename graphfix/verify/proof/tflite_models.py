@@ -65,8 +65,16 @@ def _bound(model: Model, bindings: Mapping[str, int], shapes: Mapping[str, Seque
         sizes = shapes.get(tensor.name, tensor.dims)
         if sizes is not None:
             dims = tuple(bindings.get(f"{tensor.name}[{axis}]", size) for axis, size in enumerate(sizes))
+            _declared(tensor, dims)
             tensors[at] = replace(tensor, dims=dims)
     return replace(model, subgraphs=(replace(main, tensors=tuple(tensors)), *model.subgraphs[1:]))
+
+
+def _declared(tensor: Tensor, sizes: Sequence[int | None]) -> None:
+    """A file takes the sizes that are asked for. Raises UnprovedError where it declares others."""
+    own = tensor.dims if tensor.dims is not None else sizes
+    if len(own) != len(sizes) or any(None not in (a, b) and a != b for a, b in zip(own, sizes, strict=True)):
+        raise UnprovedError(f"the input {tensor.name!r} is declared with other sizes than {list(sizes)}")
 
 
 def _entries(one: Model, two: Model) -> list[int]:
