@@ -122,6 +122,12 @@ OLDER = {
         (unary("y = Softmax(x)", "[2,3,1]", "[2,3,1]"),),
         11,
     ),
+    "a Softmax over two axes": Case(
+        unary("y = Softmax(x)", "[2,3,4]"),
+        unary("f = Flatten <axis=1> (x) s = Softmax <axis=-1> (f) p = Shape(x) y = Reshape(s, p)", "[2,3,4]"),
+        (unary("f = Flatten <axis=2> (x) s = Softmax <axis=-1> (f) p = Shape(x) y = Reshape(s, p)", "[2,3,4]"),),
+        11,
+    ),
     "a linear Upsample": Case(
         unary('y = Upsample <mode="linear"> (x, s)', "[1,1,4,4]", "[1,1,2,2]"),
         unary(
@@ -300,10 +306,17 @@ UNPROVED = {
         unary(RESIZE.format("half_pixel", "round_prefer_floor"), "[1,1,3,3]", IMAGE),
         {"s": floats(1, 1, 1.5, 1.5)},
     ),
-    "a Softmax over two axes": (
-        unary("y = Softmax <axis=-1> (x)", "[2,3,4]"),
-        unary("f = Flatten <axis=1> (x) s = Softmax <axis=-1> (f) p = Shape(x) y = Reshape(s, p)", "[2,3,4]"),
+    "a Clip of float64 that had the bounds of float32": (
+        "g (double[2,3] x) => (double[2,3] y) { y = Clip(x) }",
+        "g (double[2,3] x) => (double[2,3] y) { y = Clip(x) }",
         {},
+        9,
+    ),
+    "a Softmax over two axes, by the first of them": (
+        unary("y = Softmax(x)", "[2,3,4]"),
+        unary("y = Softmax <axis=-2> (x)", "[2,3,4]"),
+        {},
+        11,
     ),
 }
 

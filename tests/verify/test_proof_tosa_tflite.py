@@ -156,19 +156,21 @@ COUNTED = Case(
             T("r", [4], "int32"),
             T("m", [4], "int32"),
             T("g", [4], "int32"),
+            T("d", [4], "int32"),
             T("k", [4]),
         ],
         [
             Op("RANGE", ["zero", "four", "step"], ["r"]),
             Op("MUL", ["r", "two"], ["m"]),
             Op("GATHER", ["m", "at"], ["g"]),
-            Op("CAST", ["g"], ["k"]),
+            Op("SUB", ["g", "step"], ["d"]),
+            Op("CAST", ["d"], ["k"]),
             Op("ADD", ["x", "k"], ["y"]),
         ],
         [2, 3, 4],
     ),
-    added(np.array([6, 0, 2, 4])),
-    (added(np.array([0, 2, 4, 6])), added(np.array([6, 0, 2, 4.0000005]))),
+    added(np.array([5, -1, 1, 3])),
+    (added(np.array([-1, 1, 3, 5])), added(np.array([-5, 1, -1, -3])), added(np.array([5, -1, 1, 3.0000003]))),
 )
 CASES = {"SELECT": SELECT, "RFFT2D": TRANSFORM, "a shape": COMPUTED, "numbers": COUNTED}
 

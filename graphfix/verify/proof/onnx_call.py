@@ -83,7 +83,10 @@ class Call:
 
 def asked(outputs: Sequence[str]) -> int:
     """Count results up to the last that has a name."""
-    return max((place for place, name in enumerate(outputs, 1) if name), default=0)
+    count = len(outputs)
+    while count and not outputs[count - 1]:
+        count -= 1
+    return count
 
 
 def plain(attribute: AttributeProto) -> object:

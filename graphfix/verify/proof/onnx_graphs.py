@@ -10,13 +10,13 @@ from onnx import AttributeProto
 from graphfix.verify.proof import onnx_ops
 from graphfix.verify.proof.onnx_call import Call, asked, plain
 from graphfix.verify.proof.onnx_constants import constant_node
+from graphfix.verify.proof.onnx_defined import defined
 from graphfix.verify.proof.onnx_file import Source, width
 from graphfix.verify.proof.onnx_forms import CHANGED, Form, present
 from graphfix.verify.proof.onnx_literals import computed
 from graphfix.verify.proof.onnx_loops import FLOW
 from graphfix.verify.proof.onnx_meaning import meaning, telling, unlifted
 from graphfix.verify.proof.onnx_nodes import exact, single
-from graphfix.verify.proof.onnx_prelu import product
 from graphfix.verify.proof.onnx_types import named, typed
 from graphfix.verify.proof.outcome import UnprovedError
 from graphfix.verify.proof.terms import View, whole
@@ -111,6 +111,12 @@ class Reading:
                 if name and view is not None:
                     scope.values[name] = view
 
+    def among(self, nodes: Sequence[NodeProto], version: int, values: dict[str, View]) -> View:
+        """Read nodes of the standard operator set on these values; give the result of the last."""
+        scope = Scope({"": version}, values=values)
+        self.nodes(nodes, scope)
+        return scope.values[nodes[-1].output[0]]
+
     # --- nodes ------------------------------------------------------------------------------------------------
 
     def node(self, node: NodeProto, index: int, scope: Scope) -> Sequence[View | None]:
@@ -136,7 +142,7 @@ class Reading:
         known = computed(self.constants, call)
         if known is not None:
             return known
-        view = product(self, call) if call.op == "PRelu" and not call.domain else None
+        view = defined(self, call)
         view = single(self.table, call) if view is None else view
         return self._whole(call, scope) if view is None else [view]
 
