@@ -39,16 +39,25 @@ def shapes_of(path: Path) -> Mapping[str, str]:
     return ONNX[name].shapes if name in ONNX else {}
 
 
-def proved(path: Path, after: Path, target: str) -> Verdict:
-    """Fix a model, and prove the result at the sizes that it was fixed for. Raises GraphfixError."""
+Settled = tuple[Mapping[str, int], Mapping[str, Sequence[int]]]
+"""What is bound: sizes by name, and whole inputs."""
+
+
+def fixed(path: Path, after: Path, target: str) -> Settled:
+    """Fix a model, and give the sizes that it was fixed for. Raises GraphfixError."""
     static = targets.TARGETS[target].static
     shapes = shapes_of(path) if static else {}
     defaults = static and not shapes
     api.fix_file(path, after, target=target, shapes=shapes, bind_defaults=defaults, check_result=False)
     model = api.load(path)
     request.bind(model, path, {}, shapes, defaults=defaults)
-    bindings, whole = request.settled(model, path, {}, shapes, defaults=defaults)
-    return verify(path, after, bindings=bindings, shapes=whole, proof="only")
+    return request.settled(model, path, {}, shapes, defaults=defaults)
+
+
+def proved(path: Path, after: Path, target: str) -> Verdict:
+    """Fix a model, and prove the result at the sizes that it was fixed for. Raises GraphfixError."""
+    bindings, shapes = fixed(path, after, target)
+    return verify(path, after, bindings=bindings, shapes=shapes, proof="only")
 
 
 def main() -> int:
