@@ -16,6 +16,7 @@ TYPES = {
     "int64": schema.TensorType.INT64,
     "int8": schema.TensorType.INT8,
     "bool": schema.TensorType.BOOL,
+    "complex64": schema.TensorType.COMPLEX64,
     "string": schema.TensorType.STRING,
     "resource": schema.TensorType.RESOURCE,
 }
@@ -76,6 +77,10 @@ OPTIONS = {
     "STRIDED_SLICE": "StridedSlice",
     "SPLIT": "Split",
     "SQUEEZE": "Squeeze",
+    "PACK": "Pack",
+    "REDUCE_PROD": "Reducer",
+    "CONV_2D": "Conv2D",
+    "AVERAGE_POOL_2D": "Pool2D",
 }
 
 

@@ -78,6 +78,6 @@ class Constants:
             if small or payload.same(other):
                 return core
         core, _ = self.table.core(("constant", *kind, held, len(known)), told, counted=False)
-        core.sizes = dims
+        core.sizes, core.payload = dims, payload
         known.append((payload, core))
         return core

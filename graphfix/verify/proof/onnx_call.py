@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 from google.protobuf.unknown_fields import UnknownFieldSet  # type: ignore[import-untyped]  # protobuf ships no stubs
@@ -59,6 +60,8 @@ class Call:
     """The operator and those attributes that its maps do not tell: what a term of it begins with."""
     full: tuple[object, ...] = field(default=())
     """The operator and all its attributes, for operands that are read exactly."""
+    written: tuple[str, Mapping[str, AttributeProto]] = ("", MappingProxyType({}))
+    """The operator and its attributes as the file has them, where they are read in a later form."""
 
     def operand(self, index: int) -> View | None:
         """Give an operand; None where it is not given, though the operator may need it."""
@@ -107,6 +110,14 @@ class Call:
         if content is None or not all(isinstance(axis, int) for axis in content):
             return None
         return tuple(axis for axis in content if isinstance(axis, int))
+
+
+def asked(outputs: Sequence[str]) -> Sequence[str]:
+    """Give the names of results up to the last that has one."""
+    count = len(outputs)
+    while count and not outputs[count - 1]:
+        count -= 1
+    return outputs[:count]
 
 
 def plain(attribute: AttributeProto) -> object:

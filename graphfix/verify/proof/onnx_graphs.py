@@ -9,14 +9,18 @@ from typing import TYPE_CHECKING
 from onnx import AttributeProto, TensorProto
 
 from graphfix.verify.proof import onnx_ops
-from graphfix.verify.proof.onnx_call import Call, domain_of, graphs, numbers, plain
+from graphfix.verify.proof.onnx_call import Call, asked, domain_of, graphs, plain
+from graphfix.verify.proof.onnx_constants import constant_node
+from graphfix.verify.proof.onnx_defined import defined
 from graphfix.verify.proof.onnx_file import Source, width
+from graphfix.verify.proof.onnx_forms import CHANGED, Form, present
+from graphfix.verify.proof.onnx_literals import computed
 from graphfix.verify.proof.onnx_loops import FLOW
-from graphfix.verify.proof.onnx_meaning import meaning, telling
+from graphfix.verify.proof.onnx_meaning import meaning, telling, unlifted
 from graphfix.verify.proof.onnx_nodes import exact, single
 from graphfix.verify.proof.onnx_notes import noted
-from graphfix.verify.proof.onnx_schema import loads, random
-from graphfix.verify.proof.onnx_types import entered, stated
+from graphfix.verify.proof.onnx_schema import random
+from graphfix.verify.proof.onnx_types import entered, named, stated, taken
 from graphfix.verify.proof.outcome import UnprovedError
 from graphfix.verify.proof.terms import View, whole
 
@@ -111,11 +115,12 @@ class Reading:
         return tuple(scope.find(output.name) for output in graph.output)
 
     def body(
-        self, graph: GraphProto, outer: Scope, parameters: Sequence[View], place: object, label: str
+        self, graph: GraphProto, outer: Scope, parameters: Sequence[View], place: object | None, label: str
     ) -> tuple[View, ...]:
         """Read a body with these values as its inputs.
 
-        `place` tells when it is executed, alike in both files; `label` is the node and the attribute that hold it.
+        `place` tells when it is executed, alike in both files, None that it always is; `label` is the node
+        and the attribute that hold it.
         """
         if outer.depth > _DEEPEST:
             raise UnprovedError("bodies are nested too deeply to be read")
@@ -125,7 +130,8 @@ class Reading:
         scope = Scope(outer.versions, outer, graph=graph, given=outer.given, depth=outer.depth + 1, path=path)
         scope.values.update(zip((each.name for each in graph.input), parameters, strict=True))
         algebra = self.table.algebra
-        around, algebra.place = algebra.place, (*algebra.place, place)
+        around = algebra.place
+        algebra.place = around if place is None else (*around, place)
         given = self.run(graph, scope)
         algebra.place = around
         if self.table.closed and any(output.name not in scope.values for output in graph.output):
@@ -144,6 +150,14 @@ class Reading:
                 if name and view is not None:
                     scope.values[name] = view
 
+    def among(self, nodes: Sequence[NodeProto], version: int, values: dict[str, View]) -> View:
+        """Read nodes of the standard operator set on these values; give the result of the last."""
+        scope = Scope({"": version}, values=values)
+        notes, self.notes = self.notes, None  # they are no nodes of the file
+        self.nodes(nodes, scope)
+        self.notes = notes
+        return scope.values[nodes[-1].output[0]]
+
     # --- nodes ------------------------------------------------------------------------------------------------
 
     def node(self, node: NodeProto, index: int, names: Sequence[str], scope: Scope) -> Sequence[View | None]:
@@ -155,9 +169,9 @@ class Reading:
         function = self._function_of(node)
         if function is not None:
             return self._function(function, attributes, views, len(names), scope)
-        call = self._call(node, index, names, scope, views, attributes)
+        call = self._call(node, index, asked(names), scope, views, attributes)
         if call.op == "Constant" and not call.domain:
-            return [self._constant_node(call)]
+            return [constant_node(self, call)]
         before = len(self.table.cores)
         results = self._results(call, scope)
         if self.notes is not None:
@@ -168,10 +182,14 @@ class Reading:
         return self.functions.get((domain_of(node.domain), node.op_type, node.overload)) if self.functions else None
 
     def _results(self, call: Call, scope: Scope) -> Sequence[View | None]:
+        """Give the results of an operator: constants, a view, a term with maps, or one that reads operands exactly."""
         if call.op in FLOW and not call.domain:
             return FLOW[call.op](self, call, scope)
-        view = single(self.table, call)
-        results = [view] if view is not None else self._whole(call, scope)
+        results: Sequence[View | None] | None = computed(self.constants, call)
+        if results is None:
+            view = defined(self, call)
+            view = single(self.table, call) if view is None else view
+            results = self._whole(call, scope) if view is None else [view]
         entered(call, results)
         return results
 
@@ -190,6 +208,13 @@ class Reading:
         name = node.name
         label = name or f"{op}#{index}"
         told = f"{op} '{label}'" if name else label
+        written = (op, attributes)
+        older = unlifted(op, domain, version, frozenset(attributes))
+        if since != older and not taken(op, domain, version, views):
+            since = older  # later versions take more types: none reads this one otherwise
+        elif op in CHANGED and not domain:
+            form = present(self, Form(op, older, tuple(views), attributes, len(names)))
+            op, since, views, attributes = form.op, form.since, form.views, form.attributes
         key: tuple[object, ...] = (domain, op, since, ())
         full = key
         if attributes:
@@ -212,6 +237,7 @@ class Reading:
             self.table.assumes,
             key,
             full,
+            written,
         )
 
     def _whole(self, call: Call, scope: Scope) -> list[View]:
@@ -319,9 +345,7 @@ class Reading:
         payload = self.source.payload(tensor)
         if payload is None:
             raise UnprovedError(f"the constant {told!r} is stored in a form that is not read")
-        dtype = TensorProto.DataType.Name(tensor.data_type).lower()
-        dtype = "float32" if dtype == "float" else dtype
-        view = self.constants.view(dtype, tensor.dims, payload, width(tensor.data_type), told)
+        view = self.constants.view(named(tensor.data_type), tensor.dims, payload, width(tensor.data_type), told)
         view.core.dtype = tensor.data_type
         return view
 
@@ -333,21 +357,6 @@ class Reading:
             core.sizes = tuple(sparse.dims)
             core.dtype = sparse.values.data_type
         return whole(core)
-
-    def _constant_node(self, call: Call) -> View:
-        """Read a Constant node: a tensor, or numbers and strings that stand for one."""
-        told = call.told
-        if len(call.attributes) != 1 or not loads(call):
-            raise UnprovedError(f"{told} holds no constant of a known form; check the model")
-        name, given = next(iter(call.attributes.items()))
-        if name == "value":
-            return self.constant(given.t, told)
-        if name == "sparse_value":
-            return self.sparse(given.sparse_tensor)
-        tensor = numbers(name, given)
-        if tensor is None:
-            raise UnprovedError(f"{told} holds no constant of a known form; check the model")
-        return self.constant(tensor, told)
 
 
 def imported(entries: Iterable[OperatorSetIdProto]) -> dict[str, int]:

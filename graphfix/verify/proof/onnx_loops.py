@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, TypeAlias
 
+from graphfix.verify.proof import literals
+from graphfix.verify.proof.onnx_schema import loads
 from graphfix.verify.proof.onnx_types import dtype, typed
 from graphfix.verify.proof.outcome import UnprovedError
 from graphfix.verify.proof.terms import View
@@ -20,12 +22,30 @@ if TYPE_CHECKING:
 Guess: TypeAlias = "tuple[Size | None, ...] | None"
 
 
+def _taken(call: Call) -> str | None:
+    """Name the branch that is always taken; None where the condition is not known, or no runtime takes the node."""
+    condition = literals.literal(call.operand(0))
+    if condition is None or condition.size != 1 or not loads(call):
+        return None
+    return "then_branch" if condition.all() else "else_branch"
+
+
 def _if(reading: Reading, call: Call, scope: Scope) -> list[View]:
+    """Read both branches; where the condition is known the results are those of the branch that is always taken."""
+    taken = _taken(call)
     branches = []
     for name in ("then_branch", "else_branch"):
         given = call.attributes.get(name)
-        place = ("if", call.operand(0), name)
+        place = None if taken == name else ("if", call.operand(0), name)
+        effects, turns = len(reading.effects), dict(reading.turns)
         branches.append(reading.body(given.g, scope, (), place, f"{call.label}.{name}") if given is not None else ())
+        if taken == name:
+            chosen = branches[-1]
+        elif taken is not None:  # it never runs: what it would do does not count
+            del reading.effects[effects:]
+            reading.turns = turns
+    if taken is not None:
+        return list(chosen)
     key = ("if", *call.full, tuple(call.views), *branches)
     results = []
     for index in range(len(call.outputs)):

@@ -16,6 +16,26 @@ if TYPE_CHECKING:
 
 UPGRADED = 8
 """Operator sets below 7 are stated at this one when legacy broadcasts are made explicit."""
+PRESENT = 17
+"""The operator set that older ones are read as: up to it the operators below only allow more."""
+WIDENED_SINCE: Mapping[str, int] = {
+    **dict.fromkeys(
+        "ArgMax ArgMin Conv DepthToSpace Flatten Gather Identity If LRN Loop MatMul ReduceL1 ReduceL2 ReduceLogSum"
+        " ReduceLogSumExp ReduceMax ReduceMean ReduceMin ReduceProd ReduceSumSquare Shape Size SpaceToDepth"
+        " Transpose".split(), 1),
+    "LpPool": 2,
+    "Concat": 4,
+    "Reshape": 5,
+    **dict.fromkeys("Abs Cast Ceil Exp Floor LeakyRelu Log Neg Reciprocal Relu Sigmoid Sqrt Tanh Tile".split(), 6),
+    **dict.fromkeys("Add AveragePool Div Dropout Equal GRU Gemm Greater LSTM Less Mul PRelu Pow RNN Sub".split(), 7),
+    **dict.fromkeys("Expand Max MaxPool Mean Min Sum".split(), 8),
+    **dict.fromkeys("Compress Erf IsNaN MaxUnpool MeanVarianceNormalization NonZero Scan Sign Where".split(), 9),
+    **dict.fromkeys("DequantizeLinear Mod NonMaxSuppression QuantizeLinear Slice TopK".split(), 10),
+    **dict.fromkeys("Clip CumSum GatherElements GatherND Pad ScatterElements ScatterND".split(), 11),
+    **dict.fromkeys("GreaterOrEqual LessOrEqual".split(), 12),
+    "BatchNormalization": 14,
+}  # fmt: skip
+"""The version from which on an operator takes more types, negative axes, and attributes whose default is what was."""
 _TOLD_BY_MAPS = frozenset({"broadcast", "axis"})
 _NO_MORE = frozenset({"consumed_inputs"})
 
@@ -23,6 +43,16 @@ _NO_MORE = frozenset({"consumed_inputs"})
 @cache
 def meaning(op: str, domain: str, version: int, stated: frozenset[str]) -> int:
     """Give the version by which the meaning of an operator with these attributes is named."""
+    own = unlifted(op, domain, version, stated)
+    if domain or not WIDENED_SINCE.get(op, PRESENT + 1) <= own <= PRESENT:
+        return own
+    known = schema(op, domain, version)
+    return since(op, domain, PRESENT) if known is not None and stated <= set(known.attributes) else own
+
+
+@cache
+def unlifted(op: str, domain: str, version: int, stated: frozenset[str]) -> int:
+    """Give the version of an operator's meaning, where attributes may still be what operands are later."""
     own = since(op, domain, version)
     if domain or version >= UPGRADED:
         return own

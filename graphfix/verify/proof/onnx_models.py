@@ -21,13 +21,11 @@ if TYPE_CHECKING:
     from contextlib import ExitStack
     from pathlib import Path
 
-    from onnx import GraphProto, ModelProto, ValueInfoProto
+    from onnx import GraphProto, ModelProto, TensorShapeProto, ValueInfoProto
 
     from graphfix.verify.proof.notes import Notes
-    from graphfix.verify.proof.sizes import Size
+    from graphfix.verify.proof.sizes import Size, Sizes
 
-ALIGNED_SINCE = 7
-"""The first operator set that runtimes still have."""
 KNOWN_FORM, KNOWN_SET = 10, 21
 """The IR version and the standard operator set that every maintained runtime knows."""
 INITIALIZERS_ALONE_SINCE = 4
@@ -56,6 +54,8 @@ def compared(
     second = Reading(table, constants, sources[1], two, None, notes=notes)
     other = _scope(second, bindings, shapes)
     theirs = second.run(two.graph, other)
+    for mine, shown, view in zip(one.graph.output, two.graph.output, theirs, strict=True):
+        _fits("output", mine, shown, view.sizes)
     _defaults(first, second)
     if table.claims and not consistent(two):
         raise UnprovedError(
@@ -94,11 +94,7 @@ def refuse(path: Path, stack: ExitStack) -> None:
 
 def _interface(one: ModelProto, two: ModelProto) -> None:
     """Names and types of inputs and outputs, in order. Raises UnprovedError."""
-    if two.ir_version < INITIALIZERS_ALONE_SINCE:
-        _held(two)
-        known = _inner(one) if one.ir_version < INITIALIZERS_ALONE_SINCE else set()
-        for name in sorted(_inner(two) - known):
-            raise UnprovedError(f"the initializer {name!r} of a body is none of its inputs")
+    _held(one, two)
     _loads(one, two)
     for what, ours, theirs in (
         ("input", _inputs(one), _inputs(two)),
@@ -111,7 +107,8 @@ def _interface(one: ModelProto, two: ModelProto) -> None:
         for mine, other in zip(ours, theirs, strict=True):
             if _kind(mine.type) != _kind(other.type):
                 raise UnprovedError(f"the {what} {mine.name!r} has another type")
-            _fits(what, mine, other)
+            if what == "input":
+                _fits(what, mine, other)
     if [_training(model) for model in (one, two)] != [[], []] and _training(one) != _training(two):
         raise UnprovedError("the models hold different training graphs")
 
@@ -119,11 +116,19 @@ def _interface(one: ModelProto, two: ModelProto) -> None:
 def _loads(one: ModelProto, two: ModelProto) -> None:
     """A runtime that knows the versions of the first file knows those of the second. Raises UnprovedError."""
     ours, theirs = (imported(model.opset_import) for model in (one, two))
-    if theirs.get("", 0) < min(ours.get("", 0), ALIGNED_SINCE):
-        raise UnprovedError("the second file is stated in an operator set that few runtimes have")
+    if _older(ours, theirs):
+        raise UnprovedError("the second file is stated in an older operator set, in which a node may mean less")
+    stated = {(each.domain, each.name, each.overload): imported(each.opset_import) for each in one.functions}
+    for each in two.functions:
+        if _older(stated.get((each.domain, each.name, each.overload), {}), imported(each.opset_import)):
+            raise UnprovedError(f"the second file states the function {each.name!r} in an older operator set")
     newer = [domain for domain, version in theirs.items() if version > ours.get(domain, version)]
     if two.ir_version > max(one.ir_version, KNOWN_FORM) or any(domain or theirs[""] > KNOWN_SET for domain in newer):
         raise UnprovedError("the second file asks for newer versions than the first")
+
+
+def _older(ours: Mapping[str, int], theirs: Mapping[str, int]) -> bool:
+    return any(theirs.get(domain, version) < version for domain, version in ours.items())
 
 
 def _inputs(model: ModelProto) -> list[ValueInfoProto]:
@@ -144,8 +149,13 @@ def _ports(model: ModelProto) -> dict[str, tuple[int | str, ...] | None]:
     return ports
 
 
-def _held(model: ModelProto) -> None:
-    """Initializers that must be inputs too are what those say. Raises UnprovedError."""
+def _held(before: ModelProto, model: ModelProto) -> None:
+    """Initializers that must be inputs too, before IR version 4, are what those say. Raises UnprovedError."""
+    if model.ir_version >= INITIALIZERS_ALONE_SINCE:
+        return
+    known = _inner(before) if before.ir_version < INITIALIZERS_ALONE_SINCE else set()
+    for name in sorted(_inner(model) - known):
+        raise UnprovedError(f"the initializer {name!r} of a body is none of its inputs")
     declared = {info.name: info.type.tensor_type for info in model.graph.input}
     for tensor in model.graph.initializer:
         kind = declared.get(tensor.name)
@@ -181,15 +191,20 @@ def _kind(given: TypeProto) -> bytes:
     return bytes(bare.SerializeToString(deterministic=True))
 
 
-def _fits(what: str, mine: ValueInfoProto, other: ValueInfoProto) -> None:
-    """A declared shape may be refined, and contradict nothing."""
+def _fits(what: str, mine: ValueInfoProto, other: ValueInfoProto, computed: Sizes | None = None) -> None:
+    """A declared shape may be refined, and contradict nothing but a size that the output does not have."""
     ours, theirs = mine.type.tensor_type, other.type.tensor_type
     if not ours.HasField("shape") or not theirs.HasField("shape"):
         return
-    pairs = list(zip(ours.shape.dim, theirs.shape.dim, strict=False))
-    numbers = [(a.dim_value, b.dim_value) for a, b in pairs if a.HasField("dim_value") and b.HasField("dim_value")]
-    if len(ours.shape.dim) != len(theirs.shape.dim) or any(a != b for a, b in numbers if a >= 0 and b >= 0):
+    ranks = len(ours.shape.dim), len(theirs.shape.dim)
+    have = computed if computed is not None and len(computed) == ranks[1] else (None,) * ranks[1]
+    stated = zip(map(_stated, ours.shape.dim), map(_stated, theirs.shape.dim), have, strict=False)
+    if ranks[0] != ranks[1] or any(None not in (a, b) and b not in (a, size) for a, b, size in stated):
         raise UnprovedError(f"the {what} {mine.name!r} has another declared shape")
+
+
+def _stated(dim: TensorShapeProto.Dimension) -> int | None:
+    return dim.dim_value if dim.HasField("dim_value") and dim.dim_value >= 0 else None
 
 
 def _scope(reading: Reading, bindings: Mapping[str, int], shapes: Mapping[str, Sequence[int]]) -> Scope:
@@ -220,7 +235,7 @@ def _sizes(
     reading: Reading, info: ValueInfoProto, bindings: Mapping[str, int], shapes: Mapping[str, Sequence[int]]
 ) -> tuple[Size, ...] | None:
     if info.name in shapes:
-        return tuple(shapes[info.name])
+        return _asked(info, tuple(shapes[info.name]))
     kind = info.type.tensor_type
     if not info.type.HasField("tensor_type") or not kind.HasField("shape"):
         return None
@@ -237,6 +252,15 @@ def _sizes(
         else:
             sizes.append(algebra.symbol(("input", info.name, axis), place))
     return tuple(sizes)
+
+
+def _asked(info: ValueInfoProto, sizes: tuple[int, ...]) -> tuple[int, ...]:
+    """Give the sizes that an input is bound to. Raises UnprovedError where the file declares others."""
+    kind = info.type.tensor_type
+    stated = [_stated(dim) for dim in kind.shape.dim] if kind.HasField("shape") else [None] * len(sizes)
+    if len(stated) != len(sizes) or any(own not in (None, size) for own, size in zip(stated, sizes, strict=True)):
+        raise UnprovedError(f"the input {info.name!r} is declared with other sizes than {list(sizes)}")
+    return sizes
 
 
 def _named(name: str) -> bool:

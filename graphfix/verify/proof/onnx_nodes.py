@@ -4,7 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from graphfix.verify.proof import meeting, onnx_ops, onnx_shapes
+from onnx import TensorProto
+
+from graphfix.verify.proof import literals, meeting, onnx_ops, onnx_shapes
+from graphfix.verify.proof.onnx_alone import alone
+from graphfix.verify.proof.onnx_meaning import meaning
+from graphfix.verify.proof.onnx_types import dtype
 from graphfix.verify.proof.onnx_views import viewed
 from graphfix.verify.proof.terms import View, whole
 
@@ -19,6 +24,11 @@ if TYPE_CHECKING:
 MATRIX = 2
 UNLIKE_SINCE = 8
 """The first operator set in which operands of all broadcasting operators may have different shapes."""
+SQUARE = 2
+RAISED = frozenset({TensorProto.FLOAT, TensorProto.DOUBLE, TensorProto.INT32, TensorProto.INT64})
+"""The types of which onnxruntime has a power."""
+PRODUCTS = "a power by 2 and a PRelu of float32 have the bits of the products that they are, as in onnxruntime"
+"""What is leaned on where one of them is compared with a product."""
 
 
 def single(table: Table, call: Call) -> View | None:
@@ -54,8 +64,28 @@ def _each(table: Table, call: Call) -> View | None:
     alike = call.version < UNLIKE_SINCE and not call.domain and call.op in onnx_ops.EQUAL_BEFORE_8
     if alike and len({view.sizes for view in given}) > 1:
         return None
+    if not call.domain and call.op in onnx_ops.LEGACY and len(given) == MATRIX:
+        return _pair(table, call, *given)
     others = tuple(view for index, view in enumerate(call.views) if index not in taking) if taking else ()
     return meeting.elementwise(table, (*call.key, others), given, call.told)
+
+
+def _pair(table: Table, call: Call, one: View, two: View) -> View:
+    """Read an operator of two operands; a power by a constant of one element that is 2 is the product.
+
+    onnxruntime computes it so, bit for bit and whatever the exponent's type. Where the exponent has several elements,
+    or more axes than the base, it does not.
+    """
+    key = (*call.key, ())
+    covers = one.sizes is not None and len(two.sizes or ()) <= len(one.sizes)
+    if call.op == "Pow" and covers and literals.is_number(two, SQUARE) and {dtype(one.core), dtype(two.core)} <= RAISED:
+        key, two = ("", "Mul", meaning("Mul", "", call.version, frozenset()), (), ()), one
+    result = meeting.elementwise(table, key, [one, two], call.told)
+    if one == two:
+        table.spelled.setdefault(result.core, call.op)
+    if table.spelled.get(result.core, call.op) != call.op:
+        table.assumes[PRODUCTS] = None
+    return result
 
 
 def _legacy(table: Table, call: Call) -> View | None:
@@ -63,9 +93,8 @@ def _legacy(table: Table, call: Call) -> View | None:
     one, two = call.operand(0), call.operand(1)
     if one is None or two is None or one.sizes is None or two.sizes is None:
         return None
-    key = (*call.key, ())
     if not call.integer("broadcast", 0):
-        return meeting.elementwise(table, key, [one, two], call.told) if one.sizes == two.sizes else None
+        return _pair(table, call, one, two) if one.sizes == two.sizes else None
     rank, part = len(one.sizes), len(two.sizes)
     axis = call.integer("axis", rank - part)
     axis += rank if axis < 0 else 0
@@ -75,7 +104,7 @@ def _legacy(table: Table, call: Call) -> View | None:
     if any(size not in (1, own) for size, own in zip(two.sizes, one.sizes[axis:], strict=False)):
         return None  # operand 0 is never stretched
     padded = View(two.core, _padded(two.axes, axis, behind), (1,) * axis + two.sizes + (1,) * behind)
-    return meeting.elementwise(table, key, [one, padded], call.told)
+    return _pair(table, call, one, padded)
 
 
 def _padded(axes: Axes | None, front: int, behind: int) -> Axes:
@@ -124,13 +153,13 @@ def _onto(table: Table, call: Call) -> View | None:
     ):
         return None  # the skip of com.microsoft's kernels lacks the batch, or has 1 of it
     if call.op == "PRelu" and call.version < onnx_ops.LEGACY_END:
-        parts = [_channels(data, part) for part in parts]
+        parts = [channels(data, part) for part in parts]
     rest = tuple(view for index, view in enumerate(call.views) if index and index not in indices)
     given = tuple(call.operand(index) is not None for index in indices)
     return meeting.onto(table, (*call.key, rest, given), data, parts, call.told)
 
 
-def _channels(data: View, part: View) -> View:
+def channels(data: View, part: View) -> View:
     """Before operator set 7 PRelu's slope is a scalar or follows axis 1, whatever the rank of operand 0."""
     if data.sizes is None or part.sizes is None or len(part.sizes) != 1 or len(data.sizes) < MATRIX:
         return part
@@ -193,12 +222,21 @@ def exact(table: Table, call: Call, inference: Inference | None, bodies: tuple[o
 
 
 def _dims(call: Call, index: int, inference: Inference | None) -> Dims:
-    """Put together what the operator's own rule says, and what onnx's inference says of this value of the file."""
+    """Put together what the operator's own rule says, and what onnx's inference says: of the file, and of the node."""
     own = onnx_shapes.ruled(call, index)
-    if own is not None and None not in own:
-        return own
     name = call.outputs[index]
-    told = inference.of(call.graph, name) if inference is not None and call.graph is not None and name else None
+    if _whole(own) or not name:
+        return own
+    told = inference.of(call.graph, name) if inference is not None and call.graph is not None else None
+    dims = _joined(own, told)
+    return dims if _whole(dims) else _joined(dims, alone(call, index))
+
+
+def _whole(dims: Dims) -> bool:
+    return dims is not None and None not in dims
+
+
+def _joined(own: Dims, told: Dims) -> Dims:
     if own is None or told is None or len(own) != len(told):
         return own if told is None else told
     return tuple(_better(mine, other) for mine, other in zip(own, told, strict=True))

@@ -29,6 +29,7 @@ UNARY: Final = frozenset(
         "Abs Acos Acosh Asin Asinh Atan Atanh BitwiseNot Cast Ceil Celu Cos Cosh Elu Erf Exp Floor Gelu HardSigmoid"
         " HardSwish IsInf IsNaN LeakyRelu Log Mish Neg Not Reciprocal Relu Round Selu Shrink Sigmoid Sign Sin Sinh"
         " Softplus Softsign Sqrt Swish Tan Tanh ThresholdedRelu Clip"
+        " CastLike"
     ).split()
 ) | {(MS, "Gelu"), (MS, "QuickGelu")}
 """One element of operand 0 for each element of the result; further operands are read exactly."""

@@ -46,12 +46,13 @@ def _form(op: str, domain: str, version: int) -> Form | None:
 
 def loads(call: Call) -> bool:
     """Whether a node has attributes and operands as its operator set says: no runtime loads another."""
-    form = _form(call.op, call.domain, call.version)
+    op, attributes = call.written
+    form = _form(op, call.domain, call.version)
     if form is None or not form.fewest <= len(call.inputs) <= form.most:
         return False
-    if not taken(call):
+    if not taken(call.op, call.domain, call.version, call.views):
         return False
-    stated = {name: given.type for name, given in call.attributes.items()}
+    stated = {name: given.type for name, given in attributes.items()}
     return form.required <= stated.keys() and all(form.attributes.get(name) == kind for name, kind in stated.items())
 
 

@@ -21,7 +21,8 @@ if TYPE_CHECKING:
 
 _STATED = frozenset({"declared", "input"})
 """What names a size that an input may have freely."""
-_NUMBERS = {"int32": TensorProto.INT32, "int64": TensorProto.INT64}
+NAMES = {"float": "float32", "double": "float64"}
+"""Types that onnx calls by other names than numpy."""
 
 
 class Operator(NamedTuple):
@@ -54,9 +55,18 @@ def _shapeless(given: TypeProto) -> None:
         _shapeless(given.map_type.value_type)
 
 
+@cache
+def named(data_type: int) -> str:
+    """Give the name of a TensorProto type as constants are entered by: `float32`."""
+    name: str = TensorProto.DataType.Name(data_type).lower()
+    return NAMES.get(name, name)
+
+
 def dtype(core: Core) -> int | bytes | None:
     """Give the type of a value; None where it is not known."""
-    return _NUMBERS[str(core.key[1])] if core.key[0] == "numbers" else core.dtype
+    if core.dtype is not None or core.key[0] not in _CONSTANTS or not isinstance(core.key[1], str):
+        return core.dtype
+    return _NUMBERS.get(core.key[1])
 
 
 def typed(core: Core, kind: int | bytes | None) -> None:
@@ -65,12 +75,12 @@ def typed(core: Core, kind: int | bytes | None) -> None:
         core.dtype = kind
 
 
-def taken(call: Call) -> bool:
-    """Whether each operand's type is one that the operator takes, as far as types are known."""
-    operator = _operator(call.op, call.domain, call.version)
+def taken(op: str, domain: str, version: int, views: Sequence[View | None]) -> bool:
+    """Whether each operand's type is one that the operator takes in this version, as far as types are known."""
+    operator = _operator(op, domain, version)
     if operator is None or not operator.operands:
         return operator is not None
-    for index, view in enumerate(call.views):
+    for index, view in enumerate(views):
         kind = None if view is None else dtype(view.core)
         allowed = operator.operands[min(index, len(operator.operands) - 1)]
         if isinstance(kind, int) and _name(kind) not in allowed:
@@ -118,6 +128,9 @@ def _name(number: int) -> str:
     return next((name for name, kind in _NAMES.items() if kind == number), "")
 
 
+_CONSTANTS = frozenset({"constant", "numbers", "nothing"})
+"""The terms of constants: their element type comes next, unless they are stored in an odd way."""
+_NUMBERS: Mapping[str, int] = {named(number): number for number in TensorProto.DataType.values()}
 _NAMES: Mapping[str, int] = {f"tensor({name.lower()})": number for name, number in TensorProto.DataType.items()}
 
 

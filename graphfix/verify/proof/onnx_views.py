@@ -5,8 +5,9 @@ from __future__ import annotations
 import struct
 from typing import TYPE_CHECKING
 
-from graphfix.verify.proof import arithmetic, views
+from graphfix.verify.proof import arithmetic, enlarged, views
 from graphfix.verify.proof.onnx_ops import LEGACY_END
+from graphfix.verify.proof.onnx_resize import resized
 from graphfix.verify.proof.onnx_schema import loads
 from graphfix.verify.proof.terms import MOST_ELEMENTS, View, extent, held, whole
 
@@ -21,6 +22,9 @@ COUNTED_TARGET = 5
 """Until then Reshape's target is an attribute, and a 0 in it copies."""
 OLD_TILE = 6
 MOST_AXES = 1 << 31
+TRAINING_AT = 2
+TRAINS_UNTIL = 7
+"""Until then an attribute says whether a Dropout trains."""
 _EXACT = {"int32": 1 << 31, "int64": 1 << 53}
 """Numbers below are the same in both types."""
 NUMBERS = {6: "int32", 7: "int64"}
@@ -39,6 +43,12 @@ def _identity(table: Table, call: Call) -> View | None:  # noqa: ARG001 - every 
     return call.views[0]
 
 
+def _dropout(table: Table, call: Call) -> View | None:  # noqa: ARG001 - every rule takes both
+    """It does nothing unless it is told to train."""
+    training = len(call.views) > TRAINING_AT and call.views[TRAINING_AT] is not None
+    return None if training or call.since < TRAINS_UNTIL else call.views[0]
+
+
 def _reshape(table: Table, call: Call) -> View | None:
     view = call.views[0]
     target = call.integers("shape") if call.since < COUNTED_TARGET else call.vector(1)
@@ -47,7 +57,11 @@ def _reshape(table: Table, call: Call) -> View | None:
     known = _renumbered(table, view, target)
     if known is not None:
         return known
-    return views.reshaped(view, target, zero_copies=not call.integer("allowzero", 0))
+    seen = views.reshaped(view, target, zero_copies=not call.integer("allowzero", 0))
+    if seen is not None:
+        return seen
+    sizes = tuple(size for size in target if isinstance(size, int) and size > 0)
+    return enlarged.merged(table, view, sizes, call.told) if len(sizes) == len(target) else None
 
 
 def _renumbered(table: Table, view: View, target: Sizes) -> View | None:
@@ -170,7 +184,7 @@ def _cast(table: Table, call: Call) -> View | None:
 def _rounded(table: Table, view: View, to: str) -> View | None:
     """Read a small constant of whole float64 numbers as integers: before operator set 9 no other can be stated."""
     key = view.core.key
-    if key[:2] != ("constant", "double") or view.axes is None or len(view.axes) > 1 or not isinstance(key[3], bytes):
+    if key[:2] != ("constant", "float64") or view.axes is None or len(view.axes) > 1 or not isinstance(key[3], bytes):
         return None
     numbers = [number for (number,) in struct.iter_unpack("<d", key[3])]
     if not all(number.is_integer() and abs(number) < _EXACT[to] for number in numbers):
@@ -241,4 +255,5 @@ VIEWS: Mapping[str, Callable[[Table, Call], View | None]] = {
     "Expand": _expand, "Tile": _tile, "Shape": _shape, "Size": _size, "Cast": _cast, "Gather": _gather,
     "Slice": _slice, "Concat": _concat, "Add": _arithmetic("add"), "Sub": _arithmetic("sub"),
     "Mul": _arithmetic("mul"), "Div": _arithmetic("div"), "Max": _arithmetic("max"), "Min": _arithmetic("min"),
+    "Resize": resized, "Dropout": _dropout,
 }  # fmt: skip

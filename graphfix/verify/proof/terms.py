@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 from graphfix.verify.proof.sizes import noted, reached, settled
 
 if TYPE_CHECKING:
+    from graphfix.verify.proof.payloads import Payload
     from graphfix.verify.proof.sizes import Algebra, Place, Size, Sizes
 
 Axes: TypeAlias = tuple[int | None, ...]
@@ -18,7 +19,8 @@ class Core:
     """An input, a constant, or one result of an operator on certain uses: equal terms are one object."""
 
     __slots__ = (
-        "content", "counted", "dtype", "key", "number", "places", "shape_of", "shaped", "sizes", "told", "touched"
+        "content", "counted", "dtype", "key", "number", "payload", "places", "shape_of", "shaped", "sizes", "told",
+        "touched",
     )  # fmt: skip
 
     def __init__(self, key: tuple[object, ...], number: int, told: str, *, counted: bool) -> None:
@@ -26,6 +28,7 @@ class Core:
         self.key, self.number, self.told, self.counted = key, number, told, counted
         self.sizes: Sizes | None = None
         self.content: Sizes | None = None
+        self.payload: Payload | None = None
         self.shape_of: View | None = None
         self.shaped: Core | None = None
         self.touched = False
@@ -104,6 +107,8 @@ class Table:
     """The shapes that the first file states of values."""
     claims: dict[str, None] = field(default_factory=dict)
     """Values of which the second file states sizes that no rule tells."""
+    spelled: dict[Core, str] = field(default_factory=dict)
+    """By which operator a product that has other spellings was said first."""
     assumes: dict[str, None] = field(default_factory=dict)
     """What the terms lean on, each once."""
 

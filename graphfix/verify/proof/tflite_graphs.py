@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING
 from graphfix.verify.proof.outcome import STORED_SHAPES, UnprovedError
 from graphfix.verify.proof.terms import View, whole
 from graphfix.verify.proof.tflite_file import WIDTHS
-from graphfix.verify.proof.tflite_nodes import CHOOSING, keeps_quantization, quantized, read, type_of
+from graphfix.verify.proof.tflite_literals import computed
+from graphfix.verify.proof.tflite_nodes import CHOOSING, OWN, keeps_quantization, quantized, read, type_of
 from graphfix.verify.proof.tflite_notes import noted
 from graphfix.verify.proof.tflite_ops import EACH, STATEFUL, UNARY
 from graphfix.verify.proof.tflite_shapes import refined
@@ -29,7 +30,7 @@ _MOST_OPERATORS = 1 << 18
 """Operators of bodies that are read in all: each of a few that run the next one twice is read twice as often."""
 STRETCHING = 2
 """Operands of BROADCAST_TO."""
-READING = frozenset({*VIEWS, "PRELU", "SELECT", "BATCH_MATMUL"})
+READING = frozenset({*VIEWS, *OWN})
 """Operators with rules of their own, all without a state."""
 
 
@@ -211,6 +212,9 @@ class Reading:
             return None
         inputs = [graph.tensors[at] if at >= 0 else None for at in operator.inputs]
         step = Step(self.table, operator, views, inputs, graph.tensors[operator.outputs[0]], told)
+        known = computed(self.constants, step)
+        if known is not None:
+            return known
         if operator.name not in MOVING or keeps_quantization(step):
             seen = viewed(step)
             if seen is not None:

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from graphfix.verify.proof.notes import Notes
+    from graphfix.verify.proof.sizes import Sizes
     from graphfix.verify.proof.tflite_file import Model, Subgraph, Tensor
 
 
@@ -60,6 +61,8 @@ def compared(
     outputs: list[tuple[str, View, View]] = []
     for index, mine, other in zip(entries, ours, theirs, strict=True):
         graph = one.subgraphs[index]
+        for at, shown, view in zip(graph.outputs, two.subgraphs[index].outputs, other, strict=True):
+            _fits("output", graph.tensors[at], two.subgraphs[index].tensors[shown], view.sizes)
         names = [graph.tensors[at].name for at in graph.outputs]
         outputs += zip(names, mine, other, strict=True)
     return concluded(table, outputs, list(table.assumes))
@@ -104,9 +107,17 @@ def _bound(model: Model, bindings: Mapping[str, int], shapes: Mapping[str, Seque
         sizes = shapes.get(tensor.name, tensor.dims)
         if sizes is not None:
             dims = tuple(bindings.get(f"{tensor.name}[{axis}]", size) for axis, size in enumerate(sizes))
+            _declared(tensor, dims)
             stored = tuple(old if size is None else size for size, old in zip(dims, tensor.stored, strict=False))
             tensors[at] = tensor._replace(dims=dims, stored=stored if len(dims) == len(tensor.stored) else ())
     return replace(model, subgraphs=(replace(main, tensors=tuple(tensors)), *model.subgraphs[1:]))
+
+
+def _declared(tensor: Tensor, sizes: Sequence[int | None]) -> None:
+    """A file takes the sizes that are asked for. Raises UnprovedError where it declares others."""
+    own = tensor.dims if tensor.dims is not None else sizes
+    if len(own) != len(sizes) or any(None not in (a, b) and a != b for a, b in zip(own, sizes, strict=True)):
+        raise UnprovedError(f"the input {tensor.name!r} is declared with other sizes than {list(sizes)}")
 
 
 def _entries(one: Model, two: Model) -> list[int]:
@@ -185,13 +196,20 @@ def _alike(what: str, mine: Tensor, other: Tensor) -> None:
         raise UnprovedError(f"the {what} {mine.name!r} has another type or quantization")
     if what == "input" and (mine.dims, mine.stored, mine.variable) != (other.dims, other.stored, other.variable):
         raise UnprovedError(f"the input {mine.name!r} has another declared shape")
-    if mine.dims is not None and other.dims is not None and not _fits(mine, other):
+    if what == "input":
+        _fits(what, mine, other)
+
+
+def _fits(what: str, mine: Tensor, other: Tensor, computed: Sizes | None = None) -> None:
+    """A declared shape may be refined, and contradict nothing but a size that the output does not have."""
+    if mine.dims is None or other.dims is None:
+        return
+    have = computed if computed is not None and len(computed) == len(other.dims) else (None,) * len(other.dims)
+    odd = [
+        b for a, b, size in zip(mine.dims, other.dims, have, strict=False) if None not in (a, b) and b not in (a, size)
+    ]
+    if len(mine.dims) != len(other.dims) or odd:
         raise UnprovedError(f"the {what} {mine.name!r} has another declared shape")
-
-
-def _fits(mine: Tensor, other: Tensor) -> bool:
-    pairs = list(zip(mine.dims or (), other.dims or (), strict=False))
-    return len(mine.dims or ()) == len(other.dims or ()) and all(a is None or b is None or a == b for a, b in pairs)
 
 
 def _run(reading: Reading, index: int) -> tuple[View, ...]:

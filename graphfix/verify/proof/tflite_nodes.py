@@ -5,19 +5,20 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from graphfix.verify.proof import meeting
+from graphfix.verify.proof.terms import View, whole
 from graphfix.verify.proof.tflite_ops import EACH, UNARY
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
-    from graphfix.verify.proof.terms import View
     from graphfix.verify.proof.tflite_file import Quantization, Tensor
     from graphfix.verify.proof.tflite_views import Step
 
-MATRIX = 2
+PLANE = 2
+"""The trailing axes that a transform acts on."""
 CHOOSING = frozenset({"SELECT", "SELECT_V2"})
-SELECTING = 3
-"""Operands of SELECT."""
+ALIKE = {"SELECT": "SELECT", "SELECT_V2": "SELECT", "REAL": "REAL", "RFFT2D": "RFFT2D"}
+"""Operators whose options have no fields, by what they compute once their operands' maps are told."""
 
 
 def read(step: Step) -> View | None:
@@ -37,14 +38,8 @@ def _broadcast(step: Step, key: tuple[object, ...], views: Sequence[View]) -> Vi
         return meeting.elementwise(step.table, key, views, step.told)
     if name in UNARY and len(views) == 1:
         return meeting.unary(step.table, key, views[0], step.told)
-    if name == "PRELU" and len(views) == MATRIX:
-        return meeting.onto(step.table, key, views[0], views[1:], step.told)
-    if name == "SELECT" and len(views) == SELECTING:
-        return _select(step, key, views)
-    if name == "BATCH_MATMUL" and len(views) == MATRIX:
-        outer = (-1 if step.option("adjX") else -2, -2 if step.option("adjY") else -1)
-        return meeting.product(step.table, key, (views[0], views[1]), step.told, outer=outer)
-    return None
+    count, rule = OWN.get(name, (0, None))
+    return rule(step, key, views) if rule is not None and len(views) == count else None
 
 
 def _shaped(step: Step, views: Sequence[View]) -> bool:
@@ -71,6 +66,14 @@ def _select(step: Step, key: tuple[object, ...], views: Sequence[View]) -> View 
     return meeting.aligned(step.table, key, uses, one.sizes, step.told)
 
 
+def kind(step: Step) -> tuple[object, ...]:
+    """Name an operator with its options; a CAST of complex numbers to floats takes the real part."""
+    operand, name = step.inputs[0] if step.inputs else None, step.operator.name
+    if name == "CAST" and step.result.dtype == "float32" and operand is not None and operand.dtype == "complex64":
+        return ("REAL",)
+    return (ALIKE[name],) if name in ALIKE else (step.operator.key, step.operator.version)
+
+
 def _key(step: Step) -> tuple[object, ...] | None:
     """What an operator is, beside its operands' elements; None where an axis of scales is followed by no axis."""
     parameters = []
@@ -87,7 +90,7 @@ def _key(step: Step) -> tuple[object, ...] | None:
         parameters.append((tensor.dtype, told))
     if step.result.quantization is not None and step.result.quantization.axis is not None:
         return None
-    return (step.operator.key, step.operator.version, tuple(parameters), type_of(step.result))
+    return (*kind(step), tuple(parameters), type_of(step.result))
 
 
 def quantized(quantization: Quantization | None, view: View | None) -> tuple[object, object] | None:
@@ -115,3 +118,43 @@ def type_of(tensor: Tensor) -> tuple[object, ...]:
     """Give the type of a tensor, and how it is quantized."""
     quantization = tensor.quantization
     return tensor.dtype, None if quantization is None else (quantization.key, quantization.axis)
+
+
+def transformed(step: Step, key: tuple[object, ...], views: Sequence[View]) -> View | None:
+    """RFFT2D: each plane of the last two axes alone, so that axes of size 1 in front are axes of the view.
+
+    The result's last two sizes are the lengths that are asked for, n and m // 2 + 1.
+    """
+    data, lengths = views
+    wanted = step.numbers(1)
+    if data.axes is None or data.sizes is None or len(data.sizes) <= PLANE or wanted is None or len(wanted) != PLANE:
+        return None
+    batch = len(data.sizes) - PLANE
+    kept = [axis for axis in range(len(data.sizes)) if axis >= batch or data.sizes[axis] != 1]
+    plain = View(data.core, tuple(data.axes[axis] for axis in kept), tuple(data.sizes[axis] for axis in kept))
+    sizes = (*plain.sizes[:-PLANE], wanted[0], wanted[1] // 2 + 1) if plain.sizes else ()
+    result = whole(step.table.result(("planes", *key, plain, lengths), step.told, sizes).core)
+    places = {axis: place for place, axis in enumerate(kept)}
+    followed = tuple((result.axes or ())[places[axis]] if axis in places else None for axis in range(batch + PLANE))
+    shape = tuple(sizes[places[axis]] if axis in places else 1 for axis in range(batch + PLANE))
+    return View(result.core, followed, shape)
+
+
+def multiplied(step: Step, key: tuple[object, ...], views: Sequence[View]) -> View | None:
+    """BATCH_MATMUL: batch axes meet, right-aligned."""
+    outer = (-1 if step.option("adjX") else -2, -2 if step.option("adjY") else -1)
+    return meeting.product(step.table, key, (views[0], views[1]), step.told, outer=outer)
+
+
+def onto(step: Step, key: tuple[object, ...], views: Sequence[View]) -> View | None:
+    """PRELU: alpha broadcasts onto operand 0."""
+    return meeting.onto(step.table, key, views[0], views[1:], step.told)
+
+
+OWN: Mapping[str, tuple[int, Callable[[Step, tuple[object, ...], Sequence[View]], View | None]]] = {
+    "PRELU": (2, onto),
+    "SELECT": (3, _select),
+    "BATCH_MATMUL": (2, multiplied),
+    "RFFT2D": (2, transformed),
+}
+"""Operators with rules of their own, and how many operands they have."""

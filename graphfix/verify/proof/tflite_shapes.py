@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from math import prod
 from typing import TYPE_CHECKING, TypeAlias
 
+from graphfix.verify.proof import literals
 from graphfix.verify.proof.arithmetic import span
 
 if TYPE_CHECKING:
@@ -15,6 +17,10 @@ if TYPE_CHECKING:
 MATRIX = 2
 SCALAR = (0,)
 """What old converters wrote as the option of a RESHAPE to a scalar."""
+IMAGE = 4
+"""Batch, height, width, channels."""
+SAME = 0
+"""The padding by which a window starts at each stride."""
 Dims: TypeAlias = "tuple[Size | None, ...] | None"
 
 
@@ -52,16 +58,6 @@ def _batch(step: Step) -> Dims:
     sizes = _sizes(step, 0)
     rank = len(step.result.dims or ())
     return None if not sizes or not rank or len(sizes) != rank else (sizes[0], *(None,) * (rank - 1))
-
-
-def _channels(axis: int) -> Callable[[Step], Dims]:
-    """Axis 0 is the operand's, the last one the weights' `axis`."""
-
-    def told(step: Step) -> Dims:
-        dims, weights = _batch(step), _sizes(step, 1)
-        return dims if dims is None or not weights else (*dims[:-1], weights[axis])
-
-    return told
 
 
 def _fully_connected(step: Step) -> Dims:
@@ -119,8 +115,33 @@ def _gather(step: Step) -> Dims:
 
 
 def _reshape(step: Step) -> Dims:
-    target = stated(step)
-    return None if target is None else tuple(None if size == -1 else size for size in target)
+    target, sizes = stated(step), _sizes(step, 0)
+    if target is None:
+        return None
+    have = [size for size in sizes or (None,) if isinstance(size, int)]
+    others = [size for size in target if isinstance(size, int) and size > 0]
+    told = len(have) == len(sizes or (None,)) and len(others) == len(target) - 1
+    return tuple((prod(have) // prod(others) if told else None) if size == -1 else size for size in target)
+
+
+def _strided_slice(step: Step) -> Dims:
+    """Sizes that are numbers, cut as numpy does; axes behind those that are named stay."""
+    sizes, bounds = _sizes(step, 0), [step.numbers(index) for index in (1, 2, 3)]
+    if sizes is None or any(step.integer(name) for name in ("ellipsisMask", "newAxisMask", "offset")):
+        return None
+    begin, end, stride = ([] if each is None else list(each) for each in bounds)
+    if None in bounds or not len(begin) == len(end) == len(stride) <= len(sizes):
+        return None
+    dims: list[Size | None] = []
+    for axis, size in enumerate(sizes):
+        if axis >= len(begin):
+            dims.append(size)
+        elif not step.integer("shrinkAxisMask") >> axis & 1:
+            first = None if step.integer("beginMask") >> axis & 1 else begin[axis]
+            last = None if step.integer("endMask") >> axis & 1 else end[axis]
+            cut = slice(first, last, stride[axis])
+            dims.append(len(range(*cut.indices(size))) if isinstance(size, int) else None)
+    return tuple(dims)
 
 
 def _target(step: Step) -> Dims:
@@ -134,15 +155,54 @@ def _range(step: Step) -> Dims:
     return (span(*numbers),) if len(numbers) == len(ends) else None
 
 
+def _padded(step: Step) -> Dims:
+    sizes, around = _sizes(step, 0), literals.literal(step.views[1])
+    if sizes is None or around is None or around.shape != (len(sizes), 2):
+        return None
+    added = around.sum(axis=1).tolist()
+    return tuple(size + more if isinstance(size, int) else None for size, more in zip(sizes, added, strict=True))
+
+
+def _convolution(step: Step) -> Dims:
+    weight, dilations = _sizes(step, 1), (step.integer("dilationHFactor"), step.integer("dilationWFactor"))
+    if weight is None or len(weight) != IMAGE:
+        return None
+    made = weight[0] if step.operator.name == "CONV_2D" else weight[3]
+    return _spatial(step, weight[1:3], dilations, made)
+
+
+def _pool(step: Step) -> Dims:
+    sizes, window = _sizes(step, 0), (step.integer("filterHeight"), step.integer("filterWidth"))
+    return None if sizes is None else _spatial(step, window, (1, 1), sizes[-1])
+
+
+def _spatial(step: Step, window: Sizes, dilations: tuple[int, int], channels: Size) -> Dims:
+    """Height and width: as many as strides fit in (SAME), or as many as whole windows fit in (VALID)."""
+    sizes = _sizes(step, 0)
+    if sizes is None or len(sizes) != IMAGE:
+        return None
+    dims: list[Size | None] = []
+    strides = step.integer("strideH"), step.integer("strideW")
+    for size, extent, stride, dilation in zip(sizes[1:3], window, strides, dilations, strict=True):
+        if isinstance(size, int) and isinstance(extent, int) and stride > 0:
+            covered = 0 if step.integer("padding") == SAME else (extent - 1) * dilation
+            dims.append(-((covered - size) // stride))
+        else:
+            dims.append(None)
+    return (sizes[0], *dims, channels)
+
+
 RULES: Mapping[str, Callable[[Step], Dims]] = {
     **dict.fromkeys("SOFTMAX LOG_SOFTMAX L2_NORMALIZATION LOCAL_RESPONSE_NORMALIZATION CUMSUM REVERSE_V2".split(),
         _same,
    ),
     **dict.fromkeys(
-        "AVERAGE_POOL_2D MAX_POOL_2D RESIZE_BILINEAR RESIZE_NEAREST_NEIGHBOR".split(), _batch),
-    "CONV_2D": _channels(0), "DEPTHWISE_CONV_2D": _channels(-1), "FULLY_CONNECTED": _fully_connected,
+        "RESIZE_BILINEAR RESIZE_NEAREST_NEIGHBOR".split(), _batch),
     **dict.fromkeys("MEAN SUM REDUCE_MAX REDUCE_MIN REDUCE_PROD REDUCE_ANY REDUCE_ALL".split(), _reduce),
     "TRANSPOSE": _transpose, "CONCATENATION": _concatenation, "GATHER": _gather, "RESHAPE": _reshape, "RANGE": _range,
-    "PACK": _pack, "BROADCAST_TO": _target,
+    "STRIDED_SLICE": _strided_slice, "PACK": _pack, "BROADCAST_TO": _target, "FULLY_CONNECTED": _fully_connected,
+    **dict.fromkeys(("PAD", "PADV2", "MIRROR_PAD"), _padded),
+    **dict.fromkeys(("CONV_2D", "DEPTHWISE_CONV_2D"), _convolution),
+    **dict.fromkeys(("AVERAGE_POOL_2D", "MAX_POOL_2D"), _pool),
 }  # fmt: skip
 """Rules by operator; a size that is None is not told."""

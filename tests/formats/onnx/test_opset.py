@@ -280,8 +280,7 @@ def test_a_legacy_broadcast_is_upgraded_in_two_steps() -> None:
 def test_a_real_model_is_upgraded_and_found_equal(path: Path, tmp_path: Path) -> None:
     outcome = graphfix.fix_file(path, tmp_path / "out.onnx", only=("upgrade-opset",), runs=2)
     assert outcome.verdict is not None
-    assert outcome.verdict.status in ("proved", "equal")
-    assert any(run.status == "equal" for run in outcome.verdict.runs)
+    assert outcome.verdict.status == "proved"
     after = onnx.load(tmp_path / "out.onnx")
     onnx.checker.check_model(after)
     assert version(after) >= 17
