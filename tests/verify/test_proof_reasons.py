@@ -144,7 +144,7 @@ def test_another_scale_of_an_operand_is_told(tmp_path: Path) -> None:
         ]
         path.write_bytes(tflite(G(tensors, [Op("ADD", ["x", "w"], ["y"])], ["x"], ["y"])))
     assert unproved(*paths).reason == (
-        "ADD#0 of the second file has no match in the first: the quantization of operand 1 is another"
+        "ADD#0 of the second file has no match in the first: the type or quantization of operand 1 is another"
     )
 
 

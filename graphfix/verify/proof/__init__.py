@@ -47,10 +47,11 @@ def prove(
             compare = compared
         with ExitStack() as stack:
             proof = compare(before, after, stack, bindings, shapes)
-        if not proof.cores:
+        wanted = frozenset(number for number in proof.cores if number is not None)
+        if not wanted:
             return proof
         # Nothing of a node is kept but its term: where two have no match, both files are read again to tell why.
-        notes = Notes(proof.cores)
+        notes = Notes(wanted)
         with ExitStack() as stack:
             compare(before, after, stack, bindings, shapes, notes)
         return explained(proof, notes)

@@ -92,13 +92,3 @@ def plain(attribute: AttributeProto) -> object:
     copy.CopyFrom(attribute)
     copy.ClearField("doc_string")
     return copy.SerializeToString(deterministic=True)
-
-
-def graphs(attribute: AttributeProto) -> list[GraphProto]:
-    """Give the bodies that an attribute holds."""
-    return [attribute.g] if attribute.HasField("g") else list(attribute.graphs)
-
-
-def domain_of(domain: str) -> str:
-    """Give the name of an operator set as the proof knows it: the standard one has two."""
-    return "" if domain == "ai.onnx" else domain

@@ -10,7 +10,7 @@ import onnx
 from onnx import AttributeProto, TensorProto
 
 from graphfix.verify.proof import onnx_ops
-from graphfix.verify.proof.onnx_call import Call, domain_of, graphs, plain
+from graphfix.verify.proof.onnx_call import Call, plain
 from graphfix.verify.proof.onnx_file import Source, width
 from graphfix.verify.proof.onnx_loops import FLOW
 from graphfix.verify.proof.onnx_meaning import meaning, telling
@@ -72,11 +72,10 @@ class Reading:
     turns: dict[object, int] = field(default_factory=dict)
     calls: dict[object, tuple[View | None, ...]] = field(default_factory=dict)
     notes: Notes | None = None
-    """Where what is read of nodes is kept, if anyone asks."""
 
     def __post_init__(self) -> None:
         """Index the functions."""
-        self.functions = {(domain_of(each.domain), each.name, each.overload): each for each in self.model.functions}
+        self.functions = {(_domain(each.domain), each.name, each.overload): each for each in self.model.functions}
 
     def turn(self, key: object) -> int:
         """Tell apart what has one key and is not one: how many there were before."""
@@ -95,13 +94,13 @@ class Reading:
         self.nodes(graph.node, scope)
         return tuple(scope.find(output.name) for output in graph.output)
 
-    def body(self, graph: GraphProto, outer: Scope, parameters: Sequence[View], place: str) -> tuple[View, ...]:
-        """Read a body with these values as its inputs; `place` is the node and the attribute that hold it."""
+    def body(self, graph: GraphProto, outer: Scope, parameters: Sequence[View], at: str) -> tuple[View, ...]:
+        """Read a body with these values as its inputs; `at` names the node and the attribute that hold it."""
         if outer.depth > _DEEPEST:
             raise UnprovedError("bodies are nested too deeply to be read")
         if len(parameters) != len(graph.input):
             raise UnprovedError(f"the body {graph.name!r} has {len(graph.input)} inputs and is given {len(parameters)}")
-        path = f"{outer.path}/{place}"
+        path = f"{outer.path}/{at}"
         scope = Scope(outer.versions, outer, graph=graph, given=outer.given, depth=outer.depth + 1, path=path)
         scope.values.update(zip((each.name for each in graph.input), parameters, strict=True))
         return self.run(graph, scope)
@@ -122,10 +121,10 @@ class Reading:
         while views and views[-1] is None:
             views.pop()
         attributes = self._attributes(node, scope)
-        function = self.functions.get((domain_of(node.domain), node.op_type, node.overload))
+        function = self.functions.get((_domain(node.domain), node.op_type, node.overload))
         if function is not None:
             return self._function(function, attributes, views, len(node.output), scope)
-        if node.op_type == "Constant" and not domain_of(node.domain):
+        if node.op_type == "Constant" and not _domain(node.domain):
             return [self._constant_node(attributes, f"Constant#{index}")]
         call = self._call(node, index, scope, views, attributes)
         before = len(self.table.cores)
@@ -150,7 +149,7 @@ class Reading:
         views: Sequence[View | None],
         attributes: Mapping[str, AttributeProto],
     ) -> Call:
-        domain, op = domain_of(node.domain), node.op_type
+        domain, op = _domain(node.domain), node.op_type
         version = scope.versions.get(domain, 1)
         since = meaning(op, domain, version)
         label = node.name or f"{op}#{index}"
@@ -169,13 +168,13 @@ class Reading:
             results = exact(self.table, call, self.inference, ("turn", self.turn(key)))
             self.effects.extend(view.core for view in results)
             return results
-        held = [(name, graph) for name, given in sorted(call.attributes.items()) for graph in graphs(given)]
-        if not held:
+        graphs = [(name, graph) for name, given in sorted(call.attributes.items()) for graph in _graphs(given)]
+        if not graphs:
             return exact(self.table, call, self.inference)
         owner = (*call.full, tuple(call.views))
         turn = self.turn(owner)
         bodies = []
-        for place, (name, graph) in enumerate(held):
+        for place, (name, graph) in enumerate(graphs):
             own = [self.parameter((owner, turn, name, place), i, None) for i in range(len(graph.input))]
             bodies.append((name, self.body(graph, scope, own, f"{call.label}.{name}")))
         return exact(self.table, call, self.inference, tuple(bodies))
@@ -205,7 +204,7 @@ class Reading:
         if known is not None:
             return known[:outputs]
         given = {each.name: each for each in function.attribute_proto} | dict(attributes)
-        versions = {domain_of(each.domain): each.version for each in function.opset_import}
+        versions = {_domain(each.domain): each.version for each in function.opset_import}
         path = f"function {function.domain}.{function.name}" if function.domain else f"function {function.name}"
         inner = Scope(versions, given=given, depth=scope.depth + 1, path=path)
         for name, view in zip(function.input, views, strict=False):
@@ -244,7 +243,7 @@ class Reading:
         """Give the comparable form of attributes, bodies left out; a tensor is the constant that it holds."""
         if not attributes:
             return ()
-        return tuple((name, self._attribute(given)) for name, given in sorted(attributes.items()) if not graphs(given))
+        return tuple((name, self._attribute(given)) for name, given in sorted(attributes.items()) if not _graphs(given))
 
     def _attribute(self, given: AttributeProto) -> object:
         if given.HasField("t") or given.tensors:
@@ -288,6 +287,14 @@ class Reading:
         return self.constant(onnx.helper.make_tensor("", kinds[name], dims, list(values)), told)
 
 
+def _graphs(attribute: AttributeProto) -> list[GraphProto]:
+    return [attribute.g] if attribute.HasField("g") else list(attribute.graphs)
+
+
+def _domain(domain: str) -> str:
+    return "" if domain == "ai.onnx" else domain
+
+
 def versions(model: ModelProto) -> dict[str, int]:
     """Give the versions of the operator sets that a model imports."""
-    return {domain_of(entry.domain): entry.version for entry in model.opset_import}
+    return {_domain(entry.domain): entry.version for entry in model.opset_import}

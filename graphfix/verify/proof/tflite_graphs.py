@@ -6,10 +6,10 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import TYPE_CHECKING
 
+from graphfix.verify.proof import meeting
 from graphfix.verify.proof.outcome import UnprovedError
 from graphfix.verify.proof.terms import View, whole
 from graphfix.verify.proof.tflite_file import WIDTHS
-from graphfix.verify.proof.tflite_nodes import keeps_quantization, quantized, read, type_of
 from graphfix.verify.proof.tflite_notes import noted
 from graphfix.verify.proof.tflite_ops import EACH, STATEFUL, UNARY
 from graphfix.verify.proof.tflite_shapes import refined
@@ -22,9 +22,10 @@ if TYPE_CHECKING:
     from graphfix.verify.proof.notes import Notes
     from graphfix.verify.proof.sizes import Sizes
     from graphfix.verify.proof.terms import Core, Table
-    from graphfix.verify.proof.tflite_file import Model, Operator, Subgraph, Tensor
+    from graphfix.verify.proof.tflite_file import Model, Operator, Quantization, Subgraph, Tensor
 
 _DEEPEST = 64
+MATRIX = 2
 READING = frozenset({*VIEWS, "PRELU", "SELECT", "BATCH_MATMUL"})
 """Operators with rules of their own, all without a state."""
 
@@ -41,7 +42,6 @@ class Reading:
     turns: dict[object, int] = field(default_factory=dict)
     depth: int = 0
     notes: Notes | None = None
-    """Where what is read of operators is kept, if anyone asks."""
 
     def turn(self, key: object) -> int:
         """Tell apart what has one key and is not one: how many there were before."""
@@ -62,8 +62,7 @@ class Reading:
             label, before = f"{operator.name}#{place}", len(self.table.cores)
             results = self._operator(graph, operator, views, label, path)
             if self.notes is not None:
-                note = partial(noted, self.table.algebra, graph, operator, views, results, (path, label))
-                self.notes.take(results, before, note)
+                self.notes.take(results, before, partial(noted, self, graph, operator, views, results, (path, label)))
             values.update(zip(operator.outputs, results, strict=False))
         self.depth -= 1
         outputs = [self.value(graph, index, tensor, values) for tensor in graph.outputs]
@@ -128,13 +127,13 @@ class Reading:
             parts = [part for part in parted(step, len(operator.outputs)) if part is not None]
             if len(parts) == len(operator.outputs):
                 return parts
-        parameters = tuple(
-            quantized(graph.tensors[at].quantization, view) if at >= 0 else None
+        quantized = tuple(
+            _quantized(graph.tensors[at].quantization, view) if at >= 0 else None
             for at, view in zip(operator.inputs, views, strict=True)
         )
         stateful = self._stateful(graph, operator)
-        given = tuple(type_of(graph.tensors[at]) for at in operator.outputs)
-        key = ("whole", operator.key, operator.version, tuple(views), parameters, given, bodies, stateful)
+        given = tuple(_type(graph.tensors[at]) for at in operator.outputs)
+        key = ("whole", operator.key, operator.version, tuple(views), quantized, given, bodies, stateful)
         results = []
         for index, at in enumerate(operator.outputs):
             core, new = self.table.core((*key, index), told)
@@ -161,14 +160,14 @@ class Reading:
             return len(self.effects)
         return None
 
-    def _bodies(self, operator: Operator, views: Sequence[View | None], place: str) -> tuple[object, ...] | None:
+    def _bodies(self, operator: Operator, views: Sequence[View | None], told: str) -> tuple[object, ...] | None:
         """Read the subgraphs that an operator runs: a branch on its operands, any other on values of its own."""
         named = sorted((key, at) for key, at in operator.options.items() if key.endswith("ubgraphIndex"))
         if not named:
             return None
         if operator.name == "IF":
             given = [view for view in views[1:] if view is not None]
-            return tuple((key, self.run(at, given, _path(place, key))) for key, at in named if isinstance(at, int))
+            return tuple((key, self.run(at, given, _path(told, key))) for key, at in named if isinstance(at, int))
         owner = (operator.key, tuple(views))
         turn = self.turn(owner)
         found: list[object] = []
@@ -178,7 +177,7 @@ class Reading:
                 # the condition and the body of a WHILE take one state
                 what = "state" if operator.name == "WHILE" else key
                 own = [self._parameter(graph, (owner, turn, what), place) for place in range(len(graph.inputs))]
-                found.append((key, self.run(at, own, _path(place, key))))
+                found.append((key, self.run(at, own, _path(told, key))))
         return tuple(found)
 
     def _parameter(self, graph: Subgraph, owner: tuple[object, ...], place: int) -> View:
@@ -196,16 +195,98 @@ class Reading:
             return None
         inputs = [graph.tensors[at] if at >= 0 else None for at in operator.inputs]
         step = Step(self.table, operator, views, inputs, graph.tensors[operator.outputs[0]], told)
-        if operator.name not in MOVING or keeps_quantization(step):
+        if operator.name not in MOVING or _keeps_quantization(step):
             seen = viewed(step)
             if seen is not None:
                 return seen
-        return read(step)
+        return self.read(step)
+
+    def read(self, step: Step) -> View | None:
+        """Give the result of an operator that reads its operands by maps; None where it reads them exactly."""
+        given = [view for view in step.views if view is not None]
+        key = _key(step)
+        if not given or len(given) < len(step.views) or key is None:
+            return None
+        return self._broadcast(step, key, given)
+
+    def _broadcast(self, step: Step, key: tuple[object, ...], views: Sequence[View]) -> View | None:
+        name = step.operator.name
+        if name in EACH:
+            return meeting.elementwise(self.table, key, views, step.told)
+        if name in UNARY and len(views) == 1:
+            return meeting.unary(self.table, key, views[0], step.told)
+        if name == "PRELU" and len(views) == MATRIX:
+            return meeting.onto(self.table, key, views[0], views[1:], step.told)
+        if name == "SELECT":
+            return self._select(step, key, views)
+        if name == "BATCH_MATMUL" and len(views) == MATRIX:
+            outer = (-1 if step.option("adjX") else -2, -2 if step.option("adjY") else -1)
+            return meeting.product(self.table, key, (views[0], views[1]), (), step.told, outer=outer)
+        return None
+
+    def _select(self, step: Step, key: tuple[object, ...], views: Sequence[View]) -> View | None:
+        """SELECT: the condition is a scalar, has the shape of the others, or follows their axis 0."""
+        condition, one, two = views
+        if condition.sizes is None or condition.axes is None or one.sizes is None or one.sizes != two.sizes:
+            return None
+        rank = len(one.sizes)
+        if condition.sizes == one.sizes or not condition.sizes:
+            axes = (None,) * (rank - len(condition.axes)) + condition.axes
+        elif len(condition.sizes) == 1 and rank > 1 and condition.sizes[0] == one.sizes[0]:
+            axes = (*condition.axes, *(None,) * (rank - 1))
+        else:
+            return None
+        uses = [(condition.core, axes), (one.core, one.axes or ()), (two.core, two.axes or ())]
+        return meeting.aligned(self.table, key, uses, one.sizes, step.told)
 
 
-def _path(place: str, option: str) -> str:
-    """`main/IF#0.then`, of the option `thenSubgraphIndex`."""
-    return f"{place}.{option.partition('SubgraphIndex')[0]}"
+def _key(step: Step) -> tuple[object, ...] | None:
+    """What an operator is, beside its operands' elements; None where an axis of scales is followed by no axis."""
+    quantized = []
+    for tensor, view in zip(step.inputs, step.views, strict=True):
+        if tensor is None or view is None:
+            return None
+        told = _quantized(tensor.quantization, view)
+        if (
+            tensor.quantization is not None
+            and tensor.quantization.axis is not None
+            and (told is None or told[1] is None)
+        ):
+            return None
+        quantized.append(told)
+    if step.result.quantization is not None and step.result.quantization.axis is not None:
+        return None
+    return (step.operator.key, tuple(quantized), _type(step.result))
+
+
+def _quantized(quantization: Quantization | None, view: View | None) -> tuple[object, object] | None:
+    """Give the parameters, and the core's axis that the scales follow: a lift does not change it."""
+    if quantization is None:
+        return None
+    axis = quantization.axis
+    if axis is None or view is None or view.axes is None or not 0 <= axis < len(view.axes):
+        return quantization.key, None if axis is None else ("stated", axis)
+    follows = view.axes[axis]
+    return quantization.key, follows
+
+
+def _keeps_quantization(step: Step) -> bool:
+    """Whether the result is quantized as operand 0 is, by whichever axis follows the same axis of the core."""
+    tensor = step.inputs[0]
+    ours = None if tensor is None else tensor.quantization
+    theirs = step.result.quantization
+    if ours is None or theirs is None:
+        return ours is theirs
+    return ours.key == theirs.key and ours.axis is None and theirs.axis is None
+
+
+def _type(tensor: Tensor) -> tuple[object, ...]:
+    quantization = tensor.quantization
+    return tensor.dtype, None if quantization is None else (quantization.key, quantization.axis)
+
+
+def _path(told: str, option: str) -> str:
+    return f"{told}.{option.partition('SubgraphIndex')[0]}"  # main/IF#0.then, of the option thenSubgraphIndex
 
 
 def sizes_of(table: Table, graph: Subgraph, index: int, place: int) -> Sizes | None:
