@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +15,7 @@ from written import Written
 from graphfix import api, cli
 from graphfix.verify.proof import Proof, prove
 
+ROOT = Path(__file__).parents[2]
 HEAD = "g (float[N,3] x, float[3] b) => (float[N,3] y) "
 BIAS = np.float32([1, 2, 3])
 LIFTED = "s = Constant<value_ints = [3, 1]>() l = Reshape(b, s)"
@@ -208,3 +210,22 @@ def test_what_is_proved_shows_no_node(written: Written, tmp_path: Path) -> None:
     assert verdict is not None
     assert verdict.proof is not None
     assert verdict.proof["first"] is None
+
+
+def test_the_page_s_examples_are_what_is_printed(
+    written: Written, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    head = "g (float[N,3,3] x, float[3] b) => (float[N,3,3] y) "
+    written(f"{head}{{ [add] y = Add(x, b) }}").rename(tmp_path / "before.onnx")
+    lifted = "shape = Constant<value_ints = [3, 1]>() lifted = Reshape(b, shape)"
+    written(f"{head}{{ {lifted} [add] y = Add(x, lifted) }}").rename(tmp_path / "after.onnx")
+    page = (ROOT / "docs" / "proof.md").read_text(encoding="utf-8")
+    (code,) = re.findall(r"^```python\n(.*?)^```", page, re.MULTILINE | re.DOTALL)
+    monkeypatch.chdir(tmp_path)
+    api.fix_file(ROOT / "models" / "rfc_rank_expansion.onnx", tmp_path / "expanded.onnx", check_result=False)
+    exec(compile(code, "docs/proof.md", "exec"), {})  # noqa: S102 - the project's own page
+    cli.main(["verify", "before.onnx", "after.onnx", "--proof-only"])
+    *printed, seconds = capsys.readouterr().out.splitlines()
+    assert seconds.split()[1] in ("s", "s:")
+    assert [line for line in printed if f"\n{line}\n" not in page] == []
+    assert len(printed) == 10
