@@ -47,6 +47,16 @@ PAIRS = {
         "y = Softmax(b)",
         "operand 0 has another shape: [1, 3] before, [3] after",
     ),
+    "a movement that is no view": (
+        "y = Mul(x, b)",
+        "s = Constant<value_ints = [-1]>() l = Reshape(x, s) y = Mul(l, b)",
+        "it is not known to add, drop or stretch unit axes alone (x[N, 3], s = [-1])",
+    ),
+    "sizes that do not fit": (
+        "z = Constant<value_ints = [2, 3]>() e = Expand(b, z) y = Mul(e, b)",
+        f"z = Constant<value_ints = [2, 3]>() e = Expand(b, z) {LIFTED} y = Mul(e, l)",
+        "sizes meet that do not fit: [3] before, [bc{2,3}, 3] after",
+    ),
     "no counterpart": ("y = Neg(x)", "t = Neg(x) y = Abs(t)", None),
 }  # fmt: skip
 
@@ -106,6 +116,17 @@ def test_of_several_nodes_of_a_kind_the_one_that_reads_the_same_is_told(written:
     assert (proof.before, proof.after) == ("Add#2", "Add#1")
     assert proof.reason is not None
     assert proof.reason.endswith("operands 0 and 1 are swapped")
+
+
+@pytest.mark.parametrize("names", ["tt", "et"])
+def test_bodies_that_give_another_value_are_told_where_no_node_of_theirs_is_new(written: Written, names: str) -> None:
+    text = """g (bool c, float[N,3] x) => (float[N,3] y) {{
+        t = Neg(x) e = Abs(x)
+        y = If (c) <then_branch = yes () => (float[N,3] p) {{ p = Identity({}) }},
+                    else_branch = no () => (float[N,3] q) {{ q = Identity({}) }}> }}"""
+    proof = unproved(written(text.format(*"te")), written(text.format(*names)))
+    assert proof.reason is not None
+    assert proof.reason.endswith(": what its bodies give, or how many results it has, is another")
 
 
 def test_another_output_is_told_by_what_gives_it(written: Written) -> None:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from graphfix.verify.proof.maps import reads_of
 from graphfix.verify.proof.terms import Core, shown
-from graphfix.verify.proof.unlike import given_by
+from graphfix.verify.proof.unlike import given_by, unseen
 from graphfix.verify.proof.unlike import unlike as difference
 
 if TYPE_CHECKING:
@@ -89,7 +89,7 @@ def _otherwise(one: View, two: View) -> str:
 def explained(proof: Proof, notes: Notes) -> Proof:
     """Say in what the two nodes differ, which were noted when the files were read again."""
     one, two = (None if number is None else notes.makers.get(number) for number in proof.cores)
-    why = None if one is None or two is None else difference(one, two)
+    why = None if two is None else (None if one is None else difference(one, two)) or unseen(two)
     reason = proof.reason if why is None else f"{proof.reason}: {why}"
     nodes = None if one is None else reads_of(one), None if two is None else reads_of(two)
     return replace(proof, reason=reason, nodes=nodes)
