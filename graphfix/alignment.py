@@ -157,6 +157,13 @@ def _grows(have: Size, want: Size) -> bool:
     return not same(have, want) and have == 1 and never_one(want)
 
 
+def fused(party: Party, *, asked: bool) -> str | None:
+    """The reason why a constant is left as it is where fusions are to be kept, None where there is none."""
+    if not asked or party.value.kind != "constant" or party.value.shape.rank > 1:
+        return None
+    return "a runtime fuses the operator by this constant's shape (--keep-fusions)"
+
+
 def exemption(party: Party, why: ops.Exempt | None) -> str | None:
     """The reason why the operand is left as it is on purpose, None where there is none."""
     if why is None:

@@ -84,6 +84,8 @@ def _check(options: Options, _: Progress | None) -> Outcome:
 def _verify(options: Options, progress: Progress | None) -> Outcome:
     from graphfix import api
 
+    if options.proof_only and any(given is not None for given in (options.inputs, options.atol, options.rtol)):
+        raise GraphfixError(f"{options.model}: --proof-only runs nothing: leave out --inputs, --atol and --rtol")
     started = time.perf_counter()
     verdict = api.verify(
         options.model,

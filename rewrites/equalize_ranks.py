@@ -22,13 +22,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from graphfix.alignment import Party, align, exemption, meeting, over_limit
+from graphfix.alignment import Party, align, exemption, fused, meeting, over_limit
 from graphfix.edits import DEFAULT, Edit, Leave, Lift, Options
 from graphfix.graph import Node
 from graphfix.ops import Row
 from graphfix.shapes import cstr_eq
-
-FUSED = "a runtime fuses the operator by this constant's shape (--keep-fusions)"
 
 
 def plan(node: Node, options: Options = DEFAULT) -> Iterator[Edit]:
@@ -50,16 +48,12 @@ def plan(node: Node, options: Options = DEFAULT) -> Iterator[Edit]:
 
 
 def _lifted(party: Party, missing: int, limit: str | None, options: Options) -> Edit:
-    reason = exemption(party, party.operand.keep_rank) or _fused(party, options)
+    reason = exemption(party, party.operand.keep_rank) or fused(party, asked=options.keep_fusions)
     if reason is not None:
         return Leave(party.index, reason, "GF101")
     if limit is not None:
         return Leave(party.index, limit, "GF301", "left")
     return Lift(party.index, tuple(range(missing)))
-
-
-def _fused(party: Party, options: Options) -> str | None:
-    return FUSED if options.keep_fusions and party.value.kind == "constant" and party.value.shape.rank <= 1 else None
 
 
 def _no_broadcast(node: Node, row: Row) -> Iterator[Leave]:

@@ -18,8 +18,8 @@ form), `keep` (left, reported), `assume` (sizes that are not known are taken to 
 assumption is written into the report and the model's metadata) or `error`.
 
 Left as they are, with the reason: a Pow exponent of one element, the operands of an ONNX matrix product, the scale and
-bias of a normalization, PRELU's alpha in TFLite. Left as a finding: a result of more axes than the runtime broadcasts
-(GF301).
+bias of a normalization, PRELU's alpha in TFLite; with `--keep-fusions` scalar and rank-1 constants. Left as a
+finding: a result of more axes than the runtime broadcasts (GF301).
 """
 
 from __future__ import annotations
@@ -27,7 +27,17 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from math import prod
 
-from graphfix.alignment import Alignment, Party, align, exemption, meeting, over_limit, product_axes, taking_part
+from graphfix.alignment import (
+    Alignment,
+    Party,
+    align,
+    exemption,
+    fused,
+    meeting,
+    over_limit,
+    product_axes,
+    taking_part,
+)
 from graphfix.edits import DEFAULT, Assume, AxisOf, Edit, Leave, Options, Stretch
 from graphfix.graph import Node
 from graphfix.results import GraphfixError
@@ -44,7 +54,7 @@ def plan(node: Node, options: Options = DEFAULT) -> Iterator[Edit]:
     if options.broadcasts == "keep":
         return
     if any(not value.shape.ranked for value in meeting(node)) and options.stretches_unknown:
-        yield from _unranked(node)
+        yield from _unranked(node, options)
         return
     alignment = align(node)
     if alignment is None:
@@ -54,7 +64,7 @@ def plan(node: Node, options: Options = DEFAULT) -> Iterator[Edit]:
         axes = alignment.stretches(party)
         if any(axis != "no" for axis in axes):
             needs[party.index] = (party, axes)
-    left = list(_left(node, alignment, needs))
+    left = list(_left(node, alignment, needs, options))
     yield from left
     if over_limit(node, alignment) is not None:
         return
@@ -64,11 +74,11 @@ def plan(node: Node, options: Options = DEFAULT) -> Iterator[Edit]:
         yield from _stretched(node, alignment, party, axes, options)
 
 
-def _left(node: Node, alignment: Alignment, needs: Needs) -> Iterator[Leave]:
+def _left(node: Node, alignment: Alignment, needs: Needs, options: Options) -> Iterator[Leave]:
     """Those that the catalogue keeps as they are, and those of a result with too many axes."""
     limit = over_limit(node, alignment)
     for party, _ in needs.values():
-        reason = exemption(party, party.operand.keep_dims)
+        reason = exemption(party, party.operand.keep_dims) or fused(party, asked=options.keep_fusions)
         if reason is not None:
             yield Leave(party.index, reason, "GF102")
         elif limit is not None and party.value.shape.rank == alignment.rank:  # else equalize-ranks has left it
@@ -181,7 +191,7 @@ def _is(one: Shape, other: Shape) -> bool:
     return one.rank == other.rank and all(same(a, b) for a, b in zip(one.dims, other.dims, strict=True))
 
 
-def _unranked(node: Node) -> Iterator[Edit]:
+def _unranked(node: Node, options: Options) -> Iterator[Edit]:
     """A rank is not known: expand each operand by the shape of every other one."""
     pairs = list(taking_part(node))
     row = node.row
@@ -197,7 +207,7 @@ def _unranked(node: Node) -> Iterator[Edit]:
         if operand.index == onto:
             continue
         party = Party(operand, value, value.shape)
-        reason = exemption(party, operand.keep_dims)
+        reason = exemption(party, operand.keep_dims) or fused(party, asked=options.keep_fusions)
         if reason is not None:
             yield Leave(operand.index, reason, "GF103")
             continue

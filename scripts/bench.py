@@ -26,7 +26,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
 ROOT = Path(__file__).resolve().parent.parent
 MIB = 1 << 20
@@ -253,26 +253,26 @@ def run(options: argparse.Namespace, folder: Path) -> list[str]:
     return [said for each in all_measured for said in each.broken()] + growth(all_measured)
 
 
-def main(argv: Sequence[str] | None = None) -> int:
-    """Run the command line; the answer is the exit status."""
+def main(measured: Callable[[argparse.Namespace, Path], list[str]], description: str) -> int:
+    """Run the command line of a benchmark of these rows; the answer is the exit status."""
     installed = Path(sys.executable).with_name("graphfix")
-    parser = argparse.ArgumentParser(description="Time graphfix fix --no-verify against cp.")
+    parser = argparse.ArgumentParser(description=description)
     parser.add_argument("--format", choices=sorted(BUILDERS), help="the rows of one format (default: of both)")
     parser.add_argument("--rows", help=f"comma-separated subset of {','.join(row.name for row in ROWS)}")
     parser.add_argument("--runs", type=int, default=5, help="measured runs of each row (default: 5)")
     parser.add_argument("--dir", type=Path, help="folder that keeps the models (default: a temporary one)")
     parser.add_argument("--target", help="passed on to graphfix fix")
     parser.add_argument("--graphfix", default=shlex.quote(str(installed)), help="the program (default: beside python)")
-    options = parser.parse_args(argv)
+    options = parser.parse_args()
     if options.runs < 1:
         parser.error("--runs must be at least 1")
     try:
         if options.dir is not None:
             options.dir.mkdir(parents=True, exist_ok=True)
-            broken = run(options, options.dir)
+            broken = measured(options, options.dir)
         else:
             with tempfile.TemporaryDirectory(prefix="graphfix-bench-") as folder:
-                broken = run(options, Path(folder))
+                broken = measured(options, Path(folder))
     except (BenchError, OSError) as error:
         print(f"bench: {error}", file=sys.stderr)
         return 2
@@ -281,4 +281,4 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(main(run, "Time graphfix fix --no-verify against cp."))

@@ -1,37 +1,15 @@
-"""What the tests share: the folders, and the real models of models/zoo.toml."""
+"""Tests that need the real models, or the tools of target tosa, say so; here they are skipped or refused."""
 
 from __future__ import annotations
 
 import os
 import sys
-import tomllib
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import pytest
-
-if TYPE_CHECKING:
-    from _pytest.mark import ParameterSet
-
-ROOT = Path(__file__).resolve().parent.parent
-ZOO = ROOT / "models" / "zoo"
+from places import ROOT, ZOO
 
 sys.path.insert(0, str(ROOT / "scripts"))
-
-
-def zoo_models(format_: str) -> list[ParameterSet]:
-    """Parameters for a test that needs real models: the path of each model of one format, marked `zoo`.
-
-    All that zoo.toml names are given, fetched or not, so that none is dropped in silence.
-    """
-    packages = tomllib.loads((ROOT / "models" / "zoo.toml").read_text(encoding="utf-8"))["package"]
-    names = [
-        f"{package['name']}/{Path(model['path']).name}"
-        for package in packages
-        for model in package["model"]
-        if model["format"] == format_
-    ]
-    return [pytest.param(ZOO / name, id=name, marks=pytest.mark.zoo) for name in names]
 
 
 def pytest_runtest_setup(item: pytest.Item) -> None:

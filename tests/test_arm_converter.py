@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 from arm_converter import convert
-from conftest import zoo_models
+from places import zoo_models
 
 import graphfix
 

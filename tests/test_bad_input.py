@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import onnx
 import pytest
 from asking import ask, refused
-from conftest import ROOT
+from places import ROOT
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -15,8 +15,8 @@ import onnx
 import pytest
 from asking import FAILED, ask, listing, refused
 from broken_models import external, model
-from conftest import ROOT
 from onnx import numpy_helper
+from places import ROOT
 
 if TYPE_CHECKING:
     from collections.abc import Callable

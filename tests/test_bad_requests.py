@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import pytest
 from asking import refused
 from broken_models import external, model
-from conftest import ROOT
+from places import ROOT
 
 if TYPE_CHECKING:
     from pathlib import Path

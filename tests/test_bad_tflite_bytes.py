@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 from asking import ask, refused
 from broken_tflite import ADD, Raw, broken, edited
-from conftest import ROOT
+from places import ROOT
 
 if TYPE_CHECKING:
     from collections.abc import Callable

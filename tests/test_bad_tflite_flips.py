@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 import ai_edge_litert.schema_py_generated as schema
 import pytest
 from asking import ask
-from conftest import ROOT, ZOO
 from flip_tflite import FAULT, Flip, fixed, flips, forked, judged, payloads, places, words
+from places import ROOT, ZOO
 from tflite_text import pack
 
 if TYPE_CHECKING:

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 from asking import FAILED, ask, listing, refused
 from broken_tflite import edited
-from conftest import ROOT
+from places import ROOT
 from test_bad_output import FAULTS, refuse_large_copies
 
 if TYPE_CHECKING:

@@ -18,7 +18,7 @@ from subprocess import CompletedProcess
 from typing import IO
 
 import pytest
-from conftest import ROOT
+from places import ROOT
 
 import graphfix
 from graphfix import api, cli, targets
@@ -255,7 +255,7 @@ def test_fix_without_an_output_says_how_to_name_one(face: Face, capsys: pytest.C
 
 
 def test_every_option_of_verify_and_show_reaches_the_python_face(face: Face) -> None:
-    options = "--dim N=4 --shape x=1 --inputs d.npz --runs 2 --seed 3 --atol 1e-3 --rtol 0 --proof-only"
+    options = "--dim N=4 --shape x=1 --inputs d.npz --runs 2 --seed 3 --atol 1e-3 --rtol 0"
     assert cli.main(["verify", "a.onnx", "b.onnx", *options.split()]) == 0
     assert cli.main(["show", "m.onnx", "--maps", "--broadcasts-only", "--dim", "N=4"]) == 0
     (_, models, verify), (_, model, show) = face.asked
@@ -267,12 +267,17 @@ def test_every_option_of_verify_and_show_reaches_the_python_face(face: Face) -> 
         "inputs": Path("d.npz"),
         "runs": 2,
         "seed": 3,
-        "proof": "only",
+        "proof": "with",
         "atol": 0.001,
         "rtol": 0.0,
         "progress": None,
     }
     assert show == {"maps": True, "broadcasts_only": True, "dims": {"N": "4"}, "shapes": {}}
+
+
+def test_a_proof_alone_is_asked_of_the_python_face(face: Face) -> None:
+    assert cli.main(["verify", "a.onnx", "b.onnx", "--proof-only"]) == 0
+    assert face.asked[0][2]["proof"] == "only"
 
 
 @pytest.mark.parametrize("option", ["--dim", "--shape"])

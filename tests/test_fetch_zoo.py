@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 import fetch_zoo
 import pytest
-from conftest import ROOT
+from places import ROOT
 
 if TYPE_CHECKING:
     from pathlib import Path

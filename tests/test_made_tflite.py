@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 
 import kept_tflite
 import pytest
-from conftest import ROOT
 from fixing_tflite import fixed
+from places import ROOT
 from seen_tflite import BINDINGS, Change, stated_inputs, watched
 from tflite_models import TfliteCase, tflite_cases
 from witness_tflite import Job, free_axes, run

@@ -9,8 +9,8 @@ from pathlib import Path
 import onnx
 import pytest
 import tflite as reader
-from conftest import ROOT, ZOO, zoo_models
 from maps_agree import Compared, compared
+from places import ROOT, ZOO, zoo_models
 
 from graphfix import api
 from graphfix.results import GraphfixError

@@ -13,7 +13,6 @@ import onnx
 import onnx.checker
 import onnxruntime as ort
 import pytest
-from conftest import ROOT
 from onnx.helper import tensor_dtype_to_np_dtype
 from onnxruntime.capi.onnxruntime_pybind11_state import (
     Fail,
@@ -23,6 +22,7 @@ from onnxruntime.capi.onnxruntime_pybind11_state import (
 from onnxruntime.capi.onnxruntime_pybind11_state import (
     NotImplemented as NoKernel,
 )
+from places import ROOT
 from reference_models import reference_cases
 
 if TYPE_CHECKING:

@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any
 import ai_edge_litert.schema_py_generated as schema
 import numpy as np
 import pytest
-from conftest import ROOT
 from litert_runs import KERNELS, Job, Ran, run
+from places import ROOT
 from tflite_models import TFLITE_KINDS, TfliteCase, tflite_cases
 
 if TYPE_CHECKING:

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 from asking import ask
-from conftest import ROOT
+from places import ROOT
 
 import graphfix
 from graphfix import targets

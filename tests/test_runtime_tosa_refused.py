@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 import pytest
-from conftest import ZOO
+from places import ZOO
 from tosa_loop import needs_tools, onnx_file, ran, tflite, validated
 
 from graphfix.results import GraphfixError

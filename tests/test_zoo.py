@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 import onnx
 import onnx.checker
 import pytest
-from conftest import ROOT, zoo_models
 from onnx import numpy_helper
+from places import ROOT, zoo_models
 from witness import REFUSALS, Seen, Witness, accepted, session_of
 
 import graphfix

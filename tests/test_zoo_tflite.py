@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 
 import kept_tflite
 import pytest
-from conftest import zoo_models
 from cut_tflite import without_custom
+from places import zoo_models
 from seen_tflite import BINDINGS, SETS, Change, is_free, stated_inputs, watched
 from tree_tflite import text, tree
 from witness_tflite import Job, run

@@ -69,6 +69,13 @@ OPTIONS = {
     "CAST": "Cast",
     "IF": "If",
     "VAR_HANDLE": "VarHandle",
+    "SHAPE": "Shape",
+    "CALL": "Call",
+    "CALL_ONCE": "CallOnce",
+    "WHILE": "While",
+    "STRIDED_SLICE": "StridedSlice",
+    "SPLIT": "Split",
+    "SQUEEZE": "Squeeze",
 }
 
 

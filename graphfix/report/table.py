@@ -38,11 +38,12 @@ def table(outcome: Outcome) -> str:
     """Tell what a command did with one model. Long lists are cut: a report file has all of them."""
     edited = _edited(outcome.sites)
     lines = [_headline(outcome, edited)]
+    leaning = outcome.verdict.assumes if outcome.verdict is not None else ()
     if outcome.command == "verify":
-        lines += unproved_lines(outcome.verdict)
+        lines += [*_assumed(leaning), *unproved_lines(outcome.verdict)]
     lines += [*_sites(outcome.sites, edited), *_assumed(outcome.assumes)]
     if outcome.command in ("fix", "tosa"):
-        lines += [_fixed(outcome), *unproved_lines(outcome.verdict)]
+        lines += [_fixed(outcome), *_assumed(leaning), *unproved_lines(outcome.verdict)]
     lines += conversion_lines(outcome)
     if outcome.seconds:
         lines.append(seconds_text(outcome.seconds))

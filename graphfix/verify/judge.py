@@ -51,7 +51,7 @@ def judge(task: Task) -> Verdict:
     if not task.criterion.exact and verdict.status == "equal":
         verdict = replace(verdict, reason=f"the outputs were compared {task.criterion}, not bit for bit")
     if proof is not None:
-        verdict = replace(_both(verdict, proof), proof=document)
+        verdict = replace(_both(verdict, proof, _discharged(task, verdict, proof)), proof=document)
     return replace(
         verdict,
         seed=task.seed,
@@ -72,11 +72,27 @@ def _proof(task: Task, *, tflite: bool) -> tuple[Proof | None, Mapping[str, obje
     return proof, proof.document(perf_counter() - started)
 
 
-def _both(verdict: Verdict, proof: Proof) -> Verdict:
+def _discharged(task: Task, verdict: Verdict, proof: Proof) -> frozenset[str]:
+    """Give what the proof leans on that a runtime has shown: shapes that LiteRT allocates as they are stored."""
+    from graphfix.verify.proof import STORED_SHAPES
+
+    ran = any(run.status == "equal" for run in verdict.runs)
+    if not ran or not proof.proved or STORED_SHAPES not in proof.assumes:
+        return frozenset()
+    from graphfix.runtimes.child import Child
+    from graphfix.verify.tflite.allocation import shapes_hold
+
+    task.progress("comparing the stored shapes with LiteRT's")
+    with Child() as child:
+        hold = shapes_hold(child, task.before, task.bindings, task.shapes)
+    return frozenset((STORED_SHAPES,)) if hold else frozenset()
+
+
+def _both(verdict: Verdict, proof: Proof, discharged: frozenset[str]) -> Verdict:
     """Put proof and runs together: a run that differs is told whatever is proved; a proof decides where none can."""
     if not proof.proved or verdict.status == "different":
         return verdict
-    assumes = (*verdict.assumes, *(text for text in proof.assumes if text not in verdict.assumes))
+    assumes = tuple(dict.fromkeys((*verdict.assumes, *(text for text in proof.assumes if text not in discharged))))
     return replace(verdict, status="proved", assumes=assumes)
 
 

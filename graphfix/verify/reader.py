@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import mmap
+import os
 from collections.abc import Callable
 from typing import TYPE_CHECKING, TypeAlias
 
@@ -15,6 +16,7 @@ from graphfix.verify.scopes import open_scopes
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
+    from typing import BinaryIO
 
 # Fields of onnx.proto that lead to a TensorProto: message -> {field number: message}.
 _ROUTES: dict[str, dict[int, str]] = {
@@ -29,6 +31,8 @@ _ROUTES: dict[str, dict[int, str]] = {
 # float_data, int32_data, string_data, int64_data, raw_data, double_data, uint64_data
 _PAYLOADS = frozenset({4, 5, 6, 7, 9, 10, 11})
 _KEPT_BYTES = 1024
+_DEEPEST = 100
+"""Messages within each other: more are refused by protobuf itself."""
 _FIXED = {1: 8, 5: 4}
 StandIn: TypeAlias = Callable[[int, int, int], bytes]
 """What stands in the place of a payload, by its field, its first byte in the file, and the byte behind it."""
@@ -42,8 +46,8 @@ def left_out(number: int, start: int, end: int) -> bytes:  # noqa: ARG001 - wher
 def read(path: Path, stand_in: StandIn = left_out) -> onnx.ModelProto:
     """Read a model; tensor payloads above 1 KiB give way to a stand-in. Raises GraphfixError for what is no model."""
     try:
-        with path.open("rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as data:
-            skeleton = _weightless(data, 0, len(data), "Model", stand_in)
+        with path.open("rb") as file:
+            skeleton = _skeleton(file, stand_in)
     except OSError as error:
         raise GraphfixError(f"{path}: can't be read: {error.strerror}") from None
     except ValueError as error:
@@ -68,8 +72,18 @@ def external_folder(path: Path, model: onnx.ModelProto) -> Path | None:
     return None if inside else path.parent
 
 
-def _weightless(data: mmap.mmap, start: int, end: int, message: str, stand_in: StandIn) -> bytes:
+def _skeleton(file: BinaryIO, stand_in: StandIn) -> bytes:
+    """Copy a file but for the payloads. Raises ValueError."""
+    if not file.seek(0, os.SEEK_END):
+        raise ValueError("it is empty")
+    with mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as data:
+        return _weightless(data, 0, len(data), "Model", stand_in, 1)
+
+
+def _weightless(data: mmap.mmap, start: int, end: int, message: str, stand_in: StandIn, depth: int) -> bytes:
     """Copy one message but for the payloads in it."""
+    if depth > _DEEPEST:
+        raise ValueError(f"more than {_DEEPEST} messages are nested at byte {start}")
     routes, parts, copied = _ROUTES[message], list[bytes](), start
     for number, begin, body, after in _fields(data, start, end):
         if body is None or after - body <= _KEPT_BYTES:
@@ -78,7 +92,7 @@ def _weightless(data: mmap.mmap, start: int, end: int, message: str, stand_in: S
             parts += (data[copied:begin], stand_in(number, body, after))
             copied = after
         elif number in routes:
-            inner = _weightless(data, body, after, routes[number], stand_in)
+            inner = _weightless(data, body, after, routes[number], stand_in, depth + 1)
             parts += (data[copied:begin], _varint_bytes(number << 3 | 2), _varint_bytes(len(inner)), inner)
             copied = after
     parts.append(data[copied:end])

@@ -43,13 +43,13 @@ PAIRS = {
                        "operand 0 is another value: a result of Neg#0 before, input 'x' after"),
     "an operand less": ("y = Clip(x, m, m)", "y = Clip(x, m)", "3 operands are given before, 2 after"),
     "another shape": (
-        "z = Constant<value_ints = [0]>() u = Unsqueeze(b, z) y = Softmax(u)",
-        "y = Softmax(b)",
+        "z = Constant<value_ints = [0]>() u = Unsqueeze(b, z) s = Softmax(u) y = Mul(x, s)",
+        "s = Softmax(b) y = Mul(x, s)",
         "operand 0 has another shape: [1, 3] before, [3] after",
     ),
     "a movement that is no view": (
         "y = Mul(x, b)",
-        "s = Constant<value_ints = [-1]>() l = Reshape(x, s) y = Mul(l, b)",
+        "s = Constant<value_ints = [-1]>() l = Reshape(x, s) t = Shape(x) r = Reshape(l, t) y = Mul(r, b)",
         "it is not known to add, drop or stretch unit axes alone (x[N, 3], s = [-1])",
     ),
     "sizes that do not fit": (

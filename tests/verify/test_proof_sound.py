@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator
 from itertools import islice
 from pathlib import Path
 
+import notation
 import onnx
 import proof_faults
 import proof_faults_tflite
@@ -105,3 +106,12 @@ def test_a_faulty_legacy_axis_in_the_first_file_is_not_proved(tmp_path: Path) ->
     misread.write_bytes(model.SerializeToString())
     assert prove(before, after).proved
     assert not prove(misread, after).proved
+
+
+@pytest.mark.parametrize("body", ["e = Expand(b[], s)\nz = Neg(e)", "z = Expand(b[], s)"])
+def test_a_stretch_by_the_shape_of_another_value_of_unknown_rank_is_not_proved(body: str, tmp_path: Path) -> None:
+    paths = tmp_path / "a.onnx", tmp_path / "b.onnx"
+    for path, by in zip(paths, ("x[*]", "y[*]"), strict=True):
+        onnx.save(notation.model(f"p = Neg(x[*])\nq = Neg(y[*])\ns = Shape({by})\n{body}"), path)
+    assert not prove(*paths).proved
+    assert prove(paths[0], paths[0]).proved

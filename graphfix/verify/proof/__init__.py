@@ -3,22 +3,24 @@
 from __future__ import annotations
 
 from contextlib import ExitStack
+from dataclasses import replace
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
+from graphfix.verify.proof.asked import assumed
 from graphfix.verify.proof.maps import reads_of
 from graphfix.verify.proof.notes import Notes
-from graphfix.verify.proof.outcome import Proof, UnprovedError, explained
+from graphfix.verify.proof.outcome import STORED_SHAPES, Proof, UnprovedError, explained
+from graphfix.verify.proof.payloads import Opened, Payload
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
     from pathlib import Path
 
     from graphfix.verify.proof.maps import Reads
 
 _NO_NUMBERS: Mapping[str, int] = MappingProxyType({})
 _NO_SHAPES: Mapping[str, Sequence[int]] = MappingProxyType({})
-_PIECE = 1 << 20
 
 
 def prove(
@@ -31,36 +33,40 @@ def prove(
 ) -> Proof:
     """Compare two files of one format, under the given sizes of free dims, without a runtime.
 
-    No payload is in memory as a whole. What can't be read as a model is not proved, with the reason; a file that
-    is none at all raises GraphfixError.
+    No payload is in memory as a whole. A node that does not mean anything is a reason not to prove; a file that is no
+    model, or lacks one that it names, raises GraphfixError.
     """
+    compared, refuse = _tflite() if tflite else _onnx()
     try:
-        if _copied(before, after, tflite=tflite):
-            return Proof("proved")
-        if tflite:
-            from graphfix.verify.proof.tflite_models import compared as compared_tflite
-
-            compare = compared_tflite
-        else:
-            from graphfix.verify.proof.onnx_models import compared
-
-            compare = compared
         with ExitStack() as stack:
-            proof = compare(before, after, stack, bindings, shapes)
+            if not (bindings or shapes) and _copied(before, after, tflite=tflite):
+                refuse(before, stack)
+                return Proof("proved")
+            proof = compared(before, after, stack, bindings, shapes)
+        if proof.proved:
+            return replace(proof, assumes=(*proof.assumes, *assumed(bindings, shapes)))
         wanted = frozenset(number for number in proof.cores if number is not None)
         if not wanted:
             return proof
         # Nothing of a node is kept but its term: where two have no match, both files are read again to tell why.
         notes = Notes(wanted)
         with ExitStack() as stack:
-            compare(before, after, stack, bindings, shapes, notes)
+            compared(before, after, stack, bindings, shapes, notes)
         return explained(proof, notes)
     except UnprovedError as unproved:
         return Proof("not proved", str(unproved))
-    except (LookupError, ValueError) as error:  # fewer operands than an operator has, numbers that are no axis
-        return Proof("not proved", f"a node is malformed: {type(error).__name__} {error}")
-    except RecursionError:
-        return Proof("not proved", "the model is nested too deeply")
+
+
+def _onnx() -> tuple[Callable[..., Proof], Callable[[Path, ExitStack], None]]:
+    from graphfix.verify.proof.onnx_models import compared, refuse
+
+    return compared, refuse
+
+
+def _tflite() -> tuple[Callable[..., Proof], Callable[[Path, ExitStack], None]]:
+    from graphfix.verify.proof.tflite_models import compared, refuse
+
+    return compared, refuse
 
 
 def maps(
@@ -92,11 +98,13 @@ def _copied(before: Path, after: Path, *, tflite: bool) -> bool:
     """Whether both files hold the same bytes, and name the same files beside them."""
     if before.stat().st_size != after.stat().st_size or not (tflite or before.parent == after.parent):
         return False
-    with before.open("rb") as one, after.open("rb") as two:
-        while piece := one.read(_PIECE):
-            if piece != two.read(_PIECE):
-                return False
-    return True
+    with ExitStack() as stack:
+        files = [Opened.at(path, stack) for path in (before, after)]
+        one, two = (Payload(file, 0, file.size) for file in files)
+        same = one.same(two)
+        for file in files:
+            file.check()
+    return same
 
 
-__all__ = ["Proof", "UnprovedError", "maps", "prove"]
+__all__ = ["STORED_SHAPES", "Proof", "UnprovedError", "maps", "prove"]

@@ -8,12 +8,14 @@ from graphfix.verify.proof.sizes import right_aligned, settled
 from graphfix.verify.proof.terms import Frame, View, composed, extent, whole
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Collection, Sequence
 
     from graphfix.verify.proof.sizes import Sizes
     from graphfix.verify.proof.terms import Axes, Core, Extent, Table
 
 Key: TypeAlias = tuple[object, ...]
+STATED = frozenset({"constant", "numbers"})
+"""How the terms of constants with elements begin; their element type comes next."""
 Met: TypeAlias = "tuple[tuple[Core, ...], tuple[Axes, ...], Sizes]"
 """The operands' cores, their maps and the space: what the key of every broadcasting operator's term ends with."""
 
@@ -36,13 +38,24 @@ def elementwise(table: Table, key: Key, views: Sequence[View], told: str) -> Vie
     follows; the others are axes of the result's map. So lifting or stretching all operands is lifting or stretching
     the result.
     """
-    form = tuple((view.axes, view.sizes) for view in views)
-    frame = table.frames.get(form)
+    form = tuple([(view.axes, view.sizes) for view in views])
+    known = (table.algebra.place, form)
+    frame = table.frames.get(known)
     if frame is None:
         if any(axes is None or sizes is None for axes, sizes in form):
             return _unranked(table, key, views, told)
-        frame = table.frames[form] = _right_aligned(table, form)
+        frame = table.frames[known] = _right_aligned(table, form)
+    if 0 in frame.sizes and any(view.core.key[0] in STATED for view in views):
+        return elementwise(table, key, [_unread(table, view) for view in views], told)
     return _read(table, key, [view.core for view in views], frame, told)
+
+
+def _unread(table: Table, view: View) -> View:
+    """Where a space has no point nothing is read of a constant: it counts by its type and its sizes alone."""
+    if view.core.key[0] not in STATED or view.sizes is None:
+        return view
+    kind = view.core.key[1]
+    return table.empty(str(kind[0] if isinstance(kind, tuple) else kind), view.sizes)
 
 
 def aligned(table: Table, key: Key, uses: Sequence[tuple[Core, Axes]], space: Sizes, told: str) -> View:
@@ -65,6 +78,7 @@ def _frame(maps: Sequence[Axes], space: Sizes) -> Frame:
     return Frame(
         tuple(tuple(axes[axis] for axis in followed) for axes in maps),
         tuple(space[axis] for axis in followed),
+        tuple(settled(space[axis]) for axis in followed),
         tuple(places.get(axis) for axis in range(len(space))),
         # An axis that none follows is stretched by nothing but its readers: they see what has to fit in it.
         tuple(settled(size) if axis in places else size for axis, size in enumerate(space)),
@@ -74,7 +88,7 @@ def _frame(maps: Sequence[Axes], space: Sizes) -> Frame:
 def _read(table: Table, key: Key, cores: Sequence[Core], frame: Frame, told: str) -> View:
     core, new = table.core(("each", key, tuple(cores), frame.maps, frame.space), told)
     if new:
-        core.sizes = tuple(map(settled, frame.space))
+        core.sizes = frame.settled
     return View(core, frame.axes, frame.sizes)
 
 
@@ -94,11 +108,14 @@ def _unranked(table: Table, key: Key, views: Sequence[View], told: str) -> View:
     for view in views:
         meeting |= view.more or {extent(view)}
         reads.append((view.core, _stripped(view)))
-    core, _ = table.core(("unranked", key, tuple(reads), *_space(table, meeting)), told)
+    table.met(frozenset(meeting))
+    core, new = table.core(("unranked", key, tuple(reads), *_space(table, meeting)), told)
+    if new and len(views) == 1:
+        core.shaped = views[0].core.shaped or views[0].core
     return View(core, None, None)
 
 
-def _space(table: Table, meeting: set[Extent]) -> tuple[frozenset[Extent], Sizes]:
+def _space(table: Table, meeting: Collection[Extent]) -> tuple[frozenset[Extent], Sizes]:
     """Keep values of unknown rank by name, and put all known shapes into one."""
     known = [sizes for sizes in meeting if not isinstance(sizes, View)]
     rank = max(map(len, known), default=0)
@@ -115,12 +132,25 @@ def _stripped(view: View) -> Axes | None:
 
 def onto(table: Table, key: Key, view: View, others: Sequence[View], told: str) -> View:
     """Give the result of an operator whose operand 0 is read exactly and has the result's shape, the others onto it."""
-    if view.sizes is None or any(other.sizes is None or len(other.sizes) > len(view.sizes) for other in others):
+    if view.sizes is None or any(other.sizes is None for other in others):
+        reads = tuple((other.core, _stripped(other)) for other in others)
+        meetings = [frozenset({extent(view), *(other.more or {extent(other)})}) for other in others]
+        meets = tuple(_space(table, table.met(extents)) for extents in meetings)
+        return table.result(("unranked onto", *key, view, reads, meets), told, view.sizes)
+    if any(len(other.sizes or ()) > len(view.sizes) for other in others):
         return table.result(("whole", *key, (view, *others)), told, view.sizes)
     rank = len(view.sizes)
     columns = zip(view.sizes, *(right_aligned(other.sizes or (), rank) for other in others), strict=True)
     cores, maps = tuple(other.core for other in others), tuple(_over(other, rank) for other in others)
     return table.result(("onto", *key, view, cores, maps, tuple(map(table.algebra.met, columns))), told, view.sizes)
+
+
+def onto_target(table: Table, view: View, target: Sizes, told: str) -> View | None:
+    """Give the stretch to a target that the operand may not fit: an operator, which reads the operand by its map."""
+    if view.sizes is None or len(view.sizes) > len(target) or any(isinstance(to, int) and to < 0 for to in target):
+        return None
+    sizes = tuple(right_aligned(view.sizes, len(target)))
+    return table.result(("stretch", view.core, _over(view, len(target)), sizes, target), told, target)
 
 
 def _over(view: View, rank: int) -> Axes:
@@ -132,7 +162,6 @@ def product(
     table: Table,
     key: Key,
     pair: tuple[View, View],
-    others: Sequence[View],
     told: str,
     *,
     outer: tuple[int, int] = (-2, -1),
@@ -141,9 +170,11 @@ def product(
 
     `outer` names the axis of each operand that stays in the result. A vector is promoted: it has the summed axis alone.
     """
+    if any(0 in view.sizes for view in pair if view.sizes):
+        pair = _unread(table, pair[0]), _unread(table, pair[1])
     one, two = pair
     if not one.sizes or not two.sizes:
-        return table.result(("whole", *key, (one, two, *others)), told, None)
+        return table.result(("whole", *key, (one, two)), told, None)
     batches = [view.sizes[:-MATRIX] for view in (one, two) if view.sizes is not None]
     rank = max(map(len, batches))
     batch = tuple(map(table.algebra.met, zip(*(right_aligned(sizes, rank) for sizes in batches), strict=True)))
@@ -152,7 +183,7 @@ def product(
     maps = _stacked(one, rank, outer[0], left=True), _stacked(two, rank, outer[1], left=False)
     # The space says less of the last two axes than their sizes: those have to be equal, and none is stretched.
     exactly = tuple(sizes[-MATRIX:] for sizes in (one.sizes, two.sizes))
-    term = ("product", *key, tuple(others), exactly, (one.core, two.core), maps, space)
+    term = ("product", *key, exactly, (one.core, two.core), maps, space)
     return table.result(term, told, (*batch, *rows, *columns))
 
 

@@ -6,22 +6,36 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from google.protobuf.unknown_fields import UnknownFieldSet  # type: ignore[import-untyped]  # protobuf ships no stubs
-from onnx import AttributeProto
+from onnx import AttributeProto, TensorProto, helper
+
+from graphfix.verify.proof.terms import held
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from onnx import GraphProto, NodeProto
+    from onnx import GraphProto
 
     from graphfix.verify.proof.sizes import Sizes
     from graphfix.verify.proof.terms import View
 
+_NUMBERS = {
+    "value_int": (AttributeProto.INT, "i", TensorProto.INT64),
+    "value_ints": (AttributeProto.INTS, "ints", TensorProto.INT64),
+    "value_float": (AttributeProto.FLOAT, "f", TensorProto.FLOAT),
+    "value_floats": (AttributeProto.FLOATS, "floats", TensorProto.FLOAT),
+    "value_string": (AttributeProto.STRING, "s", TensorProto.STRING),
+    "value_strings": (AttributeProto.STRINGS, "strings", TensorProto.STRING),
+}
+"""What a Constant node may hold in the place of a tensor: the attribute's type, its field, the tensor's type."""
+
+
+COUNTED_BACK_SINCE = 11
+
 
 @dataclass(slots=True)
 class Call:
-    """A node with its operands."""
+    """A node with its operands, where it stands."""
 
-    node: NodeProto
     label: str
     """Its name, or `Op#index` where the file gives none."""
     graph: GraphProto | None
@@ -33,6 +47,10 @@ class Call:
     since: int
     """The version of the operator's meaning."""
     views: Sequence[View | None]
+    inputs: Sequence[str]
+    """The names of the operands; empty for one that is not given."""
+    outputs: Sequence[str]
+    """The names of the results; empty where one is not asked for."""
     attributes: Mapping[str, AttributeProto]
     told: str
     assumes: dict[str, None] = field(repr=False)
@@ -42,9 +60,13 @@ class Call:
     full: tuple[object, ...] = field(default=())
     """The operator and all its attributes, for operands that are read exactly."""
 
+    def operand(self, index: int) -> View | None:
+        """Give an operand; None where it is not given, though the operator may need it."""
+        return self.views[index] if index < len(self.views) else None
+
     def sizes(self, index: int) -> Sizes | None:
         """Give the shape of an operand; None where it is not given or not ranked."""
-        view = self.views[index] if index < len(self.views) else None
+        view = self.operand(index)
         return None if view is None else view.sizes
 
     def rank(self, index: int) -> int | None:
@@ -64,15 +86,24 @@ class Call:
 
     def content(self, index: int) -> Sizes | None:
         """Give the elements of an operand that is a vector of known integers or terms."""
-        view = self.views[index] if index < len(self.views) else None
+        view = self.operand(index)
         return None if view is None else view.content
+
+    def vector(self, index: int) -> Sizes | None:
+        """Give the elements of an operand that has to be a vector of int64: a target, repeats."""
+        view = self.views[index] if index < len(self.views) else None
+        return None if view is None or held(view) != "int64" or self.rank(index) != 1 else view.content
+
+    def lowest(self, rank: int) -> int:
+        """Give the lowest number of an axis: until operator set 11 they were not counted from the end."""
+        return -rank if self.version >= COUNTED_BACK_SINCE else 0
 
     def axes(self) -> tuple[int, ...] | None:
         """Give the axes of Squeeze and Unsqueeze: an attribute, or operand 1; None where they are not known."""
         stated = self.integers("axes")
         if stated is not None:
             return stated
-        content = self.content(1)
+        content = self.vector(1)
         if content is None or not all(isinstance(axis, int) for axis in content):
             return None
         return tuple(axis for axis in content if isinstance(axis, int))
@@ -92,3 +123,23 @@ def plain(attribute: AttributeProto) -> object:
     copy.CopyFrom(attribute)
     copy.ClearField("doc_string")
     return copy.SerializeToString(deterministic=True)
+
+
+def graphs(attribute: AttributeProto) -> list[GraphProto]:
+    """Give the bodies that an attribute holds."""
+    return [attribute.g] if attribute.HasField("g") else list(attribute.graphs)
+
+
+def domain_of(domain: str) -> str:
+    """Give the name of an operator set as the proof knows it: the standard one has two."""
+    return "" if domain == "ai.onnx" else domain
+
+
+def numbers(name: str, attribute: AttributeProto) -> TensorProto | None:
+    """Give the tensor that the numbers or strings of a Constant node stand for; None where it holds none."""
+    kind, field_name, dtype = _NUMBERS.get(name, (None, "", TensorProto.UNDEFINED))
+    if attribute.type != kind:
+        return None
+    held = getattr(attribute, field_name)
+    values, dims = (list(held), [len(held)]) if name.endswith("s") else ([held], [])
+    return helper.make_tensor("", dtype, dims, values)

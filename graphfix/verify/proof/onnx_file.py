@@ -13,11 +13,10 @@ from onnx import TensorProto, numpy_helper
 
 from graphfix.results import GraphfixError
 from graphfix.verify import reader
-from graphfix.verify.proof.constants import Payload
+from graphfix.verify.proof.payloads import Opened, Payload, held
 
 if TYPE_CHECKING:
     from pathlib import Path
-    from typing import BinaryIO
 
     from onnx import ModelProto
 
@@ -30,6 +29,8 @@ WIDTHS = {
     TensorProto.BFLOAT16: 2,
 }  # fmt: skip
 """Bytes of an element; types that are not named are compared as they are stored."""
+_VERSIONS = 1 << 31
+"""onnx counts operator sets below it."""
 _FIXED_WIDTH = frozenset({4, 9, 10})
 """float_data, raw_data, double_data: their bytes are the elements' bytes."""
 
@@ -42,10 +43,11 @@ class Source:
     stack: ExitStack
     mark: bytes = field(default_factory=lambda: os.urandom(16))
     """Begins what stands in the place of a payload: made anew for each reading, so that no file can hold it."""
-    files: dict[Path, BinaryIO] = field(default_factory=dict)
+    files: dict[Path, Opened] = field(default_factory=dict)
 
     def read(self) -> ModelProto:
         """Read the model; what stands in the place of a big payload says where it is. Raises GraphfixError."""
+        self._open(self.path)
         return reader.read(self.path, self._stand_in)
 
     def _stand_in(self, number: int, start: int, end: int) -> bytes:
@@ -59,12 +61,12 @@ class Source:
         if tensor.string_data and tensor.string_data[0].startswith(self.mark):
             return self._cut(tensor)
         if tensor.data_type == TensorProto.STRING:
-            return _bytes(repr(list(tensor.string_data)).encode())
+            return held(repr(list(tensor.string_data)).encode())
         if tensor.HasField("raw_data"):
-            return _bytes(tensor.raw_data)
+            return held(tensor.raw_data)
         if tensor.data_type not in WIDTHS:
-            return _bytes(b"typed" + tensor.int32_data.__repr__().encode())
-        return _bytes(numpy_helper.to_array(tensor).tobytes())
+            return held(b"typed" + tensor.int32_data.__repr__().encode())
+        return self._elements(tensor, tensor.name)
 
     def _cut(self, tensor: TensorProto) -> Payload | None:
         if len(tensor.string_data) > 1:
@@ -77,33 +79,52 @@ class Source:
         sized = TensorProto()
         sized.ParseFromString(_tagged(number, body))
         if tensor.data_type == TensorProto.STRING:
-            return _bytes(repr(list(sized.string_data)).encode())
+            return held(repr(list(sized.string_data)).encode())
         sized.data_type = tensor.data_type
         sized.dims.extend(tensor.dims)
-        return _bytes(numpy_helper.to_array(sized).tobytes()) if tensor.data_type in WIDTHS else _bytes(b"typed" + body)
+        return self._elements(sized, tensor.name) if tensor.data_type in WIDTHS else held(b"typed" + body)
+
+    def _elements(self, tensor: TensorProto, name: str) -> Payload:
+        """Write out the elements of a typed field. Raises GraphfixError."""
+        try:
+            return held(numpy_helper.to_array(tensor).tobytes())
+        except ValueError:
+            told = f"{name!r} does not hold the elements that its shape {list(tensor.dims)} asks for"
+            raise GraphfixError(f"{self.path}: {told}; check the model") from None
 
     def _external(self, tensor: TensorProto) -> Payload | None:
         entries = {entry.key: entry.value for entry in tensor.external_data}
-        path = self.path.parent / entries.get("location", "")
+        path = self.path.parent / self._location(tensor.name, entries.get("location", ""))
         file = self._open(path)
-        offset = int(entries.get("offset", 0))
-        rest = path.stat().st_size - offset
-        length = int(entries.get("length", rest))
+        offset = self._number(tensor.name, entries.get("offset", "0"))
+        rest = file.size - offset
+        length = self._number(tensor.name, entries.get("length", str(max(rest, 0))))
         if not 0 <= length <= rest:
             raise GraphfixError(f"{path}: holds {rest} bytes from {offset} on, and {tensor.name!r} needs {length}")
         return Payload(file, offset, length)
 
-    def _open(self, path: Path) -> BinaryIO:
-        try:
-            if path not in self.files:
-                self.files[path] = self.stack.enter_context(path.open("rb"))
-        except OSError as error:
-            raise GraphfixError(f"{path}: can't be read: {error.strerror}") from None
+    def _location(self, name: str, stated: str) -> str:
+        """Bytes that are no UTF-8 come as bytes. Raises GraphfixError."""
+        if isinstance(stated, str) and "\0" not in stated:
+            return stated
+        raise GraphfixError(f"{self.path}: {name!r} lies in a file with the name {stated!r}; check the model")
+
+    def _number(self, name: str, stated: str) -> int:
+        if isinstance(stated, str) and stated.isascii() and stated.isdecimal():
+            return int(stated)
+        raise GraphfixError(f"{self.path}: {name!r} states {stated!r} as a place in its file; check the model")
+
+    def _open(self, path: Path) -> Opened:
+        if path not in self.files:
+            if path.exists() and not path.is_file():  # a pipe would never end
+                raise GraphfixError(f"{path}: is no file, and {self.path} names it as one")
+            self.files[path] = Opened.at(path, self.stack)
         return self.files[path]
 
-
-def _bytes(data: bytes) -> Payload:
-    return Payload(None, 0, len(data), data)
+    def check(self) -> None:
+        """Raise GraphfixError where a file is another now than it was when it was opened."""
+        for file in self.files.values():
+            file.check()
 
 
 def _tagged(number: int, body: bytes) -> bytes:
@@ -119,9 +140,17 @@ def width(data_type: int) -> int:
     return next((size for kind, size in WIDTHS.items() if kind == data_type), 0)
 
 
+def schema(op: str, domain: str, version: int) -> onnx.defs.OpSchema | None:
+    """Give onnx's definition of an operator in an operator set; None where it has none."""
+    if not (isinstance(op, str) and isinstance(domain, str) and 0 < version < _VERSIONS):
+        return None  # a name that is no UTF-8 comes as bytes
+    try:
+        return onnx.defs.get_schema(op, version, domain)
+    except onnx.defs.SchemaError:
+        return None
+
+
 def since(op: str, domain: str, version: int) -> int:
     """Give the version of an operator's meaning in an operator set; the set's own version where onnx does not know."""
-    try:
-        return int(onnx.defs.get_schema(op, version, domain).since_version)
-    except onnx.defs.SchemaError:
-        return version
+    known = schema(op, domain, version)
+    return version if known is None else int(known.since_version)

@@ -6,31 +6,39 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import TYPE_CHECKING
 
-import onnx
 from onnx import AttributeProto, TensorProto
 
 from graphfix.verify.proof import onnx_ops
-from graphfix.verify.proof.onnx_call import Call, plain
+from graphfix.verify.proof.onnx_call import Call, domain_of, graphs, numbers, plain
 from graphfix.verify.proof.onnx_file import Source, width
 from graphfix.verify.proof.onnx_loops import FLOW
 from graphfix.verify.proof.onnx_meaning import meaning, telling
 from graphfix.verify.proof.onnx_nodes import exact, single
 from graphfix.verify.proof.onnx_notes import noted
+from graphfix.verify.proof.onnx_schema import loads, random
+from graphfix.verify.proof.onnx_types import entered, stated
 from graphfix.verify.proof.outcome import UnprovedError
 from graphfix.verify.proof.terms import View, whole
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
-    from onnx import FunctionProto, GraphProto, ModelProto, NodeProto, SparseTensorProto
+    from onnx import FunctionProto, GraphProto, ModelProto, NodeProto, OperatorSetIdProto, SparseTensorProto
 
     from graphfix.verify.proof.constants import Constants
     from graphfix.verify.proof.notes import Notes
     from graphfix.verify.proof.onnx_shapes import Inference
+    from graphfix.verify.proof.sizes import Place
     from graphfix.verify.proof.terms import Core, Table
 
+_TYPES = frozenset(TensorProto.DataType.values())
 _DEEPEST = 64
 """Nested calls and bodies; a function that calls itself is no model."""
+NOT_IMPORTED = 0
+"""The version of an operator set that a model does not import."""
+_MOST_NODES = 1 << 18
+"""Nodes of bodies and functions that are read in all: of a few that call the next one twice each is read twice as often
+as the one before."""
 
 
 @dataclass(slots=True, eq=False)
@@ -50,8 +58,9 @@ class Scope:
         """Give a value by its name, from the innermost scope that has it."""
         scope: Scope | None = self
         while scope is not None:
-            if name in scope.values:
-                return scope.values[name]
+            found = scope.values.get(name)
+            if found is not None:
+                return found
             scope = scope.outer
         raise UnprovedError(f"the value {name!r} is read before any node gives it; check the model")
 
@@ -67,15 +76,18 @@ class Reading:
     inference: Inference | None
     """What onnx's inference says: of the first file only, since equal terms have equal shapes."""
     functions: dict[tuple[str, str, str], FunctionProto] = field(default_factory=dict)
-    effects: list[Core] = field(default_factory=list)
+    effects: list[tuple[Core, Place]] = field(default_factory=list)
     """Results that may differ from run to run, in the order of execution."""
     turns: dict[object, int] = field(default_factory=dict)
     calls: dict[object, tuple[View | None, ...]] = field(default_factory=dict)
     notes: Notes | None = None
+    """Where what is read of nodes is kept, if anyone asks."""
+    within: int = 0
+    """How many nodes of bodies and functions were read."""
 
     def __post_init__(self) -> None:
         """Index the functions."""
-        self.functions = {(_domain(each.domain), each.name, each.overload): each for each in self.model.functions}
+        self.functions = {(domain_of(each.domain), each.name, each.overload): each for each in self.model.functions}
 
     def turn(self, key: object) -> int:
         """Tell apart what has one key and is not one: how many there were before."""
@@ -86,98 +98,142 @@ class Reading:
 
     def run(self, graph: GraphProto, scope: Scope) -> tuple[View, ...]:
         """Read the nodes of a graph whose inputs are in the scope; give its outputs."""
+        once(graph)
         for tensor in graph.initializer:
             if tensor.name not in scope.values:
                 scope.values[tensor.name] = self.constant(tensor, tensor.name)
         for sparse in graph.sparse_initializer:
-            scope.values[sparse.values.name] = self._sparse(sparse)
+            if sparse.values.name not in scope.values:
+                scope.values[sparse.values.name] = self.sparse(sparse)
         self.nodes(graph.node, scope)
+        stated(self.table, (*graph.input, *graph.output), scope.values, run=scope.outer is not None)
+        stated(self.table, graph.value_info, scope.values, run=False)
         return tuple(scope.find(output.name) for output in graph.output)
 
-    def body(self, graph: GraphProto, outer: Scope, parameters: Sequence[View], at: str) -> tuple[View, ...]:
-        """Read a body with these values as its inputs; `at` names the node and the attribute that hold it."""
+    def body(
+        self, graph: GraphProto, outer: Scope, parameters: Sequence[View], place: object, label: str
+    ) -> tuple[View, ...]:
+        """Read a body with these values as its inputs.
+
+        `place` tells when it is executed, alike in both files; `label` is the node and the attribute that hold it.
+        """
         if outer.depth > _DEEPEST:
             raise UnprovedError("bodies are nested too deeply to be read")
         if len(parameters) != len(graph.input):
             raise UnprovedError(f"the body {graph.name!r} has {len(graph.input)} inputs and is given {len(parameters)}")
-        path = f"{outer.path}/{at}"
+        path = f"{outer.path}/{label}"
         scope = Scope(outer.versions, outer, graph=graph, given=outer.given, depth=outer.depth + 1, path=path)
         scope.values.update(zip((each.name for each in graph.input), parameters, strict=True))
-        return self.run(graph, scope)
+        algebra = self.table.algebra
+        around, algebra.place = algebra.place, (*algebra.place, place)
+        given = self.run(graph, scope)
+        algebra.place = around
+        if self.table.closed and any(output.name not in scope.values for output in graph.output):
+            raise UnprovedError(f"the body {graph.name!r} gives a value of the graph around it, which no runtime takes")
+        return given
 
-    def nodes(self, nodes: Iterable[NodeProto], scope: Scope) -> None:
-        """Read nodes in their order."""
+    def nodes(self, nodes: Sequence[NodeProto], scope: Scope) -> None:
+        """Read nodes in their order. Raises UnprovedError."""
+        self.within += len(nodes) if scope.depth else 0
+        if self.within > _MOST_NODES:
+            raise UnprovedError(f"more than {_MOST_NODES} nodes of bodies and functions would have to be read")
         for index, node in enumerate(nodes):
-            results = self.node(node, index, scope)
-            for name, view in zip(node.output, results, strict=False):
+            names = node.output[:]
+            results = self.node(node, index, names, scope)
+            for name, view in zip(names, results, strict=False):
                 if name and view is not None:
                     scope.values[name] = view
 
     # --- nodes ------------------------------------------------------------------------------------------------
 
-    def node(self, node: NodeProto, index: int, scope: Scope) -> Sequence[View | None]:
-        """Give the results of a node."""
-        views = [scope.find(name) if name else None for name in node.input]
+    def node(self, node: NodeProto, index: int, names: Sequence[str], scope: Scope) -> Sequence[View | None]:
+        """Give the results of a node, whose names are these."""
+        views = [scope.find(name) if name else None for name in node.input[:]]
         while views and views[-1] is None:
             views.pop()
-        attributes = self._attributes(node, scope)
-        function = self.functions.get((_domain(node.domain), node.op_type, node.overload))
+        attributes = self._attributes(node, scope) if node.attribute else {}
+        function = self._function_of(node)
         if function is not None:
-            return self._function(function, attributes, views, len(node.output), scope)
-        if node.op_type == "Constant" and not _domain(node.domain):
-            return [self._constant_node(attributes, f"Constant#{index}")]
-        call = self._call(node, index, scope, views, attributes)
+            return self._function(function, attributes, views, len(names), scope)
+        call = self._call(node, index, names, scope, views, attributes)
+        if call.op == "Constant" and not call.domain:
+            return [self._constant_node(call)]
         before = len(self.table.cores)
         results = self._results(call, scope)
         if self.notes is not None:
             self.notes.take(results, before, partial(noted, self.table.algebra, call, scope.path, results))
         return results
 
+    def _function_of(self, node: NodeProto) -> FunctionProto | None:
+        return self.functions.get((domain_of(node.domain), node.op_type, node.overload)) if self.functions else None
+
     def _results(self, call: Call, scope: Scope) -> Sequence[View | None]:
         if call.op in FLOW and not call.domain:
             return FLOW[call.op](self, call, scope)
         view = single(self.table, call)
-        if view is not None:
-            return [view]
-        return self._whole(call, scope)
+        results = [view] if view is not None else self._whole(call, scope)
+        entered(call, results)
+        return results
 
     def _call(
         self,
         node: NodeProto,
         index: int,
+        names: Sequence[str],
         scope: Scope,
         views: Sequence[View | None],
         attributes: Mapping[str, AttributeProto],
     ) -> Call:
-        domain, op = _domain(node.domain), node.op_type
-        version = scope.versions.get(domain, 1)
-        since = meaning(op, domain, version)
-        label = node.name or f"{op}#{index}"
-        told = f"{op} '{label}'" if node.name else label
-        call = Call(node, label, scope.graph, domain, op, version, since, views, attributes, told, self.table.assumes)
-        telltale = telling(op, domain, version, attributes, len(node.output)) if attributes else {}
-        call.key = (domain, op, since, self.attributes(telltale))
-        call.full = call.key if len(telltale) == len(attributes) else (domain, op, since, self.attributes(attributes))
-        return call
+        domain, op = domain_of(node.domain), node.op_type
+        version = scope.versions.get(domain, NOT_IMPORTED)
+        since = meaning(op, domain, version, frozenset(attributes))
+        name = node.name
+        label = name or f"{op}#{index}"
+        told = f"{op} '{label}'" if name else label
+        key: tuple[object, ...] = (domain, op, since, ())
+        full = key
+        if attributes:
+            telltale = telling(op, domain, version, attributes, len(names))
+            key = full = (domain, op, since, self.attributes(telltale))
+            if len(telltale) < len(attributes):
+                full = (domain, op, since, self.attributes(attributes))
+        return Call(
+            label,
+            scope.graph,
+            domain,
+            op,
+            version,
+            since,
+            views,
+            node.input[:],
+            names,
+            attributes,
+            told,
+            self.table.assumes,
+            key,
+            full,
+        )
 
     def _whole(self, call: Call, scope: Scope) -> list[View]:
         """Read an operator's operands exactly; its bodies, where it has some, on values of any shape."""
         domain = call.domain
-        if domain not in onnx_ops.KNOWN_DOMAINS or (not domain and call.op in onnx_ops.RANDOM):
-            key = (call.full, tuple(call.views))
-            results = exact(self.table, call, self.inference, ("turn", self.turn(key)))
-            self.effects.extend(view.core for view in results)
-            return results
-        graphs = [(name, graph) for name, given in sorted(call.attributes.items()) for graph in _graphs(given)]
-        if not graphs:
+        held = [(name, graph) for name, given in sorted(call.attributes.items()) for graph in graphs(given)]
+        apart = domain not in onnx_ops.KNOWN_DOMAINS or random(call)
+        if not held and not apart:
             return exact(self.table, call, self.inference)
         owner = (*call.full, tuple(call.views))
         turn = self.turn(owner)
         bodies = []
-        for place, (name, graph) in enumerate(graphs):
-            own = [self.parameter((owner, turn, name, place), i, None) for i in range(len(graph.input))]
-            bodies.append((name, self.body(graph, scope, own, f"{call.label}.{name}")))
-        return exact(self.table, call, self.inference, tuple(bodies))
+        for index, (name, graph) in enumerate(held):
+            place = (owner, turn, name, index)
+            own = [self.parameter(place, i, None) for i in range(len(graph.input))]
+            bodies.append((name, self.body(graph, scope, own, place, f"{call.label}.{name}")))
+        if not apart:
+            return exact(self.table, call, self.inference, tuple(bodies))
+        results = exact(self.table, call, self.inference, ("turn", turn, *bodies))
+        done, _ = self.table.core(("done", owner, turn, tuple(bodies), len(results)), call.told)
+        self.effects.append((done, self.table.algebra.place))
+        return results
 
     def parameter(self, owner: tuple[object, ...], index: int, sizes: tuple[object, ...] | None) -> View:
         """Give an input of a body: a value of its own for each iteration."""
@@ -199,21 +255,21 @@ class Reading:
         """Read a function on the operands of a call: what it computes, not that it is called, is the term."""
         if scope.depth > _DEEPEST:
             raise UnprovedError(f"the function {function.name!r} is nested too deeply to be read")
-        key = (function.domain, function.name, function.overload, self.attributes(attributes), tuple(views))
+        name = (function.domain, function.name, function.overload)
+        key = (name, self.attributes(attributes), tuple(views), self.table.algebra.place)
         known = self.calls.get(key)
         if known is not None:
             return known[:outputs]
         given = {each.name: each for each in function.attribute_proto} | dict(attributes)
-        versions = {_domain(each.domain): each.version for each in function.opset_import}
         path = f"function {function.domain}.{function.name}" if function.domain else f"function {function.name}"
-        inner = Scope(versions, given=given, depth=scope.depth + 1, path=path)
+        inner = Scope(imported(function.opset_import), given=given, depth=scope.depth + 1, path=path)
         for name, view in zip(function.input, views, strict=False):
             if view is not None:
                 inner.values[name] = view
         before = len(self.effects)
         self._optional(function, inner)
         results = tuple(inner.values.get(name) for name in function.output)
-        if len(self.effects) == before:
+        if len(self.effects) == before and not any(map(graphs, attributes.values())):
             self.calls[key] = results
         return results[:outputs]
 
@@ -223,6 +279,7 @@ class Reading:
             core, _ = self.table.core(("absent",), "an input that is not given", counted=False)
             inner.values[name] = whole(core)
         self.nodes(function.node, inner)
+        stated(self.table, function.value_info, inner.values, run=False)
 
     # --- attributes and constants -----------------------------------------------------------------------------
 
@@ -230,6 +287,8 @@ class Reading:
         """Give the attributes of a node by name; in a function those that name the call's are the call's."""
         found: dict[str, AttributeProto] = {}
         for attribute in node.attribute:
+            if not isinstance(attribute.name, str):
+                raise UnprovedError(f"the name {attribute.name!r} of an attribute is no UTF-8; check the model")
             if not attribute.ref_attr_name:
                 found[attribute.name] = attribute
             elif attribute.ref_attr_name in scope.given:
@@ -243,58 +302,71 @@ class Reading:
         """Give the comparable form of attributes, bodies left out; a tensor is the constant that it holds."""
         if not attributes:
             return ()
-        return tuple((name, self._attribute(given)) for name, given in sorted(attributes.items()) if not _graphs(given))
+        return tuple((name, self._attribute(given)) for name, given in sorted(attributes.items()) if not graphs(given))
 
     def _attribute(self, given: AttributeProto) -> object:
         if given.HasField("t") or given.tensors:
             tensors = [given.t] if given.HasField("t") else given.tensors
             return "tensors", tuple(self.constant(tensor, given.name) for tensor in tensors)
         if given.HasField("sparse_tensor"):
-            return "sparse", self._sparse(given.sparse_tensor)
+            return "sparse", self.sparse(given.sparse_tensor)
         return plain(given)
 
     def constant(self, tensor: TensorProto, told: str) -> View:
         """See a tensor of the file."""
+        if tensor.data_type not in _TYPES:
+            raise UnprovedError(f"the constant {told!r} has the type {tensor.data_type}, which onnx does not know")
         payload = self.source.payload(tensor)
         if payload is None:
             raise UnprovedError(f"the constant {told!r} is stored in a form that is not read")
         dtype = TensorProto.DataType.Name(tensor.data_type).lower()
         dtype = "float32" if dtype == "float" else dtype
-        return self.constants.view(dtype, tensor.dims, payload, width(tensor.data_type), told)
+        view = self.constants.view(dtype, tensor.dims, payload, width(tensor.data_type), told)
+        view.core.dtype = tensor.data_type
+        return view
 
-    def _sparse(self, sparse: SparseTensorProto) -> View:
+    def sparse(self, sparse: SparseTensorProto) -> View:
+        """See a sparse tensor of the file: as it is stored."""
         parts = self.constant(sparse.values, sparse.values.name), self.constant(sparse.indices, sparse.values.name)
         core, new = self.table.core(("sparse", parts, tuple(sparse.dims)), sparse.values.name, counted=False)
         if new:
             core.sizes = tuple(sparse.dims)
+            core.dtype = sparse.values.data_type
         return whole(core)
 
-    def _constant_node(self, attributes: Mapping[str, AttributeProto], told: str) -> View:
+    def _constant_node(self, call: Call) -> View:
         """Read a Constant node: a tensor, or numbers and strings that stand for one."""
-        name, given = next(iter(attributes.items()), ("", AttributeProto()))
+        told = call.told
+        if len(call.attributes) != 1 or not loads(call):
+            raise UnprovedError(f"{told} holds no constant of a known form; check the model")
+        name, given = next(iter(call.attributes.items()))
         if name == "value":
             return self.constant(given.t, told)
         if name == "sparse_value":
-            return self._sparse(given.sparse_tensor)
-        kinds = {"value_int": TensorProto.INT64, "value_ints": TensorProto.INT64, "value_float": TensorProto.FLOAT,
-                 "value_floats": TensorProto.FLOAT, "value_string": TensorProto.STRING,
-                 "value_strings": TensorProto.STRING}  # fmt: skip
-        if name not in kinds:
+            return self.sparse(given.sparse_tensor)
+        tensor = numbers(name, given)
+        if tensor is None:
             raise UnprovedError(f"{told} holds no constant of a known form; check the model")
-        value = onnx.helper.get_attribute_value(given)
-        values = value if name.endswith("s") else [value]
-        dims = [len(values)] if name.endswith("s") else []
-        return self.constant(onnx.helper.make_tensor("", kinds[name], dims, list(values)), told)
+        return self.constant(tensor, told)
 
 
-def _graphs(attribute: AttributeProto) -> list[GraphProto]:
-    return [attribute.g] if attribute.HasField("g") else list(attribute.graphs)
+def imported(entries: Iterable[OperatorSetIdProto]) -> dict[str, int]:
+    """Give the versions of the operator sets that a model or a function imports. Raises UnprovedError."""
+    found: dict[str, int] = {}
+    for entry in entries:
+        if found.setdefault(domain_of(entry.domain), entry.version) != entry.version:
+            raise UnprovedError(f"two versions of the operator set {entry.domain!r} are imported")
+    return found
 
 
-def _domain(domain: str) -> str:
-    return "" if domain == "ai.onnx" else domain
-
-
-def versions(model: ModelProto) -> dict[str, int]:
-    """Give the versions of the operator sets that a model imports."""
-    return {_domain(entry.domain): entry.version for entry in model.opset_import}
+def once(graph: GraphProto) -> None:
+    """Runtimes do not agree on which of two values of one name is read. Raises UnprovedError."""
+    names = [tensor.name for tensor in graph.initializer]
+    names += [sparse.values.name for sparse in graph.sparse_initializer]
+    given = {info.name for info in graph.input}
+    if len(given) < len(graph.input) or len(set(names)) < len(names):
+        raise UnprovedError(f"the graph {graph.name!r} gives one name to two values")
+    made = [name for node in graph.node for name in node.output if name]
+    taken = given.union(names)
+    if len(set(made)) < len(made) or not taken.isdisjoint(made):
+        raise UnprovedError(f"the graph {graph.name!r} gives one name to two values")

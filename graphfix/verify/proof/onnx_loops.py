@@ -4,10 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, TypeAlias
 
+from graphfix.verify.proof.onnx_types import dtype, typed
+from graphfix.verify.proof.outcome import UnprovedError
 from graphfix.verify.proof.terms import View
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
+
+    from onnx import GraphProto
 
     from graphfix.verify.proof.onnx_call import Call
     from graphfix.verify.proof.onnx_graphs import Reading, Scope
@@ -20,13 +24,22 @@ def _if(reading: Reading, call: Call, scope: Scope) -> list[View]:
     branches = []
     for name in ("then_branch", "else_branch"):
         given = call.attributes.get(name)
-        branches.append(reading.body(given.g, scope, (), f"{call.label}.{name}") if given is not None else ())
+        place = ("if", call.operand(0), name)
+        branches.append(reading.body(given.g, scope, (), place, f"{call.label}.{name}") if given is not None else ())
     key = ("if", *call.full, tuple(call.views), *branches)
     results = []
-    for index in range(len(call.node.output)):
+    for index in range(len(call.outputs)):
         pair = [branch[index].sizes for branch in branches if index < len(branch)]
         results.append(reading.table.result((*key, index), call.told, _joined(pair)))
+        one = next((branch[index] for branch in branches if index < len(branch)), None)
+        typed(results[-1].core, None if one is None else dtype(one.core))
     return results
+
+
+def _body(call: Call) -> GraphProto:
+    if "body" not in call.attributes:
+        raise UnprovedError(f"{call.told} has no body; check the model")
+    return call.attributes["body"].g
 
 
 def _joined(pair: Sequence[Sizes | None]) -> Guess:
@@ -39,7 +52,7 @@ def _joined(pair: Sequence[Sizes | None]) -> Guess:
 
 def _loop(reading: Reading, call: Call, scope: Scope) -> list[View]:
     """Assume that a carried value keeps the shape it enters with; where the body gives back another one, widen it."""
-    body = call.attributes["body"].g
+    body = _body(call)
     states = list(call.views[2:])
     owner = ("loop", *call.full, tuple(call.views))
     turn = reading.turn(owner)
@@ -53,7 +66,7 @@ def _loop(reading: Reading, call: Call, scope: Scope) -> list[View]:
         kept = tuple(guesses)
         parameters = [reading.parameter((owner, turn), index, ()) for index in range(2)]
         parameters += [reading.parameter((owner, turn), 2 + index, guess) for index, guess in enumerate(guesses)]
-        given = reading.body(body, scope, parameters, f"{call.label}.body")
+        given = reading.body(body, scope, parameters, (owner, turn), f"{call.label}.body")
         guesses = [
             _widened(guess, parameter, view)
             for guess, parameter, view in zip(guesses, parameters[2:], given[1:], strict=False)
@@ -62,7 +75,7 @@ def _loop(reading: Reading, call: Call, scope: Scope) -> list[View]:
             break
         reading.turns = turns
     key = (*owner, turn, kept, given)
-    return _looped(reading, call, key, kept, given[1 + len(states) :])
+    return _looped(reading, call, key, kept, given[1:])
 
 
 def _widened(guess: Guess, parameter: View, given: View) -> Guess:
@@ -76,23 +89,26 @@ def _widened(guess: Guess, parameter: View, given: View) -> Guess:
 
 
 def _looped(
-    reading: Reading, call: Call, key: tuple[object, ...], states: Sequence[Guess], scans: Sequence[View]
+    reading: Reading, call: Call, key: tuple[object, ...], states: Sequence[Guess], given: Sequence[View]
 ) -> list[View]:
-    results = []
-    for index in range(len(call.node.output)):
+    """Give the results: states as they leave the body, then what it gives at each turn, stacked."""
+    results: list[View] = []
+    for index in range(len(call.outputs)):
         sizes: Guess = None
         if index < len(states):
             sizes = states[index]
-        elif index - len(states) < len(scans):
-            inner = scans[index - len(states)].sizes
+        elif index < len(given):
+            inner = given[index].sizes
             sizes = None if inner is None else (None, *(None if not isinstance(size, int) else size for size in inner))
         results.append(reading.table.result((*key, index), call.told, sizes))
+        if index < len(given):
+            typed(results[-1].core, dtype(given[index].core))
     return results
 
 
 def _scan(reading: Reading, call: Call, scope: Scope) -> list[View]:
     """States keep their shape by definition; what is scanned loses an axis."""
-    body = call.attributes["body"].g
+    body = _body(call)
     skipped = 0 if call.since > 8 else 1  # noqa: PLR2004 - until then operand 0 holds lengths, and a batch is in front
     count = len(call.views) - skipped - call.integer("num_scan_inputs", 0)
     owner = ("scan", *call.full, tuple(call.views))
@@ -105,11 +121,11 @@ def _scan(reading: Reading, call: Call, scope: Scope) -> list[View]:
         elif sizes is not None:
             sizes = tuple(sizes)
         parameters.append(reading.parameter((owner, turn), index, sizes))
-    given = reading.body(body, scope, parameters, f"{call.label}.body")
+    given = reading.body(body, scope, parameters, (owner, turn), f"{call.label}.body")
     states: list[Guess] = [None if view is None or skipped else view.sizes for view in call.views[skipped:][:count]]
     axes = call.integers("scan_output_axes") or ()
     scans = [view if not any(axes) and not skipped else View(view.core, None, None) for view in given[count:]]
-    return _looped(reading, call, (*owner, turn, given), states, scans)
+    return _looped(reading, call, (*owner, turn, given), states, (*given[:count], *scans))
 
 
 def _sliced(sizes: Sizes, call: Call, index: int) -> Sizes | None:

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from onnx import TypeProto
+from onnx import TensorProto, TypeProto
 
+from graphfix.verify.proof.asked import refuse_unknown
 from graphfix.verify.proof.constants import Constants
 from graphfix.verify.proof.onnx_file import Source
-from graphfix.verify.proof.onnx_graphs import Reading, Scope, versions
-from graphfix.verify.proof.onnx_shapes import Inference
+from graphfix.verify.proof.onnx_graphs import Reading, Scope, imported
+from graphfix.verify.proof.onnx_shapes import Inference, bodies, consistent
+from graphfix.verify.proof.onnx_types import bare
 from graphfix.verify.proof.outcome import Proof, UnprovedError, concluded
 from graphfix.verify.proof.sizes import Algebra
 from graphfix.verify.proof.terms import Table, View, whole
@@ -24,6 +26,10 @@ if TYPE_CHECKING:
     from graphfix.verify.proof.notes import Notes
     from graphfix.verify.proof.sizes import Size
 
+ALIGNED_SINCE = 7
+"""The first operator set that runtimes still have."""
+KNOWN_FORM, KNOWN_SET = 10, 21
+"""The IR version and the standard operator set that every maintained runtime knows."""
 INITIALIZERS_ALONE_SINCE = 4
 """The IR version from which an initializer that is an input as well may be overridden by the caller."""
 
@@ -42,16 +48,25 @@ def compared(
     sources = Source(before, stack), Source(after, stack)
     one, two = (source.read() for source in sources)
     _interface(one, two)
+    refuse_unknown(_ports(one), _ports(two), bindings, shapes)
     first = Reading(table, constants, sources[0], one, Inference(one), notes=notes)
     scope = _scope(first, bindings, shapes)
     outputs = first.run(one.graph, scope)
-    table.closed = True
+    table.close()
     second = Reading(table, constants, sources[1], two, None, notes=notes)
     other = _scope(second, bindings, shapes)
     theirs = second.run(two.graph, other)
     _defaults(first, second)
-    if [core.number for core in first.effects] != [core.number for core in second.effects]:
+    if table.claims and not consistent(two):
+        raise UnprovedError(
+            f"sizes that the second file states contradict each other, as of {next(iter(table.claims))!r}"
+        )
+    if [(core.number, place) for core, place in first.effects] != [
+        (core.number, place) for core, place in second.effects
+    ]:
         raise UnprovedError("random or unknown operators are not the same, or not in the same order")
+    for source in sources:
+        source.check()
     names = [output.name for output in one.graph.output]
     return concluded(
         table, list(zip(names, outputs, theirs, strict=True)), [*_assumed(one.graph, bindings), *table.assumes]
@@ -69,16 +84,30 @@ def noted(
     reading.run(model.graph, _scope(reading, bindings, shapes))
 
 
+def refuse(path: Path, stack: ExitStack) -> None:
+    """Raises GraphfixError for a file that is no model, or whose constants lie in files that are not there."""
+    source = Source(path, stack)
+    for tensor in source.read().graph.initializer:
+        if tensor.data_location == TensorProto.EXTERNAL:
+            source.payload(tensor)
+
+
 def _interface(one: ModelProto, two: ModelProto) -> None:
     """Names and types of inputs and outputs, in order. Raises UnprovedError."""
     if two.ir_version < INITIALIZERS_ALONE_SINCE:
         _held(two)
+        known = _inner(one) if one.ir_version < INITIALIZERS_ALONE_SINCE else set()
+        for name in sorted(_inner(two) - known):
+            raise UnprovedError(f"the initializer {name!r} of a body is none of its inputs")
+    _loads(one, two)
     for what, ours, theirs in (
         ("input", _inputs(one), _inputs(two)),
         ("output", one.graph.output, two.graph.output),
     ):
-        if [info.name for info in ours] != [info.name for info in theirs]:
-            raise UnprovedError(f"the {what}s have other names")
+        names = [[info.name for info in infos] for infos in (ours, theirs)]
+        if names[0] != names[1]:
+            listed = (", ".join(map(str, side)) or "none" for side in names)
+            raise UnprovedError(f"the {what}s of the first file are {{}}, of the second {{}}".format(*listed))
         for mine, other in zip(ours, theirs, strict=True):
             if _kind(mine.type) != _kind(other.type):
                 raise UnprovedError(f"the {what} {mine.name!r} has another type")
@@ -87,10 +116,32 @@ def _interface(one: ModelProto, two: ModelProto) -> None:
         raise UnprovedError("the models hold different training graphs")
 
 
+def _loads(one: ModelProto, two: ModelProto) -> None:
+    """A runtime that knows the versions of the first file knows those of the second. Raises UnprovedError."""
+    ours, theirs = (imported(model.opset_import) for model in (one, two))
+    if theirs.get("", 0) < min(ours.get("", 0), ALIGNED_SINCE):
+        raise UnprovedError("the second file is stated in an operator set that few runtimes have")
+    newer = [domain for domain, version in theirs.items() if version > ours.get(domain, version)]
+    if two.ir_version > max(one.ir_version, KNOWN_FORM) or any(domain or theirs[""] > KNOWN_SET for domain in newer):
+        raise UnprovedError("the second file asks for newer versions than the first")
+
+
 def _inputs(model: ModelProto) -> list[ValueInfoProto]:
     """Give the inputs that a caller may set."""
     held = set() if model.ir_version >= INITIALIZERS_ALONE_SINCE else {each.name for each in model.graph.initializer}
     return [info for info in model.graph.input if info.name not in held]
+
+
+def _ports(model: ModelProto) -> dict[str, tuple[int | str, ...] | None]:
+    """Give the inputs' dims as they are declared."""
+    ports: dict[str, tuple[int | str, ...] | None] = {}
+    for info in _inputs(model):
+        kind, dims = info.type.tensor_type, list[int | str]()
+        for axis, dim in enumerate(kind.shape.dim):
+            symbol = dim.dim_param if _named(dim.dim_param) else f"{info.name}[{axis}]"
+            dims.append(dim.dim_value if dim.HasField("dim_value") and dim.dim_value >= 0 else symbol)
+        ports[info.name] = tuple(dims) if kind.HasField("shape") else None
+    return ports
 
 
 def _held(model: ModelProto) -> None:
@@ -103,6 +154,17 @@ def _held(model: ModelProto) -> None:
         dims = [dim.dim_value if dim.HasField("dim_value") else None for dim in kind.shape.dim]
         if kind.HasField("shape") and any(a not in (None, b) for a, b in zip(dims, tensor.dims, strict=False)):
             raise UnprovedError(f"the initializer {tensor.name!r} is no input of its shape")
+
+
+def _inner(model: ModelProto) -> set[str]:
+    """Name the initializers of bodies that are none of the body's inputs."""
+    found: set[str] = set()
+    pending = list(bodies(model.graph.node))
+    while pending:
+        body = pending.pop()
+        found |= {tensor.name for tensor in body.initializer} - {info.name for info in body.input}
+        pending += bodies(body.node)
+    return found
 
 
 def _training(model: ModelProto) -> list[bytes]:
@@ -133,12 +195,13 @@ def _fits(what: str, mine: ValueInfoProto, other: ValueInfoProto) -> None:
 def _scope(reading: Reading, bindings: Mapping[str, int], shapes: Mapping[str, Sequence[int]]) -> Scope:
     """Enter the inputs. Raises UnprovedError where the second file takes fewer shapes, or others, than the first."""
     graph = reading.model.graph
-    scope = Scope(versions(reading.model), graph=graph)
+    scope = Scope(imported(reading.model.opset_import), graph=graph)
     for info in _inputs(reading.model):
         sizes = _sizes(reading, info, bindings, shapes)
         core, new = reading.table.core(("input", info.name), f"input {info.name!r}", counted=False)
         if new:
             core.sizes = sizes
+            core.dtype = bare(info.type)
         elif not _alike(core.sizes, sizes):
             raise UnprovedError(f"the input {info.name!r} takes other shapes")
         scope.values[info.name] = whole(core)
@@ -192,7 +255,11 @@ def _defaults(one: Reading, two: Reading) -> None:
 def _overridable(reading: Reading) -> dict[str, View]:
     inputs = {info.name for info in _inputs(reading.model)}
     held = [tensor for tensor in reading.model.graph.initializer if tensor.name in inputs]
-    return {tensor.name: reading.constant(tensor, tensor.name) for tensor in held}
+    sparse = [tensor for tensor in reading.model.graph.sparse_initializer if tensor.values.name in inputs]
+    return {
+        **{tensor.name: reading.constant(tensor, tensor.name) for tensor in held},
+        **{tensor.values.name: reading.sparse(tensor) for tensor in sparse},
+    }
 
 
 def _assumed(graph: GraphProto, bindings: Mapping[str, int]) -> list[str]:

@@ -9,7 +9,7 @@ from graphfix.verify.proof.onnx_views import viewed
 from graphfix.verify.proof.terms import View, whole
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     from graphfix.verify.proof.onnx_call import Call
     from graphfix.verify.proof.onnx_shapes import Dims, Inference
@@ -17,11 +17,13 @@ if TYPE_CHECKING:
     from graphfix.verify.proof.terms import Axes, Table
 
 MATRIX = 2
+UNLIKE_SINCE = 8
+"""The first operator set in which operands of all broadcasting operators may have different shapes."""
 
 
 def single(table: Table, call: Call) -> View | None:
     """Give the result of a node with a rule of its own; None where its operands are read exactly."""
-    if len(call.node.output) == 1:
+    if len(call.outputs) == 1:
         seen = viewed(table, call)
         if seen is not None:
             return seen
@@ -30,35 +32,27 @@ def single(table: Table, call: Call) -> View | None:
 
 def read(table: Table, call: Call) -> View | None:
     """Give the result of an operator that reads its operands by maps; None where it reads them exactly."""
-    name = (call.domain, call.op)
-    if not call.views or call.views[0] is None:
+    rule = RULES.get((call.domain, call.op))
+    return rule(table, call) if rule is not None and call.views and call.views[0] is not None else None
+
+
+def _unary(table: Table, call: Call) -> View | None:
+    view = call.views[0]
+    if view is None:
         return None
-    if name in onnx_ops.EACH:
-        return _each(table, call)
-    if name in onnx_ops.UNARY:
-        return meeting.unary(table, (*call.key, tuple(call.views[1:])), call.views[0], call.told)
-    if name in onnx_ops.QUANTIZING:
-        return _quantizing(table, call)
-    return _one_way(table, call, name)
-
-
-def _one_way(table: Table, call: Call, name: tuple[str, str]) -> View | None:
-    if name in onnx_ops.ONTO:
-        return _onto(table, call, onnx_ops.ONTO[name])
-    if name in onnx_ops.PRODUCTS:
-        return _product(table, call, onnx_ops.PRODUCTS[name])
-    if name in onnx_ops.GEMMS:
-        return _gemm(table, call, onnx_ops.GEMMS[name])
-    return None
+    return meeting.unary(table, (*call.key, tuple(call.views[1:])), view, call.told)
 
 
 def _each(table: Table, call: Call) -> View | None:
     if call.version < onnx_ops.LEGACY_END and not call.domain and call.op in onnx_ops.LEGACY:
         return _legacy(table, call)
     taking = onnx_ops.EACH[call.domain, call.op]
-    views = [call.views[index] for index in taking] if taking else list(call.views)
+    views = [call.operand(index) for index in taking] if taking else call.views
     given = [view for view in views if view is not None]
     if len(given) < len(views):
+        return None
+    alike = call.version < UNLIKE_SINCE and not call.domain and call.op in onnx_ops.EQUAL_BEFORE_8
+    if alike and len({view.sizes for view in given}) > 1:
         return None
     others = tuple(view for index, view in enumerate(call.views) if index not in taking) if taking else ()
     return meeting.elementwise(table, (*call.key, others), given, call.told)
@@ -66,18 +60,20 @@ def _each(table: Table, call: Call) -> View | None:
 
 def _legacy(table: Table, call: Call) -> View | None:
     """Before operator set 7 operand 1 follows the axes of operand 0 from `axis` on, where `broadcast` is 1."""
-    one, two = call.views[0], call.views[1]
+    one, two = call.operand(0), call.operand(1)
     if one is None or two is None or one.sizes is None or two.sizes is None:
         return None
     key = (*call.key, ())
     if not call.integer("broadcast", 0):
-        return meeting.elementwise(table, key, [one, two], call.told) if len(one.sizes) == len(two.sizes) else None
+        return meeting.elementwise(table, key, [one, two], call.told) if one.sizes == two.sizes else None
     rank, part = len(one.sizes), len(two.sizes)
     axis = call.integer("axis", rank - part)
     axis += rank if axis < 0 else 0
     behind = rank - axis - part
     if axis < 0 or behind < 0:
         return None
+    if any(size not in (1, own) for size, own in zip(two.sizes, one.sizes[axis:], strict=False)):
+        return None  # operand 0 is never stretched
     padded = View(two.core, _padded(two.axes, axis, behind), (1,) * axis + two.sizes + (1,) * behind)
     return meeting.elementwise(table, key, [one, padded], call.told)
 
@@ -96,35 +92,41 @@ def _quantizing(table: Table, call: Call) -> View | None:
     parameters = [view for view in call.views[1:] if view is not None]
     if data is None or call.integer("block_size", 0) or len(parameters) < len(call.views) - 1:
         return None
-    if any(view.sizes is None for view in parameters):
+    if any(view.sizes is None or len(view.sizes) > 1 for view in parameters):
         return None
-    key = call.key
     if all(all(size == 1 for size in view.sizes or ()) for view in parameters):
-        return meeting.unary(table, (*key, tuple(view.core for view in parameters)), data, call.told)
-    if data.sizes is None or data.axes is None or any(len(view.sizes or ()) != 1 for view in parameters):
+        return meeting.unary(table, (*call.key, tuple(view.core for view in parameters)), data, call.told)
+    return _along(table, call, data, parameters)
+
+
+def _along(table: Table, call: Call, data: View, parameters: Sequence[View]) -> View | None:
+    """Quantize by parameters of one axis: they have its size, and nothing is stretched."""
+    if data.sizes is None or data.axes is None:
         return None
     axis = call.integer("axis", 1)
     axis += len(data.sizes) if axis < 0 else 0
-    if not 0 <= axis < len(data.sizes):
+    if not 0 <= axis < len(data.sizes) or any(view.sizes != (data.sizes[axis],) for view in parameters):
         return None
     uses = [(data.core, data.axes)]
     for view in parameters:
         follows = view.axes[0] if view.axes else None
         uses.append((view.core, _padded((follows,), axis, len(data.sizes) - axis - 1)))
-    met = table.algebra.met((data.sizes[axis], *(view.sizes[0] for view in parameters if view.sizes)))
-    space = (*data.sizes[:axis], met, *data.sizes[axis + 1 :])
-    return meeting.aligned(table, key, uses, space, call.told)
+    return meeting.aligned(table, call.key, uses, data.sizes, call.told)
 
 
-def _onto(table: Table, call: Call, indices: Sequence[int]) -> View | None:
-    data = call.views[0]
-    if data is None or len(call.node.output) > 1:
+def _onto(table: Table, call: Call) -> View | None:
+    data, indices = call.views[0], onnx_ops.ONTO[call.domain, call.op]
+    if data is None or len(call.outputs) > 1:
         return None
-    parts = [view for index in indices if index < len(call.views) and (view := call.views[index]) is not None]
+    parts = [view for index in indices if (view := call.operand(index)) is not None]
+    if call.domain and any(
+        part.sizes is None or part.sizes[-MATRIX:] != (data.sizes or ())[-MATRIX:] for part in parts
+    ):
+        return None  # the skip of com.microsoft's kernels lacks the batch, or has 1 of it
     if call.op == "PRelu" and call.version < onnx_ops.LEGACY_END:
         parts = [_channels(data, part) for part in parts]
     rest = tuple(view for index, view in enumerate(call.views) if index and index not in indices)
-    given = tuple(index < len(call.views) and call.views[index] is not None for index in indices)
+    given = tuple(call.operand(index) is not None for index in indices)
     return meeting.onto(table, (*call.key, rest, given), data, parts, call.told)
 
 
@@ -136,19 +138,20 @@ def _channels(data: View, part: View) -> View:
     return View(part.core, _padded(part.axes, 0, behind), part.sizes + (1,) * behind)
 
 
-def _product(table: Table, call: Call, indices: tuple[int, int]) -> View | None:
-    one, two = (call.views[index] for index in indices)
+def _product(table: Table, call: Call) -> View | None:
+    indices = onnx_ops.PRODUCTS[call.domain, call.op]
+    one, two = (call.operand(index) for index in indices)
     if one is None or two is None or call.integer("transBatchA", 0) or call.integer("transBatchB", 0):
         return None
     # An operand that is not given is part of the term too: the others keep their places.
     others = tuple(view for index, view in enumerate(call.views) if index not in indices)
     outer = (-1 if call.integer("transA", 0) else -2, -2 if call.integer("transB", 0) else -1)
-    return meeting.product(table, (*call.key, others), (one, two), (), call.told, outer=outer)
+    return meeting.product(table, (*call.key, others), (one, two), call.told, outer=outer)
 
 
-def _gemm(table: Table, call: Call, indices: tuple[int, int, int]) -> View | None:
-    a, b = (call.views[index] for index in indices[:MATRIX])
-    c = call.views[indices[2]] if indices[2] < len(call.views) else None
+def _gemm(table: Table, call: Call) -> View | None:
+    indices = onnx_ops.GEMMS[call.domain, call.op]
+    a, b, c = (call.operand(index) for index in indices)
     if a is None or b is None or a.sizes is None or b.sizes is None or len(a.sizes) != MATRIX or len(b.sizes) != MATRIX:
         return None
     rest = tuple(view for index, view in enumerate(call.views) if index not in indices)
@@ -163,16 +166,29 @@ def _gemm(table: Table, call: Call, indices: tuple[int, int, int]) -> View | Non
     return table.result((*key, (c.core,), ((None,) * missing + c.axes,), met), call.told, space)
 
 
+RULES: Mapping[tuple[str, str], Callable[[Table, Call], View | None]] = {
+    **dict.fromkeys(onnx_ops.EACH, _each),
+    **dict.fromkeys(onnx_ops.UNARY, _unary),
+    **dict.fromkeys(onnx_ops.QUANTIZING, _quantizing),
+    **dict.fromkeys(onnx_ops.ONTO, _onto),
+    **dict.fromkeys(onnx_ops.PRODUCTS, _product),
+    **dict.fromkeys(onnx_ops.GEMMS, _gemm),
+}
+"""Rules by domain and operator; operand 0 is given."""
+
+
 def exact(table: Table, call: Call, inference: Inference | None, bodies: tuple[object, ...] = ()) -> list[View]:
     """Give the results of an operator that reads its operands exactly."""
-    given = tuple(bool(name) for name in call.node.output)
+    given = tuple(bool(name) for name in call.outputs)
     key = ("whole", *call.full, tuple(call.views), bodies, given)
     results = []
-    for index in range(len(call.node.output)):
+    for index in range(len(call.outputs)):
         core, new = table.core((*key, index), call.told)
         if new:
             core.sizes = table.named(core, _dims(call, index, inference))
         results.append(whole(core))
+    if not results:
+        table.core(key, call.told)  # an operator that gives nothing is executed all the same
     return results
 
 
@@ -181,7 +197,7 @@ def _dims(call: Call, index: int, inference: Inference | None) -> Dims:
     own = onnx_shapes.ruled(call, index)
     if own is not None and None not in own:
         return own
-    name = call.node.output[index]
+    name = call.outputs[index]
     told = inference.of(call.graph, name) if inference is not None and call.graph is not None and name else None
     if own is None or told is None or len(own) != len(told):
         return own if told is None else told

@@ -31,7 +31,7 @@ def noted(algebra: Algebra, call: Call, path: str, results: Sequence[View | None
         call.label,
         call.told,
         f"{call.domain}.{call.op}" if call.domain else call.op,
-        (tuple(call.node.input), tuple(call.node.output)),
+        (tuple(call.inputs), tuple(call.outputs)),
         tuple(call.views),
         tuple(results),
         _parts(compared, call.attributes),

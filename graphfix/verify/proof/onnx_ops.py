@@ -84,5 +84,8 @@ SHAPED_ON_TWO: Final = frozenset({"EyeLike", "RandomNormalLike", "RandomUniformL
 
 RANDOM: Final = frozenset("RandomNormal RandomUniform RandomNormalLike RandomUniformLike Multinomial Bernoulli".split())
 """Each node draws anew: no two are one value, and their order counts."""
+RANDOM_ELSEWHERE: Final = frozenset(
+    (MS, op) for op in ("BiasDropout", "BitmaskBiasDropout", "BitmaskDropout", "Sampling")
+)
 KNOWN_DOMAINS: Final = frozenset({"", "ai.onnx.ml", MS})
 """In other domains an operator may keep a state: no two nodes are taken as one value."""

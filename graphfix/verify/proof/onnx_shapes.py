@@ -33,10 +33,9 @@ class Inference:
     """
 
     model: ModelProto
-    graphs: dict[int, GraphProto] | None = None
+    graphs: dict[int, tuple[GraphProto, GraphProto]] | None = None
+    """By identity, which holds as long as the graph itself is held beside: what onnx made of it."""
     dims: dict[int, dict[str, Dims]] = field(default_factory=dict)
-    stored: dict[str, int] = field(default_factory=dict)
-    """The ranks that the file states for values of the main graph."""
 
     def of(self, graph: GraphProto, name: str) -> Dims:
         """Give the dims of a value of a graph of the file; None where the rank is not known."""
@@ -44,17 +43,14 @@ class Inference:
             self.graphs = self._inferred()
         known = self.dims.get(id(graph))
         if known is None:
-            inferred = self.graphs.get(id(graph))
-            infos = (*inferred.value_info, *inferred.output) if inferred is not None else ()
+            if id(graph) not in self.graphs:
+                return None
+            inferred = self.graphs[id(graph)][1]
+            infos = (*inferred.value_info, *inferred.output)
             known = self.dims[id(graph)] = {info.name: _dims(info) for info in infos}
         return known.get(name)
 
-    def _inferred(self) -> dict[int, GraphProto]:
-        self.stored = {
-            info.name: len(info.type.tensor_type.shape.dim)
-            for info in self.model.graph.value_info
-            if info.type.tensor_type.HasField("shape")
-        }
+    def _inferred(self) -> dict[int, tuple[GraphProto, GraphProto]]:
         bare = onnx.ModelProto()
         bare.CopyFrom(self.model)
         _strip(bare.graph, main=True)
@@ -65,7 +61,16 @@ class Inference:
             inferred = onnx.shape_inference.infer_shapes(bare, data_prop=True)
         except (onnx.shape_inference.InferenceError, ValueError):
             return {}
-        return dict(_paired(self.model.graph, inferred.graph))
+        return {id(one): (one, other) for one, other in _paired(self.model.graph, inferred.graph)}
+
+
+def consistent(model: ModelProto) -> bool:
+    """Whether nothing that a file states of sizes contradicts what onnx's inference finds."""
+    try:
+        onnx.shape_inference.infer_shapes(model, check_type=True, strict_mode=True, data_prop=True)
+    except (onnx.shape_inference.InferenceError, ValueError):
+        return False
+    return True
 
 
 def _strip(graph: GraphProto, *, main: bool) -> None:
@@ -92,8 +97,8 @@ def bodies(nodes: Sequence[NodeProto]) -> Iterator[GraphProto]:
             yield from attribute.graphs
 
 
-def _paired(graph: GraphProto, inferred: GraphProto) -> Iterator[tuple[int, GraphProto]]:
-    yield id(graph), inferred
+def _paired(graph: GraphProto, inferred: GraphProto) -> Iterator[tuple[GraphProto, GraphProto]]:
+    yield graph, inferred
     for one, other in zip(bodies(graph.node), bodies(inferred.node), strict=False):
         yield from _paired(one, other)
 
@@ -138,7 +143,9 @@ def _concat(call: Call) -> Dims:
     if known is None or not -len(known) <= axis < len(known) or None in shapes:
         return None if known is None else _free(len(known))
     axis %= len(known)
-    parts = [sizes[axis] for sizes in shapes if sizes is not None]
+    parts = [sizes[axis] for sizes in shapes if sizes is not None and len(sizes) == len(known)]
+    if len(parts) < len(shapes):
+        return None
     numbers = [part for part in parts if isinstance(part, int)]
     return (*known[:axis], sum(numbers) if len(numbers) == len(parts) else None, *known[axis + 1 :])
 
@@ -149,8 +156,8 @@ def _reduce(call: Call) -> Dims:
         return None
     rank, keep = len(sizes), call.integer("keepdims", 1)
     axes = call.integers("axes")
-    if axes is None and len(call.views) > 1 and call.views[1] is not None:
-        content = call.views[1].content
+    if axes is None and call.operand(1) is not None:
+        content = call.content(1)
         if content is None or not all(isinstance(axis, int) for axis in content):
             return _free(rank) if keep else None
         axes = tuple(axis for axis in content if isinstance(axis, int))
@@ -189,8 +196,7 @@ def _reshape(call: Call) -> Dims:
     """Sizes that the target states as numbers, and the rank."""
     if call.since < 5:  # noqa: PLR2004 - until then the target is an attribute
         return None
-    target, length = call.views[1], None if call.views[1] is None else call.views[1].sizes
-    content = target.content if target is not None else None
+    length, content = call.sizes(1), call.content(1)
     if content is not None:
         return _closed(call, content, tuple(_stated(call, axis, size) for axis, size in enumerate(content)))
     return _free(length[0]) if length and isinstance(length[0], int) else None
@@ -220,7 +226,7 @@ def _closed(call: Call, target: Sequence[Size], dims: tuple[Size | None, ...]) -
 
 def _span(call: Call) -> Dims:
     ends = [call.content(index) for index in range(3)]
-    numbers = [end[0] for end in ends if end is not None and isinstance(end[0], int)]
+    numbers = [end[0] for end in ends if end and isinstance(end[0], int)]
     return (span(*numbers) if len(numbers) == len(ends) else None,)
 
 
@@ -236,7 +242,7 @@ def _global_pool(call: Call) -> Dims:
 
 def _by_target(call: Call) -> Dims:
     """ConstantOfShape: the operand is the result's shape."""
-    target = call.views[0]
+    target = call.operand(0)
     if target is None:
         return None
     if target.content is not None:
@@ -246,12 +252,16 @@ def _by_target(call: Call) -> Dims:
 
 def _squeeze(call: Call) -> Dims:
     rank, axes = call.rank(0), call.axes()
-    return None if rank is None or axes is None else _free(rank - len(axes))
+    return None if rank is None or not axes else _free(rank - len({axis % rank for axis in axes if rank}))
 
 
 def _unsqueeze(call: Call) -> Dims:
     rank, axes = call.rank(0), call.axes()
     return None if rank is None or axes is None else _free(rank + len(axes))
+
+
+def _compress(call: Call) -> Dims:
+    return (None,) if "axis" not in call.attributes else _same_rank(call)
 
 
 def _conv(call: Call) -> Dims:
@@ -273,8 +283,9 @@ def _matrix(call: Call) -> Dims:  # noqa: ARG001 - the rule says it without the 
 RULES: Mapping[str, Callable[[Call], Dims]] = {
     "Transpose": _transpose, "Concat": _concat, "ArgMax": _arg, "ArgMin": _arg, "Gather": _gather,
     "GatherND": _gather_nd, "Reshape": _reshape, "ConstantOfShape": _by_target, "Conv": _conv, "OneHot": _one_hot,
-    "Range": _span, "NonZero": _matrix, "Flatten": _matrix, "Gemm": _matrix, "Size": lambda _: (),
-    "Squeeze": _squeeze, "Unsqueeze": _unsqueeze, "Tile": _same_rank, "GatherElements": lambda call: call.sizes(1),
+    "Compress": _compress, "NonZero": _matrix, "Flatten": _matrix, "Gemm": _matrix, "Size": lambda _: (),
+    "Range": _span, "Squeeze": _squeeze, "Unsqueeze": _unsqueeze, "Tile": _same_rank,
+    "GatherElements": lambda call: call.sizes(1),
     **dict.fromkeys(
         "ReduceMean ReduceSum ReduceMax ReduceMin ReduceProd ReduceL1 ReduceL2 ReduceLogSum ReduceLogSumExp"
         " ReduceSumSquare".split(), _reduce),
@@ -282,6 +293,6 @@ RULES: Mapping[str, Callable[[Call], Dims]] = {
     **dict.fromkeys(("MaxPool", "AveragePool", "LpPool"), _pool),
     **dict.fromkeys(
         "Slice Pad Split ConvTranspose Resize Upsample"
-        " TopK DepthToSpace SpaceToDepth Compress QLinearConv ConvInteger".split(), _same_rank),
+        " TopK DepthToSpace SpaceToDepth QLinearConv ConvInteger".split(), _same_rank),
 }  # fmt: skip
 """Rules of the standard operators; a size that is None is not told."""

@@ -6,7 +6,9 @@ import struct
 from typing import TYPE_CHECKING
 
 from graphfix.verify.proof import arithmetic, views
-from graphfix.verify.proof.terms import MOST_ELEMENTS, View, extent, whole
+from graphfix.verify.proof.onnx_ops import LEGACY_END
+from graphfix.verify.proof.onnx_schema import loads
+from graphfix.verify.proof.terms import MOST_ELEMENTS, View, extent, held, whole
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -18,6 +20,7 @@ if TYPE_CHECKING:
 COUNTED_TARGET = 5
 """Until then Reshape's target is an attribute, and a 0 in it copies."""
 OLD_TILE = 6
+MOST_AXES = 1 << 31
 _EXACT = {"int32": 1 << 31, "int64": 1 << 53}
 """Numbers below are the same in both types."""
 NUMBERS = {6: "int32", 7: "int64"}
@@ -27,7 +30,9 @@ NUMBERS = {6: "int32", 7: "int64"}
 def viewed(table: Table, call: Call) -> View | None:
     """Give the view that a node makes of operand 0, or the integers that it computes; None where it is a term."""
     rule = VIEWS.get(call.op) if not call.domain else None
-    return rule(table, call) if rule is not None and call.views and call.views[0] is not None else None
+    if rule is None or not call.views or call.views[0] is None or not loads(call):
+        return None
+    return rule(table, call)
 
 
 def _identity(table: Table, call: Call) -> View | None:  # noqa: ARG001 - every rule takes both
@@ -36,7 +41,7 @@ def _identity(table: Table, call: Call) -> View | None:  # noqa: ARG001 - every 
 
 def _reshape(table: Table, call: Call) -> View | None:
     view = call.views[0]
-    target = call.integers("shape") if call.since < COUNTED_TARGET else call.content(1)
+    target = call.integers("shape") if call.since < COUNTED_TARGET else call.vector(1)
     if view is None or target is None:
         return None
     known = _renumbered(table, view, target)
@@ -47,7 +52,7 @@ def _reshape(table: Table, call: Call) -> View | None:
 
 def _renumbered(table: Table, view: View, target: Sizes) -> View | None:
     """Reshape known integers to a vector of [-1]."""
-    content, dtype = view.content, _dtype(view)
+    content, dtype = view.content, held(view)
     if content is None or dtype is None or target not in ((-1,), (len(content),)):
         return None
     return table.numbers(content, dtype)
@@ -55,36 +60,48 @@ def _renumbered(table: Table, view: View, target: Sizes) -> View | None:
 
 def _unsqueeze(table: Table, call: Call) -> View | None:  # noqa: ARG001 - every rule takes both
     axes = call.axes()
-    return views.unsqueezed(call.views[0], axes) if call.views[0] is not None and axes is not None else None
+    if call.views[0] is None or axes is None or min(axes, default=0) < call.lowest(MOST_AXES):
+        return None
+    return views.unsqueezed(call.views[0], axes)
 
 
 def _squeeze(table: Table, call: Call) -> View | None:  # noqa: ARG001 - every rule takes both
     axes = call.axes()
-    stated = "axes" in call.attributes or (len(call.views) > 1 and call.views[1] is not None)
-    if call.views[0] is None or (stated and axes is None):
-        return None
+    stated = "axes" in call.attributes or call.operand(1) is not None
+    if call.views[0] is None or (stated and not axes) or min(axes or (), default=0) < call.lowest(MOST_AXES):
+        return None  # runtimes do not agree on what no axes are
     return views.squeezed(call.views[0], axes if stated else None)
 
 
 def _flatten(table: Table, call: Call) -> View | None:  # noqa: ARG001 - every rule takes both
-    return views.flattened(call.views[0], call.integer("axis", 1)) if call.views[0] is not None else None
+    axis = call.integer("axis", 1)
+    if call.views[0] is None or axis < call.lowest(MOST_AXES):
+        return None
+    return views.flattened(call.views[0], axis)
 
 
 def _expand(table: Table, call: Call) -> View | None:
-    view, target = call.views[0], call.views[1]
+    view, target = call.views[0], call.operand(1)
     if view is None or target is None:
         return None
-    if target.content is not None and view.axes is not None and view.sizes is not None:
-        return views.expanded(table.algebra, view, target.content)
-    if target.content is not None and not any(isinstance(size, int) and size < 0 for size in target.content):
-        return views.expanded_by(view, frozenset((target.content,)))
-    elements = _elements(table, target)
-    if elements is not None:
-        return views.expanded(table.algebra, view, elements)
+    content = call.vector(1)
+    if content is None and target.content is not None:
+        return None  # no vector of int64
+    sizes = content or _elements(table, target) if content != () else content
+    if sizes is not None and view.axes is not None and view.sizes is not None:
+        return views.expanded(table.algebra, view, sizes)
+    if content is not None and not any(isinstance(size, int) and size < 0 for size in content):
+        return _stretched(table, views.expanded_by(view, frozenset((content,))))
     shape = target.core.shape_of
     if shape is not None and target == whole(target.core):
-        return views.expanded_by(view, shape.more or frozenset((extent(shape),)))
+        return _stretched(table, views.expanded_by(view, shape.more or frozenset((extent(shape),))))
     return None
+
+
+def _stretched(table: Table, view: View) -> View:
+    """Enter that the shapes have to fit."""
+    table.met(view.more)
+    return view
 
 
 def _elements(table: Table, target: View) -> Sizes | None:
@@ -95,7 +112,7 @@ def _elements(table: Table, target: View) -> Sizes | None:
 
 
 def _tile(table: Table, call: Call) -> View | None:  # noqa: ARG001 - every rule takes both
-    repeats = call.content(1)
+    repeats = call.vector(1)
     if call.since < OLD_TILE or repeats is None or call.views[0] is None:
         return None
     return views.tiled(call.views[0], repeats)
@@ -133,11 +150,6 @@ def _size(table: Table, call: Call) -> View | None:
     return table.numbers((total,), "int64", scalar=True)
 
 
-def _dtype(view: View) -> str | None:
-    """Give the type of known integers."""
-    return str(view.core.key[1]) if view.core.key[0] == "numbers" else None
-
-
 def _cast(table: Table, call: Call) -> View | None:
     content, to = call.content(0), NUMBERS.get(call.integer("to", 0))
     view = call.views[0]
@@ -145,7 +157,7 @@ def _cast(table: Table, call: Call) -> View | None:
         return None
     if content is None:
         return _rounded(table, view, to)
-    if _dtype(view) == to:
+    if held(view) == to:
         return view
     if to == "int32":
         if not all(-_EXACT[to] <= number < _EXACT[to] for number in content if isinstance(number, int)):
@@ -173,8 +185,10 @@ def _rounded(table: Table, view: View, to: str) -> View | None:
 def _gather(table: Table, call: Call) -> View | None:
     content, indices = call.content(0), call.content(1)
     view = call.views[0]
-    dtype = _dtype(view) if view is not None else None
+    dtype = held(view) if view is not None else None
     if content is None or indices is None or dtype is None or call.rank(0) != 1 or call.rank(1) not in (0, 1):
+        return None
+    if call.integer("axis", 0) not in (0, call.lowest(1)):
         return None
     picked = []
     for index in indices:
@@ -186,22 +200,27 @@ def _gather(table: Table, call: Call) -> View | None:
 
 def _slice(table: Table, call: Call) -> View | None:
     content, view = call.content(0), call.views[0]
-    dtype = _dtype(view) if view is not None else None
-    if content is None or dtype is None or call.rank(0) != 1 or "starts" in call.attributes:
+    dtype = held(view) if view is not None else None
+    given = [(held(part), call.rank(index)) for index, part in enumerate(call.views) if index and part is not None]
+    if content is None or dtype is None or call.rank(0) != 1 or len(given) != len(call.views) - 1:
         return None
-    parts = [call.content(index) for index in range(1, len(call.views))]
-    numbers = [part[0] if part is not None and len(part) == 1 and isinstance(part[0], int) else None for part in parts]
-    axis, step = (numbers + [0, 1])[2] if len(numbers) > 2 else 0, numbers[3] if len(numbers) > 3 else 1  # noqa: PLR2004, RUF005 - operands of Slice
-    if len(numbers) < 2 or numbers[0] is None or numbers[1] is None or axis not in (0, -1) or not step or step < 0:  # noqa: PLR2004
+    if len(set(given)) != 1 or given[0] not in (("int32", 1), ("int64", 1)):
         return None
-    return table.numbers(content[numbers[0] : numbers[1] : step], dtype)
+    parts = [call.content(index) or () for index in range(1, len(call.views))]
+    numbers = [part[0] for part in parts if len(part) == 1 and isinstance(part[0], int)]
+    start, end, axis, step = (*numbers, *(0, 0, 0, 1)[len(numbers) :])
+    if len(numbers) < len(parts) or axis not in (0, call.lowest(1)) or step < 1:
+        return None
+    return table.numbers(content[start:end:step], dtype)
 
 
 def _concat(table: Table, call: Call) -> View | None:
     contents = [call.content(index) for index in range(len(call.views))]
-    dtypes = {_dtype(view) for view in call.views if view is not None}
+    dtypes = {held(view) for view in call.views if view is not None}
     dtype = dtypes.pop() if len(dtypes) == 1 else None
     if dtype is None or None in contents or any(call.rank(index) != 1 for index in range(len(call.views))):
+        return None
+    if call.integer("axis", 1) not in (0, call.lowest(1)):
         return None
     whole = tuple(term for content in contents if content is not None for term in content)
     return table.numbers(whole, dtype) if len(whole) <= MOST_ELEMENTS else None
@@ -209,8 +228,10 @@ def _concat(table: Table, call: Call) -> View | None:
 
 def _arithmetic(rule: str) -> Callable[[Table, Call], View | None]:
     def counted(table: Table, call: Call) -> View | None:
-        view = call.views[0]
-        return None if view is None else arithmetic.computed(table, rule, call.views, _dtype(view))
+        kinds = {None if view is None else held(view) for view in call.views}
+        if len(kinds) != 1 or (call.version < LEGACY_END and len({view.sizes for view in call.views if view}) != 1):
+            return None
+        return arithmetic.computed(table, rule, call.views, kinds.pop())
 
     return counted
 

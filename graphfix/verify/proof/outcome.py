@@ -21,6 +21,10 @@ if TYPE_CHECKING:
 SIDES = ("before", "after")
 
 
+STORED_SHAPES = "the stored shapes of the first file's tensors"
+"""What a proof of TFLite models leans on, unless LiteRT allocates the same."""
+
+
 @dataclass(frozen=True, slots=True)
 class Proof:
     """What the proof found."""
@@ -67,17 +71,19 @@ class UnprovedError(Exception):
 
 def concluded(table: Table, outputs: Sequence[tuple[str, View, View]], assumes: Sequence[str]) -> Proof:
     """Say whether each output is one term, and every operator of the second file one of the first."""
-    unlike = [entry for entry in outputs if entry[1] != entry[2]]
-    if not unlike and not table.foreign:
-        return Proof("proved", assumes=tuple(assumes))
     if table.foreign:
         theirs = table.foreign[0]
         reason = f"{theirs.told} of the second file has no match in the first"
         ours = _counterpart(table, theirs)
         before, number = (None, None) if ours is None else (ours.told, ours.number)
         return Proof("not proved", reason, before, theirs.told, (number, theirs.number))
-    name, one, two = unlike[0]
-    return Proof("not proved", f"the output {name!r} {_otherwise(one, two)}", shown(one), shown(two))
+    for name, one, two in outputs:
+        if one != two:
+            return Proof("not proved", f"the output {name!r} {_otherwise(one, two)}", shown(one), shown(two))
+    unseen = table.unseen()
+    if unseen is not None:
+        return Proof("not proved", f"only the second file needs sizes to fit: {unseen}")
+    return Proof("proved", assumes=tuple(assumes))
 
 
 def _otherwise(one: View, two: View) -> str:

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TypeAlias
+from typing import TYPE_CHECKING, TypeAlias
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
 
 
 class Symbol:
@@ -22,6 +25,8 @@ class Symbol:
 
 Size: TypeAlias = int | Symbol
 Sizes: TypeAlias = tuple[Size, ...]
+Place: TypeAlias = tuple[object, ...]
+"""Under what a node is executed: the bodies around it, from the outside in. () is the main graph: always."""
 
 
 @dataclass(slots=True, eq=False)
@@ -29,6 +34,16 @@ class Algebra:
     """All symbols of one proof: both files share them."""
 
     known: dict[tuple[object, ...], Symbol] = field(default_factory=dict)
+    place: Place = ()
+    """Where the node stands that is being read."""
+    closed: bool = False
+    """Whether the first file is read."""
+    seen: dict[Symbol, list[Place]] = field(default_factory=dict)
+    """Which sizes the first file's nodes see to fit, and where."""
+    asked: dict[tuple[Symbol, Place], None] = field(default_factory=dict)
+    """Which the second's do."""
+    shapes: dict[tuple[Place, bool, Sizes, Sizes], Sizes] = field(default_factory=dict)
+    """What two shapes give when they meet at a place of a file: most nodes of a model are alike."""
 
     def symbol(self, key: tuple[object, ...], told: str = "") -> Symbol:
         """Give the symbol of a term, the same object each time."""
@@ -53,7 +68,41 @@ class Algebra:
         if len(parts) <= 1:
             return parts.pop() if parts else 1
         ordered = sorted(parts, key=_order)
-        return self.symbol(("met", *ordered), f"bc{{{','.join(map(repr, ordered))}}}")
+        met = self.symbol(("met", *ordered), f"bc{{{','.join(map(repr, ordered))}}}")
+        if self.closed:
+            self.asked[met, self.place] = None
+        else:
+            noted(self.seen.setdefault(met, []), self.place)
+        return met
+
+    def unseen(self) -> Symbol | None:
+        """Give sizes that only the second file needs to fit: where they do not, it fails and the first does not."""
+        for met, place in self.asked:
+            wider = (at for other, at in self.seen.items() if set(met.key) <= set(other.key))
+            if not reached(self.seen.get(met, ()), place) and not any(reached(at, place) for at in wider):
+                return met
+        return None
+
+    def shape(self, one: Sizes, two: Sizes) -> Sizes:
+        """Give the shape in which two meet, right-aligned."""
+        known = (self.place, self.closed, one, two)
+        found = self.shapes.get(known)
+        if found is None:
+            rank = max(len(one), len(two))
+            pairs = zip(right_aligned(one, rank), right_aligned(two, rank), strict=True)
+            found = self.shapes[known] = tuple(self.met(pair) for pair in pairs)
+        return found
+
+
+def noted(places: list[Place], place: Place) -> None:
+    """Enter a place once."""
+    if place not in places:
+        places.append(place)
+
+
+def reached(places: Sequence[Place], place: Place) -> bool:
+    """Whether what is executed at these places is executed whenever this one is."""
+    return any(place[: len(other)] == other for other in places)
 
 
 def _order(size: Size) -> tuple[bool, int]:

@@ -5,10 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
-from graphfix.verify.proof.sizes import settled
+from graphfix.verify.proof.sizes import noted, reached, settled
 
 if TYPE_CHECKING:
-    from graphfix.verify.proof.sizes import Algebra, Size, Sizes
+    from graphfix.verify.proof.sizes import Algebra, Place, Size, Sizes
 
 Axes: TypeAlias = tuple[int | None, ...]
 """For each axis of a view the axis of its core that it follows; None where it follows none, or one of size 1."""
@@ -17,7 +17,9 @@ Axes: TypeAlias = tuple[int | None, ...]
 class Core:
     """An input, a constant, or one result of an operator on certain uses: equal terms are one object."""
 
-    __slots__ = ("content", "counted", "key", "number", "shape_of", "sizes", "told", "touched")
+    __slots__ = (
+        "content", "counted", "dtype", "key", "number", "places", "shape_of", "shaped", "sizes", "told", "touched"
+    )  # fmt: skip
 
     def __init__(self, key: tuple[object, ...], number: int, told: str, *, counted: bool) -> None:
         """Enter a core; `told` is the node that made it, `counted` whether the other file must have it too."""
@@ -25,7 +27,10 @@ class Core:
         self.sizes: Sizes | None = None
         self.content: Sizes | None = None
         self.shape_of: View | None = None
+        self.shaped: Core | None = None
         self.touched = False
+        self.places: list[Place] = []
+        self.dtype: int | bytes | None = None
 
     def __repr__(self) -> str:
         """Print the node that made it."""
@@ -62,11 +67,18 @@ MOST_ELEMENTS = 64
 """Vectors of integers up to this length are read as shapes."""
 
 
+def held(view: View) -> str | None:
+    """Give the type of integers that are known as terms."""
+    return str(view.core.key[1]) if view.core.key[0] in ("numbers", "nothing") else None
+
+
 class Frame(NamedTuple):
     """How operands are read together: the map of each, and the space, for the axes that some operand follows."""
 
     maps: tuple[Axes, ...]
     space: Sizes
+    settled: Sizes
+    """The sizes that the core has."""
     axes: Axes
     """The map of the result."""
     sizes: Sizes
@@ -84,6 +96,14 @@ class Table:
     """The operators' results that the second file has and the first one has not."""
     frames: dict[object, Frame] = field(default_factory=dict)
     """How operands of certain maps and sizes are read together, right-aligned: most nodes of a model are alike."""
+    meetings: dict[frozenset[Extent], list[Place]] = field(default_factory=dict)
+    """Shapes, one of an unknown rank at least, that the first file's nodes see to fit, and where."""
+    asked: dict[tuple[frozenset[Extent], Place], None] = field(default_factory=dict)
+    """Which the second's do."""
+    stated: dict[View, list[tuple[int | None, ...]]] = field(default_factory=dict)
+    """The shapes that the first file states of values."""
+    claims: dict[str, None] = field(default_factory=dict)
+    """Values of which the second file states sizes that no rule tells."""
     assumes: dict[str, None] = field(default_factory=dict)
     """What the terms lean on, each once."""
 
@@ -92,11 +112,44 @@ class Table:
         found = self.cores.get(key)
         if found is not None:
             found.touched = found.touched or self.closed
+            self._placed(found)
             return found, False
         made = self.cores[key] = Core(key, len(self.cores), told, counted=counted)
-        if self.closed and counted:
-            self.foreign.append(made)
+        self._placed(made)
         return made, True
+
+    def _placed(self, core: Core) -> None:
+        """Enter where the first file computes it; the second may do so only where the first does as well."""
+        if not core.counted:
+            return
+        if not self.closed:
+            noted(core.places, self.algebra.place)
+        elif not reached(core.places, self.algebra.place):
+            self.foreign.append(core)
+
+    def close(self) -> None:
+        """Say that the first file is read."""
+        self.closed = self.algebra.closed = True
+
+    def met(self, extents: frozenset[Extent]) -> frozenset[Extent]:
+        """Enter that a node sees these shapes to fit, some of a rank that is not known."""
+        if self.closed:
+            self.asked[extents, self.algebra.place] = None
+        else:
+            noted(self.meetings.setdefault(extents, []), self.algebra.place)
+        return extents
+
+    def unseen(self) -> str | None:
+        """Name sizes or shapes that only the second file needs to fit."""
+        sizes = self.algebra.unseen()
+        if sizes is not None:
+            return repr(sizes)
+        for extents, place in self.asked:
+            if not reached(self.meetings.get(extents, ()), place) and not any(
+                extents <= other and reached(at, place) for other, at in self.meetings.items()
+            ):
+                return ", ".join(sorted(map(shown, extents)))
+        return None
 
     def result(self, key: tuple[object, ...], told: str, sizes: tuple[Size | None, ...] | None) -> View:
         """Give the result of an operator; a size that is None becomes a symbol of its own."""
@@ -116,6 +169,8 @@ class Table:
 
     def numbers(self, terms: Sizes, dtype: str, *, scalar: bool = False) -> View:
         """A vector of integers (or a scalar) whose elements are known as terms."""
+        if not terms:
+            return self.empty(dtype, (0,))
         folded = terms[:1] if terms and len(set(terms)) == 1 else terms
         core, new = self.core(("numbers", dtype, folded), f"{list(terms)}", counted=False)
         if new:
@@ -124,6 +179,13 @@ class Table:
         if scalar:
             return View(core, (), ())
         return View(core, (None,) if len(folded) == 1 else (0,), (len(terms),))
+
+    def empty(self, dtype: str, sizes: Sizes) -> View:
+        """See a constant without elements: none of its axes follows one, whatever their sizes."""
+        core, new = self.core(("nothing", dtype), f"a constant of no elements {list(sizes)}", counted=False)
+        if new:
+            core.content = core.sizes = ()
+        return View(core, (None,) * len(sizes), sizes)
 
 
 def whole(core: Core) -> View:
@@ -134,15 +196,21 @@ def whole(core: Core) -> View:
 
 
 def extent(view: View) -> Extent:
-    """Name the shape of a value that nothing of unknown rank stretches."""
-    return view if view.sizes is None else view.sizes
+    """Name the shape of a value that nothing of unknown rank stretches.
+
+    Where the rank is not known that is by the core whose shape it is: one operand's is that of its elementwise result.
+    """
+    if view.sizes is not None:
+        return view.sizes
+    return view if view.core.shaped is None else whole(view.core.shaped)
 
 
 def composed(outer: View, inner: View) -> View:
     """See `inner` in the way in which `outer` sees its core: what a map over an elementwise operator is."""
+    more = outer.more | inner.more
     if outer.axes is None or inner.axes is None:
-        return View(inner.core, None, None, outer.more | inner.more)
-    return View(inner.core, tuple(None if k is None else inner.axes[k] for k in outer.axes), outer.sizes)
+        return View(inner.core, None, None, more)
+    return View(inner.core, tuple(None if k is None else inner.axes[k] for k in outer.axes), outer.sizes, more)
 
 
 def shown(value: Any) -> str:  # noqa: ANN401 - a use may be any term

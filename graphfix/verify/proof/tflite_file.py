@@ -4,20 +4,22 @@ from __future__ import annotations
 
 import mmap
 import struct
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, NamedTuple
 
+import flatbuffers
 import numpy as np
 from ai_edge_litert import schema_py_generated as schema
 
 from graphfix.results import GraphfixError
-from graphfix.verify.proof.constants import Payload
+from graphfix.verify.proof.outcome import UnprovedError
+from graphfix.verify.proof.payloads import SMALL, Opened, Payload, held
+from graphfix.verify.proof.tflite_tables import Table, Tables
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
     from contextlib import ExitStack
     from pathlib import Path
-    from typing import BinaryIO
 
 NAMES: Mapping[int, str] = {code: name for name, code in vars(schema.BuiltinOperator).items() if name.isupper()}
 TYPES: Mapping[int, str] = {code: name.lower() for name, code in vars(schema.TensorType).items() if name.isupper()}
@@ -36,10 +38,11 @@ class Quantization:
     """All but the axis."""
     axis: int | None
     """None for parameters that serve the whole tensor."""
+    loads: bool = True
+    """Whether the parameters fit the tensor, so that a runtime takes it."""
 
 
-@dataclass(frozen=True, slots=True)
-class Tensor:
+class Tensor(NamedTuple):
     """One tensor."""
 
     name: str
@@ -49,13 +52,12 @@ class Tensor:
     stored: tuple[int, ...]
     quantization: Quantization | None
     variable: bool
-    payload: Payload | None = field(repr=False)
+    payload: Payload | None
     odd: tuple[object, ...] = ()
     """What makes a constant another than its bytes say: sparsity, an external buffer."""
 
 
-@dataclass(frozen=True, slots=True)
-class Operator:
+class Operator(NamedTuple):
     """One operator; tensors by index, -1 for an operand that is not given."""
 
     name: str
@@ -63,6 +65,8 @@ class Operator:
     inputs: tuple[int, ...]
     outputs: tuple[int, ...]
     options: Mapping[str, object]
+    bodies: tuple[tuple[str, int], ...]
+    """The subgraphs that it runs, by the names of the options that say so."""
     key: tuple[object, ...]
     """All that the operator's table says but for its tensors and bodies."""
 
@@ -81,129 +85,200 @@ class Subgraph:
 class Model:
     """One file."""
 
+    codes: tuple[tuple[str, int], ...]
+    """The operators, and their versions, that a runtime has to have."""
     subgraphs: tuple[Subgraph, ...]
     signatures: tuple[tuple[str, int, tuple[tuple[str, int], ...], tuple[tuple[str, int], ...]], ...]
     """(key, subgraph, inputs and outputs as (name, tensor))."""
 
 
-def read(path: Path, stack: ExitStack) -> Model:
-    """Read a file. Raises GraphfixError for what is no TFLite model."""
+# The fields of the schema's tables, in the order in which it declares them.
+_VERSION, _CODES, _SUBGRAPHS, _DESCRIPTION, _BUFFERS, _METADATA_BUFFER, _METADATA, _SIGNATURES = range(8)
+_OLD_CODE, _CUSTOM_CODE, _CODE_VERSION, _NEW_CODE = range(4)
+_TENSORS, _INPUTS, _OUTPUTS, _OPERATORS = range(4)
+(
+    _SHAPE, _TYPE, _BUFFER, _NAME, _QUANTIZATION, _VARIABLE, _SPARSITY, _SIGNATURE, _HAS_RANK, _VARIANTS,
+    _EXTERNAL,
+) = range(11)  # fmt: skip
+_MIN, _MAX, _SCALE, _ZERO_POINT, _DETAILS_TYPE, _DETAILS, _AXIS = range(7)
+(
+    _OPCODE, _OPERANDS, _RESULTS, _KIND, _OPTIONS, _CUSTOM_OPTIONS, _CUSTOM_FORMAT, _MUTATING, _INTERMEDIATES,
+    _LARGE_OFFSET, _LARGE_SIZE, _KIND_2, _OPTIONS_2,
+) = range(13)  # fmt: skip
+_DATA, _OFFSET, _SIZE = range(3)
+_NAMED_INPUTS, _NAMED_OUTPUTS, _SIGNATURE_KEY, _DELEGATE, _SIGNATURE_SUBGRAPH = range(5)
+_TENSOR_NAME, _TENSOR_INDEX = range(2)
+_BYTE, _SIGNED_BYTE, _UNSIGNED, _LONG, _FLAG = (struct.Struct(f"<{form}") for form in "BbIQ?")
+
+
+def read(path: Path, stack: ExitStack) -> tuple[Model, Opened]:
+    """Read a file, which stays open. Raises GraphfixError for what is no TFLite model."""
+    opened = Opened.at(path, stack)
     try:
-        file = stack.enter_context(path.open("rb"))
-        data = stack.enter_context(mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ))
-        return _model(schema.Model.GetRootAs(data, 0), data, file)
+        data = stack.enter_context(mmap.mmap(opened.file.fileno(), 0, access=mmap.ACCESS_READ))
+        return _model(Tables(data), opened), opened
     except OSError as error:
         raise GraphfixError(f"{path}: can't be read: {error.strerror}") from None
     except (struct.error, IndexError, ValueError, TypeError, AttributeError) as error:
         raise GraphfixError(f"{path}: no TFLite model: {error}; check the file") from None
 
 
-def _model(model: Any, data: mmap.mmap, file: BinaryIO) -> Model:  # noqa: ANN401 - generated, without types
-    codes = [_code(model.OperatorCodes(i)) for i in range(model.OperatorCodesLength())]
-    buffers = _Buffers(model, data, file, {})
-    graphs = tuple(_subgraph(model.Subgraphs(i), codes, buffers) for i in range(model.SubgraphsLength()))
-    return Model(graphs, tuple(_signature(model.SignatureDefs(i)) for i in range(model.SignatureDefsLength())))
+def _model(tables: Tables, file: Opened) -> Model:
+    model = tables.root()
+    codes = [_code(code) for code in model.each(_CODES)]
+    payloads = [_payload(buffer, file) for buffer in model.each(_BUFFERS)]
+    graphs = tuple(_subgraph(graph, codes, payloads) for graph in model.each(_SUBGRAPHS))
+    for graph in graphs:
+        _refuse_indices(graph)
+    return Model(tuple(codes), graphs, tuple(_signature(signature) for signature in model.each(_SIGNATURES)))
 
 
-def _code(code: Any) -> tuple[str, int]:  # noqa: ANN401 - generated, without types
-    number = max(code.BuiltinCode(), code.DeprecatedBuiltinCode())
+def _refuse_indices(graph: Subgraph) -> None:
+    """Every tensor that is named is there; an operand, and nothing else, may be -1. Raises ValueError."""
+    count = len(graph.tensors)
+    ends = (*graph.inputs, *graph.outputs, *(at for operator in graph.operators for at in operator.outputs))
+    operands = (at for operator in graph.operators for at in operator.inputs if at != -1)
+    for at in (*ends, *operands):
+        if not 0 <= at < count:
+            raise ValueError(f"tensor {at} is named, and its subgraph has {count}")
+
+
+def _code(code: Table) -> tuple[str, int]:
+    number = max(code.number(_NEW_CODE), code.number(_OLD_CODE, _SIGNED_BYTE))
+    version = code.number(_CODE_VERSION, default=1)
     if number == schema.BuiltinOperator.CUSTOM:
-        return f"custom {(code.CustomCode() or b'').decode('utf-8', 'replace')}", code.Version()
-    return NAMES.get(number, f"builtin {number}"), code.Version()
+        return f"custom {_text(code, _CUSTOM_CODE)}", version
+    return NAMES.get(number, f"builtin {number}"), version
 
 
-@dataclass(frozen=True, slots=True)
-class _Buffers:
-    model: Any
-    data: mmap.mmap
-    file: BinaryIO
-    known: dict[int, Payload | None]
-
-    def payload(self, index: int) -> Payload | None:
-        """Give the range of a buffer; None for one without bytes."""
-        if index not in self.known:
-            self.known[index] = self._read(self.model.Buffers(index)) if index else None
-        return self.known[index]
-
-    def _read(self, buffer: Any) -> Payload | None:  # noqa: ANN401 - generated, without types
-        if buffer.Offset() > 1:
-            return Payload(self.file, buffer.Offset(), buffer.Size())
-        length = buffer.DataLength()
+def _payload(buffer: Table, file: Opened) -> Payload | None:
+    """Give the range of a buffer; None for one without bytes."""
+    start, length = buffer.number(_OFFSET, _LONG), buffer.number(_SIZE, _LONG)
+    if start <= 1:
+        start, length = buffer.vector(_DATA)
         if not length:
             return None
-        table = buffer._tab  # noqa: SLF001 - where a vector begins is told nowhere else
-        return Payload(self.file, table.Vector(table.Offset(4)), length)
+    if not 0 <= start <= start + length <= file.size:
+        raise ValueError(f"a buffer of {length} bytes at byte {start} is cut short")
+    return Payload(file, start, length) if length > SMALL else held(buffer.data[start : start + length])
 
 
-def _subgraph(graph: Any, codes: list[tuple[str, int]], buffers: _Buffers) -> Subgraph:  # noqa: ANN401 - generated
-    return Subgraph(
-        tuple(_tensor(graph.Tensors(i), buffers) for i in range(graph.TensorsLength())),
-        tuple(_operator(graph.Operators(i), codes) for i in range(graph.OperatorsLength())),
-        _ints(graph, "Inputs"),
-        _ints(graph, "Outputs"),
-    )
+def _subgraph(graph: Table, codes: list[tuple[str, int]], payloads: list[Payload | None]) -> Subgraph:
+    tensors = tuple(_tensor(tensor, payloads) for tensor in graph.each(_TENSORS))
+    operators = tuple(_operator(operator, codes, tensors) for operator in graph.each(_OPERATORS))
+    return Subgraph(tensors, operators, graph.numbers(_INPUTS), graph.numbers(_OUTPUTS))
 
 
-def _tensor(tensor: Any, buffers: _Buffers) -> Tensor:  # noqa: ANN401 - generated, without types
-    stored, signature = _ints(tensor, "Shape"), _ints(tensor, "ShapeSignature")
-    payload = buffers.payload(tensor.Buffer())
-    ranked = bool(stored or signature or tensor.HasRank() or payload is not None)
+def _tensor(tensor: Table, payloads: list[Payload | None]) -> Tensor:
+    stored, signature = tensor.numbers(_SHAPE), tensor.numbers(_SIGNATURE)
+    buffer = tensor.number(_BUFFER, _UNSIGNED)
+    payload = payloads[buffer] if buffer else None
+    ranked = bool(stored or signature or tensor.number(_HAS_RANK, _FLAG) or payload is not None)
     dims = tuple(None if dim < 0 else dim for dim in signature or stored) if ranked else None
-    sparsity = tensor.Sparsity()
-    odd: tuple[object, ...] = ()
-    if sparsity is not None:
-        odd += ("sparse", _plain(schema.SparsityParametersT.InitFromObj(sparsity)))
-    if tensor.ExternalBuffer():
-        odd += ("external", tensor.ExternalBuffer())
+    dtype = tensor.number(_TYPE, _SIGNED_BYTE)
+    quantization = tensor.table(_QUANTIZATION)
     return Tensor(
-        (tensor.Name() or b"").decode("utf-8", "replace"),
-        TYPES.get(tensor.Type(), str(tensor.Type())),
+        _text(tensor, _NAME),
+        TYPES.get(dtype, str(dtype)),
         dims,
         stored,
-        _quantization(tensor.Quantization()),
-        tensor.IsVariable(),
+        None if quantization is None else _quantization(quantization, stored),
+        bool(tensor.number(_VARIABLE, _FLAG)),
         payload,
-        odd,
+        _odd(tensor),
     )
 
 
-def _quantization(table: Any) -> Quantization | None:  # noqa: ANN401 - generated, without types
-    if table is None or not (table.ScaleLength() or table.DetailsType()):
+def _odd(tensor: Table) -> tuple[object, ...]:
+    odd: tuple[object, ...] = ()
+    sparsity = tensor.inner(_SPARSITY)
+    if sparsity:
+        read = schema.SparsityParameters()
+        read.Init(tensor.data, sparsity)
+        odd += ("sparse", _plain(schema.SparsityParametersT.InitFromObj(read)))
+    external = tensor.number(_EXTERNAL, _UNSIGNED)
+    return (*odd, "external", external) if external else odd
+
+
+def _quantization(table: Table, shape: tuple[int, ...]) -> Quantization | None:
+    scales, kind = table.numbers(_SCALE, "I"), table.number(_DETAILS_TYPE, _BYTE)
+    if not (scales or kind):
         return None
-    details = _plain(schema.QuantizationDetailsCreator(table.DetailsType(), table.Details()))
-    scales = table.ScaleAsNumpy().tobytes() if table.ScaleLength() else b""
-    zeros = tuple(table.ZeroPointAsNumpy().tolist()) if table.ZeroPointLength() else ()
-    several = table.ScaleLength() > 1 or table.DetailsType()
-    return Quantization((scales, zeros, details), table.QuantizedDimension() if several else None)
+    details = _plain(schema.QuantizationDetailsCreator(kind, _generic(table, _DETAILS)))
+    bits = struct.pack(f"<{len(scales)}I", *scales)
+    axis, count, zeros = table.number(_AXIS), len(scales), table.numbers(_ZERO_POINT, "q")
+    fits = 0 <= axis < len(shape) and (count <= 1 or shape[axis] == count)
+    loads = not count or (len(zeros) == count and (fits or (axis == 0 and count == 1)))
+    return Quantization((bits, zeros, details), axis if count > 1 or kind else None, loads)
 
 
-def _operator(op: Any, codes: list[tuple[str, int]]) -> Operator:  # noqa: ANN401 - generated, without types
-    name, version = codes[op.OpcodeIndex()]
-    one = schema.BuiltinOptionsCreator(op.BuiltinOptionsType(), op.BuiltinOptions())
-    two = schema.BuiltinOptions2Creator(op.BuiltinOptions2Type(), op.BuiltinOptions2())
-    options = {**(vars(one) if one is not None else {}), **(vars(two) if two is not None else {})}
-    plain = {key: _plain(value) for key, value in options.items()}
-    told = tuple((key, value) for key, value in plain.items() if not key.endswith("ubgraphIndex"))
-    custom = op.CustomOptionsAsNumpy().tobytes() if op.CustomOptionsLength() else b""
-    if op.LargeCustomOptionsSize():
-        start = op.LargeCustomOptionsOffset()
-        custom += bytes(op._tab.Bytes[start : start + op.LargeCustomOptionsSize()])  # noqa: SLF001 - the file's bytes
-    key = (name, op.BuiltinOptionsType(), op.BuiltinOptions2Type(), told, custom)
-    return Operator(name, version, _ints(op, "Inputs"), _ints(op, "Outputs"), plain, key)
+def _operator(op: Table, codes: list[tuple[str, int]], tensors: tuple[Tensor, ...]) -> Operator:
+    name, version = codes[op.number(_OPCODE, _UNSIGNED)]
+    kinds = op.number(_KIND, _BYTE), op.number(_KIND_2, _BYTE)
+    plain = _options(op, _OPTIONS, kinds[0], schema.BuiltinOptionsCreator)
+    if kinds[1]:
+        plain = plain | _options(op, _OPTIONS_2, kinds[1], schema.BuiltinOptions2Creator)
+    running = sorted(filter(_runs, plain))
+    told = tuple([pair for pair in plain.items() if pair[0] not in running])
+    bodies = tuple([(key, at) for key in running for at in _each(plain[key])])
+    between = tuple([(tensors[at].dtype, tensors[at].quantization) for at in op.numbers(_INTERMEDIATES) if at >= 0])
+    key = (name, *kinds, told, _custom(op), op.numbers(_MUTATING, "?"), between)
+    return Operator(name, version, op.numbers(_OPERANDS), op.numbers(_RESULTS), plain, bodies, key)
 
 
-def _signature(
-    signature: Any,  # noqa: ANN401 - generated, without types
-) -> tuple[str, int, tuple[tuple[str, int], ...], tuple[tuple[str, int], ...]]:
-    def named(get: Any, count: int) -> tuple[tuple[str, int], ...]:  # noqa: ANN401 - generated, without types
-        return tuple((get(i).Name().decode("utf-8", "replace"), get(i).TensorIndex()) for i in range(count))
+def _runs(option: str) -> bool:
+    """Whether an option names subgraphs."""
+    return option.endswith(("ubgraphIndex", "ubgraphIndices")) or option in ("subgraph", "calledComputations")
 
-    return (
-        (signature.SignatureKey() or b"").decode("utf-8", "replace"),
-        signature.SubgraphIndex(),
-        named(signature.Inputs, signature.InputsLength()),
-        named(signature.Outputs, signature.OutputsLength()),
+
+def _each(value: object) -> tuple[int, ...]:
+    held = value if isinstance(value, tuple) else (value,)
+    return tuple(at for at in held if isinstance(at, int))
+
+
+def _options(op: Table, slot: int, kind: int, creator: Callable[[int, object], object]) -> dict[str, object]:
+    """Read an operator's options by the generated readers; those of equal bytes once, unless they refer to others.
+
+    Raises UnprovedError for a kind that the readers do not know.
+    """
+    table = op.table(slot) if kind else None
+    if table is None:
+        return {}
+    key = (slot, kind, *table.inline)
+    known = op.tables.plain.get(key)
+    if known is None:
+        read = creator(kind, _generic(op, slot))
+        if read is None:
+            raise UnprovedError(f"an operator has options of kind {kind}, which are not known")
+        fields = vars(read)
+        known = {name: _plain(value) for name, value in fields.items()}
+        if all(value is None or isinstance(value, int | float) for value in fields.values()):
+            op.tables.plain[key] = known
+    return known
+
+
+def _custom(op: Table) -> bytes:
+    """Give the options of a custom operator, wherever they are."""
+    start, size = op.number(_LARGE_OFFSET, _LONG), op.number(_LARGE_SIZE, _LONG)
+    return op.bytes(_CUSTOM_OPTIONS) + op.data[start : start + size]
+
+
+def _generic(table: Table, slot: int) -> Any:  # noqa: ANN401 - generated, without types
+    """Give a table whose kind another field tells, as the generated readers take it."""
+    return flatbuffers.table.Table(table.data, table.inner(slot))
+
+
+def _signature(signature: Table) -> tuple[str, int, tuple[tuple[str, int], ...], tuple[tuple[str, int], ...]]:
+    inputs, outputs = (
+        tuple((_text(each, _TENSOR_NAME), each.number(_TENSOR_INDEX, _UNSIGNED)) for each in signature.each(slot))
+        for slot in (_NAMED_INPUTS, _NAMED_OUTPUTS)
     )
+    subgraph = signature.number(_SIGNATURE_SUBGRAPH, _UNSIGNED)
+    return _text(signature, _SIGNATURE_KEY), subgraph, inputs, outputs
+
+
+def _text(table: Table, slot: int) -> str:
+    return table.bytes(slot).decode("utf-8", "replace")
 
 
 def _plain(value: Any) -> object:  # noqa: ANN401 - any field of any table
@@ -215,8 +290,3 @@ def _plain(value: Any) -> object:  # noqa: ANN401 - any field of any table
     if hasattr(value, "__dict__"):
         return type(value).__name__, tuple((key, _plain(each)) for key, each in vars(value).items())
     return value.hex() if isinstance(value, float) else value
-
-
-def _ints(table: Any, name: str) -> tuple[int, ...]:  # noqa: ANN401 - generated, without types
-    found = getattr(table, f"{name}AsNumpy")()
-    return () if isinstance(found, int) else tuple(found.tolist())

@@ -6,26 +6,29 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import TYPE_CHECKING
 
-from graphfix.verify.proof import meeting
-from graphfix.verify.proof.outcome import UnprovedError
+from graphfix.verify.proof.outcome import STORED_SHAPES, UnprovedError
 from graphfix.verify.proof.terms import View, whole
 from graphfix.verify.proof.tflite_file import WIDTHS
+from graphfix.verify.proof.tflite_nodes import CHOOSING, keeps_quantization, quantized, read, type_of
 from graphfix.verify.proof.tflite_notes import noted
 from graphfix.verify.proof.tflite_ops import EACH, STATEFUL, UNARY
 from graphfix.verify.proof.tflite_shapes import refined
-from graphfix.verify.proof.tflite_views import MOVING, VIEWS, Step, parted, viewed
+from graphfix.verify.proof.tflite_views import MOVING, VIEWS, Step, lifted, parted, viewed
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from graphfix.verify.proof.constants import Constants
     from graphfix.verify.proof.notes import Notes
-    from graphfix.verify.proof.sizes import Sizes
+    from graphfix.verify.proof.sizes import Place, Sizes
     from graphfix.verify.proof.terms import Core, Table
-    from graphfix.verify.proof.tflite_file import Model, Operator, Quantization, Subgraph, Tensor
+    from graphfix.verify.proof.tflite_file import Model, Operator, Subgraph, Tensor
 
 _DEEPEST = 64
-MATRIX = 2
+_MOST_OPERATORS = 1 << 18
+"""Operators of bodies that are read in all: each of a few that run the next one twice is read twice as often."""
+STRETCHING = 2
+"""Operands of BROADCAST_TO."""
 READING = frozenset({*VIEWS, "PRELU", "SELECT", "BATCH_MATMUL"})
 """Operators with rules of their own, all without a state."""
 
@@ -38,10 +41,13 @@ class Reading:
     constants: Constants
     model: Model
     first: bool
-    effects: list[Core] = field(default_factory=list)
+    effects: list[tuple[Core, Place]] = field(default_factory=list)
     turns: dict[object, int] = field(default_factory=dict)
     depth: int = 0
     notes: Notes | None = None
+    """Where what is read of operators is kept, if anyone asks."""
+    within: int = 0
+    """How many operators of bodies were read."""
 
     def turn(self, key: object) -> int:
         """Tell apart what has one key and is not one: how many there were before."""
@@ -55,6 +61,9 @@ class Reading:
         graph = self.model.subgraphs[index]
         if len(given) != len(graph.inputs):
             raise UnprovedError(f"subgraph {index} has {len(graph.inputs)} inputs and is given {len(given)}")
+        self.within += len(graph.operators) if self.depth else 0
+        if self.within > _MOST_OPERATORS:
+            raise UnprovedError(f"more than {_MOST_OPERATORS} operators of bodies would have to be read")
         values: dict[int, View] = dict(zip(graph.inputs, given, strict=True))
         self.depth += 1
         for place, operator in enumerate(graph.operators):
@@ -62,7 +71,8 @@ class Reading:
             label, before = f"{operator.name}#{place}", len(self.table.cores)
             results = self._operator(graph, operator, views, label, path)
             if self.notes is not None:
-                self.notes.take(results, before, partial(noted, self, graph, operator, views, results, (path, label)))
+                note = partial(noted, self.table.algebra, graph, operator, views, results, (path, label))
+                self.notes.take(results, before, note)
             values.update(zip(operator.outputs, results, strict=False))
         self.depth -= 1
         outputs = [self.value(graph, index, tensor, values) for tensor in graph.outputs]
@@ -85,7 +95,8 @@ class Reading:
 
     def _variable(self, tensor: Tensor, index: int, at: int) -> View:
         """See what a variable holds now: another value after each operator that may write to one."""
-        key = ("variable", index, at, len(self.effects))
+        kind = (tensor.dtype, tensor.dims, tensor.stored, tensor.quantization)
+        key = ("variable", index, at, kind, len(self.effects))
         core, new = self.table.core(key, f"variable {tensor.name!r}", counted=False)
         if new:
             core.sizes = self.table.named(core, tensor.dims)
@@ -95,12 +106,7 @@ class Reading:
         """A constant of no elements has no bytes; anything else is read before it is given."""
         if 0 not in tensor.stored:
             raise UnprovedError(f"the tensor {tensor.name!r} is read before any operator gives it; check the model")
-        if tensor.stored == (0,) and tensor.dtype in ("int32", "int64"):
-            return self.table.numbers((), tensor.dtype)
-        core, new = self.table.core(("empty", tensor.dtype, tensor.stored), tensor.name, counted=False)
-        if new:
-            core.sizes = tensor.stored
-        return whole(core)
+        return self.table.empty(tensor.dtype, tensor.stored)
 
     def _constant(self, tensor: Tensor) -> View:
         if tensor.payload is None:
@@ -123,17 +129,18 @@ class Reading:
                 return [one]
         inputs = [graph.tensors[at] if at >= 0 else None for at in operator.inputs]
         if operator.name in ("SPLIT", "SPLIT_V"):
-            step = Step(self.table, operator, views, inputs, graph.tensors[operator.outputs[0]], told)
-            parts = [part for part in parted(step, len(operator.outputs)) if part is not None]
-            if len(parts) == len(operator.outputs):
+            steps = [Step(self.table, operator, views, inputs, graph.tensors[at], told) for at in operator.outputs]
+            parts = [part for place, step in enumerate(steps) if (part := parted(step, len(steps), place)) is not None]
+            if len(parts) == len(steps):
                 return parts
-        quantized = tuple(
-            _quantized(graph.tensors[at].quantization, view) if at >= 0 else None
-            for at, view in zip(operator.inputs, views, strict=True)
+        parameters = tuple(
+            None if tensor is None else (tensor.dtype, quantized(tensor.quantization, view))
+            for tensor, view in zip(inputs, views, strict=True)
         )
+        views = _ranked(operator, views)
         stateful = self._stateful(graph, operator)
-        given = tuple(_type(graph.tensors[at]) for at in operator.outputs)
-        key = ("whole", operator.key, operator.version, tuple(views), quantized, given, bodies, stateful)
+        given = tuple(_given(operator, graph.tensors[at]) for at in operator.outputs)
+        key = ("whole", operator.key, operator.version, tuple(views), parameters, given, bodies, stateful)
         results = []
         for index, at in enumerate(operator.outputs):
             core, new = self.table.core((*key, index), told)
@@ -142,14 +149,14 @@ class Reading:
                 core.sizes = self.table.named(core, refined(step, step.result.dims))
                 self._stored()
             results.append(whole(core))
-        if stateful is not None:
+        if stateful is not None or not results:  # an operator that gives nothing is executed all the same
             core, _ = self.table.core((*key, "effect"), told)
-            self.effects.append(core)
+            self.effects.append((core, self.table.algebra.place))
         return results
 
     def _stored(self) -> None:
         if self.first:
-            self.table.assumes["the stored shapes of the first file's tensors"] = None
+            self.table.assumes[STORED_SHAPES] = None
 
     def _stateful(self, graph: Subgraph, operator: Operator) -> int | None:
         """Number the operators whose result depends on what was done before."""
@@ -160,25 +167,34 @@ class Reading:
             return len(self.effects)
         return None
 
-    def _bodies(self, operator: Operator, views: Sequence[View | None], told: str) -> tuple[object, ...] | None:
+    def _bodies(self, operator: Operator, views: Sequence[View | None], place: str) -> tuple[object, ...] | None:
         """Read the subgraphs that an operator runs: a branch on its operands, any other on values of its own."""
-        named = sorted((key, at) for key, at in operator.options.items() if key.endswith("ubgraphIndex"))
-        if not named:
+        if not operator.bodies:
             return None
         if operator.name == "IF":
             given = [view for view in views[1:] if view is not None]
-            return tuple((key, self.run(at, given, _path(told, key))) for key, at in named if isinstance(at, int))
+            branches = ((key, at, ("if", views[0], key)) for key, at in operator.bodies)
+            return tuple((key, self._body(at, given, taken, _path(place, key))) for key, at, taken in branches)
         owner = (operator.key, tuple(views))
         turn = self.turn(owner)
         found: list[object] = []
-        for key, at in named:
-            if isinstance(at, int) and 0 <= at < len(self.model.subgraphs):
-                graph = self.model.subgraphs[at]
-                # the condition and the body of a WHILE take one state
-                what = "state" if operator.name == "WHILE" else key
-                own = [self._parameter(graph, (owner, turn, what), place) for place in range(len(graph.inputs))]
-                found.append((key, self.run(at, own, _path(told, key))))
+        for key, at in operator.bodies:
+            if not 0 <= at < len(self.model.subgraphs):
+                raise UnprovedError(f"there is no subgraph {at}, which {operator.name} names")
+            graph = self.model.subgraphs[at]
+            # the condition and the body of a WHILE take one state
+            what = "state" if operator.name == "WHILE" else key
+            own = [self._parameter(graph, (owner, turn, what), index) for index in range(len(graph.inputs))]
+            found.append((key, self._body(at, own, (owner, turn, key), _path(place, key))))
         return tuple(found)
+
+    def _body(self, at: int, given: Sequence[View], place: object, path: str) -> tuple[View, ...]:
+        """Read a body; `place` tells when it is executed, alike in both files."""
+        algebra = self.table.algebra
+        around, algebra.place = algebra.place, (*algebra.place, place)
+        results = self.run(at, given, path)
+        algebra.place = around
+        return results
 
     def _parameter(self, graph: Subgraph, owner: tuple[object, ...], place: int) -> View:
         tensor = graph.tensors[graph.inputs[place]]
@@ -195,98 +211,34 @@ class Reading:
             return None
         inputs = [graph.tensors[at] if at >= 0 else None for at in operator.inputs]
         step = Step(self.table, operator, views, inputs, graph.tensors[operator.outputs[0]], told)
-        if operator.name not in MOVING or _keeps_quantization(step):
+        if operator.name not in MOVING or keeps_quantization(step):
             seen = viewed(step)
             if seen is not None:
                 return seen
-        return self.read(step)
-
-    def read(self, step: Step) -> View | None:
-        """Give the result of an operator that reads its operands by maps; None where it reads them exactly."""
-        given = [view for view in step.views if view is not None]
-        key = _key(step)
-        if not given or len(given) < len(step.views) or key is None:
-            return None
-        return self._broadcast(step, key, given)
-
-    def _broadcast(self, step: Step, key: tuple[object, ...], views: Sequence[View]) -> View | None:
-        name = step.operator.name
-        if name in EACH:
-            return meeting.elementwise(self.table, key, views, step.told)
-        if name in UNARY and len(views) == 1:
-            return meeting.unary(self.table, key, views[0], step.told)
-        if name == "PRELU" and len(views) == MATRIX:
-            return meeting.onto(self.table, key, views[0], views[1:], step.told)
-        if name == "SELECT":
-            return self._select(step, key, views)
-        if name == "BATCH_MATMUL" and len(views) == MATRIX:
-            outer = (-1 if step.option("adjX") else -2, -2 if step.option("adjY") else -1)
-            return meeting.product(self.table, key, (views[0], views[1]), (), step.told, outer=outer)
-        return None
-
-    def _select(self, step: Step, key: tuple[object, ...], views: Sequence[View]) -> View | None:
-        """SELECT: the condition is a scalar, has the shape of the others, or follows their axis 0."""
-        condition, one, two = views
-        if condition.sizes is None or condition.axes is None or one.sizes is None or one.sizes != two.sizes:
-            return None
-        rank = len(one.sizes)
-        if condition.sizes == one.sizes or not condition.sizes:
-            axes = (None,) * (rank - len(condition.axes)) + condition.axes
-        elif len(condition.sizes) == 1 and rank > 1 and condition.sizes[0] == one.sizes[0]:
-            axes = (*condition.axes, *(None,) * (rank - 1))
-        else:
-            return None
-        uses = [(condition.core, axes), (one.core, one.axes or ()), (two.core, two.axes or ())]
-        return meeting.aligned(self.table, key, uses, one.sizes, step.told)
+        return read(step)
 
 
-def _key(step: Step) -> tuple[object, ...] | None:
-    """What an operator is, beside its operands' elements; None where an axis of scales is followed by no axis."""
-    quantized = []
-    for tensor, view in zip(step.inputs, step.views, strict=True):
-        if tensor is None or view is None:
-            return None
-        told = _quantized(tensor.quantization, view)
-        if (
-            tensor.quantization is not None
-            and tensor.quantization.axis is not None
-            and (told is None or told[1] is None)
-        ):
-            return None
-        quantized.append(told)
-    if step.result.quantization is not None and step.result.quantization.axis is not None:
-        return None
-    return (step.operator.key, tuple(quantized), _type(step.result))
+def _path(place: str, option: str) -> str:
+    """`main/IF#0.then`, of the option `thenSubgraphIndex`."""
+    return f"{place}.{option.partition('SubgraphIndex')[0]}"
 
 
-def _quantized(quantization: Quantization | None, view: View | None) -> tuple[object, object] | None:
-    """Give the parameters, and the core's axis that the scales follow: a lift does not change it."""
-    if quantization is None:
-        return None
-    axis = quantization.axis
-    if axis is None or view is None or view.axes is None or not 0 <= axis < len(view.axes):
-        return quantization.key, None if axis is None else ("stated", axis)
-    follows = view.axes[axis]
-    return quantization.key, follows
+def _ranked(operator: Operator, views: Sequence[View | None]) -> Sequence[View | None]:
+    """Lift what a BROADCAST_TO stretches to the rank of its target, whose elements need not be known."""
+    if operator.name != "BROADCAST_TO" or len(views) != STRETCHING or None in views:
+        return views
+    view, target = (view for view in views if view is not None)
+    length = target.sizes
+    if length is None or len(length) != 1 or not isinstance(length[0], int):
+        return views
+    return lifted(view, length[0]), target
 
 
-def _keeps_quantization(step: Step) -> bool:
-    """Whether the result is quantized as operand 0 is, by whichever axis follows the same axis of the core."""
-    tensor = step.inputs[0]
-    ours = None if tensor is None else tensor.quantization
-    theirs = step.result.quantization
-    if ours is None or theirs is None:
-        return ours is theirs
-    return ours.key == theirs.key and ours.axis is None and theirs.axis is None
-
-
-def _type(tensor: Tensor) -> tuple[object, ...]:
-    quantization = tensor.quantization
-    return tensor.dtype, None if quantization is None else (quantization.key, quantization.axis)
-
-
-def _path(told: str, option: str) -> str:
-    return f"{told}.{option.partition('SubgraphIndex')[0]}"  # main/IF#0.then, of the option thenSubgraphIndex
+def _given(operator: Operator, tensor: Tensor) -> tuple[object, ...]:
+    """What the file says of a result; some operators take its shape from there."""
+    if operator.name in CHOOSING or operator.name.startswith(("STABLEHLO", "custom ")):
+        return (*type_of(tensor), tensor.dims, tensor.stored)
+    return type_of(tensor)
 
 
 def sizes_of(table: Table, graph: Subgraph, index: int, place: int) -> Sizes | None:

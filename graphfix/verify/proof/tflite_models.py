@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from math import prod
 from typing import TYPE_CHECKING
 
+from graphfix.verify.proof.asked import refuse_unknown
 from graphfix.verify.proof.constants import Constants
 from graphfix.verify.proof.outcome import Proof, UnprovedError, concluded
 from graphfix.verify.proof.sizes import Algebra
 from graphfix.verify.proof.terms import Table, View, whole
-from graphfix.verify.proof.tflite_file import read
+from graphfix.verify.proof.tflite_file import WIDTHS, read
 from graphfix.verify.proof.tflite_graphs import Reading, sizes_of
+from graphfix.verify.proof.tflite_ops import LOADED
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -19,10 +22,6 @@ if TYPE_CHECKING:
 
     from graphfix.verify.proof.notes import Notes
     from graphfix.verify.proof.tflite_file import Model, Subgraph, Tensor
-
-
-FLOAT = 4
-"""Bytes of a scale."""
 
 
 def compared(
@@ -36,19 +35,28 @@ def compared(
     """Read both files and compare them. Raises UnprovedError and GraphfixError."""
     table = Table(Algebra())
     constants = Constants(table)
-    one, two = read(before, stack), read(after, stack)
+    read_files = [read(path, stack) for path in (before, after)]
+    (one, _), (two, _) = read_files
+    refuse_unknown(_ports(one), _ports(two), bindings, shapes)
     one, two = (_bound(model, bindings, shapes) for model in (one, two))
     for graph in two.subgraphs:
         for tensor in graph.tensors:
             _loads(tensor)
+    _versions(one, two)
+    if _variables(one) != _variables(two):
+        raise UnprovedError("the files have other variables")
     entries = _entries(one, two)
     first = Reading(table, constants, one, first=True, notes=notes)
     ours = [_run(first, index) for index in entries]
-    table.closed = True
+    table.close()
     second = Reading(table, constants, two, first=False, notes=notes)
     theirs = [_run(second, index) for index in entries]
-    if [core.number for core in first.effects] != [core.number for core in second.effects]:
+    if [(core.number, place) for core, place in first.effects] != [
+        (core.number, place) for core, place in second.effects
+    ]:
         raise UnprovedError("operators with a state are not the same, or not in the same order")
+    for _, file in read_files:
+        file.check()
     outputs: list[tuple[str, View, View]] = []
     for index, mine, other in zip(entries, ours, theirs, strict=True):
         graph = one.subgraphs[index]
@@ -62,10 +70,27 @@ def noted(
 ) -> None:
     """Read one file, and note its operators. Raises UnprovedError and GraphfixError."""
     table = Table(Algebra())
-    model = _bound(read(path, stack), bindings, shapes)
+    model = _bound(read(path, stack)[0], bindings, shapes)
     reading = Reading(table, Constants(table), model, first=True, notes=notes)
     for index in _callable(model):
         _run(reading, index)
+
+
+def refuse(path: Path, stack: ExitStack) -> None:
+    """Raises GraphfixError for a file that is no model."""
+    read(path, stack)
+
+
+def _ports(model: Model) -> dict[str, tuple[int | str, ...] | None]:
+    """Give the dims of the main subgraph's inputs; each may be resized, so that none is a number."""
+    graphs = model.subgraphs[:1]
+    inputs = [graph.tensors[at] for graph in graphs for at in graph.inputs]
+    return {
+        tensor.name: None
+        if tensor.dims is None
+        else tuple(f"{tensor.name}[{axis}]" for axis in range(len(tensor.dims)))
+        for tensor in inputs
+    }
 
 
 def _bound(model: Model, bindings: Mapping[str, int], shapes: Mapping[str, Sequence[int]]) -> Model:
@@ -79,7 +104,8 @@ def _bound(model: Model, bindings: Mapping[str, int], shapes: Mapping[str, Seque
         sizes = shapes.get(tensor.name, tensor.dims)
         if sizes is not None:
             dims = tuple(bindings.get(f"{tensor.name}[{axis}]", size) for axis, size in enumerate(sizes))
-            tensors[at] = replace(tensor, dims=dims)
+            stored = tuple(old if size is None else size for size, old in zip(dims, tensor.stored, strict=False))
+            tensors[at] = tensor._replace(dims=dims, stored=stored if len(dims) == len(tensor.stored) else ())
     return replace(model, subgraphs=(replace(main, tensors=tuple(tensors)), *model.subgraphs[1:]))
 
 
@@ -102,13 +128,30 @@ def _callable(model: Model) -> list[int]:
 
 
 def _loads(tensor: Tensor) -> None:
-    """A runtime refuses scales that do not fit their axis, whether the tensor is read or not. Raises UnprovedError."""
-    given = tensor.quantization
-    if given is None or given.axis is None or not isinstance(given.key[0], bytes) or not given.key[0]:
-        return
-    count = len(given.key[0]) // FLOAT
-    if not 0 <= given.axis < len(tensor.stored) or tensor.stored[given.axis] != count:
-        raise UnprovedError(f"the {count} scales of tensor {tensor.name!r} do not fit its axis {given.axis}")
+    """A runtime refuses some tensors, whether they are read or not. Raises UnprovedError."""
+    if tensor.quantization is not None and not tensor.quantization.loads:
+        raise UnprovedError(f"the scales of tensor {tensor.name!r} do not fit it")
+    if tensor.variable and tensor.payload is not None:
+        raise UnprovedError(f"the variable {tensor.name!r} has bytes of its own")
+    width = WIDTHS.get(tensor.dtype, 0)
+    if tensor.payload is not None and not tensor.odd and width and tensor.payload.length != prod(tensor.stored) * width:
+        raise UnprovedError(f"the constant {tensor.name!r} has not the bytes that its shape needs")
+
+
+def _versions(one: Model, two: Model) -> None:
+    """A runtime that has the first file's operators has those of the second. Raises UnprovedError."""
+    for name, version in sorted(set(two.codes).difference(one.codes)):
+        oldest, newest = LOADED.get(name, (1, 1))
+        if not oldest <= version <= newest:
+            raise UnprovedError(f"only the second file asks for {name} in version {version}")
+
+
+def _variables(model: Model) -> list[list[tuple[object, ...]]]:
+    """Give the variables of each subgraph: a runtime keeps their memory from run to run."""
+    return [
+        sorted((tensor.dtype, tensor.stored) for tensor in graph.tensors if tensor.variable)
+        for graph in model.subgraphs
+    ]
 
 
 def _called(model: Model) -> list[tuple[object, ...]]:
@@ -122,13 +165,15 @@ def _called(model: Model) -> list[tuple[object, ...]]:
 
 def _places(graph: Subgraph | None, named: tuple[tuple[str, int], ...], what: str) -> tuple[object, ...]:
     held = () if graph is None else graph.inputs if what == "inputs" else graph.outputs
-    return tuple((name, held.index(at) if at in held else ("tensor", at)) for name, at in named)
+    if any(at not in held for _, at in named):
+        raise UnprovedError(f"a signature names a tensor that is none of the {what}")
+    return tuple((name, held.index(at)) for name, at in named)
 
 
 def _interface(one: Subgraph, two: Subgraph) -> None:
     for what, ours, theirs in (("input", one.inputs, two.inputs), ("output", one.outputs, two.outputs)):
         if len(ours) != len(theirs):
-            raise UnprovedError(f"the files have another number of {what}s")
+            raise UnprovedError(f"the number of {what}s is {len(ours)} in the first file, {len(theirs)} in the second")
         for mine, other in zip(ours, theirs, strict=True):
             _alike(what, one.tensors[mine], two.tensors[other])
 
@@ -138,7 +183,7 @@ def _alike(what: str, mine: Tensor, other: Tensor) -> None:
         raise UnprovedError(f"the {what} {mine.name!r} has another name")
     if (mine.dtype, mine.quantization) != (other.dtype, other.quantization):
         raise UnprovedError(f"the {what} {mine.name!r} has another type or quantization")
-    if what == "input" and (mine.dims != other.dims or mine.variable != other.variable):
+    if what == "input" and (mine.dims, mine.stored, mine.variable) != (other.dims, other.stored, other.variable):
         raise UnprovedError(f"the input {mine.name!r} has another declared shape")
     if mine.dims is not None and other.dims is not None and not _fits(mine, other):
         raise UnprovedError(f"the {what} {mine.name!r} has another declared shape")

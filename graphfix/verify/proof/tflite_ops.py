@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Final
+from typing import TYPE_CHECKING, Final
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
 
 EACH: Final = frozenset(
     "ADD SUB MUL DIV POW FLOOR_DIV FLOOR_MOD SQUARED_DIFFERENCE LESS LESS_EQUAL GREATER GREATER_EQUAL EQUAL NOT_EQUAL"
@@ -21,3 +24,12 @@ STATEFUL: Final = frozenset(
     " RANDOM_STANDARD_NORMAL RANDOM_UNIFORM MULTINOMIAL STABLEHLO_RNG_BIT_GENERATOR STABLEHLO_CUSTOM_CALL CALL".split()
 )
 """What they give depends on what was done before, or changes it: their order counts."""
+
+LOADED: Final[Mapping[str, tuple[int, int]]] = {
+    "BROADCAST_TO": (2, 4), "TILE": (1, 2), "CAST": (1, 9), "GATHER": (1, 8), "CONCATENATION": (1, 7), "PACK": (1, 5),
+    "STRIDED_SLICE": (1, 4), "SLICE": (1, 8), "ADD": (1, 5), "SUB": (1, 5), "MUL": (1, 7), "FLOOR_DIV": (1, 3),
+    "DIV": (1, 2), "FLOOR_MOD": (1, 2), "MAXIMUM": (1, 4), "MINIMUM": (1, 4), "SPLIT": (1, 5), "SPLIT_V": (1, 3),
+}  # fmt: skip
+"""The first and the last version that every kernel set of LiteRT 2.3 loads of operators that are read as views.
+
+Of those that are not named here it loads 1 alone."""

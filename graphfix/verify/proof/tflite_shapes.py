@@ -12,23 +12,35 @@ if TYPE_CHECKING:
     from graphfix.verify.proof.sizes import Size, Sizes
     from graphfix.verify.proof.tflite_views import Step
 
+MATRIX = 2
+SCALAR = (0,)
+"""What old converters wrote as the option of a RESHAPE to a scalar."""
 Dims: TypeAlias = "tuple[Size | None, ...] | None"
 
 
 def refined(step: Step, dims: Dims) -> Dims:
     """Put sizes that the operator's rule tells in the place of those that the file leaves free."""
-    if dims is None or None not in dims:
+    if dims is not None and None not in dims:
         return dims
     rule = RULES.get(step.operator.name)
     told = rule(step) if rule is not None else None
-    if told is None or len(told) != len(dims):
-        return dims
+    if dims is None or told is None or len(told) != len(dims):
+        return told if dims is None else dims
     return tuple(other if mine is None else mine for mine, other in zip(dims, told, strict=True))
 
 
 def _sizes(step: Step, index: int) -> Sizes | None:
-    view = step.views[index] if index < len(step.views) else None
+    view = step.operand(index)
     return None if view is None else view.sizes
+
+
+def stated(step: Step) -> Sizes | None:
+    """Give the shape that a RESHAPE is asked for: an operand, or its options where it has no other operand."""
+    if len(step.views) > 1:
+        # The kernel reads the option where the operand has another type.
+        return step.target(1) if step.inputs[1] is not None and step.inputs[1].dtype == "int32" else None
+    option = step.option("newShape")
+    return option if isinstance(option, tuple) and option != SCALAR else None
 
 
 def _same(step: Step) -> Dims:
@@ -40,6 +52,26 @@ def _batch(step: Step) -> Dims:
     sizes = _sizes(step, 0)
     rank = len(step.result.dims or ())
     return None if not sizes or not rank or len(sizes) != rank else (sizes[0], *(None,) * (rank - 1))
+
+
+def _channels(axis: int) -> Callable[[Step], Dims]:
+    """Axis 0 is the operand's, the last one the weights' `axis`."""
+
+    def told(step: Step) -> Dims:
+        dims, weights = _batch(step), _sizes(step, 1)
+        return dims if dims is None or not weights else (*dims[:-1], weights[axis])
+
+    return told
+
+
+def _fully_connected(step: Step) -> Dims:
+    """The last axis is the weights' axis 0; the others are the operand's where its last one is theirs as it stands."""
+    sizes, weights = _sizes(step, 0), _sizes(step, 1)
+    rank = len(step.result.dims or ())
+    if not sizes or weights is None or len(weights) != MATRIX or not rank:
+        return None
+    whole = len(sizes) == rank and sizes[-1] == weights[1]
+    return (*(sizes[:-1] if whole else (None,) * (rank - 1)), weights[0])
 
 
 def _reduce(step: Step) -> Dims:
@@ -63,7 +95,19 @@ def _concatenation(step: Step) -> Dims:
     if not sizes:
         return None
     at = step.integer("axis") % len(sizes)
-    return tuple(None if axis == at else size for axis, size in enumerate(sizes))
+    parts = [_sizes(step, index) for index in range(len(step.views))]
+    numbers = [part[at] for part in parts if part is not None and len(part) == len(sizes)]
+    whole = [number for number in numbers if isinstance(number, int)]
+    total = sum(whole) if len(whole) == len(parts) else None
+    return tuple(total if axis == at else size for axis, size in enumerate(sizes))
+
+
+def _pack(step: Step) -> Dims:
+    sizes = _sizes(step, 0)
+    if sizes is None:
+        return None
+    at = step.integer("axis") % (len(sizes) + 1)
+    return (*sizes[:at], len(step.views), *sizes[at:])
 
 
 def _gather(step: Step) -> Dims:
@@ -75,8 +119,13 @@ def _gather(step: Step) -> Dims:
 
 
 def _reshape(step: Step) -> Dims:
-    target = step.content(1)
+    target = stated(step)
     return None if target is None else tuple(None if size == -1 else size for size in target)
+
+
+def _target(step: Step) -> Dims:
+    target = step.target(1)
+    return None if target is None or any(isinstance(size, int) and size < 0 for size in target) else target
 
 
 def _range(step: Step) -> Dims:
@@ -90,9 +139,10 @@ RULES: Mapping[str, Callable[[Step], Dims]] = {
         _same,
    ),
     **dict.fromkeys(
-        "CONV_2D DEPTHWISE_CONV_2D AVERAGE_POOL_2D MAX_POOL_2D FULLY_CONNECTED RESIZE_BILINEAR"
-        " RESIZE_NEAREST_NEIGHBOR".split(), _batch),
+        "AVERAGE_POOL_2D MAX_POOL_2D RESIZE_BILINEAR RESIZE_NEAREST_NEIGHBOR".split(), _batch),
+    "CONV_2D": _channels(0), "DEPTHWISE_CONV_2D": _channels(-1), "FULLY_CONNECTED": _fully_connected,
     **dict.fromkeys("MEAN SUM REDUCE_MAX REDUCE_MIN REDUCE_PROD REDUCE_ANY REDUCE_ALL".split(), _reduce),
     "TRANSPOSE": _transpose, "CONCATENATION": _concatenation, "GATHER": _gather, "RESHAPE": _reshape, "RANGE": _range,
+    "PACK": _pack, "BROADCAST_TO": _target,
 }  # fmt: skip
 """Rules by operator; a size that is None is not told."""

@@ -5,9 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from graphfix.verify.proof import arithmetic, views
+from graphfix.verify.proof import arithmetic, meeting, views
 from graphfix.verify.proof.sizes import right_aligned
-from graphfix.verify.proof.terms import MOST_ELEMENTS, View
+from graphfix.verify.proof.terms import MOST_ELEMENTS, View, held
+from graphfix.verify.proof.tflite_file import TYPES
+from graphfix.verify.proof.tflite_shapes import stated
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -28,10 +30,22 @@ class Step:
     result: Tensor
     told: str
 
+    def operand(self, index: int) -> View | None:
+        """Give an operand; None where it is not given, though the operator may need it."""
+        return self.views[index] if index < len(self.views) else None
+
     def content(self, index: int) -> Sizes | None:
-        """Give the elements of an operand that is a vector of known integers or terms."""
-        view = self.views[index] if index < len(self.views) else None
-        return None if view is None else view.content
+        """Give the elements of an operand that is a scalar or vector of known integers or terms, of its own type."""
+        view = self.operand(index)
+        tensor = self.inputs[index] if index < len(self.inputs) else None
+        if view is None or tensor is None or tensor.quantization is not None or tensor.dtype != held(view):
+            return None
+        return view.content
+
+    def target(self, index: int) -> Sizes | None:
+        """Give the elements of an operand that has to be a vector: a shape, repeats."""
+        view = self.operand(index)
+        return None if view is None or view.sizes is None or len(view.sizes) != 1 else self.content(index)
 
     def numbers(self, index: int) -> tuple[int, ...] | None:
         """Give the elements of an operand, all of them numbers."""
@@ -51,7 +65,11 @@ class Step:
 
     def vector(self, terms: Sizes, *, scalar: bool = False) -> View | None:
         """Give integers of the result's type."""
-        if self.result.dtype not in ("int32", "int64") or len(terms) > MOST_ELEMENTS:
+        if (
+            self.result.quantization is not None
+            or self.result.dtype not in ("int32", "int64")
+            or len(terms) > MOST_ELEMENTS
+        ):
             return None
         if self.result.dtype == "int32" and not all(
             -(1 << 31) <= term < 1 << 31 for term in terms if isinstance(term, int)
@@ -63,17 +81,19 @@ class Step:
 def viewed(step: Step) -> View | None:
     """Give the view that an operator makes of operand 0, or the integers that it computes; None where it is a term."""
     rule = VIEWS.get(step.operator.name)
-    return rule(step) if rule is not None and step.views and step.views[0] is not None else None
+    if rule is None or not step.views or step.views[0] is None:
+        return None
+    taking = step.inputs if step.operator.name in ALIKE else step.inputs[:1]
+    if step.operator.name not in RETYPING and any(each is None or each.dtype != step.result.dtype for each in taking):
+        return None
+    return rule(step)
 
 
 def _reshape(step: Step) -> View | None:
-    view, target = step.views[0], step.content(1)
-    if target is None and len(step.views) < 2:  # noqa: PLR2004 - the shape operand
-        option = step.option("newShape")
-        target = option if isinstance(option, tuple) else None
+    view, target = step.views[0], stated(step)
     if view is None or target is None:
         return None
-    content = view.content
+    content = step.content(0)
     if content is not None and target in ((-1,), (len(content),)):
         return step.vector(content)
     return views.reshaped(view, target, zero_copies=False)
@@ -81,7 +101,9 @@ def _reshape(step: Step) -> View | None:
 
 def _expand_dims(step: Step) -> View | None:
     axes = step.numbers(1)
-    return views.unsqueezed(step.views[0], axes) if step.views[0] is not None and axes is not None else None
+    if step.views[0] is None or axes is None or len(axes) != 1:
+        return None
+    return views.unsqueezed(step.views[0], axes)
 
 
 def _squeeze(step: Step) -> View | None:
@@ -92,14 +114,24 @@ def _squeeze(step: Step) -> View | None:
 
 
 def _broadcast_to(step: Step) -> View | None:
-    target = step.content(1)
-    if step.views[0] is None or target is None:
-        return None
-    return views.broadcast_to(step.table.algebra, step.views[0], target)
+    view, target = step.views[0], step.target(1)
+    return None if view is None or target is None else _onto(step, view, target)
+
+
+def _onto(step: Step, view: View, target: Sizes) -> View | None:
+    """Stretch one way to a shape; where the operand may not fit it, that is a term of its own."""
+    seen = views.broadcast_to(step.table.algebra, view, target)
+    return seen if seen is not None else meeting.onto_target(step.table, view, target, step.told)
+
+
+def lifted(view: View, rank: int) -> View:
+    """See a value with unit axes in front, up to a rank."""
+    missing = 0 if view.sizes is None else rank - len(view.sizes)
+    return views.unsqueezed(view, range(missing)) or view if missing > 0 else view
 
 
 def _tile(step: Step) -> View | None:
-    repeats = step.content(1)
+    repeats = step.target(1)
     return views.tiled(step.views[0], repeats) if step.views[0] is not None and repeats is not None else None
 
 
@@ -108,21 +140,27 @@ def _broadcast_in_dim(step: Step) -> View | None:
     if view is None or view.axes is None or view.sizes is None or not isinstance(dims, tuple) or to is None:
         return None
     sizes = tuple(size for size in to if size is not None)
-    if len(dims) != len(view.axes) or len(sizes) < len(to) or not all(0 <= axis < len(to) for axis in dims):
+    if not len(set(dims)) == len(dims) == len(view.axes) or len(sizes) < len(to):
         return None
-    if any(size not in (1, sizes[axis]) for size, axis in zip(view.sizes, dims, strict=True)):
+    if not all(0 <= axis < len(to) for axis in dims):
         return None
-    follows: dict[int, int | None] = dict(zip(dims, view.axes, strict=True))
-    return View(view.core, tuple(follows.get(axis) for axis in range(len(to))), sizes)
+    follows = dict(zip(dims, zip(view.axes, view.sizes, strict=True), strict=True))
+    pairs = [follows.get(axis, (None, 1)) for axis in range(len(to))]
+    return _onto(step, View(view.core, tuple(axis for axis, _ in pairs), tuple(size for _, size in pairs)), sizes)
 
 
 def _shape(step: Step) -> View | None:
     view = step.views[0]
-    if view is None or view.sizes is None:
+    if view is None or view.sizes is None or TYPES.get(step.integer("outType")) != step.result.dtype:
         return None
-    if step.result.dtype == "int32" and not all(isinstance(size, int) for size in view.sizes):
+    return _narrowed(step, view.sizes)
+
+
+def _narrowed(step: Step, terms: Sizes, *, scalar: bool = False) -> View | None:
+    """Give sizes in the result's type."""
+    if step.result.dtype == "int32" and not all(isinstance(term, int) for term in terms):
         step.table.assumes["sizes are below 2**31"] = None
-    return step.vector(view.sizes)
+    return step.vector(terms, scalar=scalar)
 
 
 def _rank(step: Step) -> View | None:
@@ -132,11 +170,11 @@ def _rank(step: Step) -> View | None:
 
 def _cast(step: Step) -> View | None:
     content, view = step.content(0), step.views[0]
-    return None if content is None or view is None else step.vector(content, scalar=view.sizes == ())
+    return None if content is None or view is None else _narrowed(step, content, scalar=view.sizes == ())
 
 
 def _gather(step: Step) -> View | None:
-    content, indices, picks = step.content(0), step.numbers(1), step.views[1]
+    content, indices, picks = step.content(0), step.numbers(1), step.operand(1)
     if content is None or indices is None or picks is None or step.integer("axis") or step.integer("batchDims"):
         return None
     if step.views[0] is None or step.views[0].sizes == () or not all(0 <= index < len(content) for index in indices):
@@ -145,27 +183,34 @@ def _gather(step: Step) -> View | None:
 
 
 def _concatenation(step: Step) -> View | None:
-    if any(view is None or view.content is None or view.sizes == () for view in step.views):
-        return None
+    parts = [step.target(index) for index in range(len(step.views))]
     if step.integer("axis") not in (0, -1) or step.integer("fusedActivationFunction"):
         return None
-    return step.vector(tuple(term for view in step.views if view is not None for term in view.content or ()))
+    known = [part for part in parts if part is not None]
+    return step.vector(tuple(term for part in known for term in part)) if len(known) == len(parts) else None
 
 
 def _pack(step: Step) -> View | None:
-    if any(view is None or view.content is None or view.sizes != () for view in step.views) or step.integer("axis"):
+    parts = [step.content(index) for index in range(len(step.views))]
+    if any(view is None or view.sizes != () for view in step.views) or step.integer("axis"):
         return None
-    return step.vector(tuple(term for view in step.views if view is not None for term in view.content or ()))
+    known = [part for part in parts if part is not None]
+    if len(known) < len(parts) or step.integer("valuesCount") != len(parts):
+        return None
+    return step.vector(tuple(term for part in known for term in part))
 
 
 def _strided_slice(step: Step) -> View | None:
-    content, parts = step.content(0), [step.numbers(index) for index in (1, 2, 3)]
-    if content is None or step.views[0] is None or step.views[0].sizes == ():
+    content, parts = step.target(0), [step.numbers(index) for index in (1, 2, 3)]
+    if content is None or any(step.target(index) is None for index in (1, 2, 3)):
+        return None
+    if any(tensor is None or tensor.dtype != "int32" for tensor in step.inputs[1:4]):
         return None
     begin, end, stride = (part[0] if part is not None and len(part) == 1 else None for part in parts)
     if begin is None or end is None or stride is None or stride < 1:
         return None
-    if step.integer("ellipsisMask") or step.integer("newAxisMask") or step.integer("offset"):
+    masks = [step.integer(name) for name in ("beginMask", "endMask", "shrinkAxisMask")]
+    if step.integer("ellipsisMask") or step.integer("newAxisMask") or step.integer("offset") or max(masks) > 1:
         return None
     start = None if step.integer("beginMask") else begin
     if step.integer("shrinkAxisMask"):
@@ -175,31 +220,43 @@ def _strided_slice(step: Step) -> View | None:
 
 
 def _slice(step: Step) -> View | None:
-    content, begin, size = step.content(0), step.numbers(1), step.numbers(2)
-    if content is None or begin is None or size is None or len(begin) != 1 or len(size) != 1 or begin[0] < 0:
+    content, begin, size = step.target(0), step.numbers(1), step.numbers(2)
+    kinds = {None if tensor is None else tensor.dtype for tensor in step.inputs[1:]}
+    if step.target(1) is None or step.target(2) is None or len(kinds) != 1:
+        return None
+    if content is None or begin is None or size is None or len(begin) != 1 or len(size) != 1:
+        return None
+    if begin[0] < 0 or size[0] < -1:
         return None
     end = len(content) if size[0] < 0 else begin[0] + size[0]
     return step.vector(content[begin[0] : end]) if end <= len(content) else None
 
 
-def parted(step: Step, count: int) -> list[View | None]:
-    """Give the parts of known integers that SPLIT or SPLIT_V cuts a vector into; nothing where they are not known."""
-    name, whole = step.operator.name, step.content(1 if step.operator.name == "SPLIT" else 0)
-    if name not in ("SPLIT", "SPLIT_V") or whole is None or not count:
-        return []
-    parts = (len(whole) // count,) * count if name == "SPLIT" else step.numbers(1)
-    if parts is None or len(parts) != count:
-        return []
-    rest = len(whole) - sum(size for size in parts if size >= 0)
-    sizes = [rest if size < 0 else size for size in parts]
-    if sum(sizes) != len(whole) or min(sizes) < 0:
-        return []
-    starts = [sum(sizes[:index]) for index in range(count)]
-    return [step.vector(whole[at : at + size]) for at, size in zip(starts, sizes, strict=True)]
+def parted(step: Step, count: int, place: int) -> View | None:
+    """Give one of the parts of known integers that SPLIT or SPLIT_V cuts a vector into; None where it is not known."""
+    split = step.operator.name == "SPLIT"
+    data, axis = (1, 0) if split else (0, 2)
+    if step.integer("numSplits") != count:
+        return None
+    whole, tensor = step.target(data), step.inputs[data]
+    if whole is None or tensor is None or tensor.dtype != step.result.dtype or step.numbers(axis) not in ((0,), (-1,)):
+        return None
+    sizes = _parts(len(whole), (len(whole) // count,) * count if split else step.numbers(1))
+    if len(sizes) != count:
+        return None
+    start = sum(sizes[:place])
+    return step.vector(whole[start : start + sizes[place]])
+
+
+def _parts(total: int, stated: Sequence[int] | None) -> Sequence[int]:
+    """Give the lengths of the parts, one of which may be stated as -1; nothing where they are not known."""
+    rest = total - sum(size for size in stated or () if size >= 0)
+    sizes = [rest if size == -1 else size for size in stated or ()]
+    return sizes if sum(sizes) == total and min(sizes, default=0) >= 0 else ()
 
 
 def _broadcast_args(step: Step) -> View | None:
-    one, two = step.content(0), step.content(1)
+    one, two = step.target(0), step.target(1)
     if one is None or two is None:
         return None
     rank = max(len(one), len(two))
@@ -210,6 +267,8 @@ def _broadcast_args(step: Step) -> View | None:
 def _arithmetic(rule: str) -> Callable[[Step], View | None]:
     def counted(step: Step) -> View | None:
         if step.integer("fusedActivationFunction"):
+            return None
+        if any(step.content(index) is None for index in range(len(step.views))):
             return None
         return arithmetic.computed(step.table, rule, step.views, step.result.dtype)
 
@@ -224,5 +283,9 @@ VIEWS: Mapping[str, Callable[[Step], View | None]] = {
     "MUL": _arithmetic("mul"), "FLOOR_DIV": _arithmetic("div"), "DIV": _arithmetic("div"),
     "FLOOR_MOD": _arithmetic("mod"), "MAXIMUM": _arithmetic("max"), "MINIMUM": _arithmetic("min"),
 }  # fmt: skip
+RETYPING = frozenset({"SHAPE", "RANK", "CAST"})
+"""Those whose result is not of operand 0's type."""
+ALIKE = frozenset("CONCATENATION PACK BROADCAST_ARGS ADD SUB MUL FLOOR_DIV DIV FLOOR_MOD MAXIMUM MINIMUM".split())
+"""Those whose operands are all of one type."""
 MOVING = frozenset({"RESHAPE", "EXPAND_DIMS", "SQUEEZE", "BROADCAST_TO", "TILE", "STABLEHLO_BROADCAST_IN_DIM"})
 """Operators that move elements: the result is quantized as the operand is, or it is no view."""

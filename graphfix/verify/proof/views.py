@@ -105,10 +105,8 @@ def expanded(algebra: Algebra, view: View, target: Sizes) -> View | None:
     """Expand both ways, as ONNX does: each axis gets the size in which the operand's and the target's meet."""
     if view.axes is None or view.sizes is None or any(isinstance(size, int) and size < 0 for size in target):
         return None
-    rank = max(len(view.sizes), len(target))
-    pairs = zip(right_aligned(view.sizes, rank), right_aligned(target, rank), strict=True)
-    sizes = tuple(algebra.met(pair) for pair in pairs)
-    return View(view.core, (None,) * (rank - len(view.axes)) + view.axes, sizes)
+    sizes = algebra.shape(view.sizes, target)
+    return View(view.core, (None,) * (len(sizes) - len(view.axes)) + view.axes, sizes)
 
 
 def expanded_by(view: View, shape: frozenset[Extent]) -> View:

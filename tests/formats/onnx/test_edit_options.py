@@ -45,6 +45,25 @@ def test_fusions_are_kept_where_asked() -> None:
     assert [(code, operand) for code, operand, _ in result.left] == [("GF101", 1), ("GF101", 1)]
 
 
+def test_fusions_are_kept_where_operands_are_stretched_too() -> None:
+    result = fixed(
+        "y[2,3] = Mul(x[2,3], s:const[]{2.0})\nz[2,3] = Add(y, b:const[3])\nw[2,3] = Add(z, c[3])", keep_fusions=True
+    )
+    assert [line.partition(" = ")[0] for line in result.view] == [
+        "y[2,3]",
+        "z[2,3]",
+        "c_lifted[1,3]",
+        "c_lifted_stretched[2,3]",
+        "w[2,3]",
+    ]
+    assert [(code, operand) for code, operand, _ in result.left] == [
+        ("GF101", 1),
+        ("GF101", 1),
+        ("GF102", 1),
+        ("GF102", 1),
+    ]
+
+
 def test_two_sided_stretches_one_of_two() -> None:
     result = fixed("y[2,3] = Add(x[2,1], b[1,3])\nz[2,3] = Mul(y, b)", broadcasts="two-sided")
     assert result.view == [

@@ -9,13 +9,13 @@ import onnx
 import onnx.checker
 import pytest
 from bits import random_bits, same_bits
-from conftest import zoo_models
 from fixing import Fixed, attribute, fixed
 from named import rules
 from notation import model, parsed
 from onnx import ModelProto, helper, numpy_helper
 from onnx_files import floats
 from onnx_runs import run
+from places import zoo_models
 
 import graphfix
 
@@ -280,7 +280,8 @@ def test_a_legacy_broadcast_is_upgraded_in_two_steps() -> None:
 def test_a_real_model_is_upgraded_and_found_equal(path: Path, tmp_path: Path) -> None:
     outcome = graphfix.fix_file(path, tmp_path / "out.onnx", only=("upgrade-opset",), runs=2)
     assert outcome.verdict is not None
-    assert outcome.verdict.status == "equal"
+    assert outcome.verdict.status in ("proved", "equal")
+    assert any(run.status == "equal" for run in outcome.verdict.runs)
     after = onnx.load(tmp_path / "out.onnx")
     onnx.checker.check_model(after)
     assert version(after) >= 17

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import pytest
-from conftest import zoo_models
+from places import zoo_models
 from tflite_instances import run
 from tflite_text import Signature, model
 

@@ -8,7 +8,6 @@ from subprocess import run as run_process
 
 import numpy as np
 import pytest
-from conftest import zoo_models
 from flat_files import (
     add_model,
     buffer,
@@ -22,6 +21,7 @@ from flat_files import (
     tensor,
     unpacked,
 )
+from places import zoo_models
 
 from graphfix.formats.tflite.file import Container, read
 from graphfix.formats.tflite.records import Code, Operator, Signature, Tensor

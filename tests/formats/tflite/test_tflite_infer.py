@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
-from conftest import zoo_models
+from places import zoo_models
 from tflite_instances import choices, run, violations
 from tflite_text import model
 

@@ -6,7 +6,6 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from conftest import zoo_models
 from flat_files import (
     add_model,
     buffer,
@@ -21,6 +20,7 @@ from flat_files import (
     tree,
     unpacked,
 )
+from places import zoo_models
 from reshaping import add_reshape, same_archive, without_reshape
 
 from graphfix.formats.tflite import file as files

@@ -1,0 +1,171 @@
+"""The element types of ONNX values: what a file says of them, and what a runtime takes."""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import TYPE_CHECKING, NamedTuple
+
+from onnx import TensorProto, TypeProto
+
+from graphfix.verify.proof.onnx_file import schema
+from graphfix.verify.proof.outcome import UnprovedError
+from graphfix.verify.proof.sizes import Symbol, settled
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+
+    from onnx import ValueInfoProto
+
+    from graphfix.verify.proof.onnx_call import Call
+    from graphfix.verify.proof.terms import Core, Table, View
+
+_STATED = frozenset({"declared", "input"})
+"""What names a size that an input may have freely."""
+_NUMBERS = {"int32": TensorProto.INT32, "int64": TensorProto.INT64}
+
+
+class Operator(NamedTuple):
+    """The types of one version of an operator."""
+
+    operands: Sequence[frozenset[str]]
+    """The types that each takes; the last one's serve all that follow."""
+    results: Sequence[tuple[str | int, Sequence[int]]]
+    """Of each result, the last one's for all that follow: its type, or the operands that it shares its type with."""
+
+
+def bare(given: TypeProto) -> int | bytes:
+    """Give the type of a tensor's elements; of anything else the whole type, without shapes and descriptions."""
+    if given.HasField("tensor_type"):
+        return given.tensor_type.elem_type
+    copy = TypeProto()
+    copy.CopyFrom(given)
+    _shapeless(copy)
+    return bytes(copy.SerializeToString(deterministic=True))
+
+
+def _shapeless(given: TypeProto) -> None:
+    given.ClearField("denotation")
+    kind = given.WhichOneof("value")
+    if kind in ("tensor_type", "sparse_tensor_type"):
+        getattr(given, kind).ClearField("shape")
+    elif kind in ("sequence_type", "optional_type"):
+        _shapeless(getattr(given, kind).elem_type)
+    elif kind == "map_type":
+        _shapeless(given.map_type.value_type)
+
+
+def dtype(core: Core) -> int | bytes | None:
+    """Give the type of a value; None where it is not known."""
+    return _NUMBERS[str(core.key[1])] if core.key[0] == "numbers" else core.dtype
+
+
+def typed(core: Core, kind: int | bytes | None) -> None:
+    """Enter the type of a value where it is not known."""
+    if dtype(core) is None:
+        core.dtype = kind
+
+
+def taken(call: Call) -> bool:
+    """Whether each operand's type is one that the operator takes, as far as types are known."""
+    operator = _operator(call.op, call.domain, call.version)
+    if operator is None or not operator.operands:
+        return operator is not None
+    for index, view in enumerate(call.views):
+        kind = None if view is None else dtype(view.core)
+        allowed = operator.operands[min(index, len(operator.operands) - 1)]
+        if isinstance(kind, int) and _name(kind) not in allowed:
+            return False
+    return True
+
+
+def entered(call: Call, results: Iterable[View | None]) -> None:
+    """Enter the types of results that are not known yet."""
+    operator = _operator(call.op, call.domain, call.version)
+    for index, view in enumerate(results):
+        if view is not None and view.core.dtype is None and operator is not None and operator.results:
+            typed(view.core, _result(call, operator.results[min(index, len(operator.results) - 1)]))
+
+
+def _result(call: Call, told: tuple[str | int, Sequence[int]]) -> int | bytes | None:
+    if call.op == "Cast":
+        return call.integer("to", 0)
+    if call.op == "ConstantOfShape":
+        value = call.attributes.get("value")
+        return TensorProto.FLOAT if value is None else value.t.data_type
+    kind, like = told
+    if isinstance(kind, int):
+        return kind
+    views = (call.views[index] for index in like if index < len(call.views))
+    return next((dtype(view.core) for view in views if view is not None), None)
+
+
+@cache
+def _operator(op: str, domain: str, version: int) -> Operator | None:
+    known = schema(op, domain, version)
+    if known is None:
+        return None
+    results: list[tuple[str | int, Sequence[int]]] = []
+    for result in known.outputs:
+        only = next(iter(result.types)) if len(result.types) == 1 else ""
+        number = _NAMES.get(only)
+        like = tuple(index for index, given in enumerate(known.inputs) if given.type_str == result.type_str)
+        results.append((result.type_str if number is None else number, like))
+    return Operator([frozenset(given.types) for given in known.inputs], results)
+
+
+@cache
+def _name(number: int) -> str:
+    return next((name for name, kind in _NAMES.items() if kind == number), "")
+
+
+_NAMES: Mapping[str, int] = {f"tensor({name.lower()})": number for name, number in TensorProto.DataType.items()}
+
+
+def stated(table: Table, infos: Iterable[ValueInfoProto], values: Mapping[str, View], *, run: bool) -> None:
+    """Compare the types and sizes that a file states of values with what they are. Raises UnprovedError.
+
+    Runtimes refuse some files that state others. The first file is believed where nothing else tells them. What the
+    inputs and outputs of bodies are stated to be is looked at when they `run`: such sizes have to be told by a rule.
+    """
+    for info in infos:
+        if info.name not in values:
+            continue
+        view, told = values[info.name], bare(info.type)
+        if told and not table.closed:
+            typed(view.core, told)
+        elif told and told != dtype(view.core):
+            raise UnprovedError(f"the second file says another type of the value {info.name!r}")
+        if info.type.HasField("tensor_type") and info.type.tensor_type.HasField("shape"):
+            shape = info.type.tensor_type.shape
+            _shaped(
+                table, info.name, view, [dim.dim_value if dim.HasField("dim_value") else -1 for dim in shape.dim], run
+            )
+
+
+def _shaped(table: Table, name: str, view: View, dims: Sequence[int], run: bool) -> None:
+    if not table.closed:
+        table.stated.setdefault(view, []).append(tuple(dims))
+        return
+    sizes = _sizes(view)
+    if any(_tells(other, dims) for other in (sizes, *table.stated.get(view, ()))):
+        return
+    free = (
+        None
+        if sizes is None
+        else tuple(None if isinstance(size, Symbol) and size.key[0] not in _STATED else size for size in sizes)
+    )
+    if run or not _tells(free, dims):
+        raise UnprovedError(f"the second file says another shape of the value {name!r}")
+    table.claims[name] = None
+
+
+def _sizes(view: View) -> Sequence[object] | None:
+    """Give the sizes that a value has wherever its own node finds that they fit."""
+    return None if view.sizes is None else tuple(map(settled, view.sizes))
+
+
+def _tells(known: Sequence[object] | None, dims: Sequence[int]) -> bool:
+    """Whether a shape has each of the stated numbers, or None there."""
+    if known is None or len(known) != len(dims):
+        return False
+    return all(told < 0 or size in (told, None) for told, size in zip(dims, known, strict=True))

@@ -1,0 +1,132 @@
+"""Time the proof of `graphfix verify --proof-only` against the rewrite that it checks, and measure its memory.
+
+    python scripts/bench_proof.py [--format onnx|tflite] [--rows NAME,..] [--runs N] [--dir FOLDER] [--target T]
+                                  [--graphfix COMMAND]
+
+The models are those of bench.py. Fix and proof take turns on a warm cache, each a process of its own; both tell their
+seconds in the JSON document, and the median of their quotient counts: the proof may take as long as loading, inferring,
+planning and writing together. Memory is the largest resident set of any proof. Exit status: 0 within the limits, 1
+beyond one, 2 when a run failed. For Linux.
+"""
+
+from __future__ import annotations
+
+# The standard library alone: the kernel counts what the parent holds at the fork into the child's peak.
+import json
+import os
+import re
+import shlex
+import statistics
+import subprocess
+import sys
+import tempfile
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from bench import MIB, BenchError, chosen, main, model_of
+
+if TYPE_CHECKING:
+    import argparse
+    from collections.abc import Mapping, Sequence
+    from pathlib import Path
+
+    from bench import Row
+
+MOST = 1.0
+"""What the proof may take of the rewrite's time."""
+MOST_MIB = 150
+"""What it may hold, whatever the weights are: models of that many nodes hold more than weights."""
+PHASES = ("load", "infer", "plan", "write")
+_SECONDS = re.compile(r'"seconds": (\{[^{}]*\})')
+_TAIL = 4096
+
+
+@dataclass(frozen=True, slots=True)
+class Measured:
+    """The turns of one row: seconds of (rewrite, proof) each, and the proof's peak in bytes."""
+
+    name: str
+    turns: tuple[tuple[float, float], ...]
+    peak: int
+    mib: float | None
+
+    @property
+    def quotient(self) -> float:
+        """The median of what the proof took of the rewrite's time."""
+        return statistics.median(proof / rewrite for rewrite, proof in self.turns)
+
+    def broken(self) -> list[str]:
+        """Say each limit that does not hold."""
+        said = []
+        if self.quotient > MOST:
+            said.append(f"{self.name}: the proof took {self.quotient:.2f} of the rewrite's time, limit {MOST:g}")
+        if self.mib is not None and self.peak > self.mib * MIB:
+            said.append(f"{self.name}: {self.peak / MIB:.0f} MiB, limit {self.mib:g} MiB")
+        return said
+
+
+def asked(command: Sequence[str]) -> tuple[Mapping[str, float], int]:
+    """Run a command; give the seconds of its JSON document and its peak resident set in bytes."""
+    with tempfile.TemporaryFile() as said, tempfile.TemporaryFile() as errors:
+        child = subprocess.Popen([*command, "--json"], stdout=said, stderr=errors)
+        _, status, usage = os.wait4(child.pid, 0)
+        child.returncode = os.waitstatus_to_exitcode(status)
+        # The seconds are the end of a document that may be large: no more of it is held.
+        said.seek(max(said.seek(0, os.SEEK_END) - _TAIL, 0))
+        found = _SECONDS.search(said.read().decode(errors="replace"))
+        errors.seek(0)
+        if child.returncode or found is None:
+            raise BenchError(f"{shlex.join(command)}: exit status {child.returncode}: {errors.read(300).decode()}")
+    return json.loads(found[1]), usage.ru_maxrss * (1 if sys.platform == "darwin" else 1024)
+
+
+def measure(row: Row, program: Sequence[str], options: Sequence[str], runs: int, folder: Path) -> Measured:
+    """Fix and prove the row's model in `runs` turns, after one that only warms the cache."""
+    model = model_of(row, folder)
+    fixed = folder / f"fixed.{row.format}"
+    turns, peaks = [], []
+    for _ in range(runs + 1):
+        fixed.unlink(missing_ok=True)
+        os.sync()
+        rewrite, _ = asked([*program, "fix", str(model), "-o", str(fixed), "--no-verify", *options])
+        os.sync()
+        proof, peak = asked([*program, "verify", str(model), str(fixed), "--proof-only"])
+        turns.append((sum(rewrite[phase] for phase in PHASES), proof["proof"]))
+        peaks.append(peak)
+    fixed.unlink()
+    mib = None if "nodes" in row.kind or "operators" in row.kind else MOST_MIB
+    return Measured(row.name, tuple(turns[1:]), max(peaks), mib)
+
+
+HEAD = (
+    f"{'row':14} {'rewrite s':>9} {'proof s':>8} {'quotient':>8} {'min-max':>12} {'limit':>5} {'MiB':>6} {'limit':>5}"
+)
+
+
+def line(measured: Measured) -> str:
+    """Give the table's line: what was measured, each beside its limit."""
+    rewrite, proof = (statistics.median(each) for each in zip(*measured.turns, strict=True))
+    quotients = [proof / rewrite for rewrite, proof in measured.turns]
+    mib = "-" if measured.mib is None else f"{measured.mib:g}"
+    return (
+        f"{measured.name:14} {rewrite:9.3f} {proof:8.3f} {measured.quotient:8.2f}"
+        f" {f'{min(quotients):.2f}-{max(quotients):.2f}':>12} {MOST:5g} {measured.peak / MIB:6.0f} {mib:>5}"
+        f"  {'FAIL' if measured.broken() else 'pass'}"
+    )
+
+
+def run(options: argparse.Namespace, folder: Path) -> list[str]:
+    """Measure the chosen rows, print the table, and say each broken limit."""
+    extra = ["--target", options.target] if options.target else []
+    rows = chosen(options.rows, options.format)
+    print(HEAD)
+    broken = []
+    for row in rows:
+        measured = measure(row, shlex.split(options.graphfix), extra, options.runs, folder)
+        print(line(measured), flush=True)
+        broken += measured.broken()
+    return broken
+
+
+if __name__ == "__main__":
+    sys.exit(main(run, "Time the proof against the rewrite that it checks."))
