@@ -73,7 +73,8 @@ class Verdict:
     reason: str | None = None
     """Why the runs decided nothing, or how they compared."""
     proof: Mapping[str, Any] | None = None
-    """What the proof found, where it was asked: its `status`, `reason`, `first` nodes, `assumes` and `seconds`."""
+    """What the proof found, where it was asked: its `status`, `reason`, `first` nodes with their maps, `assumes` and
+    `seconds`."""
     assumes: Sequence[str] = ()
     seed: int = 0
     versions: Mapping[str, str] = field(default_factory=dict)

@@ -21,7 +21,7 @@ def verdict_text(verdict: Verdict) -> str:
         case "undecided":
             return f"undecided: {printable(verdict.reason or 'no run could be compared')}{_unproved(verdict)}"
         case "different":
-            return f"different: {_difference(verdict)}"
+            return f"different: {_difference(verdict)}{_unproved(verdict)}"
         case "proved":
             return f"proved for all inputs and sizes{_runs(verdict)}{_assumed(verdict)}"
         case status:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import ExitStack
 from pathlib import Path
 
 import numpy as np
@@ -9,7 +10,12 @@ import pytest
 from tflite_written import G, Op, T, tflite
 from written import Written
 
-from graphfix.verify.proof import maps, prove
+from graphfix.verify.proof import maps, onnx_models, prove, tflite_models
+from graphfix.verify.proof.meeting import met_by
+from graphfix.verify.proof.notes import Note, Notes
+from graphfix.verify.proof.terms import Core
+
+MODELS = Path(__file__).parents[2] / "models"
 
 ONNX = {
     "lifted": ("float[2,3,4] x, float[4] b", "y = Add(x, b)", 17, {0: "(d0, d1, d2)", 1: "(d2)"}),
@@ -160,3 +166,32 @@ def test_giving_maps_enters_nothing_into_what_is_compared(written: Written) -> N
         "y[N,3] = Add(u[N,3], b[3])",
         "y[N,3] = Sub(u[N,3], b[3])",
     ]
+
+
+def test_what_is_printed_is_what_is_compared() -> None:
+    """The maps over the operands as values of their own, after the operands' views, are those of the node's term."""
+    count = 0
+    for path in sorted([*MODELS.glob("*.onnx"), *MODELS.glob("*.tflite")]):
+        notes = Notes()
+        with ExitStack() as stack:
+            (tflite_models if path.suffix == ".tflite" else onnx_models).noted(path, stack, {}, {}, notes)
+        for note in notes.taken:
+            term, alone = (None if core is None else met_by(core) for core in (_core(note), note.apart))
+            if term is None or alone is None:
+                continue
+            views = [note.operands[core.number] for core in alone[0]]
+            composed = [
+                tuple(None if axis is None or view is None or view.axes is None else view.axes[axis] for axis in axes)
+                for view, axes in zip(views, alone[1], strict=True)
+            ]
+            assert [view and view.core for view in views] == list(term[0])
+            if len(term[2]) < len(alone[2]):  # of an elementwise term only the axes that an operand follows
+                kept = [place for place in range(len(alone[2])) if any(axes[place] is not None for axes in composed)]
+                composed = [tuple(axes[place] for place in kept) for axes in composed]
+            assert composed == list(term[1])
+            count += 1
+    assert count >= 330
+
+
+def _core(note: Note) -> Core | None:
+    return None if note.results[0] is None else note.results[0].core

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +15,7 @@ from written import Written
 from graphfix import api, cli
 from graphfix.verify.proof import Proof, prove
 
+ROOT = Path(__file__).parents[2]
 HEAD = "g (float[N,3] x, float[3] b) => (float[N,3] y) "
 BIAS = np.float32([1, 2, 3])
 LIFTED = "s = Constant<value_ints = [3, 1]>() l = Reshape(b, s)"
@@ -44,6 +46,16 @@ PAIRS = {
         "z = Constant<value_ints = [0]>() u = Unsqueeze(b, z) s = Softmax(u) y = Mul(x, s)",
         "s = Softmax(b) y = Mul(x, s)",
         "operand 0 has another shape: [1, 3] before, [3] after",
+    ),
+    "a movement that is no view": (
+        "y = Mul(x, b)",
+        "s = Constant<value_ints = [-1]>() l = Reshape(x, s) t = Shape(x) r = Reshape(l, t) y = Mul(r, b)",
+        "it is not known to add, drop or stretch unit axes alone (x[N, 3], s = [-1])",
+    ),
+    "sizes that do not fit": (
+        "z = Constant<value_ints = [2, 3]>() e = Expand(b, z) y = Mul(e, b)",
+        f"z = Constant<value_ints = [2, 3]>() e = Expand(b, z) {LIFTED} y = Mul(e, l)",
+        "sizes meet that do not fit: [3] before, [bc{2,3}, 3] after",
     ),
     "no counterpart": ("y = Neg(x)", "t = Neg(x) y = Abs(t)", None),
 }  # fmt: skip
@@ -106,6 +118,17 @@ def test_of_several_nodes_of_a_kind_the_one_that_reads_the_same_is_told(written:
     assert proof.reason.endswith("operands 0 and 1 are swapped")
 
 
+@pytest.mark.parametrize("names", ["tt", "et"])
+def test_bodies_that_give_another_value_are_told_where_no_node_of_theirs_is_new(written: Written, names: str) -> None:
+    text = """g (bool c, float[N,3] x) => (float[N,3] y) {{
+        t = Neg(x) e = Abs(x)
+        y = If (c) <then_branch = yes () => (float[N,3] p) {{ p = Identity({}) }},
+                    else_branch = no () => (float[N,3] q) {{ q = Identity({}) }}> }}"""
+    proof = unproved(written(text.format(*"te")), written(text.format(*names)))
+    assert proof.reason is not None
+    assert proof.reason.endswith(": what its bodies give, or how many results it has, is another")
+
+
 def test_another_output_is_told_by_what_gives_it(written: Written) -> None:
     text = HEAD + "{{ t = Mul(x, b) u = Neg(t) y = Identity({}) }}"
     proof = unproved(written(text.format("u")), written(text.format("t")))
@@ -144,7 +167,7 @@ def test_another_scale_of_an_operand_is_told(tmp_path: Path) -> None:
         ]
         path.write_bytes(tflite(G(tensors, [Op("ADD", ["x", "w"], ["y"])], ["x"], ["y"])))
     assert unproved(*paths).reason == (
-        "ADD#0 of the second file has no match in the first: the quantization of operand 1 is another"
+        "ADD#0 of the second file has no match in the first: the type or quantization of operand 1 is another"
     )
 
 
@@ -208,3 +231,22 @@ def test_what_is_proved_shows_no_node(written: Written, tmp_path: Path) -> None:
     assert verdict is not None
     assert verdict.proof is not None
     assert verdict.proof["first"] is None
+
+
+def test_the_page_s_examples_are_what_is_printed(
+    written: Written, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    head = "g (float[N,3,3] x, float[3] b) => (float[N,3,3] y) "
+    written(f"{head}{{ [add] y = Add(x, b) }}").rename(tmp_path / "before.onnx")
+    lifted = "shape = Constant<value_ints = [3, 1]>() lifted = Reshape(b, shape)"
+    written(f"{head}{{ {lifted} [add] y = Add(x, lifted) }}").rename(tmp_path / "after.onnx")
+    page = (ROOT / "docs" / "proof.md").read_text(encoding="utf-8")
+    (code,) = re.findall(r"^```python\n(.*?)^```", page, re.MULTILINE | re.DOTALL)
+    monkeypatch.chdir(tmp_path)
+    api.fix_file(ROOT / "models" / "rfc_rank_expansion.onnx", tmp_path / "expanded.onnx", check_result=False)
+    exec(compile(code, "docs/proof.md", "exec"), {})  # noqa: S102 - the project's own page
+    cli.main(["verify", "before.onnx", "after.onnx", "--proof-only"])
+    *printed, seconds = capsys.readouterr().out.splitlines()
+    assert seconds.split()[1] in ("s", "s:")
+    assert [line for line in printed if f"\n{line}\n" not in page] == []
+    assert len(printed) == 10

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import ast
 import os
 import subprocess
 import sys
+import tomllib
 from pathlib import Path
 
 import numpy as np
@@ -56,6 +58,40 @@ def test_a_verification_of_tflite_imports_nothing_of_the_rewriter_and_no_onnx(tm
     assert [n for n in ours if n not in ALLOWED and not n.startswith(("graphfix.verify.", "graphfix.runtimes."))] == []
     assert {"onnx", "onnxruntime", "tflite"}.isdisjoint(names)
     assert "ai_edge_litert.interpreter" not in names  # LiteRT runs in a child process only
+
+
+def imports(path: Path) -> set[str]:
+    """Give what a module imports of the house, types and late imports included."""
+    found: set[str] = set()
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.Import):
+            found.update(alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            module = "." * node.level + (node.module or "")
+            found.update(f"{module}.{alias.name}" for alias in node.names)
+    return {name for name in found if name.startswith((".", "graphfix", "rewrites"))}
+
+
+def test_the_proof_imports_nothing_of_the_house_but_results_itself_and_the_reader_of_files() -> None:
+    modules = sorted((Path(graphfix.__file__).parent / "verify" / "proof").glob("**/*.py"))
+    assert len(modules) > 20
+    named = {name for path in modules for name in imports(path)}
+    assert {name for name in named if not name.startswith("graphfix.verify.proof.")} == {
+        "graphfix.results.GraphfixError",
+        "graphfix.verify.reader",
+    }
+
+
+def test_no_module_of_the_house_is_missing_in_the_contract_of_the_proof() -> None:
+    """import-linter follows what is imported by what is imported; a new module is forbidden only once it is listed."""
+    house = Path(graphfix.__file__).parent
+    contracts = tomllib.loads((house.parent / "pyproject.toml").read_text(encoding="utf-8"))["tool"]["importlinter"]
+    (contract,) = [each for each in contracts["contracts"] if each.get("source_modules") == ["graphfix.verify.proof"]]
+    rooms = {path.stem for path in house.iterdir() if path.suffix == ".py" or (path / "__init__.py").exists()}
+    checks = {path.stem for path in (house / "verify").iterdir() if not path.stem.startswith("__")}
+    expected = {f"graphfix.{name}" for name in rooms - {"__init__", "__main__", "results", "verify"}}
+    expected |= {f"graphfix.verify.{name}" for name in checks - {"proof"}} | {"rewrites"}
+    assert set(contract["forbidden_modules"]) == expected
 
 
 def test_importing_the_checker_imports_no_runtime_and_no_numpy() -> None:

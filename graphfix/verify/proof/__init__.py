@@ -45,10 +45,11 @@ def prove(
             proof = compared(before, after, stack, bindings, shapes)
         if proof.proved:
             return replace(proof, assumes=(*proof.assumes, *assumed(bindings, shapes)))
-        if not proof.cores:
+        wanted = frozenset(number for number in proof.cores if number is not None)
+        if not wanted:
             return proof
         # Nothing of a node is kept but its term: where two have no match, both files are read again to tell why.
-        notes = Notes(proof.cores)
+        notes = Notes(wanted)
         with ExitStack() as stack:
             compared(before, after, stack, bindings, shapes, notes)
         return explained(proof, notes)

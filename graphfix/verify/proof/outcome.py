@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from graphfix.verify.proof.maps import reads_of
 from graphfix.verify.proof.terms import Core, shown
-from graphfix.verify.proof.unlike import given_by
+from graphfix.verify.proof.unlike import given_by, unseen
 from graphfix.verify.proof.unlike import unlike as difference
 
 if TYPE_CHECKING:
@@ -36,7 +36,7 @@ class Proof:
     before: str | None = None
     """The first node of the first file that has no match, and of the second."""
     after: str | None = None
-    cores: frozenset[int] = frozenset()
+    cores: tuple[int | None, int | None] = (None, None)
     """The numbers of what these two give, by which their nodes are found when the files are read again."""
     nodes: tuple[Reads | None, Reads | None] = (None, None)
     """The two with their operands and maps."""
@@ -75,8 +75,8 @@ def concluded(table: Table, outputs: Sequence[tuple[str, View, View]], assumes: 
         theirs = table.foreign[0]
         reason = f"{theirs.told} of the second file has no match in the first"
         ours = _counterpart(table, theirs)
-        cores = frozenset(core.number for core in (ours, theirs) if core is not None)
-        return Proof("not proved", reason, None if ours is None else ours.told, theirs.told, cores)
+        before, number = (None, None) if ours is None else (ours.told, ours.number)
+        return Proof("not proved", reason, before, theirs.told, (number, theirs.number))
     for name, one, two in outputs:
         if one != two:
             return Proof("not proved", f"the output {name!r} {_otherwise(one, two)}", shown(one), shown(two))
@@ -94,14 +94,11 @@ def _otherwise(one: View, two: View) -> str:
 
 def explained(proof: Proof, notes: Notes) -> Proof:
     """Say in what the two nodes differ, which were noted when the files were read again."""
-    made = sorted(notes.makers.items())
-    one = made[0][1] if proof.before is not None and made else None
-    two = made[-1][1] if made else None
-    if [note and note.told for note in (one, two)] != [proof.before, proof.after] or two is None:
-        return proof
-    why = difference(one, two) if one is not None else None
+    one, two = (None if number is None else notes.makers.get(number) for number in proof.cores)
+    why = None if two is None else (None if one is None else difference(one, two)) or unseen(two)
     reason = proof.reason if why is None else f"{proof.reason}: {why}"
-    return replace(proof, reason=reason, nodes=(None if one is None else reads_of(one), reads_of(two)))
+    nodes = None if one is None else reads_of(one), None if two is None else reads_of(two)
+    return replace(proof, reason=reason, nodes=nodes)
 
 
 def _counterpart(table: Table, theirs: Core) -> Core | None:

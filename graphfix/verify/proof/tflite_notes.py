@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     from graphfix.verify.proof.sizes import Algebra
     from graphfix.verify.proof.terms import Core, View
-    from graphfix.verify.proof.tflite_file import Operator, Subgraph
+    from graphfix.verify.proof.tflite_file import Operator, Subgraph, Tensor
 
 NO_PART = "ubgraphIndex"
 """How the names of options end that only say where a body is."""
@@ -71,17 +71,19 @@ def _parts(
     if not (results and results[0] is not None and met_by(results[0].core) is not None):
         parts["version"] = operator.version, str(operator.version)
     for index, (at, view) in enumerate(zip(operator.inputs, views, strict=True)):
-        told = quantized(graph.tensors[at].quantization, view) if at >= 0 else None
-        parts[f"the quantization of operand {index}"] = told, _scales(graph, at)
+        if at >= 0:
+            tensor = graph.tensors[at]
+            read_as = tensor.dtype, quantized(tensor.quantization, view)
+            parts[f"the type or quantization of operand {index}"] = read_as, _told(tensor)
     for index, at in enumerate(operator.outputs):
         tensor = graph.tensors[at]
-        parts[f"the type of result {index}"] = type_of(tensor), f"{tensor.dtype}, {_scales(graph, at)}"
+        parts[f"the type or quantization of result {index}"] = type_of(tensor), _told(tensor)
     return parts
 
 
-def _scales(graph: Subgraph, at: int) -> str:
-    """`no scales`, `scales along axis 3`: what a reader can look for."""
-    given = graph.tensors[at].quantization if at >= 0 else None
+def _told(tensor: Tensor) -> str:
+    """`int8, scales along axis 3`: what a reader can look for."""
+    given = tensor.quantization
     if given is None:
-        return "no scales"
-    return "one scale" if given.axis is None else f"scales along axis {given.axis}"
+        return tensor.dtype
+    return f"{tensor.dtype}, {'one scale' if given.axis is None else f'scales along axis {given.axis}'}"

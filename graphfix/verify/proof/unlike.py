@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from graphfix.verify.proof.maps import reads_of
 from graphfix.verify.proof.meeting import met_by
+from graphfix.verify.proof.sizes import clashing
 
 if TYPE_CHECKING:
     from graphfix.verify.proof.meeting import Met
@@ -14,14 +15,33 @@ if TYPE_CHECKING:
 
 INPUTS = frozenset({"input", "parameter"})
 CONSTANTS = frozenset({"constant", "numbers", "sparse", "empty"})
+MOVING = frozenset(
+    "Reshape Unsqueeze Squeeze Flatten Expand Tile RESHAPE EXPAND_DIMS SQUEEZE BROADCAST_TO TILE"
+    " STABLEHLO_BROADCAST_IN_DIM".split()
+)
+"""Operators that are no term of their own where they are read as views."""
 
 
 def unlike(one: Note, two: Note) -> str | None:
-    """Say in what a node of the first file and one of the second differ; None where only their bodies can."""
+    """Say in what a node of the first file and one of the second differ; None where they have nothing in common."""
     if one.op != two.op:
         same = list(map(_core, one.operands)) == list(map(_core, two.operands))
         return f"the operator is {one.op} before, {two.op} after" if same else None
-    return _parts(one, two) or _values(one, two) or _maps(one, two) or _spaces(one, two)
+    told = _parts(one, two) or _values(one, two) or _views(one, two) or _maps(one, two) or _spaces(one, two)
+    return told or "what its bodies give, or how many results it has, is another"
+
+
+def unseen(note: Note) -> str | None:
+    """Say why an operator that moves elements is not seen through; None for any other."""
+    if note.op not in MOVING:
+        return None
+    moved = ", ".join(f"{name}{_listed(view)}" for name, view in zip(note.names[0], note.operands, strict=False))
+    return f"it is not known to add, drop or stretch unit axes alone ({moved})"
+
+
+def _listed(view: View | None) -> str:
+    """A shape, or what a small vector holds: ` = [1, 2]`."""
+    return f" = {list(view.content)}" if view is not None and view.content is not None else _shape(view)
 
 
 def _parts(one: Note, two: Note) -> str | None:
@@ -78,18 +98,29 @@ def given_by(view: View) -> str:
     return f"the constant {view.core.told!r}" if kind in CONSTANTS else f"a result of {view.core.told}"
 
 
+def _views(one: Note, two: Note) -> str | None:
+    """In which shape each value is read, where one of the two nodes reads its operands exactly."""
+    if _met(one) is not None and _met(two) is not None:
+        return None
+    for index, (mine, other) in enumerate(zip(one.operands, two.operands, strict=True)):
+        if mine != other and _shape(mine) == _shape(other):
+            return f"operand {index} is stretched by another shape, or along other axes"
+        if mine != other:
+            return f"operand {index} has another shape: {_shape(mine)} before, {_shape(other)} after"
+    return None
+
+
 def _maps(one: Note, two: Note) -> str | None:
-    """By which map each value is read; where operands are read exactly, in which shape."""
+    """By which map each value is read."""
     mine, other = _met(one), _met(two)
     if mine is None or other is None:
-        for index, (view, after) in enumerate(zip(one.operands, two.operands, strict=True)):
-            if view != after:
-                return f"operand {index} has another shape: {_shape(view)} before, {_shape(after)} after"
         return None
     differing = [place for place, (axes, after) in enumerate(zip(mine[1], other[1], strict=False)) if axes != after]
     if not differing:
         return None
     reads = reads_of(one).reads or (), reads_of(two).reads or ()
+    if any(map(clashing, other[2])):
+        return f"sizes meet that do not fit: {list(mine[2])} before, {list(other[2])} after"
     if differing[0] >= min(map(len, reads)):
         return "its operands follow other axes"
     ours, theirs = (each[differing[0]] for each in reads)
