@@ -294,11 +294,11 @@ def inputs_swapped(model: ModelProto) -> Iterator[None]:
 
 def domain_changed(model: ModelProto) -> Iterator[None]:
     for node in nodes(model):
-        kept, node.domain = node.domain, "own.domain"
+        stated, kept = node.HasField("domain"), node.domain
+        node.domain = f"{kept}.other"
         yield
-        if kept:
-            node.domain = kept
-        else:
+        node.domain = kept
+        if not stated:
             node.ClearField("domain")
 
 

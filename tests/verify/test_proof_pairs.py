@@ -238,6 +238,10 @@ PAIRS: Mapping[str, tuple[Text, Text]] = {
     "a scale of two axes": alike(
         text("y = DequantizeLinear (x, s)", "uint8[1,4] x", s=np.float32(2)), weights={"s": np.float32([[2]])}
     ),
+    "an axis of quantization before there was one": (
+        text("y = DequantizeLinear (x, s)", "uint8[3] x", opset=10, s=np.float32(2)),
+        text("y = DequantizeLinear <axis = 0> (x, s)", "uint8[3] x", opset=10, s=np.float32(2)),
+    ),
     "a scale of another axis": (
         text("y = DequantizeLinear <axis = 0> (x, s)", "uint8[3,3] x", s=floats(3)),
         text("y = DequantizeLinear <axis = 1> (x, s)", "uint8[3,3] x", s=floats(3)),
