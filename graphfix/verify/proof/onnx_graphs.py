@@ -14,7 +14,7 @@ from graphfix.verify.proof.onnx_file import Source, width
 from graphfix.verify.proof.onnx_loops import FLOW
 from graphfix.verify.proof.onnx_meaning import meaning, telling
 from graphfix.verify.proof.onnx_nodes import exact, single
-from graphfix.verify.proof.onnx_schema import loads, random
+from graphfix.verify.proof.onnx_schema import NOT_IMPORTED, domain_of, imported, loads, once, random
 from graphfix.verify.proof.onnx_types import entered, stated
 from graphfix.verify.proof.outcome import UnprovedError
 from graphfix.verify.proof.terms import View, whole
@@ -22,7 +22,7 @@ from graphfix.verify.proof.terms import View, whole
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
-    from onnx import FunctionProto, GraphProto, ModelProto, NodeProto, OperatorSetIdProto, SparseTensorProto
+    from onnx import FunctionProto, GraphProto, ModelProto, NodeProto, SparseTensorProto
 
     from graphfix.verify.proof.constants import Constants
     from graphfix.verify.proof.onnx_shapes import Inference
@@ -31,8 +31,6 @@ if TYPE_CHECKING:
 
 _DEEPEST = 64
 """Nested calls and bodies; a function that calls itself is no model."""
-NOT_IMPORTED = 0
-"""The version of an operator set that a model does not import."""
 
 
 @dataclass(slots=True, eq=False)
@@ -75,7 +73,7 @@ class Reading:
 
     def __post_init__(self) -> None:
         """Index the functions."""
-        self.functions = {(_domain(each.domain), each.name, each.overload): each for each in self.model.functions}
+        self.functions = {(domain_of(each.domain), each.name, each.overload): each for each in self.model.functions}
 
     def turn(self, key: object) -> int:
         """Tell apart what has one key and is not one: how many there were before."""
@@ -130,7 +128,7 @@ class Reading:
         while views and views[-1] is None:
             views.pop()
         attributes = self._attributes(node, scope)
-        function = self.functions.get((_domain(node.domain), node.op_type, node.overload))
+        function = self.functions.get((domain_of(node.domain), node.op_type, node.overload))
         if function is not None:
             return self._function(function, attributes, views, len(node.output), scope)
         call = self._call(node, index, scope, views, attributes)
@@ -151,7 +149,7 @@ class Reading:
         views: Sequence[View | None],
         attributes: Mapping[str, AttributeProto],
     ) -> Call:
-        domain, op = _domain(node.domain), node.op_type
+        domain, op = domain_of(node.domain), node.op_type
         version = scope.versions.get(domain, NOT_IMPORTED)
         told = f"{op} '{node.name}'" if node.name else f"{op}#{index}"
         since = meaning(op, domain, version, frozenset(attributes))
@@ -299,29 +297,3 @@ class Reading:
 
 def _graphs(attribute: AttributeProto) -> list[GraphProto]:
     return [attribute.g] if attribute.HasField("g") else list(attribute.graphs)
-
-
-def _domain(domain: str) -> str:
-    return "" if domain == "ai.onnx" else domain
-
-
-def imported(entries: Iterable[OperatorSetIdProto]) -> dict[str, int]:
-    """Give the versions of the operator sets that a model or a function imports. Raises UnprovedError."""
-    found: dict[str, int] = {}
-    for entry in entries:
-        if found.setdefault(_domain(entry.domain), entry.version) != entry.version:
-            raise UnprovedError(f"two versions of the operator set {entry.domain!r} are imported")
-    return found
-
-
-def once(graph: GraphProto) -> None:
-    """Runtimes do not agree on which of two values of one name is read. Raises UnprovedError."""
-    names = [tensor.name for tensor in graph.initializer]
-    names += [sparse.values.name for sparse in graph.sparse_initializer]
-    given = {info.name for info in graph.input}
-    if len(given) < len(graph.input) or len(set(names)) < len(names):
-        raise UnprovedError(f"the graph {graph.name!r} gives one name to two values")
-    made = [name for node in graph.node for name in node.output if name]
-    taken = given.union(names)
-    if len(set(made)) < len(made) or not taken.isdisjoint(made):
-        raise UnprovedError(f"the graph {graph.name!r} gives one name to two values")

@@ -8,9 +8,10 @@ from onnx import TypeProto
 
 from graphfix.verify.proof.constants import Constants
 from graphfix.verify.proof.onnx_file import Source
-from graphfix.verify.proof.onnx_graphs import Reading, Scope, imported
-from graphfix.verify.proof.onnx_shapes import Inference, bodies, consistent
-from graphfix.verify.proof.onnx_types import bare
+from graphfix.verify.proof.onnx_graphs import Reading, Scope
+from graphfix.verify.proof.onnx_schema import imported
+from graphfix.verify.proof.onnx_shapes import Inference, bodies
+from graphfix.verify.proof.onnx_types import bare, consistent
 from graphfix.verify.proof.outcome import Proof, UnprovedError, concluded
 from graphfix.verify.proof.sizes import Algebra
 from graphfix.verify.proof.terms import Table, View, whole

@@ -9,8 +9,8 @@ from graphfix.verify.proof import meeting
 from graphfix.verify.proof.outcome import UnprovedError
 from graphfix.verify.proof.terms import View, whole
 from graphfix.verify.proof.tflite_file import WIDTHS
-from graphfix.verify.proof.tflite_ops import EACH, STATEFUL, UNARY
-from graphfix.verify.proof.tflite_shapes import refined
+from graphfix.verify.proof.tflite_ops import CHOOSING, EACH, STATEFUL, UNARY
+from graphfix.verify.proof.tflite_shapes import refined, shaped
 from graphfix.verify.proof.tflite_views import MOVING, VIEWS, Step, parted, viewed
 
 if TYPE_CHECKING:
@@ -23,7 +23,6 @@ if TYPE_CHECKING:
 
 _DEEPEST = 64
 MATRIX = 2
-CHOOSING = frozenset({"SELECT", "SELECT_V2"})
 READING = frozenset({*VIEWS, "PRELU", "SELECT", "BATCH_MATMUL"})
 """Operators with rules of their own, all without a state."""
 
@@ -110,10 +109,9 @@ class Reading:
 
     def _operator(self, graph: Subgraph, operator: Operator, views: Sequence[View | None], told: str) -> list[View]:
         bodies = self._bodies(operator, views)
-        if bodies is None:
-            one = self._single(graph, operator, views, told)
-            if one is not None:
-                return [one]
+        one = self._single(graph, operator, views, told) if bodies is None else None
+        if one is not None:
+            return [one]
         inputs = [graph.tensors[at] if at >= 0 else None for at in operator.inputs]
         if operator.name in ("SPLIT", "SPLIT_V"):
             steps = [Step(self.table, operator, views, inputs, graph.tensors[at], told) for at in operator.outputs]
@@ -204,7 +202,7 @@ class Reading:
         key = _key(step)
         if not given or len(given) < len(views) or key is None:
             return None
-        if operator.name in CHOOSING and not _shaped(step, given):
+        if operator.name in CHOOSING and not shaped(step, given):
             return None
         return self._broadcast(step, key, given)
 
@@ -277,14 +275,6 @@ def _keeps_quantization(step: Step) -> bool:
     if ours is None or theirs is None:
         return ours is theirs
     return ours.key == theirs.key and ours.axis is None and theirs.axis is None
-
-
-def _shaped(step: Step, views: Sequence[View]) -> bool:
-    """Whether SELECT's operands give its result's shape: of one element each, the kernel keeps the stored shape."""
-    shapes = [view.sizes for view in views]
-    if any(isinstance(size, int) and size != 1 for sizes in shapes for size in sizes or ()):
-        return True
-    return None not in shapes and max(len(sizes or ()) for sizes in shapes) == len(step.result.stored)
 
 
 def _given(operator: Operator, tensor: Tensor) -> tuple[object, ...]:
