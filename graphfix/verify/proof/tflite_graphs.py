@@ -119,7 +119,7 @@ class Reading:
             if len(parts) == len(steps):
                 return parts
         read = tuple(
-            None if tensor is None else (tensor.dtype, _quantized(tensor.quantization, view))
+            None if tensor is None else _quantized(tensor.quantization, view)
             for tensor, view in zip(inputs, views, strict=True)
         )
         stateful = self._stateful(graph, operator)
@@ -250,7 +250,7 @@ def _key(step: Step) -> tuple[object, ...] | None:
             and (told is None or not isinstance(told[1], int))
         ):
             return None
-        quantized.append((tensor.dtype, told))
+        quantized.append(told)
     if step.result.quantization is not None and step.result.quantization.axis is not None:
         return None
     return (step.operator.key, step.operator.version, tuple(quantized), _type(step.result))
