@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from itertools import pairwise
 
+import numpy as np
 import onnx
 from onnx import GraphProto, ModelProto, NodeProto, TensorProto, helper, numpy_helper
 
@@ -15,6 +16,9 @@ SIBLINGS = {
     "Add": "Sub", "Sub": "Add", "Mul": "Div", "Div": "Mul", "Max": "Min", "Min": "Max", "And": "Or", "Or": "And",
     "Greater": "Less", "Less": "Greater", "Relu": "Neg", "Sum": "Mean", "Exp": "Sqrt", "ReduceMean": "ReduceSum",
 }  # fmt: skip
+MOVING = {"Constant", "Reshape", "Unsqueeze", "Squeeze", "Expand", "Identity", "Shape", "Tile", "Flatten"}
+"""What they mean is told by what they give, in all versions."""
+LEGACY = ("Add", "Sub", "Mul", "Div", "Pow", "And", "Or", "Xor", "Equal", "Greater", "Less")
 ORDERED = ("Sub", "Div", "Pow", "Less", "Greater", "GreaterOrEqual", "LessOrEqual", "MatMul", "Mod", "BitShift")
 
 
@@ -114,14 +118,34 @@ def zero_in_front_of_a_reshape(model: ModelProto) -> Iterator[None]:
     yield from _target_changed(model, "Reshape", lambda dims: [0, *dims[1:]] if dims and dims[0] > 0 else None)
 
 
+def _source(graph: GraphProto, name: str) -> str:
+    """Where a value comes from, through lifts and stretches, which a reader that broadcasts does not tell."""
+    moving = ("Expand", "Identity", "Reshape", "Unsqueeze")
+    made = {node.output[0]: node.input[0] for node in graph.node if node.op_type in moving}
+    while name in made:
+        name = made[name]
+    return name
+
+
+def _read_beside(graph: GraphProto, name: str) -> set[str]:
+    """Name what the readers of a value read, through every further Expand: a stretch by that adds nothing."""
+    found = set()
+    for node in graph.node:
+        if name in node.input:
+            found |= {_source(graph, each) for each in node.input}
+            found |= _read_beside(graph, node.output[0]) if node.op_type == "Expand" else set()
+    return found
+
+
 def stretched_by_the_wrong_operand(model: ModelProto) -> Iterator[None]:
-    """Expand(a, Shape(b)) -> Expand(a, Shape(a)), and by every other input of the graph."""
+    """Expand(a, Shape(b)) -> Expand(a, Shape(c)), where c is an input that no reader of the result reads."""
     for graph in graphs(model):
         shapes = {node.output[0]: node for node in graph.node if node.op_type == "Shape"}
         for node in graph.node:
             if node.op_type == "Expand" and node.input[1] in shapes:
                 shape = shapes[node.input[1]]
-                for name in {node.input[0], *(each.name for each in model.graph.input)} - {shape.input[0]}:
+                read = {_source(graph, node.input[0]), *_read_beside(graph, node.output[0])}
+                for name in sorted({each.name for each in model.graph.input} - read - {shape.input[0]}):
                     kept, shape.input[0] = shape.input[0], name
                     yield
                     shape.input[0] = kept
@@ -189,21 +213,27 @@ def another_operator(model: ModelProto) -> Iterator[None]:
 
 
 def operand_rewired(model: ModelProto) -> Iterator[None]:
-    """Each operand of each node becomes the node's other operand, or the first input of the model."""
+    """Each operand of each node becomes the node's other operand, or the first input of the model.
+
+    Not of an Expand nor of the Shape by which it stretches: that is a fault of another kind.
+    """
     for graph in graphs(model):
         first = model.graph.input[0].name if model.graph.input else ""
-        for node in graph.node:
+        for node in (each for each in graph.node if each.op_type not in ("Expand", "Shape")):
             for index, name in enumerate(node.input):
-                for other in {first, *node.input} - {name, ""}:
+                for other in sorted({first, *node.input} - {name, ""}):
+                    if _source(graph, other) == _source(graph, name):
+                        continue  # one is the other, stretched
                     node.input[index] = other
                     yield
                     node.input[index] = name
 
 
 def node_bypassed(model: ModelProto) -> Iterator[None]:
+    """Not an Expand: a reader that broadcasts needs none."""
     for graph in graphs(model):
         for node in graph.node:
-            if len(node.input) and node.input[0] and node.op_type not in ("Identity", "If", "Loop", "Scan"):
+            if len(node.input) and node.input[0] and node.op_type not in ("Identity", "Expand", "If", "Loop", "Scan"):
                 kept = NodeProto.FromString(node.SerializeToString())
                 node.CopyFrom(helper.make_node("Identity", [kept.input[0]], [kept.output[0]]))
                 yield
@@ -251,8 +281,10 @@ def input_shape_changed(model: ModelProto) -> Iterator[None]:
 
 
 def inputs_swapped(model: ModelProto) -> Iterator[None]:
+    """Where callers see both: before IR version 4 some inputs are constants."""
+    constants = {tensor.name for tensor in model.graph.initializer}
     held = [onnx.ValueInfoProto.FromString(info.SerializeToString()) for info in model.graph.input]
-    if len(held) > 1:
+    if len(held) > 1 and constants.isdisjoint(info.name for info in held):
         del model.graph.input[:]
         model.graph.input.extend(held[::-1])
         yield
@@ -262,9 +294,12 @@ def inputs_swapped(model: ModelProto) -> Iterator[None]:
 
 def domain_changed(model: ModelProto) -> Iterator[None]:
     for node in nodes(model):
-        kept, node.domain = node.domain, "own.domain"
+        stated, kept = node.HasField("domain"), node.domain
+        node.domain = f"{kept}.other"
         yield
         node.domain = kept
+        if not stated:
+            node.ClearField("domain")
 
 
 def quantized_axis_not_shifted(model: ModelProto) -> Iterator[None]:
@@ -303,6 +338,134 @@ def branches_of_if_swapped(model: ModelProto) -> Iterator[None]:
                 yield
 
 
+def unsqueezed_at_another_axis(model: ModelProto) -> Iterator[None]:
+    """Axes as an operand or as an attribute; the first of them moves to the other end."""
+    yield from _target_changed(model, "Unsqueeze", lambda axes: [len(axes), *axes[1:]] if axes == [0] else None)
+    yield from _target_changed(model, "Unsqueeze", lambda axes: [-1] if axes == [0] else None)
+    for node in nodes(model, "Unsqueeze"):
+        for attribute in node.attribute:
+            if attribute.name == "axes" and list(attribute.ints) == [0]:
+                attribute.ints[:] = [1]
+                yield
+                attribute.ints[:] = [0]
+
+
+def zero_allowed_in_a_reshape(model: ModelProto) -> Iterator[None]:
+    """A 0 that copied a size states none: the size is 0."""
+    for node in nodes(model, "Reshape"):
+        tensor = constant(model, node.input[1]) if len(node.input) > 1 else None
+        if tensor is None or any(each.name == "allowzero" for each in node.attribute):
+            continue
+        elements = numpy_helper.to_array(tensor)
+        if elements.size and (elements > 0).all():
+            node.attribute.append(helper.make_attribute("allowzero", 1))
+            yield from set_elements(tensor, elements * np.array([0] + [1] * (elements.size - 1)))
+            node.attribute.pop()
+
+
+def slope_of_another_axis(model: ModelProto) -> Iterator[None]:
+    """The slope of a PRelu follows the first axis that it fits in place of the one that it follows."""
+    for node in nodes(model, "PRelu"):
+        tensor = constant(model, node.input[1])
+        if tensor is not None and sorted(tensor.dims) != list(tensor.dims)[::-1]:
+            dims = list(tensor.dims)
+            tensor.dims[:] = [*dims[1:], dims[0]] if len(dims) > 1 else [*dims, 1]
+            yield
+            tensor.dims[:] = dims
+
+
+def legacy_axis_misread(model: ModelProto) -> Iterator[None]:
+    """A constant that an `axis` aligned in front, or in the middle, is aligned at the end again."""
+    for node in nodes(model, *LEGACY):
+        tensor = constant(model, node.input[1]) if len(node.input) > 1 else None
+        if tensor is None or list(tensor.dims)[-1:] != [1]:
+            continue
+        dims = list(tensor.dims)
+        while dims and dims[-1] == 1:
+            dims.pop()
+        if dims:
+            kept, tensor.dims[:] = list(tensor.dims), dims
+            yield
+            tensor.dims[:] = kept
+
+
+def operand_of_a_body_rewired(model: ModelProto) -> Iterator[None]:
+    """A node of a body reads the first input of the model, or another value of the body."""
+    for graph in list(graphs(model))[1:]:
+        made = [name for node in graph.node for name in node.output]
+        others = {*made[:-1], *(info.name for info in (*graph.input, *model.graph.input[:1]))}
+        for node in graph.node:
+            for index, name in enumerate(node.input):
+                for other in sorted(others - {name, *node.output}):
+                    node.input[index] = other
+                    yield
+                    node.input[index] = name
+
+
+def target_of_another_type(model: ModelProto) -> Iterator[None]:
+    """The numbers of a Reshape, an Expand, a Tile or an Unsqueeze are of int32."""
+    for node in nodes(model, "Reshape", "Expand", "Tile", "Unsqueeze", "Squeeze"):
+        tensor = constant(model, node.input[1]) if len(node.input) > 1 else None
+        if tensor is not None and tensor.data_type == TensorProto.INT64:
+            yield from set_elements(tensor, numpy_helper.to_array(tensor).astype(np.int32))
+
+
+def another_operator_set(model: ModelProto) -> Iterator[None]:
+    """The version in which some operator of the model means something else, has another form or other types."""
+    for entry in model.opset_import:
+        if entry.domain in ("", "ai.onnx"):
+            for version in (6, 99):
+                kept = entry.version
+                if _means_other(model, kept, version):
+                    entry.version = version
+                    yield
+                    entry.version = kept
+
+
+def _means_other(model: ModelProto, one: int, two: int) -> bool:
+    ops = {node.op_type for node in model.graph.node if node.domain in ("", "ai.onnx")} - MOVING
+    return two > onnx.defs.onnx_opset_version() or any(_since(op, one) != _since(op, two) for op in ops)
+
+
+def _since(op: str, version: int) -> int:
+    try:
+        return int(onnx.defs.get_schema(op, version, "").since_version)
+    except onnx.defs.SchemaError:
+        return 0
+
+
+def initializer_given_twice(model: ModelProto) -> Iterator[None]:
+    """A second one of the name, with other elements: some runtimes take it."""
+    for tensor in list(model.graph.initializer):
+        if tensor.data_type == TensorProto.FLOAT:
+            made = numpy_helper.from_array(numpy_helper.to_array(tensor) + np.float32(1), tensor.name)
+            model.graph.initializer.append(made)
+            yield
+            model.graph.initializer.pop()
+
+
+def stated_of_another_type(model: ModelProto) -> Iterator[None]:
+    """The file says of an inner value that its elements are of a type that they are not."""
+    for node in model.graph.node:
+        for name in node.output:
+            if name and name not in {info.name for info in (*model.graph.output, *model.graph.value_info)}:
+                model.graph.value_info.append(helper.make_tensor_value_info(name, TensorProto.COMPLEX64, None))
+                yield
+                model.graph.value_info.pop()
+
+
+def stretch_that_nobody_reads(model: ModelProto) -> Iterator[None]:
+    """An Expand that fails for every input but one of a certain size, or of size 1."""
+    for info in model.graph.input:
+        dims = info.type.tensor_type.shape.dim
+        if dims and dims[-1].dim_value != 1:
+            model.graph.initializer.append(helper.make_tensor("odd", TensorProto.INT64, [1], [977]))
+            model.graph.node.append(helper.make_node("Expand", [info.name, "odd"], ["unread"]))
+            yield
+            model.graph.node.pop()
+            model.graph.initializer.pop()
+
+
 FAULTS: Mapping[str, Fault] = {
     fault.__name__: fault
     for fault in (
@@ -312,5 +475,8 @@ FAULTS: Mapping[str, Fault] = {
         attribute_changed, cast_to_another_type, bit_of_a_weight_flipped, constants_swapped, another_operator,
         operand_rewired, node_bypassed, output_rewired, output_renamed, input_type_changed, input_shape_changed,
         inputs_swapped, domain_changed, quantized_axis_not_shifted, result_stretched, branches_of_if_swapped,
+        unsqueezed_at_another_axis, zero_allowed_in_a_reshape, slope_of_another_axis, legacy_axis_misread,
+        operand_of_a_body_rewired, target_of_another_type, another_operator_set, initializer_given_twice,
+        stated_of_another_type, stretch_that_nobody_reads,
     )
 }  # fmt: skip

@@ -110,7 +110,7 @@ def element_changed(model: ModelProto, choose: random.Random) -> bool:
     elif array.dtype.kind == "b":
         flat[at] = not flat[at]
     else:
-        flat[at] = choose.choice([0, 1, 2, 3, 4, -1, flat[at] * -1 if flat.dtype.kind == "i" else 5, flat[0]])
+        flat[at] = choose.choice([0, 1, 2, 3, 4, flat[0], *([-1, -flat[at]] if flat.dtype.kind == "i" else [5])])
     tensor.CopyFrom(numpy_helper.from_array(array, tensor.name))
     return bool(kept != flat.tobytes())
 

@@ -28,8 +28,11 @@ def _operators(model: Model) -> list[tuple[Any, Any]]:
     return [(graph, operator) for graph in model.subgraphs for operator in graph.operators]
 
 
+SIZES = {KINDS.INT32: 4, KINDS.INT64: 8}
+
+
 def _constants(model: Model, *kinds: int) -> list[tuple[Any, Any]]:
-    """Give (tensor, buffer)."""
+    """Give (tensor, buffer), where the bytes are elements of the type."""
     return [
         (tensor, model.buffers[tensor.buffer])
         for graph in model.subgraphs
@@ -37,6 +40,7 @@ def _constants(model: Model, *kinds: int) -> list[tuple[Any, Any]]:
         if model.buffers[tensor.buffer].data is not None
         and len(model.buffers[tensor.buffer].data)
         and (not kinds or tensor.type in kinds)
+        and len(model.buffers[tensor.buffer].data) % SIZES.get(tensor.type, 1) == 0
     ]
 
 

@@ -117,6 +117,12 @@ PAIRS: Mapping[str, tuple[Text, Text]] = {
         text("s = Shape (u) e = Expand (x, s) y = Neg (e)", "float[3,1] x, float[] u, float[] v"),
         text("s = Shape (v) e = Expand (x, s) y = Neg (e)", "float[3,1] x, float[] u, float[] v"),
     ),
+    "two stretches by values of unknown rank, behind an operator": (
+        text("s = Shape (u) e = Expand (x, s) y = Neg (e) r = Shape (v) f = Expand (x, r) z = Neg (f)",
+             "float[3,1] x, float[] u, float[] v", "float[] y, float[] z"),
+        text("s = Shape (v) e = Expand (x, s) y = Neg (e) r = Shape (u) f = Expand (x, r) z = Neg (f)",
+             "float[3,1] x, float[] u, float[] v", "float[] y, float[] z"),
+    ),
     "a stretch that can't be, read by nobody": (
         text("y = Neg (x)"),
         text("y = Neg (x) e = Expand (x, t)", t=FOUR),
@@ -238,6 +244,10 @@ PAIRS: Mapping[str, tuple[Text, Text]] = {
     "a scale of two axes": alike(
         text("y = DequantizeLinear (x, s)", "uint8[1,4] x", s=np.float32(2)), weights={"s": np.float32([[2]])}
     ),
+    "an axis of quantization before there was one": (
+        text("y = DequantizeLinear (x, s)", "uint8[3] x", opset=10, s=np.float32(2)),
+        text("y = DequantizeLinear <axis = 0> (x, s)", "uint8[3] x", opset=10, s=np.float32(2)),
+    ),
     "a scale of another axis": (
         text("y = DequantizeLinear <axis = 0> (x, s)", "uint8[3,3] x", s=floats(3)),
         text("y = DequantizeLinear <axis = 1> (x, s)", "uint8[3,3] x", s=floats(3)),
@@ -281,6 +291,10 @@ PAIRS: Mapping[str, tuple[Text, Text]] = {
     "a 0 that copies a size that may be 1": (
         text("y = Identity (x)", "float[N,1] x"),
         text("y = Reshape (x, t)", "float[N,1] x", t=ints(1, 0)),
+    ),
+    "a size that may be 0, where a 0 copies another": (
+        text("s = Shape (x) t = Gather (s, k) y = Reshape <allowzero = 1> (x, t)", "float[1,N] x", k=ints(1, 0)),
+        text("s = Shape (x) t = Gather (s, k) y = Reshape (x, t)", "float[1,N] x", k=ints(1, 0)),
     ),
     "a size that stands at another axis": (
         text("s = Shape (x) y = Expand (u, s)", "float[N,M] x, float[1,1] u"),

@@ -19,15 +19,15 @@ from graphfix.verify.proof.onnx_loops import FLOW
 from graphfix.verify.proof.onnx_meaning import meaning, telling, unlifted
 from graphfix.verify.proof.onnx_nodes import exact, single
 from graphfix.verify.proof.onnx_notes import noted
-from graphfix.verify.proof.onnx_schema import random
+from graphfix.verify.proof.onnx_schema import NOT_IMPORTED, imported, once, random
 from graphfix.verify.proof.onnx_types import entered, named, stated, taken
 from graphfix.verify.proof.outcome import UnprovedError
 from graphfix.verify.proof.terms import View, whole
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Mapping, Sequence
 
-    from onnx import FunctionProto, GraphProto, ModelProto, NodeProto, OperatorSetIdProto, SparseTensorProto
+    from onnx import FunctionProto, GraphProto, ModelProto, NodeProto, SparseTensorProto
 
     from graphfix.verify.proof.constants import Constants
     from graphfix.verify.proof.notes import Notes
@@ -38,8 +38,6 @@ if TYPE_CHECKING:
 _TYPES = frozenset(TensorProto.DataType.values())
 _DEEPEST = 64
 """Nested calls and bodies; a function that calls itself is no model."""
-NOT_IMPORTED = 0
-"""The version of an operator set that a model does not import."""
 _MOST_NODES = 1 << 18
 """Nodes of bodies and functions that are read in all: of a few that call the next one twice each is read twice as often
 as the one before."""
@@ -357,25 +355,3 @@ class Reading:
             core.sizes = tuple(sparse.dims)
             core.dtype = sparse.values.data_type
         return whole(core)
-
-
-def imported(entries: Iterable[OperatorSetIdProto]) -> dict[str, int]:
-    """Give the versions of the operator sets that a model or a function imports. Raises UnprovedError."""
-    found: dict[str, int] = {}
-    for entry in entries:
-        if found.setdefault(domain_of(entry.domain), entry.version) != entry.version:
-            raise UnprovedError(f"two versions of the operator set {entry.domain!r} are imported")
-    return found
-
-
-def once(graph: GraphProto) -> None:
-    """Runtimes do not agree on which of two values of one name is read. Raises UnprovedError."""
-    names = [tensor.name for tensor in graph.initializer]
-    names += [sparse.values.name for sparse in graph.sparse_initializer]
-    given = {info.name for info in graph.input}
-    if len(given) < len(graph.input) or len(set(names)) < len(names):
-        raise UnprovedError(f"the graph {graph.name!r} gives one name to two values")
-    made = [name for node in graph.node for name in node.output if name]
-    taken = given.union(names)
-    if len(set(made)) < len(made) or not taken.isdisjoint(made):
-        raise UnprovedError(f"the graph {graph.name!r} gives one name to two values")

@@ -9,6 +9,7 @@ from onnx import TensorProto
 from graphfix.verify.proof import literals, meeting, onnx_ops, onnx_shapes
 from graphfix.verify.proof.onnx_alone import alone
 from graphfix.verify.proof.onnx_meaning import meaning
+from graphfix.verify.proof.onnx_schema import loads
 from graphfix.verify.proof.onnx_types import dtype
 from graphfix.verify.proof.onnx_views import viewed
 from graphfix.verify.proof.terms import View, whole
@@ -121,6 +122,8 @@ def _quantizing(table: Table, call: Call) -> View | None:
     parameters = [view for view in call.views[1:] if view is not None]
     if data is None or call.integer("block_size", 0) or len(parameters) < len(call.views) - 1:
         return None
+    if not call.domain and not loads(call):
+        return None  # what `axis` says is told by the maps, but not that its operator set has none
     if any(view.sizes is None or len(view.sizes) > 1 for view in parameters):
         return None
     if all(all(size == 1 for size in view.sizes or ()) for view in parameters):

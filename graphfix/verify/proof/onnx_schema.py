@@ -1,4 +1,4 @@
-"""What onnx's schemas say of a node: whether it is one that a runtime loads, and whether it draws anew at each run."""
+"""What makes a node one that a runtime loads: its operator set, its form, the names; and whether it draws anew."""
 
 from __future__ import annotations
 
@@ -8,14 +8,20 @@ from typing import TYPE_CHECKING, NamedTuple
 from onnx import AttributeProto
 
 from graphfix.verify.proof import onnx_ops
+from graphfix.verify.proof.onnx_call import domain_of
 from graphfix.verify.proof.onnx_file import schema
 from graphfix.verify.proof.onnx_types import taken
+from graphfix.verify.proof.outcome import UnprovedError
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterable, Mapping
+
+    from onnx import GraphProto, OperatorSetIdProto
 
     from graphfix.verify.proof.onnx_call import Call
 
+NOT_IMPORTED = 0
+"""The version of an operator set that a model does not import."""
 TRAINING_MODE_SINCE = 12
 """From this version on operand 2 of Dropout says whether elements are dropped; before 7 an attribute says so."""
 
@@ -65,3 +71,25 @@ def random(call: Call) -> bool:
     if call.version >= TRAINING_MODE_SINCE:
         return len(call.views) > 2  # noqa: PLR2004 - whether it trains
     return call.version < onnx_ops.LEGACY_END and not call.integer("is_test", 0) and len(call.outputs) > 1
+
+
+def imported(entries: Iterable[OperatorSetIdProto]) -> dict[str, int]:
+    """Give the versions of the operator sets that a model or a function imports. Raises UnprovedError."""
+    found: dict[str, int] = {}
+    for entry in entries:
+        if found.setdefault(domain_of(entry.domain), entry.version) != entry.version:
+            raise UnprovedError(f"two versions of the operator set {entry.domain!r} are imported")
+    return found
+
+
+def once(graph: GraphProto) -> None:
+    """Runtimes do not agree on which of two values of one name is read. Raises UnprovedError."""
+    names = [tensor.name for tensor in graph.initializer]
+    names += [sparse.values.name for sparse in graph.sparse_initializer]
+    given = {info.name for info in graph.input}
+    if len(given) < len(graph.input) or len(set(names)) < len(names):
+        raise UnprovedError(f"the graph {graph.name!r} gives one name to two values")
+    made = [name for node in graph.node for name in node.output if name]
+    taken = given.union(names)
+    if len(set(made)) < len(made) or not taken.isdisjoint(made):
+        raise UnprovedError(f"the graph {graph.name!r} gives one name to two values")

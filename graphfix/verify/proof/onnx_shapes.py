@@ -64,15 +64,6 @@ class Inference:
         return {id(one): (one, other) for one, other in _paired(self.model.graph, inferred.graph)}
 
 
-def consistent(model: ModelProto) -> bool:
-    """Whether nothing that a file states of sizes contradicts what onnx's inference finds."""
-    try:
-        onnx.shape_inference.infer_shapes(model, check_type=True, strict_mode=True, data_prop=True)
-    except (onnx.shape_inference.InferenceError, ValueError):
-        return False
-    return True
-
-
 def _strip(graph: GraphProto, *, main: bool) -> None:
     del graph.value_info[:]
     for info in (*graph.output, *(() if main else graph.input)):

@@ -5,6 +5,7 @@ from __future__ import annotations
 from functools import cache
 from typing import TYPE_CHECKING, NamedTuple
 
+import onnx
 from onnx import TensorProto, TypeProto
 
 from graphfix.verify.proof.onnx_file import schema
@@ -14,7 +15,7 @@ from graphfix.verify.proof.sizes import Symbol, settled
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
-    from onnx import ValueInfoProto
+    from onnx import ModelProto, ValueInfoProto
 
     from graphfix.verify.proof.onnx_call import Call
     from graphfix.verify.proof.terms import Core, Table, View
@@ -90,9 +91,11 @@ def taken(op: str, domain: str, version: int, views: Sequence[View | None]) -> b
 
 def entered(call: Call, results: Iterable[View | None]) -> None:
     """Enter the types of results that are not known yet."""
-    operator = _operator(call.op, call.domain, call.version)
     for index, view in enumerate(results):
-        if view is not None and view.core.dtype is None and operator is not None and operator.results:
+        if view is None or view.core.dtype is not None:
+            continue
+        operator = _operator(call.op, call.domain, call.version)
+        if operator is not None and operator.results:
             typed(view.core, _result(call, operator.results[min(index, len(operator.results) - 1)]))
 
 
@@ -182,3 +185,12 @@ def _tells(known: Sequence[object] | None, dims: Sequence[int]) -> bool:
     if known is None or len(known) != len(dims):
         return False
     return all(told < 0 or size in (told, None) for told, size in zip(dims, known, strict=True))
+
+
+def consistent(model: ModelProto) -> bool:
+    """Whether nothing that a file states of sizes contradicts what onnx's inference finds."""
+    try:
+        onnx.shape_inference.infer_shapes(model, check_type=True, strict_mode=True, data_prop=True)
+    except (onnx.shape_inference.InferenceError, ValueError):
+        return False
+    return True

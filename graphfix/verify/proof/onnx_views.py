@@ -34,9 +34,10 @@ NUMBERS = {6: "int32", 7: "int64"}
 def viewed(table: Table, call: Call) -> View | None:
     """Give the view that a node makes of operand 0, or the integers that it computes; None where it is a term."""
     rule = VIEWS.get(call.op) if not call.domain else None
-    if rule is None or not call.views or call.views[0] is None or not loads(call):
+    if rule is None or not call.views or call.views[0] is None:
         return None
-    return rule(table, call)
+    seen = rule(table, call)
+    return seen if seen is not None and loads(call) else None  # asked last: most additions add no known numbers
 
 
 def _identity(table: Table, call: Call) -> View | None:  # noqa: ARG001 - every rule takes both

@@ -10,9 +10,9 @@ from graphfix.verify.proof.outcome import STORED_SHAPES, UnprovedError
 from graphfix.verify.proof.terms import View, whole
 from graphfix.verify.proof.tflite_file import WIDTHS
 from graphfix.verify.proof.tflite_literals import computed
-from graphfix.verify.proof.tflite_nodes import CHOOSING, OWN, keeps_quantization, quantized, read, type_of
+from graphfix.verify.proof.tflite_nodes import OWN, keeps_quantization, quantized, read, type_of
 from graphfix.verify.proof.tflite_notes import noted
-from graphfix.verify.proof.tflite_ops import EACH, STATEFUL, UNARY
+from graphfix.verify.proof.tflite_ops import CHOOSING, EACH, STATEFUL, UNARY
 from graphfix.verify.proof.tflite_shapes import refined
 from graphfix.verify.proof.tflite_views import MOVING, VIEWS, Step, lifted, parted, viewed
 
@@ -124,10 +124,9 @@ class Reading:
         self, graph: Subgraph, operator: Operator, views: Sequence[View | None], told: str, path: str
     ) -> list[View]:
         bodies = self._bodies(operator, views, f"{path}/{told}")
-        if bodies is None:
-            one = self._single(graph, operator, views, told)
-            if one is not None:
-                return [one]
+        one = self._single(graph, operator, views, told) if bodies is None else None
+        if one is not None:
+            return [one]
         inputs = [graph.tensors[at] if at >= 0 else None for at in operator.inputs]
         if operator.name in ("SPLIT", "SPLIT_V"):
             steps = [Step(self.table, operator, views, inputs, graph.tensors[at], told) for at in operator.outputs]

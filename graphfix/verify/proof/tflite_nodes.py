@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING
 
 from graphfix.verify.proof import meeting
 from graphfix.verify.proof.terms import View, whole
-from graphfix.verify.proof.tflite_ops import EACH, UNARY
+from graphfix.verify.proof.tflite_ops import CHOOSING, EACH, UNARY
+from graphfix.verify.proof.tflite_shapes import shaped
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -16,7 +17,6 @@ if TYPE_CHECKING:
 
 PLANE = 2
 """The trailing axes that a transform acts on."""
-CHOOSING = frozenset({"SELECT", "SELECT_V2"})
 ALIKE = {"SELECT": "SELECT", "SELECT_V2": "SELECT", "REAL": "REAL", "RFFT2D": "RFFT2D"}
 """Operators whose options have no fields, by what they compute once their operands' maps are told."""
 
@@ -27,7 +27,7 @@ def read(step: Step) -> View | None:
     key = _key(step)
     if not given or len(given) < len(step.views) or key is None:
         return None
-    if step.operator.name in CHOOSING and not _shaped(step, given):
+    if step.operator.name in CHOOSING and not shaped(step, given):
         return None
     return _broadcast(step, key, given)
 
@@ -40,14 +40,6 @@ def _broadcast(step: Step, key: tuple[object, ...], views: Sequence[View]) -> Vi
         return meeting.unary(step.table, key, views[0], step.told)
     count, rule = OWN.get(name, (0, None))
     return rule(step, key, views) if rule is not None and len(views) == count else None
-
-
-def _shaped(step: Step, views: Sequence[View]) -> bool:
-    """Whether SELECT's operands give its result's shape: of one element each, the kernel keeps the stored shape."""
-    shapes = [view.sizes for view in views]
-    if any(isinstance(size, int) and size != 1 for sizes in shapes for size in sizes or ()):
-        return True
-    return None not in shapes and max(len(sizes or ()) for sizes in shapes) == len(step.result.stored)
 
 
 def _select(step: Step, key: tuple[object, ...], views: Sequence[View]) -> View | None:

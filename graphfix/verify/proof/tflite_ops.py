@@ -33,3 +33,6 @@ LOADED: Final[Mapping[str, tuple[int, int]]] = {
 """The first and the last version that every kernel set of LiteRT 2.3 loads of operators that are read as views.
 
 Of those that are not named here it loads 1 alone."""
+
+CHOOSING: Final = frozenset({"SELECT", "SELECT_V2"})
+"""Where each operand has one element, their result keeps the shape that the file states."""

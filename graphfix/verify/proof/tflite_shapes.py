@@ -9,9 +9,10 @@ from graphfix.verify.proof import literals
 from graphfix.verify.proof.arithmetic import span
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Mapping, Sequence
 
     from graphfix.verify.proof.sizes import Size, Sizes
+    from graphfix.verify.proof.terms import View
     from graphfix.verify.proof.tflite_views import Step
 
 MATRIX = 2
@@ -33,6 +34,14 @@ def refined(step: Step, dims: Dims) -> Dims:
     if dims is None or told is None or len(told) != len(dims):
         return told if dims is None else dims
     return tuple(other if mine is None else mine for mine, other in zip(dims, told, strict=True))
+
+
+def shaped(step: Step, views: Sequence[View]) -> bool:
+    """Whether SELECT's operands give its result's shape: of one element each, the kernel keeps the stored shape."""
+    shapes = [view.sizes for view in views]
+    if any(isinstance(size, int) and size != 1 for sizes in shapes for size in sizes or ()):
+        return True
+    return None not in shapes and max(len(sizes or ()) for sizes in shapes) == len(step.result.stored)
 
 
 def _sizes(step: Step, index: int) -> Sizes | None:
