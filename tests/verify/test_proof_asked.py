@@ -38,6 +38,22 @@ def test_a_proof_alone_imports_no_runtime_and_nothing_of_the_rewriter(name: str,
     assert ours <= {"graphfix.results", "graphfix.verify", "graphfix.runtimes"}
 
 
+@pytest.mark.parametrize("name", ["encoder.onnx", "per_channel.tflite"])
+def test_a_proof_alone_needs_no_runtime_installed(name: str, tmp_path: Path) -> None:
+    after = tmp_path / name
+    api.fix_file(MODELS / name, after, check_result=False)
+    code = (
+        "import sys; sys.modules.update(dict.fromkeys(['onnxruntime', 'ai_edge_litert']))\n"  # as if they were absent
+        "from graphfix import cli; sys.exit(cli.main(['verify', '--proof-only', *sys.argv[1:3]]))"
+    )
+    asked = subprocess.run(
+        [sys.executable, "-c", code, str(MODELS / name), str(after)],
+        check=False, capture_output=True, text=True, env={**os.environ, "PYTHONPATH": str(ROOT)},
+    )  # fmt: skip
+    assert asked.returncode == 0, asked.stderr
+    assert "proved for all inputs and sizes; nothing was run" in asked.stdout
+
+
 def test_what_no_runtime_can_run_is_proved_and_written(written: Written, tmp_path: Path) -> None:
     path = written(
         "g (float[2,3] x, float[3] b) => (float[2,3] z) { y = Add(x, b) z = own.Frob(y) }", domains=', "own" : 1'

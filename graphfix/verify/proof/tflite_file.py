@@ -5,24 +5,19 @@ from __future__ import annotations
 import mmap
 import struct
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, NamedTuple
-
-import flatbuffers
-import numpy as np
-from ai_edge_litert import schema_py_generated as schema
+from typing import TYPE_CHECKING, NamedTuple
 
 from graphfix.results import GraphfixError
 from graphfix.verify.proof.outcome import UnprovedError
 from graphfix.verify.proof.payloads import SMALL, Opened, Payload, held
+from graphfix.verify.proof.tflite_schema import CUSTOM, DETAILS, OPERATORS, OPTIONS, OPTIONS_2, TYPES, fields, known
 from graphfix.verify.proof.tflite_tables import Table, Tables
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Mapping
     from contextlib import ExitStack
     from pathlib import Path
 
-NAMES: Mapping[int, str] = {code: name for name, code in vars(schema.BuiltinOperator).items() if name.isupper()}
-TYPES: Mapping[int, str] = {code: name.lower() for name, code in vars(schema.TensorType).items() if name.isupper()}
 WIDTHS: Mapping[str, int] = {
     "float32": 4, "float16": 2, "int32": 4, "uint8": 1, "int64": 8, "bool": 1, "int16": 2, "complex64": 8, "int8": 1,
     "float64": 8, "complex128": 16, "uint64": 8, "uint32": 4, "uint16": 2, "bfloat16": 2,
@@ -95,7 +90,7 @@ class Model:
 # The fields of the schema's tables, in the order in which it declares them.
 _VERSION, _CODES, _SUBGRAPHS, _DESCRIPTION, _BUFFERS, _METADATA_BUFFER, _METADATA, _SIGNATURES = range(8)
 _OLD_CODE, _CUSTOM_CODE, _CODE_VERSION, _NEW_CODE = range(4)
-_TENSORS, _INPUTS, _OUTPUTS, _OPERATORS = range(4)
+_TENSORS, _INPUTS, _OUTPUTS, _OPERATORS, _GRAPH_NAME, _GRAPH_DEBUG = range(6)
 (
     _SHAPE, _TYPE, _BUFFER, _NAME, _QUANTIZATION, _VARIABLE, _SPARSITY, _SIGNATURE, _HAS_RANK, _VARIANTS,
     _EXTERNAL,
@@ -103,8 +98,8 @@ _TENSORS, _INPUTS, _OUTPUTS, _OPERATORS = range(4)
 _MIN, _MAX, _SCALE, _ZERO_POINT, _DETAILS_TYPE, _DETAILS, _AXIS = range(7)
 (
     _OPCODE, _OPERANDS, _RESULTS, _KIND, _OPTIONS, _CUSTOM_OPTIONS, _CUSTOM_FORMAT, _MUTATING, _INTERMEDIATES,
-    _LARGE_OFFSET, _LARGE_SIZE, _KIND_2, _OPTIONS_2,
-) = range(13)  # fmt: skip
+    _LARGE_OFFSET, _LARGE_SIZE, _KIND_2, _OPTIONS_2, _DEBUG,
+) = range(14)  # fmt: skip
 _DATA, _OFFSET, _SIZE = range(3)
 _NAMED_INPUTS, _NAMED_OUTPUTS, _SIGNATURE_KEY, _DELEGATE, _SIGNATURE_SUBGRAPH = range(5)
 _TENSOR_NAME, _TENSOR_INDEX = range(2)
@@ -124,7 +119,7 @@ def read(path: Path, stack: ExitStack) -> tuple[Model, Opened]:
 
 
 def _model(tables: Tables, file: Opened) -> Model:
-    model = tables.root()
+    model = known(tables.root(), _SIGNATURES + 1, "the model")
     codes = [_code(code) for code in model.each(_CODES)]
     payloads = [_payload(buffer, file) for buffer in model.each(_BUFFERS)]
     graphs = tuple(_subgraph(graph, codes, payloads) for graph in model.each(_SUBGRAPHS))
@@ -144,15 +139,17 @@ def _refuse_indices(graph: Subgraph) -> None:
 
 
 def _code(code: Table) -> tuple[str, int]:
+    known(code, _NEW_CODE + 1, "an operator code")
     number = max(code.number(_NEW_CODE), code.number(_OLD_CODE, _SIGNED_BYTE))
     version = code.number(_CODE_VERSION, default=1)
-    if number == schema.BuiltinOperator.CUSTOM:
+    if number == CUSTOM:
         return f"custom {_text(code, _CUSTOM_CODE)}", version
-    return NAMES.get(number, f"builtin {number}"), version
+    return OPERATORS.get(number, f"builtin {number}"), version
 
 
 def _payload(buffer: Table, file: Opened) -> Payload | None:
     """Give the range of a buffer; None for one without bytes."""
+    known(buffer, _SIZE + 1, "a buffer")
     start, length = buffer.number(_OFFSET, _LONG), buffer.number(_SIZE, _LONG)
     if start <= 1:
         start, length = buffer.vector(_DATA)
@@ -164,12 +161,16 @@ def _payload(buffer: Table, file: Opened) -> Payload | None:
 
 
 def _subgraph(graph: Table, codes: list[tuple[str, int]], payloads: list[Payload | None]) -> Subgraph:
+    known(graph, _GRAPH_DEBUG + 1, "a subgraph")
     tensors = tuple(_tensor(tensor, payloads) for tensor in graph.each(_TENSORS))
     operators = tuple(_operator(operator, codes, tensors) for operator in graph.each(_OPERATORS))
     return Subgraph(tensors, operators, graph.numbers(_INPUTS), graph.numbers(_OUTPUTS))
 
 
 def _tensor(tensor: Table, payloads: list[Payload | None]) -> Tensor:
+    known(tensor, _EXTERNAL + 1, "a tensor")
+    if tensor.offsets[_VARIANTS]:
+        raise UnprovedError("a tensor of variants is not read")
     stored, signature = tensor.numbers(_SHAPE), tensor.numbers(_SIGNATURE)
     buffer = tensor.number(_BUFFER, _UNSIGNED)
     payload = payloads[buffer] if buffer else None
@@ -191,33 +192,34 @@ def _tensor(tensor: Table, payloads: list[Payload | None]) -> Tensor:
 
 def _odd(tensor: Table) -> tuple[object, ...]:
     odd: tuple[object, ...] = ()
-    sparsity = tensor.inner(_SPARSITY)
-    if sparsity:
-        read = schema.SparsityParameters()
-        read.Init(tensor.data, sparsity)
-        odd += ("sparse", _plain(schema.SparsityParametersT.InitFromObj(read)))
+    sparsity = tensor.table(_SPARSITY)
+    if sparsity is not None:
+        odd += ("sparse", ("SparsityParameters", tuple(fields(sparsity, "SparsityParameters").items())))
     external = tensor.number(_EXTERNAL, _UNSIGNED)
     return (*odd, "external", external) if external else odd
 
 
 def _quantization(table: Table, shape: tuple[int, ...]) -> Quantization | None:
+    known(table, _AXIS + 1, "the quantization of a tensor")
     scales, kind = table.numbers(_SCALE, "I"), table.number(_DETAILS_TYPE, _BYTE)
     if not (scales or kind):
         return None
-    details = _plain(schema.QuantizationDetailsCreator(kind, _generic(table, _DETAILS)))
+    details = table.table(_DETAILS) if kind else None
+    custom = () if details is None else tuple(fields(details, DETAILS.get(kind)).items())
     bits = struct.pack(f"<{len(scales)}I", *scales)
     axis, count, zeros = table.number(_AXIS), len(scales), table.numbers(_ZERO_POINT, "q")
     fits = 0 <= axis < len(shape) and (count <= 1 or shape[axis] == count)
     loads = not count or (len(zeros) == count and (fits or (axis == 0 and count == 1)))
-    return Quantization((bits, zeros, details), axis if count > 1 or kind else None, loads)
+    return Quantization((bits, zeros, custom), axis if count > 1 or kind else None, loads)
 
 
 def _operator(op: Table, codes: list[tuple[str, int]], tensors: tuple[Tensor, ...]) -> Operator:
+    known(op, _DEBUG + 1, "an operator")
     name, version = codes[op.number(_OPCODE, _UNSIGNED)]
     kinds = op.number(_KIND, _BYTE), op.number(_KIND_2, _BYTE)
-    plain = _options(op, _OPTIONS, kinds[0], schema.BuiltinOptionsCreator)
+    plain = _options(op, _OPTIONS, OPTIONS, kinds[0])
     if kinds[1]:
-        plain = plain | _options(op, _OPTIONS_2, kinds[1], schema.BuiltinOptions2Creator)
+        plain = plain | _options(op, _OPTIONS_2, OPTIONS_2, kinds[1])
     running = sorted(filter(_runs, plain))
     told = tuple([pair for pair in plain.items() if pair[0] not in running])
     bodies = tuple([(key, at) for key in running for at in _each(plain[key])])
@@ -236,25 +238,18 @@ def _each(value: object) -> tuple[int, ...]:
     return tuple(at for at in held if isinstance(at, int))
 
 
-def _options(op: Table, slot: int, kind: int, creator: Callable[[int, object], object]) -> dict[str, object]:
-    """Read an operator's options by the generated readers; those of equal bytes once, unless they refer to others.
-
-    Raises UnprovedError for a kind that the readers do not know.
-    """
+def _options(op: Table, slot: int, names: Mapping[int, str], kind: int) -> dict[str, object]:
+    """Read an operator's options; those of equal bytes once, unless they refer to others. Raises UnprovedError."""
     table = op.table(slot) if kind else None
     if table is None:
         return {}
     key = (slot, kind, *table.inline)
-    known = op.tables.plain.get(key)
-    if known is None:
-        read = creator(kind, _generic(op, slot))
-        if read is None:
-            raise UnprovedError(f"an operator has options of kind {kind}, which are not known")
-        fields = vars(read)
-        known = {name: _plain(value) for name, value in fields.items()}
-        if all(value is None or isinstance(value, int | float) for value in fields.values()):
-            op.tables.plain[key] = known
-    return known
+    told = op.tables.plain.get(key)
+    if told is None:
+        told = fields(table, names.get(kind))
+        if not any(isinstance(value, tuple | bytes) for value in told.values()):
+            op.tables.plain[key] = told
+    return told
 
 
 def _custom(op: Table) -> bytes:
@@ -263,12 +258,8 @@ def _custom(op: Table) -> bytes:
     return op.bytes(_CUSTOM_OPTIONS) + op.data[start : start + size]
 
 
-def _generic(table: Table, slot: int) -> Any:  # noqa: ANN401 - generated, without types
-    """Give a table whose kind another field tells, as the generated readers take it."""
-    return flatbuffers.table.Table(table.data, table.inner(slot))
-
-
 def _signature(signature: Table) -> tuple[str, int, tuple[tuple[str, int], ...], tuple[tuple[str, int], ...]]:
+    known(signature, _SIGNATURE_SUBGRAPH + 1, "a signature")
     inputs, outputs = (
         tuple((_text(each, _TENSOR_NAME), each.number(_TENSOR_INDEX, _UNSIGNED)) for each in signature.each(slot))
         for slot in (_NAMED_INPUTS, _NAMED_OUTPUTS)
@@ -279,14 +270,3 @@ def _signature(signature: Table) -> tuple[str, int, tuple[tuple[str, int], ...],
 
 def _text(table: Table, slot: int) -> str:
     return table.bytes(slot).decode("utf-8", "replace")
-
-
-def _plain(value: Any) -> object:  # noqa: ANN401 - any field of any table
-    """Give a comparable form of a table of the object API."""
-    if isinstance(value, np.ndarray):
-        return tuple(value.tolist())
-    if isinstance(value, list):
-        return tuple(map(_plain, value))
-    if hasattr(value, "__dict__"):
-        return type(value).__name__, tuple((key, _plain(each)) for key, each in vars(value).items())
-    return value.hex() if isinstance(value, float) else value

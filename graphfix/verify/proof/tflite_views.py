@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from graphfix.verify.proof import arithmetic, meeting, views
 from graphfix.verify.proof.sizes import right_aligned
 from graphfix.verify.proof.terms import MOST_ELEMENTS, View, held
-from graphfix.verify.proof.tflite_file import TYPES
+from graphfix.verify.proof.tflite_schema import TYPES
 from graphfix.verify.proof.tflite_shapes import stated
 
 if TYPE_CHECKING:
