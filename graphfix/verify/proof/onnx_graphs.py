@@ -36,6 +36,7 @@ if TYPE_CHECKING:
     from graphfix.verify.proof.terms import Core, Table
 
 _TYPES = frozenset(TensorProto.DataType.values())
+_NONE: frozenset[str] = frozenset()
 _DEEPEST = 64
 """Nested calls and bodies; a function that calls itself is no model."""
 _MOST_NODES = 1 << 18
@@ -202,12 +203,13 @@ class Reading:
     ) -> Call:
         domain, op = domain_of(node.domain), node.op_type
         version = scope.versions.get(domain, NOT_IMPORTED)
-        since = meaning(op, domain, version, frozenset(attributes))
+        stated_names = frozenset(attributes) if attributes else _NONE
+        since = meaning(op, domain, version, stated_names)
         name = node.name
         label = name or f"{op}#{index}"
         told = f"{op} '{label}'" if name else label
         written = (op, attributes)
-        older = unlifted(op, domain, version, frozenset(attributes))
+        older = unlifted(op, domain, version, stated_names)
         if since != older and not taken(op, domain, version, views):
             since = older  # later versions take more types: none reads this one otherwise
         elif op in CHANGED and not domain:

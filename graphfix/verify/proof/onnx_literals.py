@@ -29,8 +29,11 @@ def computed(constants: Constants, call: Call) -> list[View] | None:
         made = _filled(constants, call)
         return None if made is None else [made]
     rule = RULES.get(call.op) if not call.domain else None
-    if rule is None or not call.views or not all(view is None or literals.held(view) for view in call.views):
+    if rule is None or not call.views:
         return None
+    for view in call.views:
+        if view is not None and not literals.held(view):
+            return None
     if not loads(call):
         return None
     results = _results(rule, call)

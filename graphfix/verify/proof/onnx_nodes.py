@@ -26,6 +26,7 @@ MATRIX = 2
 UNLIKE_SINCE = 8
 """The first operator set in which operands of all broadcasting operators may have different shapes."""
 SQUARE = 2
+SQUARING = frozenset({"Mul", "Pow"})
 RAISED = frozenset({TensorProto.FLOAT, TensorProto.DOUBLE, TensorProto.INT32, TensorProto.INT64})
 """The types of which onnxruntime has a power."""
 PRODUCTS = "a power by 2 and a PRelu of float32 have the bits of the products that they are, as in onnxruntime"
@@ -78,6 +79,8 @@ def _pair(table: Table, call: Call, one: View, two: View) -> View:
     or more axes than the base, it does not.
     """
     key = (*call.key, ())
+    if call.op not in SQUARING:
+        return meeting.elementwise(table, key, [one, two], call.told)
     covers = one.sizes is not None and len(two.sizes or ()) <= len(one.sizes)
     if call.op == "Pow" and covers and literals.is_number(two, SQUARE) and {dtype(one.core), dtype(two.core)} <= RAISED:
         key, two = ("", "Mul", meaning("Mul", "", call.version, frozenset()), (), ()), one

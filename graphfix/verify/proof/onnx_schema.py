@@ -53,13 +53,18 @@ def _form(op: str, domain: str, version: int) -> Form | None:
 def loads(call: Call) -> bool:
     """Whether a node has attributes and operands as its operator set says: no runtime loads another."""
     op, attributes = call.written
-    form = _form(op, call.domain, call.version)
-    if form is None or not form.fewest <= len(call.inputs) <= form.most:
+    stated = tuple([(name, given.type) for name, given in attributes.items()]) if attributes else ()
+    fits = _fits(op, call.domain, call.version, len(call.inputs), stated)
+    return fits and taken(call.op, call.domain, call.version, call.views)
+
+
+@cache
+def _fits(op: str, domain: str, version: int, operands: int, stated: tuple[tuple[str, int], ...]) -> bool:
+    form = _form(op, domain, version)
+    if form is None or not form.fewest <= operands <= form.most:
         return False
-    if not taken(call.op, call.domain, call.version, call.views):
-        return False
-    stated = {name: given.type for name, given in attributes.items()}
-    return form.required <= stated.keys() and all(form.attributes.get(name) == kind for name, kind in stated.items())
+    given = dict(stated)
+    return form.required <= given.keys() and all(form.attributes.get(name) == kind for name, kind in stated)
 
 
 def random(call: Call) -> bool:

@@ -78,11 +78,15 @@ def typed(core: Core, kind: int | bytes | None) -> None:
 
 def taken(op: str, domain: str, version: int, views: Sequence[View | None]) -> bool:
     """Whether each operand's type is one that the operator takes in this version, as far as types are known."""
+    return _takes(op, domain, version, tuple([None if view is None else dtype(view.core) for view in views]))
+
+
+@cache
+def _takes(op: str, domain: str, version: int, kinds: tuple[int | bytes | None, ...]) -> bool:
     operator = _operator(op, domain, version)
     if operator is None or not operator.operands:
         return operator is not None
-    for index, view in enumerate(views):
-        kind = None if view is None else dtype(view.core)
+    for index, kind in enumerate(kinds):
         allowed = operator.operands[min(index, len(operator.operands) - 1)]
         if isinstance(kind, int) and _name(kind) not in allowed:
             return False
@@ -92,7 +96,7 @@ def taken(op: str, domain: str, version: int, views: Sequence[View | None]) -> b
 def entered(call: Call, results: Iterable[View | None]) -> None:
     """Enter the types of results that are not known yet."""
     for index, view in enumerate(results):
-        if view is None or view.core.dtype is not None:
+        if view is None or view.core.dtype is not None or view.core.key[0] == "numbers":
             continue
         operator = _operator(call.op, call.domain, call.version)
         if operator is not None and operator.results:

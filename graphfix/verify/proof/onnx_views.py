@@ -36,8 +36,9 @@ def viewed(table: Table, call: Call) -> View | None:
     rule = VIEWS.get(call.op) if not call.domain else None
     if rule is None or not call.views or call.views[0] is None:
         return None
-    seen = rule(table, call)
-    return seen if seen is not None and loads(call) else None  # asked last: most additions add no known numbers
+    if call.op in COUNTING and held(call.views[0]) is None:
+        return None  # most sums are of elements that nobody knows
+    return rule(table, call) if loads(call) else None
 
 
 def _identity(table: Table, call: Call) -> View | None:  # noqa: ARG001 - every rule takes both
@@ -258,3 +259,4 @@ VIEWS: Mapping[str, Callable[[Table, Call], View | None]] = {
     "Mul": _arithmetic("mul"), "Div": _arithmetic("div"), "Max": _arithmetic("max"), "Min": _arithmetic("min"),
     "Resize": resized, "Dropout": _dropout,
 }  # fmt: skip
+COUNTING = frozenset({"Add", "Sub", "Mul", "Div", "Max", "Min"})
