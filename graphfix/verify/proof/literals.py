@@ -88,11 +88,15 @@ def _integral(rule: Callable[[Array, Array], Array]) -> Callable[[Array, Array],
     def computed(one: Array, two: Array) -> Array | None:
         if one.dtype.kind == "f":
             return rule(one, two)
-        full = np.asarray(rule(one.astype(object), two.astype(object)))
-        limits = np.iinfo(one.dtype)
-        return full.astype(one.dtype) if all(limits.min <= each <= limits.max for each in full.flat) else None
+        return _held(np.asarray(rule(one.astype(object), two.astype(object))), one.dtype)
 
     return computed
+
+
+def _held(full: Array, dtype: np.dtype[Any]) -> Array | None:
+    """Give whole numbers in a type that holds each of them; None where it does not."""
+    least, most = int(np.iinfo(dtype).min), int(np.iinfo(dtype).max)
+    return full.astype(dtype) if not full.size or least <= full.min() <= full.max() <= most else None
 
 
 def _quotient(one: Array, two: Array) -> Array | None:
@@ -157,9 +161,7 @@ def reduced(rule: str, array: Array, axes: tuple[int, ...] | None, *, keep: bool
         return np.asarray(REDUCTIONS[rule](array, axis=axes, keepdims=keep))
     if array.dtype.kind not in "iu":
         return None
-    full = np.asarray(REDUCTIONS[rule](array.astype(object), axis=axes, keepdims=keep))
-    limits = np.iinfo(array.dtype)
-    return full.astype(array.dtype) if all(limits.min <= each <= limits.max for each in full.flat) else None
+    return _held(np.asarray(REDUCTIONS[rule](array.astype(object), axis=axes, keepdims=keep)), array.dtype)
 
 
 def converted(array: Array, to: str) -> Array | None:

@@ -161,14 +161,15 @@ class Reading:
 
     def node(self, node: NodeProto, index: int, names: Sequence[str], scope: Scope) -> Sequence[View | None]:
         """Give the results of a node, whose names are these."""
-        views = [scope.find(name) if name else None for name in node.input[:]]
+        operands, values = node.input[:], scope.values
+        views = [values.get(name) or scope.find(name) if name else None for name in operands]
         while views and views[-1] is None:
             views.pop()
         attributes = self._attributes(node, scope) if node.attribute else {}
         function = self._function_of(node)
         if function is not None:
             return self._function(function, attributes, views, len(names), scope)
-        call = self._call(node, index, asked(names), scope, views, attributes)
+        call = self._call(node, index, (operands, asked(names)), scope, views, attributes)
         if call.op == "Constant" and not call.domain:
             return [constant_node(self, call)]
         before = len(self.table.cores)
@@ -196,11 +197,12 @@ class Reading:
         self,
         node: NodeProto,
         index: int,
-        names: Sequence[str],
+        ends: tuple[Sequence[str], Sequence[str]],
         scope: Scope,
         views: Sequence[View | None],
         attributes: Mapping[str, AttributeProto],
     ) -> Call:
+        operands, names = ends
         domain, op = domain_of(node.domain), node.op_type
         version = scope.versions.get(domain, NOT_IMPORTED)
         stated_names = frozenset(attributes) if attributes else _NONE
@@ -230,7 +232,7 @@ class Reading:
             version,
             since,
             views,
-            node.input[:],
+            operands,
             names,
             attributes,
             told,

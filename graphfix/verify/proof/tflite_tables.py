@@ -26,6 +26,8 @@ class Tables:
 
     data: mmap.mmap
     vtables: dict[int, tuple[int, ...]] = field(default_factory=dict)
+    read: set[tuple[int, int]] = field(default_factory=set)
+    """Vtables, by identity, that have no field beyond so many."""
     plain: dict[object, dict[str, object]] = field(default_factory=dict)
     """The fields of tables that hold numbers alone, by kind and inline bytes: most operators of a kind are alike."""
 
