@@ -92,7 +92,7 @@ def differences(before: bytes, after: bytes, sites: Sequence[Site]) -> list[str]
     changes = Changes.told(old, sites)
     lists = frozenset({"operatorCodes", "buffers", "metadata", "subgraphs"})
     found = [f"model{path}" for path in unlike(old, new, lists)]
-    found += _prefix("operator code", old.operatorCodes, new.operatorCodes)
+    found += list(_codes(old, new))
     found += list(_buffers(before, after, old, new))
     found += list(_metadata(old, new))
     if len(old.subgraphs) != len(new.subgraphs):
@@ -107,6 +107,24 @@ def _prefix(what: str, old: Sequence[Tree] | None, new: Sequence[Tree] | None) -
     if len(new) < len(old):
         return [f"{what}s: {len(old)} became {len(new)}"]
     return [f"{what} {index}{path}" for index, mine in enumerate(old) for path in unlike(mine, new[index])]
+
+
+def _codes(old: Tree, new: Tree) -> Iterator[str]:
+    """A code that an operator had goes with its last one, wherever it stands; that of no operator stays in its place.
+
+    What a kept operator's code says is compared with the operator.
+    """
+    had, have = ({op.opcodeIndex for graph in model.subgraphs for op in graph.operators} for model in (old, new))
+    before, after = (model.operatorCodes or [] for model in (old, new))
+    for index, mine in enumerate(before):
+        if index not in had:
+            found = unlike(mine, after[index]) if index < len(after) else [": is gone"]
+            yield from (f"operator code {index}{path}" for path in found)
+    named = [after[index] for index in sorted(have)]
+    named += [code for index, code in enumerate(before) if index not in had]
+    for index, code in enumerate(after):
+        if all(list(unlike(code, each)) for each in named):
+            yield f"operator code {index}: no operator has it"
 
 
 def _buffers(before: bytes, after: bytes, old: Tree, new: Tree) -> Iterator[str]:
@@ -180,6 +198,8 @@ def _operator(origins: Origins, place: tuple[int, int], twin: Tree, changes: Cha
         yield from origins.operand(0, mine.inputs[0], twin.inputs[0], named=True)
         return
     yield from unlike(mine, twin, frozenset({"inputs"}))
+    codes = origins.old.operatorCodes[mine.opcodeIndex], origins.new.operatorCodes[twin.opcodeIndex]
+    yield from (f": code{path}" for path in unlike(*codes))
     if len(mine.inputs) != len(twin.inputs):
         yield f": {len(mine.inputs)} operands became {len(twin.inputs)}"
         return

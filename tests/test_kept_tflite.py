@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from typing import TYPE_CHECKING
 
 import kept_tflite
@@ -56,6 +57,12 @@ def read(found: Tree, name: str, operand: int, tensor: int) -> None:
     operator(found, name).inputs = inputs
 
 
+def add_code(found: Tree) -> None:
+    """Ask for an operator that the model does not have."""
+    found.operatorCodes.append(copy.copy(found.operatorCodes[0]))
+    found.operatorCodes[-1].version = 9
+
+
 FAULTS: dict[str, Callable[[Tree], object]] = {
     "a constant's byte": lambda it: flip(it, tensor(it, "c").buffer),
     "a metadata entry's bytes": lambda it: flip(it, it.metadata[0].buffer),
@@ -68,6 +75,7 @@ FAULTS: dict[str, Callable[[Tree], object]] = {
     "an operator's options": lambda it: setattr(operator(it, "ADD").builtinOptions, "fusedActivationFunction", 0),
     "a custom operator's options": lambda it: setattr(operator(it, "Thing"), "customOptions", [97, 98, 100]),
     "an operator's version": lambda it: setattr(it.operatorCodes[operator(it, "MUL").opcodeIndex], "version", 9),
+    "an operator code that no operator has": add_code,
     "the order of the inputs": lambda it: setattr(it.subgraphs[0], "inputs", it.subgraphs[0].inputs[::-1]),
     "the outputs": lambda it: setattr(it.subgraphs[0], "outputs", operator(it, "MUL").outputs),
     "an operand nobody named": lambda it: read(it, "Thing", 0, operator(it, "ADD").outputs[0]),
@@ -90,6 +98,16 @@ def test_an_edit_that_the_report_does_not_name_is_found(done: Fixed) -> None:
         others = [each for each in done.outcome.sites if (each.node, each.operand) != (site.node, site.operand)]
         if site.status == "changed":
             assert kept_tflite.differences(done.before, done.data, others), at
+
+
+def test_a_code_that_no_operator_had_is_missed() -> None:
+    before = tree(model("y[2,3,4] = ADD(x[2,3,4], c[4])"))
+    add_code(before)
+    made = fixed(pack(before))
+    assert kept_tflite.differences(made.before, made.data, made.outcome.sites) == []
+    changed = tree(made.data)
+    changed.operatorCodes[1] = changed.operatorCodes[0]
+    assert "operator code 1" in str(kept_tflite.differences(made.before, pack(changed), made.outcome.sites))
 
 
 def test_a_repacked_file_is_the_same(done: Fixed) -> None:

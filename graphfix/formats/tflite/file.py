@@ -140,11 +140,10 @@ class Container:
 
     def code(self, builtin: int, version: int) -> int:
         """Give the index of a builtin operator's code at this version, added where it is missing."""
-        wanted = Code(builtin, version)
         for index, code in enumerate(self.codes):
             if builtin != CUSTOM and (code.builtin, code.version) == (builtin, version):
                 return index
-        self.codes.append(wanted)
+        self.codes.append(Code(builtin, version))
         return len(self.codes) - 1
 
     def add_buffer(self, data: bytes) -> int:

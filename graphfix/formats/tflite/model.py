@@ -150,6 +150,7 @@ class TfliteModel:
         for scope in self._scopes:
             _arrange(scope, self._state.desks[scope.graph])
             _compact(scope.record)
+        _drop_codes(self.container)
         _drop_buffers(self.container)
         return graphs
 
@@ -197,6 +198,28 @@ def _compact(subgraph: Subgraph) -> None:
     for operator in subgraph.operators:
         operator.inputs = tuple(moved[tensor] for tensor in operator.inputs)
         operator.outputs = tuple(moved[tensor] for tensor in operator.outputs)
+
+
+def _drop_codes(container: Container) -> None:
+    """Drop the operator codes that lost their last operator: LiteRT refuses a file for one without a kernel.
+
+    Operators that no edit names keep their index: new codes move into the freed slots, those at the end go, and any
+    other says the last code once more. What no operator of the file had stays.
+    """
+    codes = container.codes
+    operators = [operator for subgraph in container.subgraphs for operator in subgraph.operators]
+    used = {operator.code for operator in operators}
+    free = set(range(len(codes))) - used - container.parts.unused_codes
+    new = sorted((at for at in used if codes[at].place == NEW), reverse=True)
+    moved = {at: slot for slot, at in zip(sorted(free), new, strict=False) if slot < at}
+    for at, slot in moved.items():
+        codes[slot] = codes[at]
+    for operator in operators:
+        operator.code = moved.get(operator.code, operator.code)
+    free = (free - set(moved.values())) | set(moved)
+    del codes[1 + max(set(range(len(codes))) - free, default=-1) :]
+    for slot in free & set(range(len(codes))):
+        codes[slot] = codes[-1]
 
 
 def _drop_buffers(container: Container) -> None:

@@ -36,6 +36,9 @@ class Parts:
     """Where the Model table stands."""
     codes: list[Code] = field(default_factory=list)
     code_places: list[int] = field(default_factory=list)
+    """Where the file's own codes stand, in its order."""
+    unused_codes: frozenset[int] = frozenset()
+    """Codes that no operator of the file has: they stay as they are."""
     subgraphs: list[Subgraph] = field(default_factory=list)
     buffers: list[Buffer] = field(default_factory=list)
     payloads: list[tuple[int, int]] = field(default_factory=list)
@@ -72,6 +75,8 @@ def read_parts(flat: Flat, source: Source) -> Parts:
         _enter_buffer(flat, place, parts)
     for place in flat.references(subgraphs):
         parts.subgraphs.append(_subgraph(flat, place, parts))
+    used = {operator.code for graph in parts.subgraphs for operator in graph.operators}
+    parts.unused_codes = frozenset(range(len(parts.codes))) - used
     for place in flat.references(metadata):
         name, at = flat.table(place, METADATA)
         parts.metadata_places.append(place)
@@ -120,7 +125,7 @@ def read_operator(flat: Flat, place: int) -> tuple[Operator, tuple[int, int]]:
 
 def _code(flat: Flat, place: int) -> Code:
     deprecated, custom, version, builtin = flat.table(place, OPERATOR_CODE)
-    return Code(max(deprecated, builtin), version, flat.text(custom))
+    return Code(max(deprecated, builtin), version, flat.text(custom), place)
 
 
 def _enter_buffer(flat: Flat, place: int, parts: Parts) -> None:

@@ -42,8 +42,8 @@ class Rebuilder:
         changed = [graph.place if self._kept(graph) else self._subgraph(graph) for graph in parts.subgraphs]
         if any(isinstance(graph, Table) for graph in changed):
             fields["subgraphs"] = Tables(changed)
-        if len(parts.codes) > len(parts.code_places):
-            fields["operator_codes"] = self._codes()
+        if [code.place for code in parts.codes] != parts.code_places:
+            fields["operator_codes"] = Tables([_code(code) for code in parts.codes])
         if parts.outside or any(buffer.place == NEW for buffer in parts.buffers):
             outside = set(parts.outside)
             buffers = [self._buffer(buffer, at in outside) for at, buffer in enumerate(parts.buffers)]
@@ -55,10 +55,6 @@ class Rebuilder:
     def _kept(self, graph: Subgraph) -> bool:
         outside = self.parts.custom_outside
         return not graph.changed and not (outside and any(found.place in outside for found in graph.operators))
-
-    def _codes(self) -> Tables:
-        places = self.parts.code_places
-        return Tables([*places, *(_code(code) for code in self.parts.codes[len(places) :])])
 
     def _buffer(self, buffer: Buffer, outside: bool) -> Table | int:
         if buffer.place == NEW:
@@ -158,7 +154,9 @@ def _without_defaults(layout: Layout, fields: dict[str, Field]) -> dict[str, Fie
     return {name: value for name, value in fields.items() if not isinstance(value, int) or value != defaults[name]}
 
 
-def _code(code: Code) -> Table:
+def _code(code: Code) -> Table | int:
+    if code.place != NEW:
+        return code.place
     fields: dict[str, Field] = {
         "deprecated_builtin_code": min(code.builtin, LARGEST_DEPRECATED),
         "version": code.version,

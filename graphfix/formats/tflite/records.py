@@ -91,6 +91,7 @@ class Code:
     builtin: int
     version: int
     custom: str = ""
+    place: int = field(default=NEW, compare=False)
 
 
 @dataclass(slots=True, eq=False)
