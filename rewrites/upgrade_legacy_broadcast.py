@@ -2,11 +2,14 @@
 
     Add(x[2,3,4,5], b[3], broadcast=1, axis=1)  ->  Add(x, b[1,3,1,1])       opset 8
     PRelu(x[2,3,4], slope[3])                   ->  PRelu(x, slope[1,3,1])   the channel axis is 1
+    Selu(x)                            opset 5  ->  Selu(x, alpha=1.6732, gamma=1.0507)
 
 Before opset 7 the second operand is aligned at `axis` of the first, so ones are missing on its right too. onnxruntime
 has no kernels for these operators. The opset belongs to the whole model, so all nodes are upgraded or none: none if the
-rank of one legacy operand is not known, or if some other operator has no known meaning at opset 8. The files of other
-tools are not always right here: onnx's converter copies PRelu's slope unchanged, which is silently wrong.
+rank of one legacy operand is not known, or if some other operator has no known meaning at opset 8. A default that is
+another at opset 8 is stated (Selu); a Clip of opset 1 to 5 that leaves a bound open, and a Dropout or a
+BatchNormalization that does not say `is_test=1`, and so trains, have no such meaning. The files of other tools are not
+always right here: onnx's converter copies PRelu's slope unchanged, which is silently wrong.
 """
 
 from __future__ import annotations

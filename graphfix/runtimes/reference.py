@@ -2,7 +2,9 @@
 
 It knows bfloat16 arithmetic. What it does not know, the `broadcast` and `axis` attributes of operator
 sets 1 to 6, is added here after the operator specification of those versions (Operators changelog,
-Add-1, Add-6, Gemm-1, PRelu-6): B's axes stand at `axis` of A, by default at its last axes.
+Add-1, Add-6, Gemm-1, PRelu-6): B's axes stand at `axis` of A, by default at its last axes. What it reads by a newer
+version is stated: it takes Selu's constants of set 6 before set 6, counts the padding in a mean before set 7, and
+trains a BatchNormalization of sets 7 and 8.
 """
 
 from __future__ import annotations
@@ -18,6 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
     from pathlib import Path
 
+    from onnx import GraphProto
     from onnx.reference import ReferenceEvaluator
 
 Array = np.ndarray[Any, Any]
@@ -45,6 +48,12 @@ _BINARY: dict[str, Callable[..., Any]] = {
     "Greater": np.greater,
 }
 _LAST_LEGACY_OPSET = 6
+_STATED: dict[str, tuple[range, dict[str, float]]] = {
+    "Selu": (range(1, 6), {"alpha": 1.6732, "gamma": 1.0507}),
+    "AveragePool": (range(1, 7), {"count_include_pad": 0}),
+    "BatchNormalization": (range(7, 9), {"is_test": 1}),
+}
+"""By operator the sets in which the evaluator takes another default, and what the specification says."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,10 +83,26 @@ def load(model: Path, *, expose: Sequence[str] = ()) -> ReferenceSession:
     try:
         proto = load_model(model)
         opset = next((o.version for o in proto.opset_import if o.domain in ("", "ai.onnx")), 1)
+        _state(proto.graph, opset)
         evaluator = ReferenceEvaluator(proto, new_ops=_legacy() if opset <= _LAST_LEGACY_OPSET else None)
     except (*_FOREIGN, OSError) as error:
         raise RefusedError(f"onnx.reference: {one_line(str(error))}") from None
     return ReferenceSession(evaluator, (*evaluator.output_names, *expose))
+
+
+def _state(graph: GraphProto, opset: int) -> None:
+    """State the defaults of a graph's nodes, and of its bodies', that the evaluator would read otherwise."""
+    from onnx import helper
+
+    for node in graph.node:
+        for attribute in node.attribute:
+            for body in (*attribute.graphs, *((attribute.g,) if attribute.HasField("g") else ())):
+                _state(body, opset)
+        sets, said = _STATED.get(node.op_type, (range(0), {}))
+        if opset not in sets or node.domain not in ("", "ai.onnx") or any(node.output[1:]):
+            continue
+        given = {attribute.name for attribute in node.attribute}
+        node.attribute.extend(helper.make_attribute(name, to) for name, to in said.items() if name not in given)
 
 
 def at_axis(a: Array, b: Array, axis: int | None) -> Array:

@@ -111,6 +111,7 @@ def _call_bodies(number: float) -> Change:
 QUANTIZED = text("y = DequantizeLinear <axis = 0> (e, s)", "uint8[1,4] x", s=floats(3))
 FOUR, THREE = ints(4), ints(3)
 
+NORMALIZED = "y = BatchNormalization {} (x, b, b, b, b)"
 PAIRS: Mapping[str, tuple[Text, Text]] = {
     # --- stretches that are looked at after an elementwise operator, or by nobody ---
     "a stretch by another value of unknown rank, behind an operator": (
@@ -223,6 +224,35 @@ PAIRS: Mapping[str, tuple[Text, Text]] = {
     "a sum of unlike shapes before they were allowed": alike(text("y = Sum (x, b)", opset=8, b=floats(3)), opset=7),
     "a default that another operator set changed": alike(text("y = Selu (x)", opset=6), opset=5),
     "no bound, and the least float as bound": alike(text("y = Clip (x)", opset=6), opset=5),
+    "a default that changed": alike(text("y = Selu (x)", opset=5), opset=6),
+    "a default that changed, of one attribute": alike(text("y = Selu <alpha = 2.0> (x)", opset=5), opset=6),
+    "a default, and what it became": (
+        text("y = Selu (x)", opset=5),
+        text("y = Selu <alpha = 1.67326319, gamma = 1.05070102> (x)", opset=6),
+    ),
+    "bounds that were left open": alike(text("y = Clip (x)", opset=5), opset=6),
+    "a bound that was left open": alike(text("y = Clip <min = 0.0> (x)", opset=5), opset=8),
+    "a normalization that trains unless it is told not to": (
+        text(NORMALIZED.format(""), opset=6, b=floats(3)),
+        text(NORMALIZED.format(""), opset=7, b=floats(3)),
+    ),
+    "a normalization that is told to train": (
+        text(NORMALIZED.format("<is_test = 0>"), opset=6, b=floats(3)),
+        text(NORMALIZED.format(""), opset=8, b=floats(3)),
+    ),
+    "a normalization of single elements, whose statistics had no place for them": (
+        text(NORMALIZED.format("<is_test = 1, spatial = 0>"), opset=6, b=floats(3)),
+        text(NORMALIZED.format("<spatial = 0>"), opset=8, b=floats(3)),
+    ),
+    "a Dropout that trains unless it is told not to": alike(text("y = Dropout (x)", opset=6), opset=7),
+    "two draws of a Dropout that trains, and one": (
+        text("a = Dropout (x) b = Dropout (x) y = Add (a, b)", opset=6),
+        text("a = Dropout (x) y = Add (a, a)", opset=6),
+    ),
+    "a Dropout that trains, and nothing": (
+        text("y = Dropout <is_test = 0> (x)", opset=6),
+        text("y = Identity (x)", opset=6),
+    ),
     "operands of unlike shapes without the attribute": (
         text("y = Add (x, b)", opset=7, b=floats(1, 3)),
         text("y = Add (x, b)", opset=6, b=floats(1, 3)),

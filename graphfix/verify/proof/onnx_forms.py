@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING, TypeAlias
 import onnx
 from onnx import AttributeProto, TensorProto
 
-from graphfix.verify.proof.onnx_meaning import PRESENT, meaning
+from graphfix.verify.proof.onnx_meaning import PRESENT, meaning, tests
+from graphfix.verify.proof.onnx_ops import LEGACY_END
 from graphfix.verify.proof.onnx_types import dtype
 
 if TYPE_CHECKING:
@@ -92,7 +93,12 @@ def _pad(reading: Reading, form: Form) -> Form | None:
 
 
 def _clip(reading: Reading, form: Form) -> Form | None:
-    """A bound that was not stated was float32's largest number, whatever the type: for other types it is stated."""
+    """A bound that was not stated was float32's largest number, whatever the type: for other types it is stated.
+
+    Before set 6 the text said the largest number of its own type, and the schema none.
+    """
+    if form.since < 6 and not {"min", "max"} <= form.attributes.keys():  # noqa: PLR2004 - where it has a default
+        return None
     plain = bool(form.views) and form.views[0] is not None and dtype(form.views[0].core) == TensorProto.FLOAT
     largest = float(onnx.helper.tensor_dtype_to_np_dtype(TensorProto.FLOAT).type("3.4028235e38"))
     for at, name, default in ((1, "min", -largest), (2, "max", largest)):
@@ -105,9 +111,13 @@ def _clip(reading: Reading, form: Form) -> Form | None:
 
 
 def _batch_normalization(_: Reading, form: Form) -> Form | None:
-    """More than one result was training, whatever `is_test` said; `spatial` 0 had statistics for each element."""
+    """Before set 7 it trained unless `is_test` said otherwise, until 14 if more than one result was asked for.
+
+    `spatial` 0 had statistics for each element.
+    """
     spatial = form.attributes.get("spatial")
-    if form.outputs > 1 or (spatial is not None and not spatial.i):
+    trained = form.since < LEGACY_END and not tests(form.attributes)
+    if trained or form.outputs > 1 or (spatial is not None and not spatial.i):
         return None
     return replace(form, attributes=_without(form, "spatial", "is_test", "consumed_inputs"))
 

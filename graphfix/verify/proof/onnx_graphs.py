@@ -16,7 +16,7 @@ from graphfix.verify.proof.onnx_file import Source, width
 from graphfix.verify.proof.onnx_forms import CHANGED, Form, present
 from graphfix.verify.proof.onnx_literals import computed
 from graphfix.verify.proof.onnx_loops import FLOW
-from graphfix.verify.proof.onnx_meaning import meaning, telling, unlifted
+from graphfix.verify.proof.onnx_meaning import effective, meaning, telling, unlifted
 from graphfix.verify.proof.onnx_nodes import exact, single
 from graphfix.verify.proof.onnx_notes import noted
 from graphfix.verify.proof.onnx_schema import NOT_IMPORTED, imported, once, random
@@ -205,13 +205,13 @@ class Reading:
         operands, names = ends
         domain, op = domain_of(node.domain), node.op_type
         version = scope.versions.get(domain, NOT_IMPORTED)
-        stated_names = frozenset(attributes) if attributes else _NONE
-        since = meaning(op, domain, version, stated_names)
         name = node.name
         label = name or f"{op}#{index}"
         told = f"{op} '{label}'" if name else label
         written = (op, attributes)
-        older = unlifted(op, domain, version, stated_names)
+        attributes = effective(op, domain, version, attributes)
+        stated_names = frozenset(attributes) if attributes else _NONE
+        since, older = meaning(op, domain, version, stated_names), unlifted(op, domain, version, stated_names)
         if since != older and not taken(op, domain, version, views):
             since = older  # later versions take more types: none reads this one otherwise
         elif op in CHANGED and not domain:
@@ -220,7 +220,7 @@ class Reading:
         key: tuple[object, ...] = (domain, op, since, ())
         full = key
         if attributes:
-            telltale = telling(op, domain, version, attributes, len(names))
+            telltale = telling(op, domain, version, attributes)
             key = full = (domain, op, since, self.attributes(telltale))
             if len(telltale) < len(attributes):
                 full = (domain, op, since, self.attributes(attributes))

@@ -63,15 +63,36 @@ def unlifted(op: str, domain: str, version: int, stated: frozenset[str]) -> int:
         return own  # an attribute that its version does not know
     if op in onnx_ops.LEGACY or op in onnx_ops.EQUAL_BEFORE_8 or op in onnx_ops.WIDENED:
         return int(new.since_version)
-    if op in onnx_ops.TEST_MODE or op in ("Gemm", "PRelu") or _only_hints(old, new, stated):
+    if op in ("Gemm", "PRelu") or _only_hints(old, new, stated):
         return int(new.since_version)
     return own
+
+
+@cache
+def _defaults(op: str, version: int) -> Mapping[str, AttributeProto]:
+    """Give the defaults of an older operator set that are others, or gone, at the one that it is stated at."""
+    old, new = (schema(op, "", number) for number in (version, UPGRADED))
+    if old is None or new is None or old.since_version == new.since_version:
+        return {}
+    was = {name: given.default_value for name, given in old.attributes.items() if name not in _TOLD_BY_MAPS}
+    now = {name: given.default_value for name, given in new.attributes.items()}
+    return {name: value for name, value in was.items() if value.type and value != now.get(name)}
+
+
+def effective(
+    op: str, domain: str, version: int, attributes: Mapping[str, AttributeProto]
+) -> Mapping[str, AttributeProto]:
+    """Give the attributes of a node with those it leaves to a default that operator set 8 has otherwise: Selu's."""
+    if domain or version >= UPGRADED:
+        return attributes
+    was = _defaults(op, version)
+    return {**was, **attributes} if was else attributes
 
 
 def _only_hints(old: OpSchema, new: OpSchema, stated: frozenset[str]) -> bool:
     """Whether nothing changed up to operator set 8 but that a memory hint of operator set 1 went.
 
-    An attribute that is not stated has another default in some versions: Selu's, and Clip's.
+    An attribute without a default may have one later.
     """
     hinted = "consumed_inputs" in old.attributes
     if not hinted or set(old.attributes) - _NO_MORE != set(new.attributes) or len(old.inputs) != len(new.inputs):
@@ -83,9 +104,7 @@ def _only_hints(old: OpSchema, new: OpSchema, stated: frozenset[str]) -> bool:
     )
 
 
-def telling(
-    op: str, domain: str, version: int, attributes: Mapping[str, AttributeProto], outputs: int
-) -> dict[str, AttributeProto]:
+def telling(op: str, domain: str, version: int, attributes: Mapping[str, AttributeProto]) -> dict[str, AttributeProto]:
     """Give the attributes that no map tells: those of a legacy broadcast and of a quantized axis are left out."""
     name = (domain, op)
     if name in onnx_ops.QUANTIZING:
@@ -95,10 +114,9 @@ def telling(
     kept = {key: given for key, given in attributes.items() if key not in _NO_MORE}
     if version < onnx_ops.LEGACY_END and (op in onnx_ops.LEGACY or op == "Gemm"):
         return {key: given for key, given in kept.items() if key not in _TOLD_BY_MAPS}
-    if version < onnx_ops.LEGACY_END and op in onnx_ops.TEST_MODE and (outputs == 1 or _testing(kept)):
-        kept.pop("is_test", None)
     return kept
 
 
-def _testing(attributes: Mapping[str, AttributeProto]) -> bool:
+def tests(attributes: Mapping[str, AttributeProto]) -> bool:
+    """Whether a Dropout or BatchNormalization, which train before operator set 7 unless told not to, is told not to."""
     return "is_test" in attributes and attributes["is_test"].i != 0

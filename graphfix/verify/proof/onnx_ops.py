@@ -70,10 +70,8 @@ LEGACY: Final = frozenset("Add Sub Mul Div Pow And Or Xor Equal Greater Less".sp
 
 EQUAL_BEFORE_8: Final = frozenset("Max Min Sum Mean".split())
 """Their operands had one shape before operator set 8."""
-WIDENED: Final = frozenset("AveragePool MaxPool Cos Sin".split())
+WIDENED: Final = frozenset("AveragePool MaxPool".split())
 """Their versions up to 8 only allow more than those before."""
-TEST_MODE: Final = frozenset({"BatchNormalization", "Dropout"})
-"""Before operator set 7 their attribute `is_test` chose what is now the only mode."""
 
 SAME_SHAPE: Final = frozenset(
     "Softmax LogSoftmax Hardmax BatchNormalization InstanceNormalization GroupNormalization LpNormalization"

@@ -75,7 +75,7 @@ def random(call: Call) -> bool:
         return call.op in onnx_ops.RANDOM
     if call.version >= TRAINING_MODE_SINCE:
         return len(call.views) > 2  # noqa: PLR2004 - whether it trains
-    return call.version < onnx_ops.LEGACY_END and not call.integer("is_test", 0) and len(call.outputs) > 1
+    return call.version < onnx_ops.LEGACY_END and not call.integer("is_test", 0)
 
 
 def imported(entries: Iterable[OperatorSetIdProto]) -> dict[str, int]:

@@ -6,6 +6,7 @@ import struct
 from typing import TYPE_CHECKING
 
 from graphfix.verify.proof import arithmetic, enlarged, views
+from graphfix.verify.proof.onnx_meaning import tests
 from graphfix.verify.proof.onnx_ops import LEGACY_END
 from graphfix.verify.proof.onnx_resize import resized
 from graphfix.verify.proof.onnx_schema import loads
@@ -23,8 +24,6 @@ COUNTED_TARGET = 5
 OLD_TILE = 6
 MOST_AXES = 1 << 31
 TRAINING_AT = 2
-TRAINS_UNTIL = 7
-"""Until then an attribute says whether a Dropout trains."""
 _EXACT = {"int32": 1 << 31, "int64": 1 << 53}
 """Numbers below are the same in both types."""
 NUMBERS = {6: "int32", 7: "int64"}
@@ -46,9 +45,9 @@ def _identity(table: Table, call: Call) -> View | None:  # noqa: ARG001 - every 
 
 
 def _dropout(table: Table, call: Call) -> View | None:  # noqa: ARG001 - every rule takes both
-    """It does nothing unless it is told to train."""
+    """It does nothing unless it is told to train, and before set 7 if it is told that it does not."""
     training = len(call.views) > TRAINING_AT and call.views[TRAINING_AT] is not None
-    return None if training or call.since < TRAINS_UNTIL else call.views[0]
+    return None if training or (call.version < LEGACY_END and not tests(call.attributes)) else call.views[0]
 
 
 def _reshape(table: Table, call: Call) -> View | None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from pathlib import Path
 
 import numpy as np
@@ -15,7 +16,9 @@ from notation import model, parsed
 from onnx import ModelProto, helper, numpy_helper
 from onnx_files import floats
 from onnx_runs import run
+from onnxruntime.capi import onnxruntime_pybind11_state as runtime
 from places import zoo_models
+from proved import unproved
 
 import graphfix
 
@@ -115,6 +118,37 @@ def test_the_upgraded_node_gives_the_same_bits(text: str, opset: int) -> None:
     for x in (plain, wild) if "Cast" not in text and "TopK" not in text else (plain,):
         before = run(proto, x=x)
         assert all(same_bits(a, b) for a, b in zip(before, run(result.after, x=x), strict=True))
+
+
+@pytest.mark.parametrize("opset", [7, 10])
+@pytest.mark.parametrize("rank", [1, 2])
+@pytest.mark.parametrize("padding", ["SAME_UPPER", "SAME_LOWER", "VALID", "NOTSET"])
+def test_padding_that_a_transposed_convolution_computes_is_split_as_before(opset: int, rank: int, padding: str) -> None:
+    """The text of opset 11 puts the odd element on the other side; onnxruntime always did as it says now."""
+    random, odd = np.random.default_rng(0), 0
+    for stride, kernel, cut in itertools.product((1, 2, 3), (1, 2, 3, 4), (None, 0, 1, 2)):
+        full = 2 * stride + kernel
+        if cut is not None and full - cut < 1:
+            continue
+        shape = {} if cut is None else {"output_shape": [full - cut] * rank}
+        attributes = {"kernel_shape": [kernel] * rank, "strides": [stride] * rank, **shape}
+        node = helper.make_node("ConvTranspose", ["x", "w"], ["y"], auto_pad=padding, **attributes)
+        feeds = {"x": (1, 2, *[3] * rank), "w": (2, 2, *[kernel] * rank)}
+        graph = helper.make_graph([node], "g", [floating(name, dims) for name, dims in feeds.items()], [floating("y")])
+        before = helper.make_model(graph, opset_imports=[helper.make_opsetid("", opset)], ir_version=8)
+        arrays = {name: random.standard_normal(dims).astype(np.float32) for name, dims in feeds.items()}
+        try:
+            expected = run(before, **arrays)
+        except runtime.InvalidArgument:  # more asked for than there is, without explicit padding
+            assert cut == 0 or (cut is not None and kernel < stride) or padding != "NOTSET"
+            continue
+        assert same_bits(expected[0], run(upgraded(before).after, **arrays)[0])
+        odd += cut == 1
+    assert odd
+
+
+def floating(name: str, dims: tuple[int, ...] | None = None) -> onnx.ValueInfoProto:
+    return helper.make_tensor_value_info(name, onnx.TensorProto.FLOAT, dims)
 
 
 REFUSED = {
@@ -274,6 +308,15 @@ def test_a_legacy_broadcast_is_upgraded_in_two_steps() -> None:
     assert version(result.after) == 17
     x, b = np.ones((2, 3, 4), np.float32), np.float32([1, 2, 3])
     assert same_bits(run(result.after, x=x, b=b)[0], x + b[:, None])
+
+
+def test_a_default_of_opset_5_is_stated_on_the_way_to_17() -> None:
+    result = upgraded(model("y[2,3] = Selu(x[2,3])", opset=5))
+    assert {it.name: np.float32(it.f) for it in result.after.graph.node[0].attribute} == {
+        "alpha": np.float32(1.6732),
+        "gamma": np.float32(1.0507),
+    }
+    assert unproved(result.before.SerializeToString(), result.after.SerializeToString()) is None
 
 
 @pytest.mark.parametrize("path", zoo_models("onnx"))
