@@ -43,11 +43,14 @@ def left_out(number: int, start: int, end: int) -> bytes:  # noqa: ARG001 - wher
     return b""
 
 
-def read(path: Path, stand_in: StandIn = left_out) -> onnx.ModelProto:
-    """Read a model; tensor payloads above 1 KiB give way to a stand-in. Raises GraphfixError for what is no model."""
+def read(path: Path, stand_in: StandIn = left_out, *, whole: int = 0) -> onnx.ModelProto:
+    """Read a model; tensor payloads above 1 KiB give way to a stand-in. Raises GraphfixError for what is no model.
+
+    A file of up to `whole` bytes is read as it is.
+    """
     try:
         with path.open("rb") as file:
-            skeleton = _skeleton(file, stand_in)
+            skeleton = _skeleton(file, stand_in, whole)
     except OSError as error:
         raise GraphfixError(f"{path}: can't be read: {error.strerror}") from None
     except ValueError as error:
@@ -72,12 +75,12 @@ def external_folder(path: Path, model: onnx.ModelProto) -> Path | None:
     return None if inside else path.parent
 
 
-def _skeleton(file: BinaryIO, stand_in: StandIn) -> bytes:
+def _skeleton(file: BinaryIO, stand_in: StandIn, whole: int) -> bytes:
     """Copy a file but for the payloads. Raises ValueError."""
     if not file.seek(0, os.SEEK_END):
         raise ValueError("it is empty")
     with mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as data:
-        return _weightless(data, 0, len(data), "Model", stand_in, 1)
+        return data[:] if len(data) <= whole else _weightless(data, 0, len(data), "Model", stand_in, 1)
 
 
 def _weightless(data: mmap.mmap, start: int, end: int, message: str, stand_in: StandIn, depth: int) -> bytes:

@@ -93,8 +93,8 @@ def test_a_model_that_is_written_to_during_the_proof_is_not_proved(
     assert prove(before, after, tflite=suffix == "tflite").proved
 
     def touched(read: Callable[..., object]) -> Callable[..., object]:
-        def reading(path: Path, *more: object) -> object:
-            found = read(path, *more)
+        def reading(path: Path, *more: object, **named: object) -> object:
+            found = read(path, *more, **named)
             if path == after:
                 os.utime(path, ns=(0, path.stat().st_mtime_ns + 1))
             return found

@@ -34,6 +34,9 @@ _VERSIONS = 1 << 31
 _FIXED_WIDTH = frozenset({4, 9, 10})
 """float_data, raw_data, double_data: their bytes are the elements' bytes."""
 
+_WHOLE = 1 << 25
+"""A file up to this size is read as it is: its weights are no burden, and a walk over its fields takes longer."""
+
 
 @dataclass(slots=True, eq=False)
 class Source:
@@ -48,7 +51,7 @@ class Source:
     def read(self) -> ModelProto:
         """Read the model; what stands in the place of a big payload says where it is. Raises GraphfixError."""
         self._open(self.path)
-        return reader.read(self.path, self._stand_in)
+        return reader.read(self.path, self._stand_in, whole=_WHOLE)
 
     def _stand_in(self, number: int, start: int, end: int) -> bytes:
         told = self.mark + _PLACE.pack(number, start, end)

@@ -142,12 +142,18 @@ class Reading:
         self.within += len(nodes) if scope.depth else 0
         if self.within > _MOST_NODES:
             raise UnprovedError(f"more than {_MOST_NODES} nodes of bodies and functions would have to be read")
+        values, made = scope.values, set(scope.values)
         for index, node in enumerate(nodes):
             names = node.output[:]
             results = self.node(node, index, names, scope)
             for name, view in zip(names, results, strict=False):
                 if name and view is not None:
-                    scope.values[name] = view
+                    values[name] = view
+            for name in names:
+                if name in made:
+                    raise UnprovedError(f"two values have the name {name!r}: runtimes do not agree on which is read")
+                if name:
+                    made.add(name)
 
     def among(self, nodes: Sequence[NodeProto], version: int, values: dict[str, View]) -> View:
         """Read nodes of the standard operator set on these values; give the result of the last."""

@@ -148,23 +148,26 @@ def stated(table: Table, infos: Iterable[ValueInfoProto], values: Mapping[str, V
     inputs and outputs of bodies are stated to be is looked at when they `run`: such sizes have to be told by a rule.
     """
     for info in infos:
-        if info.name not in values:
+        name, kind = info.name, info.type
+        view = values.get(name)
+        if view is None:
             continue
-        view, told = values[info.name], bare(info.type)
+        tensor = kind.tensor_type if kind.HasField("tensor_type") else None
+        told = bare(kind) if tensor is None else tensor.elem_type
         if told and not table.closed:
             typed(view.core, told)
         elif told and told != dtype(view.core):
-            raise UnprovedError(f"the second file says another type of the value {info.name!r}")
-        if info.type.HasField("tensor_type") and info.type.tensor_type.HasField("shape"):
-            shape = info.type.tensor_type.shape
-            _shaped(
-                table, info.name, view, [dim.dim_value if dim.HasField("dim_value") else -1 for dim in shape.dim], run
-            )
+            raise UnprovedError(f"the second file says another type of the value {name!r}")
+        if tensor is not None and tensor.HasField("shape"):
+            dims = [dim.dim_value if dim.HasField("dim_value") else -1 for dim in tensor.shape.dim]
+            _shaped(table, name, view, dims, run)
 
 
 def _shaped(table: Table, name: str, view: View, dims: Sequence[int], run: bool) -> None:
     if not table.closed:
         table.stated.setdefault(view, []).append(tuple(dims))
+        return
+    if view.sizes == tuple(dims):
         return
     sizes = _sizes(view)
     if any(_tells(other, dims) for other in (sizes, *table.stated.get(view, ()))):
