@@ -156,8 +156,10 @@ def stated(table: Table, infos: Iterable[ValueInfoProto], values: Mapping[str, V
         told = bare(kind) if tensor is None else tensor.elem_type
         if told and not table.closed:
             typed(view.core, told)
-        elif told and told != dtype(view.core):
-            raise UnprovedError(f"the second file says another type of the value {name!r}")
+        if told and told != dtype(view.core):
+            if table.closed and (view, told) not in table.mistold:
+                raise UnprovedError(f"the second file says another type of the value {name!r}")
+            table.mistold.add((view, told))
         if tensor is not None and tensor.HasField("shape"):
             dims = [dim.dim_value if dim.HasField("dim_value") else -1 for dim in tensor.shape.dim]
             _shaped(table, name, view, dims, run)

@@ -105,6 +105,8 @@ class Table:
     """Which the second's do."""
     stated: dict[View, list[tuple[int | None, ...]]] = field(default_factory=dict)
     """The shapes that the first file states of values."""
+    mistold: set[tuple[View, int | bytes]] = field(default_factory=set)
+    """Types that the first file states of values which have others: the second one may say no more."""
     claims: dict[str, None] = field(default_factory=dict)
     """Values of which the second file states sizes that no rule tells."""
     spelled: dict[Core, str] = field(default_factory=dict)

@@ -186,7 +186,7 @@ def _tensor(tensor: Table, payloads: list[Payload | None]) -> Tensor:
         None if quantization is None else _quantization(quantization, stored),
         bool(tensor.number(_VARIABLE, _FLAG)),
         payload,
-        _odd(tensor),
+        _odd(tensor) if tensor.offsets[_SPARSITY] or tensor.offsets[_EXTERNAL] else (),
     )
 
 
@@ -224,7 +224,8 @@ def _operator(op: Table, codes: list[tuple[str, int]], tensors: tuple[Tensor, ..
     told = tuple([pair for pair in plain.items() if pair[0] not in running])
     bodies = tuple([(key, at) for key in running for at in _each(plain[key])])
     between = tuple([(tensors[at].dtype, tensors[at].quantization) for at in op.numbers(_INTERMEDIATES) if at >= 0])
-    key = (name, *kinds, told, _custom(op), op.numbers(_MUTATING, "?"), between)
+    custom = _custom(op) if op.offsets[_CUSTOM_OPTIONS] or op.offsets[_LARGE_SIZE] else b""
+    key = (name, *kinds, told, custom, op.numbers(_MUTATING, "?"), between)
     return Operator(name, version, op.numbers(_OPERANDS), op.numbers(_RESULTS), plain, bodies, key)
 
 

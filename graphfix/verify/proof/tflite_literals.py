@@ -26,6 +26,8 @@ def computed(constants: Constants, step: Step) -> View | None:
 
     Nothing that is quantized: its bytes are not its elements.
     """
+    if step.operator.name not in COMPUTING or not _first_held(step):
+        return None
     tensors = [step.result, *(tensor for tensor in step.inputs if tensor is not None)]
     if any(tensor.quantization is not None for tensor in tensors):
         return None
@@ -34,6 +36,11 @@ def computed(constants: Constants, step: Step) -> View | None:
     if step.operator.name == "FILL":
         return _filled(step)
     return _by_rule(constants, step)
+
+
+def _first_held(step: Step) -> bool:
+    """Whether operand 0 is a constant: most operators end here."""
+    return step.operator.name in SIZED or not step.views or step.views[0] is None or literals.held(step.views[0])
 
 
 def _by_rule(constants: Constants, step: Step) -> View | None:
@@ -136,3 +143,6 @@ RULES: Mapping[str, Rule] = {
     "GATHER": _gather, "PACK": _pack, "CONCATENATION": _concatenation, "SLICE": _slice,
 }  # fmt: skip
 """Rules by operator; views are read before."""
+SIZED = frozenset({"DENSIFY", "FILL"})
+"""Those with rules of their own."""
+COMPUTING = SIZED.union(RULES)

@@ -93,10 +93,12 @@ class Table(NamedTuple):
 
     def numbers(self, slot: int, form: str = "i") -> tuple[int, ...]:
         """Give a vector of numbers of this form."""
-        if not self.offsets[slot]:
+        offset = self.offsets[slot]
+        if not offset:
             return ()
-        start, count = self.vector(slot)
-        return unpack_from(f"<{count}{form}", self.data, start)
+        at = self.place + offset
+        at += _OFFSET.unpack_from(self.data, at)[0]
+        return unpack_from(f"<{_OFFSET.unpack_from(self.data, at)[0]}{form}", self.data, at + 4)
 
     def bytes(self, slot: int) -> bytes:
         """Give a string or a vector of bytes. Raises ValueError where it is cut short."""

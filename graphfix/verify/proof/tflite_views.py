@@ -83,6 +83,8 @@ def viewed(step: Step) -> View | None:
     rule = VIEWS.get(step.operator.name)
     if rule is None or not step.views or step.views[0] is None:
         return None
+    if step.operator.name in COUNTING and held(step.views[0]) is None:
+        return None  # most sums are of elements that nobody knows
     taking = step.inputs if step.operator.name in ALIKE else step.inputs[:1]
     if step.operator.name not in RETYPING and any(each is None or each.dtype != step.result.dtype for each in taking):
         return None
@@ -283,6 +285,7 @@ VIEWS: Mapping[str, Callable[[Step], View | None]] = {
     "MUL": _arithmetic("mul"), "FLOOR_DIV": _arithmetic("div"), "DIV": _arithmetic("div"),
     "FLOOR_MOD": _arithmetic("mod"), "MAXIMUM": _arithmetic("max"), "MINIMUM": _arithmetic("min"),
 }  # fmt: skip
+COUNTING = frozenset("ADD SUB MUL FLOOR_DIV DIV FLOOR_MOD MAXIMUM MINIMUM".split())
 RETYPING = frozenset({"SHAPE", "RANK", "CAST"})
 """Those whose result is not of operand 0's type."""
 ALIKE = frozenset("CONCATENATION PACK BROADCAST_ARGS ADD SUB MUL FLOOR_DIV DIV FLOOR_MOD MAXIMUM MINIMUM".split())
