@@ -81,7 +81,7 @@ def _integers(*names: str) -> Rule:
 
 def _scalar(reading: Reading, value: float) -> View:
     """A scalar of float32: the elements of an operator whose attribute is one are of another type only by chance."""
-    return reading.constant(onnx.helper.make_tensor("", TensorProto.FLOAT, (), [value]), str(value))
+    return reading.held.constant(onnx.helper.make_tensor("", TensorProto.FLOAT, (), [value]), str(value))
 
 
 def _pad(reading: Reading, form: Form) -> Form | None:
@@ -142,7 +142,7 @@ def _enlarged(reading: Reading, form: Form) -> Form | None:
     stated, views = form.attributes.get("scales"), form.views
     if stated is not None:
         tensor = onnx.helper.make_tensor("", TensorProto.FLOAT, (len(stated.floats),), list(stated.floats))
-        views = (*views[:1], reading.constant(tensor, "scales"))
+        views = (*views[:1], reading.held.constant(tensor, "scales"))
     if len(views) != 2:  # noqa: PLR2004 - data and scales
         return None
     cut = {

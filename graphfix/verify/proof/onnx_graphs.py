@@ -6,13 +6,11 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import TYPE_CHECKING
 
-from onnx import AttributeProto, TensorProto
+from onnx import AttributeProto
 
 from graphfix.verify.proof import onnx_ops
-from graphfix.verify.proof.onnx_call import Call, asked, domain_of, graphs, plain
-from graphfix.verify.proof.onnx_constants import constant_node
+from graphfix.verify.proof.onnx_call import Call, asked, domain_of, graphs
 from graphfix.verify.proof.onnx_defined import defined
-from graphfix.verify.proof.onnx_file import Source, width
 from graphfix.verify.proof.onnx_forms import CHANGED, Form, present
 from graphfix.verify.proof.onnx_literals import computed
 from graphfix.verify.proof.onnx_loops import FLOW
@@ -20,22 +18,22 @@ from graphfix.verify.proof.onnx_meaning import effective, meaning, telling, unli
 from graphfix.verify.proof.onnx_nodes import exact, single
 from graphfix.verify.proof.onnx_notes import noted
 from graphfix.verify.proof.onnx_schema import NOT_IMPORTED, imported, once, random
-from graphfix.verify.proof.onnx_types import entered, named, stated, taken
+from graphfix.verify.proof.onnx_scope import Scope, attributes_of
+from graphfix.verify.proof.onnx_types import entered, stated, taken
 from graphfix.verify.proof.outcome import UnprovedError
 from graphfix.verify.proof.terms import View, whole
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from onnx import FunctionProto, GraphProto, ModelProto, NodeProto, SparseTensorProto
+    from onnx import FunctionProto, GraphProto, ModelProto, NodeProto
 
-    from graphfix.verify.proof.constants import Constants
     from graphfix.verify.proof.notes import Notes
+    from graphfix.verify.proof.onnx_constants import Held
     from graphfix.verify.proof.onnx_shapes import Inference
     from graphfix.verify.proof.sizes import Place
     from graphfix.verify.proof.terms import Core, Table
 
-_TYPES = frozenset(TensorProto.DataType.values())
 _NONE: frozenset[str] = frozenset()
 _DEEPEST = 64
 """Nested calls and bodies; a function that calls itself is no model."""
@@ -45,36 +43,11 @@ as the one before."""
 
 
 @dataclass(slots=True, eq=False)
-class Scope:
-    """The values that a node can name, and what the operators of its graph mean."""
-
-    versions: Mapping[str, int]
-    outer: Scope | None = None
-    values: dict[str, View] = field(default_factory=dict)
-    graph: GraphProto | None = None
-    given: Mapping[str, AttributeProto] = field(default_factory=dict)
-    """In a function: the attributes of its call."""
-    depth: int = 0
-    path: str = "main"
-
-    def find(self, name: str) -> View:
-        """Give a value by its name, from the innermost scope that has it."""
-        scope: Scope | None = self
-        while scope is not None:
-            found = scope.values.get(name)
-            if found is not None:
-                return found
-            scope = scope.outer
-        raise UnprovedError(f"the value {name!r} is read before any node gives it; check the model")
-
-
-@dataclass(slots=True, eq=False)
 class Reading:
     """One of the two models while it is read."""
 
     table: Table
-    constants: Constants
-    source: Source
+    held: Held
     model: ModelProto
     inference: Inference | None
     """What onnx's inference says: of the first file only, since equal terms have equal shapes."""
@@ -104,10 +77,10 @@ class Reading:
         once(graph)
         for tensor in graph.initializer:
             if tensor.name not in scope.values:
-                scope.values[tensor.name] = self.constant(tensor, tensor.name)
+                scope.values[tensor.name] = self.held.constant(tensor, tensor.name)
         for sparse in graph.sparse_initializer:
             if sparse.values.name not in scope.values:
-                scope.values[sparse.values.name] = self.sparse(sparse)
+                scope.values[sparse.values.name] = self.held.sparse(sparse)
         self.nodes(graph.node, scope)
         stated(self.table, (*graph.input, *graph.output), scope.values, run=scope.outer is not None)
         stated(self.table, graph.value_info, scope.values, run=False)
@@ -171,13 +144,13 @@ class Reading:
         views = [values.get(name) or scope.find(name) if name else None for name in operands]
         while views and views[-1] is None:
             views.pop()
-        attributes = self._attributes(node, scope) if node.attribute else {}
+        attributes = attributes_of(node, scope) if node.attribute else {}
         function = self._function_of(node)
         if function is not None:
             return self._function(function, attributes, views, len(names), scope)
         call = self._call(node, index, (operands, asked(names)), scope, views, attributes)
         if call.op == "Constant" and not call.domain:
-            return [constant_node(self, call)]
+            return [self.held.node(call)]
         before = len(self.table.cores)
         results = self._results(call, scope)
         if self.notes is not None:
@@ -191,7 +164,7 @@ class Reading:
         """Give the results of an operator: constants, a view, a term with maps, or one that reads operands exactly."""
         if call.op in FLOW and not call.domain:
             return FLOW[call.op](self, call, scope)
-        results: Sequence[View | None] | None = computed(self.constants, call)
+        results: Sequence[View | None] | None = computed(self.held.constants, call)
         if results is None:
             view = defined(self, call)
             view = single(self.table, call) if view is None else view
@@ -227,9 +200,9 @@ class Reading:
         full = key
         if attributes:
             telltale = telling(op, domain, version, attributes)
-            key = full = (domain, op, since, self.attributes(telltale))
+            key = full = (domain, op, since, self.held.attributes(telltale))
             if len(telltale) < len(attributes):
-                full = (domain, op, since, self.attributes(attributes))
+                full = (domain, op, since, self.held.attributes(attributes))
         return Call(
             label,
             scope.graph,
@@ -290,7 +263,7 @@ class Reading:
         if scope.depth > _DEEPEST:
             raise UnprovedError(f"the function {function.name!r} is nested too deeply to be read")
         name = (function.domain, function.name, function.overload)
-        key = (name, self.attributes(attributes), tuple(views), self.table.algebra.place)
+        key = (name, self.held.attributes(attributes), tuple(views), self.table.algebra.place)
         known = self.calls.get(key)
         if known is not None:
             return known[:outputs]
@@ -314,54 +287,3 @@ class Reading:
             inner.values[name] = whole(core)
         self.nodes(function.node, inner)
         stated(self.table, function.value_info, inner.values, run=False)
-
-    # --- attributes and constants -----------------------------------------------------------------------------
-
-    def _attributes(self, node: NodeProto, scope: Scope) -> dict[str, AttributeProto]:
-        """Give the attributes of a node by name; in a function those that name the call's are the call's."""
-        found: dict[str, AttributeProto] = {}
-        for attribute in node.attribute:
-            if not isinstance(attribute.name, str):
-                raise UnprovedError(f"the name {attribute.name!r} of an attribute is no UTF-8; check the model")
-            if not attribute.ref_attr_name:
-                found[attribute.name] = attribute
-            elif attribute.ref_attr_name in scope.given:
-                own = AttributeProto()
-                own.CopyFrom(scope.given[attribute.ref_attr_name])
-                own.name = attribute.name
-                found[attribute.name] = own
-        return found
-
-    def attributes(self, attributes: Mapping[str, AttributeProto]) -> tuple[object, ...]:
-        """Give the comparable form of attributes, bodies left out; a tensor is the constant that it holds."""
-        if not attributes:
-            return ()
-        return tuple((name, self._attribute(given)) for name, given in sorted(attributes.items()) if not graphs(given))
-
-    def _attribute(self, given: AttributeProto) -> object:
-        if given.HasField("t") or given.tensors:
-            tensors = [given.t] if given.HasField("t") else given.tensors
-            return "tensors", tuple(self.constant(tensor, given.name) for tensor in tensors)
-        if given.HasField("sparse_tensor"):
-            return "sparse", self.sparse(given.sparse_tensor)
-        return plain(given)
-
-    def constant(self, tensor: TensorProto, told: str) -> View:
-        """See a tensor of the file."""
-        if tensor.data_type not in _TYPES:
-            raise UnprovedError(f"the constant {told!r} has the type {tensor.data_type}, which onnx does not know")
-        payload = self.source.payload(tensor)
-        if payload is None:
-            raise UnprovedError(f"the constant {told!r} is stored in a form that is not read")
-        view = self.constants.view(named(tensor.data_type), tensor.dims, payload, width(tensor.data_type), told)
-        view.core.dtype = tensor.data_type
-        return view
-
-    def sparse(self, sparse: SparseTensorProto) -> View:
-        """See a sparse tensor of the file: as it is stored."""
-        parts = self.constant(sparse.values, sparse.values.name), self.constant(sparse.indices, sparse.values.name)
-        core, new = self.table.core(("sparse", parts, tuple(sparse.dims)), sparse.values.name, counted=False)
-        if new:
-            core.sizes = tuple(sparse.dims)
-            core.dtype = sparse.values.data_type
-        return whole(core)

@@ -16,7 +16,8 @@ if TYPE_CHECKING:
     from onnx import GraphProto
 
     from graphfix.verify.proof.onnx_call import Call
-    from graphfix.verify.proof.onnx_graphs import Reading, Scope
+    from graphfix.verify.proof.onnx_graphs import Reading
+    from graphfix.verify.proof.onnx_scope import Scope
     from graphfix.verify.proof.sizes import Size, Sizes
 
 Guess: TypeAlias = "tuple[Size | None, ...] | None"

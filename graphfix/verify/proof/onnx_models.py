@@ -8,9 +8,11 @@ from onnx import TensorProto, TypeProto
 
 from graphfix.verify.proof.asked import refuse_unknown
 from graphfix.verify.proof.constants import Constants
+from graphfix.verify.proof.onnx_constants import Held
 from graphfix.verify.proof.onnx_file import Source
-from graphfix.verify.proof.onnx_graphs import Reading, Scope
+from graphfix.verify.proof.onnx_graphs import Reading
 from graphfix.verify.proof.onnx_schema import imported
+from graphfix.verify.proof.onnx_scope import Scope
 from graphfix.verify.proof.onnx_shapes import Inference, bodies
 from graphfix.verify.proof.onnx_types import bare, consistent
 from graphfix.verify.proof.outcome import Proof, UnprovedError, concluded
@@ -48,11 +50,11 @@ def compared(
     one, two = (source.read() for source in sources)
     _interface(one, two)
     refuse_unknown(_ports(one), _ports(two), bindings, shapes)
-    first = Reading(table, constants, sources[0], one, Inference(one), notes=notes)
+    first = Reading(table, Held(sources[0], constants), one, Inference(one), notes=notes)
     scope = _scope(first, bindings, shapes)
     outputs = first.run(one.graph, scope)
     table.close()
-    second = Reading(table, constants, sources[1], two, None, notes=notes)
+    second = Reading(table, Held(sources[1], constants), two, None, notes=notes)
     other = _scope(second, bindings, shapes)
     theirs = second.run(two.graph, other)
     for mine, shown, view in zip(one.graph.output, two.graph.output, theirs, strict=True):
@@ -82,7 +84,7 @@ def noted(
     table = Table(Algebra())
     source = Source(path, stack)
     model = source.read()
-    reading = Reading(table, Constants(table), source, model, Inference(model), notes=notes)
+    reading = Reading(table, Held(source, Constants(table)), model, Inference(model), notes=notes)
     reading.run(model.graph, _scope(reading, bindings, shapes))
 
 
@@ -283,8 +285,8 @@ def _overridable(reading: Reading) -> dict[str, View]:
     held = [tensor for tensor in reading.model.graph.initializer if tensor.name in inputs]
     sparse = [tensor for tensor in reading.model.graph.sparse_initializer if tensor.values.name in inputs]
     return {
-        **{tensor.name: reading.constant(tensor, tensor.name) for tensor in held},
-        **{tensor.values.name: reading.sparse(tensor) for tensor in sparse},
+        **{tensor.name: reading.held.constant(tensor, tensor.name) for tensor in held},
+        **{tensor.values.name: reading.held.sparse(tensor) for tensor in sparse},
     }
 
 
