@@ -23,9 +23,13 @@ MOST: Final = 1 << 16
 TYPES: Final = frozenset("bool int8 int16 int32 int64 uint8 uint16 uint32 uint64 float16 float32 float64".split())
 
 
+HELD: Final = frozenset({"constant", "numbers"})
+"""How the terms of constants with elements begin."""
+
+
 def held(view: View) -> bool:
     """Whether a value is a constant."""
-    return view.core.key[0] in ("constant", "numbers")
+    return view.core.key[0] in HELD
 
 
 def literal(view: View | None) -> Array | None:

@@ -10,7 +10,7 @@ from onnx import AttributeProto
 
 from graphfix.verify.proof import onnx_ops
 from graphfix.verify.proof.onnx_call import Call, asked, domain_of, graphs
-from graphfix.verify.proof.onnx_defined import defined
+from graphfix.verify.proof.onnx_defined import DEFINED, defined
 from graphfix.verify.proof.onnx_forms import CHANGED, Form, present
 from graphfix.verify.proof.onnx_literals import computed
 from graphfix.verify.proof.onnx_loops import FLOW
@@ -145,10 +145,11 @@ class Reading:
         while views and views[-1] is None:
             views.pop()
         attributes = attributes_of(node, scope) if node.attribute else {}
-        function = self._function_of(node)
+        function = self._function_of(node) if self.functions else None
         if function is not None:
             return self._function(function, attributes, views, len(names), scope)
-        call = self._call(node, index, (operands, asked(names)), scope, views, attributes)
+        names = names if names and names[-1] else asked(names)
+        call = self._call(node, index, (operands, names), scope, views, attributes)
         if call.op == "Constant" and not call.domain:
             return [self.held.node(call)]
         before = len(self.table.cores)
@@ -158,7 +159,7 @@ class Reading:
         return results
 
     def _function_of(self, node: NodeProto) -> FunctionProto | None:
-        return self.functions.get((domain_of(node.domain), node.op_type, node.overload)) if self.functions else None
+        return self.functions.get((domain_of(node.domain), node.op_type, node.overload))
 
     def _results(self, call: Call, scope: Scope) -> Sequence[View | None]:
         """Give the results of an operator: constants, a view, a term with maps, or one that reads operands exactly."""
@@ -166,10 +167,11 @@ class Reading:
             return FLOW[call.op](self, call, scope)
         results: Sequence[View | None] | None = computed(self.held.constants, call)
         if results is None:
-            view = defined(self, call)
+            view = defined(self, call) if call.op in DEFINED else None
             view = single(self.table, call) if view is None else view
             results = self._whole(call, scope) if view is None else [view]
-        entered(call, results)
+        if len(results) > 1 or not results or results[0] is None or results[0].core.dtype is None:
+            entered(call, results)
         return results
 
     def _call(

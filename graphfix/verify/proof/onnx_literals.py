@@ -25,16 +25,14 @@ Rule: TypeAlias = "Callable[[Call, Sequence[Array | None]], Array | Sequence[Arr
 
 def computed(constants: Constants, call: Call) -> list[View] | None:
     """Give the results of a node whose operands are all small constants; None where it is to be read as a term."""
+    first = call.views[0] if call.views else None
     if call.op == "ConstantOfShape" and not call.domain and loads(call):
         made = _filled(constants, call)
         return None if made is None else [made]
-    rule = RULES.get(call.op) if not call.domain else None
-    if rule is None or not call.views:
-        return None
-    for view in call.views:
-        if view is not None and not literals.held(view):
-            return None
-    if not loads(call):
+    if first is not None and first.core.key[0] not in literals.HELD:
+        return None  # most nodes end here
+    rule = RULES.get(call.op) if not call.domain and call.views else None
+    if rule is None or not all(view is None or literals.held(view) for view in call.views) or not loads(call):
         return None
     results = _results(rule, call)
     if any(array.size > literals.MOST or array.dtype.name not in literals.TYPES for array in results):
