@@ -23,15 +23,10 @@ def verdict_text(verdict: Verdict) -> str:
         case "different":
             return f"different: {_difference(verdict)}{_unproved(verdict)}"
         case "proved":
-            return f"proved for all inputs and sizes{_runs(verdict)}{_assumed(verdict)}"
+            return f"proved for all inputs and sizes{_runs(verdict)}"
         case status:
             agreed = f"{_agreement(verdict)}{exceptions_text(verdict.exceptions)}{_optimized(verdict.runs)}"
-            return f"{status}: {agreed}{_unproved(verdict)}{_assumed(verdict)}"
-
-
-def _assumed(verdict: Verdict) -> str:
-    """`; assuming the stored shapes of the first file's tensors`, or nothing."""
-    return f"; assuming {printable('; '.join(verdict.assumes))}" if verdict.assumes else ""
+            return f"{status}: {agreed}{_unproved(verdict)}"
 
 
 def _unproved(verdict: Verdict) -> str:
