@@ -98,15 +98,16 @@ def _legacy(table: Table, call: Call) -> View | None:
     if one is None or two is None or one.sizes is None or two.sizes is None:
         return None
     if not call.integer("broadcast", 0):
-        return _pair(table, call, one, two) if one.sizes == two.sizes else None
+        same = one.sizes == two.sizes or (not table.closed and len(one.sizes) == len(two.sizes))
+        return _pair(table, call, one, two) if same else None
     rank, part = len(one.sizes), len(two.sizes)
     axis = call.integer("axis", rank - part)
     axis += rank if axis < 0 else 0
     behind = rank - axis - part
     if axis < 0 or behind < 0:
         return None
-    if any(size not in (1, own) for size, own in zip(two.sizes, one.sizes[axis:], strict=False)):
-        return None  # operand 0 is never stretched
+    if table.closed and any(size not in (1, own) for size, own in zip(two.sizes, one.sizes[axis:], strict=False)):
+        return None  # operand 0 is never stretched: where the first file runs it is not, the second has to say so
     padded = View(two.core, _padded(two.axes, axis, behind), (1,) * axis + two.sizes + (1,) * behind)
     return _pair(table, call, one, padded)
 
