@@ -117,7 +117,7 @@ def _spelled() -> Iterator[Scope]:
 
 def _equal() -> Iterator[Scope]:
     for op, dtype in KERNELS_OF_EQUALS.items():
-        kernels = (TOLD,) if op == "STABLEHLO_SHIFT_LEFT" else ("BUILTIN_REF", TOLD)
+        kernels = (TOLD,) if op in ("STABLEHLO_SHIFT_LEFT", "STABLEHLO_AND") else ("BUILTIN_REF", TOLD)
         yield Scope(op, dtype, partial(equals, op, dtype, 2), alike=None, kernels=kernels)
         yield Scope(op, dtype, partial(unequals, op, dtype), alike=None, runs=False, label="unequal")
     for count in (2, 3):

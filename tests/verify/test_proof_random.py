@@ -15,7 +15,7 @@ from graphfix import api
 from graphfix.results import GraphfixError
 
 DEFAULT, LONG = 100, 2000
-UNPROVED = {"onnx": 500, "tflite": 100}
+UNPROVED = {"onnx": 250, "tflite": 100}
 """Of so many results one may be unproved. ONNX: a default of an input says of which rank a shape is. TFLite: the size
 of a loop's state, or behind a PAD, that no stored shape tells is known to the rewriter, and not to the proof."""
 

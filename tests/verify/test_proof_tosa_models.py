@@ -57,10 +57,20 @@ UNRUN = {"random_output.onnx", "encoder.onnx", "per_channel_operand.tflite"}
 """Different from run to run, slow, and one that ends LiteRT's process."""
 PLACES = 3
 """How many places a fault is planted at, in each model."""
-WITHOUT_A_PLACE = {"stretched_by_the_wrong_operand"}
-"""The target stretches nothing by a shape that is known at run time only."""
-KINDS = [(".onnx", kind) for kind in proof_faults.FAULTS if kind not in WITHOUT_A_PLACE] + [
-    (".tflite", kind) for kind in proof_faults_tflite.FAULTS
+WITHOUT_A_PLACE = {
+    (".onnx", "stretched_by_the_wrong_operand"),
+    (".onnx", "unsqueezed_at_another_axis"),
+    (".onnx", "slope_of_another_axis"),
+    (".onnx", "legacy_axis_misread"),
+    (".tflite", "lifted_at_another_axis"),
+    (".tflite", "condition_padded_in_front"),
+}
+"""The target leaves no shape that is known at run time only, and none of the nodes that these change."""
+KINDS = [
+    (suffix, kind)
+    for suffix, faults in ((".onnx", proof_faults.FAULTS), (".tflite", proof_faults_tflite.FAULTS))
+    for kind in faults
+    if (suffix, kind) not in WITHOUT_A_PLACE
 ]
 
 

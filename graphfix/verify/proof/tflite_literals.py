@@ -9,6 +9,7 @@ import numpy as np
 from graphfix.verify.proof import literals
 from graphfix.verify.proof.terms import View
 from graphfix.verify.proof.tflite_file import WIDTHS
+from graphfix.verify.proof.tflite_schema import TYPES
 from graphfix.verify.proof.tflite_sparse import unpacked
 
 if TYPE_CHECKING:
@@ -43,8 +44,21 @@ def _first_held(step: Step) -> bool:
     return step.operator.name in SIZED or not step.views or step.views[0] is None or literals.held(step.views[0])
 
 
+def _loads(step: Step) -> bool:
+    """Whether kernels read the operands and options as they are meant: axes and shapes of int32, a CAST's own types."""
+    if step.operator.name in INDEXED:
+        return all(tensor is not None and tensor.dtype == "int32" for tensor in step.inputs[1:])
+    if step.operator.name != "CAST" or not step.operator.options:
+        return True
+    operand = step.inputs[0]
+    stated = TYPES.get(step.integer("inDataType")), TYPES.get(step.integer("outDataType"))
+    return operand is not None and stated == (operand.dtype, step.result.dtype)
+
+
 def _by_rule(constants: Constants, step: Step) -> View | None:
     rule = RULES.get(step.operator.name)
+    if not _loads(step):
+        return None
     if rule is None or not all(view is not None and literals.held(view) for view in step.views):
         return None
     arrays = [array for view in step.views if (array := literals.literal(view)) is not None]
@@ -143,6 +157,7 @@ RULES: Mapping[str, Rule] = {
     "GATHER": _gather, "PACK": _pack, "CONCATENATION": _concatenation, "SLICE": _slice,
 }  # fmt: skip
 """Rules by operator; views are read before."""
+INDEXED = frozenset("RESHAPE TRANSPOSE SLICE GATHER REDUCE_PROD SUM REDUCE_MAX REDUCE_MIN".split())
 SIZED = frozenset({"DENSIFY", "FILL"})
 """Those with rules of their own."""
 COMPUTING = SIZED.union(RULES)
