@@ -48,9 +48,11 @@ def _loads(step: Step) -> bool:
     """Whether kernels read the operands and options as they are meant: axes and shapes of int32, a CAST's own types."""
     if step.operator.name in INDEXED:
         return all(tensor is not None and tensor.dtype == "int32" for tensor in step.inputs[1:])
+    if step.operator.name == "PACK":
+        return step.integer("valuesCount") == len(step.views)
     if step.operator.name != "CAST" or not step.operator.options:
         return True
-    operand = step.inputs[0]
+    operand = step.inputs[0] if step.inputs else None
     stated = TYPES.get(step.integer("inDataType")), TYPES.get(step.integer("outDataType"))
     return operand is not None and stated == (operand.dtype, step.result.dtype)
 
@@ -88,7 +90,7 @@ def _unpacked(constants: Constants, step: Step) -> View | None:
 
 def _filled(step: Step) -> View | None:
     """FILL: one element, stretched to known sizes."""
-    sizes, value = step.content(0), step.views[1]
+    sizes, value = step.content(0), step.operand(1)
     if sizes is None or value is None or value.sizes != () or any(isinstance(s, int) and s < 1 for s in sizes):
         return None
     return View(value.core, (None,) * len(sizes), sizes)

@@ -165,7 +165,7 @@ def _range(step: Step) -> Dims:
 
 
 def _padded(step: Step) -> Dims:
-    sizes, around = _sizes(step, 0), literals.literal(step.views[1])
+    sizes, around = _sizes(step, 0), literals.literal(step.operand(1))
     if sizes is None or around is None or around.shape != (len(sizes), 2):
         return None
     added = around.sum(axis=1).tolist()
