@@ -45,7 +45,7 @@ def _first_held(step: Step) -> bool:
 
 
 def _loads(step: Step) -> bool:
-    """Whether kernels read the operands and options as they are meant: axes and shapes of int32, types that there are."""
+    """Whether kernels take the operands and options: axes and shapes of int32, types that there are."""
     if step.operator.name in INDEXED:
         return all(tensor is not None and tensor.dtype == "int32" for tensor in step.inputs[1:])
     if step.operator.name == "PACK":
