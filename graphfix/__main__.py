@@ -7,7 +7,7 @@ import os
 import sys
 from typing import NoReturn
 
-from graphfix.cli import main
+from graphfix.cli.commands import main
 
 
 def run() -> NoReturn:

@@ -11,17 +11,17 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
-from graphfix import output as place
-from graphfix import request, targets
+from graphfix.engine import request, targets
+from graphfix.formats import publish as place
 from graphfix.results import GraphfixError, Outcome, Site, Verdict
 
 if TYPE_CHECKING:
     from onnx import ModelProto
 
-    from graphfix.edits import Model, Options, Rewrite
-    from graphfix.engine import Report
+    from graphfix.engine.run import Report
     from graphfix.formats.onnx import OnnxModel
     from graphfix.formats.tflite.model import TfliteModel
+    from graphfix.graph.edits import Model, Options, Rewrite
 
 Texts = Mapping[str, str]
 Progress = Callable[[str], None]
@@ -49,7 +49,7 @@ def fix(
     started = time.perf_counter()
     options = request.options(target, broadcasts, unknown, keep_fusions=keep_fusions)
     request.limit(model, max_expand_bytes)
-    report = _run(model, options, request.chosen(target) if rewrites is None else rewrites, "changed")
+    report = _run(model, options, _chosen(target) if rewrites is None else rewrites, "changed")
     seconds = {"plan": time.perf_counter() - started}
     return _outcome("fix", Path("model"), model, report, target, seconds)
 
@@ -83,7 +83,7 @@ def fix_file(
     """
     source, output = Path(source), Path(output)
     options = request.options(target, broadcasts, unknown, keep_fusions=keep_fusions)
-    chosen = request.chosen(target, only, skip)
+    chosen = _chosen(target, only, skip)
     place.refuse(source, output, in_place=in_place)
     seconds: dict[str, float] = {}
     with _timed(seconds, "load"):
@@ -132,7 +132,7 @@ def check(
     """List what is implicit in a file, for a target; nothing is written. Raises GraphfixError."""
     path = Path(source)
     options = request.options(target, broadcasts, unknown, keep_fusions=keep_fusions)
-    chosen = request.chosen(target, only, skip)
+    chosen = _chosen(target, only, skip)
     seconds: dict[str, float] = {}
     with _timed(seconds, "load"):
         model = load(path)
@@ -163,9 +163,9 @@ def verify(
 
     With `proof` "only" nothing is run; with "without" the runs alone are asked.
     """
-    from graphfix import bindings
+    from graphfix.engine import binding
 
-    numbers, sizes = bindings.settled(Path(before), dims, shapes)
+    numbers, sizes = binding.settled(Path(before), dims, shapes)
     return _verify(Path(before), Path(after), numbers, sizes, inputs, runs, seed, atol, rtol, proof, progress)
 
 
@@ -180,7 +180,7 @@ def show(
     source: str | Path, *, maps: bool = False, broadcasts_only: bool = False, dims: Texts = NONE, shapes: Texts = NONE
 ) -> Iterator[str]:
     """The model in the notation `y[2,3] = Add(x[2,3], b[3])`, a line a node, with indexing maps where asked."""
-    from graphfix import listing
+    from graphfix.engine import listing
 
     path = Path(source)
     model = load(path)
@@ -190,7 +190,7 @@ def show(
 
 def explain(topic: str) -> str:
     """The page of a rewrite or a finding code, as Markdown. Raises GraphfixError for an unknown topic."""
-    from graphfix import pages
+    from graphfix.report import pages
 
     if topic in targets.RULES:
         spec = importlib.util.find_spec("rewrites")
@@ -208,10 +208,21 @@ def explain(topic: str) -> str:
 # --- what the commands share ----------------------------------------------------------------------------------------
 
 
-def _run(model: Model, options: Options, rewrites: Sequence[Rewrite], done: str) -> Report:
-    from graphfix import engine
+def _chosen(target: str, only: Sequence[str] = (), skip: Sequence[str] = ()) -> tuple[Rewrite, ...]:
+    """The rewrites that run: those named, else the target's, without the skipped ones. Raises GraphfixError."""
+    from rewrites import ALL
 
-    return engine.run(model, rewrites, options, "found" if done == "found" else "changed")
+    for name in (*only, *skip):
+        if name not in targets.RULES:
+            raise GraphfixError(f"{name!r} is no rewrite; known: {', '.join(targets.RULES)}")
+    wanted = only or targets.TARGETS[target].rules
+    return tuple(rule for rule in ALL if rule.name in wanted and rule.name not in skip)
+
+
+def _run(model: Model, options: Options, rewrites: Sequence[Rewrite], done: str) -> Report:
+    from graphfix.engine import run
+
+    return run.run(model, rewrites, options, "found" if done == "found" else "changed")
 
 
 def _outcome(command: str, path: Path, model: Model, report: Report, target: str, seconds: dict[str, float]) -> Outcome:
@@ -273,7 +284,7 @@ def _verify(
     proof: Literal["with", "only", "without"],
     progress: Progress | None,
 ) -> Verdict:
-    from graphfix.verify import verify as judge
+    from graphfix.checker import verify as judge
 
     return judge(
         before,

@@ -6,6 +6,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final, Literal
 
+VERSION = "0.1.0"
+"""Of graphfix, as pyproject.toml states it (a test compares both)."""
+
 JsonShape = tuple[int | str | None, ...] | None
 """A shape as JSON shows it: ints, strings for symbols, None for an unknown dim; None when unranked."""
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from types import ModuleType
 
-from graphfix.edits import Rewrite
+from graphfix.graph.edits import Rewrite
 from rewrites import (
     atan2_operands,
     batch_matmul_batch_dims,

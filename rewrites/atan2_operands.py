@@ -10,10 +10,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from graphfix.edits import DEFAULT, Edit, Lift, Options, Stretch
-from graphfix.graph import Node
-from graphfix.ops_row import TFLITE
-from graphfix.shapes import broadcast, same
+from graphfix.graph.edits import DEFAULT, Edit, Lift, Options, Stretch
+from graphfix.graph.view import Node
+from graphfix.operators.row import TFLITE
+from graphfix.shapes.shape import broadcast, same
 
 OPERATORS = frozenset({(TFLITE, "ATAN2")})
 

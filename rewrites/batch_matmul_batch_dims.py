@@ -13,10 +13,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from graphfix.alignment import Alignment, Party, align
-from graphfix.edits import DEFAULT, Edit, Leave, Options
-from graphfix.graph import Node
-from graphfix.ops_row import TFLITE
+from graphfix.graph.broadcast import Alignment, Party, align
+from graphfix.graph.edits import DEFAULT, Edit, Leave, Options
+from graphfix.graph.view import Node
+from graphfix.operators.row import TFLITE
 from rewrites import equalize_ranks, materialize_broadcasts
 
 OPERATORS = frozenset({(TFLITE, "BATCH_MATMUL")})

@@ -13,9 +13,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from graphfix.edits import DEFAULT, Edit, Made, New, Numbers, Options, Replace
-from graphfix.graph import Node
-from graphfix.shapes import Shape, Undecided, same
+from graphfix.graph.edits import DEFAULT, Edit, Made, New, Numbers, Options, Replace
+from graphfix.graph.view import Node
+from graphfix.shapes.shape import Shape, Undecided, same
 
 OPERATORS = frozenset({("", "PRelu")})
 FLOAT = "float32"

@@ -22,11 +22,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from graphfix.alignment import Party, align, exemption, fused, meeting, over_limit
-from graphfix.edits import DEFAULT, Edit, Leave, Lift, Options
-from graphfix.graph import Node
-from graphfix.ops import Row
-from graphfix.shapes import cstr_eq
+from graphfix.graph.broadcast import Party, align, exemption, fused, meeting, over_limit
+from graphfix.graph.edits import DEFAULT, Edit, Leave, Lift, Options
+from graphfix.graph.view import Node
+from graphfix.operators import Row
+from graphfix.shapes.shape import cstr_eq
 
 
 def plan(node: Node, options: Options = DEFAULT) -> Iterator[Edit]:

@@ -10,10 +10,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from graphfix.alignment import align
-from graphfix.edits import DEFAULT, Edit, Lift, Options, Stretch
-from graphfix.graph import Node
-from graphfix.ops_row import TFLITE
+from graphfix.graph.broadcast import align
+from graphfix.graph.edits import DEFAULT, Edit, Lift, Options, Stretch
+from graphfix.graph.view import Node
+from graphfix.operators.row import TFLITE
 from rewrites import equalize_ranks, materialize_broadcasts
 
 OPERATORS = frozenset({(TFLITE, "FLOOR_DIV")})

@@ -14,8 +14,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from graphfix.edits import DEFAULT, Edit, Evaluate, Options
-from graphfix.graph import Node, Value
+from graphfix.graph.edits import DEFAULT, Edit, Evaluate, Options
+from graphfix.graph.view import Node, Value
 
 
 def plan(node: Node, options: Options = DEFAULT) -> Iterator[Edit]:  # noqa: ARG001 -- every plan takes the options

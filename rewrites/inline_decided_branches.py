@@ -13,8 +13,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from graphfix.edits import DEFAULT, Edit, Inline, Options
-from graphfix.graph import Node
+from graphfix.graph.edits import DEFAULT, Edit, Inline, Options
+from graphfix.graph.view import Node
 
 OPERATORS = frozenset({("", "If")})
 

@@ -27,7 +27,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from math import prod
 
-from graphfix.alignment import (
+from graphfix.graph.broadcast import (
     Alignment,
     Party,
     align,
@@ -38,10 +38,10 @@ from graphfix.alignment import (
     product_axes,
     taking_part,
 )
-from graphfix.edits import DEFAULT, Assume, AxisOf, Edit, Leave, Options, Stretch
-from graphfix.graph import Node
+from graphfix.graph.edits import DEFAULT, Assume, AxisOf, Edit, Leave, Options, Stretch
+from graphfix.graph.view import Node
 from graphfix.results import GraphfixError
-from graphfix.shapes import Shape, Undecided, broadcast, never_one, same
+from graphfix.shapes.shape import Shape, Undecided, broadcast, never_one, same
 
 Needs = dict[int, tuple[Party, tuple[str, ...]]]
 """By operand: per axis "no", "yes" or "maybe"."""

@@ -27,17 +27,17 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from itertools import pairwise
 
-from graphfix import ops
-from graphfix.edits import DEFAULT, Edit, Fold, Leave, Lift, Options, Spell, with_axes
-from graphfix.graph import Node
-from graphfix.shapes import Shape, Undecided, cstr_broadcastable, same
+from graphfix import operators
+from graphfix.graph.edits import DEFAULT, Edit, Fold, Leave, Lift, Options, Spell, with_axes
+from graphfix.graph.view import Node
+from graphfix.shapes.shape import Shape, Undecided, cstr_broadcastable, same
 
-OPERATORS = frozenset((spelling.domain, spelling.op) for spelling in ops.spellings())
+OPERATORS = frozenset((spelling.domain, spelling.op) for spelling in operators.spellings())
 
 
 def plan(node: Node, options: Options = DEFAULT) -> Iterator[Edit]:  # noqa: ARG001 -- every plan takes the options
     """Lift the operand, state the shape in full, or fold the node away."""
-    spelling = ops.spelling(node.domain, node.op)
+    spelling = operators.spelling(node.domain, node.op)
     value = node.results[0] if node.results else None
     read = 1 if spelling is not None and spelling.by == "axes" else 2
     if spelling is None or value is None or any(operand is None for operand in node.operands[:read]):
@@ -53,7 +53,7 @@ def plan(node: Node, options: Options = DEFAULT) -> Iterator[Edit]:  # noqa: ARG
             yield from _by_axes(node, value.ranked)
 
 
-def _by_shape(node: Node, to: Shape, spelling: ops.Spelling) -> Iterator[Edit]:
+def _by_shape(node: Node, to: Shape, spelling: operators.Spelling) -> Iterator[Edit]:
     shape = node.operand(0).ranked
     target = node.operand(1).literal
     missing = to.rank - shape.rank
@@ -68,7 +68,7 @@ def _by_shape(node: Node, to: Shape, spelling: ops.Spelling) -> Iterator[Edit]:
         yield Spell(to)
 
 
-def _by_repeats(node: Node, to: Shape, spelling: ops.Spelling) -> Iterator[Edit]:
+def _by_repeats(node: Node, to: Shape, spelling: operators.Spelling) -> Iterator[Edit]:
     shape = node.operand(0).ranked
     repeats = node.operand(1).literal
     if repeats is None or len(repeats) != shape.rank:
@@ -105,7 +105,7 @@ def _followed(node: Node, to: Shape) -> Sequence[int]:
     return axes
 
 
-def _fits(lifted: Shape, target: Shape | None, spelling: ops.Spelling) -> bool:
+def _fits(lifted: Shape, target: Shape | None, spelling: operators.Spelling) -> bool:
     """Whether the target's sizes meet the operand's for certain: where they may not, the node is what fails."""
     if target is None or not target.ranked:
         return False

@@ -13,9 +13,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from graphfix.edits import DEFAULT, Edit, New, Options, Replace
-from graphfix.graph import Node
-from graphfix.ops_row import TFLITE
+from graphfix.graph.edits import DEFAULT, Edit, New, Options, Replace
+from graphfix.graph.view import Node
+from graphfix.operators.row import TFLITE
 
 PRODUCTS = {("", "Pow"): "Mul", (TFLITE, "POW"): "MUL"}
 OPERATORS = frozenset(PRODUCTS)

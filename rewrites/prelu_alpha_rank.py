@@ -11,10 +11,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from graphfix.edits import DEFAULT, Edit, Leave, Lift, Made, New, Numbers, Options, Replace
-from graphfix.graph import Node
-from graphfix.ops_row import TFLITE
-from graphfix.shapes import Shape, Undecided
+from graphfix.graph.edits import DEFAULT, Edit, Leave, Lift, Made, New, Numbers, Options, Replace
+from graphfix.graph.view import Node
+from graphfix.operators.row import TFLITE
+from graphfix.shapes.shape import Shape, Undecided
 
 OPERATORS = frozenset({(TFLITE, "PRELU")})
 

@@ -17,9 +17,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from math import prod
 
-from graphfix.edits import DEFAULT, Edit, Leave, Made, New, Numbers, Options, Replace, Source
-from graphfix.graph import Node, Value
-from graphfix.shapes import Shape, Undecided
+from graphfix.graph.edits import DEFAULT, Edit, Leave, Made, New, Numbers, Options, Replace, Source
+from graphfix.graph.view import Node, Value
+from graphfix.shapes.shape import Shape, Undecided
 
 OPERATORS = frozenset({("", "Resize"), ("", "Upsample")})
 REPEATS = {

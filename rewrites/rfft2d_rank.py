@@ -14,10 +14,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from math import prod
 
-from graphfix.edits import DEFAULT, Edit, Made, New, Numbers, Options, Replace, Source
-from graphfix.graph import Node, Value
-from graphfix.ops_row import TFLITE
-from graphfix.shapes import Shape, Undecided
+from graphfix.graph.edits import DEFAULT, Edit, Made, New, Numbers, Options, Replace, Source
+from graphfix.graph.view import Node, Value
+from graphfix.operators.row import TFLITE
+from graphfix.shapes.shape import Shape, Undecided
 
 PARTS = {"CAST": "REAL", "REAL": "REAL", "IMAG": "IMAG"}
 """What reads the complex result, and what says the same by name."""

@@ -11,9 +11,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from graphfix.edits import DEFAULT, Edit, Lift, New, Options, Replace
-from graphfix.graph import Node
-from graphfix.ops_row import TFLITE
+from graphfix.graph.edits import DEFAULT, Edit, Lift, New, Options, Replace
+from graphfix.graph.view import Node
+from graphfix.operators.row import TFLITE
 
 OPERATORS = frozenset({(TFLITE, "SELECT")})
 

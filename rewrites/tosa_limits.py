@@ -14,9 +14,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from graphfix.edits import DEFAULT, Edit, Leave, Options
-from graphfix.graph import Node, Value
-from graphfix.ops_row import TFLITE
+from graphfix.graph.edits import DEFAULT, Edit, Leave, Options
+from graphfix.graph.view import Node, Value
+from graphfix.operators.row import TFLITE
 
 MAX_RANK = 6
 NO_FORM = "the converters to TOSA have no form for it"

@@ -16,14 +16,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from graphfix import ops
-from graphfix.edits import DEFAULT, Edit, Lift, Options, Upgrade
-from graphfix.graph import Node
-from graphfix.shapes import Incompatible
+from graphfix import operators
+from graphfix.graph.edits import DEFAULT, Edit, Lift, Options, Upgrade
+from graphfix.graph.view import Node
+from graphfix.shapes.shape import Incompatible
 
 VERSION = 8
 """The first opset with numpy's rule and Expand."""
-OPERATORS = frozenset((row.domain, row.op) for row in ops.rows() if row.style == "legacy")
+OPERATORS = frozenset((row.domain, row.op) for row in operators.rows() if row.style == "legacy")
 
 
 def plan(node: Node, options: Options = DEFAULT) -> Iterator[Edit]:  # noqa: ARG001 -- every plan takes the options

@@ -18,8 +18,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from graphfix.edits import DEFAULT, Edit, Options, Upgrade
-from graphfix.graph import Node
+from graphfix.graph.edits import DEFAULT, Edit, Options, Upgrade
+from graphfix.graph.view import Node
 
 VERSION = 17
 

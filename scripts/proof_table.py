@@ -16,9 +16,10 @@ from pathlib import Path
 
 from tosa_zoo import ONNX, ZOO
 
-from graphfix import api, request, targets
+from graphfix import api
+from graphfix.checker import verify
+from graphfix.engine import request, targets
 from graphfix.results import GraphfixError, Verdict
-from graphfix.verify import verify
 
 SUFFIXES = (".onnx", ".tflite")
 

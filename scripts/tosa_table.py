@@ -19,8 +19,9 @@ import numpy as np
 from tosa_zoo import ONNX, SEEDS, ZOO, Case, page
 
 from graphfix.results import GraphfixError
-from graphfix.runtimes import RefusedError, tosa
-from graphfix.tosa import tosa_file
+from graphfix.runtimes import tosa
+from graphfix.runtimes.session import RefusedError
+from graphfix.tosa.command import tosa_file
 
 if TYPE_CHECKING:
     from graphfix.results import Conversion, Outcome

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from graphfix import cli
+from graphfix.cli import commands
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -37,7 +37,7 @@ def ask(capsys: pytest.CaptureFixture[str], *argv: object) -> Answer:
     """Run one command; a usage error ends like a shell would see it."""
     try:
         with watched():
-            status = cli.main([str(part) for part in argv])
+            status = commands.main([str(part) for part in argv])
     except SystemExit as stop:
         status = stop.code if isinstance(stop.code, int) else FAILED
     said = capsys.readouterr()

@@ -17,9 +17,9 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
     from graphfix.formats.onnx import OnnxModel
-    from graphfix.graph import Graph
+    from graphfix.graph.view import Graph
     from graphfix.results import Outcome
-    from graphfix.shapes import Size
+    from graphfix.shapes.shape import Size
 
 
 def lines(graphs: Sequence[Graph]) -> list[str]:

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from graphfix.results import Outcome
-    from graphfix.shapes import Size
+    from graphfix.shapes.shape import Size
 
 
 @dataclass(frozen=True)

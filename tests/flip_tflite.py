@@ -251,13 +251,13 @@ class _Damaged:
 
 
 def _fix(task: dict[str, Any]) -> list[dict[str, Any]]:
-    from graphfix import cli
+    from graphfix.cli import commands
 
     folder = Path(task["folder"])
     damaged, out = _Damaged(Path(task["model"]), folder), folder / "o.tflite"
 
     def run(target: str) -> int:
-        return cli.main(["fix", str(damaged.path), "-o", str(out), "--no-verify", "-q", "--target", target])
+        return commands.main(["fix", str(damaged.path), "-o", str(out), "--no-verify", "-q", "--target", target])
 
     for target in TARGETS:  # every import that a run needs is made once, before the forks
         if run(target) != 0:

@@ -11,12 +11,12 @@ from fuzz_tflite import BOOL, INT, LONG, SCALED, WORD, Concrete, Draft
 from fuzz_tflite_runs import KERNELS, Job
 
 from graphfix import api
+from graphfix.formats.tflite.file.records import ABSENT
 from graphfix.formats.tflite.model import TfliteModel
-from graphfix.formats.tflite.records import ABSENT
 from graphfix.formats.tflite.view import Scope
-from graphfix.graph import Graph
+from graphfix.graph.view import Graph
 from graphfix.results import GraphfixError, Outcome
-from graphfix.shapes import Shape
+from graphfix.shapes.shape import Shape
 
 Options = Mapping[str, str | int]
 Feeds = tuple[np.ndarray, ...]

@@ -13,7 +13,7 @@ from fuzz_tflite_ops import BROADCAST
 from fuzz_tflite_runs import KERNELS, TOLD, Ran, run
 
 from graphfix.formats.tflite.view import Scope
-from graphfix.shapes import Dim, Shape, Size
+from graphfix.shapes.shape import Dim, Shape, Size
 
 Sizes = tuple[int, ...]
 DELEGATE = KERNELS[2]

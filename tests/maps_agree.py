@@ -8,8 +8,8 @@ from pathlib import Path
 
 import graphfix
 from graphfix import api
-from graphfix.verify.proof import maps
-from graphfix.verify.proof.maps import Read, Reads
+from graphfix.checker.proof import maps
+from graphfix.checker.proof.indexing_maps import Read, Reads
 
 Maps = Mapping[int, str]
 """By operand: `(d0, d1) -> (0, d1)`."""

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from rewrites import ALL
 
 if TYPE_CHECKING:
-    from graphfix.edits import Rewrite
+    from graphfix.graph.edits import Rewrite
 
 
 def rules(*names: str) -> tuple[Rewrite, ...]:

@@ -22,10 +22,10 @@ import onnx
 import onnx.checker
 from onnx import ModelProto, TensorProto, helper
 
-from graphfix import ops
-from graphfix.edits import Options
-from graphfix.graph import Graph, Kind, Node, Value
-from graphfix.shapes import Dim, Shape, Size, symbol
+from graphfix import operators
+from graphfix.graph.edits import Options
+from graphfix.graph.view import Graph, Kind, Node, Value
+from graphfix.shapes.shape import Dim, Shape, Size, symbol
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -151,7 +151,7 @@ def node(text: str, *, opset: int = 18, ranges: Mapping[str, tuple[int, int]] | 
     operands = tuple(value(told) for told in line.operands)
     results = tuple(value(told, "result") for told in line.results)
     version = 1 if line.domain else opset
-    row = ops.row(line.domain, line.op, version)
+    row = operators.row(line.domain, line.op, version)
     made = Node(line.op, line.domain, version, "", 0, graph, operands, results, line.attributes, row)
     graph.nodes.append(made)
     return made

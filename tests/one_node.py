@@ -12,7 +12,7 @@ from onnx import helper
 from onnx.reference import ReferenceEvaluator
 from onnxruntime.capi import onnxruntime_pybind11_state as runtime
 
-from graphfix.ops import Row, row
+from graphfix.operators import Row, row
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping, Sequence

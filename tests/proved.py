@@ -6,7 +6,7 @@ import tempfile
 from collections.abc import Mapping
 from pathlib import Path
 
-from graphfix.verify import verify
+from graphfix.checker import verify
 
 
 def unproved(before: bytes, after: bytes, bindings: Mapping[str, int] | None = None) -> str | None:

@@ -9,9 +9,11 @@ import numpy as np
 import pytest
 from tosa_loop import onnx_file, tflite
 
-from graphfix import agreement, output
+from graphfix.formats import publish
 from graphfix.results import Gap, GraphfixError
-from graphfix.runtimes import RefusedError, tosa
+from graphfix.runtimes import tosa
+from graphfix.runtimes.session import RefusedError
+from graphfix.tosa import agreement
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -131,13 +133,13 @@ def test_of_two_files_both_appear_or_neither(tmp_path: Path) -> None:
     made = tmp_path / "first.made"
     made.write_bytes(b"1")
     with pytest.raises(GraphfixError, match="can't be written"):
-        output.publish_pair((made, tmp_path / "first"), (tmp_path / "absent.made", tmp_path / "second"))
+        publish.publish_pair((made, tmp_path / "first"), (tmp_path / "absent.made", tmp_path / "second"))
     assert list(tmp_path.iterdir()) == []
 
 
 def test_a_room_is_gone_afterwards_and_no_error_names_it(tmp_path: Path) -> None:
     def fill() -> None:
-        with output.room(tmp_path / "m.tosa") as folder:
+        with publish.room(tmp_path / "m.tosa") as folder:
             (folder / "fixed.onnx").write_bytes(b"1")
             raise GraphfixError(f"{folder / 'fixed.onnx'}: too big")
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 import pytest
 from notation import node
 
-from graphfix.alignment import align, exemption, over_limit, product_axes, taking_part
-from graphfix.graph import UnrankedOperand
-from graphfix.ops import Exempt
-from graphfix.shapes import Incompatible, Undecided
+from graphfix.graph.broadcast import align, exemption, over_limit, product_axes, taking_part
+from graphfix.graph.view import UnrankedOperand
+from graphfix.operators import Exempt
+from graphfix.shapes.shape import Incompatible, Undecided
 
 N, Y, M = "no", "yes", "maybe"
 

@@ -13,9 +13,10 @@ import pytest
 from backend_cases import Case, all_cases
 from onnx import ModelProto
 
-from graphfix import api, ops
+from graphfix import api, operators
 from graphfix.results import GraphfixError
-from graphfix.runtimes import RefusedError, ort, reference
+from graphfix.runtimes import onnx_reference, onnxruntime
+from graphfix.runtimes.session import RefusedError
 
 TARGETS = ("ranks", "explicit")
 SAMPLE = 200
@@ -43,7 +44,7 @@ def cases() -> tuple[Case, ...]:
 def sample() -> list[Case]:
     """For every operator of the catalogue the first case that has it; then every k-th of the others."""
     chosen: dict[str, Case] = {}
-    for key in sorted({(row.domain, row.op) for row in ops.rows()}):
+    for key in sorted({(row.domain, row.op) for row in operators.rows()}):
         case = next((case for case in cases() if key in case.ops), None)
         if case is not None:
             chosen[case.name] = case
@@ -62,14 +63,14 @@ def accepted(model: ModelProto) -> bool:
 
 
 def by_onnxruntime(model: ModelProto, case: Case, folder: Path) -> Results:
-    session = ort.load(model.SerializeToString(), folder=folder)
+    session = onnxruntime.load(model.SerializeToString(), folder=folder)
     return [session.run(case.feeds(inputs)) for inputs, _ in case.sets]
 
 
 def by_reference(model: ModelProto, case: Case, folder: Path) -> Results:
     path = folder / "model.onnx"
     path.write_bytes(model.SerializeToString())
-    session = reference.load(path)
+    session = onnx_reference.load(path)
     return [session.run(case.feeds(inputs)) for inputs, _ in case.sets]
 
 
@@ -176,7 +177,7 @@ def test_a_sample_of_the_backend_suite_keeps_its_outputs(tmp_path: Path, capsys:
 
 
 def test_the_sample_has_every_operator_of_the_catalogue_that_the_suite_has() -> None:
-    rows = {(row.domain, row.op) for row in ops.rows()}
+    rows = {(row.domain, row.op) for row in operators.rows()}
     everywhere, sampled = (frozenset().union(*(case.ops for case in chosen)) for chosen in (cases(), sample()))
     assert rows & everywhere == rows & sampled
     assert len(rows & sampled) > 30

@@ -105,7 +105,7 @@ def test_an_input_that_is_written_meanwhile_leaves_no_trace(
     source: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Another program replaces the bytes between reading and copying them."""
-    from graphfix import engine
+    from graphfix.engine import run as engine
 
     run = engine.run
 

@@ -21,7 +21,9 @@ import pytest
 from places import ROOT
 
 import graphfix
-from graphfix import api, cli, targets
+from graphfix import api
+from graphfix.cli import commands
+from graphfix.engine import targets
 from graphfix.results import GraphfixError, Outcome, Site, Verdict, VerdictStatus
 
 FOUND = Site("GF101", "n", "Add", "main", 1, (4,), (1, 4), "found")
@@ -77,7 +79,7 @@ def raising(error: BaseException) -> Answer:
 
 def usage_error(argv: list[str], capsys: pytest.CaptureFixture[str]) -> str:
     with pytest.raises(SystemExit) as ended:
-        cli.main(argv)
+        commands.main(argv)
     assert ended.value.code == 2
     told = capsys.readouterr()
     assert told.out == ""
@@ -104,7 +106,7 @@ def test_fix_ends_with_0_if_it_wrote_and_else_by_its_verdict(
     face: Face, output: str | None, verdict: Verdict, status: int
 ) -> None:
     face.answers["fix_file"] = lambda *_, **__: replace(OUTCOME, output=output, verdict=verdict, sites=(LEFT,))
-    assert cli.main(["fix", "m.onnx", "-o", "f.onnx"]) == status
+    assert commands.main(["fix", "m.onnx", "-o", "f.onnx"]) == status
 
 
 @pytest.mark.parametrize(
@@ -114,15 +116,15 @@ def test_check_ends_with_1_if_something_is_implicit_or_undecided(
     face: Face, sites: tuple[Site, ...], status: int
 ) -> None:
     face.answers["check"] = lambda *_, **__: Outcome("check", "m.onnx", "onnx", sites=sites)
-    assert cli.main(["check", "m.onnx"]) == status
+    assert commands.main(["check", "m.onnx"]) == status
 
 
 @pytest.mark.parametrize(("verdict", "status"), [("equal", 0), ("proved", 0), ("different", 1), ("undecided", 3)])
 def test_verify_ends_with_its_verdict(face: Face, verdict: VerdictStatus, status: int) -> None:
     face.answers["verify"] = lambda *_, **__: Verdict(verdict)
-    assert cli.main(["verify", "a.onnx", "b.onnx"]) == status
+    assert commands.main(["verify", "a.onnx", "b.onnx"]) == status
     strict = {"equal": 3}.get(verdict, status)
-    assert cli.main(["verify", "a.onnx", "b.onnx", "--strict-proof"]) == strict
+    assert commands.main(["verify", "a.onnx", "b.onnx", "--strict-proof"]) == strict
 
 
 @pytest.mark.parametrize(
@@ -139,7 +141,7 @@ def test_an_error_is_one_line_on_stderr_and_status_2(
     face: Face, capsys: pytest.CaptureFixture[str], argv: list[str]
 ) -> None:
     face.answers.update(dict.fromkeys(face.answers, raising(GraphfixError("m.onnx: a name with\na line; rename it"))))
-    assert cli.main(argv) == 2
+    assert commands.main(argv) == 2
     told = capsys.readouterr()
     assert (told.out, told.err) == ("", "graphfix: m.onnx: a name with\\na line; rename it\n")
 
@@ -148,13 +150,13 @@ def test_an_error_of_the_system_that_no_one_foresaw_is_one_line_too(
     face: Face, capsys: pytest.CaptureFixture[str]
 ) -> None:
     face.answers["check"] = raising(PermissionError(13, "Permission denied", "m.onnx"))
-    assert cli.main(["check", "m.onnx"]) == 2
+    assert commands.main(["check", "m.onnx"]) == 2
     assert capsys.readouterr().err == "graphfix: m.onnx: Permission denied\n"
 
 
 def test_an_interrupt_is_quiet_and_130(face: Face, capsys: pytest.CaptureFixture[str]) -> None:
     face.answers["fix_file"] = raising(KeyboardInterrupt())
-    assert cli.main(["fix", "m.onnx", "-o", "f.onnx"]) == 130
+    assert commands.main(["fix", "m.onnx", "-o", "f.onnx"]) == 130
     assert capsys.readouterr() == ("", "")
 
 
@@ -171,7 +173,7 @@ def test_of_several_models_the_worst_decides_and_an_error_of_one_stops_no_other(
         return Outcome("check", str(model), "onnx", sites=(FOUND,) if model.name == "found" else ())
 
     face.answers["check"] = check
-    assert cli.main(["check", *kinds.split()]) == status
+    assert commands.main(["check", *kinds.split()]) == status
     assert [str(arguments[0]) for _, arguments, _ in face.asked] == kinds.split()
     told = capsys.readouterr()
     assert told.err == "graphfix: bad: no ONNX model; give one\n" * kinds.split().count("bad")
@@ -184,8 +186,8 @@ def test_undecided_is_worse_than_no_and_better_than_an_error(
     monkeypatch: pytest.MonkeyPatch, statuses: tuple[int, ...], worst: int
 ) -> None:
     told = iter(statuses)
-    monkeypatch.setattr(cli, "_status", lambda _, **__: next(told))
-    assert cli.main(["check", *("m" for _ in statuses)]) == worst
+    monkeypatch.setattr(commands, "_status", lambda _, **__: next(told))
+    assert commands.main(["check", *("m" for _ in statuses)]) == worst
 
 
 # --- what is asked --------------------------------------------------------------------------------------------------
@@ -198,7 +200,7 @@ def test_every_option_of_fix_reaches_the_python_face(face: Face) -> None:
         "--skip materialize-broadcasts --bind-defaults --max-expand-bytes 4096 "
         "--keep-fusions --no-verify --strict-proof --runs 7 --seed 9"
     )
-    assert cli.main(command.split()) == 0
+    assert commands.main(command.split()) == 0
     ((name, arguments, named),) = face.asked
     assert (name, arguments) == ("fix_file", (Path("m.onnx"), Path("f.onnx")))
     assert named.pop("progress") is None
@@ -222,7 +224,7 @@ def test_every_option_of_fix_reaches_the_python_face(face: Face) -> None:
 
 
 def test_without_options_the_defaults_are_those_of_the_python_face(face: Face) -> None:
-    assert cli.main(["fix", "m.onnx", "-o", "f.onnx"]) == 0
+    assert commands.main(["fix", "m.onnx", "-o", "f.onnx"]) == 0
     assert face.asked[0][2] == {
         "target": "explicit",
         "broadcasts": None,
@@ -244,20 +246,20 @@ def test_without_options_the_defaults_are_those_of_the_python_face(face: Face) -
 
 
 def test_in_place_needs_no_output(face: Face) -> None:
-    assert cli.main(["fix", "m.onnx", "--in-place"]) == 0
+    assert commands.main(["fix", "m.onnx", "--in-place"]) == 0
     assert face.asked[0][1] == (Path("m.onnx"), Path("m.onnx"))
 
 
 def test_fix_without_an_output_says_how_to_name_one(face: Face, capsys: pytest.CaptureFixture[str]) -> None:
-    assert cli.main(["fix", "m.onnx"]) == 2
+    assert commands.main(["fix", "m.onnx"]) == 2
     assert capsys.readouterr().err == "graphfix: m.onnx: say where the result goes: -o OUT, or --in-place\n"
     assert face.asked == []
 
 
 def test_every_option_of_verify_and_show_reaches_the_python_face(face: Face) -> None:
     options = "--dim N=4 --shape x=1 --inputs d.npz --runs 2 --seed 3 --atol 1e-3 --rtol 0"
-    assert cli.main(["verify", "a.onnx", "b.onnx", *options.split()]) == 0
-    assert cli.main(["show", "m.onnx", "--maps", "--broadcasts-only", "--dim", "N=4"]) == 0
+    assert commands.main(["verify", "a.onnx", "b.onnx", *options.split()]) == 0
+    assert commands.main(["show", "m.onnx", "--maps", "--broadcasts-only", "--dim", "N=4"]) == 0
     (_, models, verify), (_, model, show) = face.asked
     assert models == (Path("a.onnx"), Path("b.onnx"))
     assert model == (Path("m.onnx"),)
@@ -276,13 +278,13 @@ def test_every_option_of_verify_and_show_reaches_the_python_face(face: Face) -> 
 
 
 def test_a_proof_alone_is_asked_of_the_python_face(face: Face) -> None:
-    assert cli.main(["verify", "a.onnx", "b.onnx", "--proof-only"]) == 0
+    assert commands.main(["verify", "a.onnx", "b.onnx", "--proof-only"]) == 0
     assert face.asked[0][2]["proof"] == "only"
 
 
 @pytest.mark.parametrize("option", ["--dim", "--shape"])
 def test_a_binding_that_is_said_twice_is_refused(face: Face, capsys: pytest.CaptureFixture[str], option: str) -> None:
-    assert cli.main(["check", "m.onnx", option, "N=4", option, "N=5"]) == 2
+    assert commands.main(["check", "m.onnx", option, "N=4", option, "N=5"]) == 2
     assert capsys.readouterr().err == f"graphfix: {option} N: given more than once; say it once\n"
     assert face.asked == []
 
@@ -330,7 +332,7 @@ OFFERED = {
 
 def helped(argv: list[str], capsys: pytest.CaptureFixture[str]) -> str:
     with pytest.raises(SystemExit) as ended:
-        cli.main([*argv, "--help"])
+        commands.main([*argv, "--help"])
     assert ended.value.code == 0
     return capsys.readouterr().out
 
@@ -354,7 +356,7 @@ def test_the_help_of_fix_names_every_rewrite(capsys: pytest.CaptureFixture[str])
 
 def test_version_is_the_package_s(capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit) as ended:
-        cli.main(["--version"])
+        commands.main(["--version"])
     assert (ended.value.code, capsys.readouterr().out) == (0, f"graphfix {graphfix.__version__}\n")
 
 
@@ -362,7 +364,7 @@ def test_version_is_the_package_s(capsys: pytest.CaptureFixture[str]) -> None:
 def test_a_question_about_graphfix_itself_imports_nothing_heavy(argv: list[str]) -> None:
     program = (
         "import sys\n"
-        "from graphfix.cli import main\n"
+        "from graphfix.cli.commands import main\n"
         "try:\n    main(sys.argv[1:])\n"
         "except SystemExit:\n    pass\n"
         "print([name for name in ('numpy', 'onnx', 'onnxruntime', 'google', 'rewrites') if name in sys.modules])\n"
@@ -387,7 +389,7 @@ def test_a_question_about_graphfix_itself_imports_nothing_heavy(argv: list[str])
 def test_json_prints_one_document_and_nothing_else(
     capsys: pytest.CaptureFixture[str], argv: list[str], key: str
 ) -> None:
-    assert cli.main([*argv, "--json"]) == 0
+    assert commands.main([*argv, "--json"]) == 0
     told = capsys.readouterr()
     assert told.err == ""
     document = json.loads(told.out)
@@ -397,7 +399,7 @@ def test_json_prints_one_document_and_nothing_else(
 
 def test_json_of_verify_names_both_files(face: Face, capsys: pytest.CaptureFixture[str]) -> None:
     face.answers["verify"] = lambda *_, **__: Verdict("different", reason="output 'z' is new")
-    assert cli.main(["verify", "a.onnx", "b.onnx", "--json"]) == 1
+    assert commands.main(["verify", "a.onnx", "b.onnx", "--json"]) == 1
     document = json.loads(capsys.readouterr().out)
     assert (document["command"], document["model"], document["output"]) == ("verify", "a.onnx", "b.onnx")
     assert document["verdict"]["reason"] == "output 'z' is new"
@@ -408,7 +410,7 @@ def test_json_holds_a_document_when_the_model_could_not_be_dealt_with(
     face: Face, capsys: pytest.CaptureFixture[str]
 ) -> None:
     face.answers["fix_file"] = raising(GraphfixError("m.onnx: empty; give a model"))
-    assert cli.main(["fix", "m.onnx", "-o", "f.onnx", "--json"]) == 2
+    assert commands.main(["fix", "m.onnx", "-o", "f.onnx", "--json"]) == 2
     told = capsys.readouterr()
     assert json.loads(told.out)["error"] == "m.onnx: empty; give a model"
     assert told.err == "graphfix: m.onnx: empty; give a model\n"
@@ -420,7 +422,7 @@ def test_json_holds_a_document_when_the_model_could_not_be_dealt_with(
 def test_quiet_prints_nothing(face: Face, capsys: pytest.CaptureFixture[str], argv: list[str]) -> None:
     face.answers["verify"] = lambda *_, **__: Verdict("different")
     face.answers["check"] = lambda model, **_: Outcome("check", str(model), "onnx", sites=(FOUND,))
-    cli.main([*argv, "-q"])
+    commands.main([*argv, "-q"])
     assert capsys.readouterr() == ("", "")
 
 
@@ -430,13 +432,13 @@ def test_a_fix_that_wrote_nothing_says_so_on_stderr_where_there_is_no_table(
 ) -> None:
     refused = Verdict("different", reason="output 'z' is new")
     face.answers["fix_file"] = lambda *_, **__: replace(OUTCOME, output=None, verdict=refused)
-    assert cli.main(["fix", "m.onnx", "-o", "f.onnx", option]) == 1
+    assert commands.main(["fix", "m.onnx", "-o", "f.onnx", option]) == 1
     assert capsys.readouterr().err == "graphfix: m.onnx: nothing written, different: output 'z' is new\n"
 
 
 def test_show_and_explain_print_lines(face: Face, capsys: pytest.CaptureFixture[str]) -> None:
     face.answers["show"] = lambda *_, **__: iter(["main:", "  y = Add(x\x1b[31m)"])
-    assert (cli.main(["show", "m.onnx"]), cli.main(["explain", "GF101"])) == (0, 0)
+    assert (commands.main(["show", "m.onnx"]), commands.main(["explain", "GF101"])) == (0, 0)
     assert capsys.readouterr().out == "main:\n  y = Add(x\\x1b[31m)\n# GF101\n"
 
 
@@ -448,7 +450,7 @@ def test_reports_are_written_for_every_model_even_the_failed_one(face: Face, tmp
 
     face.answers["check"] = check
     reports = ["--report", str(tmp_path / "r.json"), "--report", str(tmp_path / "r.md")]
-    assert cli.main(["check", "m", "bad", *reports]) == 2
+    assert commands.main(["check", "m", "bad", *reports]) == 2
     document = json.loads((tmp_path / "r.json").read_text())
     assert [part["model"] for part in document["models"]] == ["m", "bad"]
     assert "Error: bad: empty" in (tmp_path / "r.md").read_text()
@@ -458,7 +460,7 @@ def test_reports_are_written_for_every_model_even_the_failed_one(face: Face, tmp
 def test_a_report_that_can_not_be_written_is_refused_before_the_work(
     face: Face, capsys: pytest.CaptureFixture[str], tmp_path: Path, name: str
 ) -> None:
-    assert cli.main(["fix", "m.onnx", "-o", "f.onnx", "--report", str(tmp_path / name)]) == 2
+    assert commands.main(["fix", "m.onnx", "-o", "f.onnx", "--report", str(tmp_path / name)]) == 2
     assert face.asked == []
     assert capsys.readouterr().err.startswith(f"graphfix: {tmp_path / name}: ")
 
@@ -480,7 +482,7 @@ def test_progress_is_told_on_a_terminal_and_wiped_at_the_end(
     face.answers["fix_file"] = speaking
     terminal = Terminal()
     monkeypatch.setattr(sys, "stderr", terminal)
-    assert cli.main(["fix", "m.onnx", "-o", "f.onnx"]) == 0
+    assert commands.main(["fix", "m.onnx", "-o", "f.onnx"]) == 0
     assert terminal.getvalue() == "\r\x1b[2Krun 1\\nof 4\r\x1b[2K"
     assert "run 1" not in capsys.readouterr().out
 
@@ -489,11 +491,11 @@ def test_no_progress_is_told_to_a_file_or_with_quiet(
     face: Face, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     face.answers["fix_file"] = speaking
-    assert cli.main(["fix", "m.onnx", "-o", "f.onnx"]) == 0
+    assert commands.main(["fix", "m.onnx", "-o", "f.onnx"]) == 0
     assert capsys.readouterr().err == ""
     terminal = Terminal()
     monkeypatch.setattr(sys, "stderr", terminal)
-    assert cli.main(["fix", "m.onnx", "-o", "f.onnx", "-q"]) == 0
+    assert commands.main(["fix", "m.onnx", "-o", "f.onnx", "-q"]) == 0
     assert terminal.getvalue() == ""
 
 

@@ -8,11 +8,11 @@ import pytest
 from named import rules
 from notation import EXPLICIT, node
 
-from graphfix import engine, targets
-from graphfix.edits import Assume, Edit, Fold, Leave, Lift, Options, Refused, Rewrite, Spell, Stretch
-from graphfix.graph import Graph, Node, Value
+from graphfix.engine import run, targets
+from graphfix.graph.edits import Assume, Edit, Fold, Leave, Lift, Options, Refused, Rewrite, Spell, Stretch
+from graphfix.graph.view import Graph, Node, Value
 from graphfix.results import GraphfixError, Site
-from graphfix.shapes import Incompatible, Undecided, parse
+from graphfix.shapes.shape import Incompatible, Undecided, parse
 from rewrites import ALL
 
 (EQUALIZE,), (MATERIALIZE,) = rules("equalize-ranks"), rules("materialize-broadcasts")
@@ -76,12 +76,12 @@ ADD = "y[2,3] = Add(x[2,3], b[3])"
 
 
 def sites(*rewrites: Rewrite, model: Notes | None = None, done: str = "changed") -> Sequence[Site]:
-    return engine.run(model or Notes(node(ADD)), rewrites, EXPLICIT, done).sites  # type: ignore[arg-type] -- a stand-in
+    return run.run(model or Notes(node(ADD)), rewrites, EXPLICIT, done).sites  # type: ignore[arg-type] -- a stand-in
 
 
 def test_edits_are_carried_out_counted_and_listed() -> None:
     model = Notes(node(ADD), node("z[2,3] = Mul(y[2,3], b[3])"))
-    report = engine.run(model, [rewrite(Lift(1, (0,)))], EXPLICIT)  # type: ignore[arg-type] -- a stand-in
+    report = run.run(model, [rewrite(Lift(1, (0,)))], EXPLICIT)  # type: ignore[arg-type] -- a stand-in
     assert model.applied == [("add0", [Lift(1, (0,))]), ("mul1", [Lift(1, (0,))])]
     assert report.rewrites == {"tested": 2}
     assert report.sites[0] == Site("GF101", "add0", "Add", "main", 1, (3,), (1, 3), "changed", "tested")
@@ -108,7 +108,7 @@ def test_check_finds_what_fix_changes() -> None:
 
 def test_a_refusal_of_the_format_leaves_every_edit_of_the_node() -> None:
     model = Notes(node(ADD), refuse="the format can't")
-    report = engine.run(model, [rewrite(Lift(1, (0,)), Stretch(0, (1,), parse("[2, 3]")))], EXPLICIT)  # type: ignore[arg-type] -- a stand-in
+    report = run.run(model, [rewrite(Lift(1, (0,)), Stretch(0, (1,), parse("[2, 3]")))], EXPLICIT)  # type: ignore[arg-type] -- a stand-in
     assert report.rewrites == {"tested": 0}
     assert [(site.code, site.operand, site.status, site.reason) for site in report.sites] == [
         ("GF101", 1, "left", "the format can't"),
@@ -127,7 +127,7 @@ def test_what_is_left_on_purpose_is_no_edit() -> None:
 
 def test_an_assumption_is_noted_in_the_file_and_in_the_report() -> None:
     model = Notes(node(ADD))
-    report = engine.run(model, [rewrite(Assume(1, "N is never 1", "GF103"))], EXPLICIT)  # type: ignore[arg-type] -- a stand-in
+    report = run.run(model, [rewrite(Assume(1, "N is never 1", "GF103"))], EXPLICIT)  # type: ignore[arg-type] -- a stand-in
     assert model.notes == [("graphfix.assumes", "N is never 1")]
     assert report.assumes == ["N is never 1"]
     assert [(site.status, site.reason) for site in report.sites] == [("exempt", "it is assumed that N is never 1")]
@@ -149,7 +149,7 @@ def test_an_unranked_operand_is_gf104() -> None:
 def test_operands_that_never_meet_end_the_run_with_gf105() -> None:
     model = Notes(node("y[*] = Add(a[2,3], b[4,3])"))
     with pytest.raises(GraphfixError, match=r"^Add 'add0': \[2, 3\] and \[4, 3\] do not broadcast \(GF105\)$"):
-        engine.run(model, ALL, EXPLICIT)  # type: ignore[arg-type] -- a stand-in
+        run.run(model, ALL, EXPLICIT)  # type: ignore[arg-type] -- a stand-in
 
 
 @pytest.mark.parametrize("path", ["main/if_0.then_branch", "function local.f"])
@@ -190,7 +190,7 @@ def test_nodes_that_look_alike_are_judged_apart_where_something_differs() -> Non
         "i[4,3] = Gemm(x[4,2], w[2,3], e[1,3])",
     ]
     model = Notes(*(node(text) for text in texts))
-    report = engine.run(model, rules(*targets.GENERAL), EXPLICIT)  # type: ignore[arg-type] -- a stand-in
+    report = run.run(model, rules(*targets.GENERAL), EXPLICIT)  # type: ignore[arg-type] -- a stand-in
     assert [(name, [edit.operand for edit in edits if isinstance(edit, Stretch)]) for name, edits in model.applied] == [
         ("pow1", [1]),
         ("add2", [1]),
@@ -273,7 +273,7 @@ def test_rewrites_that_tell_more_run_until_nothing_is_left_to_do() -> None:
 
     pair = [Rewrite(name, plan, "GF303", "", every=True, tells=True) for name, plan in (("a", first), ("b", second))]
     model = Notes(node(ADD))
-    report = engine.run(model, pair, EXPLICIT)  # type: ignore[arg-type] -- a stand-in
+    report = run.run(model, pair, EXPLICIT)  # type: ignore[arg-type] -- a stand-in
     assert turns == [4, 4]
     assert report.rewrites == {"a": 1, "b": 2}
     assert [(site.rewrite, site.status) for site in report.sites] == [

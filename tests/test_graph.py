@@ -6,9 +6,9 @@ import pytest
 from notation import model, node, parsed
 
 import graphfix
-from graphfix.edits import Fold, Lift
-from graphfix.graph import Graph, StaleShape, UnrankedOperand, Value
-from graphfix.shapes import parse
+from graphfix.graph.edits import Fold, Lift
+from graphfix.graph.view import Graph, StaleShape, UnrankedOperand, Value
+from graphfix.shapes.shape import parse
 
 
 def test_a_node_prints_in_the_notation() -> None:

@@ -8,7 +8,7 @@ import pytest
 from notation import model, node, parsed
 
 import graphfix
-from graphfix import listing
+from graphfix.engine import listing
 
 
 def shown(text: str, *, maps: bool = False, broadcasts_only: bool = False) -> list[str]:

@@ -15,16 +15,16 @@ import test_ops_products
 from one_node import name_of
 from onnxruntime.capi import onnxruntime_pybind11_state as runtime
 
-from graphfix import ops
-from graphfix.ops import EQUAL_SHAPES_BEFORE, TFLITE, Exempt, Row
+from graphfix import operators
+from graphfix.operators import EQUAL_SHAPES_BEFORE, TFLITE, Exempt, Row
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from one_node import Key
 
-ROWS = tuple(entry for entry in ops.rows() if entry.domain != TFLITE)
-NOT_BROADCASTING = frozenset(key for key in ops.NOT_BROADCASTING if key[0] != TFLITE)
+ROWS = tuple(entry for entry in operators.rows() if entry.domain != TFLITE)
+NOT_BROADCASTING = frozenset(key for key in operators.NOT_BROADCASTING if key[0] != TFLITE)
 NEWEST_REVIEWED = 28
 """ONNX's newest operator set whose changes to broadcasting operators were read."""
 MICROSOFT = "com.microsoft"
@@ -73,7 +73,7 @@ def unreviewed(known: Iterable[Key]) -> list[Key]:
         for domain, op, version in sorted(known)
         if (domain, op) not in NOT_BROADCASTING
         and version >= EQUAL_SHAPES_BEFORE.get((domain, op), 0)
-        and (ops.row(domain, op, version) is None or version > NEWEST_REVIEWED)
+        and (operators.row(domain, op, version) is None or version > NEWEST_REVIEWED)
     ]
 
 
@@ -114,29 +114,29 @@ def test_a_row_that_is_not_asked_has_no_kernel(key: Key) -> None:
 
 
 def test_a_row_covers_its_versions_and_both_names_of_onnx_s_domain() -> None:
-    legacy, modern = ops.row("", "Add", 6), ops.row("", "Add", 7)
+    legacy, modern = operators.row("", "Add", 6), operators.row("", "Add", 7)
     assert legacy is not None
     assert modern is not None
     assert (legacy.style, modern.style) == ("legacy", "multidirectional")
-    assert ops.row("ai.onnx", "Add", 22) is modern
-    assert ops.row("", "Add", 10_000) is modern
-    assert ops.row("", "Add", 0) is None
-    assert ops.row("", "Max", 7) is None
-    assert ops.row("", "Max", 8) is not None
-    assert ops.row("", "Where", 8) is None
-    assert ops.row("", "Relu", 14) is None
-    assert ops.row("com.example", "Add", 1) is None
+    assert operators.row("ai.onnx", "Add", 22) is modern
+    assert operators.row("", "Add", 10_000) is modern
+    assert operators.row("", "Add", 0) is None
+    assert operators.row("", "Max", 7) is None
+    assert operators.row("", "Max", 8) is not None
+    assert operators.row("", "Where", 8) is None
+    assert operators.row("", "Relu", 14) is None
+    assert operators.row("com.example", "Add", 1) is None
 
 
 def test_a_row_ends_at_its_last_version_even_where_no_other_follows(monkeypatch: pytest.MonkeyPatch) -> None:
     gone = Row("", "Gone", since=2, until=3, style="multidirectional")
-    monkeypatch.setitem(ops._BY_OPERATOR, ("", "Gone"), ([2], [gone]))
-    assert [ops.row("", "Gone", version) for version in (1, 2, 3, 4)] == [None, gone, gone, None]
+    monkeypatch.setitem(operators._BY_OPERATOR, ("", "Gone"), ([2], [gone]))
+    assert [operators.row("", "Gone", version) for version in (1, 2, 3, 4)] == [None, gone, gone, None]
 
 
 def test_versions_of_one_operator_do_not_overlap() -> None:
     spans: dict[tuple[str, str], list[tuple[int, int | None]]] = {}
-    for entry in ops.rows():
+    for entry in operators.rows():
         spans.setdefault((entry.domain, entry.op), []).append((entry.since, entry.until))
     for ranges in spans.values():
         ranges.sort()
@@ -156,12 +156,12 @@ def test_every_row_says_what_was_measured_and_own_rows_say_why_they_are_left() -
 
 
 def test_a_variadic_row_takes_all_operands_and_others_those_that_the_node_has() -> None:
-    largest, select = ops.row("", "Max", 13), ops.row("", "Where", 16)
+    largest, select = operators.row("", "Max", 13), operators.row("", "Where", 16)
     assert largest is not None
     assert select is not None
     assert [operand.index for operand in largest.taking_part(4)] == [0, 1, 2, 3]
     assert [operand.index for operand in select.taking_part(3)] == [0, 1, 2]
-    gemm = ops.row("", "Gemm", 13)
+    gemm = operators.row("", "Gemm", 13)
     assert gemm is not None
     assert gemm.taking_part(2) == (), "C is optional"
 

@@ -22,7 +22,7 @@ from one_node import (
     stretched,
 )
 
-from graphfix.ops import Row, row
+from graphfix.operators import Row, row
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence

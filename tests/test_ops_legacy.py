@@ -9,7 +9,7 @@ import onnx
 import pytest
 from one_node import Array, Key, NoKernel, numbers, reference, run
 
-from graphfix.ops import Row, row
+from graphfix.operators import Row, row
 
 if TYPE_CHECKING:
     from collections.abc import Callable

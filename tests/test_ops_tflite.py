@@ -15,15 +15,15 @@ import tflite
 from ai_edge_litert import schema_py_generated
 from asking_tflite import KERNELS, NO_DELEGATE, Answer, Given, Question, ask
 
-from graphfix import ops
-from graphfix.ops import NOT_BROADCASTING, TFLITE
+from graphfix import operators
+from graphfix.operators import NOT_BROADCASTING, TFLITE
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
     from asking_tflite import Array
 
-ROWS = {entry.op: entry for entry in ops.rows() if entry.domain == TFLITE}
+ROWS = {entry.op: entry for entry in operators.rows() if entry.domain == TFLITE}
 REVIEWED = {op for domain, op in NOT_BROADCASTING if domain == TFLITE}
 SCHEMAS = {"ai-edge-litert": schema_py_generated.BuiltinOperator, "tflite": tflite.BuiltinOperator}
 
@@ -55,13 +55,13 @@ def test_no_name_is_in_both_lists_and_none_is_unknown_to_the_schema() -> None:
 
 def test_a_row_holds_for_every_version_of_its_operator() -> None:
     for version in (1, 2, 8):
-        assert ops.row(TFLITE, "ADD", version) is ROWS["ADD"]
-    assert ops.row(TFLITE, "RELU", 1) is None
-    assert ops.row("", "ADD", 1) is None
+        assert operators.row(TFLITE, "ADD", version) is ROWS["ADD"]
+    assert operators.row(TFLITE, "RELU", 1) is None
+    assert operators.row("", "ADD", 1) is None
 
 
 def test_every_row_says_what_was_measured_and_what_is_left_says_why() -> None:
-    assert len(ROWS) == len([entry for entry in ops.rows() if entry.domain == TFLITE])
+    assert len(ROWS) == len([entry for entry in operators.rows() if entry.domain == TFLITE])
     for entry in ROWS.values():
         assert entry.evidence, entry.op
         assert (entry.left is not None) == (entry.style == "own"), entry.op

@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 from asking_tflite import KERNELS, NO_DELEGATE, Answer, Given, Question, ask
 
-from graphfix import ops
-from graphfix.ops import TFLITE, Row
+from graphfix import operators
+from graphfix.operators import TFLITE, Row
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -26,7 +26,7 @@ RNG = np.random.default_rng(7)
 
 
 def row(op: str) -> Row:
-    found = ops.row(TFLITE, op, 1)
+    found = operators.row(TFLITE, op, 1)
     assert found is not None
     return found
 
@@ -248,7 +248,7 @@ def test_what_the_catalogue_says_has_no_kernel_has_none(op: str) -> None:
 
 def test_broadcast_to_takes_its_shape_literally() -> None:
     """One way: a 1 in the shape does not keep a size, as it does in ONNX's Expand."""
-    spelling = ops.spelling(TFLITE, "BROADCAST_TO")
+    spelling = operators.spelling(TFLITE, "BROADCAST_TO")
     assert spelling is not None
     assert (spelling.by, spelling.two_way) == ("shape", False)
     x = floats(2, 1)
@@ -264,7 +264,7 @@ def test_broadcast_to_takes_its_shape_literally() -> None:
 
 
 def test_tile_repeats_each_axis_by_its_factor() -> None:
-    spelling = ops.spelling(TFLITE, "TILE")
+    spelling = operators.spelling(TFLITE, "TILE")
     assert spelling is not None
     assert (spelling.by, spelling.standard) == ("repeats", True)
     x = floats(2, 1, 3)
@@ -274,13 +274,13 @@ def test_tile_repeats_each_axis_by_its_factor() -> None:
 
 
 def test_only_these_operators_are_a_stretch_and_nothing_else() -> None:
-    assert {(spelling.domain, spelling.op): spelling.by for spelling in ops.spellings()} == {
+    assert {(spelling.domain, spelling.op): spelling.by for spelling in operators.spellings()} == {
         ("", "Expand"): "shape",
         ("", "Tile"): "repeats",
         (TFLITE, "BROADCAST_TO"): "shape",
         (TFLITE, "TILE"): "repeats",
         (TFLITE, "STABLEHLO_BROADCAST_IN_DIM"): "axes",
     }
-    assert ops.spelling("ai.onnx", "Expand") is ops.spelling("", "Expand")
-    assert ops.spelling("", "TILE") is None
-    assert ops.spelling(TFLITE, "ADD") is None
+    assert operators.spelling("ai.onnx", "Expand") is operators.spelling("", "Expand")
+    assert operators.spelling("", "TILE") is None
+    assert operators.spelling(TFLITE, "ADD") is None

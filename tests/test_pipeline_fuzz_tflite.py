@@ -10,7 +10,7 @@ from fuzz_tflite_judge import broadcasts, difference, examine, no_instance
 from fuzz_tflite_runs import Ran
 
 from graphfix import api
-from graphfix.shapes import Dim, Shape
+from graphfix.shapes.shape import Dim, Shape
 
 DEFAULT = 300
 LONG = 4000

@@ -15,7 +15,7 @@ from asking import ask
 from places import ROOT
 
 import graphfix
-from graphfix import targets
+from graphfix.engine import targets
 from rewrites import ALL
 
 HEAVY = {"numpy", "onnx", "onnxruntime", "google.protobuf", "ml_dtypes"}
@@ -45,9 +45,9 @@ def loaded_by(program: str) -> set[str]:
     ids=" ".join,
 )
 def test_help_imports_no_format_and_no_runtime(argv: list[str]) -> None:
-    loaded = loaded_by(f"from graphfix.cli import main; main({argv})")
-    assert "graphfix.cli" in loaded
-    assert not loaded & {*HEAVY, "rewrites", "graphfix.formats", "graphfix.engine"}
+    loaded = loaded_by(f"from graphfix.cli.commands import main; main({argv})")
+    assert "graphfix.cli.commands" in loaded
+    assert not loaded & {*HEAVY, "rewrites", "graphfix.formats", "graphfix.engine.run"}
 
 
 def test_importing_the_package_imports_neither_rewrites_nor_a_format() -> None:
@@ -77,7 +77,7 @@ def test_verify_stays_a_function_after_it_was_called() -> None:
 
 
 def test_verify_stays_a_function_when_its_room_is_imported_first() -> None:
-    program = "import graphfix.verify.feeds; print(callable(graphfix.verify))"
+    program = "import graphfix.checker.runs.seeded_inputs; print(callable(graphfix.verify))"
     done = subprocess.run([sys.executable, "-c", program], check=True, capture_output=True, text=True, cwd=ROOT)
     assert done.stdout == "True\n"
 

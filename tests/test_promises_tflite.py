@@ -15,7 +15,7 @@ from tflite_models import tflite_cases
 from tflite_text import model
 
 import graphfix
-from graphfix import targets
+from graphfix.engine import targets
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -28,7 +28,7 @@ LIBRARIES = HEAVY | {"ai_edge_litert", "tflite", "flatbuffers"}
 @pytest.mark.parametrize("command", ["fix", "check", "show"])
 def test_a_model_is_read_and_written_without_any_library(command: str, tmp_path: Path) -> None:
     argv = [command, str(TWO_SIDED), *(["-o", str(tmp_path / "o.tflite"), "--no-verify"] if command == "fix" else [])]
-    loaded = loaded_by(f"from graphfix.cli import main; main({argv})")
+    loaded = loaded_by(f"from graphfix.cli.commands import main; main({argv})")
     assert "graphfix.formats.tflite.model" in loaded
     assert not loaded & LIBRARIES
     assert not [name for name in loaded if name.startswith("graphfix.formats.onnx")]
@@ -36,9 +36,9 @@ def test_a_model_is_read_and_written_without_any_library(command: str, tmp_path:
 
 def test_kernels_run_in_another_process_than_graphfix(tmp_path: Path) -> None:
     argv = ["fix", str(TWO_SIDED), "-o", str(tmp_path / "o.tflite")]
-    loaded = loaded_by(f"from graphfix.cli import main; main({argv})")
+    loaded = loaded_by(f"from graphfix.cli.commands import main; main({argv})")
     assert (tmp_path / "o.tflite").exists()
-    assert "graphfix.verify" in loaded
+    assert "graphfix.checker" in loaded
     assert not loaded & {"ai_edge_litert.interpreter", "onnxruntime", "onnx"}
 
 

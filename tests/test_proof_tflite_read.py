@@ -11,10 +11,10 @@ import pytest
 from ai_edge_litert import schema_py_generated as schema
 from places import ROOT, zoo_models
 
+from graphfix.checker.proof import prove
+from graphfix.checker.proof.tflite.file import read
+from graphfix.checker.proof.tflite.schema import OPERATORS, TYPES
 from graphfix.results import GraphfixError
-from graphfix.verify.proof import prove
-from graphfix.verify.proof.tflite_file import read
-from graphfix.verify.proof.tflite_schema import OPERATORS, TYPES
 
 MADE = [pytest.param(path, id=path.name) for path in sorted((ROOT / "models").glob("*.tflite"))]
 

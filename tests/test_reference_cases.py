@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pytest
 
-from graphfix import shapes
-from graphfix.shapes import INVALID, INVALID_SIZE, UNKNOWN, UNRANKED, Incompatible, Shape, of
+from graphfix.shapes import shape as shapes
+from graphfix.shapes.shape import INVALID, INVALID_SIZE, UNKNOWN, UNRANKED, Incompatible, Shape, of
 
 if TYPE_CHECKING:
     from collections.abc import Callable

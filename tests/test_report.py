@@ -11,7 +11,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from graphfix import pages, report
+from graphfix import report
+from graphfix.report import pages
 from graphfix.report.verdict import verdict_text
 from graphfix.results import GraphfixError, Outcome, Run, Site, Verdict
 

@@ -12,9 +12,9 @@ import pytest
 from tflite_written import G, Op, T, tflite
 
 import graphfix
-from graphfix.runtimes import RefusedError
-from graphfix.runtimes.child import Child
 from graphfix.runtimes.litert import KERNELS, shapes
+from graphfix.runtimes.process import Child
+from graphfix.runtimes.session import RefusedError
 
 X, B, Y = T("x", [-1, 4]), T("b", data=np.float32([1, 2, 3, 4])), T("y", [-1, 4])
 ADD = tflite(G([X, B, Y], [Op("ADD", ["x", "b"], ["y"])], ["x"], ["y"]))

@@ -13,7 +13,8 @@ from places import ZOO
 from tosa_loop import needs_tools, onnx_file, ran, tflite, validated
 
 from graphfix.results import GraphfixError
-from graphfix.runtimes import RefusedError, tosa, tosa_process, tosa_worker
+from graphfix.runtimes import tosa, tosa_process, tosa_worker
+from graphfix.runtimes.session import RefusedError
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -6,7 +6,7 @@ import pickle
 
 import pytest
 
-from graphfix.shapes import (
+from graphfix.shapes.shape import (
     INVALID,
     INVALID_SIZE,
     UNKNOWN,

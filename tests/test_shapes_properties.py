@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from graphfix.shapes import (
+from graphfix.shapes.shape import (
     UNKNOWN,
     Dim,
     Incompatible,

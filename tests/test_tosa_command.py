@@ -13,10 +13,11 @@ import pytest
 from asking import ask, listing, refused
 from tosa_loop import onnx_file, tflite
 
-from graphfix import cli, report
-from graphfix import tosa as face
+from graphfix import report
+from graphfix.cli import commands
 from graphfix.results import Conversion, ConversionStatus, Gap, Outcome, Site, Verdict
 from graphfix.runtimes import tosa
+from graphfix.tosa import command as face
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -55,7 +56,7 @@ def test_the_status_says_what_became_of_the_model(
     written = "m.tosa" if ends == 0 else None
     told = replace(DONE, output=written, conversion=replace(AGREEING, status=status, reason="that is how it is"))
     monkeypatch.setattr(face, "tosa_file", lambda *_, **__: told)
-    assert cli.main(["tosa", "m.onnx", "-o", "m.tosa", "-q"]) == ends
+    assert commands.main(["tosa", "m.onnx", "-o", "m.tosa", "-q"]) == ends
     said = capsys.readouterr()
     assert said.out == ""
     assert said.err.count("\n") == (0 if ends == 0 else 1)
@@ -68,7 +69,7 @@ def test_a_rewritten_model_that_is_not_found_equal_is_not_converted(
 ) -> None:
     told = replace(DONE, output=None, conversion=None, verdict=Verdict(verdict))  # type: ignore[arg-type]  # one of them
     monkeypatch.setattr(face, "tosa_file", lambda *_, **__: told)
-    assert cli.main(["tosa", "m.onnx", "-o", "m.tosa"]) == ends
+    assert commands.main(["tosa", "m.onnx", "-o", "m.tosa"]) == ends
 
 
 def test_every_option_reaches_the_python_face(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -78,8 +79,8 @@ def test_every_option_reaches_the_python_face(monkeypatch: pytest.MonkeyPatch) -
         "tosa m.onnx -o m.tosa --run --inputs a.npz --inputs b.npz --dim N=4 --shape x=1,3 --only equalize-ranks "
         "--skip tosa-limits --bind-defaults --max-expand-bytes 4096 --no-verify --seed 9"
     )
-    assert cli.main(command.split()) == 0
-    assert cli.main(["tosa", "m.onnx", "-o", "m.tosa"]) == 0
+    assert commands.main(command.split()) == 0
+    assert commands.main(["tosa", "m.onnx", "-o", "m.tosa"]) == 0
     (given, named), (_, defaults) = asked
     assert given == (Path("m.onnx"), Path("m.tosa"))
     assert named == {

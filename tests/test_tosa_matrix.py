@@ -13,7 +13,8 @@ import pytest
 from tosa_loop import fed, feeds_of, litert_reference, prepared, tflite, validated
 
 import graphfix
-from graphfix.runtimes import RefusedError, tosa
+from graphfix.runtimes import tosa
+from graphfix.runtimes.session import RefusedError
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

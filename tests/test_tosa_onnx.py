@@ -8,7 +8,7 @@ import pytest
 from tosa_loop import onnx_file, validated
 
 import graphfix
-from graphfix.runtimes import RefusedError
+from graphfix.runtimes.session import RefusedError
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -14,8 +14,9 @@ from places import ROOT, ZOO, zoo_models
 from tosa_zoo import ONNX, SEEDS, page
 
 import graphfix
-from graphfix.runtimes import RefusedError, tosa
-from graphfix.runtimes.child import Child
+from graphfix.runtimes import tosa
+from graphfix.runtimes.process import Child
+from graphfix.runtimes.session import RefusedError
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

@@ -14,7 +14,7 @@ from pathlib import Path
 
 import numpy as np
 
-from graphfix.shapes import Dim, Shape
+from graphfix.shapes.shape import Dim, Shape
 
 Real = Sequence[Sequence[int] | None]
 """By tensor; None for one that LiteRT has no shape of."""

@@ -12,7 +12,7 @@ from tflite_text import model as tflite_model
 
 import graphfix
 from graphfix.runtimes import tosa
-from graphfix.runtimes.child import Child
+from graphfix.runtimes.process import Child
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping

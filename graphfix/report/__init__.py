@@ -6,8 +6,8 @@ import os
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
-from graphfix.report.document import document, json_text
 from graphfix.report.entry import Entry, Failure
+from graphfix.report.json import document, json_text
 from graphfix.report.markdown import markdown
 from graphfix.report.notation import findings, printable
 from graphfix.report.table import table, totals, unwritten

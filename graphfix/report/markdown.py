@@ -7,12 +7,11 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from graphfix import __version__
-from graphfix.report.conversion import converted_text, run_text
 from graphfix.report.entry import Entry, Failure
 from graphfix.report.notation import counted, printable, seconds_text, shape_text
+from graphfix.report.tosa import converted_text, run_text
 from graphfix.report.verdict import bindings_text, map_lines, unmatched, verdict_text
-from graphfix.results import Conversion, Gap, Outcome, Run, Site, Verdict
+from graphfix.results import VERSION, Conversion, Gap, Outcome, Run, Site, Verdict
 
 HEADINGS = (
     ("changed", "Made explicit"),
@@ -33,7 +32,7 @@ def markdown(entries: Sequence[Entry]) -> str:
     lines = [
         f"# graphfix {command}".rstrip(),
         "",
-        f"graphfix {__version__}, {counted(len(entries), 'model')}.",
+        f"graphfix {VERSION}, {counted(len(entries), 'model')}.",
     ]
     if len(entries) > 1:
         lines += [

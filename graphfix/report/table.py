@@ -7,7 +7,6 @@ from collections.abc import Iterator, Sequence
 from itertools import groupby
 from typing import TypeAlias
 
-from graphfix.report.conversion import conversion_lines, unconverted
 from graphfix.report.entry import Entry, Failure
 from graphfix.report.notation import (
     counted,
@@ -19,6 +18,7 @@ from graphfix.report.notation import (
     shape_text,
     tally,
 )
+from graphfix.report.tosa import conversion_lines, unconverted
 from graphfix.report.verdict import unproved_lines, verdict_text
 from graphfix.results import Outcome, Site
 

@@ -1,7 +1,7 @@
 """What LiteRT says of a TFLite model: its inputs and outputs, and the shapes that its tensors get.
 
 LiteRT's kernels abort the process where they are asked too much (an ADD of rank 9 does), so it only ever
-runs in a child process: `graphfix.runtimes.child` holds the sessions.
+runs in a child process: `graphfix.runtimes.process` holds the sessions.
 """
 
 from __future__ import annotations
@@ -9,8 +9,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from graphfix.runtimes import RefusedError
-from graphfix.runtimes.child import LONGEST_SECONDS, Child
+from graphfix.runtimes.process import LONGEST_SECONDS, Child
+from graphfix.runtimes.session import RefusedError
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

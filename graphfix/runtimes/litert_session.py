@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from ai_edge_litert.interpreter import Interpreter, OpResolverType
 
-from graphfix.runtimes import RefusedError, one_line
 from graphfix.runtimes.litert import Face, Port, Shapes
+from graphfix.runtimes.session import RefusedError, one_line
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence

@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from graphfix.results import GraphfixError
-from graphfix.runtimes import RefusedError, one_line
+from graphfix.runtimes.session import RefusedError, one_line
 from graphfix.runtimes.tosa_process import asked, finished
 
 if TYPE_CHECKING:

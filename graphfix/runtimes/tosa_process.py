@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from graphfix.runtimes import RefusedError, one_line
+from graphfix.runtimes.session import RefusedError, one_line
 
 _ERROR = re.compile(r"(?P<where>.*?)(?:: )?\berror: (?P<what>.*)")
 _PLACED = re.compile(r"(?P<where>loc\(.*?\)): (?P<what>.*)")

@@ -1,4 +1,4 @@
-"""The process of one TOSA tool for graphfix.runtimes.tosa_process: a verb, its arguments pickled on the standard input.
+"""The process of one TOSA tool for runtimes.tosa_process: a verb, its arguments pickled on the standard input.
 
     tflite  (model, made)     tosa-converter-for-tflite writes bytecode to `made`
     onnx    (model, made)     torch-mlir does
@@ -17,7 +17,7 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from graphfix.runtimes import RefusedError
+from graphfix.runtimes.session import RefusedError
 
 if TYPE_CHECKING:
     import onnx

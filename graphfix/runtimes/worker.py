@@ -1,4 +1,4 @@
-"""The process that holds a runtime's session for graphfix.runtimes.child: pickles in, pickles out.
+"""The process that holds a runtime's session for graphfix.runtimes.process: pickles in, pickles out.
 
 Messages: ("load", runtime, model, options) -> ("done", the session's face); ("ask", method, arguments ...) ->
 ("done", what the session's method gives); either may answer ("refused", message, missing_kernel, custom). The
@@ -13,9 +13,9 @@ import pickle
 import sys
 from typing import Any, BinaryIO
 
-from graphfix.runtimes import RefusedError
+from graphfix.runtimes.session import RefusedError
 
-_MODULES = {"onnxruntime": "graphfix.runtimes.ort", "LiteRT": "graphfix.runtimes.litert_session"}
+_MODULES = {"onnxruntime": "graphfix.runtimes.onnxruntime", "LiteRT": "graphfix.runtimes.litert_session"}
 
 
 def main() -> None:

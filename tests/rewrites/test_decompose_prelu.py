@@ -12,8 +12,8 @@ from named import rules
 from notation import model, node
 from onnx_runs import run
 
-from graphfix.edits import DEFAULT, Made, New, Numbers, Replace
-from graphfix.shapes import Shape, Undecided
+from graphfix.graph.edits import DEFAULT, Made, New, Numbers, Replace
+from graphfix.shapes.shape import Shape, Undecided
 from rewrites.decompose_prelu import plan
 
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 from notation import EXPLICIT, RANKS, node
 
-from graphfix.edits import Leave, Lift, Options
-from graphfix.graph import StaleShape, UnrankedOperand, Value
-from graphfix.shapes import Incompatible
+from graphfix.graph.edits import Leave, Lift, Options
+from graphfix.graph.view import StaleShape, UnrankedOperand, Value
+from graphfix.shapes.shape import Incompatible
 from rewrites.equalize_ranks import plan
 
 DOES = {

@@ -9,8 +9,8 @@ from named import rules
 from notation import model, node, parsed
 from onnx_runs import run
 
-from graphfix.edits import DEFAULT, Evaluate
-from graphfix.graph import Graph, Node
+from graphfix.graph.edits import DEFAULT, Evaluate
+from graphfix.graph.view import Graph, Node
 from rewrites.fold_shape_arithmetic import plan
 
 FOLD = "fold-shape-arithmetic"

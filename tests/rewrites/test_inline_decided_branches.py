@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 from notation import node
 
-from graphfix.edits import DEFAULT, Inline
-from graphfix.graph import Graph, Node
+from graphfix.graph.edits import DEFAULT, Inline
+from graphfix.graph.view import Graph, Node
 from rewrites.inline_decided_branches import plan
 
 

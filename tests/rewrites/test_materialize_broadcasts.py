@@ -7,10 +7,10 @@ from dataclasses import replace
 import pytest
 from notation import EXPLICIT, RANKS, node
 
-from graphfix.edits import Assume, Edit, Leave, Options, Stretch
-from graphfix.graph import UnrankedOperand
+from graphfix.graph.edits import Assume, Edit, Leave, Options, Stretch
+from graphfix.graph.view import UnrankedOperand
 from graphfix.results import GraphfixError
-from graphfix.shapes import UNRANKED, Incompatible, Undecided, parse
+from graphfix.shapes.shape import UNRANKED, Incompatible, Undecided, parse
 from rewrites.materialize_broadcasts import plan
 
 TWO_SIDED = Options(broadcasts="two-sided")

@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 from notation import node
 
-from graphfix.edits import DEFAULT, Edit, Fold, Leave, Lift, Spell
-from graphfix.graph import UnrankedOperand
-from graphfix.shapes import Undecided, parse
+from graphfix.graph.edits import DEFAULT, Edit, Fold, Leave, Lift, Spell
+from graphfix.graph.view import UnrankedOperand
+from graphfix.shapes.shape import Undecided, parse
 from rewrites.normalize_expand import plan
 
 DOES: dict[str, list[Edit]] = {

@@ -10,9 +10,9 @@ from named import rules
 from notation import model, node
 from onnx_runs import run
 
-from graphfix.edits import DEFAULT, New, Replace
-from graphfix.graph import UnrankedOperand
-from graphfix.shapes import Shape
+from graphfix.graph.edits import DEFAULT, New, Replace
+from graphfix.graph.view import UnrankedOperand
+from graphfix.shapes.shape import Shape
 from rewrites.pow_square_to_mul import plan
 
 SQUARES = {

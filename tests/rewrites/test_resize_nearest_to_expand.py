@@ -11,8 +11,8 @@ from notation import model, node
 from onnx_runs import run
 
 import graphfix
-from graphfix.edits import DEFAULT, Leave, Made, New, Numbers, Replace
-from graphfix.shapes import Shape, Undecided
+from graphfix.graph.edits import DEFAULT, Leave, Made, New, Numbers, Replace
+from graphfix.shapes.shape import Shape, Undecided
 from rewrites.resize_nearest_to_expand import plan
 
 PYTORCH = "coordinate_transformation_mode='pytorch_half_pixel'"

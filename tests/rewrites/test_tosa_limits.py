@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from notation import node
 
-from graphfix.edits import DEFAULT, Leave
+from graphfix.graph.edits import DEFAULT, Leave
 from rewrites.tosa_limits import plan
 
 NAMED = {

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 from notation import node
 
-from graphfix.edits import DEFAULT, Evaluate, Leave, Lift, Made, New, Numbers, Replace, Stretch
-from graphfix.shapes import Incompatible, Shape, Undecided
+from graphfix.graph.edits import DEFAULT, Evaluate, Leave, Lift, Made, New, Numbers, Replace, Stretch
+from graphfix.shapes.shape import Incompatible, Shape, Undecided
 from rewrites import (
     atan2_operands,
     batch_matmul_batch_dims,

@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 from notation import node
 
-from graphfix.edits import DEFAULT, Edit, Lift, Upgrade
-from graphfix.graph import UnrankedOperand
-from graphfix.shapes import Incompatible
+from graphfix.graph.edits import DEFAULT, Edit, Lift, Upgrade
+from graphfix.graph.view import UnrankedOperand
+from graphfix.shapes.shape import Incompatible
 from rewrites.upgrade_legacy_broadcast import plan
 
 UPGRADE = Upgrade(8, ("broadcast", "axis"))

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 from notation import node
 
-from graphfix.edits import DEFAULT, Upgrade
-from graphfix.graph import Graph, Node
+from graphfix.graph.edits import DEFAULT, Upgrade
+from graphfix.graph.view import Graph, Node
 from rewrites.upgrade_opset import plan
 
 

@@ -4,6 +4,6 @@ from __future__ import annotations
 
 from functools import partial
 
-from graphfix.verify import verify as judge
+from graphfix.checker import verify as judge
 
 verify = partial(judge, proof="without")

@@ -166,9 +166,9 @@ def _alter(table: Any, name: str, draw: random.Random) -> None:  # noqa: ANN401 
 
 
 def _proved(one: Path, two: Path) -> Callable[[], int]:
-    from graphfix import cli
+    from graphfix.cli import commands
 
-    return lambda: cli.main(["verify", "--proof-only", str(one), str(two)])
+    return lambda: commands.main(["verify", "--proof-only", str(one), str(two)])
 
 
 def _ends(task: dict[str, Any]) -> Iterator[dict[str, Any]]:

@@ -14,7 +14,7 @@ from onnxruntime.capi import onnxruntime_pybind11_state as runtime
 from small_scope import ALL, SYMBOL, Case, Sizes, by_numpy, meeting, pairs, shapes
 from small_scope_models import Recipe
 
-from graphfix import ops
+from graphfix import operators
 
 TRAINING = "ai.onnx.preview.training"
 MASKS = (*ALL, *shapes(4, dims=(1, 2, 3, SYMBOL)))
@@ -71,7 +71,7 @@ def _einsum() -> Left:
 
 def _unasked(key: Key) -> Left:
     """Turn the 156 shapes through the operands that the row names; what else the schema requires is there, no more."""
-    row = ops.row(*key)
+    row = operators.row(*key)
     assert row is not None
     schema = next(each for each in _schemas() if (each.domain, each.name, each.since_version) == key)
     places = [operand.index for operand in row.operands]

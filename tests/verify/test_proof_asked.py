@@ -11,9 +11,10 @@ import pytest
 from written import Written
 
 import graphfix as package
-from graphfix import api, cli
+from graphfix import api
+from graphfix.checker import verify
+from graphfix.cli import commands
 from graphfix.results import GraphfixError
-from graphfix.verify import verify
 
 ROOT = Path(package.__file__).parent.parent
 MODELS = ROOT / "models"
@@ -24,7 +25,7 @@ def test_a_proof_alone_imports_no_runtime_and_nothing_of_the_rewriter(name: str,
     after = tmp_path / name
     api.fix_file(MODELS / name, after, check_result=False)
     code = (
-        "import sys, pathlib; from graphfix.verify import verify\n"
+        "import sys, pathlib; from graphfix.checker import verify\n"
         "v = verify(*map(pathlib.Path, sys.argv[1:3]), proof='only'); assert v.status == 'proved', v\n"
         "print(*sys.modules, sep=chr(10))"
     )
@@ -34,8 +35,8 @@ def test_a_proof_alone_imports_no_runtime_and_nothing_of_the_rewriter(name: str,
     )  # fmt: skip
     names = set(asked.stdout.split())
     assert names.isdisjoint({"onnxruntime", "ai_edge_litert.interpreter", "rewrites"})
-    ours = {each for each in names if each.startswith("graphfix.") and not each.startswith("graphfix.verify.")}
-    assert ours <= {"graphfix.results", "graphfix.verify", "graphfix.runtimes"}
+    ours = {each for each in names if each.startswith("graphfix.") and not each.startswith("graphfix.checker.")}
+    assert ours <= {"graphfix.results", "graphfix.checker", "graphfix.runtimes"}
 
 
 @pytest.mark.parametrize("name", ["encoder.onnx", "per_channel.tflite"])
@@ -44,7 +45,7 @@ def test_a_proof_alone_needs_no_runtime_installed(name: str, tmp_path: Path) -> 
     api.fix_file(MODELS / name, after, check_result=False)
     code = (
         "import sys; sys.modules.update(dict.fromkeys(['onnxruntime', 'ai_edge_litert']))\n"  # as if they were absent
-        "from graphfix import cli; sys.exit(cli.main(['verify', '--proof-only', *sys.argv[1:3]]))"
+        "from graphfix.cli.commands import main; sys.exit(main(['verify', '--proof-only', *sys.argv[1:3]]))"
     )
     asked = subprocess.run(
         [sys.executable, "-c", code, str(MODELS / name), str(after)],
@@ -80,10 +81,10 @@ def test_what_is_equal_by_runs_only_is_3_when_a_proof_is_asked_for(
 ) -> None:
     text = "g (float[4] x) => (float[4] y) {{ {} }}"
     paths = [str(written(text.format(body))) for body in ("y = Neg(x)", "a = Neg(x) b = Neg(a) y = Neg(b)")]
-    assert cli.main(["verify", *paths]) == 0
+    assert commands.main(["verify", *paths]) == 0
     assert "; not proved: Neg#1 of the second file has no match in the first" in capsys.readouterr().out
-    assert cli.main(["verify", *paths, "--strict-proof"]) == 3
-    assert cli.main(["verify", *paths, "--proof-only"]) == 3
+    assert commands.main(["verify", *paths, "--strict-proof"]) == 3
+    assert commands.main(["verify", *paths, "--proof-only"]) == 3
 
 
 def test_a_file_that_is_no_model_is_an_error_of_the_proof_too(tmp_path: Path) -> None:

@@ -8,8 +8,8 @@ from typing import Literal
 import pytest
 from tflite_text import model
 
+from graphfix.checker import verify
 from graphfix.results import Verdict
-from graphfix.verify import verify
 
 STORED = "the stored shapes of the first file's tensors"
 STATIC = "s[2,3] = SOFTMAX(x[2,3])"

@@ -12,9 +12,9 @@ from onnx import ModelProto, NodeProto
 from written import Written
 
 from graphfix import api
+from graphfix.checker.proof import Proof, prove
+from graphfix.checker.proof.sizes import Algebra, settled
 from graphfix.results import GraphfixError
-from graphfix.verify.proof import Proof, prove
-from graphfix.verify.proof.sizes import Algebra, settled
 
 MODELS = Path(__file__).parents[2] / "models"
 ALL = sorted([*MODELS.glob("*.onnx"), *MODELS.glob("*.tflite")])

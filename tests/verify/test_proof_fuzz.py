@@ -16,8 +16,8 @@ from onnx import ModelProto
 from proof_mutations import MUTATIONS, mutated, nodes
 
 from graphfix import api
+from graphfix.checker.proof import prove
 from graphfix.results import GraphfixError
-from graphfix.verify.proof import prove
 
 OPTIONS: tuple[dict[str, str] | None, ...] = (
     None, {"target": "ranks"}, {"target": "explicit"},

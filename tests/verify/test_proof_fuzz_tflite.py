@@ -19,8 +19,8 @@ from proof_faults_tflite import packed, unpacked
 from proof_mutations_tflite import MUTATIONS, mutated
 
 from graphfix import api
+from graphfix.checker.proof import prove
 from graphfix.results import GraphfixError
-from graphfix.verify.proof import prove
 
 OPTIONS: tuple[dict[str, str] | None, ...] = (
     None, {"target": "ranks"}, {"target": "explicit"}, {"target": "explicit", "broadcasts": "two-sided"},

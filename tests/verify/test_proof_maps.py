@@ -10,10 +10,12 @@ import pytest
 from tflite_written import G, Op, T, tflite
 from written import Written
 
-from graphfix.verify.proof import maps, onnx_models, prove, tflite_models
-from graphfix.verify.proof.meeting import met_by
-from graphfix.verify.proof.notes import Note, Notes
-from graphfix.verify.proof.terms import Core
+from graphfix.checker.proof import maps, prove
+from graphfix.checker.proof.broadcast import met_by
+from graphfix.checker.proof.notes import Note, Notes
+from graphfix.checker.proof.onnx import compare as onnx_models
+from graphfix.checker.proof.terms import Core
+from graphfix.checker.proof.tflite import compare as tflite_models
 
 MODELS = Path(__file__).parents[2] / "models"
 

@@ -14,7 +14,7 @@ import onnx
 import pytest
 
 import graphfix
-from graphfix.verify import verify
+from graphfix.checker import verify
 
 ROOT = Path(graphfix.__file__).parent.parent
 TOTAL = 300_000_000

@@ -12,7 +12,7 @@ import onnx.parser
 import pytest
 from onnx import ModelProto, TensorProto, helper, numpy_helper
 
-from graphfix.verify.proof import Proof, prove
+from graphfix.checker.proof import Proof, prove
 
 Change = Callable[[ModelProto], object]
 

@@ -12,7 +12,7 @@ from ai_edge_litert import schema_py_generated as schema
 from proof_faults_tflite import packed, unpacked
 from tflite_written import G, Op, T, tflite
 
-from graphfix.verify.proof import Proof, prove
+from graphfix.checker.proof import Proof, prove
 
 KINDS, CODES = schema.TensorType, schema.BuiltinOperator
 Change = Callable[[Any], None]

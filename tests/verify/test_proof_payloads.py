@@ -17,9 +17,11 @@ from onnx import TensorProto, helper
 from written import Written
 
 import graphfix
+from graphfix.checker.proof import constant_axes, constant_bytes, prove
+from graphfix.checker.proof.constant_bytes import Opened, Payload, held
+from graphfix.checker.proof.onnx import file as onnx_file
+from graphfix.checker.proof.tflite import compare as tflite_models
 from graphfix.results import GraphfixError
-from graphfix.verify.proof import onnx_file, payloads, prove, repeats, tflite_models
-from graphfix.verify.proof.payloads import Opened, Payload, held
 
 MODELS = Path(graphfix.__file__).parent.parent / "models"
 
@@ -27,7 +29,7 @@ MODELS = Path(graphfix.__file__).parent.parent / "models"
 @pytest.fixture(params=[1, 3, 8, 1 << 18])
 def piece(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> int:
     """Read this many bytes at a time."""
-    for module in (payloads, repeats):
+    for module in (constant_bytes, constant_axes):
         monkeypatch.setattr(module, "PIECE", request.param)
     return int(request.param)
 
@@ -66,9 +68,9 @@ def test_an_axis_is_cut_exactly_where_nothing_changes_along_it(size: int, data: 
     first = values.take([0], axis)
     even = bool((values == first).all())
     with pytest.MonkeyPatch.context() as patch:
-        for module in (payloads, repeats):
+        for module in (constant_bytes, constant_axes):
             patch.setattr(module, "PIECE", size)
-        found = repeats.cut(held(values.tobytes()), values.shape, axis, 2)
+        found = constant_axes.cut(held(values.tobytes()), values.shape, axis, 2)
     assert (found is not None) == even
     assert found is None or found.read(0, found.length) == first.tobytes()
 

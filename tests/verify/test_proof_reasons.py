@@ -12,8 +12,9 @@ import pytest
 from tflite_written import G, Op, T, tflite
 from written import Written
 
-from graphfix import api, cli
-from graphfix.verify.proof import Proof, prove
+from graphfix import api
+from graphfix.checker.proof import Proof, prove
+from graphfix.cli import commands
 
 ROOT = Path(__file__).parents[2]
 HEAD = "g (float[N,3] x, float[3] b) => (float[N,3] y) "
@@ -179,7 +180,7 @@ def test_reports_show_both_nodes_in_the_notation_with_their_maps(
 ) -> None:
     files = [str(written(f"{HEAD}{{ {body} }}")) for body in ("[m] y = Mul(x, b)", f"{LIFTED} [m] y = Mul(x, l)")]
     report = tmp_path / "report.md"
-    assert cli.main(["verify", *files, "--proof-only", "--report", str(report)]) == 3
+    assert commands.main(["verify", *files, "--proof-only", "--report", str(report)]) == 3
     expected = [
         "  before: y[N,3] = Mul(x[N,3], b[3])    # Mul 'm'",
         "      operand 0: (d0, d1) -> (d0, d1)",
@@ -197,7 +198,7 @@ def test_reports_show_both_nodes_in_the_notation_with_their_maps(
 def test_the_document_holds_both_nodes_and_their_maps(written: Written, tmp_path: Path) -> None:
     files = [written(f"{HEAD}{{ {body} }}") for body in ("y = Mul(x, b)", f"{LIFTED} y = Mul(x, l)")]
     report = tmp_path / "report.json"
-    cli.main(["verify", *map(str, files), "--proof-only", "-q", "--report", str(report)])
+    commands.main(["verify", *map(str, files), "--proof-only", "-q", "--report", str(report)])
     first = json.loads(report.read_text())["verdict"]["proof"]["first"]
     assert (first["before"], first["after"]) == ("Mul#0", "Mul#2")
     assert first["nodes"]["before"] == {
@@ -221,7 +222,7 @@ def test_the_document_holds_both_nodes_and_their_maps(written: Written, tmp_path
 def test_an_output_without_a_node_is_told_in_one_line(written: Written, capsys: pytest.CaptureFixture[str]) -> None:
     text = HEAD + "{{ t = Mul(x, b) u = Neg(t) y = Identity({}) }}"
     files = [str(written(text.format(name))) for name in "ut"]
-    cli.main(["verify", *files, "--proof-only"])
+    commands.main(["verify", *files, "--proof-only"])
     assert capsys.readouterr().out.splitlines()[1:3] == ["  before: Neg#1[N,3]", "  after: Mul#0[N,3]"]
 
 
@@ -245,7 +246,7 @@ def test_the_page_s_examples_are_what_is_printed(
     monkeypatch.chdir(tmp_path)
     api.fix_file(ROOT / "models" / "rfc_rank_expansion.onnx", tmp_path / "expanded.onnx", check_result=False)
     exec(compile(code, "docs/proof.md", "exec"), {})  # noqa: S102 - the project's own page
-    cli.main(["verify", "before.onnx", "after.onnx", "--proof-only"])
+    commands.main(["verify", "before.onnx", "after.onnx", "--proof-only"])
     *printed, seconds = capsys.readouterr().out.splitlines()
     assert seconds.split()[1] in ("s", "s:")
     assert [line for line in printed if f"\n{line}\n" not in page] == []

@@ -14,9 +14,9 @@ import pytest
 from proof_fault_models import MODELS as MADE
 
 from graphfix import api
+from graphfix.checker import verify
+from graphfix.checker.proof import prove
 from graphfix.results import GraphfixError
-from graphfix.verify import verify
-from graphfix.verify.proof import prove
 
 MODELS = Path(__file__).parents[2] / "models"
 UNSTABLE = {"random_output.onnx", "encoder.onnx"}

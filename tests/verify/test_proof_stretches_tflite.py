@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from tflite_text import model
 
-from graphfix.verify.proof import prove
+from graphfix.checker.proof import prove
 
 ONTO = "y[2,1] = BROADCAST_TO({x}, t:const:int32[2]{{2,1}})"
 GIVEN = "y[?,?] = BROADCAST_TO({x}, t:int32[2])"

@@ -10,7 +10,7 @@ import pytest
 from by_runs import verify
 from proof_graphs import IMAGE, RESIZE, WIDE, floats, ints, unary
 
-from graphfix.verify.proof import prove
+from graphfix.checker.proof import prove
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -12,8 +12,8 @@ import pytest
 from by_runs import verify
 from proof_table import Settled, fixed, proved
 
+from graphfix.checker.proof import prove
 from graphfix.results import GraphfixError
-from graphfix.verify.proof import prove
 
 MODELS = Path(__file__).parents[2] / "models"
 ALL = sorted([*MODELS.glob("*.onnx"), *MODELS.glob("*.tflite")])

@@ -10,7 +10,7 @@ import pytest
 from ai_edge_litert import schema_py_generated as schema
 from tflite_written import G, Op, T, tflite
 
-from graphfix.verify.proof import prove
+from graphfix.checker.proof import prove
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

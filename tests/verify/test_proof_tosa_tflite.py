@@ -12,7 +12,7 @@ from ai_edge_litert import schema_py_generated as schema
 from by_runs import verify
 from tflite_written import G, Op, T, tflite
 
-from graphfix.verify.proof import prove
+from graphfix.checker.proof import prove
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from proof_graphs import IMAGE, RESIZE, floats, ints, unary
 
-from graphfix.verify.proof import prove
+from graphfix.checker.proof import prove
 
 if TYPE_CHECKING:
     from written import Written

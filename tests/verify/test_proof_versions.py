@@ -11,8 +11,8 @@ from onnx import AttributeProto, helper
 from proof_graphs import floats, unary
 from written import Written
 
-from graphfix.verify.proof import prove
-from graphfix.verify.proof.onnx_meaning import effective, telling, unlifted
+from graphfix.checker.proof import prove
+from graphfix.checker.proof.onnx.versions import effective, telling, unlifted
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -41,8 +41,8 @@ from small_scope_models import feeds, made, result_names
 from small_scope_rows import ROWS, Row, anywhere
 from small_scope_runs import Results, Source, computed
 
-from graphfix import api, ops
-from graphfix.ops import TFLITE
+from graphfix import api, operators
+from graphfix.operators import TFLITE
 
 pytestmark = pytest.mark.slow
 TARGETS = ("explicit", "ranks")
@@ -50,8 +50,8 @@ FORMS = (7, 8, 12, 13, NEWEST)
 """Versions of ONNX's operators between which what `fix` writes has another form: no Expand, axes as an attribute."""
 
 
-def catalogue() -> dict[Key, ops.Row]:
-    return {(row.domain, row.op, row.since): row for row in ops.rows() if row.domain != TFLITE}
+def catalogue() -> dict[Key, operators.Row]:
+    return {(row.domain, row.op, row.since): row for row in operators.rows() if row.domain != TFLITE}
 
 
 def kinds() -> list[Key]:

@@ -41,9 +41,9 @@ from tflite_text import model as file_of
 from tree_tflite import text, tree
 
 import graphfix
-from graphfix import ops
+from graphfix import operators
+from graphfix.checker import verify
 from graphfix.results import GraphfixError, Site
-from graphfix.verify import verify
 
 TARGETS = ("explicit", "ranks")
 MEET = ("BROADCAST_ARGS ends the process where they do not", "the broadcast of sizes that are known only at run time")
@@ -222,8 +222,8 @@ def gathered(whole: np.ndarray, shape: Shape, indices: np.ndarray | None) -> np.
 
 
 def test_every_row_of_the_catalogue_has_cases() -> None:
-    rows = {row.op for row in ops.rows() if row.domain == ops.TFLITE}
-    spelled = {spelling.op for spelling in ops.spellings() if spelling.domain == ops.TFLITE}
+    rows = {row.op for row in operators.rows() if row.domain == operators.TFLITE}
+    spelled = {spelling.op for spelling in operators.spellings() if spelling.domain == operators.TFLITE}
     assert len(rows) > 40
     assert {scope.op for scope in SCOPES} == rows | spelled
     assert len({scope.id for scope in SCOPES}) == len(SCOPES)

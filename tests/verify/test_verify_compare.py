@@ -8,7 +8,7 @@ import ml_dtypes
 import numpy as np
 import pytest
 
-from graphfix.verify.compare import Criterion, difference
+from graphfix.checker.runs.difference import Criterion, difference
 
 EXACT = Criterion()
 A = np.float32([1.0, np.nan, 0.0, np.inf])

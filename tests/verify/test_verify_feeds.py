@@ -9,11 +9,11 @@ from by_runs import verify
 from onnx import TensorProto
 from written import Written
 
-from graphfix.verify.bounds import limits
-from graphfix.verify.feeds import Choice, seeded
-from graphfix.verify.limits import Limits
-from graphfix.verify.onnx_face import face_of
-from graphfix.verify.reader import read
+from graphfix.checker.files.onnx import read
+from graphfix.checker.runs.input_limits import limits
+from graphfix.checker.runs.limits import Limits
+from graphfix.checker.runs.onnx_interface import face_of
+from graphfix.checker.runs.seeded_inputs import Choice, seeded
 
 TABLE = np.arange(20, dtype=np.float32).reshape(5, 4)
 

@@ -12,13 +12,13 @@ from by_runs import verify
 from tflite_written import G, Op, T, tflite
 
 from graphfix import report
+from graphfix.checker.runs.difference import Criterion, difference
+from graphfix.checker.runs.tflite.kernel_run import Leg
+from graphfix.checker.runs.tflite.verdict import _only
+from graphfix.checker.runs.tflite.xnnpack_nan import only_nan_or_zero
 from graphfix.report.verdict import verdict_text
 from graphfix.results import GraphfixError, Outcome, Verdict
 from graphfix.runtimes.litert import KERNELS
-from graphfix.verify.compare import Criterion, difference
-from graphfix.verify.tflite.bench import Leg
-from graphfix.verify.tflite.judge import _only
-from graphfix.verify.tflite.nan import only_nan_or_zero
 
 Saved = Callable[[bytes], Path]
 X, Y = T("x", [-1, 4]), T("y", [-1, 4])

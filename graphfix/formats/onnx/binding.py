@@ -6,10 +6,10 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from onnx import GraphProto, ModelProto, ValueInfoProto
 
-from graphfix.formats.onnx.scope import Scope, stated, subgraphs
-from graphfix.formats.onnx.scope import fill as fill_dims
+from graphfix.formats.onnx.infer.scope import Scope, stated, subgraphs
+from graphfix.formats.onnx.infer.scope import fill as fill_dims
 from graphfix.results import GraphfixError
-from graphfix.shapes import Size
+from graphfix.shapes.shape import Size
 
 
 def symbols(graph: GraphProto) -> list[str]:

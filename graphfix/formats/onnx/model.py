@@ -9,19 +9,21 @@ from pathlib import Path
 import onnx
 from onnx import ModelProto
 
-from graphfix.edits import EXPAND_LIMIT, Edit, Refused, Upgrade
-from graphfix.formats.onnx import binding, finish, opset, upgrade
-from graphfix.formats.onnx.edit import Editor
-from graphfix.formats.onnx.emit import Desk
-from graphfix.formats.onnx.facts import Facts, analyse
-from graphfix.formats.onnx.file import Container, read
-from graphfix.formats.onnx.inline import inline
-from graphfix.formats.onnx.scope import Step
+from graphfix.formats.onnx import binding
+from graphfix.formats.onnx.edit import cleanup
+from graphfix.formats.onnx.edit.editor import Editor
+from graphfix.formats.onnx.edit.inline import inline
+from graphfix.formats.onnx.edit.new_nodes import Desk
+from graphfix.formats.onnx.file.container import Container, read
+from graphfix.formats.onnx.infer.analysis import Facts, analyse
+from graphfix.formats.onnx.infer.scope import Step
+from graphfix.formats.onnx.opset import to_8, to_17
+from graphfix.formats.onnx.validate.wellformed import refuse_malformed
 from graphfix.formats.onnx.view import Views, build
-from graphfix.formats.onnx.wellformed import refuse_malformed
-from graphfix.graph import Graph, Node, Value
+from graphfix.graph.edits import EXPAND_LIMIT, Edit, Refused, Upgrade
+from graphfix.graph.view import Graph, Node, Value
 from graphfix.results import GraphfixError
-from graphfix.shapes import Size
+from graphfix.shapes.shape import Size
 
 
 def load(source: Path | bytes | ModelProto) -> OnnxModel:
@@ -30,7 +32,7 @@ def load(source: Path | bytes | ModelProto) -> OnnxModel:
 
 
 class OnnxModel:
-    """The Model protocol of `graphfix.edits` over an ONNX file."""
+    """The Model protocol of `graphfix.graph.edits` over an ONNX file."""
 
     format = "onnx"
     added = 0
@@ -99,7 +101,7 @@ class OnnxModel:
     def apply(self, node: Node, edits: Sequence[Edit]) -> Node:
         """Carry the edits of one node out, all or none. Raises Refused."""
         for edit in edits:
-            if isinstance(edit, Upgrade) and edit.version > upgrade.TARGET:
+            if isinstance(edit, Upgrade) and edit.version > to_8.TARGET:
                 self._restate(edit.version)
                 return node
             if isinstance(edit, Upgrade):
@@ -115,7 +117,7 @@ class OnnxModel:
             self._look()
         copy = ModelProto()
         copy.CopyFrom(self.proto)
-        dropped = opset.restate(copy, self._facts, version, self._fresh)
+        dropped = to_17.restate(copy, self._facts, version, self._fresh)
         self.proto.CopyFrom(copy)
         self.changed = True
         self._look()
@@ -125,10 +127,10 @@ class OnnxModel:
         """State the whole model at the newer opset, once. Raises Refused."""
         if self._upgraded:
             return
-        why = upgrade.hindrance(self.proto)
+        why = to_8.hindrance(self.proto)
         if why is not None:
             raise Refused(why)
-        upgrade.restate(self.proto)
+        to_8.restate(self.proto)
         self._upgraded = True
 
     def bind(self, dims: Mapping[str, Size], shapes: Mapping[str, Sequence[int | None]]) -> None:
@@ -190,13 +192,13 @@ class OnnxModel:
         if not self.changed:
             return
         editor = self._editor
-        finish.drop_unread(editor)
+        cleanup.drop_unread(editor)
         for desk in self._desks.values():
-            finish.share_payloads(editor, desk, self.container.is_cut)
+            cleanup.share_payloads(editor, desk, self.container.is_cut)
             desk.arrange()
-            finish.state_shapes(desk)
+            cleanup.state_shapes(desk)
         for graph, names in editor.gone.items():
-            finish.drop_claims(self._views.holders[graph], names)
+            cleanup.drop_claims(self._views.holders[graph], names)
         inline(self.proto, editor.decided, self._fresh)
 
     def _renew(self) -> None:

@@ -11,14 +11,14 @@ from typing import TypeAlias
 import onnx
 from onnx import AttributeProto, FunctionProto, GraphProto, ModelProto, NodeProto, TensorProto
 
-from graphfix import ops
-from graphfix.formats.onnx.contents import attributes as integers
-from graphfix.formats.onnx.facts import Facts
-from graphfix.formats.onnx.known import Known, at_hand
-from graphfix.formats.onnx.scope import Scope, Step, body_of
-from graphfix.graph import LITERAL_LIMIT, Graph, Kind, Node, Scalar, Value
+from graphfix import operators
+from graphfix.formats.onnx.folding import Known, at_hand
+from graphfix.formats.onnx.infer.analysis import Facts
+from graphfix.formats.onnx.infer.integer_values import attributes as integers
+from graphfix.formats.onnx.infer.scope import Scope, Step, body_of
+from graphfix.graph.view import LITERAL_LIMIT, Graph, Kind, Node, Scalar, Value
 
-_row = cache(ops.row)
+_row = cache(operators.row)
 PLAIN: Mapping[str, object] = {}
 """The attributes of a node that has none."""
 NUMPY_NAMES = {"float": "float32", "double": "float64", "undefined": "?"}

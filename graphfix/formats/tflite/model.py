@@ -6,19 +6,19 @@ import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from graphfix.edits import EXPAND_LIMIT, Edit
 from graphfix.formats.tflite import binding
-from graphfix.formats.tflite.edit import Editor
-from graphfix.formats.tflite.emit import Desk
-from graphfix.formats.tflite.evaluate import Evaluator
-from graphfix.formats.tflite.file import Container, read
-from graphfix.formats.tflite.infer import analyse
-from graphfix.formats.tflite.pins import pinned
-from graphfix.formats.tflite.records import ABSENT, NEW, Subgraph
-from graphfix.formats.tflite.state import State
+from graphfix.formats.tflite.edit.editor import Editor
+from graphfix.formats.tflite.edit.fixed_inputs import pinned
+from graphfix.formats.tflite.edit.new_nodes import Desk
+from graphfix.formats.tflite.edit.state import State
+from graphfix.formats.tflite.file.container import Container, read
+from graphfix.formats.tflite.file.records import ABSENT, NEW, Subgraph
+from graphfix.formats.tflite.folding import Evaluator
+from graphfix.formats.tflite.infer.analysis import analyse
 from graphfix.formats.tflite.view import Scope, build
-from graphfix.graph import Graph, Node, Value
-from graphfix.shapes import Size
+from graphfix.graph.edits import EXPAND_LIMIT, Edit
+from graphfix.graph.view import Graph, Node, Value
+from graphfix.shapes.shape import Size
 
 IDLE = frozenset(
     "SHAPE BROADCAST_ARGS DEQUANTIZE PACK STRIDED_SLICE SLICE GATHER CONCATENATION CAST RESHAPE EXPAND_DIMS SQUEEZE"
@@ -33,7 +33,7 @@ def load(source: Path | bytes) -> TfliteModel:
 
 
 class TfliteModel:
-    """The Model protocol of `graphfix.edits` over a TFLite file."""
+    """The Model protocol of `graphfix.graph.edits` over a TFLite file."""
 
     format = "tflite"
 

@@ -8,17 +8,17 @@ from dataclasses import dataclass, field
 from functools import cache
 from math import prod
 
-from graphfix import ops
-from graphfix.edits import Refused
-from graphfix.formats.tflite.evaluate import Evaluator
-from graphfix.formats.tflite.file import Container
-from graphfix.formats.tflite.infer import Facts
-from graphfix.formats.tflite.names import unique_names
-from graphfix.formats.tflite.records import ABSENT, Operator, Subgraph, Tensor
-from graphfix.formats.tflite.schema import CUSTOM, OPERATORS, TENSOR_TYPES
-from graphfix.graph import LITERAL_LIMIT, Graph, Kind, Node, Scalar, Value
-from graphfix.ops_row import TFLITE
-from graphfix.shapes import Shape
+from graphfix import operators as ops
+from graphfix.formats.tflite.file.container import Container
+from graphfix.formats.tflite.file.records import ABSENT, Operator, Subgraph, Tensor
+from graphfix.formats.tflite.file.schema import CUSTOM, OPERATORS, TENSOR_TYPES
+from graphfix.formats.tflite.folding import Evaluator
+from graphfix.formats.tflite.infer.analysis import Facts
+from graphfix.formats.tflite.infer.names import unique_names
+from graphfix.graph.edits import Refused
+from graphfix.graph.view import LITERAL_LIMIT, Graph, Kind, Node, Scalar, Value
+from graphfix.operators.row import TFLITE
+from graphfix.shapes.shape import Shape
 
 CUSTOM_DOMAIN = "tflite.custom"
 _row = cache(ops.row)

@@ -11,13 +11,13 @@ from notation import model, parsed
 
 import graphfix
 from graphfix.results import GraphfixError
-from graphfix.shapes import symbol
+from graphfix.shapes.shape import symbol
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from graphfix.formats.onnx import OnnxModel
-    from graphfix.shapes import Size
+    from graphfix.shapes.shape import Size
 
 
 def bound(

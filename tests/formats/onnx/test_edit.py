@@ -8,7 +8,7 @@ from fixing import attribute, difference, fixed, initializer, made_by
 from notation import model, parsed
 
 import graphfix
-from graphfix.edits import Lift
+from graphfix.graph.edits import Lift
 from rewrites.materialize_broadcasts import plan as materialize
 
 EQUAL = "equalize-ranks"

@@ -10,7 +10,7 @@ from fixing import Fixed, attribute, difference, fixed, made_by
 from notation import model
 
 import graphfix
-from graphfix.edits import Lift
+from graphfix.graph.edits import Lift
 
 
 def last(result: Fixed, count: int) -> list[str]:

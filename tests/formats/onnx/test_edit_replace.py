@@ -12,9 +12,9 @@ from notation import model, parsed
 from onnx import helper
 
 import graphfix
-from graphfix.edits import DEFAULT, Edit, Evaluate, Made, New, Numbers, Options, Refused, Replace, Rewrite
-from graphfix.graph import Node
-from graphfix.shapes import Shape
+from graphfix.graph.edits import DEFAULT, Edit, Evaluate, Made, New, Numbers, Options, Refused, Replace, Rewrite
+from graphfix.graph.view import Node
+from graphfix.shapes.shape import Shape
 
 SHAPE = Shape((2, 3))
 HALF = Numbers((0.5,), (), "float32")

@@ -15,8 +15,8 @@ from hypothesis import strategies as st
 from onnx import AttributeProto, ModelProto, TensorProto, helper
 from onnx_files import DIMS, FLOAT_TYPE, NAME, VALUES, constant, field, floats, graph, model, number
 
-from graphfix.formats.onnx.external import tensors
-from graphfix.formats.onnx.file import THRESHOLD, Container, read
+from graphfix.formats.onnx.file.container import THRESHOLD, Container, read
+from graphfix.formats.onnx.file.external import tensors
 
 UNKNOWN = 1999
 """A field number that no message of ONNX has."""

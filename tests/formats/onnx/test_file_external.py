@@ -14,7 +14,7 @@ import pytest
 from onnx import ModelProto, TensorProto
 from onnx_files import constant, graph, model
 
-from graphfix.formats.onnx.file import read
+from graphfix.formats.onnx.file.container import read
 from graphfix.results import GraphfixError
 
 DATA = np.random.default_rng(7).bytes(10_000)

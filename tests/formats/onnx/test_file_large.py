@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from onnx_files import field, number
 
-from graphfix.formats.onnx.file import read
+from graphfix.formats.onnx.file.container import read
 
 ROOT = Path(__file__).parents[3]
 

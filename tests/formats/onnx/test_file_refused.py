@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 from onnx import ModelProto
 from onnx_files import NAME, VALUES, constant, field, floats, model, model_of
 
-from graphfix.formats.onnx.external import tensors
-from graphfix.formats.onnx.file import read
+from graphfix.formats.onnx.file.container import read
+from graphfix.formats.onnx.file.external import tensors
 from graphfix.results import GraphfixError
 
 

@@ -13,8 +13,8 @@ import pytest
 from onnx import TensorProto
 from onnx_files import field, floats, model
 
-from graphfix.formats import disk
-from graphfix.formats.onnx.file import read
+from graphfix.formats import files as disk
+from graphfix.formats.onnx.file.container import read
 from graphfix.results import GraphfixError
 
 BIG = 300_000

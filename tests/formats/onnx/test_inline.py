@@ -13,7 +13,7 @@ from onnx import ModelProto, helper, numpy_helper
 from onnx_runs import run
 
 import graphfix
-from graphfix.edits import Inline, Refused
+from graphfix.graph.edits import Inline, Refused
 
 RULES = rules("inline-decided-branches", "fold-shape-arithmetic")
 X = np.float32([[1, -2, 3], [-4, 5, -6]])

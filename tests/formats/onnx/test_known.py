@@ -14,7 +14,7 @@ from onnx_runs import run
 
 import graphfix
 from graphfix.formats.onnx import OnnxModel
-from graphfix.graph import Value
+from graphfix.graph.view import Value
 
 KNOWN = {
     "Shape": "y:int64[3] = Shape(x[2,3,4])",

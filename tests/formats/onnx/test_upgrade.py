@@ -12,7 +12,7 @@ from fixing import attribute, fixed, made_by
 from notation import model
 
 import graphfix
-from graphfix.verify import verify
+from graphfix.checker import verify
 
 
 def version(proto: onnx.ModelProto) -> int:

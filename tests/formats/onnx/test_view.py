@@ -11,11 +11,11 @@ from fixing import lines, printed
 from notation import model, parsed
 
 import graphfix
-from graphfix.shapes import parse
+from graphfix.shapes.shape import parse
 
 if TYPE_CHECKING:
     from graphfix.formats.onnx import OnnxModel
-    from graphfix.graph import Value
+    from graphfix.graph.view import Value
 
 
 def value(opened: OnnxModel, name: str) -> Value:

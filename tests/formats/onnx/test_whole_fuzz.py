@@ -16,7 +16,7 @@ from fuzz_room import Draft
 from named import rules
 
 import graphfix
-from graphfix import targets
+from graphfix.engine import targets
 from graphfix.results import GraphfixError
 from rewrites import ALL
 

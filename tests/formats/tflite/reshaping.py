@@ -12,8 +12,8 @@ from flat_files import (
     schema,
 )
 
-from graphfix.formats.tflite.file import Container
-from graphfix.formats.tflite.records import Operator, Options, Tensor
+from graphfix.formats.tflite.file.container import Container
+from graphfix.formats.tflite.file.records import Operator, Options, Tensor
 
 B = schema.BuiltinOperator
 

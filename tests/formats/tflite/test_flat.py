@@ -7,9 +7,9 @@ import struct
 import pytest
 from flat_files import add_model, packed, schema
 
-from graphfix.formats.tflite import schema as layouts
-from graphfix.formats.tflite.flat import MOST, Flat, MalformedError
-from graphfix.formats.tflite.schema import layout
+from graphfix.formats.tflite.file import schema as layouts
+from graphfix.formats.tflite.file.reader import MOST, Flat, MalformedError
+from graphfix.formats.tflite.file.schema import layout
 
 PAIR = layout("Pair", "number:i=7 flag:? other:o")
 

@@ -22,7 +22,7 @@ from flat_files import (
 )
 from spoiling import spoil
 
-from graphfix.formats.tflite.file import read
+from graphfix.formats.tflite.file.container import read
 from graphfix.results import GraphfixError
 
 B = schema.BuiltinOperator

@@ -25,7 +25,7 @@ from flat_files import (
 )
 from reshaping import add_reshape, same_archive
 
-from graphfix.formats.tflite.file import read
+from graphfix.formats.tflite.file.container import read
 
 B = schema.BuiltinOperator
 

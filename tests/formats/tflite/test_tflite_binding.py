@@ -11,13 +11,14 @@ from tflite_instances import run
 from tflite_text import Signature, model
 
 from graphfix.formats.tflite.binding import bind, free
-from graphfix.formats.tflite.determined import determined
-from graphfix.formats.tflite.file import Container, read
-from graphfix.formats.tflite.inputs import stated
-from graphfix.formats.tflite.names import unique_names
+from graphfix.formats.tflite.file.container import Container, read
+from graphfix.formats.tflite.infer.inputs import stated
+from graphfix.formats.tflite.infer.names import unique_names
+from graphfix.formats.tflite.infer.value_dependence import determined
 from graphfix.results import GraphfixError
-from graphfix.runtimes import RefusedError, litert
-from graphfix.shapes import symbol
+from graphfix.runtimes import litert
+from graphfix.runtimes.session import RefusedError
+from graphfix.shapes.shape import symbol
 
 MODEL = "t[?,3,?] = NEG(x[?,3,?])\ny[?,3,?] = ADD(t, z[?,3,1])"
 

@@ -14,7 +14,7 @@ from tflite_text import model, pack
 from tree_tflite import NAMES, operator_name, tree
 
 import graphfix
-from graphfix.verify import verify
+from graphfix.checker import verify
 
 if TYPE_CHECKING:
     from pathlib import Path

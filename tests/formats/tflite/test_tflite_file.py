@@ -23,8 +23,8 @@ from flat_files import (
 )
 from places import zoo_models
 
-from graphfix.formats.tflite.file import Container, read
-from graphfix.formats.tflite.records import Code, Operator, Signature, Tensor
+from graphfix.formats.tflite.file.container import Container, read
+from graphfix.formats.tflite.file.records import Code, Operator, Signature, Tensor
 
 B = schema.BuiltinOperator
 
@@ -199,7 +199,7 @@ def test_control_dependencies_refuse_inserts() -> None:
 def test_reading_needs_neither_numpy_nor_flatbuffers_nor_a_runtime(tmp_path: Path) -> None:
     (tmp_path / "m.tflite").write_bytes(packed(add_model()))
     script = (
-        "import sys; from pathlib import Path; from graphfix.formats.tflite.file import read\n"
+        "import sys; from pathlib import Path; from graphfix.formats.tflite.file.container import read\n"
         "read(Path(sys.argv[1])).save(Path(sys.argv[2]))\n"
         "print({'numpy', 'flatbuffers', 'tflite', 'onnx', 'ai_edge_litert'} & set(sys.modules))"
     )

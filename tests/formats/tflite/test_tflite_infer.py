@@ -13,11 +13,11 @@ from places import zoo_models
 from tflite_instances import choices, run, violations
 from tflite_text import model
 
-from graphfix.formats.tflite.file import Container, read
-from graphfix.formats.tflite.infer import Facts, analyse
-from graphfix.formats.tflite.inputs import free_axes
-from graphfix.formats.tflite.names import unique_names
-from graphfix.shapes import Dim, Shape, Size, same, symbol
+from graphfix.formats.tflite.file.container import Container, read
+from graphfix.formats.tflite.infer.analysis import Facts, analyse
+from graphfix.formats.tflite.infer.inputs import free_axes
+from graphfix.formats.tflite.infer.names import unique_names
+from graphfix.shapes.shape import Dim, Shape, Size, same, symbol
 
 SIZES = (4, 1, 2, 7, 0)
 

@@ -21,7 +21,7 @@ from flat_files import (
     with_outside,
 )
 
-from graphfix.formats.tflite.file import read
+from graphfix.formats.tflite.file.container import read
 from graphfix.results import GraphfixError
 
 B = schema.BuiltinOperator

@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 from flat_files import schema
 
-from graphfix.formats.tflite import options
-from graphfix.formats.tflite import schema as layouts
-from graphfix.formats.tflite.schema import CODES, OPERATORS, TENSOR_TYPES, Layout
+from graphfix.formats.tflite.file import options
+from graphfix.formats.tflite.file import schema as layouts
+from graphfix.formats.tflite.file.schema import CODES, OPERATORS, TENSOR_TYPES, Layout
 
 FORMS = {"Uint32": "I", "Int32": "i", "Int8": "b", "Uint8": "B", "Uint64": "Q", "Bool": "?", "UOffsetTRelative": "o"}
 TABLES = [value for value in vars(layouts).values() if isinstance(value, Layout)]

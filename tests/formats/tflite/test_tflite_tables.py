@@ -17,8 +17,8 @@ from flat_files import (
 )
 from reshaping import add_reshape, without_reshape
 
-from graphfix.formats.tflite.file import read
-from graphfix.formats.tflite.records import NEW, Options, Quantization, Tensor
+from graphfix.formats.tflite.file.container import read
+from graphfix.formats.tflite.file.records import NEW, Options, Quantization, Tensor
 
 B = schema.BuiltinOperator
 

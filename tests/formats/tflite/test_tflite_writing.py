@@ -23,8 +23,8 @@ from flat_files import (
 from places import zoo_models
 from reshaping import add_reshape, same_archive, without_reshape
 
-from graphfix.formats.tflite import file as files
-from graphfix.formats.tflite.file import read
+from graphfix.formats.tflite.file import container as files
+from graphfix.formats.tflite.file.container import read
 from graphfix.results import GraphfixError
 
 # --- whole models ------------------------------------------------------------

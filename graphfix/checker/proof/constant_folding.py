@@ -1,0 +1,189 @@
+"""Small constants as arrays, and what operators compute of them that is the same bits wherever it is computed."""
+
+from __future__ import annotations
+
+from math import prod
+from typing import TYPE_CHECKING, Any, Final, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from graphfix.checker.proof import constant_bytes
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from graphfix.checker.proof.constants import Constants
+    from graphfix.checker.proof.terms import View
+
+Array: TypeAlias = NDArray[Any]
+
+MOST: Final = 1 << 16
+"""Elements of a constant that is read as an array, or computed."""
+TYPES: Final = frozenset("bool int8 int16 int32 int64 uint8 uint16 uint32 uint64 float16 float32 float64".split())
+
+
+HELD: Final = frozenset({"constant", "numbers"})
+"""How the terms of constants with elements begin."""
+
+
+def held(view: View) -> bool:
+    """Whether a value is a constant."""
+    return view.core.key[0] in HELD
+
+
+def literal(view: View | None) -> Array | None:
+    """Give the elements of a value that is a small constant; None for any other."""
+    if view is None or view.axes is None or view.sizes is None or not held(view):
+        return None
+    sizes = tuple(size for size in view.sizes if isinstance(size, int))
+    if len(sizes) < len(view.sizes) or prod(sizes) > MOST:
+        return None
+    array = _core(view)
+    followed = [axis for axis in view.axes if axis is not None]
+    if array is None or followed != list(range(array.ndim)):
+        return None
+    shape = [1 if axis is None else array.shape[axis] for axis in view.axes]
+    return np.broadcast_to(array.reshape(shape), sizes)
+
+
+def is_number(view: View, number: int) -> bool:
+    """Whether a value is a constant of one element, which is this number."""
+    array = literal(view) if held(view) and view.sizes is not None and set(view.sizes) <= {1} else None
+    return array is not None and bool((array == number).all())
+
+
+def _core(view: View) -> Array | None:
+    """Read the core of a view."""
+    core = view.core
+    if core.content is not None:
+        numbers = [number for number in core.content if isinstance(number, int)]
+        if len(numbers) < len(core.content):
+            return None
+        return np.array(numbers, str(core.key[1])).reshape([] if core.sizes == () else [len(numbers)])
+    if core.payload is None or core.key[1] not in TYPES or core.sizes is None:
+        return None
+    dtype, native = np.dtype(str(core.key[1])).newbyteorder("<"), str(core.key[1])
+    sizes = [size for size in core.sizes if isinstance(size, int)]
+    if core.payload.length != prod(sizes) * dtype.itemsize:
+        return None
+    return np.frombuffer(core.payload.read(0, core.payload.length), dtype).reshape(sizes).astype(native)
+
+
+def entered(constants: Constants, array: Array, told: str) -> View:
+    """See an array as the constant that a file may hold in its place."""
+    data = array.astype(array.dtype.newbyteorder("<")).tobytes()
+    return constants.view(array.dtype.name, array.shape, constant_bytes.held(data), array.dtype.itemsize, told)
+
+
+# --- operators that all give the same bits ------------------------------------------------------------------------
+
+
+def settled(array: Array) -> bool:
+    """Whether arithmetic on these elements leaves nothing open: no NaN, no infinity, no zero with a sign."""
+    if array.dtype.kind != "f":
+        return True
+    return bool(np.isfinite(array).all()) and not bool((np.signbit(array) & (array == 0)).any())
+
+
+def _integral(rule: Callable[[Array, Array], Array]) -> Callable[[Array, Array], Array | None]:
+    """Whole numbers that fit their type; floats as IEEE 754 rounds one operation."""
+
+    def computed(one: Array, two: Array) -> Array | None:
+        if one.dtype.kind == "f":
+            return rule(one, two)
+        return _held(np.asarray(rule(one.astype(object), two.astype(object))), one.dtype)
+
+    return computed
+
+
+def _held(full: Array, dtype: np.dtype[Any]) -> Array | None:
+    """Give whole numbers in a type that holds each of them; None where it does not."""
+    least, most = int(np.iinfo(dtype).min), int(np.iinfo(dtype).max)
+    return full.astype(dtype) if not full.size or least <= full.min() <= full.max() <= most else None
+
+
+def _quotient(one: Array, two: Array) -> Array | None:
+    """No division by 0; of whole numbers none that is below 0, where they are rounded in two ways."""
+    if not (two != 0).all():
+        return None
+    if one.dtype.kind == "f":
+        return np.asarray(np.true_divide(one, two))
+    return np.asarray(one // two) if (one >= 0).all() and (two > 0).all() else None
+
+
+def _rest(one: Array, two: Array) -> Array | None:
+    if one.dtype.kind == "f" or not ((one >= 0).all() and (two > 0).all()):
+        return None
+    return np.asarray(one % two)
+
+
+PAIRS: Mapping[str, Callable[[Array, Array], Array | None]] = {
+    "add": _integral(np.add), "sub": _integral(np.subtract), "mul": _integral(np.multiply),
+    "div": _quotient, "mod": _rest, "min": np.minimum, "max": np.maximum,
+    "equal": np.equal, "not equal": np.not_equal, "less": np.less, "greater": np.greater,
+    "less or equal": np.less_equal, "greater or equal": np.greater_equal,
+    "and": np.logical_and, "or": np.logical_or, "xor": np.logical_xor,
+}  # fmt: skip
+SINGLE: Mapping[str, Callable[[Array], Array]] = {
+    "neg": np.negative, "abs": np.abs, "sign": np.sign, "floor": np.floor, "ceil": np.ceil, "not": np.logical_not,
+}  # fmt: skip
+REDUCTIONS: Mapping[str, Callable[..., Array]] = {"prod": np.prod, "sum": np.sum, "min": np.min, "max": np.max}
+
+
+def small(*arrays: Array) -> bool:
+    """Whether what these meet in has not too many elements. Raises ValueError where they do not fit."""
+    return prod(np.broadcast_shapes(*(array.shape for array in arrays))) <= MOST
+
+
+def paired(rule: str, one: Array, two: Array) -> Array | None:
+    """Compute an operator of two operands of one type, by numpy's broadcasting."""
+    if one.dtype != two.dtype or not (settled(one) and settled(two)) or not small(one, two):
+        return None
+    found = PAIRS[rule](one, two)
+    return found if found is not None and settled(found) else None
+
+
+def single(rule: str, array: Array) -> Array | None:
+    """Compute an operator of one operand."""
+    if not settled(array) or (rule in ("neg", "abs") and array.dtype.kind == "i" and _has_least(array)):
+        return None
+    found = SINGLE[rule](array)
+    return found.astype(array.dtype) if settled(found) else None
+
+
+def _has_least(array: Array) -> bool:
+    """Whether a number has no counterpart of the other sign."""
+    return bool((array == np.iinfo(array.dtype).min).any())
+
+
+def reduced(rule: str, array: Array, axes: tuple[int, ...] | None, *, keep: bool) -> Array | None:
+    """Reduce over axes (None: all of them); sums and products of whole numbers only, and such as fit their type."""
+    if not array.size or not settled(array):
+        return None
+    if rule in ("min", "max"):
+        return np.asarray(REDUCTIONS[rule](array, axis=axes, keepdims=keep))
+    if array.dtype.kind not in "iu":
+        return None
+    return _held(np.asarray(REDUCTIONS[rule](array.astype(object), axis=axes, keepdims=keep)), array.dtype)
+
+
+def converted(array: Array, to: str) -> Array | None:
+    """Convert elements to a type that holds each of them, a float's whole part where it is one of integers."""
+    if to not in TYPES or not settled(array):
+        return None
+    if to == "bool":
+        return np.asarray(array != 0)
+    whole = np.trunc(array) if array.dtype.kind == "f" and np.dtype(to).kind in "iu" else array
+    with np.errstate(all="ignore"):
+        made = whole.astype(to)
+    return made if made.tolist() == whole.tolist() else None
+
+
+def ranged(start: Array, limit: Array, step: Array) -> Array | None:
+    """Count from `start` to before `limit`: whole numbers only."""
+    ends = [start.item(), limit.item(), step.item()]
+    if start.dtype.kind not in "iu" or not ends[2]:
+        return None
+    numbers = range(*ends)
+    return np.array(numbers, start.dtype) if len(numbers) <= MOST else None

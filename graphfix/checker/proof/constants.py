@@ -1,0 +1,83 @@
+"""Constants as terms: what they hold, in the least form that gives every element, read in pieces from the files."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from math import prod
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from graphfix.checker.proof.constant_axes import cut
+from graphfix.checker.proof.constant_bytes import SMALL, held
+from graphfix.checker.proof.terms import MOST_ELEMENTS, View, whole
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from graphfix.checker.proof.constant_bytes import Payload
+    from graphfix.checker.proof.terms import Core, Table
+
+
+@dataclass(slots=True, eq=False)
+class Constants:
+    """All constants of both files, each content once."""
+
+    table: Table
+    stored: dict[tuple[object, ...], list[tuple[Payload, Core]]] = field(default_factory=dict)
+
+    def view(
+        self, dtype: str, dims: Sequence[int], payload: Payload, width: int, told: str, fixed: int | None = None
+    ) -> View:
+        """See a constant of these dims; `width` is the bytes of an element, 0 where elements are no whole bytes.
+
+        Axes of size 1, and axes along which nothing changes, are axes of the map and not of the core: so a constant
+        with other unit axes, or one that was written out stretched, is another view of the same core. The axis `fixed`
+        is not left out although nothing changes along it: scales may.
+        """
+        dims = tuple(dims)
+        if 0 in dims and not payload.length:
+            return self.table.empty(dtype, dims)
+        if width and prod(dims) * width != payload.length:
+            return self.odd((dtype, "of another length"), dims, payload, told)
+        if not width:  # strings, and types of less than a byte: only unit axes are told
+            return self._squeezed((dtype, "as stored"), dims, payload, told)
+        if payload.length <= SMALL:
+            payload = held(payload.read(0, payload.length))
+        inner = list(dims)
+        for axis, size in enumerate(dims):
+            least = cut(payload, inner, axis, width) if size > 1 and axis != fixed and payload.length else None
+            if least is not None:
+                payload, inner[axis] = least, 1
+        kept = [axis for axis, size in enumerate(inner) if size != 1]
+        view = self._inner(dtype, tuple(inner[axis] for axis in kept), payload, width, told)
+        places = {axis: place for place, axis in enumerate(kept)}
+        return View(view.core, tuple(places.get(axis) for axis in range(len(dims))), dims)
+
+    def odd(self, kind: tuple[object, ...], dims: tuple[int, ...], payload: Payload, told: str) -> View:
+        """See a constant whose bytes are not plainly its elements, such as a sparse one: just as it is stored."""
+        return whole(self._core((kind, dims), dims, payload, told))
+
+    def _squeezed(self, kind: tuple[object, ...], dims: tuple[int, ...], payload: Payload, told: str) -> View:
+        kept = tuple(size for size in dims if size != 1)
+        core = self._core((kind, kept), kept, payload, told)
+        places = iter(range(len(kept)))
+        return View(core, tuple(None if size == 1 else next(places) for size in dims), dims)
+
+    def _inner(self, dtype: str, dims: tuple[int, ...], payload: Payload, width: int, told: str) -> View:
+        if dtype in ("int64", "int32") and len(dims) <= 1 and payload.length <= MOST_ELEMENTS * width:
+            numbers = np.frombuffer(payload.read(0, payload.length), np.dtype(dtype).newbyteorder("<"))
+            return self.table.numbers(tuple(map(int, numbers)), dtype, scalar=not dims)
+        return whole(self._core((dtype, dims), dims, payload, told))
+
+    def _core(self, kind: tuple[object, ...], dims: tuple[int, ...], payload: Payload, told: str) -> Core:
+        small = payload.length <= SMALL
+        held = payload.read(0, SMALL) if small else (payload.length, payload.print)
+        known = self.stored.setdefault(("constant", *kind, held), [])
+        for other, core in known:
+            if small or payload.same(other):
+                return core
+        core, _ = self.table.core(("constant", *kind, held, len(known)), told, counted=False)
+        core.sizes, core.payload = dims, payload
+        known.append((payload, core))
+        return core

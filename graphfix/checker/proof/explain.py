@@ -1,0 +1,145 @@
+"""What tells two nodes apart that have no match: the first of the things that a term is made of."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from graphfix.checker.proof.broadcast import met_by
+from graphfix.checker.proof.indexing_maps import reads_of
+from graphfix.checker.proof.sizes import clashing
+
+if TYPE_CHECKING:
+    from graphfix.checker.proof.broadcast import Met
+    from graphfix.checker.proof.notes import Note
+    from graphfix.checker.proof.terms import Core, View
+
+INPUTS = frozenset({"input", "parameter"})
+CONSTANTS = frozenset({"constant", "numbers", "sparse", "empty"})
+MOVING = frozenset(
+    "Reshape Unsqueeze Squeeze Flatten Expand Tile RESHAPE EXPAND_DIMS SQUEEZE BROADCAST_TO TILE"
+    " STABLEHLO_BROADCAST_IN_DIM".split()
+)
+"""Operators that are no term of their own where they are read as views."""
+
+
+def unlike(one: Note, two: Note) -> str | None:
+    """Say in what a node of the first file and one of the second differ; None where they have nothing in common."""
+    if one.op != two.op:
+        same = list(map(_core, one.operands)) == list(map(_core, two.operands))
+        return f"the operator is {one.op} before, {two.op} after" if same else None
+    told = _parts(one, two) or _values(one, two) or _views(one, two) or _maps(one, two) or _spaces(one, two)
+    return told or "what its bodies give, or how many results it has, is another"
+
+
+def unseen(note: Note) -> str | None:
+    """Say why an operator that moves elements is not seen through; None for any other."""
+    if note.op not in MOVING:
+        return None
+    moved = ", ".join(f"{name}{_listed(view)}" for name, view in zip(note.names[0], note.operands, strict=False))
+    return f"it is not known to add, drop or stretch unit axes alone ({moved})"
+
+
+def _listed(view: View | None) -> str:
+    """A shape, or what a small vector holds: ` = [1, 2]`."""
+    return f" = {list(view.content)}" if view is not None and view.content is not None else _shape(view)
+
+
+def _parts(one: Note, two: Note) -> str | None:
+    """Attributes, options, types: what is compared field by field."""
+    for name in [*one.parts, *(name for name in two.parts if name not in one.parts)]:
+        mine, other = one.parts.get(name), two.parts.get(name)
+        if mine is None:
+            return f"{name} is given after only ({other[1]})" if other is not None else None
+        if other is None:
+            return f"{name} is given before only ({mine[1]})"
+        if mine[0] != other[0]:
+            same = "" if mine[1] == other[1] else f": {mine[1]} before, {other[1]} after"
+            return f"{name} is another{same}"
+    return None
+
+
+def _values(one: Note, two: Note) -> str | None:
+    """Which values are read: the cores, however they are seen."""
+    if len(one.operands) != len(two.operands):
+        return f"{len(one.operands)} operands are given before, {len(two.operands)} after"
+    pairs = list(zip(one.operands, two.operands, strict=True))
+    others = [index for index, (mine, other) in enumerate(pairs) if _core(mine) is not _core(other)]
+    if not others:
+        return None
+    first = others[0]
+    swapped = [index for index in others[1:] if _crossed(pairs[first], pairs[index])]
+    if swapped:
+        return f"operands {first} and {swapped[0]} are swapped"
+    return _value(first, *pairs[first])
+
+
+def _crossed(pair: tuple[View | None, View | None], other: tuple[View | None, View | None]) -> bool:
+    return _core(pair[0]) is _core(other[1]) and _core(pair[1]) is _core(other[0])
+
+
+def _core(view: View | None) -> Core | None:
+    return None if view is None else view.core
+
+
+def _value(index: int, mine: View | None, other: View | None) -> str:
+    if mine is None or other is None:
+        return f"operand {index} is given {'after' if mine is None else 'before'} only"
+    constants = [view.core.key[0] in CONSTANTS for view in (mine, other)]
+    if all(constants) and mine.core.key[1:3] == other.core.key[1:3]:
+        return f"operand {index}, the constant {other.core.told!r}, has the same type and shape and other bytes"
+    return f"operand {index} is another value: {given_by(mine)} before, {given_by(other)} after"
+
+
+def given_by(view: View) -> str:
+    """Name what gives a value: `a result of Add 'n3'`, `input 'x'`."""
+    kind = view.core.key[0]
+    if kind in INPUTS:
+        return view.core.told
+    return f"the constant {view.core.told!r}" if kind in CONSTANTS else f"a result of {view.core.told}"
+
+
+def _views(one: Note, two: Note) -> str | None:
+    """In which shape each value is read, where one of the two nodes reads its operands exactly."""
+    if _met(one) is not None and _met(two) is not None:
+        return None
+    for index, (mine, other) in enumerate(zip(one.operands, two.operands, strict=True)):
+        if mine != other and _shape(mine) == _shape(other):
+            return f"operand {index} is stretched by another shape, or along other axes"
+        if mine != other:
+            return f"operand {index} has another shape: {_shape(mine)} before, {_shape(other)} after"
+    return None
+
+
+def _maps(one: Note, two: Note) -> str | None:
+    """By which map each value is read."""
+    mine, other = _met(one), _met(two)
+    if mine is None or other is None:
+        return None
+    differing = [place for place, (axes, after) in enumerate(zip(mine[1], other[1], strict=False)) if axes != after]
+    if not differing:
+        return None
+    reads = reads_of(one).reads or (), reads_of(two).reads or ()
+    if any(map(clashing, other[2])):
+        return f"sizes meet that do not fit: {list(mine[2])} before, {list(other[2])} after"
+    if differing[0] >= min(map(len, reads)):
+        return "its operands follow other axes"
+    ours, theirs = (each[differing[0]] for each in reads)
+    view = one.operands[ours.operand]
+    what = "" if view is None else f" ({given_by(view)})"
+    return f"operand {ours.operand}{what} is read by another map: {ours.whole} before, {theirs.whole} after"
+
+
+def _spaces(one: Note, two: Note) -> str | None:
+    mine, other = _met(one), _met(two)
+    if mine is None or other is None or mine[2] == other[2]:
+        return None
+    return f"other sizes meet: {list(mine[2])} before, {list(other[2])} after"
+
+
+def _met(note: Note) -> Met | None:
+    view = note.results[0] if note.results else None
+    return None if view is None else met_by(view.core)
+
+
+def _shape(view: View | None) -> str:
+    return "[*]" if view is None or view.sizes is None else str(list(view.sizes))

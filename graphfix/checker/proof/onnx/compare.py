@@ -1,0 +1,300 @@
+"""Compare two ONNX models: what callers see, then the terms of the outputs."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from onnx import TensorProto, TypeProto
+
+from graphfix.checker.proof.binding import refuse_unknown
+from graphfix.checker.proof.constants import Constants
+from graphfix.checker.proof.onnx.constants import Held
+from graphfix.checker.proof.onnx.file import Source
+from graphfix.checker.proof.onnx.reader import Reading
+from graphfix.checker.proof.onnx.schema import imported
+from graphfix.checker.proof.onnx.scope import Scope
+from graphfix.checker.proof.onnx.shapes import Inference, bodies
+from graphfix.checker.proof.onnx.types import bare, consistent
+from graphfix.checker.proof.result import Proof, UnprovedError, concluded
+from graphfix.checker.proof.sizes import Algebra
+from graphfix.checker.proof.terms import Table, View, whole
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+    from contextlib import ExitStack
+    from pathlib import Path
+
+    from onnx import GraphProto, ModelProto, TensorShapeProto, ValueInfoProto
+
+    from graphfix.checker.proof.notes import Notes
+    from graphfix.checker.proof.sizes import Size, Sizes
+
+KNOWN_FORM, KNOWN_SET = 10, 21
+"""The IR version and the standard operator set that every maintained runtime knows."""
+INITIALIZERS_ALONE_SINCE = 4
+"""The IR version from which an initializer that is an input as well may be overridden by the caller."""
+
+
+def compared(
+    before: Path,
+    after: Path,
+    stack: ExitStack,
+    bindings: Mapping[str, int],
+    shapes: Mapping[str, Sequence[int]],
+    notes: Notes | None = None,
+) -> Proof:
+    """Read both files and compare them. Raises UnprovedError and GraphfixError."""
+    table = Table(Algebra())
+    constants = Constants(table)
+    sources = Source(before, stack), Source(after, stack)
+    one, two = (source.read() for source in sources)
+    _interface(one, two)
+    refuse_unknown(_ports(one), _ports(two), bindings, shapes)
+    first = Reading(table, Held(sources[0], constants), one, Inference(one), notes=notes)
+    scope = _scope(first, bindings, shapes)
+    outputs = first.run(one.graph, scope)
+    table.close()
+    second = Reading(table, Held(sources[1], constants), two, None, notes=notes)
+    other = _scope(second, bindings, shapes)
+    theirs = second.run(two.graph, other)
+    for mine, shown, view in zip(one.graph.output, two.graph.output, theirs, strict=True):
+        _fits("output", mine, shown, view.sizes)
+    _defaults(first, second)
+    if [(core.number, place) for core, place in first.effects] != [
+        (core.number, place) for core, place in second.effects
+    ]:
+        raise UnprovedError("random or unknown operators are not the same, or not in the same order")
+    for source in sources:
+        source.check()
+    names = [output.name for output in one.graph.output]
+    proof = concluded(
+        table, list(zip(names, outputs, theirs, strict=True)), [*_assumed(one.graph, bindings), *table.assumes]
+    )
+    # Asked last: onnx's inference ends the process on some nodes that no runtime takes, and such are none of the first.
+    if proof.proved and table.claims and not consistent(two):
+        name = next(iter(table.claims))
+        return Proof("not proved", f"sizes that the second file states contradict each other, as of {name!r}")
+    return proof
+
+
+def noted(
+    path: Path, stack: ExitStack, bindings: Mapping[str, int], shapes: Mapping[str, Sequence[int]], notes: Notes
+) -> None:
+    """Read one file, and note its nodes. Raises UnprovedError and GraphfixError."""
+    table = Table(Algebra())
+    source = Source(path, stack)
+    model = source.read()
+    reading = Reading(table, Held(source, Constants(table)), model, Inference(model), notes=notes)
+    reading.run(model.graph, _scope(reading, bindings, shapes))
+
+
+def refuse(path: Path, stack: ExitStack) -> None:
+    """Raises GraphfixError for a file that is no model, or whose constants lie in files that are not there."""
+    source = Source(path, stack)
+    for tensor in source.read().graph.initializer:
+        if tensor.data_location == TensorProto.EXTERNAL:
+            source.payload(tensor)
+
+
+def _interface(one: ModelProto, two: ModelProto) -> None:
+    """Names and types of inputs and outputs, in order. Raises UnprovedError."""
+    _held(one, two)
+    _loads(one, two)
+    for what, ours, theirs in (
+        ("input", _inputs(one), _inputs(two)),
+        ("output", one.graph.output, two.graph.output),
+    ):
+        names = [[info.name for info in infos] for infos in (ours, theirs)]
+        if names[0] != names[1]:
+            listed = (", ".join(map(str, side)) or "none" for side in names)
+            raise UnprovedError(f"the {what}s of the first file are {{}}, of the second {{}}".format(*listed))
+        for mine, other in zip(ours, theirs, strict=True):
+            if _kind(mine.type) != _kind(other.type):
+                raise UnprovedError(f"the {what} {mine.name!r} has another type")
+            if what == "input":
+                _fits(what, mine, other)
+    if [_training(model) for model in (one, two)] != [[], []] and _training(one) != _training(two):
+        raise UnprovedError("the models hold different training graphs")
+
+
+def _loads(one: ModelProto, two: ModelProto) -> None:
+    """A runtime that knows the versions of the first file knows those of the second. Raises UnprovedError."""
+    ours, theirs = (imported(model.opset_import) for model in (one, two))
+    if _older(ours, theirs):
+        raise UnprovedError("the second file is stated in an older operator set, in which a node may mean less")
+    stated = {(each.domain, each.name, each.overload): imported(each.opset_import) for each in one.functions}
+    for each in two.functions:
+        if _older(stated.get((each.domain, each.name, each.overload), {}), imported(each.opset_import)):
+            raise UnprovedError(f"the second file states the function {each.name!r} in an older operator set")
+    newer = [domain for domain, version in theirs.items() if version > ours.get(domain, version)]
+    if two.ir_version > max(one.ir_version, KNOWN_FORM) or any(domain or theirs[""] > KNOWN_SET for domain in newer):
+        raise UnprovedError("the second file asks for newer versions than the first")
+
+
+def _older(ours: Mapping[str, int], theirs: Mapping[str, int]) -> bool:
+    return any(theirs.get(domain, version) < version for domain, version in ours.items())
+
+
+def _inputs(model: ModelProto) -> list[ValueInfoProto]:
+    """Give the inputs that a caller may set."""
+    held = set() if model.ir_version >= INITIALIZERS_ALONE_SINCE else {each.name for each in model.graph.initializer}
+    return [info for info in model.graph.input if info.name not in held]
+
+
+def _ports(model: ModelProto) -> dict[str, tuple[int | str, ...] | None]:
+    """Give the inputs' dims as they are declared."""
+    ports: dict[str, tuple[int | str, ...] | None] = {}
+    for info in _inputs(model):
+        kind, dims = info.type.tensor_type, list[int | str]()
+        for axis, dim in enumerate(kind.shape.dim):
+            symbol = dim.dim_param if _named(dim.dim_param) else f"{info.name}[{axis}]"
+            dims.append(dim.dim_value if dim.HasField("dim_value") and dim.dim_value >= 0 else symbol)
+        ports[info.name] = tuple(dims) if kind.HasField("shape") else None
+    return ports
+
+
+def _held(before: ModelProto, model: ModelProto) -> None:
+    """Initializers that must be inputs too, before IR version 4, are what those say. Raises UnprovedError."""
+    if model.ir_version >= INITIALIZERS_ALONE_SINCE:
+        return
+    known = _inner(before) if before.ir_version < INITIALIZERS_ALONE_SINCE else set()
+    for name in sorted(_inner(model) - known):
+        raise UnprovedError(f"the initializer {name!r} of a body is none of its inputs")
+    declared = {info.name: info.type.tensor_type for info in model.graph.input}
+    for tensor in model.graph.initializer:
+        kind = declared.get(tensor.name)
+        if kind is None or kind.elem_type != tensor.data_type:
+            raise UnprovedError(f"the initializer {tensor.name!r} is no input of its type")
+        dims = [dim.dim_value if dim.HasField("dim_value") else None for dim in kind.shape.dim]
+        if kind.HasField("shape") and any(a not in (None, b) for a, b in zip(dims, tensor.dims, strict=False)):
+            raise UnprovedError(f"the initializer {tensor.name!r} is no input of its shape")
+
+
+def _inner(model: ModelProto) -> set[str]:
+    """Name the initializers of bodies that are none of the body's inputs."""
+    found: set[str] = set()
+    pending = list(bodies(model.graph.node))
+    while pending:
+        body = pending.pop()
+        found |= {tensor.name for tensor in body.initializer} - {info.name for info in body.input}
+        pending += bodies(body.node)
+    return found
+
+
+def _training(model: ModelProto) -> list[bytes]:
+    return [info.SerializeToString(deterministic=True) for info in model.training_info]
+
+
+def _kind(given: TypeProto) -> bytes:
+    """Give a type without the shape of a tensor and without what only describes it."""
+    bare = TypeProto()
+    bare.CopyFrom(given)
+    bare.ClearField("denotation")
+    if bare.HasField("tensor_type"):
+        bare.tensor_type.ClearField("shape")
+    return bytes(bare.SerializeToString(deterministic=True))
+
+
+def _fits(what: str, mine: ValueInfoProto, other: ValueInfoProto, computed: Sizes | None = None) -> None:
+    """A declared shape may be refined, and contradict nothing but a size that the output does not have."""
+    ours, theirs = mine.type.tensor_type, other.type.tensor_type
+    if not ours.HasField("shape") or not theirs.HasField("shape"):
+        return
+    ranks = len(ours.shape.dim), len(theirs.shape.dim)
+    have = computed if computed is not None and len(computed) == ranks[1] else (None,) * ranks[1]
+    stated = zip(map(_stated, ours.shape.dim), map(_stated, theirs.shape.dim), have, strict=False)
+    if ranks[0] != ranks[1] or any(None not in (a, b) and b not in (a, size) for a, b, size in stated):
+        raise UnprovedError(f"the {what} {mine.name!r} has another declared shape")
+
+
+def _stated(dim: TensorShapeProto.Dimension) -> int | None:
+    return dim.dim_value if dim.HasField("dim_value") and dim.dim_value >= 0 else None
+
+
+def _scope(reading: Reading, bindings: Mapping[str, int], shapes: Mapping[str, Sequence[int]]) -> Scope:
+    """Enter the inputs. Raises UnprovedError where the second file takes fewer shapes, or others, than the first."""
+    graph = reading.model.graph
+    scope = Scope(imported(reading.model.opset_import), graph=graph)
+    for info in _inputs(reading.model):
+        sizes = _sizes(reading, info, bindings, shapes)
+        core, new = reading.table.core(("input", info.name), f"input {info.name!r}", counted=False)
+        if new:
+            core.sizes = sizes
+            core.dtype = bare(info.type)
+        elif not _alike(core.sizes, sizes):
+            raise UnprovedError(f"the input {info.name!r} takes other shapes")
+        scope.values[info.name] = whole(core)
+    return scope
+
+
+def _alike(ours: tuple[Size, ...] | None, theirs: tuple[Size, ...] | None) -> bool:
+    if ours is None or theirs is None:
+        return ours is theirs
+    return len(ours) == len(theirs) and all(
+        a == b or not (isinstance(a, int) or isinstance(b, int)) for a, b in zip(ours, theirs, strict=True)
+    )
+
+
+def _sizes(
+    reading: Reading, info: ValueInfoProto, bindings: Mapping[str, int], shapes: Mapping[str, Sequence[int]]
+) -> tuple[Size, ...] | None:
+    if info.name in shapes:
+        return _asked(info, tuple(shapes[info.name]))
+    kind = info.type.tensor_type
+    if not info.type.HasField("tensor_type") or not kind.HasField("shape"):
+        return None
+    algebra = reading.table.algebra
+    sizes: list[Size] = []
+    for axis, dim in enumerate(kind.shape.dim):
+        place = f"{info.name}[{axis}]"
+        if dim.HasField("dim_value") and dim.dim_value >= 0:
+            sizes.append(dim.dim_value)
+        elif dim.dim_param in bindings or place in bindings:
+            sizes.append(bindings[dim.dim_param if dim.dim_param in bindings else place])
+        elif _named(dim.dim_param):
+            sizes.append(algebra.symbol(("declared", dim.dim_param), dim.dim_param))
+        else:
+            sizes.append(algebra.symbol(("input", info.name, axis), place))
+    return tuple(sizes)
+
+
+def _asked(info: ValueInfoProto, sizes: tuple[int, ...]) -> tuple[int, ...]:
+    """Give the sizes that an input is bound to. Raises UnprovedError where the file declares others."""
+    kind = info.type.tensor_type
+    stated = [_stated(dim) for dim in kind.shape.dim] if kind.HasField("shape") else [None] * len(sizes)
+    if len(stated) != len(sizes) or any(own not in (None, size) for own, size in zip(stated, sizes, strict=True)):
+        raise UnprovedError(f"the input {info.name!r} is declared with other sizes than {list(sizes)}")
+    return sizes
+
+
+def _named(name: str) -> bool:
+    """Whether a name of a size means something: some exporters write `?` for any size."""
+    return bool(name) and name != "?"
+
+
+def _defaults(one: Reading, two: Reading) -> None:
+    """Initializers that a caller may override hold the same. Raises UnprovedError."""
+    ours, theirs = (_overridable(reading) for reading in (one, two))
+    for name in {**ours, **theirs}:
+        if ours.get(name) != theirs.get(name):
+            raise UnprovedError(f"the input {name!r} has another default value")
+
+
+def _overridable(reading: Reading) -> dict[str, View]:
+    inputs = {info.name for info in _inputs(reading.model)}
+    held = [tensor for tensor in reading.model.graph.initializer if tensor.name in inputs]
+    sparse = [tensor for tensor in reading.model.graph.sparse_initializer if tensor.values.name in inputs]
+    return {
+        **{tensor.name: reading.held.constant(tensor, tensor.name) for tensor in held},
+        **{tensor.values.name: reading.held.sparse(tensor) for tensor in sparse},
+    }
+
+
+def _assumed(graph: GraphProto, bindings: Mapping[str, int]) -> list[str]:
+    """Name the symbols that several axes of inputs share: they are taken as equal sizes."""
+    places: dict[str, list[str]] = {}
+    for info in graph.input:
+        for axis, dim in enumerate(info.type.tensor_type.shape.dim):
+            if _named(dim.dim_param) and not dim.HasField("dim_value") and dim.dim_param not in bindings:
+                places.setdefault(dim.dim_param, []).append(f"{info.name}[{axis}]")
+    return [f"{' = '.join(at)} = {name}, as declared" for name, at in places.items() if len(at) > 1]

@@ -1,0 +1,161 @@
+"""Bodies of If, Loop and Scan as terms: what goes around a loop keeps the shape that the body gives back."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, TypeAlias
+
+from graphfix.checker.proof import constant_folding
+from graphfix.checker.proof.onnx.schema import loads
+from graphfix.checker.proof.onnx.types import dtype, typed
+from graphfix.checker.proof.result import UnprovedError
+from graphfix.checker.proof.terms import View
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
+    from onnx import GraphProto
+
+    from graphfix.checker.proof.onnx.operands import Call
+    from graphfix.checker.proof.onnx.reader import Reading
+    from graphfix.checker.proof.onnx.scope import Scope
+    from graphfix.checker.proof.sizes import Size, Sizes
+
+Guess: TypeAlias = "tuple[Size | None, ...] | None"
+
+
+def _taken(call: Call) -> str | None:
+    """Name the branch that is always taken; None where the condition is not known, or no runtime takes the node."""
+    condition = constant_folding.literal(call.operand(0))
+    if condition is None or condition.size != 1 or not loads(call):
+        return None
+    return "then_branch" if condition.all() else "else_branch"
+
+
+def _if(reading: Reading, call: Call, scope: Scope) -> list[View]:
+    """Read both branches; where the condition is known the results are those of the branch that is always taken."""
+    taken = _taken(call)
+    branches = []
+    for name in ("then_branch", "else_branch"):
+        given = call.attributes.get(name)
+        place = None if taken == name else ("if", call.operand(0), name)
+        effects, turns = len(reading.effects), dict(reading.turns)
+        branches.append(reading.body(given.g, scope, (), place, f"{call.label}.{name}") if given is not None else ())
+        if taken == name:
+            chosen = branches[-1]
+        elif taken is not None:  # it never runs: what it would do does not count
+            del reading.effects[effects:]
+            reading.turns = turns
+    if taken is not None:
+        return list(chosen)
+    key = ("if", *call.full, tuple(call.views), *branches)
+    results = []
+    for index in range(len(call.outputs)):
+        pair = [branch[index].sizes for branch in branches if index < len(branch)]
+        results.append(reading.table.result((*key, index), call.told, _joined(pair)))
+        one = next((branch[index] for branch in branches if index < len(branch)), None)
+        typed(results[-1].core, None if one is None else dtype(one.core))
+    return results
+
+
+def _body(call: Call) -> GraphProto:
+    if "body" not in call.attributes:
+        raise UnprovedError(f"{call.told} has no body; check the model")
+    return call.attributes["body"].g
+
+
+def _joined(pair: Sequence[Sizes | None]) -> Guess:
+    """Keep what both branches say."""
+    one, two = pair if len(pair) == 2 else (None, None)  # noqa: PLR2004 - the two branches
+    if one is None or two is None or len(one) != len(two):
+        return None
+    return tuple(a if a == b else None for a, b in zip(one, two, strict=True))
+
+
+def _loop(reading: Reading, call: Call, scope: Scope) -> list[View]:
+    """Assume that a carried value keeps the shape it enters with; where the body gives back another one, widen it."""
+    body = _body(call)
+    states = list(call.views[2:])
+    owner = ("loop", *call.full, tuple(call.views))
+    turn = reading.turn(owner)
+    guesses: list[Guess] = [None if view is None else view.sizes for view in states]
+    before, noted = len(reading.effects), len(reading.notes.taken) if reading.notes is not None else 0
+    while True:
+        del reading.effects[before:]
+        if reading.notes is not None:
+            reading.notes.forget(noted)
+        turns = dict(reading.turns)
+        kept = tuple(guesses)
+        parameters = [reading.parameter((owner, turn), index, ()) for index in range(2)]
+        parameters += [reading.parameter((owner, turn), 2 + index, guess) for index, guess in enumerate(guesses)]
+        given = reading.body(body, scope, parameters, (owner, turn), f"{call.label}.body")
+        guesses = [
+            _widened(guess, parameter, view)
+            for guess, parameter, view in zip(guesses, parameters[2:], given[1:], strict=False)
+        ]
+        if tuple(guesses) == kept:
+            break
+        reading.turns = turns
+    key = (*owner, turn, kept, given)
+    return _looped(reading, call, key, kept, given[1:])
+
+
+def _widened(guess: Guess, parameter: View, given: View) -> Guess:
+    """Drop from a guess each size that the body does not give back, and the rank with them where it differs."""
+    if guess is None or parameter.sizes is None or given.sizes is None or len(given.sizes) != len(guess):
+        return None
+    return tuple(
+        size if enters == leaves else None
+        for size, enters, leaves in zip(guess, parameter.sizes, given.sizes, strict=True)
+    )
+
+
+def _looped(
+    reading: Reading, call: Call, key: tuple[object, ...], states: Sequence[Guess], given: Sequence[View]
+) -> list[View]:
+    """Give the results: states as they leave the body, then what it gives at each turn, stacked."""
+    results: list[View] = []
+    for index in range(len(call.outputs)):
+        sizes: Guess = None
+        if index < len(states):
+            sizes = states[index]
+        elif index < len(given):
+            inner = given[index].sizes
+            sizes = None if inner is None else (None, *(None if not isinstance(size, int) else size for size in inner))
+        results.append(reading.table.result((*key, index), call.told, sizes))
+        if index < len(given):
+            typed(results[-1].core, dtype(given[index].core))
+    return results
+
+
+def _scan(reading: Reading, call: Call, scope: Scope) -> list[View]:
+    """States keep their shape by definition; what is scanned loses an axis."""
+    body = _body(call)
+    skipped = 0 if call.since > 8 else 1  # noqa: PLR2004 - until then operand 0 holds lengths, and a batch is in front
+    count = len(call.views) - skipped - call.integer("num_scan_inputs", 0)
+    owner = ("scan", *call.full, tuple(call.views))
+    turn = reading.turn(owner)
+    parameters = []
+    for index, view in enumerate(call.views[skipped:]):
+        sizes = None if view is None or skipped else view.sizes
+        if index >= count and sizes is not None:
+            sizes = _sliced(sizes, call, index - count)
+        elif sizes is not None:
+            sizes = tuple(sizes)
+        parameters.append(reading.parameter((owner, turn), index, sizes))
+    given = reading.body(body, scope, parameters, (owner, turn), f"{call.label}.body")
+    states: list[Guess] = [None if view is None or skipped else view.sizes for view in call.views[skipped:][:count]]
+    axes = call.integers("scan_output_axes") or ()
+    scans = [view if not any(axes) and not skipped else View(view.core, None, None) for view in given[count:]]
+    return _looped(reading, call, (*owner, turn, given), states, (*given[:count], *scans))
+
+
+def _sliced(sizes: Sizes, call: Call, index: int) -> Sizes | None:
+    axes = call.integers("scan_input_axes") or ()
+    axis = axes[index] if index < len(axes) else 0
+    if not -len(sizes) <= axis < len(sizes):
+        return None
+    axis %= len(sizes)
+    return (*sizes[:axis], *sizes[axis + 1 :])
+
+
+FLOW: Mapping[str, Callable[[Reading, Call, Scope], list[View]]] = {"If": _if, "Loop": _loop, "Scan": _scan}

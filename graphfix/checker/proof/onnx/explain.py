@@ -1,0 +1,73 @@
+"""Notes of ONNX nodes: what a report says of one, and its maps with each operand as a value of its own."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import onnx
+
+from graphfix.checker.proof.broadcast import met_by
+from graphfix.checker.proof.notes import Note, apart
+from graphfix.checker.proof.onnx import table as onnx_ops
+from graphfix.checker.proof.onnx.nodes import read
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from onnx import AttributeProto
+
+    from graphfix.checker.proof.onnx.operands import Call
+    from graphfix.checker.proof.sizes import Algebra
+    from graphfix.checker.proof.terms import Core, View
+
+
+def noted(algebra: Algebra, call: Call, path: str, results: Sequence[View | None]) -> Note:
+    """Note a node of these results."""
+    by_maps = results and results[0] is not None and met_by(results[0].core) is not None
+    compared = call.key[2:] if by_maps else call.full[2:]
+    return Note(
+        path,
+        call.label,
+        call.told,
+        f"{call.domain}.{call.op}" if call.domain else call.op,
+        (tuple(call.inputs), tuple(call.outputs)),
+        tuple(call.views),
+        tuple(results),
+        _parts(compared, call.attributes),
+        _apart(algebra, call),
+    )
+
+
+def _apart(algebra: Algebra, call: Call) -> Core | None:
+    """Read the node with each operand as a value of its own; None for one that does not broadcast."""
+    name = (call.domain, call.op)
+    if name in onnx_ops.UNARY or not any(call.views):
+        return None
+    table, views = apart(algebra, call.views)
+    seen = read(table, replace(call, views=views))
+    if seen is None or (name in onnx_ops.QUANTIZING and len(call.views) > 1 and _alone(seen.core)):
+        return None
+    return seen.core
+
+
+def _alone(core: Core) -> bool:
+    """Whether one operand alone is read by a map."""
+    met = met_by(core)
+    return met is not None and len(met[0]) == 1
+
+
+def _parts(compared: Sequence[object], attributes: Mapping[str, AttributeProto]) -> dict[str, tuple[object, str]]:
+    """Name the version of the operator's meaning, and its attributes."""
+    since, held = compared
+    parts = {"operator set": (since, str(since))}
+    pairs: tuple[tuple[str, object], ...] = held  # type: ignore[assignment]  # keys hold anything
+    return parts | {f"attribute {name!r}": (form, _text(attributes[name])) for name, form in pairs}
+
+
+def _text(attribute: AttributeProto) -> str:
+    """Print numbers and names; of tensors only that they are there."""
+    if attribute.HasField("t") or attribute.tensors or attribute.HasField("sparse_tensor"):
+        return "a tensor"
+    value = onnx.helper.get_attribute_value(attribute)
+    return repr(value.decode("utf-8", "replace")) if isinstance(value, bytes) else str(value)

@@ -1,0 +1,156 @@
+"""One node as the proof meets it: the operator by its meaning, its attributes, and the views that it reads."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from types import MappingProxyType
+from typing import TYPE_CHECKING
+
+from google.protobuf.unknown_fields import UnknownFieldSet  # type: ignore[import-untyped]  # protobuf ships no stubs
+from onnx import AttributeProto, TensorProto, helper
+
+from graphfix.checker.proof.terms import held
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from onnx import GraphProto
+
+    from graphfix.checker.proof.sizes import Sizes
+    from graphfix.checker.proof.terms import View
+
+_NUMBERS = {
+    "value_int": (AttributeProto.INT, "i", TensorProto.INT64),
+    "value_ints": (AttributeProto.INTS, "ints", TensorProto.INT64),
+    "value_float": (AttributeProto.FLOAT, "f", TensorProto.FLOAT),
+    "value_floats": (AttributeProto.FLOATS, "floats", TensorProto.FLOAT),
+    "value_string": (AttributeProto.STRING, "s", TensorProto.STRING),
+    "value_strings": (AttributeProto.STRINGS, "strings", TensorProto.STRING),
+}
+"""What a Constant node may hold in the place of a tensor: the attribute's type, its field, the tensor's type."""
+
+
+COUNTED_BACK_SINCE = 11
+
+
+@dataclass(slots=True)
+class Call:
+    """A node with its operands, where it stands."""
+
+    label: str
+    """Its name, or `Op#index` where the file gives none."""
+    graph: GraphProto | None
+    """The graph that holds it, where onnx's inference knows it."""
+    domain: str
+    op: str
+    version: int
+    """Of the operator set that its scope imports."""
+    since: int
+    """The version of the operator's meaning."""
+    views: Sequence[View | None]
+    inputs: Sequence[str]
+    """The names of the operands; empty for one that is not given."""
+    outputs: Sequence[str]
+    """The names of the results; empty where one is not asked for."""
+    attributes: Mapping[str, AttributeProto]
+    told: str
+    assumes: dict[str, None] = field(repr=False)
+    """Where a rule of a shape enters what it leans on."""
+    key: tuple[object, ...] = field(default=())
+    """The operator and those attributes that its maps do not tell: what a term of it begins with."""
+    full: tuple[object, ...] = field(default=())
+    """The operator and all its attributes, for operands that are read exactly."""
+    written: tuple[str, Mapping[str, AttributeProto]] = ("", MappingProxyType({}))
+    """The operator and its attributes as the file has them, where they are read in a later form."""
+
+    def operand(self, index: int) -> View | None:
+        """Give an operand; None where it is not given, though the operator may need it."""
+        return self.views[index] if index < len(self.views) else None
+
+    def sizes(self, index: int) -> Sizes | None:
+        """Give the shape of an operand; None where it is not given or not ranked."""
+        view = self.operand(index)
+        return None if view is None else view.sizes
+
+    def rank(self, index: int) -> int | None:
+        """Give the rank of an operand."""
+        sizes = self.sizes(index)
+        return None if sizes is None else len(sizes)
+
+    def integer(self, name: str, default: int) -> int:
+        """Give an integer attribute."""
+        attribute = self.attributes.get(name)
+        return default if attribute is None else attribute.i
+
+    def integers(self, name: str) -> tuple[int, ...] | None:
+        """Give an attribute that is a list of integers; None where there is none."""
+        attribute = self.attributes.get(name)
+        return None if attribute is None else tuple(attribute.ints)
+
+    def content(self, index: int) -> Sizes | None:
+        """Give the elements of an operand that is a vector of known integers or terms."""
+        view = self.operand(index)
+        return None if view is None else view.content
+
+    def vector(self, index: int) -> Sizes | None:
+        """Give the elements of an operand that has to be a vector of int64: a target, repeats."""
+        view = self.views[index] if index < len(self.views) else None
+        return None if view is None or held(view) != "int64" or self.rank(index) != 1 else view.content
+
+    def lowest(self, rank: int) -> int:
+        """Give the lowest number of an axis: until operator set 11 they were not counted from the end."""
+        return -rank if self.version >= COUNTED_BACK_SINCE else 0
+
+    def axes(self) -> tuple[int, ...] | None:
+        """Give the axes of Squeeze and Unsqueeze: an attribute, or operand 1; None where they are not known."""
+        stated = self.integers("axes")
+        if stated is not None:
+            return stated
+        content = self.vector(1)
+        if content is None or not all(isinstance(axis, int) for axis in content):
+            return None
+        return tuple(axis for axis in content if isinstance(axis, int))
+
+
+def asked(outputs: Sequence[str]) -> Sequence[str]:
+    """Give the names of results up to the last that has one."""
+    count = len(outputs)
+    while count and not outputs[count - 1]:
+        count -= 1
+    return outputs[:count]
+
+
+def plain(attribute: AttributeProto) -> object:
+    """Give a comparable form of an attribute without tensors and bodies; unknown fields are part of it."""
+    kind = attribute.type
+    if not UnknownFieldSet(attribute) and not attribute.ref_attr_name:
+        if kind == AttributeProto.INT:
+            return kind, attribute.i
+        if kind == AttributeProto.INTS:
+            return kind, tuple(attribute.ints)
+        if kind == AttributeProto.STRING:
+            return kind, attribute.s
+    copy = AttributeProto()
+    copy.CopyFrom(attribute)
+    copy.ClearField("doc_string")
+    return copy.SerializeToString(deterministic=True)
+
+
+def graphs(attribute: AttributeProto) -> list[GraphProto]:
+    """Give the bodies that an attribute holds."""
+    return [attribute.g] if attribute.HasField("g") else list(attribute.graphs)
+
+
+def domain_of(domain: str) -> str:
+    """Give the name of an operator set as the proof knows it: the standard one has two."""
+    return "" if domain == "ai.onnx" else domain
+
+
+def numbers(name: str, attribute: AttributeProto) -> TensorProto | None:
+    """Give the tensor that the numbers or strings of a Constant node stand for; None where it holds none."""
+    kind, field_name, dtype = _NUMBERS.get(name, (None, "", TensorProto.UNDEFINED))
+    if attribute.type != kind:
+        return None
+    held = getattr(attribute, field_name)
+    values, dims = (list(held), [len(held)]) if name.endswith("s") else ([held], [])
+    return helper.make_tensor("", dtype, dims, values)

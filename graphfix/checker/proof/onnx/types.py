@@ -1,0 +1,205 @@
+"""The element types of ONNX values: what a file says of them, and what a runtime takes."""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import TYPE_CHECKING, NamedTuple
+
+import onnx
+from onnx import TensorProto, TypeProto
+
+from graphfix.checker.proof.onnx.file import schema
+from graphfix.checker.proof.result import UnprovedError
+from graphfix.checker.proof.sizes import Symbol, settled
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+
+    from onnx import ModelProto, ValueInfoProto
+
+    from graphfix.checker.proof.onnx.operands import Call
+    from graphfix.checker.proof.terms import Core, Table, View
+
+_STATED = frozenset({"declared", "input"})
+"""What names a size that an input may have freely."""
+NAMES = {"float": "float32", "double": "float64"}
+"""Types that onnx calls by other names than numpy."""
+
+
+class Operator(NamedTuple):
+    """The types of one version of an operator."""
+
+    operands: Sequence[frozenset[str]]
+    """The types that each takes; the last one's serve all that follow."""
+    results: Sequence[tuple[str | int, Sequence[int]]]
+    """Of each result, the last one's for all that follow: its type, or the operands that it shares its type with."""
+
+
+def bare(given: TypeProto) -> int | bytes:
+    """Give the type of a tensor's elements; of anything else the whole type, without shapes and descriptions."""
+    if given.HasField("tensor_type"):
+        return given.tensor_type.elem_type
+    copy = TypeProto()
+    copy.CopyFrom(given)
+    _shapeless(copy)
+    return bytes(copy.SerializeToString(deterministic=True))
+
+
+def _shapeless(given: TypeProto) -> None:
+    given.ClearField("denotation")
+    kind = given.WhichOneof("value")
+    if kind in ("tensor_type", "sparse_tensor_type"):
+        getattr(given, kind).ClearField("shape")
+    elif kind in ("sequence_type", "optional_type"):
+        _shapeless(getattr(given, kind).elem_type)
+    elif kind == "map_type":
+        _shapeless(given.map_type.value_type)
+
+
+@cache
+def named(data_type: int) -> str:
+    """Give the name of a TensorProto type as constants are entered by: `float32`."""
+    name: str = TensorProto.DataType.Name(data_type).lower()
+    return NAMES.get(name, name)
+
+
+def dtype(core: Core) -> int | bytes | None:
+    """Give the type of a value; None where it is not known."""
+    if core.dtype is not None or core.key[0] not in _CONSTANTS or not isinstance(core.key[1], str):
+        return core.dtype
+    return _NUMBERS.get(core.key[1])
+
+
+def typed(core: Core, kind: int | bytes | None) -> None:
+    """Enter the type of a value where it is not known."""
+    if dtype(core) is None:
+        core.dtype = kind
+
+
+def taken(op: str, domain: str, version: int, views: Sequence[View | None]) -> bool:
+    """Whether each operand's type is one that the operator takes in this version, as far as types are known."""
+    return _takes(op, domain, version, tuple([None if view is None else dtype(view.core) for view in views]))
+
+
+@cache
+def _takes(op: str, domain: str, version: int, kinds: tuple[int | bytes | None, ...]) -> bool:
+    operator = _operator(op, domain, version)
+    if operator is None or not operator.operands:
+        return operator is not None
+    for index, kind in enumerate(kinds):
+        allowed = operator.operands[min(index, len(operator.operands) - 1)]
+        if isinstance(kind, int) and _name(kind) not in allowed:
+            return False
+    return True
+
+
+def entered(call: Call, results: Iterable[View | None]) -> None:
+    """Enter the types of results that are not known yet."""
+    for index, view in enumerate(results):
+        if view is None or view.core.dtype is not None or view.core.key[0] == "numbers":
+            continue
+        operator = _operator(call.op, call.domain, call.version)
+        if operator is not None and operator.results:
+            typed(view.core, _result(call, operator.results[min(index, len(operator.results) - 1)]))
+
+
+def _result(call: Call, told: tuple[str | int, Sequence[int]]) -> int | bytes | None:
+    if call.op == "Cast":
+        return call.integer("to", 0)
+    if call.op == "ConstantOfShape":
+        value = call.attributes.get("value")
+        return TensorProto.FLOAT if value is None else value.t.data_type
+    kind, like = told
+    if isinstance(kind, int):
+        return kind
+    views = (call.views[index] for index in like if index < len(call.views))
+    return next((dtype(view.core) for view in views if view is not None), None)
+
+
+@cache
+def _operator(op: str, domain: str, version: int) -> Operator | None:
+    known = schema(op, domain, version)
+    if known is None:
+        return None
+    results: list[tuple[str | int, Sequence[int]]] = []
+    for result in known.outputs:
+        only = next(iter(result.types)) if len(result.types) == 1 else ""
+        number = _NAMES.get(only)
+        like = tuple(index for index, given in enumerate(known.inputs) if given.type_str == result.type_str)
+        results.append((result.type_str if number is None else number, like))
+    return Operator([frozenset(given.types) for given in known.inputs], results)
+
+
+@cache
+def _name(number: int) -> str:
+    return next((name for name, kind in _NAMES.items() if kind == number), "")
+
+
+_CONSTANTS = frozenset({"constant", "numbers", "nothing"})
+"""The terms of constants: their element type comes next, unless they are stored in an odd way."""
+_NUMBERS: Mapping[str, int] = {named(number): number for number in TensorProto.DataType.values()}
+_NAMES: Mapping[str, int] = {f"tensor({name.lower()})": number for name, number in TensorProto.DataType.items()}
+
+
+def stated(table: Table, infos: Iterable[ValueInfoProto], values: Mapping[str, View], *, run: bool) -> None:
+    """Compare the types and sizes that a file states of values with what they are. Raises UnprovedError.
+
+    Runtimes refuse some files that state others. The first file is believed where nothing else tells them. What the
+    inputs and outputs of bodies are stated to be is looked at when they `run`: such sizes have to be told by a rule.
+    """
+    for info in infos:
+        name, kind = info.name, info.type
+        view = values.get(name)
+        if view is None:
+            continue
+        tensor = kind.tensor_type if kind.HasField("tensor_type") else None
+        told = bare(kind) if tensor is None else tensor.elem_type
+        if told and not table.closed:
+            typed(view.core, told)
+        if told and told != dtype(view.core):
+            if table.closed and (view, told) not in table.mistold:
+                raise UnprovedError(f"the second file says another type of the value {name!r}")
+            table.mistold.add((view, told))
+        if tensor is not None and tensor.HasField("shape"):
+            dims = [dim.dim_value if dim.HasField("dim_value") else -1 for dim in tensor.shape.dim]
+            _shaped(table, name, view, dims, run)
+
+
+def _shaped(table: Table, name: str, view: View, dims: Sequence[int], run: bool) -> None:
+    if not table.closed:
+        table.stated.setdefault(view, []).append(tuple(dims))
+        return
+    if view.sizes == tuple(dims):
+        return
+    sizes = _sizes(view)
+    if any(_tells(other, dims) for other in (sizes, *table.stated.get(view, ()))):
+        return
+    free = (
+        None
+        if sizes is None
+        else tuple(None if isinstance(size, Symbol) and size.key[0] not in _STATED else size for size in sizes)
+    )
+    if run or not _tells(free, dims):
+        raise UnprovedError(f"the second file says another shape of the value {name!r}")
+    table.claims[name] = None
+
+
+def _sizes(view: View) -> Sequence[object] | None:
+    """Give the sizes that a value has wherever its own node finds that they fit."""
+    return None if view.sizes is None else tuple(map(settled, view.sizes))
+
+
+def _tells(known: Sequence[object] | None, dims: Sequence[int]) -> bool:
+    """Whether a shape has each of the stated numbers, or None there."""
+    if known is None or len(known) != len(dims):
+        return False
+    return all(told < 0 or size in (told, None) for told, size in zip(dims, known, strict=True))
+
+
+def consistent(model: ModelProto) -> bool:
+    """Whether nothing that a file states of sizes contradicts what onnx's inference finds."""
+    try:
+        onnx.shape_inference.infer_shapes(model, check_type=True, strict_mode=True, data_prop=True)
+    except (onnx.shape_inference.InferenceError, ValueError):
+        return False
+    return True

@@ -1,0 +1,122 @@
+"""Which operator a node names, whatever operator set says it: versions of one meaning are one operator."""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import TYPE_CHECKING
+
+from graphfix.checker.proof.onnx import table
+from graphfix.checker.proof.onnx.file import schema, since
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from onnx import AttributeProto
+    from onnx.defs import OpSchema
+
+UPGRADED = 8
+"""Operator sets below 7 are stated at this one when legacy broadcasts are made explicit."""
+PRESENT = 17
+"""The operator set that older ones are read as: up to it the operators below only allow more."""
+WIDENED_SINCE: Mapping[str, int] = {
+    **dict.fromkeys(
+        "ArgMax ArgMin Conv DepthToSpace Flatten Gather Identity If LRN Loop MatMul ReduceL1 ReduceL2 ReduceLogSum"
+        " ReduceLogSumExp ReduceMax ReduceMean ReduceMin ReduceProd ReduceSumSquare Shape Size SpaceToDepth"
+        " Transpose".split(), 1),
+    "LpPool": 2,
+    "Concat": 4,
+    "Reshape": 5,
+    **dict.fromkeys("Abs Cast Ceil Exp Floor LeakyRelu Log Neg Reciprocal Relu Sigmoid Sqrt Tanh Tile".split(), 6),
+    **dict.fromkeys("Add AveragePool Div Dropout Equal GRU Gemm Greater LSTM Less Mul PRelu Pow RNN Sub".split(), 7),
+    **dict.fromkeys("Expand Max MaxPool Mean Min Sum".split(), 8),
+    **dict.fromkeys("Compress Erf IsNaN MaxUnpool MeanVarianceNormalization NonZero Scan Sign Where".split(), 9),
+    **dict.fromkeys("DequantizeLinear Mod NonMaxSuppression QuantizeLinear Slice TopK".split(), 10),
+    **dict.fromkeys("Clip CumSum GatherElements GatherND Pad ScatterElements ScatterND".split(), 11),
+    **dict.fromkeys("GreaterOrEqual LessOrEqual".split(), 12),
+    "BatchNormalization": 14,
+}  # fmt: skip
+"""The version from which on an operator takes more types, negative axes, and attributes whose default is what was."""
+_TOLD_BY_MAPS = frozenset({"broadcast", "axis"})
+_NO_MORE = frozenset({"consumed_inputs"})
+
+
+@cache
+def meaning(op: str, domain: str, version: int, stated: frozenset[str]) -> int:
+    """Give the version by which the meaning of an operator with these attributes is named."""
+    own = unlifted(op, domain, version, stated)
+    if domain or not WIDENED_SINCE.get(op, PRESENT + 1) <= own <= PRESENT:
+        return own
+    known = schema(op, domain, version)
+    return since(op, domain, PRESENT) if known is not None and stated <= set(known.attributes) else own
+
+
+@cache
+def unlifted(op: str, domain: str, version: int, stated: frozenset[str]) -> int:
+    """Give the version of an operator's meaning, where attributes may still be what operands are later."""
+    own = since(op, domain, version)
+    if domain or version >= UPGRADED:
+        return own
+    old, new = (schema(op, "", number) for number in (version, UPGRADED))
+    if old is None or new is None:
+        return own
+    if not stated <= set(old.attributes):
+        return own  # an attribute that its version does not know
+    if op in table.LEGACY or op in table.EQUAL_BEFORE_8 or op in table.WIDENED:
+        return int(new.since_version)
+    if op in ("Gemm", "PRelu") or _only_hints(old, new, stated):
+        return int(new.since_version)
+    return own
+
+
+@cache
+def _defaults(op: str, version: int) -> Mapping[str, AttributeProto]:
+    """Give the defaults of an older operator set that are others, or gone, at the one that it is stated at."""
+    old, new = (schema(op, "", number) for number in (version, UPGRADED))
+    if old is None or new is None or old.since_version == new.since_version:
+        return {}
+    was = {name: given.default_value for name, given in old.attributes.items() if name not in _TOLD_BY_MAPS}
+    now = {name: given.default_value for name, given in new.attributes.items()}
+    return {name: value for name, value in was.items() if value.type and value != now.get(name)}
+
+
+def effective(
+    op: str, domain: str, version: int, attributes: Mapping[str, AttributeProto]
+) -> Mapping[str, AttributeProto]:
+    """Give the attributes of a node with those it leaves to a default that operator set 8 has otherwise: Selu's."""
+    if domain or version >= UPGRADED:
+        return attributes
+    was = _defaults(op, version)
+    return {**was, **attributes} if was else attributes
+
+
+def _only_hints(old: OpSchema, new: OpSchema, stated: frozenset[str]) -> bool:
+    """Whether nothing changed up to operator set 8 but that a memory hint of operator set 1 went.
+
+    An attribute without a default may have one later.
+    """
+    hinted = "consumed_inputs" in old.attributes
+    if not hinted or set(old.attributes) - _NO_MORE != set(new.attributes) or len(old.inputs) != len(new.inputs):
+        return False
+    return all(
+        given.default_value == old.attributes[name].default_value
+        for name, given in new.attributes.items()
+        if name not in stated
+    )
+
+
+def telling(op: str, domain: str, version: int, attributes: Mapping[str, AttributeProto]) -> dict[str, AttributeProto]:
+    """Give the attributes that no map tells: those of a legacy broadcast and of a quantized axis are left out."""
+    name = (domain, op)
+    if name in table.QUANTIZING:
+        return {key: given for key, given in attributes.items() if key != "axis"}
+    if domain or version >= UPGRADED:
+        return dict(attributes)
+    kept = {key: given for key, given in attributes.items() if key not in _NO_MORE}
+    if version < table.LEGACY_END and (op in table.LEGACY or op == "Gemm"):
+        return {key: given for key, given in kept.items() if key not in _TOLD_BY_MAPS}
+    return kept
+
+
+def tests(attributes: Mapping[str, AttributeProto]) -> bool:
+    """Whether a Dropout or BatchNormalization, which train before operator set 7 unless told not to, is told not to."""
+    return "is_test" in attributes and attributes["is_test"].i != 0

@@ -1,0 +1,229 @@
+"""Values as hash-consed terms: what computes a value (its core), and the indexing map by which the core is seen."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
+
+from graphfix.checker.proof.sizes import noted, reached, settled
+
+if TYPE_CHECKING:
+    from graphfix.checker.proof.constant_bytes import Payload
+    from graphfix.checker.proof.sizes import Algebra, Place, Size, Sizes
+
+Axes: TypeAlias = tuple[int | None, ...]
+"""For each axis of a view the axis of its core that it follows; None where it follows none, or one of size 1."""
+
+
+class Core:
+    """An input, a constant, or one result of an operator on certain uses: equal terms are one object."""
+
+    __slots__ = (
+        "content", "counted", "dtype", "key", "number", "payload", "places", "shape_of", "shaped", "sizes", "told",
+        "touched",
+    )  # fmt: skip
+
+    def __init__(self, key: tuple[object, ...], number: int, told: str, *, counted: bool) -> None:
+        """Enter a core; `told` is the node that made it, `counted` whether the other file must have it too."""
+        self.key, self.number, self.told, self.counted = key, number, told, counted
+        self.sizes: Sizes | None = None
+        self.content: Sizes | None = None
+        self.payload: Payload | None = None
+        self.shape_of: View | None = None
+        self.shaped: Core | None = None
+        self.touched = False
+        self.places: list[Place] = []
+        self.dtype: int | bytes | None = None
+
+    def __repr__(self) -> str:
+        """Print the node that made it."""
+        return self.told
+
+
+class View(NamedTuple):
+    """A value: element i of it is the core's element at `axes` of i (at 0 wherever the core's size is 1).
+
+    Where the rank is not known `sizes` is None, and `axes` too unless the core's is known. Then `more` are the shapes
+    that the core is stretched by, right-aligned: known ones, and values that have them.
+    """
+
+    core: Core
+    axes: Axes | None
+    sizes: Sizes | None
+    more: frozenset[Extent] = frozenset()
+
+    @property
+    def content(self) -> Sizes | None:
+        """The elements, where this is a scalar or vector of integers that are known as terms."""
+        if self.axes is None or self.sizes is None or self.core.content is None or len(self.axes) > 1:
+            return None
+        if not self.axes or self.axes[0] is not None:
+            return self.core.content
+        size = self.sizes[0]
+        return self.core.content * size if isinstance(size, int) and size <= MOST_ELEMENTS else None
+
+
+Extent: TypeAlias = "View | Sizes"
+"""A shape: its sizes, or a value that has it where its rank is not known."""
+
+MOST_ELEMENTS = 64
+"""Vectors of integers up to this length are read as shapes."""
+
+
+def held(view: View) -> str | None:
+    """Give the type of integers that are known as terms."""
+    return str(view.core.key[1]) if view.core.key[0] in ("numbers", "nothing") else None
+
+
+class Frame(NamedTuple):
+    """How operands are read together: the map of each, and the space, for the axes that some operand follows."""
+
+    maps: tuple[Axes, ...]
+    space: Sizes
+    settled: Sizes
+    """The sizes that the core has."""
+    axes: Axes
+    """The map of the result."""
+    sizes: Sizes
+
+
+@dataclass(slots=True, eq=False)
+class Table:
+    """The terms of both files: two values are equal when they are one view of one core."""
+
+    algebra: Algebra
+    cores: dict[tuple[object, ...], Core] = field(default_factory=dict)
+    closed: bool = False
+    """Whether the first file is read: what is entered from then on, it does not have."""
+    foreign: list[Core] = field(default_factory=list)
+    """The operators' results that the second file has and the first one has not."""
+    frames: dict[object, Frame] = field(default_factory=dict)
+    """How operands of certain maps and sizes are read together, right-aligned: most nodes of a model are alike."""
+    meetings: dict[frozenset[Extent], list[Place]] = field(default_factory=dict)
+    """Shapes, one of an unknown rank at least, that the first file's nodes see to fit, and where."""
+    asked: dict[tuple[frozenset[Extent], Place], None] = field(default_factory=dict)
+    """Which the second's do."""
+    stated: dict[View, list[tuple[int | None, ...]]] = field(default_factory=dict)
+    """The shapes that the first file states of values."""
+    mistold: set[tuple[View, int | bytes]] = field(default_factory=set)
+    """Types that the first file states of values which have others: the second one may say no more."""
+    claims: dict[str, None] = field(default_factory=dict)
+    """Values of which the second file states sizes that no rule tells."""
+    spelled: dict[Core, str] = field(default_factory=dict)
+    """By which operator a product that has other spellings was said first."""
+    assumes: dict[str, None] = field(default_factory=dict)
+    """What the terms lean on, each once."""
+
+    def core(self, key: tuple[object, ...], told: str, *, counted: bool = True) -> tuple[Core, bool]:
+        """Find or enter a core; True when it is new and its sizes are to be stated."""
+        found = self.cores.get(key)
+        if found is not None:
+            found.touched = found.touched or self.closed
+            self._placed(found)
+            return found, False
+        made = self.cores[key] = Core(key, len(self.cores), told, counted=counted)
+        self._placed(made)
+        return made, True
+
+    def _placed(self, core: Core) -> None:
+        """Enter where the first file computes it; the second may do so only where the first does as well."""
+        if not core.counted:
+            return
+        if not self.closed:
+            noted(core.places, self.algebra.place)
+        elif not reached(core.places, self.algebra.place):
+            self.foreign.append(core)
+
+    def close(self) -> None:
+        """Say that the first file is read."""
+        self.closed = self.algebra.closed = True
+
+    def met(self, extents: frozenset[Extent]) -> frozenset[Extent]:
+        """Enter that a node sees these shapes to fit, some of a rank that is not known."""
+        if self.closed:
+            self.asked[extents, self.algebra.place] = None
+        else:
+            noted(self.meetings.setdefault(extents, []), self.algebra.place)
+        return extents
+
+    def unseen(self) -> str | None:
+        """Name sizes or shapes that only the second file needs to fit."""
+        sizes = self.algebra.unseen()
+        if sizes is not None:
+            return repr(sizes)
+        for extents, place in self.asked:
+            if not reached(self.meetings.get(extents, ()), place) and not any(
+                extents <= other and reached(at, place) for other, at in self.meetings.items()
+            ):
+                return ", ".join(sorted(map(shown, extents)))
+        return None
+
+    def result(self, key: tuple[object, ...], told: str, sizes: tuple[Size | None, ...] | None) -> View:
+        """Give the result of an operator; a size that is None becomes a symbol of its own."""
+        core, new = self.core(key, told)
+        if new:
+            core.sizes = self.named(core, sizes)
+        return whole(core)
+
+    def named(self, core: Core, sizes: tuple[Size | None, ...] | None) -> Sizes | None:
+        """Name the sizes that are not known by the core and the axis."""
+        if sizes is None:
+            return None
+        return tuple(
+            self.algebra.symbol(("dim", core.number, axis)) if size is None else settled(size)
+            for axis, size in enumerate(sizes)
+        )
+
+    def numbers(self, terms: Sizes, dtype: str, *, scalar: bool = False) -> View:
+        """A vector of integers (or a scalar) whose elements are known as terms."""
+        if not terms:
+            return self.empty(dtype, (0,))
+        folded = terms[:1] if terms and len(set(terms)) == 1 else terms
+        core, new = self.core(("numbers", dtype, folded), f"{list(terms)}", counted=False)
+        if new:
+            core.content = folded
+            core.sizes = () if len(folded) == 1 else (len(folded),)
+        if scalar:
+            return View(core, (), ())
+        return View(core, (None,) if len(folded) == 1 else (0,), (len(terms),))
+
+    def empty(self, dtype: str, sizes: Sizes) -> View:
+        """See a constant without elements: none of its axes follows one, whatever their sizes."""
+        core, new = self.core(("nothing", dtype), f"a constant of no elements {list(sizes)}", counted=False)
+        if new:
+            core.content = core.sizes = ()
+        return View(core, (None,) * len(sizes), sizes)
+
+
+def whole(core: Core) -> View:
+    """See all of a core; axes of size 1 are followed by none."""
+    if core.sizes is None:
+        return View(core, None, None)
+    return View(core, tuple(None if size == 1 else axis for axis, size in enumerate(core.sizes)), core.sizes)
+
+
+def extent(view: View) -> Extent:
+    """Name the shape of a value that nothing of unknown rank stretches.
+
+    Where the rank is not known that is by the core whose shape it is: one operand's is that of its elementwise result.
+    """
+    if view.sizes is not None:
+        return view.sizes
+    return view if view.core.shaped is None else whole(view.core.shaped)
+
+
+def composed(outer: View, inner: View) -> View:
+    """See `inner` in the way in which `outer` sees its core: what a map over an elementwise operator is."""
+    more = outer.more | inner.more
+    if outer.axes is None or inner.axes is None:
+        return View(inner.core, None, None, more)
+    return View(inner.core, tuple(None if k is None else inner.axes[k] for k in outer.axes), outer.sizes, more)
+
+
+def shown(value: Any) -> str:  # noqa: ANN401 - a use may be any term
+    """Print a view as a report shows it: `x[2,3]` seen by `(d0,d1) -> (d1)`."""
+    if not isinstance(value, View):
+        return repr(value)
+    if value.sizes is None:
+        return f"{value.core.told}[*]"
+    return f"{value.core.told}[{','.join(map(repr, value.sizes))}]"

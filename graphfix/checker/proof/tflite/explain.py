@@ -1,0 +1,89 @@
+"""Notes of TFLite operators: what a report says of one, and its maps with each operand as a value of its own."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from graphfix.checker.proof.broadcast import met_by
+from graphfix.checker.proof.notes import Note, apart
+from graphfix.checker.proof.tflite.nodes import quantized, read, type_of
+from graphfix.checker.proof.tflite.table import UNARY
+from graphfix.checker.proof.tflite.views import Step
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from graphfix.checker.proof.sizes import Algebra
+    from graphfix.checker.proof.terms import Core, View
+    from graphfix.checker.proof.tflite.file import Operator, Subgraph, Tensor
+
+NO_PART = "ubgraphIndex"
+"""How the names of options end that only say where a body is."""
+
+
+def noted(
+    algebra: Algebra,
+    graph: Subgraph,
+    operator: Operator,
+    views: Sequence[View | None],
+    results: Sequence[View | None],
+    place: tuple[str, str],
+) -> Note:
+    """Note an operator of these results; `place` is the path of its subgraph and its label there."""
+    path, label = place
+    tensors = [tuple(graph.tensors[at].name if at >= 0 else "" for at in given) for given in _places(operator)]
+    return Note(
+        path,
+        label,
+        label,
+        operator.name,
+        (tensors[0], tensors[1]),
+        tuple(views),
+        tuple(results),
+        _parts(graph, operator, views, results),
+        _apart(algebra, graph, operator, views, label),
+    )
+
+
+def _places(operator: Operator) -> tuple[tuple[int, ...], tuple[int, ...]]:
+    return operator.inputs, operator.outputs
+
+
+def _apart(
+    algebra: Algebra, graph: Subgraph, operator: Operator, views: Sequence[View | None], label: str
+) -> Core | None:
+    """Read the operator with each operand as a value of its own; None for one that does not broadcast."""
+    if operator.name in UNARY or len(operator.outputs) != 1 or not any(views):
+        return None
+    table, own = apart(algebra, views)
+    inputs = [graph.tensors[at] if at >= 0 else None for at in operator.inputs]
+    seen = read(Step(table, operator, own, inputs, graph.tensors[operator.outputs[0]], label))
+    return None if seen is None else seen.core
+
+
+def _parts(
+    graph: Subgraph, operator: Operator, views: Sequence[View | None], results: Sequence[View | None]
+) -> dict[str, tuple[object, str]]:
+    """Name the options, and how operands and results are quantized."""
+    options = {f"option {name!r}": value for name, value in operator.options.items() if not name.endswith(NO_PART)}
+    parts = {name: (value, str(value)) for name, value in options.items()}
+    parts["the custom options"] = operator.key[-1], "other bytes"
+    if not (results and results[0] is not None and met_by(results[0].core) is not None):
+        parts["version"] = operator.version, str(operator.version)
+    for index, (at, view) in enumerate(zip(operator.inputs, views, strict=True)):
+        if at >= 0:
+            tensor = graph.tensors[at]
+            read_as = tensor.dtype, quantized(tensor.quantization, view)
+            parts[f"the type or quantization of operand {index}"] = read_as, _told(tensor)
+    for index, at in enumerate(operator.outputs):
+        tensor = graph.tensors[at]
+        parts[f"the type or quantization of result {index}"] = type_of(tensor), _told(tensor)
+    return parts
+
+
+def _told(tensor: Tensor) -> str:
+    """`int8, scales along axis 3`: what a reader can look for."""
+    given = tensor.quantization
+    if given is None:
+        return tensor.dtype
+    return f"{tensor.dtype}, {'one scale' if given.axis is None else f'scales along axis {given.axis}'}"

@@ -1,0 +1,255 @@
+"""Read a TFLite model into terms: subgraphs, the bodies of control flow, and what each operator reads."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from functools import partial
+from typing import TYPE_CHECKING
+
+from graphfix.checker.proof.result import STORED_SHAPES, UnprovedError
+from graphfix.checker.proof.terms import View, whole
+from graphfix.checker.proof.tflite.constant_folding import computed
+from graphfix.checker.proof.tflite.explain import noted
+from graphfix.checker.proof.tflite.file import WIDTHS
+from graphfix.checker.proof.tflite.nodes import OWN, keeps_quantization, quantized, read, type_of
+from graphfix.checker.proof.tflite.shapes import refined
+from graphfix.checker.proof.tflite.table import CHOOSING, EACH, STATEFUL, UNARY
+from graphfix.checker.proof.tflite.views import MOVING, VIEWS, Step, lifted, parted, viewed
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from graphfix.checker.proof.constants import Constants
+    from graphfix.checker.proof.notes import Notes
+    from graphfix.checker.proof.sizes import Place, Sizes
+    from graphfix.checker.proof.terms import Core, Table
+    from graphfix.checker.proof.tflite.file import Model, Operator, Subgraph, Tensor
+
+_DEEPEST = 64
+_MOST_OPERATORS = 1 << 18
+"""Operators of bodies that are read in all: each of a few that run the next one twice is read twice as often."""
+STRETCHING = 2
+"""Operands of BROADCAST_TO."""
+READING = frozenset({*VIEWS, *OWN})
+"""Operators with rules of their own, all without a state."""
+
+
+@dataclass(slots=True, eq=False)
+class Reading:
+    """One of the two models while it is read."""
+
+    table: Table
+    constants: Constants
+    model: Model
+    first: bool
+    effects: list[tuple[Core, Place]] = field(default_factory=list)
+    turns: dict[object, int] = field(default_factory=dict)
+    depth: int = 0
+    notes: Notes | None = None
+    """Where what is read of operators is kept, if anyone asks."""
+    within: int = 0
+    """How many operators of bodies were read."""
+
+    def turn(self, key: object) -> int:
+        """Tell apart what has one key and is not one: how many there were before."""
+        count = self.turns[key] = self.turns.get(key, -1) + 1
+        return count
+
+    def run(self, index: int, given: Sequence[View], path: str) -> tuple[View, ...]:
+        """Read a subgraph with these values as its inputs; give its outputs. Raises UnprovedError."""
+        if not 0 <= index < len(self.model.subgraphs) or self.depth > _DEEPEST:
+            raise UnprovedError(f"there is no subgraph {index}, or it calls itself")
+        graph = self.model.subgraphs[index]
+        if len(given) != len(graph.inputs):
+            raise UnprovedError(f"subgraph {index} has {len(graph.inputs)} inputs and is given {len(given)}")
+        self.within += len(graph.operators) if self.depth else 0
+        if self.within > _MOST_OPERATORS:
+            raise UnprovedError(f"more than {_MOST_OPERATORS} operators of bodies would have to be read")
+        values: dict[int, View] = dict(zip(graph.inputs, given, strict=True))
+        self.depth += 1
+        for place, operator in enumerate(graph.operators):
+            views = [self.value(graph, index, tensor, values) for tensor in operator.inputs]
+            label, before = f"{operator.name}#{place}", len(self.table.cores)
+            results = self._operator(graph, operator, views, label, path)
+            if self.notes is not None:
+                note = partial(noted, self.table.algebra, graph, operator, views, results, (path, label))
+                self.notes.take(results, before, note)
+            values.update(zip(operator.outputs, results, strict=False))
+        self.depth -= 1
+        outputs = [self.value(graph, index, tensor, values) for tensor in graph.outputs]
+        return tuple(view for view in outputs if view is not None)
+
+    def value(self, graph: Subgraph, index: int, at: int, values: dict[int, View]) -> View | None:
+        """Give a tensor's value: computed, a constant, or a variable."""
+        if at < 0:
+            return None
+        if at in values:
+            return values[at]
+        tensor = graph.tensors[at]
+        if tensor.payload is not None or tensor.odd:
+            values[at] = self._constant(tensor)
+        elif tensor.variable:
+            return self._variable(tensor, index, at)
+        else:
+            values[at] = self._empty(tensor)
+        return values[at]
+
+    def _variable(self, tensor: Tensor, index: int, at: int) -> View:
+        """See what a variable holds now: another value after each operator that may write to one."""
+        kind = (tensor.dtype, tensor.dims, tensor.stored, tensor.quantization)
+        key = ("variable", index, at, kind, len(self.effects))
+        core, new = self.table.core(key, f"variable {tensor.name!r}", counted=False)
+        if new:
+            core.sizes = self.table.named(core, tensor.dims)
+        return whole(core)
+
+    def _empty(self, tensor: Tensor) -> View:
+        """A constant of no elements has no bytes; anything else is read before it is given."""
+        if 0 not in tensor.stored:
+            raise UnprovedError(f"the tensor {tensor.name!r} is read before any operator gives it; check the model")
+        return self.table.empty(tensor.dtype, tensor.stored)
+
+    def _constant(self, tensor: Tensor) -> View:
+        if tensor.payload is None:
+            raise UnprovedError(f"the constant {tensor.name!r} is in another file, which is not read")
+        if tensor.odd:
+            return self.constants.odd((tensor.dtype, tensor.odd), tensor.stored, tensor.payload, tensor.name)
+        axis = None if tensor.quantization is None else tensor.quantization.axis
+        width = WIDTHS.get(tensor.dtype, 0)
+        return self.constants.view(tensor.dtype, tensor.stored, tensor.payload, width, tensor.name, axis)
+
+    # --- operators --------------------------------------------------------------------------------------------
+
+    def _operator(
+        self, graph: Subgraph, operator: Operator, views: Sequence[View | None], told: str, path: str
+    ) -> list[View]:
+        bodies = self._bodies(operator, views, f"{path}/{told}")
+        one = self._single(graph, operator, views, told) if bodies is None else None
+        if one is not None:
+            return [one]
+        inputs = [graph.tensors[at] if at >= 0 else None for at in operator.inputs]
+        if operator.name in ("SPLIT", "SPLIT_V"):
+            steps = [Step(self.table, operator, views, inputs, graph.tensors[at], told) for at in operator.outputs]
+            parts = [part for place, step in enumerate(steps) if (part := parted(step, len(steps), place)) is not None]
+            if len(parts) == len(steps):
+                return parts
+        parameters = tuple(
+            None if tensor is None else (tensor.dtype, quantized(tensor.quantization, view))
+            for tensor, view in zip(inputs, views, strict=True)
+        )
+        views = _ranked(operator, views)
+        stateful = self._stateful(graph, operator)
+        given = tuple(_given(operator, graph.tensors[at]) for at in operator.outputs)
+        key = ("whole", operator.key, operator.version, tuple(views), parameters, given, bodies, stateful)
+        results = []
+        for index, at in enumerate(operator.outputs):
+            core, new = self.table.core((*key, index), told)
+            if new:
+                step = Step(self.table, operator, views, inputs, graph.tensors[at], told)
+                core.sizes = self.table.named(core, refined(step, step.result.dims))
+                self._stored()
+            results.append(whole(core))
+        if stateful is not None or not results:  # an operator that gives nothing is executed all the same
+            core, _ = self.table.core((*key, "effect"), told)
+            self.effects.append((core, self.table.algebra.place))
+        return results
+
+    def _stored(self) -> None:
+        if self.first:
+            self.table.assumes[STORED_SHAPES] = None
+
+    def _stateful(self, graph: Subgraph, operator: Operator) -> int | None:
+        """Number the operators whose result depends on what was done before."""
+        if operator.name in STATEFUL or operator.name.startswith("custom "):
+            return len(self.effects)
+        pure = operator.name in EACH or operator.name in UNARY or operator.name in READING
+        if not pure and any(at >= 0 and graph.tensors[at].variable for at in operator.inputs):
+            return len(self.effects)
+        return None
+
+    def _bodies(self, operator: Operator, views: Sequence[View | None], place: str) -> tuple[object, ...] | None:
+        """Read the subgraphs that an operator runs: a branch on its operands, any other on values of its own."""
+        if not operator.bodies:
+            return None
+        if operator.name == "IF":
+            given = [view for view in views[1:] if view is not None]
+            branches = ((key, at, ("if", views[0], key)) for key, at in operator.bodies)
+            return tuple((key, self._body(at, given, taken, _path(place, key))) for key, at, taken in branches)
+        owner = (operator.key, tuple(views))
+        turn = self.turn(owner)
+        found: list[object] = []
+        for key, at in operator.bodies:
+            if not 0 <= at < len(self.model.subgraphs):
+                raise UnprovedError(f"there is no subgraph {at}, which {operator.name} names")
+            graph = self.model.subgraphs[at]
+            # the condition and the body of a WHILE take one state
+            what = "state" if operator.name == "WHILE" else key
+            own = [self._parameter(graph, (owner, turn, what), index) for index in range(len(graph.inputs))]
+            found.append((key, self._body(at, own, (owner, turn, key), _path(place, key))))
+        return tuple(found)
+
+    def _body(self, at: int, given: Sequence[View], place: object, path: str) -> tuple[View, ...]:
+        """Read a body; `place` tells when it is executed, alike in both files."""
+        algebra = self.table.algebra
+        around, algebra.place = algebra.place, (*algebra.place, place)
+        results = self.run(at, given, path)
+        algebra.place = around
+        return results
+
+    def _parameter(self, graph: Subgraph, owner: tuple[object, ...], place: int) -> View:
+        tensor = graph.tensors[graph.inputs[place]]
+        key = ("parameter", owner, place, tensor.dtype)
+        core, new = self.table.core(key, f"input {place} of a body", counted=False)
+        if new:
+            core.sizes = self.table.named(core, tensor.dims)
+            self._stored()
+        return whole(core)
+
+    def _single(self, graph: Subgraph, operator: Operator, views: Sequence[View | None], told: str) -> View | None:
+        """Give the result of an operator with a rule of its own; None where its operands are read exactly."""
+        if len(operator.outputs) != 1 or self._stateful(graph, operator) is not None:
+            return None
+        inputs = [graph.tensors[at] if at >= 0 else None for at in operator.inputs]
+        step = Step(self.table, operator, views, inputs, graph.tensors[operator.outputs[0]], told)
+        known = computed(self.constants, step)
+        if known is not None:
+            return known
+        if operator.name not in MOVING or keeps_quantization(step):
+            seen = viewed(step)
+            if seen is not None:
+                return seen
+        return read(step)
+
+
+def _path(place: str, option: str) -> str:
+    """`main/IF#0.then`, of the option `thenSubgraphIndex`."""
+    return f"{place}.{option.partition('SubgraphIndex')[0]}"
+
+
+def _ranked(operator: Operator, views: Sequence[View | None]) -> Sequence[View | None]:
+    """Lift what a BROADCAST_TO stretches to the rank of its target, whose elements need not be known."""
+    if operator.name != "BROADCAST_TO" or len(views) != STRETCHING or None in views:
+        return views
+    view, target = (view for view in views if view is not None)
+    length = target.sizes
+    if length is None or len(length) != 1 or not isinstance(length[0], int):
+        return views
+    return lifted(view, length[0]), target
+
+
+def _given(operator: Operator, tensor: Tensor) -> tuple[object, ...]:
+    """What the file says of a result; some operators take its shape from there."""
+    if operator.name in CHOOSING or operator.name.startswith(("STABLEHLO", "custom ")):
+        return (*type_of(tensor), tensor.dims, tensor.stored)
+    return type_of(tensor)
+
+
+def sizes_of(table: Table, graph: Subgraph, index: int, place: int) -> Sizes | None:
+    """Give the shape of an input; a free size is a symbol of its own."""
+    tensor = graph.tensors[graph.inputs[place]]
+    if tensor.dims is None:
+        return None
+    return tuple(
+        table.algebra.symbol(("input", index, place, axis), f"{tensor.name}[{axis}]") if size is None else size
+        for axis, size in enumerate(tensor.dims)
+    )

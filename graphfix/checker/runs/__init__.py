@@ -1,0 +1,1 @@
+"""Run both models on the same inputs and compare what comes out."""

@@ -1,0 +1,169 @@
+"""Run the original under the sizes and inputs that it takes: its answers are what the other model owes."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from graphfix.checker.runs.difference import Criterion, difference
+from graphfix.checker.runs.seeded_inputs import Case, choices, seeded
+from graphfix.checker.runs.sizes import alternatives, principal, shape_of
+from graphfix.results import Run
+from graphfix.runtimes.session import RefusedError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping, Sequence
+
+    from graphfix.checker.runs.interface import Face
+    from graphfix.checker.runs.limits import Limits
+    from graphfix.checker.runs.sizes import Free
+    from graphfix.runtimes.session import Session
+
+_SHOWN_REFUSALS = 8
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """What the original gave for one case, and the outputs that two runs of it gave differently."""
+
+    case: Case
+    outputs: Mapping[str, object] = field(repr=False)
+    unstable: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Answers:
+    """The cases that count, and the sizes that the original refused."""
+
+    accepted: tuple[Answer, ...]
+    refused: tuple[Run, ...] = ()
+    missing_kernel: bool = False
+    custom: str = ""
+    """The custom operator that the runtime does not know."""
+
+    @property
+    def refusal(self) -> str:
+        """The first refusal's reason."""
+        return next((str(run.reason) for run in self.refused), "it has no run")
+
+
+def ask(session: Session, case: Case) -> Answer:
+    """Run one case twice. Raises RefusedError."""
+    first = dict(zip(session.outputs, session.run(case.feeds), strict=True))
+    second = dict(zip(session.outputs, session.run(case.feeds), strict=True))
+    unstable = (name for name in first if _differs(first[name], second[name]))
+    return Answer(case, first, tuple(unstable))
+
+
+def golden_answers(session: Session, case: Case) -> Answers:
+    """Run the one case of given inputs."""
+    try:
+        return Answers((ask(session, case),))
+    except RefusedError as error:
+        return Answers((), (_refusal(case.sizes, error),), error.missing_kernel, error.custom)
+
+
+def asked_again(session: Session, cases: Sequence[Case]) -> Answers:
+    """Run cases that the same model has taken elsewhere; what it refuses here is told and left out."""
+    accepted: list[Answer] = []
+    refused: list[Run] = []
+    missing: RefusedError | None = None
+    for case in cases:
+        try:
+            accepted.append(ask(session, case))
+        except RefusedError as error:
+            refused.append(_refusal(case.sizes, error))
+            missing = error if error.missing_kernel else missing
+    custom = "" if missing is None else missing.custom
+    return Answers(tuple(accepted), tuple(refused[:_SHOWN_REFUSALS]), missing is not None, custom)
+
+
+def settled(session: Session, answers: Answers) -> Answers:
+    """Ask the original, loaded again, for the same: what it answers otherwise is not stable either.
+
+    A kernel that reads past the end of a tensor finds there what the loading left.
+    """
+    return replace(answers, accepted=tuple(_settled(session, answer) for answer in answers.accepted))
+
+
+def _settled(session: Session, answer: Answer) -> Answer:
+    again = dict(zip(session.outputs, session.run(answer.case.feeds), strict=True))
+    unstable = (name for name in again if name in answer.unstable or _differs(answer.outputs[name], again[name]))
+    return replace(answer, unstable=tuple(unstable))
+
+
+@dataclass(frozen=True, slots=True)
+class Interviewer:
+    """Asks one model, whose inputs have one face, with seeded inputs."""
+
+    session: Session
+    limits: Callable[[Mapping[str, tuple[int, ...]]], Limits]
+    """What the values of the inputs must keep to, under these shapes of them."""
+    face: Face
+    seed: int
+
+    def sweep(self, free: Free, runs: int) -> Answers:
+        """Run at most `runs` sets of sizes; where one is refused, look for others that are taken."""
+        accepted: list[Answer] = []
+        refused: list[Run] = []
+        missing: RefusedError | None = None
+        for kind, sizes in principal(free, runs):
+            filled = kind == "distinct"
+            result: Answer | RefusedError | None = self.attempt(sizes, len(accepted), filled=filled)
+            if isinstance(result, RefusedError):
+                refused += [run for run in [_refusal(sizes, result)] if run not in refused]
+                missing = missing or (result if result.missing_kernel else None)
+                if not accepted and (missing is not None or (result.aborted and not free.labels)):
+                    break  # no other size gives it a kernel, no other value a way around an abort
+                result = None if missing is not None else self._instead(free, kind, accepted, len(refused) == 1)
+            if result is not None and (not free.labels or all(a.case.sizes != result.case.sizes for a in accepted)):
+                accepted.append(result)
+        custom = "" if missing is None else missing.custom
+        return Answers(tuple(accepted), tuple(refused[:_SHOWN_REFUSALS]), missing is not None, custom)
+
+    def _instead(self, free: Free, kind: str, accepted: Sequence[Answer], fresh: bool) -> Answer | None:
+        """Look for other sizes; without any that were taken the long search is made once (`fresh`)."""
+        if accepted:
+            others = alternatives(free, kind, accepted[0].case.sizes)
+            return self.first(others, len(accepted), filled=kind != "0")
+        return self.first(alternatives(free, kind, None), 0, filled=True) if fresh else None
+
+    def first(self, candidates: Iterator[Mapping[str, int]], number: int, *, filled: bool) -> Answer | None:
+        """Give the answer for the first sizes that the model takes."""
+        for sizes in candidates:
+            result = self.attempt(sizes, number, filled=filled)
+            if isinstance(result, Answer):
+                return result
+        return None
+
+    def attempt(self, sizes: Mapping[str, int], number: int, *, filled: bool) -> Answer | RefusedError:
+        """Run these sizes with values that the model takes; `filled`: some output must have an element."""
+        shapes = {port.name: shape_of(port, sizes) for port in self.face.inputs}
+        known = self.limits(shapes)
+        refusal: RefusedError | None = None
+        for choice in choices(self.face, known, number):
+            case = seeded(self.face, sizes, known, choice, (self.seed, number))
+            try:
+                answer = ask(self.session, case)
+            except RefusedError as error:
+                refusal = refusal or error
+                continue
+            if not filled or any(_has_elements(value) for value in answer.outputs.values()):
+                return answer
+            refusal = refusal or RefusedError("its outputs have no element")
+        return refusal or RefusedError("it has no input to run")
+
+
+def _has_elements(value: object) -> bool:
+    return bool(value.size) if isinstance(value, np.ndarray) else bool(value)
+
+
+def _differs(a: object, b: object) -> bool:
+    found = difference(a, b, Criterion())
+    return found is not None and ("value" in found.counts or "signed-zero" in found.counts)
+
+
+def _refusal(sizes: Mapping[str, int], error: RefusedError) -> Run:
+    return Run(dict(sizes), "off", "undecided", reason=f"not run, the first model refuses it: {error}")

@@ -1,0 +1,141 @@
+"""Seeded inputs: typed, bounded by what they index, the same for the same seed."""
+
+from __future__ import annotations
+
+import zlib
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from graphfix.checker.runs.sizes import shape_of
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from graphfix.checker.runs.difference import Array
+    from graphfix.checker.runs.interface import Face, Port
+    from graphfix.checker.runs.limits import Limits
+
+_WORDS = ("a", "bc", "def", "", "graph", "10", "-1.5")
+_SEQUENCE_LENGTH = 3
+_SMALL = 10
+_SOFTNESSES = 3
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """Which of the equally good values to take: a model may refuse some.
+
+    `turn` picks among the constants that the model compares an input with, and none of them; `most` is
+    the largest value of integers that nothing else bounds; `softness` is the power of ten by which floats
+    are smaller than normal ones.
+    """
+
+    turn: int = 0
+    most: int = _SMALL
+    softness: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Case:
+    """The inputs of one run, and the outputs that golden data expects of it."""
+
+    sizes: Mapping[str, int]
+    feeds: Mapping[str, object] = field(repr=False)
+    expected: Mapping[str, object] = field(default_factory=dict, repr=False)
+
+
+def choices(face: Face, limits: Limits, number: int) -> Iterator[Choice]:
+    """Give the choices for run `number`, best first: compared constants in turn, then smaller integers."""
+    ports = {port.name: port for port in face.inputs}
+    turns = max((len(limits.compared[name]) + 1 for name in limits.compared if name in ports), default=1)
+    loose = any(_integer(port) and port.name not in limits.intervals for port in face.inputs)
+    softness = number % _SOFTNESSES
+    for turn in range(min(turns, 4)):
+        yield Choice(number + turn, softness=softness)
+    if loose:
+        yield Choice(number, 1, softness)
+
+
+def seeded(face: Face, sizes: Mapping[str, int], limits: Limits, choice: Choice, seed: tuple[int, int]) -> Case:
+    """Make the inputs of a run; `seed` is the user's, and the number of the run."""
+    feeds = {}
+    for port in face.inputs:
+        # the name is part of the seed: an input keeps its values when another one comes or goes
+        source = np.random.default_rng([*seed, zlib.crc32(port.name.encode())])
+        feeds[port.name] = _value(port, shape_of(port, sizes), limits, choice, source)
+    return Case(sizes, feeds)
+
+
+def _value(port: Port, shape: tuple[int, ...], limits: Limits, choice: Choice, source: np.random.Generator) -> object:
+    if port.kind == "map":
+        return {word: float(source.normal()) for word in _WORDS[:3]}
+    if port.kind in ("sequence", "optional sequence"):
+        return [_tensor(port, shape, limits, choice, source) for _ in range(_SEQUENCE_LENGTH)]
+    return _tensor(port, shape, limits, choice, source)
+
+
+def _tensor(port: Port, shape: tuple[int, ...], limits: Limits, choice: Choice, source: np.random.Generator) -> Array:
+    """Make one tensor. Shape: `shape`; type: the port's."""
+    dtype = np.dtype(np.float32) if port.dtype is None else port.dtype
+    if dtype == np.object_:
+        return np.array(_WORDS, object)[source.integers(0, len(_WORDS), shape)].reshape(shape)
+    if dtype == np.bool_:
+        return np.asarray(source.random(shape) < 0.5)  # noqa: PLR2004 - a fair coin
+    if port.name in limits.intervals:
+        low, high = _typed_interval(limits.intervals[port.name], dtype)
+        values = np.asarray(source.integers(low, high, shape, endpoint=True)).astype(dtype)
+    else:
+        low, high = None, None
+        values = _whole(dtype, shape, source) if port.quantization else _free(dtype, shape, choice, source)
+    compared = limits.compared.get(port.name)
+    turn = choice.turn % (len(compared) + 1) if compared else 0
+    if not compared or turn == len(compared) or dtype.kind not in "iuf":
+        return values
+    # a scalar is that constant (a sampling rate, a mode); of a tensor a quarter is (padding)
+    constant = np.clip(compared[turn], low, high)
+    return np.where(source.random(shape) < (1 if values.size <= 1 else 0.25), constant, values).astype(dtype)
+
+
+def _free(dtype: np.dtype[Any], shape: tuple[int, ...], choice: Choice, source: np.random.Generator) -> Array:
+    """Fill with small integers, or with normal floats; nothing special, since one NaN would hide the rest."""
+    if dtype.kind == "c":
+        return np.asarray(source.normal(size=shape) + 1j * source.normal(size=shape)).astype(dtype)
+    if dtype.kind in "iu" or "int" in dtype.name:
+        return np.asarray(source.integers(0, choice.most, shape, endpoint=True) & _mask(dtype)).astype(dtype)
+    values = source.normal(size=shape) * _amplitudes(shape, choice.softness)
+    # a type of exponents alone has no sign
+    return np.asarray(np.abs(values) if dtype.name.startswith("float8_e8m0") else values).astype(dtype)
+
+
+def _whole(dtype: np.dtype[Any], shape: tuple[int, ...], source: np.random.Generator) -> Array:
+    """Fill with all that the type can hold: of a quantized tensor every number means something."""
+    info = np.iinfo(dtype)
+    return np.asarray(source.integers(info.min, info.max, shape, dtype, endpoint=True)).reshape(shape)
+
+
+def _amplitudes(shape: tuple[int, ...], softness: int) -> Array:
+    """Give 1, 0.1, 0.01 in turn along axis 0: what saturates on a loud row still answers on a soft one."""
+    rows = shape[0] if len(shape) > 1 else 1
+    powers = (softness + np.arange(rows)) % _SOFTNESSES
+    return np.asarray(10.0**-powers).reshape((-1,) + (1,) * (len(shape) - 1) if shape else ())
+
+
+def _mask(dtype: np.dtype[Any]) -> int:
+    """Keep sub-byte integers in their range: int4 holds 0..7, int2 0..1."""
+    return {"int4": 7, "uint2": 3, "int2": 1}.get(dtype.name, 15)
+
+
+def _typed_interval(interval: tuple[int, int], dtype: np.dtype[Any]) -> tuple[int, int]:
+    low, high = interval
+    if dtype.kind == "u":
+        low = max(low, 0)
+    if dtype.kind in "iu":
+        info = np.iinfo(dtype)
+        low, high = max(low, int(info.min)), min(high, int(info.max))
+    return low, max(low, high)
+
+
+def _integer(port: Port) -> bool:
+    return port.dtype is not None and port.dtype.kind in "iu"

@@ -1,0 +1,194 @@
+"""Choose sizes for the free dims: distinct ones, all 1, all 2, all 0, and what a model is likely to take."""
+
+from __future__ import annotations
+
+import itertools
+import math
+import re
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from graphfix.results import GraphfixError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
+    from graphfix.checker.runs.interface import Dim, Face, Port
+
+Sizes = dict[str, int]
+
+MOST_TRIES = 96
+"""How many sizes are tried where a model refuses the first ones."""
+MOST_ELEMENTS = 1 << 24
+"""No input of the sweep is larger."""
+_PRIMES = (3, 5, 7, 11, 13, 17, 19, 23, 29, 31, 37, 41, 43, 47, 53, 59, 61, 67, 71, 73, 79, 83, 89, 97)
+# What models take that take few sizes: powers of two, multiples of 32, pictures, audio windows.
+_LARGE = (64, 32, 224, 512, 320, 576, 160, 48, 128, 256, 96, 16)
+_STEP = 32
+
+
+@dataclass(frozen=True, slots=True)
+class Free:
+    """The free labels of a model, in the order they are met, and the sizes that are given."""
+
+    labels: tuple[str, ...]
+    leading: frozenset[str]
+    """Labels that stand at axis 0 of some input: batch sizes, most often."""
+    given: Mapping[str, int]
+    ports: tuple[Port, ...] = field(default=(), repr=False)
+
+    def complete(self, sizes: Mapping[str, int]) -> Sizes:
+        """Give every label a size; a label that is a sum of others, such as `past + 1`, follows from them."""
+        known = {**sizes, **self.given}
+        sums = {label: total for label in known if (total := _sum_of(label, known)) is not None}
+        return {**known, **sums, **self.given}
+
+    def fits(self, sizes: Mapping[str, int]) -> bool:
+        """Tell whether the inputs stay small enough to be made."""
+        return all(math.prod(shape_of(port, sizes)) <= MOST_ELEMENTS for port in self.ports)
+
+
+def shape_of(port: Port, sizes: Mapping[str, int]) -> tuple[int, ...]:
+    """Give an input's shape under these sizes. Shape: one int an axis."""
+    return tuple(dim if isinstance(dim, int) else sizes[dim] for dim in port.dims or ())
+
+
+def free_dims(
+    before: Face, after: Face, bindings: Mapping[str, int], shapes: Mapping[str, Sequence[int]]
+) -> Free | str:
+    """Collect the free dims of two models, or say why no size fits both.
+
+    Labels are the first model's. The user's sizes hold for both models, and so do the sizes that only
+    the second declares. Raises GraphfixError for a symbol or an input that does not exist.
+    """
+    _check_names(before, after, bindings, shapes)
+    given: Sizes = {}
+    for label, size in _demands(before, after, bindings, shapes):
+        if isinstance(label, int):
+            if label != size:
+                return f"no size fits: a dim of {label} should be {size}"
+        elif given.setdefault(label, size) != size:
+            return f"no size fits: '{label}' should be {given[label]} and {size}"
+    pairs = [(d, axis) for p in before.inputs for axis, d in enumerate(p.dims or ()) if isinstance(d, str)]
+    labels = tuple(dict.fromkeys(label for label, _ in pairs))
+    leading = frozenset(label for label, axis in pairs if axis == 0)
+    return Free(tuple(n for n in labels if n not in given), leading, given, before.inputs)
+
+
+def principal(free: Free, runs: int) -> list[tuple[str, Sizes]]:
+    """List the sizes a verdict asks for, best first: distinct, all 1, all 2, all 0, then more distinct."""
+    if not free.labels:
+        return [("given", free.complete({}))] * runs
+    wanted = [
+        ("distinct", _distinct(free, 0)),
+        ("1", _all(free, 1)),
+        ("2", _all(free, 2)),
+        ("0", _all(free, 0)),
+    ]
+    more = [("distinct", _distinct(free, start)) for start in range(1, max(1, runs - 3))]
+    return [(kind, free.complete(sizes)) for kind, sizes in (wanted + more)[:runs]]
+
+
+def alternatives(free: Free, kind: str, base: Mapping[str, int] | None) -> Iterator[Sizes]:
+    """Give sizes to try where a model refuses the principal ones; `base` is what it has taken before."""
+    if not free.labels:
+        return
+    tried = _searched(free) if base is None else _varied(free, kind, base)
+    fresh: list[Sizes] = []
+    for sizes in tried:
+        complete = free.complete(sizes)
+        if complete not in fresh and free.fits(complete):
+            fresh.append(complete)
+            yield complete
+        if len(fresh) >= MOST_TRIES:
+            return
+
+
+def _varied(free: Free, kind: str, base: Mapping[str, int]) -> Iterator[Sizes]:
+    """Change what was taken as little as possible: the batch sizes, then each label alone."""
+    if kind == "distinct":
+        return
+    size = int(kind)
+    # labels of the batch's size may have to agree with it, though they are not declared as one symbol
+    batch_sizes = {base[label] for label in free.labels if label in free.leading}
+    batch = [label for label in free.labels if base[label] in batch_sizes]
+    if batch and size > 1:
+        yield {label: size if label in batch else size * base[label] for label in free.labels}
+    if batch:
+        yield {**base, **dict.fromkeys(batch, size)}
+    for label in free.labels:
+        yield {**base, label: size}
+
+
+def _searched(free: Free) -> Iterator[Sizes]:
+    """Small sizes for most labels and a large one for some: pictures, recordings, sequences."""
+    batch = [label for label in free.labels if label in free.leading]
+    rest = [label for label in free.labels if label not in free.leading]
+    groups = [rest, *([label] for label in free.labels[:6]), list(free.labels)]
+    for group in filter(None, groups):
+        yield from _mixed(free, group, _LARGE[0])
+    yield _all(free, 3)
+    for size, group in itertools.product(_LARGE[1:4], filter(None, groups)):
+        yield from _mixed(free, group, size)
+    for label in free.labels:
+        yield {**_all(free, 3), label: 0}
+    for size in _LARGE[4:]:
+        yield from _mixed(free, rest or batch, size)
+
+
+def _mixed(free: Free, group: Sequence[str], size: int) -> Iterator[Sizes]:
+    stepped = {label: size + _STEP * i for i, label in enumerate(group)}
+    same = dict.fromkeys(group, size)
+    for small in (_distinct(free, 0), _all(free, 3), _all(free, 1)):
+        yield {**small, **stepped}
+        yield {**small, **same}
+
+
+def _distinct(free: Free, start: int) -> Sizes:
+    primes = itertools.cycle(_PRIMES)
+    return dict(zip(free.labels, itertools.islice(primes, start, None), strict=False))
+
+
+def _all(free: Free, size: int) -> Sizes:
+    return dict.fromkeys(free.labels, size)
+
+
+def _sum_of(label: str, known: Mapping[str, int]) -> int | None:
+    """Read a label such as `past_length + 1`."""
+    terms = [term.strip() for term in label.split("+")]
+    if len(terms) == 1 or not all(term in known or re.fullmatch(r"\d+", term) for term in terms):
+        return None
+    return sum(known[term] if term in known else int(term) for term in terms)
+
+
+def _demands(
+    before: Face, after: Face, bindings: Mapping[str, int], shapes: Mapping[str, Sequence[int]]
+) -> Iterator[tuple[Dim, int]]:
+    """Give (the first model's dim, the size it must have) for every size that is known."""
+    for a, b in zip(before.inputs, after.inputs, strict=True):
+        other = a.dims if b.dims is None else b.dims
+        for dim, second in zip(a.dims or (), other or (), strict=False):
+            if dim in bindings and isinstance(dim, str):
+                yield dim, bindings[dim]
+            if isinstance(second, int):
+                yield dim, second
+            elif second in bindings:
+                yield dim, bindings[second]
+        for dim, size in zip(a.dims or (), shapes.get(a.name, ()), strict=False):
+            yield dim, size
+
+
+def _check_names(before: Face, after: Face, bindings: Mapping[str, int], shapes: Mapping[str, Sequence[int]]) -> None:
+    dims = {dim for face in (before, after) for port in face.inputs for dim in port.dims or ()}
+    for name in bindings:
+        if name not in dims:
+            labels = sorted(d for d in dims if isinstance(d, str))
+            known = ", ".join([d for d in labels if "[" not in d] or labels) or "none"
+            raise GraphfixError(f"no input has the dim '{name}'; the symbols are: {known}")
+    ports = {port.name: port for port in before.inputs}
+    for name, shape in shapes.items():
+        if name not in ports:
+            raise GraphfixError(f"there is no input '{name}'; the inputs are: {', '.join(ports) or 'none'}")
+        rank = ports[name].dims
+        if rank is not None and len(rank) != len(shape):
+            raise GraphfixError(f"input '{name}' has rank {len(rank)}; the shape {list(shape)} has {len(shape)}")

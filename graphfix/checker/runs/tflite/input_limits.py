@@ -1,0 +1,170 @@
+"""Find what the integer inputs of a TFLite model index or steer, so that seeded values stay inside.
+
+Source: the kernels of LiteRT; most of them refuse an index out of range, and some read past the end.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from graphfix.checker.runs.limits import Interval, Limits, below, meet, solved
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
+    from graphfix.checker.files.tflite import Graph, Op
+
+# Operators whose result holds elements of these operands (None: of all) and nothing else.
+_CARRIERS: dict[str, tuple[int, ...] | None] = {
+    **dict.fromkeys(
+        "CAST RESHAPE EXPAND_DIMS SQUEEZE TRANSPOSE SLICE STRIDED_SLICE TILE BROADCAST_TO GATHER GATHER_ND UNPACK "
+        "REVERSE_V2 REVERSE_SEQUENCE PAD FLOOR CEIL ROUND REDUCE_MAX REDUCE_MIN BITCAST".split(),
+        (0,),
+    ),
+    **dict.fromkeys("PACK CONCATENATION MAXIMUM MINIMUM".split(), None),
+    "SPLIT": (1,),
+    "SELECT": (1, 2),
+    "SELECT_V2": (1, 2),
+}
+# Scalars and shapes that steer how much is computed: small, and never 0.
+_STEERING: dict[str, dict[int, Interval]] = {
+    "FILL": {0: (1, 4)},
+    "RANGE": {0: (0, 1), 1: (2, 6), 2: (1, 2)},
+    "TILE": {1: (1, 2)},
+    "BROADCAST_TO": {1: (1, 1)},
+    "EXPAND_DIMS": {1: (0, 0)},
+    "PAD": {1: (0, 1)},
+    "PADV2": {1: (0, 1)},
+    "MIRROR_PAD": {1: (0, 0)},
+    "RESIZE_BILINEAR": {1: (1, 8)},
+    "RESIZE_NEAREST_NEIGHBOR": {1: (1, 8)},
+    "SLICE": {1: (0, 0), 2: (1, 1)},
+    "STRIDED_SLICE": {1: (0, 0), 2: (1, 1), 3: (1, 1)},
+    "SPLIT": {0: (0, 0)},
+    "TOPK_V2": {1: (1, 1)},
+    "CUMSUM": {1: (0, 0)},
+    "ARG_MAX": {1: (0, 0)},
+    "ARG_MIN": {1: (0, 0)},
+    "REVERSE_SEQUENCE": {1: (1, 1)},
+    "SEGMENT_SUM": {1: (0, 0)},
+    **{f"UNSORTED_SEGMENT_{kind}": {1: (0, 1), 2: (2, 4)} for kind in ("SUM", "PROD", "MAX", "MIN")},
+    "DYNAMIC_UPDATE_SLICE": {2: (0, 1)},
+    "DIV": {1: (1, 10)},
+    "FLOOR_DIV": {1: (1, 10)},
+    "FLOOR_MOD": {1: (1, 10)},
+    "POW": {1: (0, 3)},
+    "RIGHT_SHIFT": {1: (0, 3)},
+    "STABLEHLO_SHIFT_LEFT": {1: (0, 3)},
+}
+_ARITHMETIC = {"ADD": "Add", "SUB": "Sub", "MUL": "Mul", "FLOOR_DIV": "Div", "DIV": "Div"}
+_FARTHEST = 64
+
+
+def limits(
+    graphs: Sequence[Graph], subgraph: int, names: Mapping[int, str], shapes: Mapping[str, tuple[int, ...]]
+) -> Limits:
+    """Find the limits of a subgraph's inputs: `names` has their tensors, `shapes` what is fed.
+
+    Where the size of an indexed axis can't be known, the index is 0.
+    """
+    search = _Search(graphs, subgraph, {index: shapes[name] for index, name in names.items() if name in shapes})
+    intervals: dict[str, Interval] = {}
+    for where, graph in enumerate(graphs):
+        for op in graph.ops:
+            for tensor, interval in _demands(search, where, op):
+                for index, reached in search.origins(where, tensor, interval):
+                    if index in names:
+                        intervals[names[index]] = meet(intervals.get(names[index]), reached)
+    return Limits(intervals)
+
+
+@dataclass(frozen=True, slots=True)
+class _Search:
+    """Follows tensors back to the inputs of one subgraph."""
+
+    graphs: Sequence[Graph]
+    subgraph: int
+    fed: Mapping[int, tuple[int, ...]]
+    callers: dict[int, list[tuple[int, Op]]] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        for where, graph in enumerate(self.graphs):
+            for op in graph.ops:
+                for body in op.bodies:
+                    self.callers.setdefault(body, []).append((where, op))
+
+    def shape(self, where: int, tensor: int) -> tuple[int | None, ...]:
+        """Give the sizes of a tensor, None for one that is not known."""
+        fed = self.fed.get(tensor) if where == self.subgraph else None
+        return self.graphs[where].shapes[tensor] if fed is None else fed
+
+    def origins(self, where: int, tensor: int, interval: Interval, steps: int = 0) -> Iterator[tuple[int, Interval]]:
+        """Give (input, what it must keep to) for the inputs that a tensor's values come from."""
+        graph = self.graphs[where]
+        if steps > _FARTHEST or tensor < 0:
+            return
+        if tensor in graph.inputs:
+            if where == self.subgraph:
+                yield tensor, interval
+            for caller, op in self.callers.get(where, ()):
+                # the condition stands before the operands of an IF
+                operands = op.inputs[1:] if op.name == "IF" else op.inputs
+                yield from self.origins(caller, operands[graph.inputs.index(tensor)], interval, steps + 1)
+        elif tensor in graph.makers:
+            for operand, reached in _sources(graph, graph.ops[graph.makers[tensor]], interval):
+                yield from self.origins(where, operand, reached, steps + 1)
+
+
+def _sources(graph: Graph, op: Op, interval: Interval) -> Iterator[tuple[int, Interval]]:
+    """Give the operands that a result's elements come from, with what they may be."""
+    if op.name in _CARRIERS:
+        places = _CARRIERS[op.name]
+        yield from ((tensor, interval) for at, tensor in enumerate(op.inputs) if places is None or at in places)
+    elif op.name in _ARITHMETIC:
+        for at, tensor in enumerate(op.inputs):
+            known = graph.constants.get(op.inputs[1 - at])
+            if known is not None and known.size and known.dtype.kind in "iu":
+                reached = solved(_ARITHMETIC[op.name], interval, known, reverse=at == 1)
+                if reached is not None:
+                    yield tensor, reached
+
+
+def _demands(search: _Search, where: int, op: Op) -> Iterator[tuple[int, Interval]]:
+    """Give (tensor, interval) for every operand of an operator whose values must stay in one."""
+    for place, interval in _STEERING.get(op.name, {}).items():
+        if place < len(op.inputs):
+            yield op.inputs[place], interval
+    yield from _indices(search, where, op)
+
+
+def _indices(search: _Search, where: int, op: Op) -> Iterator[tuple[int, Interval]]:
+    """Give the operands that are indices, and what they may be under the sizes that they index."""
+    sizes = [search.shape(where, tensor) if tensor >= 0 else () for tensor in op.inputs]
+    constants = search.graphs[where].constants
+    match op.name:
+        case "GATHER":
+            yield op.inputs[1], below(_dim(sizes[0], op.axis))
+        case "GATHER_ND":
+            yield op.inputs[1], below(_shortest(sizes[0][: (sizes[1] or (None,))[-1]]))
+        case "EMBEDDING_LOOKUP":
+            yield op.inputs[0], below(_dim(sizes[1], 0))
+        case "HASHTABLE_LOOKUP" | "EMBEDDING_LOOKUP_SPARSE":
+            yield op.inputs[0], below(_dim(sizes[-1], 0))
+        case "ONE_HOT":
+            depth = constants.get(op.inputs[1])
+            yield op.inputs[0], below(2 if depth is None or not depth.size else int(depth.reshape(-1)[0]))
+        case "SCATTER_ND":
+            shape = constants.get(op.inputs[2])
+            yield op.inputs[0], below(1 if shape is None or not shape.size else int(np.min(shape)))
+
+
+def _dim(shape: tuple[int | None, ...], axis: int) -> int | None:
+    return shape[axis] if -len(shape) <= axis < len(shape) else None
+
+
+def _shortest(dims: tuple[int | None, ...]) -> int | None:
+    known = [dim for dim in dims if dim is not None]
+    return min(known) if known and len(known) == len(dims) else None

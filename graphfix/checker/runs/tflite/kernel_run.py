@@ -1,0 +1,223 @@
+"""One leg of a verification: two files, one SignatureDef, one of LiteRT's kernel sets."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from functools import partial
+from typing import TYPE_CHECKING
+
+from graphfix.checker.files.tflite import read
+from graphfix.checker.runs import given_inputs
+from graphfix.checker.runs.comparison import Contest, weigh
+from graphfix.checker.runs.first_difference import first_place
+from graphfix.checker.runs.limits import Limits
+from graphfix.checker.runs.original_runs import Answers, Interviewer, asked_again, golden_answers, settled
+from graphfix.checker.runs.seeded_inputs import Choice, seeded
+from graphfix.checker.runs.sizes import Free, free_dims
+from graphfix.checker.runs.tflite.find_abort import aborting_operator
+from graphfix.checker.runs.tflite.input_limits import limits
+from graphfix.checker.runs.tflite.session import Opener, face_of
+from graphfix.checker.runs.tflite.xnnpack_nan import SELECTING, ancestors, only_nan_or_zero, selecting_place
+from graphfix.results import Run, Verdict
+from graphfix.runtimes.process import Child
+from graphfix.runtimes.session import RefusedError
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+    from pathlib import Path
+
+    from graphfix.checker.files.tflite import Graph, Op
+    from graphfix.checker.runs.difference import Difference
+    from graphfix.checker.runs.first_difference import Place
+    from graphfix.checker.runs.interface import Face
+    from graphfix.checker.runs.original_runs import Answer
+    from graphfix.checker.runs.seeded_inputs import Case
+    from graphfix.checker.runs.tflite.session import Named
+    from graphfix.checker.task import Task
+
+KERNEL_NAMES = {"reference": "the reference kernels", "builtin": "the builtin kernels", "xnnpack": "XNNPACK"}
+
+# Kernels that take operands of any sizes and look at no more than the first one's.
+_UNCHECKED = frozenset({"ATAN2", "STABLEHLO_SHIFT_LEFT"})
+
+
+@dataclass(frozen=True, slots=True)
+class Leg:
+    """What one leg showed."""
+
+    kernels: str
+    signature: str
+    verdict: Verdict
+    cases: tuple[Case, ...] = ()
+    """The inputs that the original took; none where it does not run."""
+    custom: str = ""
+    """The custom operator that LiteRT has no kernel for."""
+
+    @property
+    def runs(self) -> tuple[Run, ...]:
+        """The leg's runs, each with its kernel set."""
+        return tuple(replace(run, kernels=self.kernels, signature=self.signature) for run in self.verdict.runs)
+
+
+@dataclass(frozen=True, slots=True)
+class Bench:
+    """Two files and the process that runs them."""
+
+    task: Task
+    child: Child
+    paths: tuple[Path, Path]
+    own_inputs: bool = False
+    """Whether the inputs are made even where the task has a file of them."""
+    _graphs: dict[Path, tuple[Graph, ...]] = field(default_factory=dict, repr=False)
+
+    def leg(self, kernels: str, signature: str | None, cases: Sequence[Case]) -> Leg:
+        """Run both files; `cases` are the inputs that another kernel set has taken."""
+        openers = tuple(Opener(self.child, path, kernels, signature) for path in self.paths)
+        self.task.progress(f"running the first model on {KERNEL_NAMES[kernels]}")
+        try:
+            answers = self._answers(openers[0](), openers[1], cases)
+        except RefusedError as error:
+            reason = f"the first model does not load: {error}"
+            return Leg(kernels, signature or "", _refused(reason), custom=error.custom)
+        if isinstance(answers, str):
+            return Leg(kernels, signature or "", _refused(answers))
+        if not answers.accepted:
+            verdict = Verdict("undecided", runs=answers.refused, reason=answers.refusal)
+            return Leg(kernels, signature or "", verdict, custom=answers.custom)
+        verdict = self._weighed(openers[0], self._contest(openers[0], openers[1]), answers)
+        return Leg(kernels, signature or "", verdict, tuple(answer.case for answer in answers.accepted))
+
+    def _weighed(self, opener: Opener, contest: Contest, answers: Answers) -> Verdict:
+        """Weigh, and where something differs put the original in the second one's place: it must not differ there."""
+        verdict, _ = weigh(contest, answers)
+        if verdict.status != "different":
+            return verdict
+        self.task.progress("running the first model in the place of the second")
+        with Child() as child:
+            again = replace(opener, child=child)
+            try:
+                asked_again(again(), [answer.case for answer in answers.accepted])
+                stable = settled(again(), answers)
+            except RefusedError:
+                return verdict
+        loose = self._loose(opener)
+        stable = replace(stable, accepted=tuple(_with_loose(answer, loose) for answer in stable.accepted))
+        if not any(answer.unstable for answer in stable.accepted):
+            return verdict
+        weighed, _ = weigh(contest, stable)
+        if weighed.status != "undecided" or not loose:
+            return weighed
+        readers = ", ".join(sorted(set(loose.values())))
+        return replace(weighed, reason=f"{readers} reads past the end of an operand, and {', '.join(loose)} follows")
+
+    def _loose(self, opener: Opener) -> dict[str, str]:
+        """Give output -> the operator before it that LiteRT lets read past the end of an operand."""
+        if opener.signature is not None:
+            return {}
+        graph = self._read(opener.path)[0]
+        found = {at: f"{op.name}#{at}" for at, op in enumerate(graph.ops) if _reads_past(graph, op)}
+        reached = {index: ancestors(graph, [index]) & found.keys() for index in graph.outputs} if found else {}
+        return {graph.names[index]: found[min(places)] for index, places in reached.items() if places}
+
+    def aborting(self, leg: Leg) -> str:
+        """Give ` at ADD#3` for a leg on which the original aborts, where the operator can be found."""
+        if leg.signature or not leg.runs or "aborts the process" not in (leg.verdict.reason or ""):
+            return ""
+        self.task.progress("looking for the operator that aborts")
+        try:
+            face = face_of(self.child.load_tflite(self.paths[0], leg.kernels).face)
+        except RefusedError:
+            return ""
+        case = seeded(face, leg.runs[0].bindings, Limits(), Choice(), (self.task.seed, 0))
+        found = aborting_operator(self.child, self.paths[0], leg.kernels, case.feeds)
+        return f" at {found}" if found is not None else ""
+
+    def _answers(self, session: Named, other: Opener, cases: Sequence[Case]) -> Answers | str:
+        if cases:
+            return asked_again(session, cases)
+        faces = face_of(session.session.face), self._other_face(session, other)
+        free = free_dims(*faces, self.task.bindings, self.task.shapes)
+        if isinstance(free, str):
+            return free
+        if self.task.inputs is not None and not self.own_inputs:
+            return golden_answers(session, given_inputs.load(self.task.inputs, faces[0]))
+        return self._sweep(session, faces[0], free)
+
+    def _other_face(self, session: Named, other: Opener) -> Face:
+        """Ask the second model for its face; one that does not load is run at the first one's sizes."""
+        try:
+            return face_of(other().session.face)
+        except RefusedError:
+            return face_of(session.session.face)
+
+    def _sweep(self, session: Named, face: Face, free: Free) -> Answers:
+        whole = any(
+            port.dtype is not None and port.dtype.kind in "iu" and not port.quantization for port in face.inputs
+        )
+        names = {port.index: port.name for port in session.session.inputs} if whole else {}
+        subgraph = dict(session.session.face.signatures).get(session.signature or "", 0)
+        known = partial(limits, self._read(self.paths[0]), subgraph, names) if whole else _no_limits
+        return _without_loose_ends(Interviewer(session, known, face, self.task.seed).sweep(free, self.task.runs))
+
+    def _read(self, path: Path) -> tuple[Graph, ...]:
+        if path not in self._graphs:
+            self._graphs[path] = read(path)
+        return self._graphs[path]
+
+    def _contest(self, before: Opener, after: Opener) -> Contest:
+        def locate(feeds: Mapping[str, object], differences: Mapping[str, Difference]) -> Place | None:
+            if before.signature is not None:
+                return None  # LiteRT lists the operators of the first subgraph only
+            graphs = self._read(self.paths[0])[0], self._read(self.paths[1])[0]
+            ends = [graphs[0].names[index] for index in graphs[0].outputs]
+            models = graphs[0].producers(), graphs[1].producers()
+            opened = before.exposing, after.exposing
+            place = first_place(models, ends, opened, feeds, self.task.criterion)
+            if place is not None or before.kernels != "xnnpack":
+                return place
+            return selecting_place(before, graphs[0], feeds, differences)
+
+        decisive = _decisive_with_xnnpack if before.kernels == "xnnpack" else _decisive
+        return Contest((before, after), self.task.criterion, locate, decisive, self.task.progress)
+
+
+def _decisive(found: Difference, _: Place | None) -> bool:
+    return not found.counts.keys() <= {"nan-payload", "tolerance"}
+
+
+def _decisive_with_xnnpack(found: Difference, place: Place | None) -> bool:
+    if place is not None and place.op in SELECTING and only_nan_or_zero(found):
+        return False
+    return _decisive(found, place)
+
+
+def _reads_past(graph: Graph, op: Op) -> bool:
+    shapes = {graph.shapes[tensor] for tensor in op.inputs if tensor >= 0}
+    return op.name in _UNCHECKED and len(shapes) > 1
+
+
+def _with_loose(answer: Answer, loose: Mapping[str, str]) -> Answer:
+    names = (name for name in answer.outputs if name in answer.unstable or name in loose)
+    return replace(answer, unstable=tuple(names))
+
+
+def _without_loose_ends(answers: Answers) -> Answers:
+    """Drop the sizes of 0 at which the original leaves its outputs unwritten: two runs then differ by chance."""
+    kept = tuple(answer for answer in answers.accepted if not (answer.unstable and 0 in answer.case.sizes.values()))
+    if not kept or len(kept) == len(answers.accepted):
+        return answers
+    dropped = tuple(_loose(answer) for answer in answers.accepted if answer not in kept)
+    return replace(answers, accepted=kept, refused=answers.refused + dropped)
+
+
+def _loose(answer: Answer) -> Run:
+    reason = f"two runs of the first model differ at a size of 0 in: {', '.join(answer.unstable)}"
+    return Run(dict(answer.case.sizes), "off", "undecided", reason=reason)
+
+
+def _refused(reason: str) -> Verdict:
+    return Verdict("undecided", runs=(Run({}, "off", "undecided", reason=reason),), reason=reason)
+
+
+def _no_limits(_: Mapping[str, tuple[int, ...]]) -> Limits:
+    return Limits()

@@ -1,0 +1,277 @@
+"""The command line: ask the Python face, print the answer on stdout, end with the status that says it."""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import io
+import os
+import shutil
+import sys
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from pathlib import Path
+from types import MappingProxyType
+from typing import Any, TypeAlias
+
+from graphfix import report
+from graphfix.cli import parser
+from graphfix.results import GraphfixError, Outcome
+
+Options: TypeAlias = argparse.Namespace
+Progress: TypeAlias = Callable[[str], None]
+
+DONE, NO, FAILED, UNDECIDED = 0, 1, 2, 3
+WORST = (DONE, NO, UNDECIDED, FAILED)
+"""Of several models the one whose status stands last here decides."""
+INTERRUPTED, PIPE_CLOSED = 130, 141
+"""What a shell says of a program that an interrupt, or a pipe closed at its other end, has ended."""
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run one command; return its status: 0 done, 1 the answer is no, 2 it could not be done, 3 not decided."""
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="backslashreplace")  # a name that the terminal can't show is no reason to stop
+    options = parser.parser().parse_args(argv)
+    try:
+        status = COMMANDS[options.command](options)
+        sys.stdout.flush()
+    except GraphfixError as error:
+        _say(str(error))
+        return FAILED
+    except BrokenPipeError:
+        _drop_stdout()
+        return PIPE_CLOSED
+    except OSError as error:
+        _drop_stdout()
+        _say(f"{error.filename or 'stdout'}: {error.strerror}")
+        return FAILED
+    except KeyboardInterrupt:
+        return INTERRUPTED
+    return status
+
+
+# --- the commands ------------------------------------------------------------------------------------------
+
+
+def _fix(options: Options, progress: Progress | None) -> Outcome:
+    from graphfix import api
+
+    output = options.output or (options.model if options.in_place else None)
+    if output is None:
+        raise GraphfixError(f"{options.model}: say where the result goes: -o OUT, or --in-place")
+    return api.fix_file(
+        options.model,
+        output,
+        **_choices(options),
+        **_bound(options),
+        keep_fusions=options.keep_fusions,
+        check_result=not options.no_verify,
+        strict_proof=options.strict_proof,
+        runs=options.runs,
+        seed=options.seed,
+        in_place=options.in_place,
+        progress=progress,
+    )
+
+
+def _check(options: Options, _: Progress | None) -> Outcome:
+    from graphfix import api
+
+    return api.check(options.model, **_choices(options), **_bound(options))
+
+
+def _verify(options: Options, progress: Progress | None) -> Outcome:
+    from graphfix import api
+
+    if options.proof_only and any(given is not None for given in (options.inputs, options.atol, options.rtol)):
+        raise GraphfixError(f"{options.model}: --proof-only runs nothing: leave out --inputs, --atol and --rtol")
+    started = time.perf_counter()
+    verdict = api.verify(
+        options.model,
+        options.after,
+        **_bound(options),
+        inputs=options.inputs,
+        runs=options.runs,
+        seed=options.seed,
+        atol=options.atol,
+        rtol=options.rtol,
+        proof="only" if options.proof_only else "with",
+        progress=progress,
+    )
+    seconds = {"verify": round(time.perf_counter() - started, 6)}
+    if verdict.proof is not None:
+        seconds["proof"] = float(verdict.proof["seconds"])
+        seconds["verify"] = round(max(seconds["verify"] - seconds["proof"], 0.0), 6)
+    names = str(options.model), str(options.after)
+    return Outcome("verify", names[0], api.format_of(options.model), output=names[1], verdict=verdict, seconds=seconds)
+
+
+def _tosa(options: Options, progress: Progress | None) -> Outcome:
+    from graphfix.tosa import command
+
+    if options.inputs and not options.run:
+        raise GraphfixError(f"{options.model}: --inputs says what to run on: say --run too")
+    return command.tosa_file(
+        options.model,
+        options.output,
+        **_bound(options),
+        **{name: getattr(options, name) for name in ("only", "skip", "bind_defaults", "max_expand_bytes")},
+        check_result=not options.no_verify,
+        run=options.run,
+        inputs=options.inputs,
+        seed=options.seed,
+        progress=progress,
+    )
+
+
+def _show(options: Options) -> int:
+    from graphfix import api
+
+    for line in api.show(options.model, maps=options.maps, broadcasts_only=options.broadcasts_only, **_bound(options)):
+        print(report.printable(line))
+    return DONE
+
+
+def _explain(options: Options) -> int:
+    from graphfix import api
+
+    print(api.explain(options.topic).rstrip("\n"))
+    return DONE
+
+
+CHOICES = ("target", "broadcasts", "unknown", "only", "skip", "max_expand_bytes", "bind_defaults")
+
+
+def _choices(options: Options) -> dict[str, Any]:
+    return {name: getattr(options, name) for name in CHOICES}
+
+
+def _bound(options: Options) -> dict[str, Any]:
+    return {"dims": _once("--dim", options.dim), "shapes": _once("--shape", options.shape)}
+
+
+def _once(option: str, pairs: Sequence[tuple[str, str]]) -> dict[str, str]:
+    names = [name for name, _ in pairs]
+    for name in names:
+        if names.count(name) > 1:
+            raise GraphfixError(f"{option} {name}: given more than once; say it once")
+    return dict(pairs)
+
+
+# --- their answers -----------------------------------------------------------------------------------------
+
+
+def _answer(options: Options) -> int:
+    """Ask `fix`, `check`, `verify` or `tosa` about each model; the failure of one does not stop the others."""
+    for path in options.report:
+        report.refuse(path)  # before the work, not after it
+    ask = ASKS[options.command]
+    models: Sequence[Path] = options.models if options.command == "check" else [options.model]
+    entries: list[report.Entry] = []
+    for model in models:
+        options.model = model
+        entries.append(_entry(options, ask))
+        _tell(options, entries[-1])
+    if options.json:
+        print(report.json_text(entries), end="")
+    elif len(entries) > 1 and not options.quiet:
+        print(report.totals(entries))
+    for path in options.report:
+        report.write(path, entries)
+    strict = getattr(options, "strict_proof", False)
+    return max((_status(entry, strict=strict) for entry in entries), key=WORST.index)
+
+
+def _entry(options: Options, ask: Callable[[Options, Progress | None], Outcome]) -> report.Entry:
+    try:
+        with _progress(options) as progress:
+            return ask(options, progress)
+    except GraphfixError as error:
+        return report.Failure(options.command, str(options.model), str(error))
+
+
+def _tell(options: Options, entry: report.Entry) -> None:
+    if isinstance(entry, report.Failure):
+        sys.stdout.flush()  # where both streams are one, the lines stay in order
+        _say(entry.error)
+    elif not (options.json or options.quiet):
+        print(report.table(entry))
+    if isinstance(entry, Outcome) and _kept_back(entry, options):
+        sys.stdout.flush()
+        _say(report.unwritten(entry))
+
+
+def _kept_back(outcome: Outcome, options: Options) -> bool:
+    """Whether stderr must say why nothing was written: to those without the table, and always where `tosa` failed."""
+    if outcome.command not in ("fix", "tosa") or outcome.output is not None:
+        return False
+    refused = outcome.conversion is not None and outcome.conversion.status == "refused"
+    return refused or bool(options.json or options.quiet)
+
+
+def _status(entry: report.Entry, *, strict: bool = False) -> int:
+    if isinstance(entry, report.Failure):
+        return FAILED
+    if entry.conversion is not None:
+        return CONVERTED[entry.conversion.status]
+    if entry.command == "check":
+        return NO if report.findings(entry) else DONE
+    if entry.command == "fix" and entry.output is not None:
+        return DONE
+    different = entry.verdict is not None and entry.verdict.status == "different"
+    enough = ("proved",) if strict else ("equal", "proved")
+    agreed = entry.command == "verify" and entry.verdict is not None and entry.verdict.status in enough
+    return NO if different else DONE if agreed else UNDECIDED
+
+
+CONVERTED: Mapping[str, int] = MappingProxyType(
+    {
+        "converted": DONE,
+        "agrees": DONE,
+        "differs": NO,
+        "unpredictable": NO,
+        "refused": FAILED,
+        "not run": UNDECIDED,
+    }
+)
+"""What `tosa` ends with."""
+ASKS: Mapping[str, Callable[[Options, Progress | None], Outcome]] = MappingProxyType(
+    {"fix": _fix, "check": _check, "verify": _verify, "tosa": _tosa}
+)
+COMMANDS: Mapping[str, Callable[[Options], int]] = MappingProxyType(
+    {"fix": _answer, "check": _answer, "verify": _answer, "tosa": _answer, "show": _show, "explain": _explain}
+)
+
+
+# --- the streams -------------------------------------------------------------------------------------------
+
+
+def _say(text: str) -> None:
+    print(f"graphfix: {report.printable(text)}", file=sys.stderr)
+
+
+@contextlib.contextmanager
+def _progress(options: Options) -> Iterator[Progress | None]:
+    """One line of stderr that is written over and gone at the end; nothing unless a person watches."""
+    if options.quiet or not sys.stderr.isatty():
+        yield None
+        return
+    columns = shutil.get_terminal_size().columns - 1
+
+    def progress(text: str) -> None:
+        print(f"\r\x1b[2K{report.printable(text)[:columns]}", end="", file=sys.stderr, flush=True)
+
+    try:
+        yield progress
+    finally:
+        print("\r\x1b[2K", end="", file=sys.stderr, flush=True)
+
+
+def _drop_stdout() -> None:
+    """Where stdout takes nothing more, let the interpreter's last flush go nowhere instead of failing."""
+    try:
+        sys.stdout.flush()
+    except OSError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

@@ -1,0 +1,1 @@
+"""Run rewrites over a model: what was asked, the target, and what came of it."""

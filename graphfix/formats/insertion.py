@@ -1,0 +1,86 @@
+"""Where the new nodes of one scope stand: each made once, before its first reader; and the nodes that are gone."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from graphfix.graph.view import Graph, Node, Value
+
+
+@dataclass(slots=True, eq=False, repr=False)
+class Order:
+    """The order of execution of a scope's nodes, those of the file and those that edits made."""
+
+    graph: Graph
+    anchors: list[int] = field(default_factory=list)
+    """Of each node of `graph.made`: the place of the file's node that it stands before."""
+    early: set[int] = field(default_factory=set)
+    """By place: nodes that stand before all others made for a position, for they were made after their readers."""
+    gone: set[int] = field(default_factory=set)
+    """The places of nodes that were taken out."""
+    made: dict[object, Value] = field(default_factory=dict)
+    """What was made for a key: two readers of one thing share it."""
+
+    @property
+    def next_place(self) -> int:
+        """The place that the next new node has."""
+        return -1 - len(self.anchors)
+
+    def reuse(self, key: object, reader: int) -> Value | None:
+        """What was made for this key, moved before `reader` if its first reader came later."""
+        value = self.made.get(key)
+        if value is not None:
+            self.reuse_before(value, reader)
+        return value
+
+    def reuse_before(self, value: Value, reader: int) -> None:
+        """Move the node that made a value before `reader`, if it stands behind."""
+        place = value.place
+        if place is not None and place < 0 and value.graph is self.graph and reader < self.anchors[-1 - place]:
+            self.anchors[-1 - place] = reader
+
+    def enter(
+        self,
+        op: str,
+        domain: str,
+        version: int,
+        name: str,
+        operands: tuple[Value | None, ...],
+        value: Value,
+        reader: int,
+        attributes: Mapping[str, object],
+    ) -> None:
+        """Enter a node that was made for `reader` into the ledgers."""
+        graph = self.graph
+        place = -1 - len(graph.made)
+        graph.made.append(Node(op, domain, version, name, place, graph, operands, (value,), attributes, None))
+        self.anchors.append(reader)
+        for operand in operands:
+            if operand is not None:
+                graph.note(place, operand)
+
+    def anchor(self, node: Node) -> int:
+        """The original position that a node has, or that it stands before."""
+        return node.index if node.index >= 0 else self.anchors[-1 - node.index]
+
+    def settle(self) -> None:
+        """Let no new node stand behind a new node that reads it."""
+        for node in reversed(self.graph.made):
+            for operand in node.operands:
+                if operand is not None:
+                    self.reuse_before(operand, self.anchors[-1 - node.index])
+
+    def keys(self) -> list[int]:
+        """Where each node goes, the file's first: three ints a position, for early, other new and the file's nodes.
+
+        Those that are gone come last: there are `len(self.gone)` of them.
+        """
+        count = len(self.graph.nodes)
+        keys = [3 * place + 2 for place in range(count)]
+        keys += [3 * anchor + 1 for anchor in self.anchors]
+        for place in self.early:
+            keys[count - 1 - place] -= 1
+        for place in self.gone:
+            keys[place if place >= 0 else count - 1 - place] = 3 * count + 3
+        return keys

@@ -1,0 +1,1 @@
+"""Carry edits out on an ONNX model."""

@@ -1,0 +1,278 @@
+"""New nodes and constants for one scope: made once, standing before their first reader, serving no other scope."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+import onnx
+from onnx import FunctionProto, NodeProto, TensorProto
+
+from graphfix.formats.insertion import Order
+from graphfix.formats.onnx.infer.scope import Scope
+from graphfix.formats.onnx.view import ONNX_NAMES, PLAIN, Holder
+from graphfix.graph.edits import Numbers, Refused, with_axes
+from graphfix.graph.view import Graph, Kind, Node, Value
+from graphfix.shapes.shape import UNKNOWN, UNRANKED, Shape
+
+EXPAND_SINCE = 8
+AXES_OPERAND_SINCE = 13
+RESHAPE_OPERAND_SINCE = 5
+INITIALIZER_ALONE_SINCE_IR = 4
+"""Before this IR version every initializer must be a graph input too."""
+INTEGER_CONSTANT_SINCE = 9
+"""Before this opset a Constant node holds floating-point numbers only."""
+
+
+@dataclass(slots=True, eq=False, repr=False)
+class Desk:
+    """Where the edits of one scope are carried out.
+
+    What is made is a node of the view first; `order` writes its message, once all that it reads is settled.
+    """
+
+    graph: Graph
+    holder: Holder
+    scope: Scope
+    ir_version: int
+    fresh: Callable[[str], str]
+    """A name that nothing in the file has."""
+    templates: dict[int, NodeProto] = field(default_factory=dict)
+    """By place: what a made node that is a copy of another has of it."""
+    initializers: dict[Value, TensorProto] = field(default_factory=dict)
+    restated: set[Value] = field(default_factory=set)
+    """Values that kept their name and got new dims."""
+    copies: dict[Value, tuple[Value, tuple[int, ...]]] = field(default_factory=dict)
+    """Constants that were copied to be lifted: from which value, by which axes."""
+    order: Order = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.order = Order(self.graph)
+
+    @property
+    def version(self) -> int:
+        """The version of the standard operators in this scope. Raises Refused where they are not imported."""
+        version = self.scope.versions.get("")
+        if version is None:
+            raise Refused("its scope does not import the standard operators that a new node would need")
+        return version
+
+    @property
+    def holds_initializers(self) -> bool:
+        """Whether a constant can be an initializer here: not in a function, nor where it would have to be an input."""
+        return not isinstance(self.holder, FunctionProto) and self.ir_version >= INITIALIZER_ALONE_SINCE_IR
+
+    @property
+    def holds_integers(self) -> bool:
+        """Whether integers can be stated as they are here: an initializer, or a Constant node that may hold them."""
+        return self.holds_initializers or self.version >= INTEGER_CONSTANT_SINCE
+
+    def node(
+        self,
+        op: str,
+        operands: tuple[Value, ...],
+        result: str,
+        shape: Shape,
+        dtype: str,
+        reader: int,
+        attributes: Mapping[str, object] = PLAIN,
+        domain: str = "",
+    ) -> Value:
+        """Add a node with one result before `reader`."""
+        name = self.fresh(result)
+        kind: Kind = "constant" if op == "Constant" else "result"
+        value = Value(name, shape, dtype, kind, self.graph, None, self.order.next_place)
+        self._enter(op, domain, name, operands, value, reader, attributes)
+        return value
+
+    def copy(
+        self,
+        node: Node,
+        template: NodeProto,
+        operands: tuple[Value | None, ...],
+        result: str,
+        dtype: str,
+        reader: int,
+        attributes: Mapping[str, object],
+    ) -> Value:
+        """Add a copy of a node, on other operands; its result has the shape of operand 0."""
+        name = self.fresh(node.name or node.op)
+        shape = operands[0].shape if operands[0] is not None else UNRANKED
+        value = Value(self.fresh(result), shape, dtype, "result", self.graph, None, self.order.next_place)
+        self.templates[self.order.next_place] = template
+        self._enter(node.op, node.domain, name, operands, value, reader, attributes)
+        return value
+
+    def _enter(
+        self,
+        op: str,
+        domain: str,
+        name: str,
+        operands: tuple[Value | None, ...],
+        value: Value,
+        reader: int,
+        attributes: Mapping[str, object],
+    ) -> None:
+        """Enter a node that was made into the ledgers."""
+        version = self.scope.versions.get(domain, 1)
+        self.order.enter(op, domain, version, name, operands, value, reader, attributes)
+
+    def integers(self, numbers: Sequence[int], reader: int) -> Value:
+        """A vector of int64, made once in this scope."""
+        key = ("integers", tuple(numbers))
+        value = self.order.reuse(key, reader)
+        if value is not None:
+            return value
+        stem = "shape_" + "x".join(str(number) for number in numbers)
+        shape = Shape((len(numbers),))
+        exact = np.int64 if self.holds_integers else np.float64  # a float64 holds every size up to 2**53
+        tensor = onnx.numpy_helper.from_array(np.asarray(numbers, exact))
+        value = self.constant(stem, tensor, shape, exact.__name__, reader)
+        if not self.holds_integers:
+            value = self.node("Cast", (value,), stem, shape, "int64", reader, {"to": int(TensorProto.INT64)})
+        self.order.made[key] = value
+        return value
+
+    def numbers(self, new: Numbers, stem: str, reader: int) -> Value:
+        """A constant that a rewrite states, made once in this scope."""
+        key = ("numbers", new.dtype, new.dims, repr(new.elements))  # 0, False and -0.0 are not the same
+        value = self.order.reuse(key, reader)
+        if value is None:
+            code = TensorProto.DataType.Value(ONNX_NAMES.get(new.dtype, new.dtype).upper())
+            tensor = onnx.helper.make_tensor(stem, code, new.dims, new.elements)
+            value = self.order.made[key] = self.constant(stem, tensor, Shape(new.dims), new.dtype, reader)
+        return value
+
+    def constant(self, stem: str, tensor: TensorProto, shape: Shape, dtype: str, reader: int) -> Value:
+        """A copy of the tensor as an initializer, or as a Constant node where a scope can't have one."""
+        if isinstance(self.holder, FunctionProto) or not self.holds_initializers:
+            return self.node("Constant", (), stem, shape, dtype, reader, {"value": tensor})
+        value = Value(self.fresh(stem), shape, dtype, "constant", self.graph)
+        added = self.holder.initializer.add()
+        added.CopyFrom(tensor)
+        added.name = value.name
+        self.initializers[value] = added
+        return value
+
+    def keep(self, value: Value, tensor: TensorProto) -> TensorProto:
+        """A tensor as the initializer of a value that has a name already; the scope must hold initializers."""
+        if isinstance(self.holder, FunctionProto):
+            raise Refused("a function holds no initializers")
+        added: TensorProto = self.holder.initializer.add()
+        added.CopyFrom(tensor)
+        self.initializers[value] = added
+        return added
+
+    def tensor(self, value: Value) -> TensorProto | None:
+        """The tensor of a constant that was made here."""
+        node = value.producer
+        held = self.initializers.get(value) if node is None else node.attributes.get("value")
+        return held if isinstance(held, TensorProto) else None
+
+    def lifted(self, value: Value, axes: tuple[int, ...], reader: int) -> Value:
+        """Unit axes by a node: Reshape where the shape is static and not empty, Unsqueeze otherwise."""
+        key = ("lift", value, axes)
+        found = self.order.reuse(key, reader)
+        if found is not None:
+            return found
+        shape = with_axes(value.shape, axes)
+        stem = f"{value.name}_lifted"
+        if shape.static and 0 not in shape.dims and self.version >= RESHAPE_OPERAND_SINCE and self.holds_integers:
+            target = self.integers([int(size) for size in shape.dims if isinstance(size, int)], reader)
+            made = self.node("Reshape", (value, target), stem, shape, value.dtype, reader)
+        elif self.version >= AXES_OPERAND_SINCE:
+            made = self.node("Unsqueeze", (value, self.integers(axes, reader)), stem, shape, value.dtype, reader)
+        else:
+            made = self.node("Unsqueeze", (value,), stem, shape, value.dtype, reader, {"axes": list(axes)})
+        self.order.made[key] = made
+        return made
+
+    def shape_of(self, value: Value, reader: int) -> Value:
+        """The run-time shape of a value, as an int64 vector."""
+        key = ("shape", value)
+        found = self.order.reuse(key, reader)
+        if found is None:
+            rank = Shape((value.shape.rank if value.shape.ranked else UNKNOWN,))
+            found = self.order.made[key] = self.node("Shape", (value,), f"{value.name}_shape", rank, "int64", reader)
+        return found
+
+    def sizes(self, parts: Sequence[int | tuple[Value, int]], reader: int) -> Value:
+        """A shape put together from numbers and axes of values."""
+        key = ("sizes", tuple(parts))
+        found = self.order.reuse(key, reader)
+        if found is not None:
+            return found
+        pieces = []
+        for part in parts:
+            if isinstance(part, int):
+                pieces.append(self.integers([part], reader))
+                continue
+            value, axis = part
+            operands = (self.shape_of(value, reader), self.integers([axis], reader))
+            stem = f"{value.name}_size_{axis}"
+            pieces.append(self.node("Gather", operands, stem, Shape((1,)), "int64", reader, {"axis": 0}))
+        made = self.node("Concat", tuple(pieces), "sizes", Shape((len(parts),)), "int64", reader, {"axis": 0})
+        self.order.made[key] = made
+        return made
+
+    def expanded(self, value: Value, target: Value, shape: Shape, reader: int) -> Value:
+        """An Expand node, made once for a value and a target."""
+        key = ("expand", value, target)
+        found = self.order.reuse(key, reader)
+        if found is None:
+            stem = f"{value.name}_stretched"
+            found = self.order.made[key] = self.node("Expand", (value, target), stem, shape, value.dtype, reader)
+        return found
+
+    def tiled(self, value: Value, shape: Shape, reader: int) -> Value:
+        """A Tile with static repeats: what opset 6 and 7 have instead of Expand."""
+        pairs = zip(value.shape.dims, shape.dims, strict=True)
+        repeats = [1 if have == want else want for have, want in pairs]
+        numbers = [repeat for repeat in repeats if isinstance(repeat, int)]
+        if len(numbers) != len(repeats):
+            raise Refused("opset 7 has no Expand, and a Tile needs sizes that are known")
+        target = self.integers(numbers, reader)
+        key = ("tile", value, target)
+        found = self.order.reuse(key, reader)
+        if found is None:
+            stem = f"{value.name}_stretched"
+            found = self.order.made[key] = self.node("Tile", (value, target), stem, shape, value.dtype, reader)
+        return found
+
+    def arrange(self) -> None:
+        """Put every node that was made before its first reader, take out those that are gone; file and view alike."""
+        self.order.settle()
+        self._write()
+        nodes = [*self.graph.nodes, *self.graph.made]
+        keys = self.order.keys()
+        kept = len(nodes) - len(self.order.gone)
+        turns = iter([*keys, *keys])
+        self.holder.node.sort(key=lambda _: next(turns))
+        nodes.sort(key=lambda _: next(turns))
+        del self.holder.node[kept:], nodes[kept:]
+        self.graph.nodes = nodes
+
+    def _write(self) -> None:
+        """Add the messages of the new nodes behind those of the file."""
+        add = self.holder.node.add
+        for node in self.graph.made:
+            inputs = ["" if value is None else value.name for value in node.operands]
+            outputs = [value.name for value in node.results if value is not None]
+            template = self.templates.get(node.index) if self.templates else None
+            if template is None:
+                message = add(op_type=node.op, name=node.name, input=inputs, output=outputs)
+                if node.domain:
+                    message.domain = node.domain
+                for key, given in node.attributes.items():
+                    message.attribute.append(onnx.helper.make_attribute(key, given))
+            else:
+                message = add()
+                message.CopyFrom(template)
+                message.name = node.name
+                message.input[:], message.output[:] = inputs, outputs
+
+
+def numbers(shape: Shape) -> list[int]:
+    """The sizes of a static shape."""
+    return [size for size in shape.dims if isinstance(size, int)]

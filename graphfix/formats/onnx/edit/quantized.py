@@ -1,0 +1,71 @@
+"""What lifts and stretches mean for the quantization parameters in front of an operand."""
+
+from __future__ import annotations
+
+import onnx
+from onnx import NodeProto
+
+from graphfix.graph.edits import Refused
+from graphfix.graph.view import Node, Value
+from graphfix.shapes.shape import Shape, Size, same
+
+DEQUANTIZE, QUANTIZE = "DequantizeLinear", "QuantizeLinear"
+
+
+def _per_axis(node: Node) -> bool:
+    """Whether the scale follows an axis; onnxruntime takes a scale [1] for the whole tensor, whatever `axis` says."""
+    scale, shape, axis = node.operand(1).ranked, node.operand(0).shape, _axis(node)
+    if scale.rank != 1 or shape.axes is None:
+        return scale.rank == 1
+    if not -len(shape.axes) <= axis < len(shape.axes):
+        return False
+    size = shape.axes[axis]
+    return scale.dims != (1,) or not isinstance(size, int) or size == 1
+
+
+def _axis(node: Node) -> int:
+    axis = node.attributes.get("axis", 1)
+    return axis if isinstance(axis, int) else 1
+
+
+def _axis_shift(node: Node, axes: tuple[int, ...]) -> int | None:
+    """The axis after unit axes were added in front of it; None where it stays as it is stated."""
+    axis = _axis(node)
+    if not axes or not _per_axis(node) or axis < 0:
+        return None
+    for lifted in sorted(axes):
+        axis += lifted <= axis
+    return axis
+
+
+def set_axis(proto: NodeProto, node: Node, axes: tuple[int, ...]) -> dict[str, object]:
+    """Move the quantized axis along with the lift; the attributes as they are now."""
+    shift = _axis_shift(node, axes)
+    if shift is None:
+        return dict(node.attributes)
+    for attribute in [attribute for attribute in proto.attribute if attribute.name == "axis"]:
+        proto.attribute.remove(attribute)
+    proto.attribute.append(onnx.helper.make_attribute("axis", shift))
+    return {**node.attributes, "axis": shift}
+
+
+def check_quantized(value: Value, to: Shape | None) -> None:
+    """Refuse what would change the meaning of a quantized operand's parameters."""
+    node = value.producer
+    while node is not None and node.op in (DEQUANTIZE, QUANTIZE):
+        if node.attributes.get("block_size"):
+            raise Refused(f"its {node.op} '{node.label}' is quantized in blocks")
+        scale = node.operands[1] if len(node.operands) > 1 else None
+        if scale is None or not scale.shape.ranked:
+            raise Refused(f"the rank of the scale of {node.op} '{node.label}' is not known")
+        if to is not None and _per_axis(node) and _stretched(value.shape, to, _axis(node)):
+            raise Refused(f"it would be stretched along the axis that {node.op} '{node.label}' quantizes")
+        node = node.operand(0).producer
+
+
+def _stretched(have: Shape, want: Shape, axis: int) -> bool:
+    """Whether the axis may change its size: certain to stay are the sizes of an axis that both shapes have."""
+    if have.axes is None or want.axes is None or not -have.rank <= axis < have.rank == want.rank:
+        return True
+    sizes: tuple[Size, Size] = (have.axes[axis], want.axes[axis])
+    return not same(*sizes)

@@ -1,0 +1,172 @@
+"""ONNX files: a model is read without its payloads, and written with the original bytes of each."""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+from google.protobuf.message import DecodeError, EncodeError  # type: ignore[import-untyped]  # has no types
+from onnx import ModelProto, TensorProto
+
+from graphfix.formats.files import Piece, Source, Staging, open_source, staged, told
+from graphfix.formats.onnx.file.external import (
+    ExternalData,
+    check_external,
+    copy_beside,
+    external_files,
+    may_have_external,
+    refuse_data_name,
+)
+from graphfix.formats.onnx.file.payloads import NONCE, THRESHOLD, Cut, Cutter, Weaver, cut_of
+from graphfix.formats.onnx.file.wire import MalformedError
+from graphfix.results import GraphfixError
+
+__all__ = ["THRESHOLD", "Container", "ExternalData", "Source", "check_external", "read"]
+
+OPSETS_SINCE: Final = 3
+"""The IR version from which a model names its operator sets (onnx.proto, ModelProto.opset_import)."""
+
+
+@dataclass(slots=True, eq=False)
+class Container:
+    """A model as it was read: its messages, to be edited, and where the payloads lie that stayed behind."""
+
+    proto: ModelProto
+    """The skeleton: an ordinary model in which each payload >= THRESHOLD is a marker in `raw_data`."""
+    path: Path | None
+    """Where it was read from; None for bytes."""
+    source: Source
+    nonce: bytes
+    cuts: Sequence[Cut]
+    has_external: bool = False
+    """Whether some tensor may have its data in another file."""
+
+    def is_cut(self, tensor: TensorProto) -> bool:
+        """Tell whether the tensor's payload stayed in the source. A copy of a cut tensor is cut."""
+        return self.cut(tensor) is not None
+
+    def payload(self, tensor: TensorProto) -> memoryview:
+        """Give the `raw_data` of a tensor, cut or not, little-endian as the format has it.
+
+        Raises ValueError where its data is in a typed field: `whole` reads those.
+        """
+        cut = self.cut(tensor)
+        if cut is None and tensor.HasField("raw_data"):
+            return memoryview(tensor.raw_data)
+        if cut is None or cut.raw is None:
+            raise ValueError(f"tensor {tensor.name!r} has no raw_data")
+        return self.source.data[slice(*cut.raw)]
+
+    def whole(self, tensor: TensorProto) -> TensorProto:
+        """Copy the tensor with its payload, whichever field that is in."""
+        copy = TensorProto()
+        copy.CopyFrom(tensor)
+        cut = self.cut(tensor)
+        if cut is not None:
+            copy.ClearField("raw_data")
+            copy.MergeFromString(b"".join(self.source.data[start:stop] for start, stop in cut.records))
+        return copy
+
+    def external(self) -> list[ExternalData]:
+        """Find the external data of every tensor. Raises GraphfixError as `check_external` does."""
+        folder = None if self.path is None else self.path.parent
+        return check_external(self.proto, folder, self.source.name)
+
+    def tobytes(self) -> bytes:
+        """Serialize the whole model in memory. Raises GraphfixError as `save` does."""
+        self.source.check()
+        data = self.source.data
+        return b"".join(data[slice(*p)] if isinstance(p, tuple) else p for p in self._pieces(self._serialized()))
+
+    def refuse_output(self, out: Path) -> None:
+        """Raise GraphfixError where writing to `out` would replace a data file that the model needs."""
+        if not self.has_external or self.path is None:
+            return
+        files = external_files(self.proto, self.path.parent)
+        refuse_data_name([*files.values(), *(out.parent / location for location in files)], out)
+
+    def save(self, out: Path, *, changed: bool = True) -> Sequence[Path]:
+        """Write the model, with `changed=False` a verbatim copy of what was read; give the data files that were made.
+
+        A file at `out`, be it the model's own, is replaced when all is written; on any failure nothing
+        is left. Where `out` is in the model's own folder external data is not opened, else each data
+        file is copied to the same location under the folder of `out`.
+
+        Raises GraphfixError where the system refuses (no room, no permission), the source was changed
+        since it was read, or a data file would be replaced.
+        """
+        self.source.check()
+        serialized = self._serialized()
+        pieces = self._pieces(serialized) if changed else [(0, len(self.source.data))]
+        try:
+            if out.exists() and not out.is_file():
+                raise GraphfixError(f"{out}: this is no file that can be replaced; choose another name")
+            with staged() as staging:
+                if may_have_external(serialized):
+                    self._place_external(out, staging)
+                staging.write(out, self.source, pieces)
+        except OSError as error:
+            raise GraphfixError(f"{out}: can't be written: {told(error)}; make room or choose another place") from error
+        return staging.placed
+
+    def _place_external(self, out: Path, staging: Staging) -> None:
+        if self.path is None or not (files := external_files(self.proto, self.path.parent)):
+            return
+        self.refuse_output(out)
+        if not self.path.parent.samefile(out.parent):
+            self.external()
+            copy_beside(files, out, staging)
+
+    def cut(self, tensor: TensorProto) -> Cut | None:
+        """Find where the payload of a tensor lies in the source; None where it did not stay there."""
+        return cut_of(tensor.raw_data, self.nonce, self.cuts)
+
+    def _serialized(self) -> bytes:
+        try:
+            serialized: bytes = self.proto.SerializeToString(deterministic=True)
+        except EncodeError as error:
+            what = f"{self.source.name}: the model can't be serialized ({error}); split it"
+            raise GraphfixError(what) from error
+        return serialized
+
+    def _pieces(self, serialized: bytes) -> Sequence[Piece]:
+        return Weaver(serialized, self.nonce, self.cuts).pieces()
+
+
+def read(source: Path | bytes) -> Container:
+    """Read an ONNX model without its payloads.
+
+    What counts as a model: records that end exactly where the source ends, that protobuf can parse, with
+    a graph, an IR version, and from IR version 3 on at least one opset_import. Writers put opset_import
+    behind the graph, so this finds files that were cut short; a part that protobuf takes for complete
+    and that states all three is a model. The bytes of a payload are not looked at.
+
+    Raises GraphfixError, one line with the source's name, where the source is missing, empty, unreadable
+    or no such model, or where `check_external` finds fault.
+    """
+    opened = open_source(source)
+    cutter = Cutter(opened, secrets.token_bytes(NONCE))
+    proto = ModelProto()
+    try:
+        skeleton = cutter.skeleton()
+        proto.ParseFromString(skeleton)
+    except (MalformedError, DecodeError) as error:
+        raise GraphfixError(f"{opened.name}: no ONNX model, or cut short: {error}; get the file again") from error
+    _refuse_incomplete(proto, opened.name)
+    path = None if isinstance(source, bytes) else source
+    container = Container(proto, path, opened, cutter.nonce, cutter.cuts, may_have_external(skeleton))
+    if container.has_external:
+        container.external()
+    return container
+
+
+def _refuse_incomplete(proto: ModelProto, name: str) -> None:
+    missing = [what for what in ("graph", "ir_version") if not proto.HasField(what)]
+    if proto.ir_version >= OPSETS_SINCE and not proto.opset_import:
+        missing.append("opset_import")
+    if missing:
+        what = " and no ".join(missing)
+        raise GraphfixError(f"{name}: no ONNX model, or cut short: it has no {what}; get the file again")

@@ -1,0 +1,187 @@
+"""Payloads are cut out of a serialized model on the way in, and woven back in on the way out.
+
+A payload that was cut leaves a marker in the tensor's `raw_data`: a random nonce drawn for this one load and
+the index of its `Cut`, so no file can hold one, neither by design nor by chance.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import Final
+
+from graphfix.formats.files import Piece, Source, Span
+from graphfix.formats.onnx.file.wire import (
+    DATA,
+    MODEL,
+    RAW,
+    ROUTES,
+    TENSOR,
+    Record,
+    Route,
+    encode,
+    records,
+    refuse_uneven,
+)
+
+THRESHOLD: Final = 4096
+"""Bytes; a smaller payload stays in the skeleton."""
+WINDOW: Final = 1 << 24
+"""Bytes of the file that may be mapped at a time while it is walked."""
+DEPTH: Final = 100
+"""Protobuf refuses messages that are nested deeper: they are left for it to refuse."""
+NONCE: Final = 16
+MARKER: Final = NONCE + 8
+"""Bytes of a marker: the nonce, then the index, little-endian."""
+
+
+@dataclass(frozen=True, slots=True)
+class Cut:
+    """The payload of one tensor, left in the source."""
+
+    records: tuple[Span, ...]
+    """Its data fields with their tags and lengths, in the file's order."""
+    raw: Span | None
+    """What `raw_data` holds, without tag and length; None for typed data."""
+
+    @property
+    def size(self) -> int:
+        """Bytes of all records."""
+        return sum(stop - start for start, stop in self.records)
+
+
+@dataclass(slots=True)
+class Cutter:
+    """Cuts the payloads out of a serialized model."""
+
+    source: Source
+    nonce: bytes
+    cuts: list[Cut] = field(default_factory=list)
+    mapped: int = 0
+    """Where the pages begin that were touched since the last ones were given back."""
+
+    def skeleton(self) -> bytes:
+        """Put a marker in place of each payload of at least THRESHOLD bytes. Raises MalformedError."""
+        data = self.source.data
+        whole = self._shrink(MODEL, 0, len(data), 0)
+        return bytes(data) if whole is None else whole
+
+    def _shrink(self, kind: str, start: int, end: int, depth: int) -> bytes | None:
+        """Serialize the message without its big payloads; None where it has none."""
+        if kind == TENSOR:
+            return self._shrink_tensor(start, end)
+        if depth > DEPTH:
+            return None
+        pieces: list[bytes] = []
+        done = start
+        for at, tag, body, stop in self._children(ROUTES[kind], start, end):
+            inner = self._shrink(ROUTES[kind].fields[tag], body, stop, depth + 1)
+            if inner is not None:
+                pieces += (self._between(done, at), encode(tag), encode(len(inner)), inner)
+                done = stop
+        return b"".join([*pieces, self._between(done, end)]) if pieces else None
+
+    def _between(self, start: int, stop: int) -> bytes:
+        """Copy what stays in the skeleton."""
+        kept = bytes(self.source.data[start:stop])
+        if stop - self.mapped > WINDOW:
+            self.source.forget(stop)
+            self.mapped = stop
+        return kept
+
+    def _children(self, route: Route, start: int, end: int) -> Iterator[Record]:
+        if not route.singular:
+            return records(self.source.data, start, end, route.fields, THRESHOLD)
+        # Protobuf merges a singular message that occurs twice: only both together tell which payload counts.
+        found = list(records(self.source.data, start, end, route.fields))
+        times = Counter(tag for _, tag, _, _ in found if tag in route.singular)
+        return (r for r in found if r[3] - r[2] >= THRESHOLD and times[r[1]] <= 1)
+
+    def _shrink_tensor(self, start: int, end: int) -> bytes | None:
+        found = list(records(self.source.data, start, end, DATA))
+        if sum(stop - body for _, _, body, stop in found) < THRESHOLD:
+            return None
+        for record in found:
+            refuse_uneven(self.source.data, record)
+        # The last raw_data of a message is the one that counts.
+        raw = [(body, stop) for _, tag, body, stop in found if tag == RAW]
+        spans = _joined([(at, stop) for at, _, _, stop in found])
+        marker = self.nonce + len(self.cuts).to_bytes(MARKER - NONCE, "little")
+        self.cuts.append(Cut(spans, raw[-1] if raw else None))
+        pieces: list[bytes] = []
+        done = start
+        for at, stop in spans:
+            pieces.append(self._between(done, at))
+            done = stop
+        return b"".join([*pieces, self._between(done, end), encode(RAW), encode(MARKER), marker])
+
+
+def _joined(spans: Sequence[Span]) -> tuple[Span, ...]:
+    """Join ranges that touch: (0,4) (4,8) (9,10) -> (0,8) (9,10)."""
+    joined: list[Span] = []
+    for start, stop in spans:
+        if joined and joined[-1][1] == start:
+            joined[-1] = (joined[-1][0], stop)
+        else:
+            joined.append((start, stop))
+    return tuple(joined)
+
+
+@dataclass(slots=True)
+class Weaver:
+    """Puts the payloads back into a serialized skeleton."""
+
+    blob: bytes
+    nonce: bytes
+    cuts: Sequence[Cut]
+    at: list[int] = field(default_factory=list)
+    """Where the nonce occurs in the blob, in order."""
+
+    def pieces(self) -> list[Piece]:
+        """List what the file is written from, with the lengths of all enclosing messages corrected."""
+        found = self.blob.find(self.nonce)
+        while found >= 0:
+            self.at.append(found)
+            found = self.blob.find(self.nonce, found + NONCE)
+        return self._weave(MODEL, 0, len(self.blob))[0] if self.at else [self.blob]
+
+    def _weave(self, kind: str, start: int, end: int) -> tuple[list[Piece], int]:
+        """List the message's pieces; say how many bytes they are."""
+        view = memoryview(self.blob)
+        pieces: list[Piece] = []
+        size, done = 0, start
+        wanted = {RAW} if kind == TENSOR else ROUTES[kind].fields
+        for at, tag, body, stop in records(view, start, end, wanted, MARKER):
+            if not self._marked(body, stop):
+                continue
+            head, inner, inside = self._payload(body, stop) if kind == TENSOR else self._message(kind, tag, body, stop)
+            pieces += (view[done:at], head, *inner)
+            size += at - done + len(head) + inside
+            done = stop
+        pieces.append(view[done:end])
+        return pieces, size + end - done
+
+    def _message(self, kind: str, tag: int, body: int, stop: int) -> tuple[bytes, Sequence[Piece], int]:
+        inner, inside = self._weave(ROUTES[kind].fields[tag], body, stop)
+        return encode(tag) + encode(inside), inner, inside
+
+    def _payload(self, body: int, stop: int) -> tuple[bytes, Sequence[Piece], int]:
+        cut = cut_of(self.blob[body:stop], self.nonce, self.cuts)
+        if cut is None:
+            return encode(RAW) + encode(stop - body), [self.blob[body:stop]], stop - body
+        return b"", cut.records, cut.size
+
+    def _marked(self, body: int, stop: int) -> bool:
+        """Tell whether a marker lies in the range."""
+        nearest = bisect_left(self.at, body)
+        return nearest < len(self.at) and self.at[nearest] < stop
+
+
+def cut_of(raw_data: bytes, nonce: bytes, cuts: Sequence[Cut]) -> Cut | None:
+    """Find what a tensor's `raw_data` stands for; None where it is no marker."""
+    if len(raw_data) != MARKER or not raw_data.startswith(nonce):
+        return None
+    index = int.from_bytes(raw_data[NONCE:], "little")
+    return cuts[index] if index < len(cuts) else None

@@ -1,0 +1,243 @@
+"""What nodes compute before the model runs: elements that follow from constants and from sizes that are numbers.
+
+Only what every runtime gives bit for bit is computed: elements that move, whole numbers, comparisons, and the float32
+and float64 operations that IEEE 754 rounds correctly. The operators themselves are those of onnx's reference.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from math import prod
+from typing import Any, TypeAlias
+
+import numpy as np
+import onnx
+from numpy.typing import NDArray
+from onnx import NodeProto, TensorProto
+
+from graphfix.graph.view import Node, Scalar, Value
+
+Array: TypeAlias = NDArray[Any]
+
+LIMIT = 4096
+"""Elements that a known value, or a constant which one is computed from, may have."""
+MOVES = frozenset(
+    "Identity Reshape Squeeze Unsqueeze Flatten Transpose Gather GatherElements GatherND Slice Concat Split "
+    "NonZero And Or Xor Not".split()
+)
+"""No element is computed: any element type will do."""
+GROWS = frozenset(("Expand", "Tile", "ConstantOfShape"))
+"""These move too, but few elements can become many: the result's size must be known first."""
+WHOLE = frozenset("ReduceSum ReduceProd CumSum Range Mod".split())
+"""Exact for whole numbers alone: a float's rounding follows the order of the additions."""
+PLAIN = frozenset(
+    "Where Add Sub Mul Div Neg Abs Sign Floor Ceil Min Max ReduceMin ReduceMax "
+    "Equal Greater Less GreaterOrEqual LessOrEqual".split()
+)
+"""Exact for whole numbers, and for finite floats without a negative zero (onnxruntime's Where drops its sign)."""
+SIZES = frozenset(("Shape", "Size"))
+"""Their operand's shape says all."""
+FLOATS = ("float32", "float64")
+CASTS = {
+    TensorProto.FLOAT: np.float32, TensorProto.DOUBLE: np.float64, TensorProto.BOOL: np.bool_,
+    TensorProto.INT8: np.int8, TensorProto.INT16: np.int16, TensorProto.INT32: np.int32, TensorProto.INT64: np.int64,
+    TensorProto.UINT8: np.uint8, TensorProto.UINT16: np.uint16, TensorProto.UINT32: np.uint32,
+}  # fmt: skip
+FOLDED = MOVES | GROWS | WHOLE | PLAIN | SIZES | {"Cast"}
+
+
+@dataclass(slots=True, eq=False, repr=False)
+class Known:
+    """The known values of one view; computed when somebody asks, and once."""
+
+    message: Callable[[Node], NodeProto]
+    """A node of the file as it stands there."""
+    tensor: Callable[[Value], TensorProto | None]
+    """The tensor of a constant, None where its payload is not at hand."""
+    _arrays: dict[Value, Array | None] = field(default_factory=dict)
+
+    def elements(self, value: Value) -> tuple[Scalar, ...] | None:
+        """The elements in row-major order, None where they are not known."""
+        array = self.array(value)
+        return None if array is None else tuple(array.reshape(-1).tolist())
+
+    def array(self, value: Value) -> Array | None:
+        """The value itself, None where it is not known."""
+        pending = [value]
+        while pending:
+            top = pending[-1]
+            if top not in self._arrays:
+                missing = [operand for operand in self._reads(top) if operand not in self._arrays]
+                if missing:
+                    pending += missing
+                    continue
+                self._enter(top)
+            pending.pop()
+        return self._arrays[value]
+
+    def _reads(self, value: Value) -> Sequence[Value]:
+        """What must be known first."""
+        node = self._folded(value)
+        if node is None or node.op in SIZES:
+            return ()
+        return [operand for operand in node.operands if operand is not None]
+
+    def _folded(self, value: Value) -> Node | None:
+        """The node of the file that computes it, if it is one that can be computed here."""
+        node = value.producer if value.kind == "result" else None
+        if node is None or node.index < 0 or node.domain or node.op not in FOLDED:
+            return None
+        return node
+
+    def _enter(self, value: Value) -> None:
+        """Note what is known of a value, all that its node reads being noted."""
+        self._arrays[value] = self._constant(value) if value.kind == "constant" else None
+        node = self._folded(value)
+        results = self._results(node) if node is not None else None
+        if node is None:
+            return
+        if results is None:
+            self._arrays[value] = _followed(value)
+            return
+        for result, array in zip(node.results, results, strict=False):
+            if result is not None:
+                self._arrays[result] = array if array is not None and _fits(result, array) else None
+
+    def _constant(self, value: Value) -> Array | None:
+        """A small constant: an initializer or the tensor of a Constant node, or a Constant node of plain numbers."""
+        tensor = self.tensor(value)
+        if tensor is not None:
+            if prod(tensor.dims) > LIMIT or tensor.data_type == TensorProto.STRING:
+                return None
+            return np.asarray(onnx.numpy_helper.to_array(tensor))
+        node, literal = value.producer, value.literal
+        if node is None or literal is None or any(isinstance(it, (str, bytes)) for it in literal):
+            return None
+        return np.asarray(literal, np.float32 if value.dtype == "float32" else np.int64).reshape(_dims(value))
+
+    def _results(self, node: Node) -> Sequence[Array | None] | None:
+        """What the node gives, None where that is not known."""
+        if node.op in SIZES:
+            shape = node.operand(0)
+            return _run(self.message(node), node.version, [np.empty(_dims(shape), np.bool_)]) if _sized(shape) else None
+        operands = [None if operand is None else self._arrays[operand] for operand in node.operands]
+        absent = [operand is None for operand in node.operands]
+        if any(array is None and not gap for array, gap in zip(operands, absent, strict=True)):
+            return None
+        message = self.message(node)
+        if any(attribute.ref_attr_name for attribute in message.attribute):
+            return None
+        arrays = [array for array in operands if array is not None]
+        if not _exact(node, message, arrays):
+            return None
+        return _run(message, node.version, operands)
+
+
+def at_hand(tensor: TensorProto | None, is_cut: Callable[[TensorProto], bool]) -> TensorProto | None:
+    """The tensor, if its payload is in the skeleton."""
+    if tensor is None or tensor.data_location == TensorProto.EXTERNAL or is_cut(tensor):
+        return None
+    return tensor
+
+
+def _followed(value: Value) -> Array | None:
+    """The sizes that a vector holds, where inference followed them and all are numbers: one axis of a shape."""
+    content = value.content if value.dtype == "int64" else None
+    if content is None or not content.static or not _sized(value) or prod(_dims(value)) != content.rank:
+        return None
+    return np.asarray(content.dims, np.int64).reshape(_dims(value))
+
+
+def _dims(value: Value) -> tuple[int, ...]:
+    return tuple(size for size in value.shape.dims if isinstance(size, int))
+
+
+def _sized(value: Value) -> bool:
+    """Whether every size is a number, and the stored shape says nothing else."""
+    return value.stale is None and value.shape.static
+
+
+def _fits(value: Value, array: Array) -> bool:
+    """Whether an array is what the view says of the value."""
+    shape = value.shape
+    ranked = not shape.ranked or (
+        len(shape.dims) == array.ndim
+        and all(not isinstance(size, int) or size == have for size, have in zip(shape.dims, array.shape, strict=True))
+    )
+    return ranked and array.size <= LIMIT and value.stale is None and value.dtype in ("?", array.dtype.name)
+
+
+def _exact(node: Node, message: NodeProto, arrays: Sequence[Array]) -> bool:
+    """Whether every runtime gives the same bits, and not too many of them."""
+    if node.op in GROWS:
+        result = node.results[0]
+        return result is not None and _sized(result) and prod(_dims(result)) <= LIMIT
+    if node.op == "Cast":
+        return _casts(message, arrays[0])
+    if node.op in ("Div", "Mod") and not _divides(message, *arrays):
+        return False
+    if node.op == "Range" and not _short(*arrays):
+        return False
+    if node.op in WHOLE:
+        return all(array.dtype.kind in "iu" for array in arrays)
+    return node.op in MOVES or all(map(_plain, arrays))
+
+
+def _plain(array: Array) -> bool:
+    """Whole numbers, or finite floats among which no zero is negative."""
+    if array.dtype.kind in "iub":
+        return True
+    return array.dtype.name in FLOATS and bool(
+        np.isfinite(array).all() and not (np.signbit(array) & (array == 0)).any()
+    )
+
+
+def _divides(message: NodeProto, left: Array, right: Array) -> bool:
+    """Whether the quotient is the same however it is rounded: no division by 0, no negative whole number."""
+    if any(attribute.name == "fmod" and attribute.i for attribute in message.attribute):
+        return False
+    return bool((right != 0).all()) and (left.dtype.kind == "f" or bool((left >= 0).all() and (right > 0).all()))
+
+
+def _short(start: Array, stop: Array, step: Array) -> bool:
+    """Whether a Range has few elements."""
+    return bool((step != 0).all() and (np.abs(stop - start) <= LIMIT * np.abs(step)).all())
+
+
+def _casts(message: NodeProto, array: Array) -> bool:
+    """Whether the element type is one of those that every runtime casts to alike, and every element is in its range."""
+    target = next((attribute.i for attribute in message.attribute if attribute.name == "to"), 0)
+    kind = CASTS.get(TensorProto.DataType.ValueType(target))
+    if kind is None or array.dtype.kind not in "iubf" or not (array.dtype.kind in "iub" or _plain(array)):
+        return False
+    if not np.issubdtype(kind, np.integer) or not array.size:
+        return True
+    low, high = int(array.min()), int(array.max())  # a float is cut towards zero
+    return bool(np.iinfo(kind).min <= low and high <= np.iinfo(kind).max)
+
+
+def _run(message: NodeProto, version: int, operands: Sequence[Array | None]) -> Sequence[Array | None] | None:
+    """Let onnx's reference compute one node; None where it refuses the operands, as a runtime would."""
+    from onnx.reference import ReferenceEvaluator  # takes 0.3 s: only where a rule asks
+
+    alone = NodeProto()
+    alone.CopyFrom(message)
+    names = [f"operand_{at}" if array is not None else "" for at, array in enumerate(operands)]
+    alone.input[:] = names
+    alone.domain = ""
+    graph = onnx.GraphProto(name="alone", node=[alone])
+    feeds = {name: array for name, array in zip(names, operands, strict=True) if array is not None}
+    for name in feeds:
+        graph.input.add(name=name)
+    wanted = [name for name in message.output if name]
+    for name in wanted:
+        graph.output.add(name=name)
+    model = onnx.ModelProto(ir_version=8, opset_import=[onnx.helper.make_opsetid("", version)], graph=graph)
+    try:
+        with np.errstate(all="ignore"):
+            found = ReferenceEvaluator(model).run(None, feeds)
+    except (ArithmeticError, IndexError, RuntimeError, TypeError, ValueError):
+        return None
+    given = dict(zip(wanted, found, strict=True))
+    return [np.asarray(given[name]) if name else None for name in message.output]

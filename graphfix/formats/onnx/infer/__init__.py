@@ -1,0 +1,1 @@
+"""The shapes and integer values of an ONNX model."""

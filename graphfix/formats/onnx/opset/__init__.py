@@ -1,0 +1,1 @@
+"""State an ONNX model at another operator set."""

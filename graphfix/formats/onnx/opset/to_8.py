@@ -1,0 +1,123 @@
+"""A model of opset 1-6 stated at opset 8: only if every operator in it has a known meaning there.
+
+From opset 7 on broadcasting follows numpy; `broadcast` and `axis` are gone, and so are some other attributes. What a
+node leaves to a default that is another at opset 8 is stated. onnx's own version converter mis-converts several of
+these (PRelu's slope silently). Source: the ONNX changelog, operator by operator.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from functools import cache
+
+import onnx
+from onnx import AttributeProto, ModelProto, NodeProto
+from onnx.defs import OpSchema
+
+from graphfix.formats.onnx.infer.scope import subgraphs
+
+TARGET = 8
+NUMPY_SINCE = 7
+"""From this opset on broadcasting follows numpy."""
+REWRITTEN = frozenset("Add Sub Mul Div Pow And Or Xor Equal Greater Less Gemm PRelu".split())
+"""Their `broadcast` and `axis` are what the rewrite takes out."""
+SAME = frozenset(["Max", "Min", "Sum", "Mean", "AveragePool", "MaxPool"])
+"""New versions up to 8 only allow more: equal shapes, padding left out of the mean, no `storage_order`."""
+TESTED = frozenset(["BatchNormalization", "Dropout"])
+"""They train unless `is_test` says otherwise; from opset 7 on only more than one result says that they do."""
+RECURRENT = frozenset(("LSTM", "GRU", "RNN"))
+"""Only `output_sequence` went; the products by R, which is square, were written down without their transposition."""
+MEMORY_HINT = "consumed_inputs"
+
+
+def hindrance(proto: ModelProto) -> str | None:
+    """Why the model can't be stated at opset 8, None when it can."""
+    if proto.functions:
+        return "the model has local functions, which no opset below 7 knows"
+    version = _version(proto)
+    for node in _nodes(proto):
+        if (why := _changed(node, version)) is not None:
+            return f"the model can't be stated at opset {TARGET}: {node.op_type} '{node.name}' {why}"
+    return None
+
+
+def legacy(proto: ModelProto) -> str | None:
+    """Which operator still has a broadcast of its own, None where there is none."""
+    node = next((node for node in _nodes(proto) if node.op_type in REWRITTEN), None)
+    return f"{node.op_type} '{node.name}' has a broadcast of opset 1 to 6" if node is not None else None
+
+
+def _version(proto: ModelProto) -> int:
+    return next((entry.version for entry in proto.opset_import if entry.domain in ("", "ai.onnx")), 1)
+
+
+def _nodes(proto: ModelProto) -> Iterator[NodeProto]:
+    """The nodes of the standard operators, those of bodies too."""
+    pending = [proto.graph]
+    while pending:
+        graph = pending.pop()
+        yield from (node for node in graph.node if node.domain in ("", "ai.onnx"))
+        pending += [body for _, _, body in subgraphs(graph.node)]
+
+
+def _changed(node: NodeProto, version: int) -> str | None:
+    """What of this operator has no known meaning at opset 8."""
+    attributes = {attribute.name: attribute for attribute in node.attribute}
+    if node.op_type in TESTED:
+        return _training(attributes)
+    if node.op_type in RECURRENT:
+        return "asks for `output_sequence`" if "output_sequence" in attributes else None
+    if node.op_type in REWRITTEN or node.op_type in SAME:
+        return None
+    try:
+        old = onnx.defs.get_schema(node.op_type, version, "")
+        new = onnx.defs.get_schema(node.op_type, TARGET, "")
+    except onnx.defs.SchemaError:
+        return f"is not an operator of opset {version} and {TARGET}"
+    if old.since_version != new.since_version and not _only_memory_hints(old, new):
+        return f"changed between opset {old.since_version} and {new.since_version}"
+    left = [name for name, was in defaults(node.op_type, version).items() if was is None and name not in attributes]
+    # Clip's bounds: its text says the numbers of its own type, its schema at first none, and then those of float32
+    return f"leaves `{left[0]}` to a default that opset {old.since_version} does not state" if left else None
+
+
+def _training(attributes: Mapping[str, AttributeProto]) -> str | None:
+    if "is_test" not in attributes or not attributes["is_test"].i:
+        return "may be in training mode (it does not say `is_test`)"
+    if "spatial" in attributes and not attributes["spatial"].i:
+        return "has statistics that are not of whole channels (spatial=0), of another shape there"
+    return None
+
+
+def _only_memory_hints(old: OpSchema, new: OpSchema) -> bool:
+    """Whether nothing but `consumed_inputs` (a memory hint of opset 1) and defaults changed."""
+    return (
+        set(old.attributes) - {MEMORY_HINT} == set(new.attributes) - {MEMORY_HINT}
+        and len(old.inputs) == len(new.inputs)
+        and MEMORY_HINT in old.attributes
+    )
+
+
+@cache
+def defaults(op: str, version: int) -> Mapping[str, AttributeProto | None]:
+    """The attributes whose default is another at opset 8: what it was, None where there was none. Selu's, Clip's."""
+    if op in SAME | RECURRENT | REWRITTEN | TESTED:  # what changed there is told above; GRU misspells `forward`
+        return {}
+    old, new = (onnx.defs.get_schema(op, number, "").attributes for number in (version, TARGET))
+    changed = [name for name in new if name in old and old[name].default_value != new[name].default_value]
+    return {name: old[name].default_value if old[name].default_value.type else None for name in changed}
+
+
+def restate(proto: ModelProto) -> None:
+    """Drop what is gone, state what was a default, raise the opset; the rewrite lifts the legacy broadcasts."""
+    version = _version(proto)
+    for node in _nodes(proto):
+        gone = {MEMORY_HINT, "is_test"} if node.op_type in TESTED else {MEMORY_HINT}
+        for attribute in [attribute for attribute in node.attribute if attribute.name in gone]:
+            node.attribute.remove(attribute)
+        stated = {attribute.name for attribute in node.attribute}
+        was = defaults(node.op_type, version)
+        node.attribute.extend(given for name, given in was.items() if given is not None and name not in stated)
+    for entry in proto.opset_import:
+        if entry.domain in ("", "ai.onnx"):
+            entry.version = TARGET

@@ -1,0 +1,1 @@
+"""Whether an ONNX model is well formed."""

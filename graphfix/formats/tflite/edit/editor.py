@@ -1,0 +1,71 @@
+"""The edits of a plan, carried out on a TFLite model: all of a node's or none."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from graphfix.formats.tflite.edit import nodes
+from graphfix.formats.tflite.edit.checks import check
+from graphfix.formats.tflite.edit.operands import lift, stretch
+from graphfix.formats.tflite.edit.state import State
+from graphfix.graph.edits import (
+    Assume,
+    Edit,
+    Evaluate,
+    Fold,
+    Inline,
+    Leave,
+    Lift,
+    Refused,
+    Replace,
+    Spell,
+    Stretch,
+    Upgrade,
+)
+from graphfix.graph.view import Node
+
+
+@dataclass(slots=True, eq=False, repr=False)
+class Editor:
+    """Carries edits out on the views and records of one model."""
+
+    state: State
+
+    def apply(self, node: Node, edits: Sequence[Edit]) -> Node:
+        """Carry the edits of one node out, all or none. Raises Refused before anything is changed."""
+        node = node.graph.at(node.index)
+        for edit in edits:
+            check(self.state, node, edit)
+        before = node
+        for edit in edits:
+            node = self._carry_out(before, node, edit)
+        return node
+
+    def _carry_out(self, before: Node, node: Node, edit: Edit) -> Node:
+        state = self.state
+        match edit:
+            case Lift():
+                value = lift(state, node.operand(edit.operand), edit.axes, node.index)
+                return state.put(node, edit.operand, value)
+            case Stretch():
+                value = stretch(state, before, node.operand(edit.operand), edit)
+                return state.put(node, edit.operand, value)
+            case Fold() | Evaluate() | Spell() | Replace():
+                return self._of_node(node, edit)
+            case Upgrade() | Inline():
+                raise Refused("TFLite has no operator sets, and its bodies are subgraphs")
+            case Leave() | Assume():
+                return node
+
+    def _of_node(self, node: Node, edit: Fold | Evaluate | Spell | Replace) -> Node:
+        match edit:
+            case Fold():
+                nodes.bypass(self.state, node)
+            case Evaluate():
+                nodes.evaluate(self.state, node)
+            case Spell():
+                return nodes.spell(self.state, node, edit.to)
+            case Replace():
+                return nodes.take_place(self.state, node, edit)
+        return node

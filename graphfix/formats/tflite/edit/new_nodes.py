@@ -1,0 +1,283 @@
+"""New tensors and operators for one subgraph: made once, standing before their first reader."""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from types import MappingProxyType
+
+from graphfix.formats.insertion import Order
+from graphfix.formats.tflite.edit.made import (
+    CONCATENATION,
+    EXPAND_DIMS,
+    GATHER,
+    INT32,
+    NEW_SHAPE_RANK,
+    NONE,
+    RESHAPE,
+    SHAPE,
+    TILE,
+    TYPES,
+    broadcast_to_version,
+    lifted,
+    new_tensor,
+    numbers,
+    options_of,
+    repeats_of,
+    tile_version,
+)
+from graphfix.formats.tflite.file.container import Container
+from graphfix.formats.tflite.file.records import Operator, Options, Tensor
+from graphfix.formats.tflite.file.schema import CODES
+from graphfix.formats.tflite.view import PACKED, Scope
+from graphfix.graph.edits import Made, New, Numbers, Source, with_axes
+from graphfix.graph.view import Kind, Node, Value
+from graphfix.operators.row import TFLITE
+from graphfix.shapes.shape import Shape
+
+PLAIN: Mapping[str, object] = MappingProxyType({})
+
+
+@dataclass(slots=True, eq=False, repr=False)
+class Desk:
+    """Where the edits of one subgraph are carried out."""
+
+    container: Container
+    scope: Scope
+    buffers: dict[bytes, int]
+    """The new buffers of the model, by content."""
+    names: set[str]
+    order: Order = field(init=False)
+    counters: dict[str, int] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        self.order = Order(self.scope.graph)
+
+    def fresh(self, stem: str) -> str:
+        """A name that no tensor of the subgraph has."""
+        name = stem
+        while name in self.names:
+            self.counters[stem] = self.counters.get(stem, 0) + 1
+            name = f"{stem}_{self.counters[stem]}"
+        self.names.add(name)
+        return name
+
+    def value(self, record: Tensor, shape: Shape, dtype: str, kind: Kind) -> Value:
+        """Enter a new tensor into the file and the view; a result is that of the next new operator."""
+        scope = self.scope
+        place = self.order.next_place if kind == "result" else None
+        value = Value(record.name, shape, dtype, kind, scope.graph, None, place)
+        scope.tensors[value] = len(scope.record.tensors)
+        scope.record.tensors.append(record)
+        scope.record.changed = True
+        return value
+
+    def like(self, source: Value, stem: str, shape: Shape, axes: Sequence[int] = ()) -> Tensor:
+        """A tensor of another shape with the type and quantization of `source`; `axes` are those it is lifted by."""
+        record = self.scope.tensor(source)
+        return new_tensor(self.fresh(stem), shape, record.type, quantization=lifted(record, axes))
+
+    def operator(
+        self, op: str, version: int, operands: tuple[Value, ...], options: Options, value: Value, reader: int
+    ) -> Value:
+        """Add an operator with one result before `reader`."""
+        tensors = self.scope.tensors
+        code = self.container.code(CODES[op], version)
+        inputs = tuple(tensors[operand] for operand in operands)
+        self.scope.made.append(Operator(code, inputs, (tensors[value],), options=options, changed=True))
+        self.order.enter(op, TFLITE, version, "", operands, value, reader, PLAIN)
+        return value
+
+    def copy(self, place: int, op: str, operands: tuple[Value, ...], value: Value, reader: int) -> Value:
+        """Add a copy of an operator, on other operands, before `reader`."""
+        tensors, original = self.scope.tensors, self.scope.operator(place)
+        inputs = tuple(tensors[operand] for operand in operands)
+        self.scope.made.append(replace(original, inputs=inputs, outputs=(tensors[value],), changed=True))
+        self.order.enter(op, TFLITE, 1, "", operands, value, reader, PLAIN)
+        return value
+
+    def source(self, source: Source, node: Node, made: Sequence[Value]) -> Value:
+        """What a new node of a plan reads."""
+        match source:
+            case int():
+                return node.operand(source)
+            case Made():
+                return made[source.at]
+            case Numbers():
+                return self.numbers(source)
+            case _:
+                return source
+
+    def new(self, told: New, node: Node, made: Sequence[Value]) -> Value:
+        """Make one of the operators that stand in the place of `node`, before it."""
+        operands = tuple(self.source(source, node, made) for source in told.operands)
+        stem = f"{node.results[0].name if node.results[0] is not None else node.op}_{told.op.lower()}"
+        record = new_tensor(self.fresh(stem), told.shape, TYPES[told.dtype])
+        value = self.value(record, told.shape, told.dtype, "result")
+        return self.operator(told.op, told.version, operands, options_of(told), value, node.index)
+
+    # --- constants ----------------------------------------------------------------------------------------------
+
+    def buffer(self, data: bytes) -> int:
+        """A buffer with these bytes, made once in the model."""
+        found = self.buffers.get(data)
+        if found is None:
+            found = self.buffers[data] = self.container.add_buffer(data)
+        return found
+
+    def integers(self, numbers: Sequence[int], *, scalar: bool = False) -> Value:
+        """An int32 vector, or a scalar, made once in this subgraph."""
+        key = ("integers", tuple(numbers), scalar)
+        found = self.order.made.get(key)
+        if found is None:
+            shape = Shape(() if scalar else (len(numbers),))
+            stem = ("axis_" if scalar else "shape_") + "x".join("free" if n < 0 else str(n) for n in numbers)
+            record = new_tensor(self.fresh(stem), shape, INT32)
+            record.buffer = self.buffer(struct.pack(f"<{len(numbers)}i", *numbers))
+            found = self.order.made[key] = self.value(record, shape, "int32", "constant")
+        return found
+
+    def lifted_constant(self, value: Value, axes: tuple[int, ...]) -> Value:
+        """A second tensor on the constant's buffer, with unit axes at these positions."""
+        key = ("lift", value, axes)
+        found = self.order.made.get(key)
+        if found is None:
+            shape = with_axes(value.shape, axes)
+            record = self.like(value, f"{value.name}_lifted", shape, axes)
+            original = self.scope.tensor(value)
+            record.buffer, record.external = original.buffer, original.external
+            if original.signature is not None:
+                record.signature = record.shape
+            found = self.order.made[key] = self.value(record, shape, value.dtype, "constant")
+        return found
+
+    def constant(self, like: Value, stem: str, shape: Shape, data: bytes) -> Value:
+        """A constant with these bytes, of the type and quantization of `like`."""
+        record = self.like(like, stem, shape)
+        record.buffer = self.buffer(data)
+        return self.value(record, shape, like.dtype, "constant")
+
+    def materialized(self, value: Value, shape: Shape, data: bytes) -> Value:
+        """A constant with these bytes: what `value` is when it is stretched."""
+        made = self.constant(value, f"{value.name}_stretched", shape, data)
+        self.order.made["stretch", value, shape] = made
+        return made
+
+    def numbers(self, told: Numbers) -> Value:
+        """A new constant of a plan, made once in this subgraph."""
+        found = self.order.made.get(told)
+        if found is None:
+            shape = Shape(told.dims)
+            record = new_tensor(self.fresh("constant"), shape, TYPES[told.dtype])
+            record.buffer = self.buffer(struct.pack(f"<{len(told.elements)}{PACKED[told.dtype]}", *told.elements))
+            found = self.order.made[told] = self.value(record, shape, told.dtype, "constant")
+        return found
+
+    # --- operators ----------------------------------------------------------------------------------------------
+
+    def lifted(self, value: Value, axes: tuple[int, ...], reader: int) -> Value:
+        """Unit axes by RESHAPE where at most one size is free, by an EXPAND_DIMS for each axis otherwise."""
+        key = ("lift", value, axes)
+        found = self.order.reuse(key, reader)
+        if found is not None:
+            return found
+        shape = with_axes(value.shape, axes)
+        free = [axis for axis, size in enumerate(shape.dims) if not isinstance(size, int)]
+        if len(free) > 1 or 0 in shape.dims:
+            made = self._one_by_one(value, axes, reader)
+        else:
+            made = self._reshaped(value, shape, axes, free, reader)
+        self.order.made[key] = made
+        return made
+
+    def _reshaped(self, value: Value, shape: Shape, axes: tuple[int, ...], free: Sequence[int], reader: int) -> Value:
+        # Of sizes that are all stored the first one is left open: it is the batch, and callers resize it.
+        first = [axis for axis in range(shape.rank) if axis not in axes][:1]
+        open_at = [*free, *first][:1]
+        target = tuple(
+            size if isinstance(size, int) and axis not in open_at else -1 for axis, size in enumerate(shape.dims)
+        )
+        fields = ((0, "i*", target),) if len(target) <= NEW_SHAPE_RANK else ()
+        made = self.value(self.like(value, f"{value.name}_lifted", shape, axes), shape, value.dtype, "result")
+        return self.operator("RESHAPE", 1, (value, self.integers(target)), Options(RESHAPE, fields), made, reader)
+
+    def _one_by_one(self, value: Value, axes: tuple[int, ...], reader: int) -> Value:
+        stem = f"{value.name}_lifted"
+        for axis in axes:
+            at = self.integers((axis,), scalar=True)
+            shape = with_axes(value.shape, (axis,))
+            record = self.like(value, stem, shape, (axis,))
+            made = self.value(record, shape, value.dtype, "result")
+            value = self.operator("EXPAND_DIMS", 1, (value, at), Options(EXPAND_DIMS), made, reader)
+        return value
+
+    def tiled(self, value: Value, shape: Shape, reader: int) -> Value:
+        """A TILE by static repeats, made once for a value and a shape."""
+        key = ("stretch", value, shape)
+        found = self.order.reuse(key, reader)
+        if found is None:
+            repeats = self.integers(repeats_of(value.shape, shape))
+            made = self.value(self.like(value, f"{value.name}_stretched", shape), shape, value.dtype, "result")
+            version = tile_version(value.dtype)
+            found = self.operator("TILE", version, (value, repeats), Options(TILE), made, reader)
+            self.order.made[key] = found
+        return found
+
+    def expanded(self, value: Value, target: Value, shape: Shape, reader: int) -> Value:
+        """A BROADCAST_TO, made once for a value and a target."""
+        key = ("expand", value, target)
+        found = self.order.reuse(key, reader)
+        if found is None:
+            made = self.value(self.like(value, f"{value.name}_stretched", shape), shape, value.dtype, "result")
+            version = broadcast_to_version(value.dtype)
+            found = self.operator("BROADCAST_TO", version, (value, target), Options(NONE), made, reader)
+            self.order.made[key] = found
+        return found
+
+    def shape_of(self, value: Value, reader: int) -> Value:
+        """The run-time shape of a value, as an int32 vector; a constant where it is known."""
+        if value.shape.static:
+            return self.integers(numbers(value.shape))
+        key = ("shape", value)
+        found = self.order.reuse(key, reader)
+        if found is None:
+            made = self._vector(f"{value.name}_shape", value.shape.rank)
+            found = self.operator("SHAPE", 1, (value,), Options(SHAPE, ((0, "b", INT32),)), made, reader)
+            self.order.made[key] = found
+        return found
+
+    def merged(self, one: Value, other: Value, rank: int, reader: int) -> Value:
+        """BROADCAST_ARGS of two shapes: it aborts the process where they do not meet."""
+        key = ("merged", frozenset((one, other)))
+        found = self.order.reuse(key, reader)
+        if found is None:
+            made = self._vector(f"{one.name}_merged", rank)
+            found = self.operator("BROADCAST_ARGS", 1, (one, other), Options(NONE), made, reader)
+            self.order.made[key] = found
+        return found
+
+    def sizes(self, parts: Sequence[int | tuple[Value, int]], reader: int) -> Value:
+        """A shape put together from numbers and axes of values."""
+        key = ("sizes", tuple(parts))
+        found = self.order.reuse(key, reader)
+        if found is not None:
+            return found
+        pieces = []
+        for part in parts:
+            if isinstance(part, int):
+                pieces.append(self.integers((part,)))
+                continue
+            value, axis = part
+            operands = (self.shape_of(value, reader), self.integers((axis,)))
+            made = self._vector(f"{value.name}_size_{axis}", 1)
+            options = Options(GATHER, ((0, "i", 0),))
+            pieces.append(self.operator("GATHER", 1, operands, options, made, reader))
+        made = self._vector("sizes", len(parts))
+        options = Options(CONCATENATION, ((0, "i", 0),))
+        found = self.order.made[key] = self.operator("CONCATENATION", 1, tuple(pieces), options, made, reader)
+        return found
+
+    def _vector(self, stem: str, count: int) -> Value:
+        shape = Shape((count,))
+        return self.value(new_tensor(self.fresh(stem), shape, INT32), shape, "int32", "result")

@@ -1,0 +1,289 @@
+"""TFLite files: a model is read without its weights, and written as new tables in front of the old file."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+from graphfix.formats.files import Piece, Source, open_source, staged, told
+from graphfix.formats.tflite import validate
+from graphfix.formats.tflite.file import zip as archive
+from graphfix.formats.tflite.file.options import read_options
+from graphfix.formats.tflite.file.reader import Flat, MalformedError
+from graphfix.formats.tflite.file.rebuild import Rebuilder
+from graphfix.formats.tflite.file.records import NEW, Buffer, Code, Operator, Signature, Subgraph, Tensor
+from graphfix.formats.tflite.file.schema import (
+    BUFFER,
+    CUSTOM,
+    IDENTIFIER,
+    METADATA,
+    MODEL,
+    OPERATOR,
+    SUBGRAPH,
+    TENSOR,
+    Layout,
+)
+from graphfix.formats.tflite.file.tables import Parts, read_parts
+from graphfix.formats.tflite.file.writer import ALIGNMENT, PAGE, Block, TooLongError
+from graphfix.results import GraphfixError
+
+__all__ = ["Container", "Source", "read"]
+
+BIG: Final = 1 << 20
+"""Bytes of a file from which on the block in front of it is a multiple of a page."""
+DEPENDENCIES: Final = "model_control_dependencies"
+"""The metadata entry that names operators by their index (LiteRT's control edges)."""
+NOTES: Final = "; "
+"""What stands between the notes of one metadata entry."""
+
+
+@dataclass(slots=True, eq=False)
+class Container:
+    """A model as it was read: records of its parts, to be edited, and the file that the rest is taken from."""
+
+    path: Path | None
+    """Where it was read from; None for bytes."""
+    source: Source
+    parts: Parts
+    flat: Flat
+    metadata_before: tuple[tuple[str, int], ...]
+    """The metadata entries of the file."""
+    hindrance: str | None
+    """Why no operator of the file can be edited: completes "left alone because"."""
+
+    @property
+    def codes(self) -> list[Code]:
+        """The operator codes, by index."""
+        return self.parts.codes
+
+    @property
+    def subgraphs(self) -> list[Subgraph]:
+        """The subgraphs, by index; the first one is the model's."""
+        return self.parts.subgraphs
+
+    @property
+    def buffers(self) -> list[Buffer]:
+        """The buffers, by index; the first one is that of tensors without a payload."""
+        return self.parts.buffers
+
+    @property
+    def signatures(self) -> list[Signature]:
+        """The signatures by which callers run subgraphs."""
+        return self.parts.signatures
+
+    @property
+    def metadata(self) -> list[tuple[str, int]]:
+        """The metadata entries: (name, buffer)."""
+        return self.parts.metadata
+
+    # --- what the file says -------------------------------------------------------------------------------------------
+
+    def holds(self, buffer: int) -> bool:
+        """Tell whether a tensor with this buffer is a constant."""
+        found = self.buffers[buffer]
+        return found.present or found.data is not None
+
+    def size(self, buffer: int) -> int:
+        """Bytes of the payload."""
+        found = self.buffers[buffer]
+        if found.place == NEW:
+            return len(found.data or b"")
+        start, stop = self.parts.payloads[buffer]
+        return stop - start
+
+    def data(self, buffer: int) -> bytes:
+        """Read the payload; b"" for none. Raises GraphfixError where the file can't be read any more."""
+        found = self.buffers[buffer]
+        if found.place == NEW:
+            return found.data or b""
+        try:
+            return bytes(self.source.read(*self.parts.payloads[buffer]))
+        except OSError as error:
+            raise GraphfixError(f"{self.source.name}: {told(error)}; read it again") from error
+
+    def options(self, operator: Operator) -> Mapping[str, object]:
+        """Give the builtin options of an operator by the schema's names, defaults filled in.
+
+        {} for operators whose options the house does not read, for those that have none, and for new ones; a
+        copy has those of the original. Raises GraphfixError where they lie outside of the file.
+        """
+        try:
+            return {} if operator.place == NEW else read_options(self.flat, operator.place)
+        except MalformedError as error:
+            what = f"the options of an operator are cut short: {error}"
+            raise GraphfixError(f"{self.source.name}: {what}; get the file again") from error
+
+    def subgraph_hindrance(self, index: int) -> str | None:
+        """Say why no operator of the subgraph can be edited."""
+        return self._hindrance(self.subgraphs[index].place, SUBGRAPH)
+
+    def operator_hindrance(self, operator: Operator) -> str | None:
+        """Say why the operator can't be edited."""
+        return self._hindrance(operator.place, OPERATOR)
+
+    def tensor_hindrance(self, tensor: Tensor) -> str | None:
+        """Say why the tensor can't be changed."""
+        return self._hindrance(tensor.place, TENSOR)
+
+    def _hindrance(self, place: int, layout: Layout) -> str | None:
+        return None if place == NEW else _unknown(self.flat, place, layout)
+
+    @property
+    def inserts_refused(self) -> str | None:
+        """Why no operator may be inserted or removed."""
+        if any(name == DEPENDENCIES for name, _ in self.metadata):
+            return f"the metadata {DEPENDENCIES!r} names operators by their index, which would change"
+        return None
+
+    # --- what is added ------------------------------------------------------------------------------------------------
+
+    def code(self, builtin: int, version: int) -> int:
+        """Give the index of a builtin operator's code at this version, added where it is missing."""
+        for index, code in enumerate(self.codes):
+            if builtin != CUSTOM and (code.builtin, code.version) == (builtin, version):
+                return index
+        self.codes.append(Code(builtin, version))
+        return len(self.codes) - 1
+
+    def add_buffer(self, data: bytes) -> int:
+        """Add a payload; give its index."""
+        if not self.buffers:
+            self.buffers.append(Buffer())  # tensors without a payload have the first one
+        self.buffers.append(Buffer(present=True, data=data))
+        return len(self.buffers) - 1
+
+    def note(self, key: str, text: str) -> None:
+        """Add a text to the metadata entry `key`, behind those that it has; never twice.
+
+        Raises GraphfixError where the entry of the file has fields that can't be kept.
+        """
+        for index, (name, buffer) in enumerate(self.metadata):
+            if name == key:
+                notes = self.data(buffer).decode(errors="backslashreplace").rstrip("\0").split(NOTES)
+                if text not in notes:
+                    self._refuse_unknown_metadata(index, key)
+                    notes = [note for note in notes if note]
+                    self.metadata[index] = (key, self.add_buffer(NOTES.join([*notes, text]).encode()))
+                return
+        self.metadata.append((key, self.add_buffer(text.encode())))
+
+    def _refuse_unknown_metadata(self, index: int, key: str) -> None:
+        places = self.parts.metadata_places
+        why = self._hindrance(places[index] if index < len(places) else NEW, METADATA)
+        if why is not None:
+            raise GraphfixError(f"{self.source.name}: the metadata {key!r} can't be added to: {why}; remove it")
+
+    # --- the file that comes of it ------------------------------------------------------------------------------------
+
+    def refuse_output(self, out: Path) -> None:
+        """Raise GraphfixError where writing to `out` would replace a file that holds buffers of the model."""
+        if self.path is None or not self.parts.external:
+            return
+        for name in self.parts.external:
+            if out.resolve() == (self.path.parent / name).resolve():
+                raise GraphfixError(f"{out}: this file holds buffers of {self.source.name}; choose another name")
+
+    def tobytes(self, *, changed: bool = True) -> bytes:
+        """Give the file as bytes. Raises GraphfixError as `save` does."""
+        self.source.check()
+        data = self.source.data
+        pieces = self._pieces() if changed else [(0, len(data))]
+        return b"".join(data[slice(*piece)] if isinstance(piece, tuple) else piece for piece in pieces)
+
+    def save(self, out: Path, *, changed: bool = True) -> Sequence[Path]:
+        """Write the file, with `changed=False` a verbatim copy of what was read; no other file is made.
+
+        A file at `out`, be it the model's own, is replaced when all is written; on any failure nothing is left.
+
+        Raises GraphfixError where the system refuses (no room, no permission), the source was changed since
+        it was read, the result would pass the format's 2 GiB of tables, or it has buffers in other files and
+        `out` is in another folder or one of them.
+        """
+        self.source.check()
+        self.refuse_output(out)
+        try:
+            if out.exists() and not out.is_file():
+                raise GraphfixError(f"{out}: this is no file that can be replaced; choose another name")
+            self._refuse_folder(out)
+            pieces = self._pieces() if changed else [(0, len(self.source.data))]
+            with staged() as staging:
+                staging.write(out, self.source, pieces)
+        except OSError as error:
+            raise GraphfixError(f"{out}: can't be written: {told(error)}; make room or choose another place") from error
+        return staging.placed
+
+    def _refuse_folder(self, out: Path) -> None:
+        if self.parts.external and self.path is not None and not self.path.parent.samefile(out.parent):
+            names = ", ".join(map(repr, self.parts.external))
+            raise GraphfixError(f"{out}: the model has buffers in files of its folder ({names}); write it there")
+
+    def _pieces(self) -> Sequence[Piece]:
+        if self.hindrance is not None:
+            raise GraphfixError(f"{self.source.name}: can't be changed: {self.hindrance}; convert the model again")
+        size = len(self.source.data)
+        tables = Rebuilder(self.flat, self.parts, self.metadata_before).model()
+        try:
+            block = Block().build(tables, IDENTIFIER, PAGE if size > BIG else ALIGNMENT, self._reach())
+        except TooLongError:
+            what = "its tables and the new ones would pass 2 GiB, which the format can't address"
+            raise GraphfixError(f"{self.source.name}: {what}; add less, or keep weights outside of them") from None
+        return [block, *_patched(size, archive.moved(self.source, len(block)))]
+
+    def _reach(self) -> int:
+        """Where the tables end at the latest: payloads that lie outside of them stand behind."""
+        outside = [self.parts.payloads[index][0] for index in self.parts.outside]
+        starts = [start for start, _ in self.parts.custom_spans]
+        return min([len(self.source.data), *outside, *starts])
+
+
+def _patched(size: int, patches: Sequence[archive.Patch]) -> Iterator[Piece]:
+    """The old file in pieces, with the bytes of the patches at their positions."""
+    start = 0
+    for position, data in patches:
+        yield (start, position)
+        yield data
+        start = position + len(data)
+    yield (start, size)
+
+
+def _unknown(flat: Flat, place: int, layout: Layout) -> str | None:
+    if flat.has_unknown(place, layout):
+        return f"its {layout.table} table has fields beyond the known ones"
+    return None
+
+
+def _file_hindrance(flat: Flat, parts: Parts) -> str | None:
+    """Whether a table that must be rebuilt with every change has unknown fields."""
+    why = _unknown(flat, parts.model, MODEL)
+    for index in parts.outside:
+        why = why or _unknown(flat, parts.buffers[index].place, BUFFER)
+    for place in parts.custom_outside:
+        why = why or _unknown(flat, place, OPERATOR)
+    for graph in parts.subgraphs if parts.custom_outside else ():
+        why = why or _unknown(flat, graph.place, SUBGRAPH)
+    return why
+
+
+def read(source: Path | bytes) -> Container:
+    """Read a TFLite model without its weights.
+
+    What counts as a model: the identifier TFL3, tables and vectors that lie inside of the file, and parts
+    that name one another as `wellformed` says.
+
+    Raises GraphfixError, one line with the source's name, where the source is missing, empty, unreadable or
+    no such model.
+    """
+    opened = open_source(source)
+    if bytes(opened.data[4:8]) != IDENTIFIER:
+        raise GraphfixError(f"{opened.name}: no TFLite model: it has no identifier TFL3; give the path of one")
+    flat = Flat(opened.data)
+    try:
+        parts = read_parts(flat, opened)
+        validate.check(parts, len(opened.data), lambda operator: read_options(flat, operator.place))
+        hindrance = _file_hindrance(flat, parts)
+    except (MalformedError, validate.IllFormedError) as error:
+        raise GraphfixError(f"{opened.name}: no TFLite model, or cut short: {error}; get the file again") from error
+    path = None if isinstance(source, bytes) else source
+    return Container(path, opened, parts, flat, tuple(parts.metadata), hindrance)

@@ -1,0 +1,111 @@
+"""The builtin options that the house reads: which table of the options union has which fields."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Final
+
+from graphfix.formats.tflite.file.reader import Flat
+from graphfix.formats.tflite.file.schema import OPERATOR, Layout, layout
+
+_CONVOLUTION: Final = "padding:b stride_w:i stride_h:i"
+_DILATIONS: Final = "dilation_w_factor:i=1 dilation_h_factor:i=1"
+_ACTIVATION: Final = "fused_activation_function:b"
+_CORNERS: Final = "align_corners:? half_pixel_centers:?"
+
+_FIRST: Final[Mapping[int, str]] = {
+    1: f"{_CONVOLUTION} {_ACTIVATION} {_DILATIONS}",  # CONV_2D
+    2: f"{_CONVOLUTION} depth_multiplier:i {_ACTIVATION} {_DILATIONS}",  # DEPTHWISE_CONV_2D
+    5: f"{_CONVOLUTION} filter_width:i filter_height:i {_ACTIVATION}",  # pools
+    8: f"{_ACTIVATION} weights_format:b keep_num_dims:?",  # FULLY_CONNECTED
+    10: f"axis:i {_ACTIVATION}",  # CONCATENATION
+    11: _ACTIVATION,  # ADD
+    15: f"-:i -:i {_CORNERS}",  # RESIZE_BILINEAR
+    16: "subgraph:I",  # CALL
+    17: "new_shape:i*",  # RESHAPE
+    19: "block_size:i",  # SPACE_TO_DEPTH
+    21: _ACTIVATION,  # MUL
+    23: "axis:i batch_dims:i",  # GATHER
+    28: _ACTIVATION,  # SUB
+    27: "keep_dims:?",  # MEAN, SUM, REDUCE_*
+    30: "squeeze_dims:i*",  # SQUEEZE
+    32: "begin_mask:i end_mask:i ellipsis_mask:i new_axis_mask:i shrink_axis_mask:i offset:?",  # STRIDED_SLICE
+    35: "num_splits:i",  # SPLIT
+    37: "in_data_type:b out_data_type:b",  # CAST
+    40: "output_type:b",  # ARG_MAX
+    49: f"{_CONVOLUTION} {_ACTIVATION}",  # TRANSPOSE_CONV
+    55: "out_type:b",  # SHAPE
+    57: "output_type:b",  # ARG_MIN
+    59: "values_count:i axis:i",  # PACK
+    61: "axis:i",  # ONE_HOT
+    64: "num:i axis:i",  # UNPACK
+    74: _CORNERS,  # RESIZE_NEAREST_NEIGHBOR
+    79: "num_splits:i",  # SPLIT_V
+    92: "then_subgraph_index:i else_subgraph_index:i",  # IF
+    93: "cond_subgraph_index:i body_subgraph_index:i",  # WHILE
+    94: "block_size:i",  # DEPTH_TO_SPACE
+    101: "adj_x:? adj_y:?",  # BATCH_MATMUL
+    103: "init_subgraph_index:i",  # CALL_ONCE
+}
+"""Member of the union BuiltinOptions -> its fields by slot; `i*` and `q*` are vectors, `-` is a field of the past."""
+
+_SECOND: Final[Mapping[int, str]] = {
+    2: "broadcast_dimensions:q*",  # STABLEHLO_BROADCAST_IN_DIM
+    15: "cond_subgraph_index:i body_subgraph_index:i",  # STABLEHLO_WHILE
+    21: "-:o decomposition_subgraph_index:i",  # STABLEHLO_COMPOSITE
+    23: "branch_subgraph_indices:i*",  # STABLEHLO_CASE
+}
+"""The same of BuiltinOptions2."""
+
+BODIES: Final = frozenset(
+    {
+        "subgraph",
+        "then_subgraph_index",
+        "else_subgraph_index",
+        "cond_subgraph_index",
+        "body_subgraph_index",
+        "init_subgraph_index",
+        "decomposition_subgraph_index",
+        "branch_subgraph_indices",
+    }
+)
+"""The options that name the subgraphs an operator runs."""
+
+
+_LAYOUTS: Final[Mapping[tuple[str, int], Layout]] = {
+    (union, kind): layout("options", fields)
+    for union, kinds in (("builtin_options", _FIRST), ("builtin_options_2", _SECOND))
+    for kind, fields in kinds.items()
+}
+
+
+def read_options(flat: Flat, place: int) -> Mapping[str, object]:
+    """Read the builtin options of the Operator table at `place`, by the schema's names.
+
+    A field that is not there has the schema's default, a vector (); {} where the operator has no options or
+    has some that the house does not read. Raises MalformedError.
+    """
+    found = flat.fields(place, OPERATOR)
+    for union in ("builtin_options", "builtin_options_2"):
+        form = _LAYOUTS.get((union, found.get(f"{union}_type", 0)))
+        if form is not None and union in found:
+            return _values(flat, found[union], form)
+    return {}
+
+
+def _values(flat: Flat, place: int, form: Layout) -> dict[str, object]:
+    read = {"i*": flat.integers, "q*": flat.long_integers}
+    return {
+        name: read[kind](value) if kind in read else value
+        for name, kind, value in zip(form.names, form.formats, flat.table(place, form), strict=True)
+        if name != "-"
+    }
+
+
+def bodies(options: Mapping[str, object]) -> list[int]:
+    """The subgraphs that an operator with these options runs, by index."""
+    found: list[int] = []
+    for name in BODIES.intersection(options):
+        value = options[name]
+        found.extend([value] if isinstance(value, int) else value if isinstance(value, tuple) else ())
+    return found

@@ -1,0 +1,198 @@
+"""The tables of a changed model that take the place of those in the file: everything else is referred to."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Final
+
+from graphfix.formats.tflite.file.reader import Flat
+from graphfix.formats.tflite.file.records import NEW, Buffer, Code, Operator, Options, Quantization, Subgraph, Tensor
+from graphfix.formats.tflite.file.schema import (
+    BUFFER,
+    LARGEST_DEPRECATED,
+    METADATA,
+    MODEL,
+    OPERATOR,
+    OPERATOR_CODE,
+    QUANTIZATION,
+    SUBGRAPH,
+    TENSOR,
+    Layout,
+)
+from graphfix.formats.tflite.file.tables import Parts, read_operator, read_tensor
+from graphfix.formats.tflite.file.writer import Bytes, Field, Moved, Numbers, Table, Tables
+
+_UNIONS: Final = ("builtin_options_type", "builtin_options", "builtin_options_2_type", "builtin_options_2")
+_VECTOR: Final = "*"
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Rebuilder:
+    """What is written anew, of one model."""
+
+    flat: Flat
+    parts: Parts
+    metadata: tuple[tuple[str, int], ...]
+    """The entries as they were read."""
+
+    def model(self) -> Table:
+        """The root: its fields as they are, but for what changed."""
+        parts = self.parts
+        fields: dict[str, Field] = self.flat.fields(parts.model, MODEL)
+        changed = [graph.place if self._kept(graph) else self._subgraph(graph) for graph in parts.subgraphs]
+        if any(isinstance(graph, Table) for graph in changed):
+            fields["subgraphs"] = Tables(changed)
+        if [code.place for code in parts.codes] != parts.code_places:
+            fields["operator_codes"] = Tables([_code(code) for code in parts.codes])
+        if parts.outside or any(buffer.place == NEW for buffer in parts.buffers):
+            outside = set(parts.outside)
+            buffers = [self._buffer(buffer, at in outside) for at, buffer in enumerate(parts.buffers)]
+            fields["buffers"] = Tables(buffers)
+        if self.metadata != tuple(parts.metadata):
+            fields["metadata"] = self._metadata()
+        return Table(MODEL, fields)
+
+    def _kept(self, graph: Subgraph) -> bool:
+        outside = self.parts.custom_outside
+        return not graph.changed and not (outside and any(found.place in outside for found in graph.operators))
+
+    def _buffer(self, buffer: Buffer, outside: bool) -> Table | int:
+        if buffer.place == NEW:
+            return Table(BUFFER, {"data": Bytes(buffer.data)} if buffer.data is not None else {})
+        if not outside:
+            return buffer.place
+        fields: dict[str, Field] = self.flat.fields(buffer.place, BUFFER)
+        fields["offset"] = Moved(self.flat.fields(buffer.place, BUFFER)["offset"])
+        return Table(BUFFER, fields)
+
+    def _metadata(self) -> Tables:
+        items: list[Table | int] = []
+        for at, (name, buffer) in enumerate(self.parts.metadata):
+            if at >= len(self.metadata):
+                items.append(Table(METADATA, {"name": Bytes(name.encode(), text=True), "buffer": buffer}))
+            elif self.metadata[at] == (name, buffer):
+                items.append(self.parts.metadata_places[at])
+            else:
+                fields: dict[str, Field] = self.flat.fields(self.parts.metadata_places[at], METADATA)
+                items.append(Table(METADATA, {**fields, "buffer": buffer}))
+        return Tables(items)
+
+    def _subgraph(self, graph: Subgraph) -> Table:
+        fields = self._fields(graph.place, SUBGRAPH)
+        fields["tensors"] = Tables([self._tensor(tensor) for tensor in graph.tensors])
+        fields["operators"] = Tables([self._operator(operator) for operator in graph.operators])
+        for name, indices in (("inputs", graph.inputs), ("outputs", graph.outputs)):
+            stored = fields.get(name, 0)
+            if not isinstance(stored, int) or self.flat.integers(stored) != indices:
+                fields[name] = Numbers("i", indices)
+        if graph.place == NEW:
+            fields["name"] = Bytes(graph.name.encode(), text=True)
+        return Table(SUBGRAPH, fields)
+
+    def _fields(self, place: int, layout: Layout) -> dict[str, Field]:
+        """The fields of a table as they are; none of a new one."""
+        return {} if place == NEW else self.flat.fields(place, layout)
+
+    def _tensor(self, tensor: Tensor) -> Table | int:
+        if tensor.place != NEW and not tensor.changed:
+            return tensor.place
+        fields = self._fields(tensor.place, TENSOR)
+        if tensor.place == NEW:
+            fields["name"] = Bytes(tensor.name.encode(), text=True)
+            fields["shape"] = Numbers("i", tensor.shape)
+            stored = None
+        else:
+            stored = read_tensor(self.flat, tensor.place)
+            if stored.shape != tensor.shape:
+                fields["shape"] = Numbers("i", tensor.shape)
+        self._signature(tensor, stored, fields)
+        self._quantization(tensor.quantization, fields)
+        fields["type"], fields["buffer"] = tensor.type, tensor.buffer
+        fields["is_variable"], fields["has_rank"] = tensor.variable, tensor.has_rank
+        fields["external_buffer"] = tensor.external
+        return Table(TENSOR, _without_defaults(TENSOR, fields))
+
+    def _signature(self, tensor: Tensor, stored: Tensor | None, fields: dict[str, Field]) -> None:
+        if tensor.signature is None:
+            fields.pop("shape_signature", None)
+        elif stored is None or stored.signature != tensor.signature:
+            fields["shape_signature"] = Numbers("i", tensor.signature)
+
+    def _quantization(self, quantization: Quantization | None, fields: dict[str, Field]) -> None:
+        if quantization is None:
+            fields.pop("quantization", None)
+            return
+        stored: dict[str, Field] = self.flat.fields(quantization.place, QUANTIZATION)
+        if stored.get("quantized_dimension", 0) == quantization.dimension:
+            fields["quantization"] = quantization.place
+            return
+        fields["quantization"] = Table(QUANTIZATION, {**stored, "quantized_dimension": quantization.dimension})
+
+    def _operator(self, operator: Operator) -> Table | int:
+        outside = operator.place in self.parts.custom_outside
+        if operator.place != NEW and not operator.changed and not outside:
+            return operator.place
+        fields = self._fields(operator.place, OPERATOR)
+        fields["opcode_index"] = operator.code
+        stored = None if operator.place == NEW else read_operator(self.flat, operator.place)[0]
+        if stored is None or stored.inputs != operator.inputs:
+            fields["inputs"] = Numbers("i", operator.inputs)
+        if stored is None or stored.outputs != operator.outputs:
+            fields["outputs"] = Numbers("i", operator.outputs)
+        if outside:
+            fields["large_custom_options_offset"] = Moved(
+                self.flat.fields(operator.place, OPERATOR)["large_custom_options_offset"]
+            )
+        if operator.options is not None:
+            _replace_options(operator.options, fields)
+        return Table(OPERATOR, fields)
+
+
+def _without_defaults(layout: Layout, fields: dict[str, Field]) -> dict[str, Field]:
+    """Drop the numbers that say what is said by leaving them out."""
+    defaults = dict(zip(layout.names, layout.defaults, strict=True))
+    return {name: value for name, value in fields.items() if not isinstance(value, int) or value != defaults[name]}
+
+
+def _code(code: Code) -> Table | int:
+    if code.place != NEW:
+        return code.place
+    fields: dict[str, Field] = {
+        "deprecated_builtin_code": min(code.builtin, LARGEST_DEPRECATED),
+        "version": code.version,
+        "builtin_code": code.builtin,
+    }
+    if code.custom:
+        fields["custom_code"] = Bytes(code.custom.encode(), text=True)
+    return Table(OPERATOR_CODE, fields)
+
+
+def _replace_options(options: Options, fields: dict[str, Field]) -> None:
+    for name in _UNIONS:
+        fields.pop(name, None)
+    if options.kind:
+        fields["builtin_options_type"] = options.kind
+        fields["builtin_options"] = _options(options)
+
+
+def _options(options: Options) -> Table:
+    """A table of its own layout: the fields that the record states."""
+    forms = {slot: form for slot, form, _ in options.fields}
+    slots = range(1 + max(forms, default=-1))
+    names = tuple(str(slot) for slot in slots)
+    layout = Layout("options", names, tuple(_slot_form(forms.get(slot, "b")) for slot in slots), (0,) * len(names))
+    return Table(layout, {str(slot): _option(form, value) for slot, form, value in options.fields})
+
+
+def _slot_form(form: str) -> str:
+    return "o" if form.endswith(_VECTOR) else form
+
+
+def _option(form: str, value: object) -> Field:
+    if form.endswith(_VECTOR):
+        if not isinstance(value, tuple | list):
+            raise TypeError(f"an option of format {form} is {value!r}, no sequence")
+        return Numbers(form.removesuffix(_VECTOR), value)
+    if not isinstance(value, int | float):
+        raise TypeError(f"an option of format {form} is {value!r}, no number")
+    return value

@@ -1,0 +1,165 @@
+"""The tables of a TFLite file as records: what each says, and where it stands."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from graphfix.formats.files import Source
+from graphfix.formats.tflite.file.reader import Flat, MalformedError
+from graphfix.formats.tflite.file.records import Buffer, Code, Operator, Quantization, Signature, Subgraph, Tensor
+from graphfix.formats.tflite.file.schema import (
+    BUFFER,
+    EXTERNAL_GROUP,
+    METADATA,
+    MODEL,
+    OPERATOR,
+    OPERATOR_CODE,
+    QUANTIZATION,
+    SIGNATURE,
+    SUBGRAPH,
+    TENSOR,
+    TENSOR_MAP,
+    VERSION,
+)
+
+FAULT = 1 << 21
+"""Bytes that the system maps at most where one is read: a huge page."""
+HELD = 1 << 24
+"""Bytes of the map that may count as this process's memory before they are given back."""
+
+
+@dataclass(slots=True, eq=False)
+class Parts:
+    """What a file holds, in its own order."""
+
+    model: int
+    """Where the Model table stands."""
+    codes: list[Code] = field(default_factory=list)
+    code_places: list[int] = field(default_factory=list)
+    """Where the file's own codes stand, in its order."""
+    unused_codes: frozenset[int] = frozenset()
+    """Codes that no operator of the file has: they stay as they are."""
+    subgraphs: list[Subgraph] = field(default_factory=list)
+    buffers: list[Buffer] = field(default_factory=list)
+    payloads: list[tuple[int, int]] = field(default_factory=list)
+    """For each buffer, where its bytes start and stop; (0, 0) for none."""
+    outside: list[int] = field(default_factory=list)
+    """Buffers whose bytes lie behind the tables, at a position in the file (`Buffer.offset`)."""
+    custom_outside: set[int] = field(default_factory=set)
+    """Places of the Operator tables with options that lie so (`large_custom_options_offset`)."""
+    custom_spans: list[tuple[int, int]] = field(default_factory=list)
+    """Where those options start and stop."""
+    signatures: list[Signature] = field(default_factory=list)
+    metadata: list[tuple[str, int]] = field(default_factory=list)
+    metadata_places: list[int] = field(default_factory=list)
+    external: list[str] = field(default_factory=list)
+    """Files beside the model that hold buffers of it."""
+
+
+def read_parts(flat: Flat, source: Source) -> Parts:
+    """Read every table but the ones that no edit names. Raises MalformedError."""
+    parts = Parts(flat.root())
+    version, codes, subgraphs, _, buffers, _, metadata, signatures, groups, _ = flat.table(parts.model, MODEL)
+    if version != VERSION:
+        raise MalformedError(f"it has schema version {version}, not {VERSION}")
+    for place in flat.references(codes):
+        parts.code_places.append(place)
+        parts.codes.append(_code(flat, place))
+    held, last = 0, 0
+    for place in flat.references(buffers):
+        # Each stands beside its payload: on pages of its own where that is long.
+        held, last = held + min(abs(place - last), FAULT), place
+        if held > HELD:
+            source.forget(len(source.data))
+            held = 0
+        _enter_buffer(flat, place, parts)
+    for place in flat.references(subgraphs):
+        parts.subgraphs.append(_subgraph(flat, place, parts))
+    used = {operator.code for graph in parts.subgraphs for operator in graph.operators}
+    parts.unused_codes = frozenset(range(len(parts.codes))) - used
+    for place in flat.references(metadata):
+        name, at = flat.table(place, METADATA)
+        parts.metadata_places.append(place)
+        parts.metadata.append((flat.text(name), at))
+    parts.signatures.extend(_signature(flat, place) for place in flat.references(signatures))
+    parts.external.extend(flat.text(flat.table(place, EXTERNAL_GROUP)[0]) for place in flat.references(groups))
+    source.forget(len(source.data))
+    return parts
+
+
+def read_tensor(flat: Flat, place: int) -> Tensor:
+    """Read the Tensor table at `place`. Raises MalformedError."""
+    (shape, number, buffer, name, quantization, variable, sparsity, signature, has_rank, _, external) = flat.table(
+        place, TENSOR
+    )
+    return Tensor(
+        flat.text(name),
+        flat.integers(shape),
+        flat.integers(signature) if signature else None,
+        has_rank,
+        number,
+        buffer,
+        variable,
+        bool(sparsity),
+        external,
+        _quantization(flat, quantization) if quantization else None,
+        place,
+    )
+
+
+def _quantization(flat: Flat, place: int) -> Quantization:
+    _, _, scale, _, _, _, dimension = flat.table(place, QUANTIZATION)
+    return Quantization(place, flat.vector(scale, 4)[1] if scale else 0, dimension)
+
+
+def read_operator(flat: Flat, place: int) -> tuple[Operator, tuple[int, int]]:
+    """Read the Operator table at `place`, and where in the file its large options start and stop.
+
+    (0, 0) where it has none. Raises MalformedError.
+    """
+    values = flat.table(place, OPERATOR)
+    offset, size = values[9], values[10]
+    operator = Operator(values[0], flat.integers(values[1]), flat.integers(values[2]), place)
+    return operator, (offset, offset + size) if offset > 1 else (0, 0)
+
+
+def _code(flat: Flat, place: int) -> Code:
+    deprecated, custom, version, builtin = flat.table(place, OPERATOR_CODE)
+    return Code(max(deprecated, builtin), version, flat.text(custom), place)
+
+
+def _enter_buffer(flat: Flat, place: int, parts: Parts) -> None:
+    data, offset, size = flat.table(place, BUFFER)
+    if data:
+        start, count = flat.vector(data, 1)
+        parts.payloads.append((start, start + count))
+    elif offset > 1:  # 0 and 1 are nothing, the schema says
+        parts.outside.append(len(parts.buffers))
+        parts.payloads.append((offset, offset + size))
+    else:
+        parts.payloads.append((0, 0))
+    # Buffer 0 is the one of tensors without a payload: LiteRT does not look into it.
+    parts.buffers.append(Buffer(place, bool(parts.buffers) and bool(data or offset > 1)))
+
+
+def _subgraph(flat: Flat, place: int, parts: Parts) -> Subgraph:
+    tensors, inputs, outputs, operators, name, _ = flat.table(place, SUBGRAPH)
+    graph = Subgraph(flat.text(name), [], [], flat.integers(inputs), flat.integers(outputs), place)
+    graph.tensors.extend(read_tensor(flat, at) for at in flat.references(tensors))
+    for at in flat.references(operators):
+        operator, outside = read_operator(flat, at)
+        graph.operators.append(operator)
+        if outside != (0, 0):
+            parts.custom_outside.add(at)
+            parts.custom_spans.append(outside)
+    return graph
+
+
+def _signature(flat: Flat, place: int) -> Signature:
+    inputs, outputs, key, _, subgraph = flat.table(place, SIGNATURE)
+    return Signature(flat.text(key), subgraph, _tensor_map(flat, inputs), _tensor_map(flat, outputs))
+
+
+def _tensor_map(flat: Flat, position: int) -> tuple[tuple[str, int], ...]:
+    entries = (flat.table(place, TENSOR_MAP) for place in flat.references(position))
+    return tuple((flat.text(name), tensor) for name, tensor in entries)

@@ -1,0 +1,1 @@
+"""The shapes and integer values of a TFLite model."""

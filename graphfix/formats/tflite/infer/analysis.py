@@ -1,0 +1,49 @@
+"""What is known of a TFLite model's tensors: shapes and small contents, computed in the order of execution.
+
+Stored shapes are claims. `shape_signature` is read before `shape`; a size that is free is a named unknown, `?x.0` for
+axis 0 of the input x, so that it is provably equal to itself wherever the rules carry it. What the rules compute goes
+before what is stored; the file is leaned on, and `assumes` says so, where they cannot tell.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from graphfix.formats.tflite.file.container import Container
+from graphfix.formats.tflite.infer.inputs import free_axes
+from graphfix.formats.tflite.infer.scope import Scope
+from graphfix.formats.tflite.infer.subgraphs import Bodies
+from graphfix.shapes.shape import Shape, Size
+
+
+@dataclass(slots=True)
+class Facts:
+    """All that is known of one subgraph."""
+
+    shapes: list[Shape]
+    """By tensor."""
+    stale: dict[int, str] = field(default_factory=dict)
+    """Why a tensor's stored shape can't be trusted; completes "left alone because"."""
+    contents: dict[int, tuple[Size, ...]] = field(default_factory=dict)
+    """The elements of small integer vectors and scalars; they may be negative."""
+    assumes: list[str] = field(default_factory=list)
+    """The stored shapes that nothing else tells."""
+
+
+def analyse(container: Container, ranges: Mapping[str, Size]) -> list[Facts]:
+    """Infer the shapes of every tensor, one Facts a subgraph.
+
+    `ranges` narrows free sizes of the main subgraph's inputs, by label: {"x[0]": symbol("n", 2, 64)}, or a number.
+    """
+    axes = free_axes(container)
+    narrowed = {axes[label]: size for label, size in ranges.items() if label in axes}
+    scopes = Bodies(container, narrowed).run()
+    return [_facts(scope) for scope in scopes]
+
+
+def _facts(scope: Scope) -> Facts:
+    vectors = {tensor: sizes for tensor, sizes in scope.contents().items() if len(scope.shapes[tensor].axes or ()) <= 1}
+    where = f" in subgraph {scope.index}" if scope.index else ""
+    assumes = [f"the stored shape of '{scope.names[tensor]}'{where}" for tensor in sorted(scope.leant)]
+    return Facts(scope.shapes, scope.stale, vectors, assumes)

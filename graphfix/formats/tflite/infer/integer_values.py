@@ -1,0 +1,189 @@
+"""What small integer tensors hold: the sizes that shape arithmetic passes along, as far as they can be followed."""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Callable
+from math import prod
+from typing import TypeAlias
+
+from graphfix.formats.tflite.infer import strided_slice
+from graphfix.formats.tflite.infer.operands import Call
+from graphfix.formats.tflite.infer.terms import maybe_negative
+from graphfix.shapes.shape import UNKNOWN, Incompatible, Shape, Size, broadcast
+
+LIMIT = 64
+"""Integer tensors of more elements are no shapes."""
+INTEGERS = {2: "i", 4: "q"}
+"""int32 and int64, by the schema's numbers, as struct writes them."""
+
+Elements: TypeAlias = tuple[Size, ...]
+Follow: TypeAlias = Callable[[Call], Elements | None]
+
+
+def constant(data: bytes, kind: int) -> Elements | None:
+    """The numbers of a constant's payload; None where the bytes are none of that type."""
+    size = struct.calcsize(INTEGERS[kind])
+    return struct.unpack(f"<{len(data) // size}{INTEGERS[kind]}", data) if len(data) % size == 0 else None
+
+
+def _shape(call: Call) -> Elements | None:
+    return call.dims(0)
+
+
+def _rank(call: Call) -> Elements | None:
+    dims = call.dims(0)
+    return None if dims is None else (len(dims),)
+
+
+def _same(call: Call) -> Elements | None:
+    return call.elements(0)
+
+
+def _broadcast_args(call: Call) -> Elements | None:
+    """Two shapes broadcast, by the rule that everything else here follows."""
+    left, right = call.elements(0), call.elements(1)
+    if left is None or right is None or any(map(maybe_negative, (*left, *right))):
+        return None
+    try:
+        return broadcast(Shape(left), Shape(right)).axes
+    except Incompatible:
+        return None  # the run fails: nothing is said of it here
+
+
+def _strided_slice(call: Call) -> Elements | None:
+    """Of a vector: one cut, or the one element that a shrunk axis leaves."""
+    elements = call.elements(0)
+    if elements is None or len(call.dims(0) or ()) != 1 or call.length(1) != 1:
+        return None
+    if call.number("ellipsis_mask") or call.number("new_axis_mask"):
+        return None
+    cut = strided_slice.cut(call, 0)
+    bounds = (cut.begin, cut.end, cut.stride)
+    if not all(bound is None or isinstance(bound, int) for bound in bounds):
+        return None
+    begin, end, stride = (bound if isinstance(bound, int) else None for bound in bounds)
+    if call.number("shrink_axis_mask"):
+        at = begin or 0
+        return (elements[at],) if -len(elements) <= at < len(elements) else None
+    return elements[begin:end:stride] if stride != 0 else None
+
+
+def _slice(call: Call) -> Elements | None:
+    elements, begin, size = call.elements(0), call.scalar(1), call.scalar(2)
+    if elements is None or begin is None or size is None or begin < 0:
+        return None
+    return elements[begin : len(elements) if size == -1 else begin + size]
+
+
+def _gather(call: Call) -> Elements | None:
+    elements, indices = call.elements(0), call.numbers(1)
+    if elements is None or indices is None or len(call.dims(0) or ()) != 1 or call.number("batch_dims"):
+        return None
+    return tuple([elements[at] for at in indices]) if all(0 <= at < len(elements) for at in indices) else None
+
+
+def _joined(call: Call) -> Elements | None:
+    """PACK of scalars and CONCATENATION of vectors: one behind the other."""
+    joined: list[Size] = []
+    if call.number("fused_activation_function"):
+        return None
+    for index in range(call.count):
+        elements = call.elements(index)
+        if elements is None or len(call.dims(index) or ()) != (call.op == "CONCATENATION"):
+            return None
+        joined += elements
+    return tuple(joined)
+
+
+def _product(call: Call) -> Elements | None:
+    elements, dims = call.elements(0), call.dims(0)
+    if elements is None or dims is None or len(dims) != 1 or call.numbers(1) not in ((0,), (-1,)):
+        return None
+    return (call.terms.mul(*elements) if elements else 1,)
+
+
+def _range(call: Call) -> Elements | None:
+    start, limit, step = (call.scalar(index) for index in range(3))
+    if start is None or limit is None or not step:
+        return None
+    count = max(0, -(-(limit - start) // step))
+    return tuple(range(start, limit, step)) if count <= LIMIT else None
+
+
+def _fill(call: Call) -> Elements | None:
+    sizes, value = call.numbers(0), call.elements(1)
+    if sizes is None or value is None or len(value) != 1 or min(sizes, default=0) < 0:
+        return None
+    return value * prod(sizes) if prod(sizes) <= LIMIT else None
+
+
+def _pairs(call: Call) -> Elements | None:
+    """Element by element; one element serves all."""
+    left, right = call.elements(0), call.elements(1)
+    if not left or not right or call.number("fused_activation_function"):
+        return None
+    count = max(len(left), len(right))
+    ranks = {len(call.dims(0) or ()), len(call.dims(1) or ())}
+    if {len(left), len(right)} - {1, count} or max(ranks) > 1:
+        return None
+    pairs = zip(left * (count // len(left)), right * (count // len(right)), strict=True)
+    return tuple([_computed(call, *pair) for pair in pairs])
+
+
+def _computed(call: Call, a: Size, b: Size) -> Size:
+    terms = call.terms
+    if call.op == "FLOOR_DIV":
+        return UNKNOWN if b == 0 else a // b if isinstance(a, int) and isinstance(b, int) else terms.floordiv(a, b)
+    rules: dict[str, Callable[[Size, Size], Size]] = {
+        "ADD": terms.add,
+        "SUB": terms.sub,
+        "MUL": terms.mul,
+        "MAXIMUM": terms.maximum,
+        "MINIMUM": terms.minimum,
+    }
+    return rules[call.op](a, b)
+
+
+def _split(call: Call) -> Elements | None:
+    """SPLIT and SPLIT_V of a vector: all results behind each other are the operand, and `part` cuts them."""
+    elements = call.elements(1 if call.op == "SPLIT" else 0)
+    return elements if elements is not None and len(call.dims(1 if call.op == "SPLIT" else 0) or ()) == 1 else None
+
+
+def part(op: str, whole: Elements, lengths: list[int], index: int) -> Elements:
+    """What result `index` of several holds, where the results have these lengths."""
+    if op == "UNPACK":
+        return whole[index : index + 1]
+    start = sum(lengths[:index])
+    return whole[start : start + lengths[index]]
+
+
+IN_PARTS = frozenset({"SPLIT", "SPLIT_V", "UNPACK"})
+"""Operators whose results are parts of what `follows` gives."""
+FOLLOW: dict[str, Follow] = {
+    "SHAPE": _shape,
+    "RANK": _rank,
+    "BROADCAST_ARGS": _broadcast_args,
+    "STRIDED_SLICE": _strided_slice,
+    "SLICE": _slice,
+    "GATHER": _gather,
+    "PACK": _joined,
+    "CONCATENATION": _joined,
+    "REDUCE_PROD": _product,
+    "RANGE": _range,
+    "FILL": _fill,
+    "SPLIT": _split,
+    "SPLIT_V": _split,
+    "UNPACK": _split,
+    **dict.fromkeys(("CAST", "RESHAPE", "SQUEEZE", "EXPAND_DIMS", "BROADCAST_TO"), _same),
+    **dict.fromkeys(("ADD", "SUB", "MUL", "FLOOR_DIV", "MAXIMUM", "MINIMUM"), _pairs),
+}
+"""By operator, of results that are integers."""
+
+
+def follows(call: Call) -> Elements | None:
+    """What the results hold, as far as it can be followed."""
+    rule = FOLLOW.get(call.op)
+    elements = rule(call) if rule is not None else None
+    return elements if elements is None or len(elements) <= LIMIT else None

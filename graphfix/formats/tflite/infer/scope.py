@@ -1,0 +1,216 @@
+"""One subgraph while its shapes are inferred: what the file states of a tensor, and how a computed shape meets it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from math import prod
+
+from graphfix.formats.tflite.file.container import Container
+from graphfix.formats.tflite.file.records import ABSENT, Operator, Subgraph, Tensor
+from graphfix.formats.tflite.file.schema import TENSOR_TYPES
+from graphfix.formats.tflite.infer import integer_values
+from graphfix.formats.tflite.infer.inputs import FREE, stated
+from graphfix.formats.tflite.infer.names import unique_names
+from graphfix.formats.tflite.infer.operands import Call
+from graphfix.formats.tflite.infer.terms import LEAST, Terms
+from graphfix.shapes.shape import UNRANKED, Dim, Shape, Size
+
+STRING = 5
+"""The schema's number of the element type whose payload begins with how many there are."""
+SCALAR = Shape(())
+
+
+@dataclass(slots=True)
+class Scope:
+    """What is known of one subgraph's tensors; rules see it as `call.Sight`."""
+
+    container: Container
+    index: int
+    terms: Terms
+    names: list[str]
+    tensors: list[Tensor]
+    shapes: list[Shape]
+    """By tensor: the stated one until an operator settles it."""
+    stale: dict[int, str] = field(default_factory=dict)
+    leant: set[int] = field(default_factory=set)
+    """The tensors whose stored shape nothing else tells."""
+    doubtful: set[int] = field(default_factory=set)
+    """Those, and what follows from them."""
+    produced: frozenset[int] = frozenset()
+    given: frozenset[int] = frozenset()
+    _elements: dict[int, tuple[Size, ...] | None] = field(default_factory=dict)
+
+    def shape(self, tensor: int) -> Shape:
+        """The shape, as far as it is known by now."""
+        return self.shapes[tensor]
+
+    def record(self, tensor: int) -> Tensor:
+        """What the file says of it."""
+        return self.tensors[tensor]
+
+    def options(self, operator: Operator) -> Mapping[str, object]:
+        """The builtin options."""
+        return self.container.options(operator)
+
+    def name(self, tensor: int, axis: int, lo: int = 0, hi: int | None = None) -> Dim:
+        """The named unknown that is the size of one axis."""
+        return Dim((f"?{self._label(tensor)}.{axis}",), lo, hi)
+
+    def _label(self, tensor: int) -> str:
+        return f"{self.index}:{self.names[tensor]}" if self.index else self.names[tensor]
+
+    def elements(self, tensor: int) -> tuple[Size, ...] | None:
+        """The elements of a small integer tensor: a constant's numbers, what was followed, else a name for each."""
+        if tensor not in self._elements:
+            self._elements[tensor] = self._first_look(tensor)
+        return self._elements[tensor]
+
+    def _first_look(self, tensor: int) -> tuple[Size, ...] | None:
+        record, axes = self.tensors[tensor], self.shapes[tensor].axes
+        if record.type not in integer_values.INTEGERS or axes is None:
+            return None
+        sizes = [size for size in axes if isinstance(size, int)]
+        count = prod(sizes)
+        if len(sizes) < len(axes) or count > integer_values.LIMIT:
+            return None
+        if self.is_constant(tensor):
+            if not count or record.sparse or record.external:
+                return None if count else ()
+            numbers = integer_values.constant(self.container.data(record.buffer), record.type)
+            return numbers if numbers is not None and len(numbers) == count else None
+        if record.variable or len(axes) > 1:
+            return None
+        return tuple([Dim((f"?{self._label(tensor)}:{at}",), LEAST) for at in range(count)])
+
+    def is_constant(self, tensor: int) -> bool:
+        """Whether it has its elements in the file, or none at all."""
+        record = self.tensors[tensor]
+        if tensor in self.produced or tensor in self.given or record.variable:
+            return False
+        return self.container.holds(record.buffer) or bool(record.external) or 0 in record.shape
+
+    def enter(self, tensor: int, elements: tuple[Size, ...]) -> None:
+        """Note what a result holds; its shape is settled."""
+        axes = self.shapes[tensor].axes
+        if self.tensors[tensor].type not in integer_values.INTEGERS or axes is None:
+            return
+        sizes = [size for size in axes if isinstance(size, int)]
+        if len(sizes) == len(axes) and prod(sizes) == len(elements):
+            self._elements[tensor] = elements
+
+    def contents(self) -> dict[int, tuple[Size, ...]]:
+        """The elements of every tensor that can be followed: all small constants, and what rules noted or asked for."""
+        for tensor, record in enumerate(self.tensors):
+            small = record.type in integer_values.INTEGERS and len(record.shape) <= 1
+            if small and tensor not in self._elements and self.is_constant(tensor):
+                self.elements(tensor)
+        return {tensor: elements for tensor, elements in self._elements.items() if elements is not None}
+
+    def follow(self, call: Call) -> None:
+        """Note what the results of an operator hold."""
+        outputs = [tensor for tensor in call.operator.outputs if tensor != ABSENT]
+        if not outputs or self.tensors[outputs[0]].type not in integer_values.INTEGERS:
+            return
+        whole = integer_values.follows(call)
+        if whole is None:
+            return
+        if call.op not in integer_values.IN_PARTS:
+            self.enter(outputs[0], whole)
+            return
+        lengths = [_length(self.shapes[tensor]) for tensor in outputs]
+        for at, tensor in enumerate(outputs):
+            self.enter(tensor, integer_values.part(call.op, whole, lengths, at))
+
+    def settle(self, tensor: int, computed: Shape | None, trusted: bool) -> None:
+        """Take what the rules computed for a result, and the file's word where they cannot tell.
+
+        `trusted`: nothing that it was computed from is the file's word.
+        """
+        record = self.tensors[tensor]
+        if computed is not None and record.signature is None and computed.axes == record.shape:
+            self.shapes[tensor] = computed
+        elif computed is None or not computed.valid:
+            self.shapes[tensor] = shape = self.claimed(tensor)
+            if shape.ranked:
+                self.leant.add(tensor)
+        elif computed.axes is None:
+            self.shapes[tensor] = computed
+        else:
+            self.shapes[tensor] = self._met(tensor, computed.axes, record, trusted)
+
+    def claimed(self, tensor: int) -> Shape:
+        """What the file states of a tensor; a free size is a name."""
+        record = self.tensors[tensor]
+        sizes = stated(record)
+        if not sizes and not record.has_rank and not self._holds_one(tensor):
+            return UNRANKED
+        if not sizes:
+            return SCALAR
+        if FREE not in sizes:
+            return Shape(sizes)
+        return Shape(tuple([self.name(tensor, at) if size == FREE else size for at, size in enumerate(sizes)]))
+
+    def _holds_one(self, tensor: int) -> bool:
+        """Whether it is a constant of one element."""
+        record = self.tensors[tensor]
+        if not self.is_constant(tensor) or record.external:
+            return False
+        bits = TENSOR_TYPES[record.type][1]
+        if record.type == STRING:
+            return self.container.data(record.buffer)[:4] == b"\1\0\0\0"
+        return bits is not None and self.container.size(record.buffer) == (bits + 7) // 8
+
+    def _met(self, tensor: int, computed: tuple[Size, ...], record: Tensor, trusted: bool) -> Shape:
+        claim = stated(record)
+        if not claim and not record.has_rank:
+            claim = (FREE,) * len(computed)  # nothing is claimed
+        if len(claim) != len(computed) or any(map(_contradict, computed, claim)):
+            shape = Shape(tuple([self._named(tensor, axis, size) for axis, size in enumerate(computed)]))
+            self.stale[tensor] = self._contradiction(tensor, shape, claim)
+            return shape if trusted else UNRANKED  # else the claims that it was computed from may be the wrong ones
+        sizes = list(computed)
+        for axis, (size, stored) in enumerate(zip(computed, claim, strict=True)):
+            if isinstance(size, int) or size.parts:
+                continue  # a name is what the size follows from: a stored number would be another claim
+            if stored == FREE:
+                sizes[axis] = self._named(tensor, axis, size)
+            else:
+                sizes[axis] = stored
+                self.leant.add(tensor)
+        return Shape(tuple(sizes))
+
+    def _named(self, tensor: int, axis: int, size: Size) -> Size:
+        """The size, by the name of the result where it has none."""
+        return size if isinstance(size, int) or size.parts else self.name(tensor, axis, size.lo, size.hi)
+
+    def _contradiction(self, tensor: int, shape: Shape, claim: Sequence[int]) -> str:
+        stored = ", ".join("?" if size == FREE else str(size) for size in claim)
+        return f"the stored shape [{stored}] of '{self.names[tensor]}' contradicts the computed {shape}"
+
+
+def scope_of(container: Container, index: int, terms: Terms, inputs: Mapping[int, Shape]) -> Scope:
+    """The subgraph before its first operator; `inputs` are the shapes of its inputs, by tensor."""
+    subgraph: Subgraph = container.subgraphs[index]
+    tensors = subgraph.tensors
+    scope = Scope(container, index, terms, unique_names(subgraph), tensors, [UNRANKED] * len(tensors))
+    scope.produced = frozenset([tensor for operator in subgraph.operators for tensor in operator.outputs])
+    scope.given = frozenset(subgraph.inputs)
+    for tensor in range(len(tensors)):
+        if tensor not in scope.produced:
+            scope.shapes[tensor] = inputs[tensor] if tensor in inputs else scope.claimed(tensor)
+    return scope
+
+
+def _contradict(size: Size, stored: int) -> bool:
+    """Whether a computed size can't be the stored one."""
+    if stored == FREE:
+        return False
+    if isinstance(size, int):
+        return size != stored
+    return stored < size.lo or (size.hi is not None and stored > size.hi)
+
+
+def _length(shape: Shape) -> int:
+    (length,) = shape.axes if shape.axes is not None and len(shape.axes) == 1 else (1,)
+    return length if isinstance(length, int) else integer_values.LIMIT + 1

@@ -1,0 +1,136 @@
+"""STRIDED_SLICE: which index of which axis each entry of its masks means, and what is left of each axis.
+
+Source: the masks as TensorFlow defines them (begin, end, ellipsis, new axis, shrink axis), and LiteRT's `offset`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from graphfix.formats.tflite.infer.operands import Call, Results
+from graphfix.formats.tflite.infer.terms import Terms, as_size, bounds
+from graphfix.shapes.shape import UNKNOWN, Shape, Size, same
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """What one entry of the slice does: `axis` is the input's, None for an axis that is new."""
+
+    axis: int | None
+    at: int | None
+    """Its position in begin, end and strides; None where the ellipsis keeps the axis whole."""
+    shrinks: bool = False
+
+
+def entries(call: Call, rank: int, length: int) -> list[Entry] | None:
+    """One entry for each axis that is read or made, in order; None where they do not fit the rank."""
+    ellipsis, new, shrink = (call.number(f"{name}_mask") for name in ("ellipsis", "new_axis", "shrink_axis"))
+    made = sum(new >> at & 1 for at in range(length) if not ellipsis >> at & 1)
+    stated = length - made - bool(ellipsis & (1 << length) - 1)
+    if stated > rank or (ellipsis & (ellipsis - 1)):
+        return None
+    found: list[Entry] = []
+    axis = 0
+    for at in range(length):
+        if ellipsis >> at & 1:
+            found += [Entry(whole, None) for whole in range(axis, axis + rank - stated)]
+            axis += rank - stated
+        elif new >> at & 1:
+            found.append(Entry(None, at))
+        else:
+            found.append(Entry(axis, at, bool(shrink >> at & 1)))
+            axis += 1
+    return found + [Entry(whole, None) for whole in range(axis, rank)]
+
+
+@dataclass(frozen=True, slots=True)
+class Cut:
+    """begin, end and stride of one axis; None for one that is masked."""
+
+    begin: Size | None
+    end: Size | None
+    stride: Size
+
+
+def cut(call: Call, at: int) -> Cut:
+    """What the operands and the masks say at one position."""
+    begin, end, stride = (_element(call, index, at) for index in (1, 2, 3))
+    if call.number("offset") and not call.number("end_mask") >> at & 1:
+        end = call.terms.add(begin, end)
+    return Cut(
+        None if call.number("begin_mask") >> at & 1 else begin,
+        None if call.number("end_mask") >> at & 1 else end,
+        stride,
+    )
+
+
+def _element(call: Call, index: int, at: int) -> Size:
+    elements = call.elements(index)
+    return elements[at] if elements is not None and at < len(elements) else UNKNOWN
+
+
+def strided_slice(call: Call) -> Results:
+    """What is left of each axis."""
+    dims = call.dims(0)
+    length = next((length for index in (1, 2, 3) if (length := call.length(index)) is not None), None)
+    if dims is None or length is None:
+        return ()
+    found = entries(call, len(dims), length)
+    return () if found is None else (Shape(tuple(_sizes(call, dims, found))),)
+
+
+def _sizes(call: Call, dims: tuple[Size, ...], found: list[Entry]) -> Iterator[Size]:
+    for entry in found:
+        if entry.axis is None:
+            yield 1
+        elif entry.at is None:
+            yield dims[entry.axis]
+        elif not entry.shrinks:
+            yield kept(call.terms, dims[entry.axis], cut(call, entry.at))
+
+
+def kept(terms: Terms, size: Size, cut: Cut) -> Size:
+    """How many indices of an axis a cut takes."""
+    begin, end, stride = cut.begin, cut.end, cut.stride
+    if isinstance(size, int) and isinstance(stride, int) and _is_number(begin) and _is_number(end) and stride:
+        # Python's slices clamp as the operator does; a masked end is None for both
+        first = begin if isinstance(begin, int) else None
+        last = end if isinstance(end, int) else None
+        return len(range(size)[first:last:stride])
+    if stride != 1:
+        return _whole_or_named(terms, size, cut)
+    if begin is None or begin == 0:
+        return _up_to(terms, size, end)
+    if end is None and isinstance(begin, int):
+        return _from(terms, size, begin)
+    return _whole_or_named(terms, size, cut)
+
+
+def _is_number(bound: Size | None) -> bool:
+    return bound is None or isinstance(bound, int)
+
+
+def _up_to(terms: Terms, size: Size, end: Size | None) -> Size:
+    """[:end]."""
+    if end is None or same(end, size):
+        return size
+    if isinstance(end, int) and end < 0:
+        return as_size(terms.maximum(terms.add(size, end), 0))
+    return as_size(terms.minimum(size, end)) if bounds(end)[0] >= 0 else UNKNOWN
+
+
+def _from(terms: Terms, size: Size, begin: int) -> Size:
+    """[begin:]."""
+    if begin < 0:
+        return as_size(terms.minimum(size, -begin))
+    return as_size(terms.maximum(terms.sub(size, begin), 0))
+
+
+def _whole_or_named(terms: Terms, size: Size, cut: Cut) -> Size:
+    """A cut that arithmetic does not follow: the same one of the same size leaves the same."""
+    if cut.stride == -1 and cut.begin is None and cut.end is None:
+        return size
+    begin, end, stride = (bound for bound in (cut.begin, cut.end, cut.stride))
+    kind = f"strided {begin is None} {end is None}"
+    return terms.opaque(kind, size, *[bound for bound in (begin, end, stride) if bound is not None], low=0)

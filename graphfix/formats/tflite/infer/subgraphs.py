@@ -1,0 +1,262 @@
+"""The subgraphs of a model in the order in which they are run: bodies have the shapes that every caller gives them.
+
+LiteRT resizes the inputs of a body to what its caller has. So a body's size is a number only where all callers give
+that number, and what comes back out of a body is a number, or a size of an operand that the body hands through.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TypeAlias
+
+from graphfix import operators
+from graphfix.formats.tflite.file.container import Container
+from graphfix.formats.tflite.file.records import ABSENT, Operator
+from graphfix.formats.tflite.file.schema import CUSTOM, OPERATORS
+from graphfix.formats.tflite.infer import integer_values
+from graphfix.formats.tflite.infer.inputs import stated
+from graphfix.formats.tflite.infer.operands import Call, Results, Rule
+from graphfix.formats.tflite.infer.rules import rule
+from graphfix.formats.tflite.infer.scope import Scope, scope_of
+from graphfix.formats.tflite.infer.terms import Terms
+from graphfix.operators import Row
+from graphfix.operators.row import TFLITE
+from graphfix.shapes.shape import UNRANKED, Dim, Incompatible, Shape, Size, same
+
+Kind: TypeAlias = tuple[str, Row | None, Rule | None]
+"""An operator code: the builtin's name (a custom one has CUSTOM), its row and its rule."""
+Place: TypeAlias = tuple[int, int]
+"""(tensor, axis)."""
+
+OPAQUE = frozenset({13, 14})
+"""The schema's numbers of resources and variants: their shapes are not those of what they hold."""
+
+
+@dataclass(slots=True)
+class Bodies:
+    """One analysis of a whole model."""
+
+    container: Container
+    narrowed: Mapping[Place, Size]
+    """What callers say of free sizes of the main subgraph's inputs."""
+    terms: Terms = field(default_factory=Terms)
+    _scopes: dict[int, Scope] = field(default_factory=dict)
+    _entered: dict[int, list[Shape]] = field(default_factory=dict)
+    """The shapes of a body's inputs, as far as all callers so far agree, by position."""
+    _weakened: bool = False
+    """Whether a body that was done already got less to know: its earlier callers leant on more."""
+    _kinds: list[Kind] = field(default_factory=list)
+
+    def run(self) -> list[Scope]:
+        """Infer every subgraph: the main one and SignatureDefs' with what they state, bodies by their callers."""
+        self._kinds = [_kind(code.builtin, code.version) for code in self.container.codes]
+        count = len(self.container.subgraphs)
+        roots = dict.fromkeys((0, *(signature.subgraph for signature in self.container.signatures)))
+        self._weakened = True
+        while self._weakened:  # each time an input of a body loses a number or its rank: that ends
+            self._weakened = False
+            self._scopes.clear()
+            for index in roots:
+                self._enter(index, None)
+        for index in range(count):
+            if index not in self._scopes:
+                self._enter(index, None)  # nobody runs it
+        return [self._scopes[index] for index in range(count)]
+
+    def _enter(self, index: int, operands: Sequence[Shape] | None) -> Scope:
+        """A subgraph with these operands, None for what it states itself; as it is, where that is nothing new."""
+        scope = scope_of(self.container, index, self.terms, {})
+        inputs = self.container.subgraphs[index].inputs
+        if operands is None:
+            given = [self._stated(scope, tensor) for tensor in inputs]
+        else:
+            given = [self._received(scope, *pair) for pair in zip(inputs, operands, strict=False)]
+        before = self._entered.get(index)
+        if before is not None:
+            given = [self._weaker(scope, *each) for each in zip(inputs, before, given, strict=False)]
+        if index in self._scopes:
+            if given == before:
+                return self._scopes[index]
+            self._weakened = True
+        self._entered[index] = given
+        for tensor, shape in zip(inputs, given, strict=False):
+            scope.shapes[tensor] = shape
+        self._scopes[index] = scope
+        for operator in self.container.subgraphs[index].operators:
+            self._visit(scope, operator)
+        return scope
+
+    def _stated(self, scope: Scope, tensor: int) -> Shape:
+        """An input of the main subgraph, or of a SignatureDef's."""
+        shape = scope.claimed(tensor)
+        if scope.index or shape.axes is None or not self.narrowed:
+            return shape
+        sizes = [_narrowed(size, self.narrowed.get((tensor, axis))) for axis, size in enumerate(shape.axes)]
+        return Shape(tuple(sizes))
+
+    def _received(self, scope: Scope, tensor: int, operand: Shape) -> Shape:
+        """An input of a body: numbers that the caller gives and the body states, or leaves open."""
+        if operand.axes is None:
+            return UNRANKED
+        claim = stated(scope.tensors[tensor])
+        if len(claim) != len(operand.axes):
+            claim = (-1,) * len(operand.axes)
+        pairs = zip(operand.axes, claim, strict=True)
+        sizes = [
+            size if isinstance(size, int) and stored in (-1, size) else scope.name(tensor, axis)
+            for axis, (size, stored) in enumerate(pairs)
+        ]
+        return Shape(tuple(sizes))
+
+    def _weaker(self, scope: Scope, tensor: int, a: Shape, b: Shape) -> Shape:
+        """What two callers agree on."""
+        if a.axes is None or b.axes is None or len(a.axes) != len(b.axes):
+            return UNRANKED
+        pairs = enumerate(zip(a.axes, b.axes, strict=True))
+        return Shape(tuple([one if same(one, other) else scope.name(tensor, axis) for axis, (one, other) in pairs]))
+
+    def _visit(self, scope: Scope, operator: Operator) -> None:
+        """Settle the results of one operator."""
+        op, row, shape_rule = self._kinds[operator.code]
+        call = Call(scope, op, row, operator)
+        results = _computed(call, shape_rule) if shape_rule is not None else self._run_bodies(call)
+        if not results and _any_unranked(scope, operator):
+            results = (UNRANKED,) * len(operator.outputs)  # what follows from an unknown rank is not the file's to say
+        trusted = scope.doubtful.isdisjoint(operator.inputs)
+        for at, tensor in enumerate(operator.outputs):
+            if tensor != ABSENT:
+                scope.settle(tensor, results[at] if at < len(results) else None, trusted)
+        if scope.leant and not (trusted and scope.leant.isdisjoint(operator.outputs)):
+            scope.doubtful.update(operator.outputs)
+        if op in integer_values.FOLLOW:
+            scope.follow(call)
+
+    def _run_bodies(self, call: Call) -> Results:
+        """The results of an operator that runs subgraphs."""
+        controls = CONTROL.get(call.op)
+        return controls(self, call) if controls is not None else ()
+
+    def branches(self, call: Call) -> Results:
+        """IF: what both branches give."""
+        operands = [_operand(call, at) for at in range(1, call.count)]
+        each = [
+            self._returned(self._enter(body, operands), operands)
+            for option in ("then_subgraph_index", "else_subgraph_index")
+            if (body := self._body(call, option)) is not None
+        ]
+        ways = enumerate(zip(*each, call.operator.outputs, strict=False))
+        return tuple([_both(call, at, (one, other)) for at, (one, other, *_) in ways]) if len(each) > 1 else ()
+
+    def loop(self, call: Call) -> Results:
+        """WHILE: what the carried values are before the first turn and after each."""
+        operands = [_operand(call, at) for at in range(call.count)]
+        test, body = self._body(call, "cond_subgraph_index"), self._body(call, "body_subgraph_index")
+        if test is None or body is None:
+            return ()
+        scope = self._enter(body, _outputs(self._enter(body, operands)))  # each turn gives the next one its inputs
+        self._enter(test, self._entered[body])
+        inputs, outputs = self.container.subgraphs[body].inputs, self.container.subgraphs[body].outputs
+        kept = [at for at, (one, other) in enumerate(zip(inputs, outputs, strict=False)) if one == other]
+        after = self._returned(scope, operands, kept)
+        carried = zip(operands, after, call.operator.outputs, strict=False)
+        return tuple([_both(call, at, (before, later)) for at, (before, later, _) in enumerate(carried)])
+
+    def once(self, call: Call) -> Results:
+        """CALL_ONCE: no operands, no results."""
+        body = self._body(call, "init_subgraph_index")
+        if body is not None:
+            self._enter(body, ())
+        return ()
+
+    def decomposed(self, call: Call) -> Results:
+        """STABLEHLO_COMPOSITE: what its decomposition gives."""
+        body = self._body(call, "decomposition_subgraph_index")
+        operands = [_operand(call, at) for at in range(call.count)]
+        return () if body is None else tuple(self._returned(self._enter(body, operands), operands))
+
+    def _body(self, call: Call, option: str) -> int | None:
+        body = call.option(option)
+        return body if isinstance(body, int) and 0 <= body < len(self.container.subgraphs) else None
+
+    def _returned(self, scope: Scope, operands: Sequence[Shape], kept: Sequence[int] | None = None) -> list[Shape]:
+        """The outputs of a body in its caller's names: numbers, and sizes of the operands that `kept` names.
+
+        Other sizes are anonymous. `kept`: the positions that every turn of a loop hands on unchanged, all by default.
+        """
+        subgraph = self.container.subgraphs[scope.index]
+        positions = range(len(operands)) if kept is None else kept
+        whole = {subgraph.inputs[at]: operands[at] for at in positions if at < len(subgraph.inputs)}
+        names: dict[Size, Size] = {}
+        for tensor, operand in whole.items():
+            inside = scope.shapes[tensor].axes
+            if inside is not None and operand.axes is not None and len(inside) == len(operand.axes):
+                names.update(zip(inside, operand.axes, strict=True))
+        return [
+            whole[tensor] if tensor in whole else _translated(scope.shapes[tensor], names)
+            for tensor in subgraph.outputs
+        ]
+
+
+Control: TypeAlias = Callable[[Bodies, Call], Results]
+CONTROL: Mapping[str, Control] = {
+    "IF": Bodies.branches,
+    "WHILE": Bodies.loop,
+    "CALL_ONCE": Bodies.once,
+    "STABLEHLO_COMPOSITE": Bodies.decomposed,
+}
+
+
+def _kind(builtin: int, version: int) -> Kind:
+    if builtin == CUSTOM:
+        return "CUSTOM", None, None
+    op = OPERATORS[builtin]
+    row = operators.row(TFLITE, op, version)
+    return op, row, rule(op, row)
+
+
+def _any_unranked(scope: Scope, operator: Operator) -> bool:
+    return any(
+        not scope.shapes[tensor].ranked and scope.tensors[tensor].type not in OPAQUE
+        for tensor in operator.inputs
+        if tensor != ABSENT
+    )
+
+
+def _computed(call: Call, shape_rule: Rule) -> Results:
+    try:
+        return shape_rule(call)
+    except Incompatible:
+        return ()
+
+
+def _narrowed(size: Size, by: Size | None) -> Size:
+    """A free size in the range that the caller gives it; it keeps its name."""
+    if by is None or isinstance(size, int) or isinstance(by, int):
+        return size if by is None or isinstance(size, int) else by
+    return Dim(size.parts, by.lo, by.hi)
+
+
+def _operand(call: Call, index: int) -> Shape:
+    shape = call.shape(index)
+    return UNRANKED if shape is None else shape
+
+
+def _outputs(scope: Scope) -> list[Shape]:
+    return [scope.shapes[tensor] for tensor in scope.container.subgraphs[scope.index].outputs]
+
+
+def _translated(shape: Shape, names: Mapping[Size, Size]) -> Shape:
+    if shape.axes is None:
+        return UNRANKED
+    return Shape(tuple([size if isinstance(size, int) else names.get(size, Dim()) for size in shape.axes]))
+
+
+def _both(call: Call, at: int, pair: tuple[Shape, Shape]) -> Shape:
+    """What two ways to one result have in common; a size in which they differ has the result's name."""
+    one, other = pair
+    if one.axes is None or other.axes is None or len(one.axes) != len(other.axes):
+        return UNRANKED
+    tensor = call.operator.outputs[at]
+    pairs = enumerate(zip(one.axes, other.axes, strict=True))
+    return Shape(tuple([a if same(a, b) else call.sight.name(tensor, axis) for axis, (a, b) in pairs]))

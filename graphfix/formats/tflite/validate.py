@@ -1,0 +1,191 @@
+"""What a TFLite file must be so that an edit means what it says: refused else, in one line, when it is read.
+
+LiteRT refuses nearly all of it too, when it loads a model, allocates its tensors or runs it; it runs a
+tensor that two operators produce, and one that is read before it is there, whose bytes are then undefined.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from math import prod
+
+from graphfix.formats.tflite.file.options import bodies
+from graphfix.formats.tflite.file.records import ABSENT, Code, Operator, Subgraph, Tensor
+from graphfix.formats.tflite.file.schema import CODES, CUSTOM, OPERATORS, TENSOR_TYPES
+from graphfix.formats.tflite.file.tables import Parts
+
+RUNNERS = frozenset(
+    CODES[name]
+    for name in ("CALL", "CALL_ONCE", "IF", "WHILE", "STABLEHLO_CASE", "STABLEHLO_COMPOSITE", "STABLEHLO_WHILE")
+)
+"""The operators that run subgraphs."""
+DEEPEST = 100
+"""How deep subgraphs may call one another."""
+
+
+SHOWN = 60
+"""Characters of a name or of a shape that an error shows."""
+
+
+class IllFormedError(Exception):
+    """What is wrong, and where in the model."""
+
+
+Options = Callable[[Operator], Mapping[str, object]]
+
+
+def check(parts: Parts, size: int, options: Options) -> None:
+    """Raise IllFormedError for the first thing that is wrong; `size` is the file's, in bytes."""
+    if not parts.subgraphs:
+        raise IllFormedError("it has no subgraph")
+    _check_codes(parts)
+    for span in (*parts.payloads, *parts.custom_spans):
+        if span[1] > size:
+            raise IllFormedError(f"the bytes from {span[0]} to {span[1]} of a buffer or of options lie outside of it")
+    for index, graph in enumerate(parts.subgraphs):
+        where = f"subgraph {index} {_short(graph.name)}"
+        _check_tensors(graph, parts, where)
+        _check_operators(graph, len(parts.codes), where)
+        _check_order(graph, parts, where)
+    _check_names(parts)
+    _check_calls(parts, options)
+
+
+def _check_codes(parts: Parts) -> None:
+    for index, code in enumerate(parts.codes):
+        if code.builtin not in OPERATORS:
+            raise IllFormedError(f"operator code {index} is builtin operator {code.builtin}, which LiteRT 2.3 has not")
+        if code.builtin == CUSTOM and not code.custom:
+            raise IllFormedError(f"operator code {index} is a custom operator without a name")
+
+
+def _short(what: str | Sequence[int]) -> str:
+    """A name in quotes or a shape in brackets; the beginning of one that is too long for a line."""
+    text = repr(what[:SHOWN]) if isinstance(what, str) else str(list(what[:SHOWN]))
+    return text if len(what) <= SHOWN and len(text) <= 2 * SHOWN else f"{text[:SHOWN]}..."
+
+
+# --- tensors --------------------------------------------------------------------------------------------------------
+
+
+def _check_tensors(graph: Subgraph, parts: Parts, where: str) -> None:
+    for index, tensor in enumerate(graph.tensors):
+        why = _tensor_fault(tensor, parts)
+        if why is not None:
+            raise IllFormedError(f"{where}: tensor {index} {_short(tensor.name)} {why}")
+
+
+def _tensor_fault(tensor: Tensor, parts: Parts) -> str | None:
+    if tensor.type not in TENSOR_TYPES:
+        return f"has element type {tensor.type}, which LiteRT 2.3 has not"
+    if tensor.buffer >= len(parts.buffers):
+        return f"has buffer {tensor.buffer}, but there are {len(parts.buffers)}"
+    if tensor.shape and min(tensor.shape) < 0:
+        return f"has the shape {_short(tensor.shape)}"
+    if tensor.signature and (min(tensor.signature) < -1 or len(tensor.signature) != len(tensor.shape)):
+        return f"has the shape {_short(tensor.shape)} and the shape_signature {_short(tensor.signature)}"
+    return _quantization_fault(tensor) or _payload_fault(tensor, parts)
+
+
+def _quantization_fault(tensor: Tensor) -> str | None:
+    found = tensor.quantization
+    if found is None or found.scales < 2 or not tensor.shape:  # noqa: PLR2004  # one scale is for the whole tensor
+        return None
+    if not 0 <= found.dimension < len(tensor.shape):
+        return f"is quantized along axis {found.dimension}, but its shape is {_short(tensor.shape)}"
+    return None
+
+
+def _payload_fault(tensor: Tensor, parts: Parts) -> str | None:
+    """Whether the constant is shorter than its shape; LiteRT takes a longer one."""
+    bits = TENSOR_TYPES[tensor.type][1]
+    if bits is None or tensor.sparse or not parts.buffers[tensor.buffer].present:
+        return None
+    start, stop = parts.payloads[tensor.buffer]
+    needed = (prod(tensor.shape) * bits + 7) // 8
+    if stop - start >= needed:
+        return None
+    return f"has {stop - start} bytes, but its shape {_short(tensor.shape)} needs {needed}"
+
+
+# --- operators ------------------------------------------------------------------------------------------------------
+
+
+def _check_operators(graph: Subgraph, codes: int, where: str) -> None:
+    tensors = len(graph.tensors)
+    _check_indices(graph.inputs, tensors, f"{where}: its inputs", 0)
+    _check_indices(graph.outputs, tensors, f"{where}: its outputs", 0)
+    for index, operator in enumerate(graph.operators):
+        if operator.code >= codes:
+            raise IllFormedError(f"{where}: operator {index} has operator code {operator.code}, but there are {codes}")
+        _check_indices(operator.inputs, tensors, f"{where}: the inputs of operator {index}", ABSENT)
+        _check_indices(operator.outputs, tensors, f"{where}: the outputs of operator {index}", ABSENT)
+
+
+def _check_indices(indices: Sequence[int], count: int, whose: str, lowest: int) -> None:
+    if indices and not (lowest <= min(indices) and max(indices) < count):
+        wrong = next(index for index in indices if not lowest <= index < count)
+        raise IllFormedError(f"{whose} name tensor {wrong}, but there are {count}")
+
+
+def _check_order(graph: Subgraph, parts: Parts, where: str) -> None:
+    """Each tensor has one producer, or none where it is an input or a constant, and is read behind it."""
+    producers: dict[int, int] = {}
+    for index, operator in enumerate(graph.operators):
+        for tensor in operator.outputs:
+            other = producers.setdefault(tensor, index)
+            if other != index and tensor != ABSENT:
+                name = f"tensor {tensor} {_short(graph.tensors[tensor].name)}"
+                raise IllFormedError(f"{where}: operators {other} and {index} produce {name}")
+    producers.pop(ABSENT, None)
+    for tensor in producers.keys() & {*graph.inputs, *_constants(graph, parts)}:
+        name = f"tensor {tensor} {_short(graph.tensors[tensor].name)}"
+        raise IllFormedError(f"{where}: operator {producers[tensor]} produces {name}, an input or a constant")
+    for index, operator in enumerate(graph.operators):
+        for tensor in operator.inputs:
+            if producers.get(tensor, -1) >= index:
+                name = f"tensor {tensor} {_short(graph.tensors[tensor].name)}"
+                raise IllFormedError(f"{where}: operator {index} reads {name}, which is not produced before it")
+
+
+def _constants(graph: Subgraph, parts: Parts) -> Iterator[int]:
+    return (index for index, tensor in enumerate(graph.tensors) if parts.buffers[tensor.buffer].present)
+
+
+# --- what names a part by its index -----------------------------------------------------------------------------------
+
+
+def _check_names(parts: Parts) -> None:
+    for name, buffer in parts.metadata:
+        if buffer >= len(parts.buffers):
+            raise IllFormedError(f"the metadata {_short(name)} has buffer {buffer}, but there are {len(parts.buffers)}")
+    for signature in parts.signatures:
+        where = f"the signature {_short(signature.key)}"
+        if signature.subgraph >= len(parts.subgraphs):
+            count = len(parts.subgraphs)
+            raise IllFormedError(f"{where} has subgraph {signature.subgraph}, but there are {count}")
+        tensors = [tensor for _, tensor in (*signature.inputs, *signature.outputs)]
+        _check_indices(tensors, len(parts.subgraphs[signature.subgraph].tensors), f"{where}: its tensors", 0)
+
+
+def _check_calls(parts: Parts, options: Options) -> None:
+    """Subgraphs that operators run are there, and none runs itself, be it through others."""
+    calls = [_called(graph, parts.codes, options) for graph in parts.subgraphs]
+    count = len(calls)
+    for index, called in enumerate(calls):
+        for other in called:
+            if not 0 <= other < count:
+                raise IllFormedError(f"subgraph {index} has an operator that runs subgraph {other} of {count}")
+    heights = [0] * count
+    for _ in range(DEEPEST):
+        now = [1 + max((heights[other] for other in called), default=-1) for called in calls]
+        if now == heights:
+            return
+        heights = now
+    index = heights.index(max(heights))
+    raise IllFormedError(f"subgraph {index} has an operator that runs itself, or subgraphs more than {DEEPEST} deep")
+
+
+def _called(graph: Subgraph, codes: Sequence[Code], options: Options) -> set[int]:
+    runners = (operator for operator in graph.operators if codes[operator.code].builtin in RUNNERS)
+    return {body for operator in runners for body in bodies(options(operator))}

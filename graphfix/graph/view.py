@@ -1,0 +1,220 @@
+"""The frozen view of a model that rewrites read: values, nodes and the graphs that hold them, for every format.
+
+The view holds no weights. `str()` of a node is the notation of tests, `show` and reports: `y[2,3] = Add(x[2,3], b[3])`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Final, Literal, TypeAlias
+
+from graphfix.operators import Row
+from graphfix.shapes.shape import Shape, Undecided
+
+Scalar: TypeAlias = int | float | bool | str
+Kind = Literal["input", "constant", "overridable", "result"]
+
+LITERAL_LIMIT = 64
+"""`Value.literal` reads a constant of at most this many elements."""
+
+
+class UnrankedOperand(Undecided):
+    """An operand whose rank is not known (finding code GF104)."""
+
+
+class MissingOperandError(Undecided, LookupError):
+    """An operand that the operator must have and the file does not give: the runtime refuses such a node."""
+
+
+class StaleShape(Undecided):
+    """A stored shape that the computed one contradicts (finding code GF204)."""
+
+
+@dataclass(slots=True, eq=False, repr=False)
+class Value:
+    """A tensor that nodes read: its name is unique in its graph, its identity in the model.
+
+    Read-only by type: a frozen dataclass costs three times as much to make, and big models have 100,000s.
+    """
+
+    name: Final[str]
+    shape: Final[Shape]
+    dtype: Final[str]
+    """The element type by numpy's name (`float32`, `int64`, `bool` ...), or the format's own where numpy has none."""
+    kind: Final[Kind]
+    graph: Final[Graph]
+    stale: Final[str | None] = None
+    """Why the stored shape can't be trusted: it contradicts the computed one."""
+    place: Final[int | None] = None
+    """The place of the node whose result this is (see `Graph.at`), None for inputs and constants."""
+
+    @property
+    def producer(self) -> Node | None:
+        """The node whose result this is, None for inputs and constants."""
+        return self.graph.at(self.place) if self.place is not None else None
+
+    @property
+    def reads(self) -> Sequence[tuple[Node, int]]:
+        """(node, operand) of everything that reads it, in this graph and in bodies inside it."""
+        return [(node, at) for node in self._noted() for at, operand in enumerate(node.operands) if operand is self]
+
+    @property
+    def is_read(self) -> bool:
+        """Whether anything reads it."""
+        return any(operand is self for node in self._noted() for operand in node.operands)
+
+    def _noted(self) -> Iterator[Node]:
+        """Every node that ever read it, as it is now."""
+        graph = self.graph
+        for place in dict.fromkeys(graph.noted.get(self, ())):
+            yield graph.at(place)
+        for body, place in dict.fromkeys(graph.captured.get(self, ())):
+            yield body.at(place)
+
+    @property
+    def literal(self) -> tuple[Scalar, ...] | None:
+        """The elements of a small constant in row-major order; None for anything else."""
+        if self.kind != "constant":
+            return None
+        return self.graph.read_literal(self)
+
+    @property
+    def known(self) -> tuple[Scalar, ...] | None:
+        """The elements of what a node computes, where they follow from constants and sizes that are numbers."""
+        if self.kind == "constant" or not self.shape.static:
+            return None
+        return self.graph.read_known(self)
+
+    @property
+    def scales(self) -> int:
+        """How many scales the file quantizes it by: more than one is one for each index of an axis (TFLite)."""
+        return self.graph.read_scales(self)
+
+    @property
+    def content(self) -> Shape | None:
+        """The shape that an integer vector of the file holds, as far as it can be followed: `Shape(x)` holds x's."""
+        return self.graph.read_content(self)
+
+    @property
+    def ranked(self) -> Shape:
+        """The shape, known to have a rank. Raises UnrankedOperand or StaleShape with the value's name."""
+        if self.stale is not None:
+            raise StaleShape(self.stale)
+        if not self.shape.ranked:
+            raise UnrankedOperand(f"the rank of '{self.name}' is not known{self._cause()}")
+        return self.shape
+
+    def _cause(self) -> str:
+        node = self.producer
+        return f" ({node.op} '{node.label}' has a result of unknown rank)" if node is not None else ""
+
+    def __repr__(self) -> str:
+        return str(self)
+
+    def __str__(self) -> str:
+        return f"{self.name}{str(self.shape).replace(', ', ',')}"
+
+
+@dataclass(slots=True, eq=False, repr=False)
+class Node:
+    """One operator at its place: what it reads, what it gives, and its row of the catalogue; read-only by type."""
+
+    op: Final[str]
+    domain: Final[str]
+    version: Final[int]
+    """The opset version of `domain` that the model imports."""
+    name: Final[str]
+    index: Final[int]
+    """Position in the graph's original order of execution; negative for a node that an edit made (see `Graph.at`)."""
+    graph: Final[Graph]
+    operands: Final[tuple[Value | None, ...]]
+    results: Final[tuple[Value | None, ...]]
+    attributes: Final[Mapping[str, object]]
+    row: Final[Row | None]
+
+    @property
+    def label(self) -> str:
+        """The name, or `Op#index` where the file gives none."""
+        return self.name or f"{self.op}#{self.index}"
+
+    def reading(self, operands: tuple[Value | None, ...]) -> Node:
+        """The same node with other operands."""
+        return Node(
+            self.op,
+            self.domain,
+            self.version,
+            self.name,
+            self.index,
+            self.graph,
+            operands,
+            self.results,
+            self.attributes,
+            self.row,
+        )
+
+    def operand(self, index: int) -> Value:
+        """The value read as operand `index`. Raises MissingOperandError when the operand is absent."""
+        value = self.operands[index] if index < len(self.operands) else None
+        if value is None:
+            raise MissingOperandError(f"{self.op} '{self.label}' has no operand {index}")
+        return value
+
+    def __repr__(self) -> str:
+        return str(self)
+
+    def __str__(self) -> str:
+        results = ", ".join(str(value) for value in self.results if value is not None)
+        operands = ", ".join("" if value is None else str(value) for value in self.operands)
+        return f"{results} = {self.op}({operands})"
+
+
+@dataclass(slots=True, eq=False, repr=False)
+class Graph:
+    """One scope (the main graph, a body, a function): the ledger that links values and nodes.
+
+    Formats own it and keep it true; rewrites only read.
+    """
+
+    path: str
+    """`main`, `main/<node>.<attribute>` for a body, `function <domain>.<name>` for a function."""
+    outer: Graph | None = None
+    nodes: list[Node] = field(default_factory=list)
+    outputs: set[Value] = field(default_factory=set)
+    inputs: list[Value] = field(default_factory=list)
+    made: list[Node] = field(default_factory=list)
+    """The nodes that edits made."""
+    noted: dict[Value, list[int]] = field(default_factory=dict)
+    """The places of whoever ever read a value of this graph: a note is true while one of its operands is the value."""
+    captured: dict[Value, list[tuple[Graph, int]]] = field(default_factory=dict)
+    """The same for readers in bodies inside this graph."""
+    read_literal: Callable[[Value], tuple[Scalar, ...] | None] = lambda _: None
+    read_content: Callable[[Value], Shape | None] = lambda _: None
+    read_scales: Callable[[Value], int] = lambda _: 0
+    read_known: Callable[[Value], tuple[Scalar, ...] | None] = lambda _: None
+
+    def at(self, place: int) -> Node:
+        """The node at a place, as it is now: the file's nodes count from 0, made ones from -1 down."""
+        return self.nodes[place] if place >= 0 else self.made[-1 - place]
+
+    def note(self, place: int, value: Value) -> None:
+        """Note that the node at a place of this graph reads a value."""
+        if value.graph is not self:
+            value.graph.captured.setdefault(value, []).append((self, place))
+        elif value in self.noted:
+            self.noted[value].append(place)
+        else:
+            self.noted[value] = [place]
+
+    def restate(self, old: Value, new: Value) -> None:
+        """Let the notes of one value be those of another."""
+        self.noted[new] = self.noted.pop(old, [])
+        self.captured[new] = self.captured.pop(old, [])
+
+
+def settle(node: Node) -> None:
+    """Put a node in its place, instead of the one that is there."""
+    if node.index >= 0:
+        node.graph.nodes[node.index] = node
+    else:
+        node.graph.made[-1 - node.index] = node

@@ -1,0 +1,80 @@
+"""The catalogue: which operators broadcast, by which rule, and which operands the rewrites leave alone."""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+
+from graphfix.operators import onnx, onnx_reviewed, tflite, tflite_reviewed
+from graphfix.operators.onnx_reviewed import EQUAL_SHAPES_BEFORE
+from graphfix.operators.row import TFLITE, Exempt, Operand, Row, Spelling, Style, When
+
+__all__ = [
+    "EQUAL_SHAPES_BEFORE",
+    "NOT_BROADCASTING",
+    "TFLITE",
+    "Exempt",
+    "Operand",
+    "Row",
+    "Spelling",
+    "Style",
+    "When",
+    "row",
+    "rows",
+    "spelling",
+    "spellings",
+]
+
+ROWS = onnx.ROWS + tflite.ROWS
+NOT_BROADCASTING = onnx_reviewed.NOT_BROADCASTING | tflite_reviewed.NOT_BROADCASTING
+"""(domain, operator) of everything else that was read: no operand of any version broadcasts."""
+SPELLINGS = (
+    Spelling("", "Expand", by="shape", standard=True, two_way=True),
+    Spelling("", "Tile", by="repeats", standard=False),
+    *tflite.SPELLINGS,
+)
+
+
+def _index(table: tuple[Row, ...]) -> dict[tuple[str, str], tuple[list[int], list[Row]]]:
+    """Group the rows by operator, each group sorted by its first version."""
+    groups: dict[tuple[str, str], tuple[list[int], list[Row]]] = {}
+    for entry in sorted(table, key=lambda entry: entry.since):
+        since, of_operator = groups.setdefault((entry.domain, entry.op), ([], []))
+        since.append(entry.since)
+        of_operator.append(entry)
+    return groups
+
+
+_BY_OPERATOR = _index(ROWS)
+_SPELLED = {(entry.domain, entry.op): entry for entry in SPELLINGS}
+
+
+def row(domain: str, op: str, version: int) -> Row | None:
+    """Find the row of `op` in a model that imports `version` of `domain`; None when it does not broadcast.
+
+    In the domain TFLITE the version is the operator's own, and a row holds for all of them.
+    The domains "" and "ai.onnx" are one. An operator that the catalogue does not know has no row either.
+    """
+    found = _BY_OPERATOR.get(("" if domain == "ai.onnx" else domain, op))
+    if found is None:
+        return None
+    since, of_operator = found
+    position = bisect_right(since, version) - 1
+    if position < 0:
+        return None
+    entry = of_operator[position]
+    return entry if entry.until is None or version <= entry.until else None
+
+
+def spelling(domain: str, op: str) -> Spelling | None:
+    """How an operator spells a stretch of its operand 0, None where it is no stretch."""
+    return _SPELLED.get(("" if domain == "ai.onnx" else domain, op))
+
+
+def spellings() -> tuple[Spelling, ...]:
+    """Every operator that is a stretch and nothing else."""
+    return SPELLINGS
+
+
+def rows() -> tuple[Row, ...]:
+    """Every row of the catalogue, family by family."""
+    return ROWS

@@ -1,0 +1,1 @@
+"""The algebra of shapes: a size, an axis, a shape, and the arithmetic of sizes."""

@@ -1,0 +1,299 @@
+"""Shapes, known or not, and the algebra of broadcasting over them: numpy's rule, the shape dialect's names.
+
+A dim is an int >= 0 or a `Dim`: a symbol, a named unknown, the broadcast of several, or simply unknown, each
+with an inclusive range. A shape is ranked, unranked or invalid. Functions are pure and say only what holds
+for every size that the dims can take; what is merely likely is UNKNOWN, None, "maybe" or Undecided.
+
+    broadcast([2, 3, 4], [4])    -> [2, 3, 4]
+    broadcast([N], [N])          -> [N]        one symbol: no operand is ever stretched
+    broadcast([N], [M])          -> [bc{M,N}]  either may be 1; one term, so it is recognized later
+    broadcast([N], [4])          -> [4]        N is 1 or 4, or the model fails
+"""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from typing import TYPE_CHECKING, TypeAlias
+
+from graphfix.shapes.axis import (
+    Stretch,
+    add,
+    agree,
+    broadcast_sizes,
+    meet,
+    mul,
+    one_covers,
+    preferred,
+    spelled,
+    stretch,
+    union,
+)
+from graphfix.shapes.dim import (
+    INVALID,
+    INVALID_SIZE,
+    UNKNOWN,
+    UNRANKED,
+    Dim,
+    Incompatible,
+    Shape,
+    Size,
+    Undecided,
+    never_one,
+    of,
+    parse,
+    same,
+    symbol,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+__all__ = [
+    "INVALID",
+    "INVALID_SIZE",
+    "UNKNOWN",
+    "UNRANKED",
+    "Dim",
+    "Incompatible",
+    "Shape",
+    "Size",
+    "Stretch",
+    "Undecided",
+    "Witness",
+    "add",
+    "any_",
+    "assuming_all",
+    "broadcast",
+    "concat",
+    "cstr_broadcastable",
+    "cstr_eq",
+    "equalize_ranks",
+    "infer_result",
+    "join",
+    "mul",
+    "never_one",
+    "num_elements",
+    "of",
+    "parse",
+    "same",
+    "split_at",
+    "stretches",
+    "symbol",
+    "verify_result",
+]
+
+Witness: TypeAlias = bool | None
+"""Whether a constraint holds; None when only the run can tell."""
+
+
+def broadcast(*shapes: Shape) -> Shape:
+    """Give the shape that the operands have together: right-aligned, size 1 gives way (numpy's rule).
+
+    An invalid operand gives INVALID; else an unranked one gives an unranked shape, named if every operand is.
+    Raises Incompatible when the known dims cannot agree. No operand at all gives [].
+    """
+    every = tuple([shape.axes for shape in shapes])
+    if None in every:
+        return _broadcast_unranked(shapes)
+    return _checked(_broadcast_axes(every), shapes)
+
+
+def _broadcast_unranked(shapes: Sequence[Shape]) -> Shape:
+    if not all(shape.valid for shape in shapes):
+        return INVALID
+    broadcast(*(shape for shape in shapes if shape.ranked))  # what is known must agree all the same
+    names = [_terms(shape) for shape in shapes if shape.axes != ()]
+    return Shape(None, _merged(union(names)) if all(names) else ())
+
+
+def _merged(names: tuple[str, ...]) -> tuple[str, ...]:
+    """Drop what a number of the same axis says already: 3 under N is 3, so `1:N` beside `1:3` adds nothing."""
+    parts = [name.partition(":") for name in names]
+    numbered = {at for at, _, size in parts if size.isdecimal() and at.isdecimal()}
+    return tuple([at + colon + size for at, colon, size in parts if at not in numbered or size.isdecimal() or not size])
+
+
+@lru_cache(maxsize=4096)  # a model has few distinct sets of shapes, however many nodes
+def _broadcast_axes(every: tuple[tuple[Size, ...], ...]) -> Shape:
+    return Shape(tuple(map(broadcast_sizes, _columns(every))))
+
+
+def _columns(every: Iterable[tuple[Size, ...]]) -> list[tuple[Size, ...]]:
+    """Give, for every axis of the result, the dims of all operands: 1 where an operand has no such axis."""
+    every = tuple(every)
+    rank = max(map(len, every), default=0)
+    return list(zip(*[(1,) * (rank - len(axes)) + axes for axes in every], strict=True))
+
+
+def _checked(result: Shape, shapes: Sequence[Shape]) -> Shape:
+    if not result.valid:
+        raise Incompatible(f"{_listed(shapes)} do not broadcast{_ranges(shapes)}")
+    return result
+
+
+def _terms(shape: Shape) -> tuple[str, ...]:
+    """Give the names that a shape adds to an unranked result: its own, or those of its axes; () if none.
+
+    [2,N,1] adds `1:`, `2:`, `2:N`, `3:`, `3:2`: an axis counted from the right is there, and it is at least this
+    size. The names of two shapes together are the names of their broadcast.
+    """
+    if shape.axes is None:
+        return shape.parts
+    if any(isinstance(size, Dim) and not size.parts for size in shape.axes):
+        return ()
+    return tuple([f"{at}:{name}" for at, size in enumerate(reversed(shape.axes), 1) for name in spelled(size)])
+
+
+def infer_result(*shapes: Shape) -> Shape | None:
+    """Give the result shape as the Broadcastable trait does: unranked operands are dropped, None if all are.
+
+    No bound on the real rank when an operand was dropped; `broadcast` is one. Raises Incompatible.
+    """
+    known = [shape for shape in shapes if shape.ranked or not shape.valid]
+    return broadcast(*known) if known else None
+
+
+def verify_result(inputs: Iterable[Shape], result: Shape, strict: bool = False) -> None:
+    """Check a declared result shape against the operands; raises Incompatible when it contradicts them.
+
+    A declared size where the inferred one is unknown is a cast and accepted, unless `strict`: the
+    trait's formal Verify refuses it.
+    """
+    inputs = tuple(inputs)
+    inferred = infer_result(*inputs)
+    if inferred is None or (inferred.valid and result.valid and not result.ranked):
+        return
+    if cstr_eq(inferred, result) is not False and not (strict and _casts(inferred, result)):
+        return
+    why = f"contradicts the inferred {inferred}{_ranges([*inputs, result])}"
+    raise Incompatible(f"the declared result {result} of {_listed(inputs)} {why}")
+
+
+def _casts(inferred: Shape, declared: Shape) -> bool:
+    pairs = zip(inferred.dims, declared.dims, strict=True)
+    return any(isinstance(there, int) and here != there for here, there in pairs)
+
+
+def join(*shapes: Shape) -> Shape:
+    """Combine what several descriptions of one shape know (shape.join); INVALID when they contradict."""
+    if not all(shape.valid for shape in shapes):
+        return INVALID
+    ranked = [shape.dims for shape in shapes if shape.ranked]
+    if not ranked:
+        return Shape(None, preferred(shape.parts for shape in shapes))
+    if len(set(map(len, ranked))) > 1:
+        return INVALID
+    return Shape(tuple(map(meet, zip(*ranked, strict=True))))
+
+
+def any_(*shapes: Shape) -> Shape:
+    """Give one of several equally good shapes (shape.any): their join, or the first where they contradict."""
+    joined = join(*shapes)
+    return joined if joined.valid or not all(shape.valid for shape in shapes) else shapes[0]
+
+
+def split_at(shape: Shape, index: int) -> tuple[Shape, Shape]:
+    """Cut a shape in two before axis `index`, from the end if negative; raises IndexError beyond the rank."""
+    if shape.axes is None:
+        half = UNRANKED if shape.valid else INVALID
+        return half, half
+    rank = len(shape.axes)
+    if not -rank <= index <= rank:
+        raise IndexError(f"{shape} cannot be split at {index}: the index goes from {-rank} to {rank}")
+    cut = index + rank if index < 0 else index
+    return Shape(shape.axes[:cut]), Shape(shape.axes[cut:])
+
+
+def concat(*shapes: Shape) -> Shape:
+    """Put shapes one behind the other; an invalid one gives INVALID, else an unranked one UNRANKED."""
+    if not all(shape.valid for shape in shapes):
+        return INVALID
+    if not all(shape.ranked for shape in shapes):
+        return UNRANKED
+    return Shape(tuple(size for shape in shapes for size in shape.dims))
+
+
+def num_elements(shape: Shape) -> Size:
+    """Multiply the sizes, exactly (no 64-bit wrap-around); [] has 1, a 0 makes 0 of any others."""
+    if not shape.valid:
+        return INVALID_SIZE
+    count: Size = 1 if shape.ranked else UNKNOWN
+    for size in shape.axes or ():
+        count = mul(count, size)
+    return count
+
+
+def cstr_broadcastable(*shapes: Shape) -> Witness:
+    """Whether shapes broadcast (shape.cstr_broadcastable): True always, False never, None at run time."""
+    try:
+        result = broadcast(*shapes)
+    except Incompatible:
+        return False
+    if not result.valid:
+        return False
+    telling = [shape for shape in shapes if shape.axes is None or any(size != 1 for size in shape.axes)]
+    if len(telling) <= 1:  # the others give way to anything
+        return True
+    if result.ranked:
+        return all(map(agree, _columns(shape.dims for shape in telling))) or None
+    return one_covers([_terms(shape) for shape in telling]) or None
+
+
+def cstr_eq(*shapes: Shape) -> Witness:
+    """Whether all are one shape (shape.cstr_eq), nothing stretched; a witness like `cstr_broadcastable`."""
+    if not join(*shapes).valid:
+        return False
+    return all(_equal(shapes[0], shape) for shape in shapes[1:]) or None
+
+
+def _equal(a: Shape, b: Shape) -> bool:
+    if a.axes is None or b.axes is None:
+        return a.ranked == b.ranked and a.parts == b.parts != ()
+    return all(map(same, a.axes, b.axes))
+
+
+def assuming_all(*witnesses: Witness) -> Witness:
+    """Join witnesses (shape.assuming_all): one False fails all, else one None leaves all to the run."""
+    if False in witnesses:
+        return False
+    return None if None in witnesses else True
+
+
+def equalize_ranks(*shapes: Shape) -> tuple[Shape, ...]:
+    """Lift all operands to the greatest rank by 1s in front; raises as `Shape.dims` does."""
+    rank = max((shape.rank for shape in shapes), default=0)
+    return tuple(s if s.rank == rank else Shape((1,) * (rank - s.rank) + s.dims) for s in shapes)
+
+
+def stretches(shapes: Sequence[Shape], operand: int) -> tuple[Stretch, ...]:
+    """Say for each axis of the lifted operand whether broadcasting with the others repeats it.
+
+    "no": for no sizes that the dims can take; "yes": a literal 1 under another dim; "maybe": the run decides.
+    Raises Undecided when an operand is unranked (unless all have one name: then (), nothing stretches), and
+    Incompatible when the shapes do not broadcast.
+    """
+    named = shapes[operand].parts
+    if named and all(shape.parts == named for shape in shapes):
+        return ()
+    every = tuple([shape.dims for shape in shapes])
+    _checked(_broadcast_axes(every), shapes)
+    return _stretches(every, operand)
+
+
+@lru_cache(maxsize=4096)
+def _stretches(every: tuple[tuple[Size, ...], ...], operand: int) -> tuple[Stretch, ...]:
+    results = zip(_columns(every), _broadcast_axes(every).dims, strict=True)
+    return tuple(stretch(sizes, operand, result) for sizes, result in results)
+
+
+def _listed(shapes: Sequence[Shape]) -> str:
+    *firsts, last = map(str, shapes)
+    return f"{', '.join(firsts)} and {last}" if firsts else last
+
+
+def _ranges(shapes: Iterable[Shape]) -> str:
+    """Spell out the ranges that the printed shapes leave out: they may be what forbids the broadcast."""
+    dims = {size for shape in shapes for size in shape.axes or () if isinstance(size, Dim)}
+    bounded = sorted({f"{dim} is {dim.lo} to {dim.hi}" for dim in dims if dim.hi is not None})
+    bounded += sorted({f"{dim} is at least {dim.lo}" for dim in dims if dim.hi is None and dim.lo})
+    return f" ({', '.join(bounded)})" if bounded else ""

@@ -1,0 +1,194 @@
+"""A converted model beside its original: both run on the same seeded inputs, and how far their outputs are apart."""
+
+from __future__ import annotations
+
+import zlib
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from graphfix.checker.runs import given_inputs
+from graphfix.checker.runs.interface import Face
+from graphfix.checker.runs.limits import Limits
+from graphfix.checker.runs.seeded_inputs import Choice, seeded
+from graphfix.checker.runs.sizes import shape_of
+from graphfix.results import ConversionStatus, Gap
+from graphfix.runtimes import tosa
+from graphfix.runtimes.process import Child
+from graphfix.runtimes.session import RefusedError, Session
+
+Array = np.ndarray[Any, Any]
+Feeds = Mapping[str, object]
+
+TOLERANCE = 1e-3
+"""How far an output may be from the original's, as a part of the range of its values."""
+RUNS = 3
+_OPEN = "an operator met values for which TOSA defines no result"
+_LITERT_KERNELS = ("reference", "builtin")
+"""The reference kernels are the judges: the optimized ones differ more from them than TOSA does (docs/decisions.md)."""
+
+
+@dataclass(frozen=True, slots=True)
+class Agreement:
+    """What the runs showed."""
+
+    status: ConversionStatus
+    reason: str | None = None
+    gaps: tuple[Gap, ...] = ()
+    runs: int = 0
+    beside: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class _Original:
+    """A loaded original, and the inputs that the converted model takes."""
+
+    session: Session
+    face: Face
+    limits: Limits
+    beside: str
+
+
+@dataclass(slots=True)
+class _Worst:
+    """One output, at worst over the runs so far."""
+
+    largest: float = 0.0
+    relative: float | None = None
+    within: bool = True
+
+
+def agreement(
+    original: Path,
+    fixed: Path,
+    converted: Path,
+    *,
+    seed: int,
+    inputs: Sequence[Path] = (),
+    progress: Callable[[str], None],
+) -> Agreement:
+    """Run the TOSA flatbuffer `converted` in the reference model, and `original` at the sizes that `fixed` states.
+
+    Three runs with seeds `seed`, `seed` + 1, `seed` + 2: floats uniform in -1..1, whole numbers bounded by what they
+    index; or a run on each of `inputs`, .npz files or ONNX test_data_set folders. Raises GraphfixError for inputs
+    that do not fit.
+    """
+    with Child() as child:
+        try:
+            known = _tflite(child, original, fixed) if _is_tflite(fixed) else _onnx(child, original, fixed)
+            return _compared(known, converted, _cases(known, seed, inputs), progress)
+        except RefusedError as error:
+            return Agreement("not run", str(error))
+
+
+def _cases(known: _Original, seed: int, inputs: Sequence[Path]) -> list[Feeds]:
+    if inputs:
+        return [given_inputs.load(path, known.face).feeds for path in inputs]
+    return [uniform(known.face, known.limits, seed + number) for number in range(RUNS)]
+
+
+def uniform(face: Face, limits: Limits, seed: int) -> dict[str, object]:
+    """Seeded inputs of a static model: floats uniform in -1..1, everything else as verification makes it."""
+    feeds = dict(seeded(face, {}, limits, Choice(), (seed, 0)).feeds)
+    for port in face.inputs:
+        if port.dtype is not None and port.dtype.kind == "f" and port.name not in limits.intervals:
+            source = np.random.default_rng([seed, zlib.crc32(port.name.encode())])
+            feeds[port.name] = np.asarray(source.uniform(-1, 1, shape_of(port, {}))).astype(port.dtype)
+    return feeds
+
+
+# --- the originals --------------------------------------------------------------------------------------------------
+
+
+def _is_tflite(path: Path) -> bool:
+    with path.open("rb") as file:
+        return file.read(8)[4:] == b"TFL3"
+
+
+def _tflite(child: Child, original: Path, fixed: Path) -> _Original:
+    """Load the original in LiteRT, on the first kernel set that has all of its kernels. Raises RefusedError."""
+    from graphfix.checker.files.tflite import read
+    from graphfix.checker.runs.tflite.input_limits import limits
+    from graphfix.checker.runs.tflite.session import Opener, face_of
+
+    first: RefusedError | None = None
+    for kernels in _LITERT_KERNELS:
+        try:
+            settled = child.load_tflite(fixed, kernels)
+            face = face_of(settled.face)
+            names = {port.index: port.name for port in settled.inputs}
+            shapes = {port.name: port.shape for port in settled.inputs}
+            known = limits(read(fixed), 0, names, shapes)
+            return _Original(Opener(child, original, kernels)(), face, known, f"LiteRT ({kernels} kernels)")
+        except RefusedError as error:
+            first = first or error
+    raise first or RefusedError("LiteRT has no kernels")
+
+
+def _onnx(child: Child, original: Path, fixed: Path) -> _Original:
+    """Load the original in onnxruntime, optimizations off. Raises RefusedError."""
+    from graphfix.checker.files.onnx import read
+    from graphfix.checker.runs.input_limits import limits
+    from graphfix.checker.runs.onnx_interface import face_of
+
+    model = read(fixed)
+    face = face_of(model)
+    shapes = {port.name: shape_of(port, {}) for port in face.inputs}
+    return _Original(child.load(original), face, limits(model, shapes), "onnxruntime (optimizations off)")
+
+
+# --- the differences ------------------------------------------------------------------------------------------------
+
+
+def _compared(known: _Original, converted: Path, cases: Sequence[Feeds], progress: Callable[[str], None]) -> Agreement:
+    worst = {name: _Worst() for name in known.session.outputs}
+    for number, feeds in enumerate(cases, 1):
+        progress(f"run {number} of {len(cases)}: {known.beside}")
+        wanted = known.session.run(feeds)
+        progress(f"run {number} of {len(cases)}: the TOSA reference model")
+        answer = tosa.run(converted, [np.asarray(feeds[port.name]) for port in known.face.inputs])
+        if len(answer.outputs) != len(worst):
+            raise RefusedError(f"the TOSA file has {len(answer.outputs)} outputs, the original {len(worst)}")
+        for name, want, got in zip(worst, wanted, answer.outputs, strict=True):
+            _widen(worst[name], np.asarray(want), got)
+        if answer.status == "unpredictable":
+            return Agreement("unpredictable", _OPEN, _gaps(worst), number, known.beside)
+    differing = [name for name, found in worst.items() if not found.within]
+    reason = f"differs by more than {TOLERANCE:g} of its range: {', '.join(differing)}" if differing else None
+    return Agreement("differs" if differing else "agrees", reason, _gaps(worst), len(cases), known.beside)
+
+
+def _gaps(worst: Mapping[str, _Worst]) -> tuple[Gap, ...]:
+    return tuple(Gap(name, found.largest, found.relative, found.within) for name, found in worst.items())
+
+
+def _widen(worst: _Worst, want: Array, got: Array) -> None:
+    largest = distance(want, got)
+    span, most = extent(want)
+    constant = span == 0
+    worst.largest = max(worst.largest, largest)
+    worst.within = worst.within and largest <= TOLERANCE * (max(1.0, most) if constant else span)
+    if not constant:
+        worst.relative = max(worst.relative or 0.0, largest / span)
+
+
+def distance(want: Array, got: Array) -> float:
+    """The largest absolute difference; infinite where a shape, a NaN or an infinity has no counterpart."""
+    if want.shape != got.shape:
+        return float("inf")
+    a, b = want.astype(np.float64), got.astype(np.float64)
+    same = (a == b) | (np.isnan(a) & np.isnan(b))
+    if bool(same.all()):
+        return 0.0
+    with np.errstate(invalid="ignore"):
+        gap = np.abs(a - b)[~same]
+    return float("inf") if bool(np.isnan(gap).any()) else float(gap.max())
+
+
+def extent(values: Array) -> tuple[float, float]:
+    """The range of an array's finite values, and the largest of their magnitudes; zeros where it has none."""
+    finite = values.astype(np.float64)[np.isfinite(values.astype(np.float64))]
+    return (float(np.ptp(finite)), float(np.abs(finite).max())) if finite.size else (0.0, 0.0)

@@ -1,0 +1,97 @@
+"""From a model whose form the TOSA tools can read to a TOSA file: converted, validated, and run where that is asked."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from graphfix.results import Conversion, GraphfixError
+from graphfix.runtimes import tosa
+from graphfix.runtimes.session import RefusedError
+
+if TYPE_CHECKING:
+    from graphfix.tosa.agreement import Agreement
+
+SPECIFICATION = f"TOSA {tosa.SPECIFICATION}, level {tosa.LEVEL}"
+_CUSTOM = "tosa.custom:"
+
+
+@dataclass(frozen=True, slots=True)
+class Files:
+    """The files of one conversion."""
+
+    original: Path
+    fixed: Path
+    bytecode: Path
+    tosa: Path
+
+
+def converter(format_: str) -> str:
+    """The tool that converts a format, after seeing that it and tosa-opt are installed. Raises GraphfixError."""
+    tool = tosa.CONVERTER if format_ == "tflite" else tosa.TORCH_MLIR
+    installed = tosa.versions()
+    missing = [name for name in (tool, tosa.TOSA_TOOLS) if name not in installed]
+    if missing:
+        verb = "are" if len(missing) > 1 else "is"
+        raise GraphfixError(f"{' and '.join(missing)} {verb} not installed: pip install 'graphfix[tosa]'")
+    return tool
+
+
+def convert(
+    files: Files,
+    tool: str,
+    *,
+    run: bool,
+    seed: int,
+    inputs: Sequence[Path] = (),
+    progress: Callable[[str], None],
+) -> Conversion:
+    """Convert `files.fixed`, validate it strictly, and run it beside `files.original` where `run` asks for it.
+
+    Writes `files.bytecode` and, where the module conforms, `files.tosa`. A model that can't be converted is no error
+    here: its status is `refused`, with the tool's own reason.
+    """
+    versions = {name: version for name, version in tosa.versions().items() if name in (tool, tosa.TOSA_TOOLS)}
+    done = Conversion("converted", tool, specification=SPECIFICATION, versions=versions)
+    try:
+        progress(f"converting with {tool}")
+        tosa.convert(files.fixed, files.bytecode)
+        progress("validating with tosa-opt")
+        validation = tosa.validate(files.bytecode, files.tosa)
+    except RefusedError as error:
+        return replace(done, status="refused", reason=str(error))
+    if not validation.valid:
+        more = len(validation.errors) - 1
+        told = f"tosa-opt: {validation.errors[0]}{f' (and {more} more)' if more else ''}"
+        return replace(done, status="refused", reason=told)
+    done = replace(done, operators=validation.operators)
+    return _run(done, files, seed, inputs, progress) if run else done
+
+
+def _run(
+    done: Conversion, files: Files, seed: int, inputs: Sequence[Path], progress: Callable[[str], None]
+) -> Conversion:
+    from graphfix.tosa.agreement import TOLERANCE, agreement
+
+    custom = ", ".join(custom_operators(done))
+    if custom:
+        return replace(
+            done, status="not run", reason=f"it holds custom operators, which only their owner runs: {custom}"
+        )
+    found: Agreement = agreement(files.original, files.fixed, files.tosa, seed=seed, inputs=inputs, progress=progress)
+    return replace(
+        done,
+        status=found.status,
+        reason=found.reason,
+        gaps=found.gaps,
+        runs=found.runs,
+        beside=found.beside,
+        tolerance=TOLERANCE,
+    )
+
+
+def custom_operators(done: Conversion) -> Iterator[str]:
+    """The names of the custom operators that the conversion kept."""
+    return (name.removeprefix(_CUSTOM) for name in done.operators if name.startswith(_CUSTOM))
