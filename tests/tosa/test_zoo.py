@@ -73,7 +73,7 @@ def sampled(models: Sequence[ParameterSet], *, stopped: bool = False) -> list[Pa
     known = [(model, ONNX.get(str(model.id))) for model in models]
     wanted = [model for model, case in known if bool(case and case.stopped_by) == stopped]
     return [
-        pytest.param(*m.values, id=m.id, marks=[*m.marks, *([] if m.id in QUICK or stopped else [pytest.mark.slow])])
+        pytest.param(*m.values, id=m.id, marks=[*m.marks, *([] if m.id in QUICK or stopped else [pytest.mark.full])])
         for m in wanted
     ]
 
@@ -100,7 +100,7 @@ def test_a_real_tflite_model_becomes_valid_tosa_that_computes_the_same(path: Pat
             assert_close([port.name for port in session.outputs], wanted, answer.outputs)
 
 
-@pytest.mark.slow
+@pytest.mark.full
 @pytest.mark.parametrize("path", [ZOO / name for name in BROKEN_BEFORE], ids=BROKEN_BEFORE)
 @pytest.mark.zoo
 def test_what_is_listed_as_broken_before_is(path: Path, tmp_path: Path) -> None:
@@ -150,7 +150,7 @@ def test_what_stops_a_real_model_is_named_beforehand(path: Path, tmp_path: Path)
 
 
 @pytest.mark.zoo
-@pytest.mark.slow
+@pytest.mark.full
 def test_what_tosa_can_take_is_not_called_unsupported() -> None:
     paths = [ZOO / name for name, case in ONNX.items() if not case.stopped_by]
     assert len(paths) == 8
@@ -162,7 +162,7 @@ def test_what_tosa_can_take_is_not_called_unsupported() -> None:
 # --- IREE -----------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.slow
+@pytest.mark.full
 @pytest.mark.skipif(not IREE, reason="GRAPHFIX_IREE names no Python with iree-base-compiler and iree-base-runtime")
 @pytest.mark.parametrize("path", zoo_models("tflite"))
 def test_iree_compiles_the_converted_model_and_computes_the_same(path: Path, tmp_path: Path) -> None:

@@ -79,7 +79,7 @@ def test_models_of_every_operator_compute_the_same() -> None:
     assert counts["fold-shape-arithmetic"] > 20
 
 
-@pytest.mark.slow
+@pytest.mark.full
 def test_all_models_of_the_suite_compute_the_same() -> None:
     wrong, counts = examine(cases())
     assert wrong == []

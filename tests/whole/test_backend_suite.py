@@ -194,7 +194,7 @@ def test_a_changed_constant_is_seen(tmp_path: Path) -> None:
     assert list(differences(case, *ran, case.model, tmp_path)) == []
 
 
-@pytest.mark.slow
+@pytest.mark.full
 @pytest.mark.filterwarnings("ignore")  # the stored cases divide by zero, and overflow, on purpose
 def test_the_whole_backend_suite_keeps_its_outputs(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     faults, counts = examine(cases(), tmp_path)

@@ -136,7 +136,7 @@ def test_a_byte_that_was_turned_over_is_no_crash(
     assert_survives(name, step, tmp_path, capsys)
 
 
-@pytest.mark.slow
+@pytest.mark.full
 @pytest.mark.parametrize("name", EVERY)
 def test_any_byte_that_was_turned_over_is_no_crash(
     name: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]

@@ -88,7 +88,7 @@ def test_a_prefix_is_refused(name: str, tmp_path: Path, capsys: pytest.CaptureFi
     assert_prefixes_are_refused(name, 7, tmp_path, capsys)
 
 
-@pytest.mark.slow
+@pytest.mark.full
 @pytest.mark.parametrize("name", ["if_body", "signatures", "per_channel", "while_body_int8"])
 def test_every_prefix_is_refused(name: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert_prefixes_are_refused(name, 1, tmp_path, capsys)

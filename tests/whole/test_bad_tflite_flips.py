@@ -70,7 +70,7 @@ def test_a_damaged_byte_is_refused_in_one_line_or_changes_nothing_else(
     assert_ends_well(model, flips(model.read_bytes(), seed=20, sample=sample), 10, tmp_path)
 
 
-@pytest.mark.slow
+@pytest.mark.full
 @pytest.mark.parametrize(
     ("model", "every_bit", "step", "keep"),
     [zoo(SINE, True, 1, 20), zoo(HAND, False, 1, 50), zoo(SELFIE, False, 1, 100), zoo(PITCH, False, 5, 150)],
@@ -98,7 +98,7 @@ def test_a_word_in_the_place_of_another_is_no_crash(name: str, tmp_path: Path) -
     assert_no_crash(name, 60, tmp_path)
 
 
-@pytest.mark.slow
+@pytest.mark.full
 @pytest.mark.parametrize("name", MADE)
 def test_many_words_in_the_place_of_others_are_no_crash(name: str, tmp_path: Path) -> None:
     assert_no_crash(name, 2000, tmp_path)

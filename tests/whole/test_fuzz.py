@@ -35,7 +35,7 @@ def test_random_models_compute_the_same_and_nothing_is_left_to_do(tmp_path: Path
     assert silent < DEFAULT // 10
 
 
-@pytest.mark.slow
+@pytest.mark.full
 def test_many_more_random_models_compute_the_same(tmp_path: Path) -> None:
     found, silent = examine(range(DEFAULT, DEFAULT + LONG), tmp_path)
     assert found == []

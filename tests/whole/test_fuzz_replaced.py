@@ -80,7 +80,7 @@ def test_random_models_compute_the_same() -> None:
     assert counts["inline-decided-branches"]
 
 
-@pytest.mark.slow
+@pytest.mark.full
 def test_many_more_random_models_compute_the_same() -> None:
     wrong, _ = examine(range(DEFAULT, DEFAULT + LONG))
     assert wrong == []

@@ -89,7 +89,7 @@ def test_random_models_compute_the_same_and_nothing_is_left_to_do() -> None:
     assert silent < DEFAULT // 10
 
 
-@pytest.mark.slow
+@pytest.mark.full
 def test_many_more_random_models_compute_the_same() -> None:
     found, silent = examined(DEFAULT, LONG)
     assert found == []

@@ -39,7 +39,7 @@ UNDECIDED = {
 def parameters() -> list[ParameterSet]:
     """The RFC's combinations in other types than float32 are slow in sum, and differ from one another by little."""
     return [
-        pytest.param(case, id=case.name, marks=pytest.mark.slow if is_variant(case) else ())
+        pytest.param(case, id=case.name, marks=pytest.mark.full if is_variant(case) else ())
         for case in FITTING
         if case.name != "atan2_unequal"  # computes from what stands behind its operand
     ]

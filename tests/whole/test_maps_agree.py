@@ -85,7 +85,7 @@ def test_the_real_models_have_two_thousand_broadcasts_and_few_sizes_that_one_sid
     assert sum(each.same for each in found) >= 1950
 
 
-@pytest.mark.slow
+@pytest.mark.full
 @pytest.mark.parametrize("target", TARGETS)
 @pytest.mark.parametrize("path", REAL)
 def test_both_sides_agree_at_every_broadcast_of_a_fixed_real_model(path: Path, target: str, tmp_path: Path) -> None:

@@ -246,7 +246,7 @@ def clash(one: Shape, other: Shape) -> bool:
     return any(N not in pair and numpys([(size,) for size in pair]) is None for pair in facing)
 
 
-@pytest.mark.slow
+@pytest.mark.full
 def test_operands_that_never_meet_are_refused() -> None:
     """Of rank 3 only those that meet in all axes but one."""
     pairs = [pair for pair in product(shapes(0, 1, 2), repeat=2) if clash(*pair)]
@@ -261,7 +261,7 @@ def test_operands_that_never_meet_are_refused() -> None:
                 graphfix.fix(graphfix.load(file), target=target)
 
 
-@pytest.mark.slow
+@pytest.mark.full
 @pytest.mark.parametrize("one", [False, True], ids=["apart", "one"])
 @pytest.mark.parametrize("scope", SCOPES, ids=lambda scope: scope.id)
 def test_every_case_is_fixed_and_proved_and_runs_to_the_same_bits(scope: Scope, one: bool, tmp_path: Path) -> None:

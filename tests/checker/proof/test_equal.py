@@ -14,11 +14,11 @@ from graphfix.checker.proof import Proof, prove
 from graphfix.checker.proof.sizes import Algebra, settled
 from graphfix.results import GraphfixError
 from tests.support.faults.tflite import planted as tflite_faults
-from tests.support.places import MODELS
+from tests.support.places import MODELS, zoo_models
 from tests.support.written import Written
 
 ALL = sorted([*MODELS.glob("*.onnx"), *MODELS.glob("*.tflite")])
-REAL = sorted([*MODELS.glob("zoo/*/*.onnx"), *MODELS.glob("zoo/*/*.tflite")])
+REAL = [*zoo_models("onnx"), *zoo_models("tflite")]
 
 
 def proved(before: Path, after: Path) -> Proof:
@@ -37,9 +37,9 @@ def test_a_fixed_model_is_proved(path: Path, target: str, tmp_path: Path) -> Non
     assert proved(path, output).reason is None
 
 
-@pytest.mark.slow
+@pytest.mark.ci
 @pytest.mark.parametrize("target", ["explicit", "ranks"])
-@pytest.mark.parametrize("path", REAL, ids=lambda path: f"{path.parent.name}-{path.name}")
+@pytest.mark.parametrize("path", REAL)
 def test_a_fixed_real_model_is_proved(path: Path, target: str, tmp_path: Path) -> None:
     output = tmp_path / path.name
     api.fix_file(path, output, target=target, check_result=False)

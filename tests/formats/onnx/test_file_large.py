@@ -14,7 +14,7 @@ from tests.support.onnx.files import field, number
 from tests.support.places import ROOT
 
 
-@pytest.mark.slow
+@pytest.mark.full
 def test_a_model_of_more_than_2_gib_is_read_edited_and_written(tmp_path: Path) -> None:
     size = 1_200_000_000
     count = 2
