@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from tests.support.fixed_files import FixedFiles
 from tests.support.needs import NEEDS, missing
 
 LEFT_OUT = pytest.StashKey[Counter[str]]()
@@ -33,6 +34,12 @@ def _compile_once_for_children(config: pytest.Config) -> None:
     config.add_cleanup(folder.cleanup)
     os.environ["PYTHONPYCACHEPREFIX"] = folder.name
     os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+
+
+@pytest.fixture(scope="session")
+def fixed(tmp_path_factory: pytest.TempPathFactory) -> FixedFiles:
+    """Models as `fix` writes them."""
+    return FixedFiles(tmp_path_factory.mktemp("fixed"))
 
 
 # --- what is left out -------------------------------------------------------------------------------------------------

@@ -1,6 +1,6 @@
 """Hand-made TFLite models, operators x shapes x types, through target `tosa`, the converter and the reference model.
 
-What every row owes is asked of LiteRT's reference kernels on the model as it was. Most rows are slow-marked.
+What every row owes is asked of LiteRT's reference kernels on the model as it was.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
 
-pytestmark = pytest.mark.tosa
+pytestmark = [pytest.mark.tosa, pytest.mark.ci]
 
 PAIRS = {
     "row under rank 3": ("[2,3,4]", "[4]", "[2,3,4]"),

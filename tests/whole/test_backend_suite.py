@@ -164,6 +164,7 @@ def summary(counts: Counter[str], total: int) -> str:
     return f"backend suite: {total} cases; " + ", ".join(f"{count} {what}" for what, count in sorted(counts.items()))
 
 
+@pytest.mark.ci
 @pytest.mark.filterwarnings("ignore")  # the stored cases divide by zero, and overflow, on purpose
 def test_a_sample_of_the_backend_suite_keeps_its_outputs(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     chosen = sample()
@@ -176,6 +177,7 @@ def test_a_sample_of_the_backend_suite_keeps_its_outputs(tmp_path: Path, capsys:
     assert counts["changed for explicit"] > SAMPLE // 5
 
 
+@pytest.mark.ci
 def test_the_sample_has_every_operator_of_the_catalogue_that_the_suite_has() -> None:
     rows = {(row.domain, row.op) for row in operators.rows()}
     everywhere, sampled = (frozenset().union(*(case.ops for case in chosen)) for chosen in (cases(), sample()))

@@ -83,15 +83,12 @@ def assert_prefixes_are_refused(name: str, step: int, folder: Path, capsys: pyte
         out.unlink(missing_ok=True)
 
 
-@pytest.mark.parametrize("name", ["if_body", "signatures", "per_channel"])
-def test_a_prefix_is_refused(name: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert_prefixes_are_refused(name, 7, tmp_path, capsys)
-
-
-@pytest.mark.full
+@pytest.mark.parametrize(
+    "step", [29, pytest.param(7, marks=pytest.mark.ci), pytest.param(1, marks=pytest.mark.full)], ids="every {}".format
+)
 @pytest.mark.parametrize("name", ["if_body", "signatures", "per_channel", "while_body_int8"])
-def test_every_prefix_is_refused(name: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert_prefixes_are_refused(name, 1, tmp_path, capsys)
+def test_a_prefix_is_refused(name: str, step: int, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert_prefixes_are_refused(name, step, tmp_path, capsys)
 
 
 @pytest.mark.parametrize("name", ["archive", "control_dependencies"])

@@ -11,6 +11,7 @@ from tflite_text import pack
 from tests.support.asking import ask
 from tests.support.faults.flips import FAULT, Flip, fixed, flips, forked, judged, payloads, places, words
 from tests.support.places import ROOT, ZOO
+from tests.support.tiers import tiered
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -63,6 +64,7 @@ def assert_ends_well(model: Path, cases: Sequence[Flip], keep: int, folder: Path
     assert not other, other[:3]
 
 
+@pytest.mark.ci
 @pytest.mark.parametrize(("model", "sample"), [zoo(SINE, 200), zoo(PITCH, 150), zoo(HAND, 120), zoo(SELFIE, 120)])
 def test_a_damaged_byte_is_refused_in_one_line_or_changes_nothing_else(
     model: Path, sample: int, tmp_path: Path
@@ -93,7 +95,7 @@ def assert_no_crash(name: str, count: int, folder: Path) -> None:
     assert not wrong, wrong[:3]
 
 
-@pytest.mark.parametrize("name", MADE)
+@pytest.mark.parametrize("name", tiered(MADE, lambda name: name == "run_time_form"))
 def test_a_word_in_the_place_of_another_is_no_crash(name: str, tmp_path: Path) -> None:
     assert_no_crash(name, 60, tmp_path)
 

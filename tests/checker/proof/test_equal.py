@@ -14,6 +14,7 @@ from graphfix.checker.proof import Proof, prove
 from graphfix.checker.proof.sizes import Algebra, settled
 from graphfix.results import GraphfixError
 from tests.support.faults.tflite import planted as tflite_faults
+from tests.support.fixed_files import FixedFiles
 from tests.support.places import MODELS, zoo_models
 from tests.support.written import Written
 
@@ -27,10 +28,9 @@ def proved(before: Path, after: Path) -> Proof:
 
 @pytest.mark.parametrize("target", ["explicit", "ranks"])
 @pytest.mark.parametrize("path", ALL, ids=lambda path: path.name)
-def test_a_fixed_model_is_proved(path: Path, target: str, tmp_path: Path) -> None:
-    output = tmp_path / path.name
+def test_a_fixed_model_is_proved(path: Path, target: str, fixed: FixedFiles) -> None:
     try:
-        api.fix_file(path, output, target=target, check_result=False)
+        output, _ = fixed(path, target)
     except GraphfixError:
         assert path.stem.startswith(("rfc_incompatible", "trait_bad", "trait_three_incompatible"))
         return
@@ -40,10 +40,8 @@ def test_a_fixed_model_is_proved(path: Path, target: str, tmp_path: Path) -> Non
 @pytest.mark.ci
 @pytest.mark.parametrize("target", ["explicit", "ranks"])
 @pytest.mark.parametrize("path", REAL)
-def test_a_fixed_real_model_is_proved(path: Path, target: str, tmp_path: Path) -> None:
-    output = tmp_path / path.name
-    api.fix_file(path, output, target=target, check_result=False)
-    assert proved(path, output).reason is None
+def test_a_fixed_real_model_is_proved(path: Path, target: str, fixed: FixedFiles) -> None:
+    assert proved(path, fixed(path, target)[0]).reason is None
 
 
 TEXT = """g (float[N,4] x, float[4] b) => (float[N,4] z) {
