@@ -3,13 +3,18 @@
 from __future__ import annotations
 
 import os
+import subprocess
 import sys
 import tempfile
 from collections import Counter
+from collections.abc import Iterator
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
+from graphfix.runtimes import process
+from tests.support import warm
 from tests.support.fixed_files import FixedFiles
 from tests.support.needs import NEEDS, missing
 
@@ -34,6 +39,14 @@ def _compile_once_for_children(config: pytest.Config) -> None:
     config.add_cleanup(folder.cleanup)
     os.environ["PYTHONPYCACHEPREFIX"] = folder.name
     os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _warm_runtimes() -> Iterator[None]:
+    """Let the checker's processes be forks of one that has the runtimes loaded."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(process, "subprocess", SimpleNamespace(**vars(subprocess) | {"Popen": warm.started}))
+        yield
 
 
 @pytest.fixture(scope="session")

@@ -19,7 +19,8 @@ class FixedFiles:
         """The fixed file and the outcome. Raises GraphfixError where `fix` does."""
         known = self.done.get((path, target, True)) or self.done.get((path, target, verified))
         if known is None:
-            out = self.folder / f"{len(self.done)}{path.suffix}"
+            out = self.folder / str(len(self.done)) / path.name
+            out.parent.mkdir()
             known = out, graphfix.fix_file(path, out, target=target, check_result=verified)
             self.done[path, target, verified] = known
         return known
