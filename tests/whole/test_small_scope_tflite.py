@@ -230,6 +230,7 @@ def test_every_row_of_the_catalogue_has_cases() -> None:
     assert all(any(case.takes for case in scope.cases(one)) for scope in SCOPES for one in (False, True))
 
 
+@pytest.mark.ci
 def test_the_full_scope_is_every_pair_of_shapes() -> None:
     full = [[case for case in SCOPES[0].cases(one) if case.takes] for one in (False, True)]
     every = list(product(shapes(0, 1, 2, 3), repeat=2))

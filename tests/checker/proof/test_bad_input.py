@@ -18,6 +18,7 @@ from tests.support.asking import ask
 from tests.support.faults.damaged import End, proofs
 from tests.support.onnx.broken import ADD, functions, model
 from tests.support.places import MODELS
+from tests.support.tiers import tiered
 from tests.support.written import Written
 
 if TYPE_CHECKING:
@@ -185,7 +186,7 @@ GIVEN: dict[str, tuple[Callable[[], bytes], int, str]] = {
 """A file, the exit status of its proof, and what is said."""
 
 
-@pytest.mark.parametrize("name", GIVEN)
+@pytest.mark.parametrize("name", tiered(GIVEN, lambda name: name != "functions-that-double"))
 def test_a_broken_onnx_model_is_told_in_one_line(name: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     make, status, words = GIVEN[name]
     data = make()
