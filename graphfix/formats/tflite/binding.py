@@ -10,12 +10,12 @@ from collections.abc import Iterator, Mapping, Sequence
 from graphfix.formats.tflite.file.container import Container
 from graphfix.formats.tflite.file.records import ABSENT, Subgraph, Tensor
 from graphfix.formats.tflite.infer.analysis import analyse
-from graphfix.formats.tflite.infer.inputs import FREE, free, free_axes, named_inputs, stated
-from graphfix.formats.tflite.infer.terms import GREATEST
+from graphfix.formats.tflite.infer.names import FREE, free, free_axes, named_inputs, stated
 from graphfix.formats.tflite.infer.value_dependence import determined
 from graphfix.results import GraphfixError
 from graphfix.runtimes import litert
 from graphfix.runtimes.session import RefusedError
+from graphfix.shapes.polynomial import GREATEST
 from graphfix.shapes.shape import Shape, Size
 
 __all__ = ["bind", "free"]

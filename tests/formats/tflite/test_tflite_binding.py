@@ -12,8 +12,7 @@ from tflite_text import Signature, model
 
 from graphfix.formats.tflite.binding import bind, free
 from graphfix.formats.tflite.file.container import Container, read
-from graphfix.formats.tflite.infer.inputs import stated
-from graphfix.formats.tflite.infer.names import unique_names
+from graphfix.formats.tflite.infer.names import stated, unique_names
 from graphfix.formats.tflite.infer.value_dependence import determined
 from graphfix.results import GraphfixError
 from graphfix.runtimes import litert

@@ -15,8 +15,7 @@ from tflite_text import model
 
 from graphfix.formats.tflite.file.container import Container, read
 from graphfix.formats.tflite.infer.analysis import Facts, analyse
-from graphfix.formats.tflite.infer.inputs import free_axes
-from graphfix.formats.tflite.infer.names import unique_names
+from graphfix.formats.tflite.infer.names import free_axes, unique_names
 from graphfix.shapes.shape import Dim, Shape, Size, same, symbol
 
 SIZES = (4, 1, 2, 7, 0)

@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from graphfix.formats.tflite.file.container import Container
-from graphfix.formats.tflite.infer.inputs import free_axes
+from graphfix.formats.tflite.infer.names import free_axes
 from graphfix.formats.tflite.infer.scope import Scope
 from graphfix.formats.tflite.infer.subgraphs import Bodies
 from graphfix.shapes.shape import Shape, Size

@@ -9,7 +9,7 @@ from typing import TypeAlias
 
 from graphfix.formats.tflite.infer import strided_slice
 from graphfix.formats.tflite.infer.operands import Call
-from graphfix.formats.tflite.infer.terms import maybe_negative
+from graphfix.shapes.polynomial import maybe_negative
 from graphfix.shapes.shape import UNKNOWN, Incompatible, Shape, Size, broadcast
 
 LIMIT = 64

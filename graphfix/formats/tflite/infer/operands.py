@@ -7,8 +7,8 @@ from dataclasses import dataclass, field
 from typing import Protocol, TypeAlias
 
 from graphfix.formats.tflite.file.records import ABSENT, Operator, Tensor
-from graphfix.formats.tflite.infer.terms import Terms
 from graphfix.operators import Row
+from graphfix.shapes.polynomial import Terms
 from graphfix.shapes.shape import Dim, Shape, Size
 
 

@@ -12,9 +12,9 @@ from graphfix.formats.tflite.infer import rules_layout as layout
 from graphfix.formats.tflite.infer import rules_windows as spatial
 from graphfix.formats.tflite.infer.operands import Call, Results, Rule
 from graphfix.formats.tflite.infer.strided_slice import strided_slice
-from graphfix.formats.tflite.infer.terms import as_size
 from graphfix.operators import Row
 from graphfix.shapes import shape as shapes
+from graphfix.shapes.polynomial import as_size
 from graphfix.shapes.shape import UNKNOWN, UNRANKED, Shape, Size
 
 SAME_SHAPE = (

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 
 from graphfix.formats.tflite.file.records import ABSENT
 from graphfix.formats.tflite.infer.operands import Call, Results
-from graphfix.formats.tflite.infer.terms import Terms, as_size, maybe_negative
+from graphfix.shapes.polynomial import Terms, as_size, maybe_negative
 from graphfix.shapes.shape import UNKNOWN, UNRANKED, Dim, Incompatible, Shape, Size, never_one, same
 
 INT32 = 2

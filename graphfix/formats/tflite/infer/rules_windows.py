@@ -7,7 +7,7 @@ same of the input without the last window's overhang. A rule's UNKNOWN gives way
 from __future__ import annotations
 
 from graphfix.formats.tflite.infer.operands import Call, Results, Rule
-from graphfix.formats.tflite.infer.terms import as_size
+from graphfix.shapes.polynomial import as_size
 from graphfix.shapes.shape import UNKNOWN, Shape, Size
 
 VALID = 1

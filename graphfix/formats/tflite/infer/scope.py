@@ -10,10 +10,9 @@ from graphfix.formats.tflite.file.container import Container
 from graphfix.formats.tflite.file.records import ABSENT, Operator, Subgraph, Tensor
 from graphfix.formats.tflite.file.schema import TENSOR_TYPES
 from graphfix.formats.tflite.infer import integer_values
-from graphfix.formats.tflite.infer.inputs import FREE, stated
-from graphfix.formats.tflite.infer.names import unique_names
+from graphfix.formats.tflite.infer.names import FREE, stated, unique_names
 from graphfix.formats.tflite.infer.operands import Call
-from graphfix.formats.tflite.infer.terms import LEAST, Terms
+from graphfix.shapes.polynomial import LEAST, Terms
 from graphfix.shapes.shape import UNRANKED, Dim, Shape, Size
 
 STRING = 5

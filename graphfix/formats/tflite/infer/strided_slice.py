@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from graphfix.formats.tflite.infer.operands import Call, Results
-from graphfix.formats.tflite.infer.terms import Terms, as_size, bounds
+from graphfix.shapes.polynomial import Terms, as_size, bounds
 from graphfix.shapes.shape import UNKNOWN, Shape, Size, same
 
 

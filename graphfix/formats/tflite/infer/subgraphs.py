@@ -15,13 +15,13 @@ from graphfix.formats.tflite.file.container import Container
 from graphfix.formats.tflite.file.records import ABSENT, Operator
 from graphfix.formats.tflite.file.schema import CUSTOM, OPERATORS
 from graphfix.formats.tflite.infer import integer_values
-from graphfix.formats.tflite.infer.inputs import stated
+from graphfix.formats.tflite.infer.names import stated
 from graphfix.formats.tflite.infer.operands import Call, Results, Rule
 from graphfix.formats.tflite.infer.rules import rule
 from graphfix.formats.tflite.infer.scope import Scope, scope_of
-from graphfix.formats.tflite.infer.terms import Terms
 from graphfix.operators import Row
 from graphfix.operators.row import TFLITE
+from graphfix.shapes.polynomial import Terms
 from graphfix.shapes.shape import UNRANKED, Dim, Incompatible, Shape, Size, same
 
 Kind: TypeAlias = tuple[str, Row | None, Rule | None]
