@@ -57,7 +57,7 @@ def test_a_real_model_reads_as_the_object_api_reads_it(path: Path) -> None:
     payloads = [b"" if entry.data is None else bytes(entry.data) for entry in told.buffers]
     assert [container.data(index) for index in range(len(payloads))] == payloads
     assert [container.size(index) for index in range(len(payloads))] == [len(payload) for payload in payloads]
-    assert container.hindrance is None
+    assert container.blocker is None
 
 
 def plain(values: object) -> list[int]:
@@ -182,7 +182,7 @@ def test_a_new_operator_has_no_options_and_hinders_nothing() -> None:
     container = read(packed(add_model()))
     made = Operator(0, (0,), (2,))
     assert container.options(made) == {}
-    assert container.operator_hindrance(made) is None
+    assert container.operator_blocker(made) is None
 
 
 def test_codes_above_126_are_found_by_the_wider_field() -> None:
@@ -191,9 +191,9 @@ def test_codes_above_126_are_found_by_the_wider_field() -> None:
 
 def test_control_dependencies_refuse_inserts() -> None:
     made = add_model()
-    assert read(packed(made)).inserts_refused is None
+    assert read(packed(made)).insertion_blocker is None
     made.metadata[0].name = "model_control_dependencies"
-    assert "model_control_dependencies" in (read(packed(made)).inserts_refused or "")
+    assert "model_control_dependencies" in (read(packed(made)).insertion_blocker or "")
 
 
 def test_reading_needs_neither_numpy_nor_flatbuffers_nor_a_runtime(tmp_path: Path) -> None:

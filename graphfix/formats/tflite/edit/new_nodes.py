@@ -1,4 +1,4 @@
-"""New tensors and operators for one subgraph: made once, standing before their first reader."""
+"""New tensors and operators for one subgraph: each made once, before its first reader."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 
 from graphfix.formats.insertion import Order
-from graphfix.formats.tflite.edit.made import (
+from graphfix.formats.tflite.edit.new_records import (
     CONCATENATION,
     EXPAND_DIMS,
     GATHER,
@@ -30,7 +30,7 @@ from graphfix.formats.tflite.edit.made import (
 from graphfix.formats.tflite.file.container import Container
 from graphfix.formats.tflite.file.records import Operator, Options, Tensor
 from graphfix.formats.tflite.file.schema import CODES
-from graphfix.formats.tflite.view import PACKED, Scope
+from graphfix.formats.tflite.view import PACKED, SubgraphView
 from graphfix.graph.edits import Made, New, Numbers, Source, with_axes
 from graphfix.graph.view import Kind, Node, Value
 from graphfix.operators.row import TFLITE
@@ -40,11 +40,11 @@ PLAIN: Mapping[str, object] = MappingProxyType({})
 
 
 @dataclass(slots=True, eq=False, repr=False)
-class Desk:
-    """Where the edits of one subgraph are carried out."""
+class NodeBuilder:
+    """Makes the new tensors and operators of one subgraph; file and view alike."""
 
     container: Container
-    scope: Scope
+    subgraph: SubgraphView
     buffers: dict[bytes, int]
     """The new buffers of the model, by content."""
     names: set[str]
@@ -52,7 +52,7 @@ class Desk:
     counters: dict[str, int] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        self.order = Order(self.scope.graph)
+        self.order = Order(self.subgraph.graph)
 
     def fresh(self, stem: str) -> str:
         """A name that no tensor of the subgraph has."""
@@ -65,35 +65,35 @@ class Desk:
 
     def value(self, record: Tensor, shape: Shape, dtype: str, kind: Kind) -> Value:
         """Enter a new tensor into the file and the view; a result is that of the next new operator."""
-        scope = self.scope
+        subgraph = self.subgraph
         place = self.order.next_place if kind == "result" else None
-        value = Value(record.name, shape, dtype, kind, scope.graph, None, place)
-        scope.tensors[value] = len(scope.record.tensors)
-        scope.record.tensors.append(record)
-        scope.record.changed = True
+        value = Value(record.name, shape, dtype, kind, subgraph.graph, None, place)
+        subgraph.tensors[value] = len(subgraph.record.tensors)
+        subgraph.record.tensors.append(record)
+        subgraph.record.changed = True
         return value
 
     def like(self, source: Value, stem: str, shape: Shape, axes: Sequence[int] = ()) -> Tensor:
         """A tensor of another shape with the type and quantization of `source`; `axes` are those it is lifted by."""
-        record = self.scope.tensor(source)
+        record = self.subgraph.tensor(source)
         return new_tensor(self.fresh(stem), shape, record.type, quantization=lifted(record, axes))
 
     def operator(
         self, op: str, version: int, operands: tuple[Value, ...], options: Options, value: Value, reader: int
     ) -> Value:
         """Add an operator with one result before `reader`."""
-        tensors = self.scope.tensors
+        tensors = self.subgraph.tensors
         code = self.container.code(CODES[op], version)
         inputs = tuple(tensors[operand] for operand in operands)
-        self.scope.made.append(Operator(code, inputs, (tensors[value],), options=options, changed=True))
+        self.subgraph.made.append(Operator(code, inputs, (tensors[value],), options=options, changed=True))
         self.order.enter(op, TFLITE, version, "", operands, value, reader, PLAIN)
         return value
 
     def copy(self, place: int, op: str, operands: tuple[Value, ...], value: Value, reader: int) -> Value:
         """Add a copy of an operator, on other operands, before `reader`."""
-        tensors, original = self.scope.tensors, self.scope.operator(place)
+        tensors, original = self.subgraph.tensors, self.subgraph.operator(place)
         inputs = tuple(tensors[operand] for operand in operands)
-        self.scope.made.append(replace(original, inputs=inputs, outputs=(tensors[value],), changed=True))
+        self.subgraph.made.append(replace(original, inputs=inputs, outputs=(tensors[value],), changed=True))
         self.order.enter(op, TFLITE, 1, "", operands, value, reader, PLAIN)
         return value
 
@@ -116,6 +116,18 @@ class Desk:
         record = new_tensor(self.fresh(stem), told.shape, TYPES[told.dtype])
         value = self.value(record, told.shape, told.dtype, "result")
         return self.operator(told.op, told.version, operands, options_of(told), value, node.index)
+
+    def arrange(self) -> None:
+        """Put every new operator before its first reader, take out those that are gone; file and view alike."""
+        self.order.settle()
+        subgraph, graph = self.subgraph, self.subgraph.graph
+        nodes = [*graph.nodes, *graph.made]
+        operators = [*subgraph.operators, *subgraph.made]
+        keys = self.order.keys()
+        kept = len(nodes) - len(self.order.gone)
+        turns = sorted(range(len(nodes)), key=keys.__getitem__)[:kept]
+        graph.nodes = [nodes[at] for at in turns]
+        subgraph.record.operators = [operators[at] for at in turns]
 
     # --- constants ----------------------------------------------------------------------------------------------
 
@@ -145,7 +157,7 @@ class Desk:
         if found is None:
             shape = with_axes(value.shape, axes)
             record = self.like(value, f"{value.name}_lifted", shape, axes)
-            original = self.scope.tensor(value)
+            original = self.subgraph.tensor(value)
             record.buffer, record.external = original.buffer, original.external
             if original.signature is not None:
                 record.signature = record.shape

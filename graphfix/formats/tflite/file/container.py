@@ -50,7 +50,7 @@ class Container:
     flat: Flat
     metadata_before: tuple[tuple[str, int], ...]
     """The metadata entries of the file."""
-    hindrance: str | None
+    blocker: str | None
     """Why no operator of the file can be edited: completes "left alone because"."""
 
     @property
@@ -115,23 +115,23 @@ class Container:
             what = f"the options of an operator are cut short: {error}"
             raise GraphfixError(f"{self.source.name}: {what}; get the file again") from error
 
-    def subgraph_hindrance(self, index: int) -> str | None:
+    def subgraph_blocker(self, index: int) -> str | None:
         """Say why no operator of the subgraph can be edited."""
-        return self._hindrance(self.subgraphs[index].place, SUBGRAPH)
+        return self._blocker(self.subgraphs[index].place, SUBGRAPH)
 
-    def operator_hindrance(self, operator: Operator) -> str | None:
+    def operator_blocker(self, operator: Operator) -> str | None:
         """Say why the operator can't be edited."""
-        return self._hindrance(operator.place, OPERATOR)
+        return self._blocker(operator.place, OPERATOR)
 
-    def tensor_hindrance(self, tensor: Tensor) -> str | None:
+    def tensor_blocker(self, tensor: Tensor) -> str | None:
         """Say why the tensor can't be changed."""
-        return self._hindrance(tensor.place, TENSOR)
+        return self._blocker(tensor.place, TENSOR)
 
-    def _hindrance(self, place: int, layout: Layout) -> str | None:
+    def _blocker(self, place: int, layout: Layout) -> str | None:
         return None if place == NEW else _unknown(self.flat, place, layout)
 
     @property
-    def inserts_refused(self) -> str | None:
+    def insertion_blocker(self) -> str | None:
         """Why no operator may be inserted or removed."""
         if any(name == DEPENDENCIES for name, _ in self.metadata):
             return f"the metadata {DEPENDENCIES!r} names operators by their index, which would change"
@@ -171,7 +171,7 @@ class Container:
 
     def _refuse_unknown_metadata(self, index: int, key: str) -> None:
         places = self.parts.metadata_places
-        why = self._hindrance(places[index] if index < len(places) else NEW, METADATA)
+        why = self._blocker(places[index] if index < len(places) else NEW, METADATA)
         if why is not None:
             raise GraphfixError(f"{self.source.name}: the metadata {key!r} can't be added to: {why}; remove it")
 
@@ -220,8 +220,8 @@ class Container:
             raise GraphfixError(f"{out}: the model has buffers in files of its folder ({names}); write it there")
 
     def _pieces(self) -> Sequence[Piece]:
-        if self.hindrance is not None:
-            raise GraphfixError(f"{self.source.name}: can't be changed: {self.hindrance}; convert the model again")
+        if self.blocker is not None:
+            raise GraphfixError(f"{self.source.name}: can't be changed: {self.blocker}; convert the model again")
         size = len(self.source.data)
         tables = Rebuilder(self.flat, self.parts, self.metadata_before).model()
         try:
@@ -254,7 +254,7 @@ def _unknown(flat: Flat, place: int, layout: Layout) -> str | None:
     return None
 
 
-def _file_hindrance(flat: Flat, parts: Parts) -> str | None:
+def _file_blocker(flat: Flat, parts: Parts) -> str | None:
     """Whether a table that must be rebuilt with every change has unknown fields."""
     why = _unknown(flat, parts.model, MODEL)
     for index in parts.outside:
@@ -282,8 +282,8 @@ def read(source: Path | bytes) -> Container:
     try:
         parts = read_parts(flat, opened)
         validate.check(parts, len(opened.data), lambda operator: read_options(flat, operator.place))
-        hindrance = _file_hindrance(flat, parts)
+        blocker = _file_blocker(flat, parts)
     except (MalformedError, validate.IllFormedError) as error:
         raise GraphfixError(f"{opened.name}: no TFLite model, or cut short: {error}; get the file again") from error
     path = None if isinstance(source, bytes) else source
-    return Container(path, opened, parts, flat, tuple(parts.metadata), hindrance)
+    return Container(path, opened, parts, flat, tuple(parts.metadata), blocker)

@@ -77,6 +77,12 @@ TENSOR_TYPES: Final[Mapping[int, tuple[str, int | None]]] = {
     22: ("float8_e5m2", 8),
 }
 """The number of an element type -> numpy's name or the format's own, and bits an element; None where sizes vary."""
+BYTE: Final = 8
+
+
+def item_bytes(element: int) -> int:
+    """Bytes of one element; 0 for types of less than a byte, and for those without a size."""
+    return (TENSOR_TYPES[element][1] or 0) // BYTE
 
 
 REFERENCES: Final = frozenset({"o", "i*", "q*"})
