@@ -8,9 +8,9 @@ from pathlib import Path
 
 from graphfix.formats.tflite import binding
 from graphfix.formats.tflite.edit import cleanup
-from graphfix.formats.tflite.edit.apply import apply
 from graphfix.formats.tflite.edit.editor import Editor
 from graphfix.formats.tflite.edit.new_nodes import NodeBuilder
+from graphfix.formats.tflite.edit.state import State
 from graphfix.formats.tflite.file.container import Container, read
 from graphfix.formats.tflite.folding import Evaluator
 from graphfix.formats.tflite.infer.analysis import analyse
@@ -57,7 +57,8 @@ class TfliteModel:
             view.graph: NodeBuilder(self.container, view, buffers, {value.name for value in view.values})
             for view in self._views
         }
-        self._editor = Editor(self.container, builders, self.expand_limit, evaluator)
+        self._state = State(self.container, builders, self.expand_limit, evaluator)
+        self._editor = Editor(self._state)
         self._finished = False
 
     @property
@@ -65,18 +66,18 @@ class TfliteModel:
         """Every subgraph, one that is run by an operator behind the one that has it."""
         if self._finished:
             self._look()
-        self._editor.expand_limit = self.expand_limit
+        self._state.expand_limit = self.expand_limit
         return [view.graph for view in self._views]
 
     @property
     def added(self) -> int:
         """Bytes of constants that edits have added."""
-        return self._editor.added
+        return self._state.added
 
     @property
     def assumes(self) -> Sequence[str]:
         """The stored shapes that the view assumes, and the sizes of inputs that stretched operands follow."""
-        return [*self._notes, *self._assumed, *self._fixed, *self._editor.fixed_inputs(self._views[0].graph)]
+        return [*self._notes, *self._assumed, *self._fixed, *self._state.fixed_inputs(self._views[0].graph)]
 
     @property
     def stale(self) -> Sequence[tuple[str, str, str]]:
@@ -94,7 +95,7 @@ class TfliteModel:
 
     def apply(self, node: Node, edits: Sequence[Edit]) -> Node:
         """Carry the edits of one node out, all or none. Raises Refused."""
-        node = apply(self._editor, node, edits)
+        node = self._editor.apply(node, edits)
         self.changed = True
         return node
 
@@ -137,12 +138,12 @@ class TfliteModel:
         self._finished = True
         if not self.changed:
             return graphs
-        editor = self._editor
-        self._fixed += editor.fixed_inputs(self._views[0].graph)
-        editor.fixed.clear()
-        cleanup.drop_dead(editor)
+        state = self._state
+        self._fixed += state.fixed_inputs(self._views[0].graph)
+        state.fixed.clear()
+        cleanup.drop_dead(state)
         for view in self._views:
-            editor.builders[view.graph].arrange()
+            state.builders[view.graph].arrange()
             cleanup.drop_tensors(view.record)
         cleanup.drop_codes(self.container)
         cleanup.drop_buffers(self.container)

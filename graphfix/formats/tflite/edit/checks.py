@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from math import prod
 
-from graphfix.formats.tflite.edit.editor import Editor
 from graphfix.formats.tflite.edit.new_nodes import NodeBuilder
 from graphfix.formats.tflite.edit.new_records import numbers
 from graphfix.formats.tflite.edit.operands import DEQUANTIZE, is_same, stretched_source
+from graphfix.formats.tflite.edit.state import State
 from graphfix.formats.tflite.file.schema import BYTE, TENSOR_TYPES, item_bytes
 from graphfix.graph.edits import Edit, Evaluate, Fold, Lift, Refused, Replace, Spell, Stretch
 from graphfix.graph.view import Node, Value
@@ -17,32 +17,32 @@ DENSIFY = "DENSIFY"
 UNSHAPED = frozenset({"resource", "variant"})
 
 
-def check(editor: Editor, node: Node, edit: Edit) -> None:
+def check(state: State, node: Node, edit: Edit) -> None:
     """Raise Refused where the edit can't be carried out; the text completes "left alone because"."""
-    builder = editor.builders[node.graph]
+    builder = state.builders[node.graph]
     index, operator = builder.subgraph.index, builder.subgraph.operator(node.index)
-    container = editor.container
+    container = state.container
     why = container.blocker or container.subgraph_blocker(index) or container.operator_blocker(operator)
     if why is not None:
         raise Refused(why)
     match edit:
         case Lift():
-            _check_lift(editor, builder, node.operand(edit.operand))
+            _check_lift(state, builder, node.operand(edit.operand))
         case Stretch():
-            _check_stretch(editor, builder, node, edit)
+            _check_stretch(state, builder, node, edit)
         case Spell():
             _check_repeated(node.operand(0))
         case Fold() | Evaluate() | Replace():
-            _check_node(editor, builder, node, edit)
+            _check_node(state, builder, node, edit)
 
 
-def _check_node(editor: Editor, builder: NodeBuilder, node: Node, edit: Fold | Evaluate | Replace) -> None:
+def _check_node(state: State, builder: NodeBuilder, node: Node, edit: Fold | Evaluate | Replace) -> None:
     if not isinstance(edit, Replace) and any(result in node.graph.outputs for result in node.results):
         raise Refused("its result is an output of the graph")
     if not isinstance(edit, Replace) or len(edit.nodes) > 1:
-        _check_insertion(editor)
+        _check_insertion(state)
     if isinstance(edit, Evaluate):
-        _check_known(editor, builder, node)
+        _check_known(state, builder, node)
     if isinstance(edit, Fold):
         _check_bypass(node)
 
@@ -56,28 +56,28 @@ def _check_bypass(node: Node) -> None:
         raise Refused("XNNPACK leaves the result of a DEQUANTIZE unset that reads a constant")
 
 
-def _check_known(editor: Editor, builder: NodeBuilder, node: Node) -> None:
+def _check_known(state: State, builder: NodeBuilder, node: Node) -> None:
     result = node.results[0]
     if result is None:
         raise Refused("it has no result")
-    if not editor.is_known(node):
+    if not state.is_known(node):
         raise Refused("what it computes is not known before the model runs: bind the free sizes (--dim, --shape)")
     size = prod(numbers(result.shape)) * item_bytes(builder.subgraph.tensor(result).type)
-    if node.op != DENSIFY and size > editor.expand_limit:
+    if node.op != DENSIFY and size > state.expand_limit:
         raise Refused(f"the constant would take {size} bytes, more than --max-expand-bytes")
-    if len(editor.evaluator.elements(builder.subgraph.tensors[result])) != size:
+    if len(state.evaluator.elements(builder.subgraph.tensors[result])) != size:
         raise Refused(f"LiteRT computes other sizes than {result.shape}")
 
 
-def _check_insertion(editor: Editor) -> None:
-    if editor.container.insertion_blocker is not None:
-        raise Refused(editor.container.insertion_blocker)
+def _check_insertion(state: State) -> None:
+    if state.container.insertion_blocker is not None:
+        raise Refused(state.container.insertion_blocker)
 
 
-def _check_lift(editor: Editor, builder: NodeBuilder, value: Value) -> None:
+def _check_lift(state: State, builder: NodeBuilder, value: Value) -> None:
     """A second tensor on the constant's buffer, or a node behind a result."""
     record = builder.subgraph.tensor(value)
-    why = editor.container.tensor_blocker(record)
+    why = state.container.tensor_blocker(record)
     if why is not None:
         raise Refused(why)
     if value.dtype in UNSHAPED:
@@ -88,18 +88,18 @@ def _check_lift(editor: Editor, builder: NodeBuilder, value: Value) -> None:
     if scales is not None and scales.scales > 1 and not 0 <= scales.dimension < len(record.shape):
         raise Refused(f"'{value.name}' has {scales.scales} scales, and no axis that they could follow")
     if value.kind != "constant":
-        _check_insertion(editor)
+        _check_insertion(state)
 
 
-def _check_stretch(editor: Editor, builder: NodeBuilder, node: Node, edit: Stretch) -> None:
+def _check_stretch(state: State, builder: NodeBuilder, node: Node, edit: Stretch) -> None:
     value = node.operand(edit.operand)
     if not (value.shape.ranked and edit.to.ranked):
         raise Refused("the rank of an operand is not known, and BROADCAST_ARGS ends the process where shapes differ")
     _check_repeated(value)
-    _check_lift(editor, builder, value)
-    if stretched_source(editor, builder, value, edit.to) is not None and value.kind == "constant":
+    _check_lift(state, builder, value)
+    if stretched_source(state, builder, value, edit.to) is not None and value.kind == "constant":
         return
-    _check_insertion(editor)
+    _check_insertion(state)
     if edit.to.static and value.shape.static:
         return
     if value.dtype == "string":

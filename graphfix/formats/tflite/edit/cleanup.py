@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from graphfix.formats.tflite.edit.editor import Editor
+from graphfix.formats.tflite.edit.state import State
 from graphfix.formats.tflite.file.container import Container
 from graphfix.formats.tflite.file.records import ABSENT, NEW, Subgraph
 from graphfix.graph.view import Node
@@ -14,22 +14,22 @@ REMOVABLE = frozenset(
 """Operators without a side effect that only served what was edited; others stay, read or not."""
 
 
-def drop_dead(editor: Editor) -> None:
+def drop_dead(state: State) -> None:
     """Remove the operators that only served what was edited."""
-    pending = list(editor.dead)
+    pending = list(state.dead)
     while pending:
         value = pending.pop()
         node = value.producer
-        if node is not None and _is_dead(editor, node):
+        if node is not None and _is_dead(state, node):
             pending += [operand for operand in node.operands if operand is not None]
-            editor.remove(node)
+            state.remove(node)
 
 
-def _is_dead(editor: Editor, node: Node) -> bool:
+def _is_dead(state: State, node: Node) -> bool:
     return (
-        (node.op in REMOVABLE or editor.is_known(node))
-        and node.index not in editor.builders[node.graph].order.gone
-        and (node.index < 0 or editor.container.insertion_blocker is None)
+        (node.op in REMOVABLE or state.is_known(node))
+        and node.index not in state.builders[node.graph].order.gone
+        and (node.index < 0 or state.container.insertion_blocker is None)
         and not any(result in result.graph.outputs or result.is_read for result in node.results if result)
     )
 

@@ -1,83 +1,71 @@
-"""A TFLite model while it is edited: operands are put in place, nodes are taken out; file and view alike."""
+"""The edits of a plan, carried out on a TFLite model: all of a node's or none."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from collections.abc import Sequence
+from dataclasses import dataclass
 
-from graphfix.formats.tflite.edit.new_nodes import NodeBuilder
-from graphfix.formats.tflite.file.container import Container
-from graphfix.formats.tflite.folding import Evaluator
-from graphfix.graph.view import Graph, Node, Value, settle
+from graphfix.formats.tflite.edit import nodes
+from graphfix.formats.tflite.edit.checks import check
+from graphfix.formats.tflite.edit.operands import lift, stretch
+from graphfix.formats.tflite.edit.state import State
+from graphfix.graph.edits import (
+    Assume,
+    Edit,
+    Evaluate,
+    Fold,
+    Inline,
+    Leave,
+    Lift,
+    Refused,
+    Replace,
+    Spell,
+    Stretch,
+    Upgrade,
+)
+from graphfix.graph.view import Node
 
 
 @dataclass(slots=True, eq=False, repr=False)
 class Editor:
-    """What the edits of one model share, and what they leave behind for the cleanup."""
+    """Carries edits out on the views and records of one model."""
 
-    container: Container
-    builders: dict[object, NodeBuilder]
-    """By graph."""
-    expand_limit: int
-    """Bytes that one materialized constant may take; above it a stretch is an operator."""
-    evaluator: Evaluator
-    added: int = 0
-    """Bytes of constants that edits have added."""
-    dead: dict[Value, None] = field(default_factory=dict)
-    """Values that lost a reader: those that nobody reads in the end go."""
-    fixed: dict[Node, None] = field(default_factory=dict)
-    """Nodes with an operand that was stretched to stored sizes: it follows no other ones."""
+    state: State
 
-    def put(self, node: Node, index: int, value: Value) -> Node:
-        """Let the node read `value` as operand `index`."""
+    def apply(self, node: Node, edits: Sequence[Edit]) -> Node:
+        """Carry the edits of one node out, all or none. Raises Refused before anything is changed."""
         node = node.graph.at(node.index)
-        old = node.operands[index]
-        if old is value:
-            return node
-        subgraph = self.builders[node.graph].subgraph
-        record = subgraph.operator(node.index)
-        tensor = subgraph.tensors[value]
-        record.inputs = (*record.inputs[:index], tensor, *record.inputs[index + 1 :])
-        record.changed = subgraph.record.changed = True
-        new = node.reading((*node.operands[:index], value, *node.operands[index + 1 :]))
-        settle(new)
-        if old is not None:
-            self.dead[old] = None
-        new.graph.note(new.index, value)
-        return new
+        for edit in edits:
+            check(self.state, node, edit)
+        before = node
+        for edit in edits:
+            node = self._carry_out(before, node, edit)
+        return node
 
-    def remove(self, node: Node) -> None:
-        """Take a node out that nobody reads any more."""
-        self.dead.update(dict.fromkeys(value for value in node.operands if value is not None))
-        settle(node.reading(()))
-        builder = self.builders[node.graph]
-        builder.order.gone.add(node.index)
-        builder.subgraph.record.changed = True
+    def _carry_out(self, before: Node, node: Node, edit: Edit) -> Node:
+        state = self.state
+        match edit:
+            case Lift():
+                value = lift(state, node.operand(edit.operand), edit.axes, node.index)
+                return state.put(node, edit.operand, value)
+            case Stretch():
+                value = stretch(state, before, node.operand(edit.operand), edit)
+                return state.put(node, edit.operand, value)
+            case Fold() | Evaluate() | Spell() | Replace():
+                return self._of_node(node, edit)
+            case Upgrade() | Inline():
+                raise Refused("TFLite has no operator sets, and its bodies are subgraphs")
+            case Leave() | Assume():
+                return node
 
-    def is_known(self, node: Node) -> bool:
-        """Whether all results of the node follow from constants and sizes: it has no side effect."""
-        subgraph = self.builders[node.graph].subgraph
-        return subgraph.index == 0 and all(
-            self.evaluator.knows(subgraph.tensors[it]) for it in node.results if it is not None
-        )
-
-    def fixed_inputs(self, main: Graph) -> list[str]:
-        """A line for each input of the main subgraph that can't be resized any more.
-
-        Its sizes reach a node with an operand that was stretched to stored sizes: that one follows no others.
-        """
-        pending = [
-            operand for node in self.fixed if node.graph is main for operand in node.operands if operand is not None
-        ]
-        seen: set[Value] = set()
-        while pending:
-            value = pending.pop()
-            if value in seen:
-                continue
-            seen.add(value)
-            producer = value.producer
-            pending += [operand for operand in producer.operands if operand is not None] if producer is not None else []
-        return [
-            f"callers leave the input {value} at its stored sizes: a stretched operand follows no others"
-            for value in main.inputs
-            if value in seen and any(isinstance(size, int) for size in value.shape.axes or ())
-        ]
+    def _of_node(self, node: Node, edit: Fold | Evaluate | Spell | Replace) -> Node:
+        match edit:
+            case Fold():
+                nodes.bypass(self.state, node)
+            case Evaluate():
+                nodes.evaluate(self.state, node)
+            case Spell():
+                return nodes.spell(self.state, node, edit.to)
+            case Replace():
+                return nodes.take_place(self.state, node, edit)
+        return node

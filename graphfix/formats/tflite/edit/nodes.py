@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from graphfix.formats.tflite.edit.editor import Editor
 from graphfix.formats.tflite.edit.new_records import (
     TILE,
     broadcast_to_version,
@@ -14,6 +13,7 @@ from graphfix.formats.tflite.edit.new_records import (
     tile_version,
 )
 from graphfix.formats.tflite.edit.operands import NOT_TILED
+from graphfix.formats.tflite.edit.state import State
 from graphfix.formats.tflite.file.records import Operator, Options
 from graphfix.formats.tflite.file.schema import CODES
 from graphfix.graph.edits import Refused, Replace
@@ -21,32 +21,32 @@ from graphfix.graph.view import Node, Value, settle
 from graphfix.shapes.shape import Shape
 
 
-def bypass(editor: Editor, node: Node) -> None:
+def bypass(state: State, node: Node) -> None:
     """Let everyone who reads the node's result read its operand 0, and take the node out."""
     source, result = node.operand(0), node.results[0]
     for reader, at in result.reads if result is not None else ():
-        editor.put(reader, at, source)
-    editor.remove(node.graph.at(node.index))
+        state.put(reader, at, source)
+    state.remove(node.graph.at(node.index))
 
 
-def evaluate(editor: Editor, node: Node) -> None:
+def evaluate(state: State, node: Node) -> None:
     """Let a constant take the place of the node's first result."""
-    builder = editor.builders[node.graph]
+    builder = state.builders[node.graph]
     result = node.results[0]
     if result is None:
         raise Refused("it has no result")
-    data = editor.evaluator.elements(builder.subgraph.tensors[result])
+    data = state.evaluator.elements(builder.subgraph.tensors[result])
     constant = builder.constant(result, f"{result.name}_value", result.shape, data)
-    editor.added += len(data)
+    state.added += len(data)
     for reader, at in result.reads:
-        editor.put(reader, at, constant)
+        state.put(reader, at, constant)
     if not any(other in node.graph.outputs or other.is_read for other in node.results if other is not None):
-        editor.remove(node.graph.at(node.index))
+        state.remove(node.graph.at(node.index))
 
 
-def take_place(editor: Editor, node: Node, edit: Replace) -> Node:
+def take_place(state: State, node: Node, edit: Replace) -> Node:
     """Make the new operators before the node, and let it become the last of them."""
-    builder = editor.builders[node.graph]
+    builder = state.builders[node.graph]
     made: list[Value] = []
     for new in edit.nodes[:-1]:
         made.append(builder.new(new, node, made))
@@ -54,14 +54,14 @@ def take_place(editor: Editor, node: Node, edit: Replace) -> Node:
     operands = tuple(builder.source(source, node, made) for source in last.operands)
     subgraph = builder.subgraph
     subgraph.operators[node.index] = Operator(
-        editor.container.code(CODES[last.op], last.version),
+        state.container.code(CODES[last.op], last.version),
         tuple(subgraph.tensors[operand] for operand in operands),
         subgraph.operator(node.index).outputs,
         options=options_of(last),
         changed=True,
     )
     subgraph.record.changed = True
-    editor.dead.update(dict.fromkeys(value for value in node.operands if value is not None))
+    state.dead.update(dict.fromkeys(value for value in node.operands if value is not None))
     new_node = replace(node, op=last.op, version=last.version, operands=operands, attributes=dict(last.attributes))
     settle(new_node)
     for operand in operands:
@@ -69,20 +69,20 @@ def take_place(editor: Editor, node: Node, edit: Replace) -> Node:
     return new_node
 
 
-def spell(editor: Editor, node: Node, to: Shape) -> Node:
+def spell(state: State, node: Node, to: Shape) -> Node:
     """State the node as a stretch of its operand 0 to a static shape: TILE, or BROADCAST_TO."""
-    builder = editor.builders[node.graph]
+    builder = state.builders[node.graph]
     value = node.operand(0)
     tiled = value.shape.static and value.dtype not in NOT_TILED
     op = "TILE" if tiled else "BROADCAST_TO"
     version = tile_version(value.dtype) if tiled else broadcast_to_version(value.dtype)
     target = builder.integers(repeats_of(value.shape, to) if tiled else numbers(to))
     record: Operator = builder.subgraph.operator(node.index)
-    record.code = editor.container.code(CODES[op], version)
+    record.code = state.container.code(CODES[op], version)
     record.options = Options(TILE if tiled else 0)
     record.inputs = (builder.subgraph.tensors[value], builder.subgraph.tensors[target])
     record.changed = builder.subgraph.record.changed = True
-    editor.dead.update(dict.fromkeys(operand for operand in node.operands[1:] if operand is not None))
+    state.dead.update(dict.fromkeys(operand for operand in node.operands[1:] if operand is not None))
     new = replace(node, op=op, version=version, operands=(value, target), attributes={})
     settle(new)
     new.graph.note(new.index, target)

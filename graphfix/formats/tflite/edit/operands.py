@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from math import prod
 
-from graphfix.formats.tflite.edit.editor import Editor
 from graphfix.formats.tflite.edit.new_nodes import NodeBuilder
 from graphfix.formats.tflite.edit.new_records import numbers
+from graphfix.formats.tflite.edit.state import State
 from graphfix.formats.tflite.file.schema import item_bytes
 from graphfix.graph.edits import Refused, Stretch, with_axes
 from graphfix.graph.view import Node, Value
@@ -23,29 +23,29 @@ NOT_TILED = frozenset({"complex128"})
 # --- lift -----------------------------------------------------------------------------------------------------------
 
 
-def lift(editor: Editor, value: Value, axes: tuple[int, ...], reader: int) -> Value:
+def lift(state: State, value: Value, axes: tuple[int, ...], reader: int) -> Value:
     """The value with unit axes at the positions `axes`, for the node at the place `reader`."""
-    builder = editor.builders[value.graph]
+    builder = state.builders[value.graph]
     if value.kind == "constant":
         return builder.lifted_constant(value, axes)
     source = dequantized(value)
     if source is not None:
-        return _again(editor, value, lift(editor, source, axes, reader), with_axes(value.shape, axes), axes, reader)
+        return _again(state, value, lift(state, source, axes, reader), with_axes(value.shape, axes), axes, reader)
     return builder.lifted(value, axes, reader)
 
 
 # --- stretch --------------------------------------------------------------------------------------------------------
 
 
-def stretch(editor: Editor, before: Node, value: Value, edit: Stretch) -> Value:
+def stretch(state: State, before: Node, value: Value, edit: Stretch) -> Value:
     """The value stretched, by the run-time sizes of the node's operands as they were before its edits."""
-    builder, reader = editor.builders[before.graph], before.index
-    made = _constant(editor, builder, value, edit.to, reader)
+    builder, reader = state.builders[before.graph], before.index
+    made = _constant(state, builder, value, edit.to, reader)
     if made is not None:
-        editor.fixed[before] = None
+        state.fixed[before] = None
         return made
     if edit.to.static:
-        editor.fixed[before] = None
+        state.fixed[before] = None
         if value.shape.static and value.dtype not in NOT_TILED:
             return builder.tiled(value, edit.to, reader)
         return builder.expanded(value, builder.integers(numbers(edit.to)), broadcast(value.shape, edit.to), reader)
@@ -63,7 +63,7 @@ def stretch(editor: Editor, before: Node, value: Value, edit: Stretch) -> Value:
     return value
 
 
-def stretched_source(editor: Editor, builder: NodeBuilder, value: Value, to: Shape) -> Value | None:
+def stretched_source(state: State, builder: NodeBuilder, value: Value, to: Shape) -> Value | None:
     """The constant to write out in full, where there is one and the limits allow it."""
     source = value if value.kind == "constant" else dequantized(value)
     if source is None or not to.static or not source.shape.static or source.dtype == "string":
@@ -74,25 +74,25 @@ def stretched_source(editor: Editor, builder: NodeBuilder, value: Value, to: Sha
         return source
     record = builder.subgraph.tensor(source)
     item = item_bytes(record.type)
-    size, total = prod(numbers(to)) * item, LARGEST_TOTAL * len(editor.container.source.data)
-    if record.sparse or record.external or size > editor.expand_limit or editor.added + size > total:
+    size, total = prod(numbers(to)) * item, LARGEST_TOTAL * len(state.container.source.data)
+    if record.sparse or record.external or size > state.expand_limit or state.added + size > total:
         return None
-    return source if editor.container.size(record.buffer) == prod(numbers(source.shape)) * item else None
+    return source if state.container.size(record.buffer) == prod(numbers(source.shape)) * item else None
 
 
-def _constant(editor: Editor, builder: NodeBuilder, value: Value, to: Shape, reader: int) -> Value | None:
-    source = stretched_source(editor, builder, value, to)
+def _constant(state: State, builder: NodeBuilder, value: Value, to: Shape, reader: int) -> Value | None:
+    source = stretched_source(state, builder, value, to)
     if source is None:
         return None
     made = builder.order.made.get(("stretch", source, to))
     if made is None:
         record = builder.subgraph.tensor(source)
         data = repeated(
-            editor.container.data(record.buffer), numbers(source.shape), numbers(to), item_bytes(record.type)
+            state.container.data(record.buffer), numbers(source.shape), numbers(to), item_bytes(record.type)
         )
-        editor.added += len(data)
+        state.added += len(data)
         made = builder.materialized(source, to, data)
-    return made if source is value else _again(editor, value, made, to, (), reader)
+    return made if source is value else _again(state, value, made, to, (), reader)
 
 
 def repeated(data: bytes, shape: Sequence[int], to: Sequence[int], item: int) -> bytes:
@@ -123,9 +123,9 @@ def dequantized(value: Value) -> Value | None:
     return source if source is not None and source.kind == "constant" else None
 
 
-def _again(editor: Editor, value: Value, source: Value, shape: Shape, axes: tuple[int, ...], reader: int) -> Value:
+def _again(state: State, value: Value, source: Value, shape: Shape, axes: tuple[int, ...], reader: int) -> Value:
     """The DEQUANTIZE whose result `value` is once more, on the edited constant."""
-    builder = editor.builders[value.graph]
+    builder = state.builders[value.graph]
     key = ("again", value, source)
     found = builder.order.reuse(key, reader)
     if found is None and value.place is not None:

@@ -1,0 +1,84 @@
+"""What the edits of a TFLite model share: operands are replaced and nodes removed, in file and view alike."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from graphfix.formats.tflite.edit.new_nodes import NodeBuilder
+from graphfix.formats.tflite.file.container import Container
+from graphfix.formats.tflite.folding import Evaluator
+from graphfix.graph.view import Graph, Node, Value, settle
+
+
+@dataclass(slots=True, eq=False, repr=False)
+class State:
+    """One model while it is edited."""
+
+    container: Container
+    builders: dict[object, NodeBuilder]
+    """By graph."""
+    expand_limit: int
+    """Bytes that one materialized constant may take; above it a stretch is an operator."""
+    evaluator: Evaluator
+    added: int = 0
+    """Bytes of constants that edits have added."""
+    dead: dict[Value, None] = field(default_factory=dict)
+    """Values that lost a reader: those that nobody reads in the end are removed."""
+    fixed: dict[Node, None] = field(default_factory=dict)
+    """Nodes with an operand that was stretched to stored sizes: it follows no other ones."""
+
+    def put(self, node: Node, index: int, value: Value) -> Node:
+        """Let the node read `value` as operand `index`."""
+        node = node.graph.at(node.index)
+        old = node.operands[index]
+        if old is value:
+            return node
+        subgraph = self.builders[node.graph].subgraph
+        record = subgraph.operator(node.index)
+        tensor = subgraph.tensors[value]
+        record.inputs = (*record.inputs[:index], tensor, *record.inputs[index + 1 :])
+        record.changed = subgraph.record.changed = True
+        new = node.reading((*node.operands[:index], value, *node.operands[index + 1 :]))
+        settle(new)
+        if old is not None:
+            self.dead[old] = None
+        new.graph.note(new.index, value)
+        return new
+
+    def remove(self, node: Node) -> None:
+        """Remove a node whose results nobody reads any more."""
+        node = node.graph.at(node.index)
+        self.dead.update(dict.fromkeys(value for value in node.operands if value is not None))
+        settle(node.reading(()))
+        builder = self.builders[node.graph]
+        builder.order.gone.add(node.index)
+        builder.subgraph.record.changed = True
+
+    def is_known(self, node: Node) -> bool:
+        """Whether all results of the node follow from constants and sizes: it has no side effect."""
+        subgraph = self.builders[node.graph].subgraph
+        return subgraph.index == 0 and all(
+            self.evaluator.knows(subgraph.tensors[it]) for it in node.results if it is not None
+        )
+
+    def fixed_inputs(self, main: Graph) -> list[str]:
+        """A line for each input of the main subgraph that can't be resized any more.
+
+        Its sizes reach a node with an operand that was stretched to stored sizes: that one follows no others.
+        """
+        pending = [
+            operand for node in self.fixed if node.graph is main for operand in node.operands if operand is not None
+        ]
+        seen: set[Value] = set()
+        while pending:
+            value = pending.pop()
+            if value in seen:
+                continue
+            seen.add(value)
+            producer = value.producer
+            pending += [operand for operand in producer.operands if operand is not None] if producer is not None else []
+        return [
+            f"callers leave the input {value} at its stored sizes: a stretched operand follows no others"
+            for value in main.inputs
+            if value in seen and any(isinstance(size, int) for size in value.shape.axes or ())
+        ]
