@@ -1,4 +1,4 @@
-"""What a TFLite file must be so that an edit means what it says: refused else, in one line, when it is read.
+"""What a TFLite file must be so that it can be edited: it is refused otherwise, in one line, when it is read.
 
 LiteRT refuses nearly all of it too, when it loads a model, allocates its tensors or runs it; it runs a
 tensor that two operators produce, and one that is read before it is there, whose bytes are then undefined.

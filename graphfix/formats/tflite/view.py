@@ -125,7 +125,7 @@ def _subgraph_view(container: Container, index: int, path: str, facts: Facts) ->
     names = unique_names(record)
     values = []
     for at, tensor in enumerate(record.tensors):
-        kind = _kind(container, tensor, produced=at in producers, given=at in inputs)
+        kind = _kind(container, tensor, is_result=at in producers, is_input=at in inputs)
         dtype = TENSOR_TYPES[tensor.type][0]
         values.append(Value(names[at], facts.shapes[at], dtype, kind, graph, facts.stale.get(at), producers.get(at)))
     view = SubgraphView(index, record, graph, facts, values, record.operators)
@@ -140,10 +140,10 @@ def _subgraph_view(container: Container, index: int, path: str, facts: Facts) ->
     return view
 
 
-def _kind(container: Container, tensor: Tensor, *, produced: bool, given: bool) -> Kind:
-    if produced:
+def _kind(container: Container, tensor: Tensor, *, is_result: bool, is_input: bool) -> Kind:
+    if is_result:
         return "result"
-    if given or tensor.variable:
+    if is_input or tensor.variable:
         return "input"
     empty = 0 in tensor.shape and -1 not in (tensor.signature or ())
     return "constant" if container.holds(tensor.buffer) or tensor.external or empty else "input"

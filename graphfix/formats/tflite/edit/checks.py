@@ -115,7 +115,7 @@ def _check_repeated(value: Value) -> None:
 
 
 def _check_sizes(node: Node, value: Value, edit: Stretch) -> None:
-    """BROADCAST_ARGS ends the process where two shapes do not meet: it is only made where they do for certain."""
+    """BROADCAST_ARGS ends the process where two shapes do not broadcast: it is only made where they provably do."""
     shape = value.shape
     for by in edit.by:
         if not isinstance(by, int):

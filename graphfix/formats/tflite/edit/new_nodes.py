@@ -109,13 +109,13 @@ class NodeBuilder:
             case _:
                 return source
 
-    def new(self, told: New, node: Node, made: Sequence[Value]) -> Value:
+    def new(self, new: New, node: Node, made: Sequence[Value]) -> Value:
         """Make one of the operators that stand in the place of `node`, before it."""
-        operands = tuple(self.source(source, node, made) for source in told.operands)
-        stem = f"{node.results[0].name if node.results[0] is not None else node.op}_{told.op.lower()}"
-        record = new_tensor(self.fresh(stem), told.shape, TYPES[told.dtype])
-        value = self.value(record, told.shape, told.dtype, "result")
-        return self.operator(told.op, told.version, operands, options_of(told), value, node.index)
+        operands = tuple(self.source(source, node, made) for source in new.operands)
+        stem = f"{node.results[0].name if node.results[0] is not None else node.op}_{new.op.lower()}"
+        record = new_tensor(self.fresh(stem), new.shape, TYPES[new.dtype])
+        value = self.value(record, new.shape, new.dtype, "result")
+        return self.operator(new.op, new.version, operands, options_of(new), value, node.index)
 
     def arrange(self) -> None:
         """Put every new operator before its first reader, take out those that are gone; file and view alike."""
@@ -176,14 +176,14 @@ class NodeBuilder:
         self.order.made["stretch", value, shape] = made
         return made
 
-    def numbers(self, told: Numbers) -> Value:
+    def numbers(self, new: Numbers) -> Value:
         """A new constant of a plan, made once in this subgraph."""
-        found = self.order.made.get(told)
+        found = self.order.made.get(new)
         if found is None:
-            shape = Shape(told.dims)
-            record = new_tensor(self.fresh("constant"), shape, TYPES[told.dtype])
-            record.buffer = self.buffer(struct.pack(f"<{len(told.elements)}{PACKED[told.dtype]}", *told.elements))
-            found = self.order.made[told] = self.value(record, shape, told.dtype, "constant")
+            shape = Shape(new.dims)
+            record = new_tensor(self.fresh("constant"), shape, TYPES[new.dtype])
+            record.buffer = self.buffer(struct.pack(f"<{len(new.elements)}{PACKED[new.dtype]}", *new.elements))
+            found = self.order.made[new] = self.value(record, shape, new.dtype, "constant")
         return found
 
     # --- operators ----------------------------------------------------------------------------------------------
@@ -260,7 +260,7 @@ class NodeBuilder:
         return found
 
     def merged(self, one: Value, other: Value, rank: int, reader: int) -> Value:
-        """BROADCAST_ARGS of two shapes: it aborts the process where they do not meet."""
+        """BROADCAST_ARGS of two shapes: it aborts the process where they do not broadcast."""
         key = ("merged", frozenset((one, other)))
         found = self.order.reuse(key, reader)
         if found is None:

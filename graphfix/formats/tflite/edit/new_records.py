@@ -14,22 +14,20 @@ from graphfix.shapes.shape import Shape
 INT32 = 2
 """The element type of shapes, repeats and axes."""
 NEW_SHAPE_RANK = 8
-"""LiteRT refuses a `new_shape` of more numbers; the shape operand alone says more."""
+"""LiteRT refuses a longer `new_shape`; the shape operand alone holds more sizes."""
 NONE, RESHAPE, EXPAND_DIMS, TILE, SHAPE, GATHER, CONCATENATION = 0, 17, 52, 51, 55, 23, 10
-"""Members of the union of builtin options; BROADCAST_TO and BROADCAST_ARGS have no option to state."""
-
-
+"""Members of the union of builtin options; BROADCAST_TO and BROADCAST_ARGS have no options."""
 KINDS: Mapping[str, int] = MappingProxyType(
     {"RESHAPE": RESHAPE, "MUL": 21, "SELECT_V2": 98, "RFFT2D": 105, "TILE": TILE}
 )
 TYPES: Mapping[str, int] = MappingProxyType({name: number for number, (name, _) in TENSOR_TYPES.items()})
 
 
-def options_of(told: New) -> Options:
-    """The builtin options of a new operator; those that have fields state them from the attributes."""
-    kind = KINDS.get(told.op, NONE)
-    attributes = dict(told.attributes)
-    if told.op == "RESHAPE" and "new_shape" in attributes:
+def options_of(new: New) -> Options:
+    """The builtin options of a new operator: fields are filled from the attributes."""
+    kind = KINDS.get(new.op, NONE)
+    attributes = dict(new.attributes)
+    if new.op == "RESHAPE" and "new_shape" in attributes:
         return Options(kind, ((0, "i*", attributes["new_shape"]),))
     return Options(kind)
 

@@ -78,10 +78,10 @@ class Container:
         """The metadata entries: (name, buffer)."""
         return self.parts.metadata
 
-    # --- what the file says -------------------------------------------------------------------------------------------
+    # --- what the file holds ------------------------------------------------------------------------------------------
 
     def holds(self, buffer: int) -> bool:
-        """Tell whether a tensor with this buffer is a constant."""
+        """Whether a tensor with this buffer is a constant."""
         found = self.buffers[buffer]
         return found.present or found.data is not None
 
@@ -104,9 +104,9 @@ class Container:
             raise GraphfixError(f"{self.source.name}: {told(error)}; read it again") from error
 
     def options(self, operator: Operator) -> Mapping[str, object]:
-        """Give the builtin options of an operator by the schema's names, defaults filled in.
+        """Return the builtin options of an operator by the schema's names, defaults filled in.
 
-        {} for operators whose options the house does not read, for those that have none, and for new ones; a
+        {} for operators whose options are not read here, for those that have none, and for new ones; a
         copy has those of the original. Raises GraphfixError where they lie outside of the file.
         """
         try:
@@ -116,15 +116,15 @@ class Container:
             raise GraphfixError(f"{self.source.name}: {what}; get the file again") from error
 
     def subgraph_blocker(self, index: int) -> str | None:
-        """Say why no operator of the subgraph can be edited."""
+        """Return why no operator of the subgraph can be edited, None where they can."""
         return self._blocker(self.subgraphs[index].place, SUBGRAPH)
 
     def operator_blocker(self, operator: Operator) -> str | None:
-        """Say why the operator can't be edited."""
+        """Return why the operator can't be edited, None where it can."""
         return self._blocker(operator.place, OPERATOR)
 
     def tensor_blocker(self, tensor: Tensor) -> str | None:
-        """Say why the tensor can't be changed."""
+        """Return why the tensor can't be changed, None where it can."""
         return self._blocker(tensor.place, TENSOR)
 
     def _blocker(self, place: int, layout: Layout) -> str | None:
@@ -140,7 +140,7 @@ class Container:
     # --- what is added ------------------------------------------------------------------------------------------------
 
     def code(self, builtin: int, version: int) -> int:
-        """Give the index of a builtin operator's code at this version, added where it is missing."""
+        """Return the index of a builtin operator's code at this version, added where it is missing."""
         for index, code in enumerate(self.codes):
             if builtin != CUSTOM and (code.builtin, code.version) == (builtin, version):
                 return index
@@ -148,7 +148,7 @@ class Container:
         return len(self.codes) - 1
 
     def add_buffer(self, data: bytes) -> int:
-        """Add a payload; give its index."""
+        """Add a payload; return its index."""
         if not self.buffers:
             self.buffers.append(Buffer())  # tensors without a payload have the first one
         self.buffers.append(Buffer(present=True, data=data))
@@ -175,7 +175,7 @@ class Container:
         if why is not None:
             raise GraphfixError(f"{self.source.name}: the metadata {key!r} can't be added to: {why}; remove it")
 
-    # --- the file that comes of it ------------------------------------------------------------------------------------
+    # --- the file that is written -------------------------------------------------------------------------------------
 
     def refuse_output(self, out: Path) -> None:
         """Raise GraphfixError where writing to `out` would replace a file that holds buffers of the model."""
@@ -186,7 +186,7 @@ class Container:
                 raise GraphfixError(f"{out}: this file holds buffers of {self.source.name}; choose another name")
 
     def tobytes(self, *, changed: bool = True) -> bytes:
-        """Give the file as bytes. Raises GraphfixError as `save` does."""
+        """Return the file as bytes. Raises GraphfixError as `save` does."""
         self.source.check()
         data = self.source.data
         pieces = self._pieces() if changed else [(0, len(data))]
@@ -270,7 +270,7 @@ def read(source: Path | bytes) -> Container:
     """Read a TFLite model without its weights.
 
     What counts as a model: the identifier TFL3, tables and vectors that lie inside of the file, and parts
-    that name one another as `wellformed` says.
+    that name one another as `validate` requires.
 
     Raises GraphfixError, one line with the source's name, where the source is missing, empty, unreadable or
     no such model.

@@ -1,4 +1,4 @@
-"""The builtin options that the house reads: which table of the options union has which fields."""
+"""The builtin options that are read: which table of the options union has which fields."""
 
 from __future__ import annotations
 
@@ -83,7 +83,7 @@ def read_options(flat: Flat, place: int) -> Mapping[str, object]:
     """Read the builtin options of the Operator table at `place`, by the schema's names.
 
     A field that is not there has the schema's default, a vector (); {} where the operator has no options or
-    has some that the house does not read. Raises MalformedError.
+    has some that are not read here. Raises MalformedError.
     """
     found = flat.fields(place, OPERATOR)
     for union in ("builtin_options", "builtin_options_2"):

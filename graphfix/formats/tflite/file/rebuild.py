@@ -149,7 +149,7 @@ class Rebuilder:
 
 
 def _without_defaults(layout: Layout, fields: dict[str, Field]) -> dict[str, Field]:
-    """Drop the numbers that say what is said by leaving them out."""
+    """Drop the numbers that are the defaults: readers take those for what is left out."""
     defaults = dict(zip(layout.names, layout.defaults, strict=True))
     return {name: value for name, value in fields.items() if not isinstance(value, int) or value != defaults[name]}
 
@@ -176,7 +176,7 @@ def _replace_options(options: Options, fields: dict[str, Field]) -> None:
 
 
 def _options(options: Options) -> Table:
-    """A table of its own layout: the fields that the record states."""
+    """A table with the layout of the record's fields."""
     forms = {slot: form for slot, form, _ in options.fields}
     slots = range(1 + max(forms, default=-1))
     names = tuple(str(slot) for slot in slots)

@@ -1,4 +1,4 @@
-"""The TFLite schema as far as the house needs it: operators, element types, and the fields of each table.
+"""The TFLite schema as far as it is needed here: operators, element types, and the fields of each table.
 
 Field numbers, types and defaults are those of the schema that LiteRT 2.3 ships; a test compares them.
 """

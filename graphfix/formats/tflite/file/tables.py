@@ -1,4 +1,4 @@
-"""The tables of a TFLite file as records: what each says, and where it stands."""
+"""The tables of a TFLite file as records: what each holds, and where it stands."""
 
 from __future__ import annotations
 
@@ -30,13 +30,13 @@ HELD = 1 << 24
 
 @dataclass(slots=True, eq=False)
 class Parts:
-    """What a file holds, in its own order."""
+    """What a file holds, in its order."""
 
     model: int
     """Where the Model table stands."""
     codes: list[Code] = field(default_factory=list)
     code_places: list[int] = field(default_factory=list)
-    """Where the file's own codes stand, in its order."""
+    """Where the file's codes stand, in its order."""
     unused_codes: frozenset[int] = frozenset()
     """Codes that no operator of the file has: they stay as they are."""
     subgraphs: list[Subgraph] = field(default_factory=list)

@@ -102,7 +102,7 @@ class Block:
         return memoryview(self._bytes)  # not copied: it may hold many stretched constants
 
     def _write(self, part: Part) -> int:
-        """Write one object; give where it stands."""
+        """Write one object; return where it stands."""
         if isinstance(part, Table):
             return self._table(part)
         if isinstance(part, Tables):
@@ -114,7 +114,7 @@ class Block:
         return self._vector(ALIGNMENT, len(part.data), part.data)
 
     def _pad(self, alignment: int, ahead: int = 0) -> int:
-        """Fill up, so that what stands `ahead` bytes further is aligned; give where that starts."""
+        """Fill up, so that what stands `ahead` bytes further is aligned; return where that starts."""
         self._bytes += bytes(-(len(self._bytes) + ahead) % alignment)
         return len(self._bytes)
 
@@ -160,7 +160,7 @@ class Block:
         return position
 
     def _vtable(self, data: bytes) -> int:
-        """Give where the vtable stands: tables with the same fields share one."""
+        """Return where the vtable stands: tables with the same fields share one."""
         found = self._vtables.get(data)
         if found is None:
             found = self._vtables[data] = self._pad(_WORD.size)

@@ -22,7 +22,7 @@ Follow: TypeAlias = Callable[[Call], Elements | None]
 
 
 def constant(data: bytes, kind: int) -> Elements | None:
-    """The numbers of a constant's payload; None where the bytes are none of that type."""
+    """The elements of a constant's payload; None where the bytes are none of that type."""
     size = struct.calcsize(INTEGERS[kind])
     return struct.unpack(f"<{len(data) // size}{INTEGERS[kind]}", data) if len(data) % size == 0 else None
 
@@ -77,7 +77,7 @@ def _slice(call: Call) -> Elements | None:
 
 
 def _gather(call: Call) -> Elements | None:
-    elements, indices = call.elements(0), call.numbers(1)
+    elements, indices = call.elements(0), call.ints(1)
     if elements is None or indices is None or len(call.dims(0) or ()) != 1 or call.number("batch_dims"):
         return None
     return tuple([elements[at] for at in indices]) if all(0 <= at < len(elements) for at in indices) else None
@@ -98,7 +98,7 @@ def _joined(call: Call) -> Elements | None:
 
 def _product(call: Call) -> Elements | None:
     elements, dims = call.elements(0), call.dims(0)
-    if elements is None or dims is None or len(dims) != 1 or call.numbers(1) not in ((0,), (-1,)):
+    if elements is None or dims is None or len(dims) != 1 or call.ints(1) not in ((0,), (-1,)):
         return None
     return (call.terms.mul(*elements) if elements else 1,)
 
@@ -112,7 +112,7 @@ def _range(call: Call) -> Elements | None:
 
 
 def _fill(call: Call) -> Elements | None:
-    sizes, value = call.numbers(0), call.elements(1)
+    sizes, value = call.ints(0), call.elements(1)
     if sizes is None or value is None or len(value) != 1 or min(sizes, default=0) < 0:
         return None
     return value * prod(sizes) if prod(sizes) <= LIMIT else None
@@ -160,7 +160,7 @@ def part(op: str, whole: Elements, lengths: list[int], index: int) -> Elements:
 
 
 IN_PARTS = frozenset({"SPLIT", "SPLIT_V", "UNPACK"})
-"""Operators whose results are parts of what `follows` gives."""
+"""Operators whose results are parts of what `follows` returns."""
 FOLLOW: dict[str, Follow] = {
     "SHAPE": _shape,
     "RANK": _rank,

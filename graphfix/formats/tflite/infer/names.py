@@ -12,7 +12,7 @@ FREE = -1
 
 
 def unique_names(subgraph: Subgraph) -> list[str]:
-    """One name a tensor, unique in its subgraph. An empty or repeated name gives way to `t<index>`."""
+    """One name a tensor, unique in its subgraph. An empty or repeated name is replaced by `t<index>`."""
     counts = Counter(tensor.name for tensor in subgraph.tensors)
     names = []
     taken = {name for name, count in counts.items() if name and count == 1}
@@ -26,8 +26,8 @@ def unique_names(subgraph: Subgraph) -> list[str]:
     return names
 
 
-def stated(tensor: Tensor) -> tuple[int, ...]:
-    """The stored dims, FREE where the signature has it: it is read first where it is as long as the shape.
+def declared(tensor: Tensor) -> tuple[int, ...]:
+    """The declared dims, FREE where the signature has it: it is read first where it is as long as the shape.
 
     LiteRT goes by the stored dim, so a signature with another number says nothing: the size is free then, too.
     """
@@ -55,7 +55,7 @@ def free_axes(container: Container) -> dict[str, tuple[int, int]]:
     return {
         f"{name}[{axis}]": (tensor, axis)
         for name, tensor in named_inputs(container).items()
-        for axis, size in enumerate(stated(tensors[tensor]))
+        for axis, size in enumerate(declared(tensors[tensor]))
         if size == FREE
     }
 
