@@ -11,9 +11,9 @@ import pytest
 from ai_edge_litert import schema_py_generated as schema
 from places import ROOT, zoo_models
 
+from graphfix.checker.files.tflite.file import read
+from graphfix.checker.files.tflite.schema import OPERATORS, TYPES
 from graphfix.checker.proof import prove
-from graphfix.checker.proof.tflite.file import read
-from graphfix.checker.proof.tflite.schema import OPERATORS, TYPES
 from graphfix.results import GraphfixError
 
 MADE = [pytest.param(path, id=path.name) for path in sorted((ROOT / "models").glob("*.tflite"))]
