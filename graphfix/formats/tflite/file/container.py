@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Final
 
 from graphfix.formats.files import Piece, Source, open_source, staged, told
-from graphfix.formats.tflite import validate
+from graphfix.formats.tflite import IDENTIFIER, IDENTIFIER_AT, validate
 from graphfix.formats.tflite.file import zip as archive
 from graphfix.formats.tflite.file.options import read_options
 from graphfix.formats.tflite.file.reader import Flat, MalformedError
@@ -17,7 +17,6 @@ from graphfix.formats.tflite.file.records import NEW, Buffer, Code, Operator, Si
 from graphfix.formats.tflite.file.schema import (
     BUFFER,
     CUSTOM,
-    IDENTIFIER,
     METADATA,
     MODEL,
     OPERATOR,
@@ -276,7 +275,7 @@ def read(source: Path | bytes) -> Container:
     no such model.
     """
     opened = open_source(source)
-    if bytes(opened.data[4:8]) != IDENTIFIER:
+    if bytes(opened.data[IDENTIFIER_AT]) != IDENTIFIER:
         raise GraphfixError(f"{opened.name}: no TFLite model: it has no identifier TFL3; give the path of one")
     flat = Flat(opened.data)
     try:

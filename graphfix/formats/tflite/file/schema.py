@@ -9,10 +9,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Final
 
-IDENTIFIER: Final = b"TFL3"
-"""The file identifier, bytes 4 to 8."""
 VERSION: Final = 3
-"""The only schema version that has this identifier."""
+"""The only schema version that has the identifier TFL3."""
 CUSTOM: Final = 32
 """The builtin code of an operator that has a name instead."""
 LARGEST_DEPRECATED: Final = 127
