@@ -176,13 +176,9 @@ class TfliteModel:
 
 def _arrange(scope: Scope, desk: Desk) -> None:
     """Put every new operator before its first reader, take out those that are gone; file and view alike."""
-    desk.order.settle()
-    nodes = [*scope.graph.nodes, *scope.graph.made]
     operators = [*scope.operators, *scope.made]
-    keys = desk.order.keys()
-    kept = len(nodes) - len(desk.order.gone)
-    turns = sorted(range(len(nodes)), key=keys.__getitem__)[:kept]
-    scope.graph.nodes = [nodes[at] for at in turns]
+    keys = desk.order.arrange()
+    turns = sorted(range(len(keys)), key=keys.__getitem__)[: len(scope.graph.nodes)]
     scope.record.operators = [operators[at] for at in turns]
 
 
