@@ -48,7 +48,7 @@ FOLDED = MOVES | GROWS | WHOLE | PLAIN | SIZES | {"Cast"}
 
 
 @dataclass(slots=True, eq=False, repr=False)
-class Known:
+class Evaluator:
     """The known values of one view; computed when somebody asks, and once."""
 
     message: Callable[[Node], NodeProto]

@@ -9,11 +9,13 @@ from pathlib import Path
 import onnx
 from onnx import ModelProto
 
+from graphfix.formats.editing import FreshNames
 from graphfix.formats.onnx import binding
 from graphfix.formats.onnx.edit import cleanup
 from graphfix.formats.onnx.edit.editor import Editor
 from graphfix.formats.onnx.edit.inline import inline
-from graphfix.formats.onnx.edit.new_nodes import Desk
+from graphfix.formats.onnx.edit.new_nodes import NodeBuilder
+from graphfix.formats.onnx.edit.state import State
 from graphfix.formats.onnx.file.container import Container, read
 from graphfix.formats.onnx.infer.analysis import Facts, analyse
 from graphfix.formats.onnx.infer.scope import Step
@@ -60,12 +62,13 @@ class OnnxModel:
         self._views: Views = build(self.proto, self._facts, self.container.is_cut)
         for scope in self._facts.scopes():
             scope.steps = ()  # read, and as big as the view: the edits take their place in memory
-        self._counters: dict[str, int] = {}
-        self._desks: dict[object, Desk] = {
-            graph: Desk(graph, self._views.holders[graph], scope, self.proto.ir_version, self._fresh)
+        self._fresh = FreshNames(self._views.names)
+        builders: dict[object, NodeBuilder] = {
+            graph: NodeBuilder(graph, self._views.holders[graph], scope, self.proto.ir_version, self._fresh)
             for graph, scope in self._views.scopes.items()
         }
-        self._editor = Editor(self._views, self._desks)
+        self._state = State(self._views, builders)
+        self._editor = Editor(self._state)
         self._upgraded = self._finished = False
 
     def _analysed(self, nodes: Sequence[Step] | None) -> Facts:
@@ -78,7 +81,7 @@ class OnnxModel:
     @property
     def graphs(self) -> Sequence[Graph]:
         """Every scope, an outer one before the bodies inside it."""
-        if self._upgraded or self._finished or self._editor.renews:
+        if self._upgraded or self._finished or self._state.renews:
             self._settle()
             self._renew()
         return self._views.graphs
@@ -96,7 +99,7 @@ class OnnxModel:
     @property
     def free(self) -> Sequence[str]:
         """The symbols of the inputs that are not bound."""
-        return binding.symbols(self.proto.graph)
+        return binding.free(self.proto.graph)
 
     def apply(self, node: Node, edits: Sequence[Edit]) -> Node:
         """Carry the edits of one node out, all or none. Raises Refused."""
@@ -121,29 +124,24 @@ class OnnxModel:
         self.proto.CopyFrom(copy)
         self.changed = True
         self._look()
-        self._editor.unread.update({value: None for value in self._views.tensors if value.name in dropped})
+        self._state.dead.update({value: None for value in self._views.tensors if value.name in dropped})
 
     def _upgrade(self) -> None:
         """State the whole model at the newer opset, once. Raises Refused."""
         if self._upgraded:
             return
-        why = to_8.hindrance(self.proto)
+        why = to_8.blocker(self.proto)
         if why is not None:
             raise Refused(why)
         to_8.restate(self.proto)
         self._upgraded = True
 
     def bind(self, dims: Mapping[str, Size], shapes: Mapping[str, Sequence[int | None]]) -> None:
-        """Bind dims of the inputs; every stored shape is restated. Raises GraphfixError for an unknown name."""
+        """Bind dims of the inputs; every stored shape is updated. Raises GraphfixError for an unknown name."""
         self._ranges.update({name: size for name, size in dims.items() if not isinstance(size, int)})
-        numbers = {name: size for name, size in dims.items() if isinstance(size, int)}
-        where = str(self.container.path or "the model")
-        before = [value.SerializeToString() for value in self.proto.graph.input]
-        bound = binding.bind(self.proto.graph, where, dims, numbers, shapes)
-        if bound or before != [value.SerializeToString() for value in self.proto.graph.input]:
-            binding.rename(self.proto, bound)
+        if binding.bind(self.container, dims, shapes):
             self._look()
-            binding.restate(self._facts.main)
+            binding.update_shapes(self._facts.main)
             self.changed = True
         self._look()
 
@@ -177,7 +175,7 @@ class OnnxModel:
 
     def finish(self) -> Sequence[Graph]:
         """Settle what was made: order, names of shapes, what nobody reads any more. Answer the view as it is then."""
-        renews = self._editor.renews and not self._finished
+        renews = self._state.renews and not self._finished
         self._settle()
         if renews:
             self._renew()
@@ -191,31 +189,22 @@ class OnnxModel:
         self._finished = True
         if not self.changed:
             return
-        editor = self._editor
-        cleanup.drop_unread(editor)
-        for desk in self._desks.values():
-            cleanup.share_payloads(editor, desk, self.container.is_cut)
-            desk.arrange()
-            cleanup.state_shapes(desk)
-        for graph, names in editor.gone.items():
+        state = self._state
+        cleanup.drop_dead(state)
+        for builder in state.builders.values():
+            cleanup.share_payloads(state, builder, self.container.is_cut)
+            builder.arrange()
+            cleanup.declare_shapes(builder)
+        for graph, names in state.removed.items():
             cleanup.drop_claims(self._views.holders[graph], names)
-        inline(self.proto, editor.decided, self._fresh)
+        inline(self.proto, state.decided, self._fresh)
 
     def _renew(self) -> None:
         """Look at the file as it is now; what is known of stored shapes by it is stated."""
-        known = self._editor.renews
+        known = self._state.renews
         self._look()
         if known:
-            binding.fill(self._facts.main)
-
-    def _fresh(self, stem: str) -> str:
-        names = self._views.names
-        name = stem
-        while name in names:
-            self._counters[stem] = self._counters.get(stem, 0) + 1
-            name = f"{stem}_{self._counters[stem]}"
-        names.add(name)
-        return name
+            binding.complete_shapes(self._facts.main)
 
 
 def _first_line(error: Exception) -> str:

@@ -6,6 +6,7 @@ import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
+from graphfix.formats.editing import FreshNames
 from graphfix.formats.tflite import binding
 from graphfix.formats.tflite.edit import cleanup
 from graphfix.formats.tflite.edit.editor import Editor
@@ -54,7 +55,7 @@ class TfliteModel:
         self._views: list[SubgraphView] = build(self.container, facts, evaluator)
         buffers: dict[bytes, int] = {}
         builders: dict[object, NodeBuilder] = {
-            view.graph: NodeBuilder(self.container, view, buffers, {value.name for value in view.values})
+            view.graph: NodeBuilder(self.container, view, buffers, FreshNames({value.name for value in view.values}))
             for view in self._views
         }
         self._state = State(self.container, builders, self.expand_limit, evaluator)

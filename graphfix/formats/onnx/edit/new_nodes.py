@@ -10,7 +10,7 @@ import onnx
 from onnx import FunctionProto, NodeProto, TensorProto
 
 from graphfix.formats.insertion import Order
-from graphfix.formats.onnx.infer.scope import Scope
+from graphfix.formats.onnx.infer.scope import GraphScope
 from graphfix.formats.onnx.view import ONNX_NAMES, PLAIN, Holder
 from graphfix.graph.edits import Numbers, Refused, with_axes
 from graphfix.graph.view import Graph, Kind, Node, Value
@@ -26,7 +26,7 @@ INTEGER_CONSTANT_SINCE = 9
 
 
 @dataclass(slots=True, eq=False, repr=False)
-class Desk:
+class NodeBuilder:
     """Where the edits of one scope are carried out.
 
     What is made is a node of the view first; `order` writes its message, once all that it reads is settled.
@@ -34,14 +34,14 @@ class Desk:
 
     graph: Graph
     holder: Holder
-    scope: Scope
+    scope: GraphScope
     ir_version: int
     fresh: Callable[[str], str]
     """A name that nothing in the file has."""
     templates: dict[int, NodeProto] = field(default_factory=dict)
     """By place: what a made node that is a copy of another has of it."""
     initializers: dict[Value, TensorProto] = field(default_factory=dict)
-    restated: set[Value] = field(default_factory=set)
+    reshaped: set[Value] = field(default_factory=set)
     """Values that kept their name and got new dims."""
     copies: dict[Value, tuple[Value, tuple[int, ...]]] = field(default_factory=dict)
     """Constants that were copied to be lifted: from which value, by which axes."""
@@ -241,17 +241,11 @@ class Desk:
         return found
 
     def arrange(self) -> None:
-        """Put every node that was made before its first reader, take out those that are gone; file and view alike."""
-        self.order.settle()
+        """Put every node that was made before its first reader, remove those that are gone; file and view alike."""
         self._write()
-        nodes = [*self.graph.nodes, *self.graph.made]
-        keys = self.order.keys()
-        kept = len(nodes) - len(self.order.gone)
-        turns = iter([*keys, *keys])
-        self.holder.node.sort(key=lambda _: next(turns))
-        nodes.sort(key=lambda _: next(turns))
-        del self.holder.node[kept:], nodes[kept:]
-        self.graph.nodes = nodes
+        keys = iter(self.order.arrange())
+        self.holder.node.sort(key=lambda _: next(keys))
+        del self.holder.node[len(self.graph.nodes) :]
 
     def _write(self) -> None:
         """Add the messages of the new nodes behind those of the file."""

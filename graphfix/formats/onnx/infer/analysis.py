@@ -9,16 +9,16 @@ from onnx import AttributeProto, FunctionProto, GraphProto, ModelProto, NodeProt
 
 from graphfix.formats.onnx.infer.fixpoint import CALL_BUDGET, infer
 from graphfix.formats.onnx.infer.scope import (
+    GraphScope,
     Names,
-    Scope,
     Step,
+    declared_dims,
     enter_bodies,
-    fill,
     input_shape,
     scope_of,
-    stated,
     steps,
     subgraphs,
+    write_dims,
 )
 from graphfix.shapes.shape import UNKNOWN, Dim, Shape, Size, same, symbol
 
@@ -34,12 +34,12 @@ OPAQUE = "graphfix.opaque"
 class Facts:
     """The scopes of a model, and what they lean on."""
 
-    main: Scope
-    functions: dict[FunctionKey, Scope]
+    main: GraphScope
+    functions: dict[FunctionKey, GraphScope]
     """Those that are called; a function that nobody calls has no facts."""
     assumes: list[str]
 
-    def scopes(self) -> list[Scope]:
+    def scopes(self) -> list[GraphScope]:
         """Every scope, an outer one before those inside it."""
         return [scope for top in (self.main, *self.functions.values()) for scope in top.walk()]
 
@@ -49,13 +49,13 @@ def analyse(proto: ModelProto, ranges: Mapping[str, Size], nodes: Sequence[Step]
     versions = {"" if entry.domain == "ai.onnx" else entry.domain: entry.version for entry in proto.opset_import}
     main = scope_of(proto.graph, "main", None, versions or {"": 1}, nodes)
     holders: dict[str, list[str]] = {}
-    stated_inputs = {value.name: dims for value in proto.graph.input if (dims := stated(value)) is not None}
-    for name, dims in stated_inputs.items():
+    declared_inputs = {value.name: dims for value in proto.graph.input if (dims := declared_dims(value)) is not None}
+    for name, dims in declared_inputs.items():
         for axis, size in enumerate(dims):
             if isinstance(size, str):
                 holders.setdefault(size, []).append(f"{name}[{axis}]")
     names = Names({name: ranges.get(name, symbol(name)) for name in holders})
-    main.shapes.update({name: input_shape(name, dims, names.declared) for name, dims in stated_inputs.items()})
+    main.shapes.update({name: input_shape(name, dims, names.declared) for name, dims in declared_inputs.items()})
     work = ModelProto()
     work.CopyFrom(proto)
     if proto.ir_version >= OVERRIDABLE_SINCE_IR:
@@ -65,7 +65,9 @@ def analyse(proto: ModelProto, ranges: Mapping[str, Size], nodes: Sequence[Step]
     infer(main, work, names)
     functions = _functions(proto, main, names)
     assumes = [f"the dims named '{name}' are equal: {', '.join(at)}" for name, at in holders.items() if len(at) > 1]
-    assumes += [f"the stored rank of '{name}' in {scope.path}" for scope in main.walk() for name in sorted(scope.leant)]
+    assumes += [
+        f"the stored rank of '{name}' in {scope.path}" for scope in main.walk() for name in sorted(scope.assumed)
+    ]
     return Facts(main, functions, assumes)
 
 
@@ -96,14 +98,14 @@ def _expanded(proto: ModelProto) -> int:
     return size(proto.graph.node)
 
 
-def _functions(proto: ModelProto, main: Scope, names: Names) -> dict[FunctionKey, Scope]:
+def _functions(proto: ModelProto, main: GraphScope, names: Names) -> dict[FunctionKey, GraphScope]:
     """One scope a called function, callers before callees."""
     bodies = {(function.domain, function.name): function for function in proto.functions}
     if not bodies:
         return {}
-    calls: dict[FunctionKey, list[tuple[Scope, NodeProto]]] = {key: [] for key in bodies}
+    calls: dict[FunctionKey, list[tuple[GraphScope, NodeProto]]] = {key: [] for key in bodies}
     _collect(main, calls)
-    done: dict[FunctionKey, Scope] = {}
+    done: dict[FunctionKey, GraphScope] = {}
     for key in _callers_first(proto):
         if not calls[key]:
             continue
@@ -114,7 +116,7 @@ def _functions(proto: ModelProto, main: Scope, names: Names) -> dict[FunctionKey
     return done
 
 
-def _collect(top: Scope, calls: Mapping[FunctionKey, list[tuple[Scope, NodeProto]]]) -> None:
+def _collect(top: GraphScope, calls: Mapping[FunctionKey, list[tuple[GraphScope, NodeProto]]]) -> None:
     for scope in top.walk():
         for node in scope.nodes:
             if (node.domain, node.op_type) in calls:
@@ -144,16 +146,16 @@ def _callers_first(proto: ModelProto) -> list[FunctionKey]:
     return order[::-1]
 
 
-def _function_scope(function: FunctionProto) -> Scope:
+def _function_scope(function: FunctionProto) -> GraphScope:
     versions = {"" if entry.domain == "ai.onnx" else entry.domain: entry.version for entry in function.opset_import}
     path = f"function {function.domain}.{function.name}" if function.domain else f"function {function.name}"
-    scope = Scope(path, steps(function.node), None, None, versions)
+    scope = GraphScope(path, steps(function.node), None, None, versions)
     enter_bodies(scope)
     return scope
 
 
 def _standalone(
-    function: FunctionProto, scope: Scope, calls: Sequence[tuple[Scope, NodeProto]], proto: ModelProto
+    function: FunctionProto, scope: GraphScope, calls: Sequence[tuple[GraphScope, NodeProto]], proto: ModelProto
 ) -> ModelProto:
     """The function's body as a model of its own, its inputs at what all its calls agree on."""
     work = ModelProto(ir_version=proto.ir_version, opset_import=function.opset_import)
@@ -170,13 +172,13 @@ def _standalone(
         scope.shapes[name] = _agreed(shapes, f"?{scope.path}:{name}")
         axes = scope.shapes[name].axes
         if axes is not None:
-            fill(value.type.tensor_type, [None] * len(axes))
+            write_dims(value.type.tensor_type, [None] * len(axes))
     for name in function.output:
         work.graph.output.add(name=name)
     return work
 
 
-def _operand(scope: Scope, node: NodeProto, index: int) -> Shape | None:
+def _operand(scope: GraphScope, node: NodeProto, index: int) -> Shape | None:
     return scope.shape(node.input[index]) if index < len(node.input) and node.input[index] else None
 
 

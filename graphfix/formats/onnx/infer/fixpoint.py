@@ -12,10 +12,10 @@ from collections.abc import Iterator, Mapping, Sequence
 import onnx
 from onnx import GraphProto, ModelProto, NodeProto, TensorProto
 
-from graphfix.formats.onnx.infer.forward import Sweep
+from graphfix.formats.onnx.infer.forward import ForwardPass
 from graphfix.formats.onnx.infer.loops import Loops
 from graphfix.formats.onnx.infer.rules import SHAPES_ALONE
-from graphfix.formats.onnx.infer.scope import Names, Scope, bodies_of, body_of, fill
+from graphfix.formats.onnx.infer.scope import GraphScope, Names, bodies_of, body_of, write_dims
 from graphfix.shapes.shape import Shape
 
 ROUNDS = 6
@@ -30,7 +30,7 @@ CALL_BUDGET = 100_000
 """onnx infers a function's body anew at each call: above this many nodes the calls are opaque to it."""
 
 
-def strip(graph: GraphProto, scope: Scope) -> None:
+def strip(graph: GraphProto, scope: GraphScope) -> None:
     """Remove every stored shape but those of inputs, here and in bodies (whose inputs' shapes are claims too)."""
     del graph.value_info[:]
     for value in graph.output:
@@ -43,7 +43,7 @@ def strip(graph: GraphProto, scope: Scope) -> None:
         strip(body, child)
 
 
-def infer(main: Scope, model: ModelProto, names: Names) -> None:
+def infer(main: GraphScope, model: ModelProto, names: Names) -> None:
     """Fill `main` and the scopes inside it: its inputs' shapes are there already. `model` is a copy to work on."""
     strip(model.graph, main)
     _part_branches(model.graph.node, main)
@@ -66,7 +66,7 @@ def infer(main: Scope, model: ModelProto, names: Names) -> None:
             _inject(graph, learnt, scope, names)
 
 
-def _part_branches(nodes: Sequence[NodeProto], scope: Scope) -> None:
+def _part_branches(nodes: Sequence[NodeProto], scope: GraphScope) -> None:
     """Let onnx not see what the branches of an If give, before opset 11: it merges their shapes as if they were one.
 
     [N] beside [2] becomes [2] there, though N decides when the model runs. Our own rule joins them.
@@ -79,16 +79,16 @@ def _part_branches(nodes: Sequence[NodeProto], scope: Scope) -> None:
         _part_branches(body.node, child)
 
 
-def _state_inputs(main: Scope, model: ModelProto, names: Names) -> None:
+def _state_inputs(main: GraphScope, model: ModelProto, names: Names) -> None:
     for value in model.graph.input:
         shape = main.shapes.get(value.name)
         if shape is not None and shape.axes is not None and value.type.HasField("tensor_type"):
-            fill(value.type.tensor_type, [names.text(size) for size in shape.axes])
+            write_dims(value.type.tensor_type, [names.text(size) for size in shape.axes])
 
 
 def _swept(
-    main: Scope, model: ModelProto, names: Names, loops: Loops, known: Mapping[Scope, Mapping[str, Shape]]
-) -> Sweep:
+    main: GraphScope, model: ModelProto, names: Names, loops: Loops, known: Mapping[GraphScope, Mapping[str, Shape]]
+) -> ForwardPass:
     """One round: onnx's inference, then the own rules over its result."""
     names.met.clear()
     inferred = onnx.shape_inference.infer_shapes(model, data_prop=_follows_values(main, model))
@@ -96,34 +96,34 @@ def _swept(
         scope.shapes = dict(known[scope])
         for known_before in (scope.elements, scope.unranked, scope.stale):
             known_before.clear()
-    sweep = Sweep(names, loops)
+    sweep = ForwardPass(names, loops)
     sweep.run(main, inferred.graph)
     return sweep
 
 
-def _follows_values(main: Scope, model: ModelProto) -> bool:
+def _follows_values(main: GraphScope, model: ModelProto) -> bool:
     """Whether some shape follows from values, so that onnx must compute those too; that doubles its time."""
     every = ((step.domain, step.op) for scope in main.walk() for step in scope.steps)
     return bool(model.functions) or not SHAPES_ALONE.issuperset(every)
 
 
-def _forget(model: ModelProto, main: Scope, injected: set[tuple[str, str, str]]) -> None:
+def _forget(model: ModelProto, main: GraphScope, injected: set[tuple[str, str, str]]) -> None:
     """Start anew: what onnx was told leant on an assumption that did not hold."""
     strip(model.graph, main)
     injected.clear()
     for scope in main.walk():
-        scope.leant.clear()
+        scope.assumed.clear()
 
 
-def _graphs(graph: GraphProto, scope: Scope) -> Iterator[GraphProto]:
+def _graphs(graph: GraphProto, scope: GraphScope) -> Iterator[GraphProto]:
     yield graph
     for body, child in bodies_of(graph.node, scope):
         yield from _graphs(body, child)
 
 
-def _inject(graph: GraphProto, learnt: set[str], scope: Scope, names: Names) -> None:
+def _inject(graph: GraphProto, learnt: set[str], scope: GraphScope, names: Names) -> None:
     stored = {value.name: value for value in (*graph.value_info, *graph.input)}
     for name in sorted(learnt):
         value = stored.get(name) or graph.value_info.add(name=name)
         value.type.tensor_type.elem_type = scope.dtypes.get(name, TensorProto.UNDEFINED)
-        fill(value.type.tensor_type, [names.text(size) for size in scope.shapes[name].dims])
+        write_dims(value.type.tensor_type, [names.text(size) for size in scope.shapes[name].dims])

@@ -11,12 +11,12 @@ from graphfix import operators
 from graphfix.formats.onnx.infer import integer_values, rules
 from graphfix.formats.onnx.infer.loops import Loops, loop_carried
 from graphfix.formats.onnx.infer.operands import Call
-from graphfix.formats.onnx.infer.scope import Dims, Names, Scope, Step, body_of, stated
+from graphfix.formats.onnx.infer.scope import Dims, GraphScope, Names, Step, body_of, declared_dims
 from graphfix.shapes.shape import UNKNOWN, UNRANKED, Dim, Incompatible, Shape, Size, same
 
 
 @dataclass(frozen=True, slots=True)
-class Told:
+class Reported:
     """What onnx says of one value."""
 
     dtype: int
@@ -26,26 +26,26 @@ class Told:
 
 
 @dataclass(slots=True)
-class Sweep:
+class ForwardPass:
     """One pass of the own rules over onnx's result, in the order of execution."""
 
     names: Names
     loops: Loops
-    gains: dict[Scope, set[str]] = field(default_factory=dict)
-    untold: set[Scope] = field(default_factory=set)
+    gains: dict[GraphScope, set[str]] = field(default_factory=dict)
+    unreported: set[GraphScope] = field(default_factory=set)
     """Bodies whose inputs' shapes onnx does not know yet."""
-    types: dict[bytes, Told] = field(default_factory=dict)
+    types: dict[bytes, Reported] = field(default_factory=dict)
     """By serialized type: a big model has few distinct ones."""
 
-    def run(self, main: Scope, inferred: GraphProto) -> None:
-        """Fill every scope; note, by scope, the values that onnx should be told about."""
+    def run(self, main: GraphScope, inferred: GraphProto) -> None:
+        """Fill every scope; note, by scope, the values that onnx should be reported about."""
         self._scope(main, inferred)
 
-    def _scope(self, scope: Scope, inferred: GraphProto) -> None:
+    def _scope(self, scope: GraphScope, inferred: GraphProto) -> None:
         self.gains[scope] = set()
-        told = self._told(scope, inferred)
+        reported = self._reported(scope, inferred)
         held = inferred.node
-        by_node: dict[int, list[tuple[str, Scope]]] = {}
+        by_node: dict[int, list[tuple[str, GraphScope]]] = {}
         for (index, attribute), child in scope.children.items():
             by_node.setdefault(index, []).append((attribute, child))
         for index, step in enumerate(scope.steps):
@@ -53,12 +53,12 @@ class Sweep:
             for attribute, child in bodies:
                 self._body_inputs(scope, step.message, child)
                 self._scope(child, body_of(held[index], attribute))
-            self._node(scope, step, told, [child for _, child in bodies])
+            self._node(scope, step, reported, [child for _, child in bodies])
         self._settle(scope)
 
-    def _told(self, scope: Scope, inferred: GraphProto) -> dict[str, Told]:
+    def _reported(self, scope: GraphScope, inferred: GraphProto) -> dict[str, Reported]:
         """What onnx says, by name; constants and inputs are entered at once."""
-        told: dict[str, Told] = {}
+        reported: dict[str, Reported] = {}
         dtypes, types = scope.dtypes, self.types
         for value in (*inferred.value_info, *inferred.output, *inferred.input):
             key = value.type.SerializeToString()
@@ -68,27 +68,27 @@ class Sweep:
             name = value.name
             if known.dtype:
                 dtypes[name] = known.dtype
-            told[name] = known
+            reported[name] = known
         if scope.graph is not None:
             self._constants(scope, scope.graph)
             for value in inferred.input:
                 shape = scope.shapes.get(value.name)
                 if shape is None:
-                    self._enter(scope, value.name, told[value.name].dims, None)
-                elif shape.axes is not None and told[value.name].dims is None and scope.outer is not None:
+                    self._enter(scope, value.name, reported[value.name].dims, None)
+                elif shape.axes is not None and reported[value.name].dims is None and scope.outer is not None:
                     self.gains[scope].add(value.name)
-                    self.untold.add(scope)
-        return told
+                    self.unreported.add(scope)
+        return reported
 
-    def _type(self, value: ValueInfoProto) -> Told:
-        dims = stated(value)
+    def _type(self, value: ValueInfoProto) -> Reported:
+        dims = declared_dims(value)
         declared = self.names.declared
         sizes = [size if isinstance(size, int) or size is None else declared.get(size) for size in dims or ()]
         known = tuple(size for size in sizes if size is not None)
         whole = Shape(known) if dims is not None and len(known) == len(dims) else None
-        return Told(value.type.tensor_type.elem_type, dims, whole)
+        return Reported(value.type.tensor_type.elem_type, dims, whole)
 
-    def _constants(self, scope: Scope, graph: GraphProto) -> None:
+    def _constants(self, scope: GraphScope, graph: GraphProto) -> None:
         overridable = {value.name for value in graph.input}
         for tensor in graph.initializer:
             scope.dtypes[tensor.name] = tensor.data_type
@@ -100,7 +100,7 @@ class Sweep:
             scope.dtypes[sparse.values.name] = sparse.values.data_type
             scope.shapes[sparse.values.name] = Shape(tuple(sparse.dims))
 
-    def _body_inputs(self, scope: Scope, node: NodeProto, child: Scope) -> None:
+    def _body_inputs(self, scope: GraphScope, node: NodeProto, child: GraphScope) -> None:
         if child.graph is None:
             return
         for value in child.graph.input:
@@ -108,13 +108,13 @@ class Sweep:
         for value, initial in loop_carried(node, child):
             child.shapes[value] = self.loops.enters(child, value, scope.shape(initial))
 
-    def _loop(self, node: NodeProto, body: Scope) -> list[Shape | None]:
+    def _loop(self, node: NodeProto, body: GraphScope) -> list[Shape | None]:
         """A Loop's results: the carried values, and what the scan outputs pile up."""
         if body.graph is None:
             return []
         carried = loop_carried(node, body)
         outputs = [value.name for value in body.graph.output][1:]
-        if body in self.untold:
+        if body in self.unreported:
             self.loops.untried = True
         else:
             for (name, _), left in zip(carried, outputs, strict=False):
@@ -124,7 +124,7 @@ class Sweep:
         return [*(self._outside(body.shapes[name], body) for name, _ in carried), *scans]
 
     @staticmethod
-    def _outside(shape: Shape, body: Scope) -> Shape | None:
+    def _outside(shape: Shape, body: GraphScope) -> Shape | None:
         """A carried shape as the loop's result has it: sizes that change inside have no name outside."""
         if shape.axes is None:
             return None
@@ -132,25 +132,25 @@ class Sweep:
         own = (isinstance(size, Dim) and any(part.startswith(inner) for part in size.parts) for size in shape.axes)
         return Shape(tuple(UNKNOWN if mine else size for mine, size in zip(own, shape.axes, strict=True)))
 
-    def _node(self, scope: Scope, step: Step, told: dict[str, Told], bodies: list[Scope]) -> None:
+    def _node(self, scope: GraphScope, step: Step, reported: dict[str, Reported], bodies: list[GraphScope]) -> None:
         op, outputs = step.op, step.outputs
         if not step.domain and op in integer_values.FOLLOW:
             integer_values.node(scope, step.message, op, outputs[0])
         own: Sequence[Shape | None] = ()
         if bodies and not step.domain:
             own = self._loop(step.message, bodies[0]) if op == "Loop" else _joined(bodies) if op == "If" else ()
-        elif _all_whole(scope.shapes, outputs, told):
+        elif _all_whole(scope.shapes, outputs, reported):
             return
         else:
             own = self._by_rule(scope, step)
         for index, name in enumerate(outputs):
             if name:
-                known = told.get(name)
+                known = reported.get(name)
                 dims = known.dims if known is not None else None
                 self._enter(scope, name, dims, own[index] if index < len(own) else None, op == "Constant")
 
     @staticmethod
-    def _by_rule(scope: Scope, step: Step) -> Sequence[Shape | None]:
+    def _by_rule(scope: GraphScope, step: Step) -> Sequence[Shape | None]:
         row = operators.row(step.domain, step.op, scope.versions.get(step.domain, 1))
         rule = rules.rule(step.domain, step.op, row)
         if rule is None:
@@ -160,11 +160,13 @@ class Sweep:
         except Incompatible:
             return ()
 
-    def _enter(self, scope: Scope, name: str, told: Dims | None, own: Shape | None, constant: bool = False) -> None:
+    def _enter(
+        self, scope: GraphScope, name: str, reported: Dims | None, own: Shape | None, constant: bool = False
+    ) -> None:
         """Merge what onnx and the own rules say of one value; note what onnx does not know yet."""
         if name in scope.shapes and constant:
             return
-        if told is None:
+        if reported is None:
             if own is None or not own.valid:
                 own = UNRANKED
             shape = own if own.axes is not None or own.parts else Shape(None, (f"?{self._at(scope)}{name}",))
@@ -175,42 +177,43 @@ class Sweep:
             return
         axes = (
             own.axes
-            if own is not None and own.axes is not None and len(own.axes) == len(told)
-            else (UNKNOWN,) * len(told)
+            if own is not None and own.axes is not None and len(own.axes) == len(reported)
+            else (UNKNOWN,) * len(reported)
         )
-        sizes = self._sizes(scope, name, told, axes)
-        if any(isinstance(size, int) and not isinstance(was, int) for size, was in zip(sizes, told, strict=True)):
+        sizes = self._sizes(scope, name, reported, axes)
+        if any(isinstance(size, int) and not isinstance(was, int) for size, was in zip(sizes, reported, strict=True)):
             self.gains[scope].add(name)
         scope.shapes[name] = Shape(sizes)
 
-    def _at(self, scope: Scope) -> str:
+    def _at(self, scope: GraphScope) -> str:
         return "" if scope.path == "main" else f"{scope.path}:"
 
     def _sizes(
-        self, scope: Scope, name: str, told: Sequence[int | str | None], own: Sequence[Size]
+        self, scope: GraphScope, name: str, reported: Sequence[int | str | None], own: Sequence[Size]
     ) -> tuple[Size, ...]:
         return tuple(
-            self._size(scope, name, axis, said, mine) for axis, (said, mine) in enumerate(zip(told, own, strict=True))
+            self._size(scope, name, axis, said, mine)
+            for axis, (said, mine) in enumerate(zip(reported, own, strict=True))
         )
 
-    def _size(self, scope: Scope, name: str, axis: int, told: int | str | None, own: Size) -> Size:
-        if isinstance(told, int):
-            return told
-        known = self.names.size(told) if told is not None else None
+    def _size(self, scope: GraphScope, name: str, axis: int, reported: int | str | None, own: Size) -> Size:
+        if isinstance(reported, int):
+            return reported
+        known = self.names.size(reported) if reported is not None else None
         term = _better(known, own)
         if term is None:
             term = Dim((f"?{self._at(scope)}{name}.{axis}",))
-        if told is not None and known is None:
-            self.names.met[told] = term
+        if reported is not None and known is None:
+            self.names.met[reported] = term
         return term
 
-    def _settle(self, scope: Scope) -> None:
+    def _settle(self, scope: GraphScope) -> None:
         """Compare the stored shapes with the computed ones; take a stored rank where none could be computed."""
-        for name in _leaning(scope):
+        for name in _assumed_ranks(scope):
             rank = len(scope.claims[name])
             scope.shapes[name] = Shape(self._sizes(scope, name, (None,) * rank, (UNKNOWN,) * rank))
             self.gains[scope].add(name)
-            scope.leant.add(name)
+            scope.assumed.add(name)
         for name, claim in scope.claims.items():
             shape = scope.shapes.get(name)
             if shape is not None and shape.axes is not None and contradicts(shape.axes, claim):
@@ -218,7 +221,7 @@ class Sweep:
                 scope.stale[name] = f"the stored shape [{stored}] of '{name}' contradicts the computed {shape}"
 
 
-def _leaning(scope: Scope) -> list[str]:
+def _assumed_ranks(scope: GraphScope) -> list[str]:
     """The values whose stored rank is taken: first those that nothing else can tell, then the rest."""
     if scope.path != "main":
         return []  # a body's values may change their rank from one call to the next
@@ -250,17 +253,17 @@ def contradicts(computed: Sequence[Size], stored: Dims) -> bool:
     )
 
 
-def _all_whole(shapes: dict[str, Shape], outputs: Sequence[str], told: dict[str, Told]) -> bool:
+def _all_whole(shapes: dict[str, Shape], outputs: Sequence[str], reported: dict[str, Reported]) -> bool:
     """Enter the results of a node of which onnx says all there is."""
     for name in outputs:
-        known = told.get(name)
+        known = reported.get(name)
         if known is None or known.whole is None:
             return False
         shapes.setdefault(name, known.whole)
     return True
 
 
-def _joined(bodies: Sequence[Scope]) -> list[Shape | None]:
+def _joined(bodies: Sequence[GraphScope]) -> list[Shape | None]:
     """An If's results: what both branches agree on; branches of different rank leave the result unranked."""
     outputs = [[body.shape(value.name) for value in body.graph.output] for body in bodies if body.graph is not None]
     return [_common(pair) for pair in zip(*outputs, strict=False)]

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 
 from onnx import NodeProto
 
-from graphfix.formats.onnx.infer.scope import Scope
+from graphfix.formats.onnx.infer.scope import GraphScope
 from graphfix.shapes.shape import Dim, Shape, same
 
 
@@ -37,7 +37,7 @@ class Loops:
         """Whether every assumption of the last sweep held."""
         return not self.broken and not self.untried
 
-    def enters(self, body: Scope, name: str, initial: Shape) -> Shape:
+    def enters(self, body: GraphScope, name: str, initial: Shape) -> Shape:
         """The shape of a carried value in every iteration."""
         key = (body.path, name)
         if initial.axes is None or key in self.ranks or self.abandoned:
@@ -51,7 +51,7 @@ class Loops:
             )
         )
 
-    def leaves(self, body: Scope, name: str, entered: Shape, left: Shape) -> None:
+    def leaves(self, body: GraphScope, name: str, entered: Shape, left: Shape) -> None:
         """Compare with what the body gives back."""
         if entered.axes is None:
             return
@@ -67,7 +67,7 @@ class Loops:
             self.broken = True
 
 
-def loop_carried(node: NodeProto, body: Scope) -> list[tuple[str, str]]:
+def loop_carried(node: NodeProto, body: GraphScope) -> list[tuple[str, str]]:
     """(the body's input, the value that enters the loop) of every loop-carried value."""
     if node.op_type != "Loop" or body.graph is None:
         return []

@@ -49,14 +49,14 @@ def steps(nodes: Sequence[NodeProto]) -> list[Step]:
 
 
 @dataclass(slots=True, eq=False, repr=False)
-class Scope:
+class GraphScope:
     """One graph of the file with what is known of its values."""
 
     path: str
     steps: Sequence[Step]
     graph: GraphProto | None
     """None for a function's body."""
-    outer: Scope | None = None
+    outer: GraphScope | None = None
     versions: Mapping[str, int] = field(default_factory=dict)
     shapes: dict[str, Shape] = field(default_factory=dict)
     dtypes: dict[str, int] = field(default_factory=dict)
@@ -66,18 +66,18 @@ class Scope:
     """Vectors that hold the shape of a value whose rank is not known."""
     claims: dict[str, Dims] = field(default_factory=dict)
     stale: dict[str, str] = field(default_factory=dict)
-    leant: set[str] = field(default_factory=set)
+    assumed: set[str] = field(default_factory=set)
     """Values whose rank is the stored one: nothing else tells it."""
-    children: dict[tuple[int, str], Scope] = field(default_factory=dict)
+    children: dict[tuple[int, str], GraphScope] = field(default_factory=dict)
 
     @property
     def nodes(self) -> Sequence[NodeProto]:
         """The messages of the nodes."""
         return [step.message for step in self.steps]
 
-    def find(self, name: str) -> Scope | None:
+    def find(self, name: str) -> GraphScope | None:
         """The innermost scope that defines the name."""
-        scope: Scope | None = self
+        scope: GraphScope | None = self
         while scope is not None and name not in scope.shapes:
             scope = scope.outer
         return scope
@@ -108,12 +108,12 @@ class Scope:
 
     def dtype(self, name: str) -> int:
         """The element type of a visible value, 0 where it is not known."""
-        at: Scope | None = self
+        at: GraphScope | None = self
         while at is not None and name not in at.dtypes:
             at = at.outer
         return at.dtypes[name] if at is not None else 0
 
-    def walk(self) -> Iterator[Scope]:
+    def walk(self) -> Iterator[GraphScope]:
         """This scope and those inside it, outer before inner."""
         yield self
         for child in self.children.values():
@@ -126,7 +126,7 @@ class Names:
 
     declared: Mapping[str, Size]
     """The symbols of the graph's inputs, with the user's ranges."""
-    told: dict[str, Size] = field(default_factory=dict)
+    written: dict[str, Size] = field(default_factory=dict)
     """The names that we wrote into the graph."""
     met: dict[str, Size] = field(default_factory=dict)
     """The names that onnx made up, each for the term of its first holder; they hold for one run of onnx."""
@@ -140,12 +140,12 @@ class Names:
         name = (
             f"{{{','.join(size.parts)}}}" if len(size.parts) > 1 or size.parts[0].startswith("unk__") else size.parts[0]
         )
-        self.told.setdefault(name, size)
+        self.written.setdefault(name, size)
         return name
 
     def size(self, name: str) -> Size | None:
         """What a name stands for, None when it is met for the first time."""
-        return self.told.get(name) or self.met.get(name)
+        return self.written.get(name) or self.met.get(name)
 
 
 def subgraphs(nodes: Sequence[NodeProto]) -> Iterator[tuple[int, str, GraphProto]]:
@@ -163,15 +163,15 @@ def label(node: NodeProto, index: int) -> str:
     return node.name or f"{node.op_type}#{index}"
 
 
-def stated(value: ValueInfoProto) -> Dims | None:
+def declared_dims(value: ValueInfoProto) -> Dims | None:
     """The dims that a value_info states, None without a rank. `?`, an empty name and negative sizes are unknown."""
     tensor = value.type.tensor_type
     if not tensor.HasField("shape"):
         return None
-    return tuple(_stated(dim) for dim in tensor.shape.dim)
+    return tuple(_declared_dim(dim) for dim in tensor.shape.dim)
 
 
-def _stated(dim: onnx.TensorShapeProto.Dimension) -> int | str | None:
+def _declared_dim(dim: onnx.TensorShapeProto.Dimension) -> int | str | None:
     if dim.HasField("dim_value"):
         return dim.dim_value if dim.dim_value >= 0 else None
     return dim.dim_param if dim.dim_param not in ("", "?") else None
@@ -180,19 +180,19 @@ def _stated(dim: onnx.TensorShapeProto.Dimension) -> int | str | None:
 def scope_of(
     graph: GraphProto,
     path: str,
-    outer: Scope | None,
+    outer: GraphScope | None,
     versions: Mapping[str, int],
     nodes: Sequence[Step] | None = None,
-) -> Scope:
+) -> GraphScope:
     """The scope of a graph and of the bodies inside it, nothing inferred yet; `nodes` where they were read before."""
-    scope = Scope(path, steps(graph.node) if nodes is None else nodes, graph, outer, versions)
+    scope = GraphScope(path, steps(graph.node) if nodes is None else nodes, graph, outer, versions)
     claims = (*graph.value_info, *graph.output, *(graph.input if outer is not None else ()))
-    scope.claims = {value.name: dims for value in claims if (dims := stated(value)) is not None}
+    scope.claims = {value.name: dims for value in claims if (dims := declared_dims(value)) is not None}
     enter_bodies(scope)
     return scope
 
 
-def enter_bodies(scope: Scope) -> None:
+def enter_bodies(scope: GraphScope) -> None:
     """Enter the scopes of the bodies inside a scope's nodes."""
     for index, step in enumerate(scope.steps):
         if not step.bare:
@@ -201,7 +201,7 @@ def enter_bodies(scope: Scope) -> None:
                 scope.children[index, attribute] = scope_of(body, child, scope, scope.versions)
 
 
-def bodies_of(nodes: Sequence[NodeProto], scope: Scope) -> Iterator[tuple[GraphProto, Scope]]:
+def bodies_of(nodes: Sequence[NodeProto], scope: GraphScope) -> Iterator[tuple[GraphProto, GraphScope]]:
     """The bodies directly inside the nodes of a copy of the scope's graph, each with its scope."""
     for (index, attribute), child in scope.children.items():
         yield body_of(nodes[index], attribute), child
@@ -215,7 +215,7 @@ def body_of(node: NodeProto, attribute: str) -> GraphProto:
     return body
 
 
-def fill(tensor: TypeProto.Tensor, dims: Sequence[int | str | None]) -> None:
+def write_dims(tensor: TypeProto.Tensor, dims: Sequence[int | str | None]) -> None:
     """State these dims."""
     tensor.shape.SetInParent()
     del tensor.shape.dim[:]

@@ -17,7 +17,7 @@ from onnx import GraphProto, ModelProto, NodeProto, OperatorSetIdProto
 
 from graphfix.formats.onnx.edit.new_nodes import INITIALIZER_ALONE_SINCE_IR
 from graphfix.formats.onnx.infer.analysis import Facts
-from graphfix.formats.onnx.infer.scope import Scope, bodies_of
+from graphfix.formats.onnx.infer.scope import GraphScope, bodies_of
 from graphfix.formats.onnx.opset import to_8
 from graphfix.formats.onnx.opset.operators import CHANGED, KEPT
 from graphfix.formats.onnx.view import Holder, constant_tensor
@@ -49,7 +49,7 @@ def restate(proto: ModelProto, facts: Facts, target: int, fresh: Callable[[str],
 
 
 def _from_legacy(proto: ModelProto, target: int) -> None:
-    why = to_8.hindrance(proto) or to_8.legacy(proto)
+    why = to_8.blocker(proto) or to_8.legacy(proto)
     if why is not None:
         raise Refused(f"{why}, and so it can't be stated at opset {target}")
     to_8.restate(proto)
@@ -73,7 +73,7 @@ class _Restater:
     fresh: Callable[[str], str]
     dropped: set[str]
 
-    def nodes(self, holder: Holder, scope: Scope | None) -> None:
+    def nodes(self, holder: Holder, scope: GraphScope | None) -> None:
         """The nodes of a scope; `scope` is None where nothing is known of its values."""
         if scope is not None:
             for body, child in bodies_of(holder.node, scope):
@@ -111,7 +111,7 @@ class Bench:
     """One scope whose nodes are restated: what is known of its values, and what is added to it."""
 
     holder: Holder
-    scope: Scope | None
+    scope: GraphScope | None
     ir_version: int
     fresh: Callable[[str], str]
     dropped: set[str]

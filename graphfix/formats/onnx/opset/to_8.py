@@ -30,7 +30,7 @@ RECURRENT = frozenset(("LSTM", "GRU", "RNN"))
 MEMORY_HINT = "consumed_inputs"
 
 
-def hindrance(proto: ModelProto) -> str | None:
+def blocker(proto: ModelProto) -> str | None:
     """Why the model can't be stated at opset 8, None when it can."""
     if proto.functions:
         return "the model has local functions, which no opset below 7 knows"

@@ -1,7 +1,8 @@
-"""What remains to be done once all edits are carried out: what nobody reads or names any more goes."""
+"""What follows once all edits are carried out: dead operators go, and the new parts that nothing names."""
 
 from __future__ import annotations
 
+from graphfix.formats import editing
 from graphfix.formats.tflite.edit.state import State
 from graphfix.formats.tflite.file.container import Container
 from graphfix.formats.tflite.file.records import ABSENT, NEW, Subgraph
@@ -16,21 +17,15 @@ REMOVABLE = frozenset(
 
 def drop_dead(state: State) -> None:
     """Remove the operators that only served what was edited."""
-    pending = list(state.dead)
-    while pending:
-        value = pending.pop()
-        node = value.producer
-        if node is not None and _is_dead(state, node):
-            pending += [operand for operand in node.operands if operand is not None]
-            state.remove(node)
+    editing.remove_dead(state, lambda node: _is_removable(state, node))
 
 
-def _is_dead(state: State, node: Node) -> bool:
+def _is_removable(state: State, node: Node) -> bool:
+    """Whether an operator whose results nobody reads is still there, has no side effect, and may be removed."""
     return (
         (node.op in REMOVABLE or state.is_known(node))
         and node.index not in state.builders[node.graph].order.gone
         and (node.index < 0 or state.container.insertion_blocker is None)
-        and not any(result in result.graph.outputs or result.is_read for result in node.results if result)
     )
 
 

@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 
+from graphfix.formats.editing import FreshNames
 from graphfix.formats.insertion import Order
 from graphfix.formats.tflite.edit.new_records import (
     CONCATENATION,
@@ -47,21 +48,12 @@ class NodeBuilder:
     subgraph: SubgraphView
     buffers: dict[bytes, int]
     """The new buffers of the model, by content."""
-    names: set[str]
+    fresh: FreshNames
+    """Names that no tensor of the subgraph has."""
     order: Order = field(init=False)
-    counters: dict[str, int] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         self.order = Order(self.subgraph.graph)
-
-    def fresh(self, stem: str) -> str:
-        """A name that no tensor of the subgraph has."""
-        name = stem
-        while name in self.names:
-            self.counters[stem] = self.counters.get(stem, 0) + 1
-            name = f"{stem}_{self.counters[stem]}"
-        self.names.add(name)
-        return name
 
     def value(self, record: Tensor, shape: Shape, dtype: str, kind: Kind) -> Value:
         """Enter a new tensor into the file and the view; a result is that of the next new operator."""
@@ -118,15 +110,11 @@ class NodeBuilder:
         return self.operator(new.op, new.version, operands, options_of(new), value, node.index)
 
     def arrange(self) -> None:
-        """Put every new operator before its first reader, take out those that are gone; file and view alike."""
-        self.order.settle()
-        subgraph, graph = self.subgraph, self.subgraph.graph
-        nodes = [*graph.nodes, *graph.made]
+        """Put every operator that was made before its first reader, remove those that are gone; file and view alike."""
+        subgraph = self.subgraph
         operators = [*subgraph.operators, *subgraph.made]
-        keys = self.order.keys()
-        kept = len(nodes) - len(self.order.gone)
-        turns = sorted(range(len(nodes)), key=keys.__getitem__)[:kept]
-        graph.nodes = [nodes[at] for at in turns]
+        keys = self.order.arrange()
+        turns = sorted(range(len(keys)), key=keys.__getitem__)[: len(subgraph.graph.nodes)]
         subgraph.record.operators = [operators[at] for at in turns]
 
     # --- constants ----------------------------------------------------------------------------------------------
