@@ -10,7 +10,7 @@ import onnx
 from onnx import ModelProto
 
 from graphfix.formats.editing import FreshNames
-from graphfix.formats.onnx import binding
+from graphfix.formats.onnx import binding, validate
 from graphfix.formats.onnx.edit import cleanup
 from graphfix.formats.onnx.edit.editor import Editor
 from graphfix.formats.onnx.edit.inline import inline
@@ -20,7 +20,6 @@ from graphfix.formats.onnx.file.container import Container, read
 from graphfix.formats.onnx.infer.analysis import Facts, analyse
 from graphfix.formats.onnx.infer.scope import Step
 from graphfix.formats.onnx.opset import to_8, to_17
-from graphfix.formats.onnx.validate.wellformed import refuse_malformed
 from graphfix.formats.onnx.view import Views, build
 from graphfix.graph.edits import EXPAND_LIMIT, Edit, Refused, Upgrade
 from graphfix.graph.view import Graph, Node, Value
@@ -42,7 +41,7 @@ class OnnxModel:
 
     def __init__(self, container: Container) -> None:
         """Infer the shapes and build the view. Raises GraphfixError for a model that breaks the format's rules."""
-        nodes = refuse_malformed(container)
+        nodes = validate.check(container)
         self.container = container
         self.proto = container.proto
         self.changed = False
