@@ -1,9 +1,10 @@
-"""Edits of whole nodes, carried out on a TFLite model: bypassed, respelled, evaluated, replaced."""
+"""Whole nodes: bypassed, written as a stretch, evaluated, or replaced by a few others."""
 
 from __future__ import annotations
 
 from dataclasses import replace
 
+from graphfix.formats.editing import bypass, replace_node
 from graphfix.formats.tflite.edit.new_records import (
     TILE,
     broadcast_to_version,
@@ -16,20 +17,28 @@ from graphfix.formats.tflite.edit.operands import NOT_TILED
 from graphfix.formats.tflite.edit.state import State
 from graphfix.formats.tflite.file.records import Operator, Options
 from graphfix.formats.tflite.file.schema import CODES
-from graphfix.graph.edits import Refused, Replace
-from graphfix.graph.view import Node, Value, settle
+from graphfix.graph.edits import Evaluate, Fold, Inline, Refused, Replace, Spell, Upgrade
+from graphfix.graph.view import Node, Value
 from graphfix.shapes.shape import Shape
 
 
-def bypass(state: State, node: Node) -> None:
-    """Let everyone who reads the node's result read its operand 0, and take the node out."""
-    source, result = node.operand(0), node.results[0]
-    for reader, at in result.reads if result is not None else ():
-        state.put(reader, at, source)
-    state.remove(node.graph.at(node.index))
+def carry_out(state: State, node: Node, edit: Fold | Spell | Upgrade | Evaluate | Replace | Inline) -> Node:
+    """Carry an edit of a whole node out, which `check` has not refused."""
+    match edit:
+        case Fold():
+            bypass(state, node)
+            return node
+        case Spell():
+            return _spell(state, node, edit.to)
+        case Evaluate():
+            return _evaluate(state, node)
+        case Replace():
+            return _replaced(state, node, edit)
+        case Upgrade() | Inline():
+            raise Refused("TFLite has no operator sets, and its bodies are subgraphs")
 
 
-def evaluate(state: State, node: Node) -> None:
+def _evaluate(state: State, node: Node) -> Node:
     """Let a constant take the place of the node's first result."""
     builder = state.builders[node.graph]
     result = node.results[0]
@@ -41,10 +50,11 @@ def evaluate(state: State, node: Node) -> None:
     for reader, at in result.reads:
         state.put(reader, at, constant)
     if not any(other in node.graph.outputs or other.is_read for other in node.results if other is not None):
-        state.remove(node.graph.at(node.index))
+        state.remove(node)
+    return node
 
 
-def take_place(state: State, node: Node, edit: Replace) -> Node:
+def _replaced(state: State, node: Node, edit: Replace) -> Node:
     """Make the new operators before the node, and let it become the last of them."""
     builder = state.builders[node.graph]
     made: list[Value] = []
@@ -61,16 +71,12 @@ def take_place(state: State, node: Node, edit: Replace) -> Node:
         changed=True,
     )
     subgraph.record.changed = True
-    state.dead.update(dict.fromkeys(value for value in node.operands if value is not None))
     new_node = replace(node, op=last.op, version=last.version, operands=operands, attributes=dict(last.attributes))
-    settle(new_node)
-    for operand in operands:
-        new_node.graph.note(new_node.index, operand)
-    return new_node
+    return replace_node(state, node, new_node)
 
 
-def spell(state: State, node: Node, to: Shape) -> Node:
-    """State the node as a stretch of its operand 0 to a static shape: TILE, or BROADCAST_TO."""
+def _spell(state: State, node: Node, to: Shape) -> Node:
+    """Write the node as a stretch of its operand 0 to a static shape: TILE, or BROADCAST_TO."""
     builder = state.builders[node.graph]
     value = node.operand(0)
     tiled = value.shape.static and value.dtype not in NOT_TILED
@@ -82,8 +88,4 @@ def spell(state: State, node: Node, to: Shape) -> Node:
     record.options = Options(TILE if tiled else 0)
     record.inputs = (builder.subgraph.tensors[value], builder.subgraph.tensors[target])
     record.changed = builder.subgraph.record.changed = True
-    state.dead.update(dict.fromkeys(operand for operand in node.operands[1:] if operand is not None))
-    new = replace(node, op=op, version=version, operands=(value, target), attributes={})
-    settle(new)
-    new.graph.note(new.index, target)
-    return new
+    return replace_node(state, node, replace(node, op=op, version=version, operands=(value, target), attributes={}))

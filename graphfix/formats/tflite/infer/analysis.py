@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 
 from graphfix.formats.tflite.file.container import Container
 from graphfix.formats.tflite.infer.names import free_axes
-from graphfix.formats.tflite.infer.scope import Scope
+from graphfix.formats.tflite.infer.scope import GraphScope
 from graphfix.formats.tflite.infer.subgraphs import Inference
 from graphfix.shapes.shape import Shape, Size
 
@@ -42,7 +42,7 @@ def analyse(container: Container, ranges: Mapping[str, Size]) -> list[Facts]:
     return [_facts(scope) for scope in scopes]
 
 
-def _facts(scope: Scope) -> Facts:
+def _facts(scope: GraphScope) -> Facts:
     vectors = {tensor: sizes for tensor, sizes in scope.contents().items() if len(scope.shapes[tensor].axes or ()) <= 1}
     where = f" in subgraph {scope.index}" if scope.index else ""
     assumes = [f"the stored shape of '{scope.names[tensor]}'{where}" for tensor in sorted(scope.assumed)]

@@ -10,7 +10,7 @@ from graphfix.formats.tflite.file.container import Container
 from graphfix.formats.tflite.file.records import ABSENT, Operator, Subgraph, Tensor
 from graphfix.formats.tflite.file.schema import TENSOR_TYPES
 from graphfix.formats.tflite.infer import integer_values
-from graphfix.formats.tflite.infer.names import FREE, declared, unique_names
+from graphfix.formats.tflite.infer.names import FREE, declared_dims, unique_names
 from graphfix.formats.tflite.infer.operands import Call
 from graphfix.shapes.polynomial import LEAST, Terms
 from graphfix.shapes.shape import UNRANKED, Dim, Shape, Size
@@ -21,7 +21,7 @@ SCALAR = Shape(())
 
 
 @dataclass(slots=True)
-class Scope:
+class GraphScope:
     """What is known of one subgraph's tensors; rules see it as `operands.Operands`."""
 
     container: Container
@@ -141,7 +141,7 @@ class Scope:
     def declared_shape(self, tensor: int) -> Shape:
         """The shape that the file declares; a free size is a name."""
         record = self.tensors[tensor]
-        sizes = declared(record)
+        sizes = declared_dims(record)
         if not sizes and not record.has_rank and not self._holds_one(tensor):
             return UNRANKED
         if not sizes:
@@ -161,7 +161,7 @@ class Scope:
         return bits is not None and self.container.size(record.buffer) == (bits + 7) // 8
 
     def _merged(self, tensor: int, computed: tuple[Size, ...], record: Tensor, trusted: bool) -> Shape:
-        stored = declared(record)
+        stored = declared_dims(record)
         if not stored and not record.has_rank:
             stored = (FREE,) * len(computed)  # nothing is declared
         if len(stored) != len(computed) or any(map(_contradict, computed, stored)):
@@ -188,11 +188,11 @@ class Scope:
         return f"the stored shape [{sizes}] of '{self.names[tensor]}' contradicts the computed {shape}"
 
 
-def scope_of(container: Container, index: int, terms: Terms, inputs: Mapping[int, Shape]) -> Scope:
+def scope_of(container: Container, index: int, terms: Terms, inputs: Mapping[int, Shape]) -> GraphScope:
     """The subgraph before its first operator; `inputs` are the shapes of its inputs, by tensor."""
     subgraph: Subgraph = container.subgraphs[index]
     tensors = subgraph.tensors
-    scope = Scope(container, index, terms, unique_names(subgraph), tensors, [UNRANKED] * len(tensors))
+    scope = GraphScope(container, index, terms, unique_names(subgraph), tensors, [UNRANKED] * len(tensors))
     scope.produced = frozenset([tensor for operator in subgraph.operators for tensor in operator.outputs])
     scope.inputs = frozenset(subgraph.inputs)
     for tensor in range(len(tensors)):

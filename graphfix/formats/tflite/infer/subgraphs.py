@@ -15,10 +15,10 @@ from graphfix.formats.tflite.file.container import Container
 from graphfix.formats.tflite.file.records import ABSENT, Operator
 from graphfix.formats.tflite.file.schema import CUSTOM, OPERATORS
 from graphfix.formats.tflite.infer import integer_values
-from graphfix.formats.tflite.infer.names import FREE, declared
+from graphfix.formats.tflite.infer.names import FREE, declared_dims
 from graphfix.formats.tflite.infer.operands import Call, Results, Rule
 from graphfix.formats.tflite.infer.rules import rule
-from graphfix.formats.tflite.infer.scope import Scope, scope_of
+from graphfix.formats.tflite.infer.scope import GraphScope, scope_of
 from graphfix.operators import Row
 from graphfix.operators.row import TFLITE
 from graphfix.shapes.polynomial import Terms
@@ -41,14 +41,14 @@ class Inference:
     narrowed: Mapping[Place, Size]
     """The ranges that callers set for free sizes of the main subgraph's inputs."""
     terms: Terms = field(default_factory=Terms)
-    _scopes: dict[int, Scope] = field(default_factory=dict)
+    _scopes: dict[int, GraphScope] = field(default_factory=dict)
     _entered: dict[int, list[Shape]] = field(default_factory=dict)
     """The shapes of a body's inputs, as far as all callers so far agree, by position."""
     _weakened: bool = False
     """Whether a body that was done already knows less now: its earlier callers assumed more."""
     _kinds: list[Kind] = field(default_factory=list)
 
-    def run(self) -> list[Scope]:
+    def run(self) -> list[GraphScope]:
         """Infer every subgraph: the main one and SignatureDefs' with what they declare, bodies by their callers."""
         self._kinds = [_kind(code.builtin, code.version) for code in self.container.codes]
         count = len(self.container.subgraphs)
@@ -64,7 +64,7 @@ class Inference:
                 self._enter(index, None)  # nobody runs it
         return [self._scopes[index] for index in range(count)]
 
-    def _enter(self, index: int, operands: Sequence[Shape] | None) -> Scope:
+    def _enter(self, index: int, operands: Sequence[Shape] | None) -> GraphScope:
         """Infer a subgraph with these operands, None for what it declares itself; not again for the same ones."""
         scope = scope_of(self.container, index, self.terms, {})
         inputs = self.container.subgraphs[index].inputs
@@ -87,7 +87,7 @@ class Inference:
             self._visit(scope, operator)
         return scope
 
-    def _declared_input(self, scope: Scope, tensor: int) -> Shape:
+    def _declared_input(self, scope: GraphScope, tensor: int) -> Shape:
         """An input of the main subgraph, or of a SignatureDef's."""
         shape = scope.declared_shape(tensor)
         if scope.index or shape.axes is None or not self.narrowed:
@@ -95,11 +95,11 @@ class Inference:
         sizes = [_narrowed(size, self.narrowed.get((tensor, axis))) for axis, size in enumerate(shape.axes)]
         return Shape(tuple(sizes))
 
-    def _received(self, scope: Scope, tensor: int, operand: Shape) -> Shape:
+    def _received(self, scope: GraphScope, tensor: int, operand: Shape) -> Shape:
         """An input of a body: numbers that the caller passes and the body declares, or leaves open."""
         if operand.axes is None:
             return UNRANKED
-        stored = declared(scope.tensors[tensor])
+        stored = declared_dims(scope.tensors[tensor])
         if len(stored) != len(operand.axes):
             stored = (FREE,) * len(operand.axes)
         pairs = zip(operand.axes, stored, strict=True)
@@ -109,14 +109,14 @@ class Inference:
         ]
         return Shape(tuple(sizes))
 
-    def _weaker(self, scope: Scope, tensor: int, a: Shape, b: Shape) -> Shape:
+    def _weaker(self, scope: GraphScope, tensor: int, a: Shape, b: Shape) -> Shape:
         """What two callers agree on."""
         if a.axes is None or b.axes is None or len(a.axes) != len(b.axes):
             return UNRANKED
         pairs = enumerate(zip(a.axes, b.axes, strict=True))
         return Shape(tuple([one if same(one, other) else scope.name(tensor, axis) for axis, (one, other) in pairs]))
 
-    def _visit(self, scope: Scope, operator: Operator) -> None:
+    def _visit(self, scope: GraphScope, operator: Operator) -> None:
         """Infer the results of one operator."""
         op, row, shape_rule = self._kinds[operator.code]
         call = Call(scope, op, row, operator)
@@ -179,7 +179,7 @@ class Inference:
         body = call.option(option)
         return body if isinstance(body, int) and 0 <= body < len(self.container.subgraphs) else None
 
-    def _returned(self, scope: Scope, operands: Sequence[Shape], kept: Sequence[int] | None = None) -> list[Shape]:
+    def _returned(self, scope: GraphScope, operands: Sequence[Shape], kept: Sequence[int] | None = None) -> list[Shape]:
         """The outputs of a body in its caller's names: numbers, and sizes of the operands that `kept` names.
 
         Other sizes are anonymous. `kept`: the positions that every turn of a loop passes on unchanged, all by default.
@@ -215,7 +215,7 @@ def _kind(builtin: int, version: int) -> Kind:
     return op, row, rule(op, row)
 
 
-def _any_unranked(scope: Scope, operator: Operator) -> bool:
+def _any_unranked(scope: GraphScope, operator: Operator) -> bool:
     return any(
         not scope.shapes[tensor].ranked and scope.tensors[tensor].type not in OPAQUE
         for tensor in operator.inputs
@@ -242,7 +242,7 @@ def _operand(call: Call, index: int) -> Shape:
     return UNRANKED if shape is None else shape
 
 
-def _outputs(scope: Scope) -> list[Shape]:
+def _outputs(scope: GraphScope) -> list[Shape]:
     return [scope.shapes[tensor] for tensor in scope.container.subgraphs[scope.index].outputs]
 
 
