@@ -101,7 +101,7 @@ class TfliteModel:
         return node
 
     def bind(self, dims: Mapping[str, Size], shapes: Mapping[str, Sequence[int | None]]) -> None:
-        """Bind free dims of the inputs; every stored shape is restated. Raises GraphfixError for an unknown name."""
+        """Bind free dims of the inputs; every stored shape is updated. Raises GraphfixError for an unknown name."""
         self._ranges.update({name: size for name, size in dims.items() if not isinstance(size, int)})
         if binding.bind(self.container, dims, shapes, self._notes):
             self.changed = True

@@ -112,7 +112,7 @@ def _paths(container: Container) -> dict[int, str]:
 
 
 def operator_name(container: Container, operator: Operator) -> str:
-    """The name of the operator: a builtin's by its code, a custom one's own."""
+    """The name of the operator: a builtin's by its code, a custom one's as the file has it."""
     code = container.codes[operator.code]
     return code.custom if code.builtin == CUSTOM else OPERATORS[code.builtin]
 
@@ -152,7 +152,7 @@ def _kind(container: Container, tensor: Tensor, *, is_result: bool, is_input: bo
 def _node(container: Container, view: SubgraphView, at: int, operator: Operator) -> None:
     code = container.codes[operator.code]
     custom = code.builtin == CUSTOM
-    op = code.custom if custom else OPERATORS[code.builtin]
+    op = operator_name(container, operator)
     domain = CUSTOM_DOMAIN if custom else TFLITE
     values, graph = view.values, view.graph
     operands = tuple([values[tensor] if tensor != ABSENT else None for tensor in operator.inputs])

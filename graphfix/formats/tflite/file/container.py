@@ -11,7 +11,7 @@ from graphfix.formats.files import Piece, Source, open_source, staged, told
 from graphfix.formats.tflite import IDENTIFIER, IDENTIFIER_AT, validate
 from graphfix.formats.tflite.file import zip as archive
 from graphfix.formats.tflite.file.options import read_options
-from graphfix.formats.tflite.file.reader import Flat, MalformedError
+from graphfix.formats.tflite.file.reader import FlatBuffer, MalformedError
 from graphfix.formats.tflite.file.rebuild import Rebuilder
 from graphfix.formats.tflite.file.records import NEW, Buffer, Code, Operator, Signature, Subgraph, Tensor
 from graphfix.formats.tflite.file.schema import (
@@ -46,7 +46,7 @@ class Container:
     """Where it was read from; None for bytes."""
     source: Source
     parts: Parts
-    flat: Flat
+    flat: FlatBuffer
     metadata_before: tuple[tuple[str, int], ...]
     """The metadata entries of the file."""
     blocker: str | None
@@ -247,13 +247,13 @@ def _patched(size: int, patches: Sequence[archive.Patch]) -> Iterator[Piece]:
     yield (start, size)
 
 
-def _unknown(flat: Flat, place: int, layout: Layout) -> str | None:
+def _unknown(flat: FlatBuffer, place: int, layout: Layout) -> str | None:
     if flat.has_unknown(place, layout):
         return f"its {layout.table} table has fields beyond the known ones"
     return None
 
 
-def _file_blocker(flat: Flat, parts: Parts) -> str | None:
+def _file_blocker(flat: FlatBuffer, parts: Parts) -> str | None:
     """Whether a table that must be rebuilt with every change has unknown fields."""
     why = _unknown(flat, parts.model, MODEL)
     for index in parts.outside:
@@ -277,7 +277,7 @@ def read(source: Path | bytes) -> Container:
     opened = open_source(source)
     if bytes(opened.data[IDENTIFIER_AT]) != IDENTIFIER:
         raise GraphfixError(f"{opened.name}: no TFLite model: it has no identifier TFL3; give the path of one")
-    flat = Flat(opened.data)
+    flat = FlatBuffer(opened.data)
     try:
         parts = read_parts(flat, opened)
         validate.check(parts, len(opened.data), lambda operator: read_options(flat, operator.place))

@@ -41,7 +41,7 @@ class _Decoder(NamedTuple):
     """Whether there are fields beyond the known slots."""
 
 
-class Flat:
+class FlatBuffer:
     """A FlatBuffer over the bytes of a file."""
 
     def __init__(self, data: memoryview) -> None:

@@ -33,7 +33,7 @@ class Moved:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Numbers:
+class Integers:
     """A vector of numbers of one of struct's formats."""
 
     form: str
@@ -63,7 +63,7 @@ class Tables:
     items: Sequence[Table | int]
 
 
-Part = Numbers | Bytes | Table | Tables
+Part = Integers | Bytes | Table | Tables
 """What a reference may point at; a position in the old file is an int."""
 Field = Part | Moved | int | float | bool
 
@@ -107,7 +107,7 @@ class Block:
             return self._table(part)
         if isinstance(part, Tables):
             return self._references(part)
-        if isinstance(part, Numbers):
+        if isinstance(part, Integers):
             return self._numbers(part)
         if part.text:
             return self._vector(4, len(part.data), part.data + b"\0")
@@ -124,7 +124,7 @@ class Block:
         self._bytes += data
         return position
 
-    def _numbers(self, part: Numbers) -> int:
+    def _numbers(self, part: Integers) -> int:
         data = struct.pack(f"<{len(part.values)}{part.form}", *part.values)
         return self._vector(struct.calcsize("<" + part.form), len(part.values), data)
 
@@ -149,7 +149,7 @@ class Block:
         self._bytes += struct.pack(f"<i{plan.size - _WORD.size}x", position - vtable)
         for name, distance, number in plan.fields:
             value, at = part.fields[name], position + distance
-            if isinstance(value, Numbers | Bytes | Table | Tables):
+            if isinstance(value, Integers | Bytes | Table | Tables):
                 self._waiting.append((value, at))
             elif isinstance(value, Moved):
                 self._moved.append((at, value.position))

@@ -237,7 +237,7 @@ BY_STYLE: Mapping[str, Rule] = {
     "own": unidirectional,
 }
 
-GIVEN: Mapping[str, tuple[int, ...]] = {
+SHAPE_OPERANDS: Mapping[str, tuple[int, ...]] = {
     **dict.fromkeys(
         (*REDUCTIONS, "ARG_MAX", "ARG_MIN", "RESIZE_BILINEAR", "RESIZE_NEAREST_NEIGHBOR", "PAD", "PADV2"), (1,)
     ),

@@ -8,7 +8,7 @@ from graphfix import operators
 from graphfix.formats.tflite.file.container import Container
 from graphfix.formats.tflite.file.records import ABSENT, Operator
 from graphfix.formats.tflite.file.schema import CUSTOM, OPERATORS, TENSOR_TYPES
-from graphfix.formats.tflite.infer.rules import BY_DATA, GIVEN, rule
+from graphfix.formats.tflite.infer.rules import BY_DATA, SHAPE_OPERANDS, rule
 from graphfix.operators.row import TFLITE
 
 RECURRENT = frozenset(
@@ -74,7 +74,7 @@ def _follow(known: _Known, operator: Operator, op: str, version: int) -> None:
     has_rule = op in RECURRENT or rule(op, operators.row(TFLITE, op, version)) is not None
     if not has_rule or op in BY_DATA or not known.shapes.issuperset(operands):
         return
-    held = [operator.inputs[at] for at in GIVEN.get(op, ()) if at < len(operator.inputs)]
+    held = [operator.inputs[at] for at in SHAPE_OPERANDS.get(op, ()) if at < len(operator.inputs)]
     if not known.elements.issuperset(tensor for tensor in held if tensor != ABSENT):
         return
     results = [tensor for tensor in operator.outputs if tensor != ABSENT]
