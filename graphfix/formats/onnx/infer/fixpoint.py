@@ -21,7 +21,7 @@ from graphfix.shapes.shape import Shape
 ROUNDS = 6
 """Each round of onnx's inference costs about 1 s on 100,000 nodes; real models need 1 to 4."""
 LOOP_ROUNDS = 2 * ROUNDS
-"""A loop's sizes are widened one after another, each in two rounds; after that many nothing is assumed of its values."""
+"""A loop's sizes are widened one after another, each in two rounds; then nothing is assumed of its values."""
 UNION_SINCE = 11
 """From this opset on onnx infers for an If what its branches' shapes have in common."""
 HIDDEN = "graphfix.apart:"
