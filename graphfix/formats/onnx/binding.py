@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from onnx import GraphProto, ModelProto, ValueInfoProto
 
 from graphfix.formats.onnx.file.container import Container
-from graphfix.formats.onnx.infer.scope import GraphScope, declared_dims, subgraphs, write_dims
+from graphfix.formats.onnx.infer.scope import GraphScope, declared, subgraphs, write_dims
 from graphfix.results import GraphfixError
 from graphfix.shapes.shape import Size
 
@@ -15,9 +15,7 @@ from graphfix.shapes.shape import Size
 def free(graph: GraphProto) -> list[str]:
     """List the named dims of the inputs, in order."""
     return list(
-        dict.fromkeys(
-            size for value in _free_inputs(graph) for size in declared_dims(value) or () if isinstance(size, str)
-        )
+        dict.fromkeys(size for value in _free_inputs(graph) for size in declared(value) or () if isinstance(size, str))
     )
 
 
@@ -53,16 +51,14 @@ def bind(container: Container, dims: Mapping[str, Size], shapes: Mapping[str, Se
 def _bind_input(value: ValueInfoProto, where: str, sizes: Sequence[int | None], bound: dict[str, int]) -> None:
     """Bind one input's dims; a symbol among them is bound everywhere."""
     tensor = value.type.tensor_type
-    declared = declared_dims(value)
-    if declared is None:
-        tensor.shape.SetInParent()
-        declared = (None,) * len(sizes)
-        for _ in sizes:
-            tensor.shape.dim.add()
-    text = ",".join("?" if size is None else str(size) for size in declared)
-    if len(declared) != len(sizes):
+    stored = declared(value)
+    if stored is None:
+        stored = (None,) * len(sizes)
+        write_dims(tensor, stored)
+    text = ",".join("?" if size is None else str(size) for size in stored)
+    if len(stored) != len(sizes):
         raise GraphfixError(f"{where}: --shape {value.name}: {len(sizes)} dims given, the input has [{text}]")
-    for dim, have, want in zip(tensor.shape.dim, declared, sizes, strict=True):
+    for dim, have, want in zip(tensor.shape.dim, stored, sizes, strict=True):
         if want is None or have == want:
             continue
         if isinstance(have, int) or bound.get(have or "", want) != want:
@@ -74,7 +70,7 @@ def _bind_input(value: ValueInfoProto, where: str, sizes: Sequence[int | None], 
 
 
 def _rename(proto: ModelProto, bound: Mapping[str, int]) -> None:
-    """Every dim that carries a bound symbol's name, in every stored shape, becomes its number."""
+    """Replace the names that are bound by their numbers, in every stored shape."""
     for value in _stored(proto.graph):
         for dim in value.type.tensor_type.shape.dim if value.type.HasField("tensor_type") else ():
             if dim.dim_param in bound:
@@ -90,7 +86,7 @@ def _stored(graph: GraphProto) -> Iterator[ValueInfoProto]:
 def update_shapes(main: GraphScope) -> None:
     """Write the computed sizes that are numbers into the stored shapes, whatever those say."""
     for _, value, sizes in _computed(main):
-        stored = declared_dims(value)
+        stored = declared(value)
         if stored is None:
             continue
         dims = value.type.tensor_type.shape.dim
@@ -104,7 +100,7 @@ def update_shapes(main: GraphScope) -> None:
 def complete_shapes(main: GraphScope) -> None:
     """Write the computed numbers where a stored size is open; declare the shape of an output that has none."""
     for scope, value, sizes in _computed(main):
-        tensor, stored = value.type.tensor_type, declared_dims(value)
+        tensor, stored = value.type.tensor_type, declared(value)
         if value.name in scope.stale:
             continue
         if stored is not None:

@@ -10,9 +10,9 @@ from onnx import AttributeProto, FunctionProto, GraphProto, ModelProto, NodeProt
 from graphfix.formats.onnx.infer.fixpoint import CALL_BUDGET, infer
 from graphfix.formats.onnx.infer.scope import (
     GraphScope,
-    Names,
+    SizeNames,
     Step,
-    declared_dims,
+    declared,
     enter_bodies,
     input_shape,
     scope_of,
@@ -49,13 +49,13 @@ def analyse(proto: ModelProto, ranges: Mapping[str, Size], nodes: Sequence[Step]
     versions = {"" if entry.domain == "ai.onnx" else entry.domain: entry.version for entry in proto.opset_import}
     main = scope_of(proto.graph, "main", None, versions or {"": 1}, nodes)
     holders: dict[str, list[str]] = {}
-    declared_inputs = {value.name: dims for value in proto.graph.input if (dims := declared_dims(value)) is not None}
+    declared_inputs = {value.name: dims for value in proto.graph.input if (dims := declared(value)) is not None}
     for name, dims in declared_inputs.items():
         for axis, size in enumerate(dims):
             if isinstance(size, str):
                 holders.setdefault(size, []).append(f"{name}[{axis}]")
-    names = Names({name: ranges.get(name, symbol(name)) for name in holders})
-    main.shapes.update({name: input_shape(name, dims, names.declared) for name, dims in declared_inputs.items()})
+    names = SizeNames({name: ranges.get(name, symbol(name)) for name in holders})
+    main.shapes.update({name: input_shape(name, dims, names.symbols) for name, dims in declared_inputs.items()})
     work = ModelProto()
     work.CopyFrom(proto)
     if proto.ir_version >= OVERRIDABLE_SINCE_IR:
@@ -98,7 +98,7 @@ def _expanded(proto: ModelProto) -> int:
     return size(proto.graph.node)
 
 
-def _functions(proto: ModelProto, main: GraphScope, names: Names) -> dict[FunctionKey, GraphScope]:
+def _functions(proto: ModelProto, main: GraphScope, names: SizeNames) -> dict[FunctionKey, GraphScope]:
     """One scope a called function, callers before callees."""
     bodies = {(function.domain, function.name): function for function in proto.functions}
     if not bodies:

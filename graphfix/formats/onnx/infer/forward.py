@@ -1,4 +1,4 @@
-"""One pass of the own rules over what onnx inferred, in the order of execution."""
+"""One pass of this program's rules over what onnx inferred, in the order of execution."""
 
 from __future__ import annotations
 
@@ -8,16 +8,16 @@ from dataclasses import dataclass, field
 from onnx import GraphProto, NodeProto, ValueInfoProto
 
 from graphfix import operators
-from graphfix.formats.onnx.infer import integer_values, rules
+from graphfix.formats.onnx.infer import integer_values, rules, rules_layout
 from graphfix.formats.onnx.infer.loops import Loops, loop_carried
 from graphfix.formats.onnx.infer.operands import Call
-from graphfix.formats.onnx.infer.scope import Dims, GraphScope, Names, Step, body_of, declared_dims
+from graphfix.formats.onnx.infer.scope import Dims, GraphScope, SizeNames, Step, body_of, declared
 from graphfix.shapes.shape import UNKNOWN, UNRANKED, Dim, Incompatible, Shape, Size, same
 
 
 @dataclass(frozen=True, slots=True)
 class Reported:
-    """What onnx says of one value."""
+    """What onnx reports of one value."""
 
     dtype: int
     dims: Dims | None
@@ -27,18 +27,19 @@ class Reported:
 
 @dataclass(slots=True)
 class ForwardPass:
-    """One pass of the own rules over onnx's result, in the order of execution."""
+    """One pass of this program's rules over onnx's result, in the order of execution."""
 
-    names: Names
+    names: SizeNames
     loops: Loops
     gains: dict[GraphScope, set[str]] = field(default_factory=dict)
+    """By scope: the values of which more is known here than onnx reports."""
     unreported: set[GraphScope] = field(default_factory=set)
     """Bodies whose inputs' shapes onnx does not know yet."""
     types: dict[bytes, Reported] = field(default_factory=dict)
     """By serialized type: a big model has few distinct ones."""
 
     def run(self, main: GraphScope, inferred: GraphProto) -> None:
-        """Fill every scope; note, by scope, the values that onnx should be reported about."""
+        """Fill every scope; note, by scope, the values whose shapes onnx should be given."""
         self._scope(main, inferred)
 
     def _scope(self, scope: GraphScope, inferred: GraphProto) -> None:
@@ -54,10 +55,10 @@ class ForwardPass:
                 self._body_inputs(scope, step.message, child)
                 self._scope(child, body_of(held[index], attribute))
             self._node(scope, step, reported, [child for _, child in bodies])
-        self._settle(scope)
+        self._compare_stored(scope)
 
     def _reported(self, scope: GraphScope, inferred: GraphProto) -> dict[str, Reported]:
-        """What onnx says, by name; constants and inputs are entered at once."""
+        """Return what onnx reports, by name; enter constants and inputs."""
         reported: dict[str, Reported] = {}
         dtypes, types = scope.dtypes, self.types
         for value in (*inferred.value_info, *inferred.output, *inferred.input):
@@ -81,9 +82,9 @@ class ForwardPass:
         return reported
 
     def _type(self, value: ValueInfoProto) -> Reported:
-        dims = declared_dims(value)
-        declared = self.names.declared
-        sizes = [size if isinstance(size, int) or size is None else declared.get(size) for size in dims or ()]
+        dims = declared(value)
+        symbols = self.names.symbols
+        sizes = [size if isinstance(size, int) or size is None else symbols.get(size) for size in dims or ()]
         known = tuple(size for size in sizes if size is not None)
         whole = Shape(known) if dims is not None and len(known) == len(dims) else None
         return Reported(value.type.tensor_type.elem_type, dims, whole)
@@ -109,7 +110,7 @@ class ForwardPass:
             child.shapes[value] = self.loops.enters(child, value, scope.shape(initial))
 
     def _loop(self, node: NodeProto, body: GraphScope) -> list[Shape | None]:
-        """A Loop's results: the carried values, and what the scan outputs pile up."""
+        """Return a Loop's results: the carried values, and the stacked scan outputs."""
         if body.graph is None:
             return []
         carried = loop_carried(node, body)
@@ -119,13 +120,13 @@ class ForwardPass:
         else:
             for (name, _), left in zip(carried, outputs, strict=False):
                 self.loops.leaves(body, name, body.shapes[name], body.shape(left))
-        piles = [body.shape(name).axes for name in outputs[len(carried) :]]
-        scans = [None if axes is None else rules.unknowns(len(axes) + 1) for axes in piles]
+        scanned = [body.shape(name).axes for name in outputs[len(carried) :]]
+        scans = [None if axes is None else rules_layout.unknowns(len(axes) + 1) for axes in scanned]
         return [*(self._outside(body.shapes[name], body) for name, _ in carried), *scans]
 
     @staticmethod
     def _outside(shape: Shape, body: GraphScope) -> Shape | None:
-        """A carried shape as the loop's result has it: sizes that change inside have no name outside."""
+        """Return a carried shape as the loop's result: sizes that change inside have no name outside."""
         if shape.axes is None:
             return None
         inner = f"?{body.path}:"
@@ -163,13 +164,13 @@ class ForwardPass:
     def _enter(
         self, scope: GraphScope, name: str, reported: Dims | None, own: Shape | None, constant: bool = False
     ) -> None:
-        """Merge what onnx and the own rules say of one value; note what onnx does not know yet."""
+        """Merge what onnx and the rules know of one value; note what onnx does not know yet."""
         if name in scope.shapes and constant:
             return
         if reported is None:
             if own is None or not own.valid:
                 own = UNRANKED
-            shape = own if own.axes is not None or own.parts else Shape(None, (f"?{self._at(scope)}{name}",))
+            shape = own if own.axes is not None or own.parts else Shape(None, (f"?{self._prefix(scope)}{name}",))
             if own.axes is not None:
                 shape = Shape(self._sizes(scope, name, (None,) * len(own.axes), own.axes))
                 self.gains[scope].add(name)
@@ -185,7 +186,8 @@ class ForwardPass:
             self.gains[scope].add(name)
         scope.shapes[name] = Shape(sizes)
 
-    def _at(self, scope: GraphScope) -> str:
+    @staticmethod
+    def _prefix(scope: GraphScope) -> str:
         return "" if scope.path == "main" else f"{scope.path}:"
 
     def _sizes(
@@ -202,13 +204,13 @@ class ForwardPass:
         known = self.names.size(reported) if reported is not None else None
         term = _better(known, own)
         if term is None:
-            term = Dim((f"?{self._at(scope)}{name}.{axis}",))
+            term = Dim((f"?{self._prefix(scope)}{name}.{axis}",))
         if reported is not None and known is None:
-            self.names.met[reported] = term
+            self.names.generated[reported] = term
         return term
 
-    def _settle(self, scope: GraphScope) -> None:
-        """Compare the stored shapes with the computed ones; take a stored rank where none could be computed."""
+    def _compare_stored(self, scope: GraphScope) -> None:
+        """Compare the stored shapes with the computed ones; assume a stored rank where none could be computed."""
         for name in _assumed_ranks(scope):
             rank = len(scope.claims[name])
             scope.shapes[name] = Shape(self._sizes(scope, name, (None,) * rank, (UNKNOWN,) * rank))
@@ -216,13 +218,13 @@ class ForwardPass:
             scope.assumed.add(name)
         for name, claim in scope.claims.items():
             shape = scope.shapes.get(name)
-            if shape is not None and shape.axes is not None and contradicts(shape.axes, claim):
+            if shape is not None and shape.axes is not None and _contradicts(shape.axes, claim):
                 stored = ",".join("?" if size is None else str(size) for size in claim)
                 scope.stale[name] = f"the stored shape [{stored}] of '{name}' contradicts the computed {shape}"
 
 
 def _assumed_ranks(scope: GraphScope) -> list[str]:
-    """The values whose stored rank is taken: first those that nothing else can tell, then the rest."""
+    """List the values whose stored rank is assumed: those that nothing else can decide, else all without one."""
     if scope.path != "main":
         return []  # a body's values may change their rank from one call to the next
     shapes = scope.shapes
@@ -237,7 +239,7 @@ def _assumed_ranks(scope: GraphScope) -> list[str]:
 
 
 def _better(known: Size | None, own: Size) -> Size | None:
-    """The more telling of two terms for one size, None when neither says anything."""
+    """Return the more precise of two terms for one size, None when neither is known."""
     if isinstance(own, int) or known is None:
         return own if isinstance(own, int) or own.parts else None
     if isinstance(known, int) or not own.parts or len(own.parts) > 1:
@@ -245,7 +247,7 @@ def _better(known: Size | None, own: Size) -> Size | None:
     return own
 
 
-def contradicts(computed: Sequence[Size], stored: Dims) -> bool:
+def _contradicts(computed: Sequence[Size], stored: Dims) -> bool:
     """Whether a stored shape can't be that of the value: another rank, or another number."""
     return len(computed) != len(stored) or any(
         isinstance(have, int) and isinstance(said, int) and have != said
@@ -254,7 +256,7 @@ def contradicts(computed: Sequence[Size], stored: Dims) -> bool:
 
 
 def _all_whole(shapes: dict[str, Shape], outputs: Sequence[str], reported: dict[str, Reported]) -> bool:
-    """Enter the results of a node of which onnx says all there is."""
+    """Enter the results of a node where onnx reports all of them in full; say whether it does."""
     for name in outputs:
         known = reported.get(name)
         if known is None or known.whole is None:
@@ -264,7 +266,7 @@ def _all_whole(shapes: dict[str, Shape], outputs: Sequence[str], reported: dict[
 
 
 def _joined(bodies: Sequence[GraphScope]) -> list[Shape | None]:
-    """An If's results: what both branches agree on; branches of different rank leave the result unranked."""
+    """Return an If's results: what both branches agree on; different ranks leave the result unranked."""
     outputs = [[body.shape(value.name) for value in body.graph.output] for body in bodies if body.graph is not None]
     return [_common(pair) for pair in zip(*outputs, strict=False)]
 
