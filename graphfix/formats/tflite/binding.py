@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from graphfix.formats.tflite.file.container import Container
 from graphfix.formats.tflite.file.records import ABSENT, Subgraph, Tensor
 from graphfix.formats.tflite.infer.analysis import analyse
-from graphfix.formats.tflite.infer.names import FREE, declared_dims, free, free_axes, named_inputs
+from graphfix.formats.tflite.infer.names import FREE, declared, free, free_axes, named_inputs
 from graphfix.formats.tflite.infer.value_dependence import determined
 from graphfix.results import GraphfixError
 from graphfix.runtimes import litert
@@ -38,19 +38,19 @@ def bind(
     """
     bound = _bound(container, dims, shapes)
     tensors = container.subgraphs[0].tensors
-    news = {tensor: sizes for tensor, sizes in bound.items() if tuple(sizes) != declared_dims(tensors[tensor])}
+    news = {tensor: sizes for tensor, sizes in bound.items() if tuple(sizes) != declared(tensors[tensor])}
     if not news:
         return False
     for tensor, sizes in news.items():
         _declare(container.subgraphs[0], tensors[tensor], sizes)
     inferred = [facts.shapes for facts in analyse(container, {})]
     inputs = [tensor for tensor in container.subgraphs[0].inputs if tensor != ABSENT]
-    if any(FREE in declared_dims(tensors[tensor]) for tensor in inputs):
+    if any(FREE in declared(tensors[tensor]) for tensor in inputs):
         _update_shapes(container, inferred, {})
         return True
     try:
         reported = _reported(
-            container, {tensor: declared_dims(tensors[tensor]) for tensor in inputs if _ranked(tensors[tensor])}
+            container, {tensor: declared(tensors[tensor]) for tensor in inputs if _ranked(tensors[tensor])}
         )
     except RefusedError as error:
         reported = {}
@@ -71,13 +71,13 @@ def _bound(container: Container, dims: Mapping[str, Size], shapes: Mapping[str, 
             raise GraphfixError(f"{where}: --dim {label}: no input has a free size of that name; free: {known}")
         tensor, axis = labels[label]
         if isinstance(size, int):
-            sizes = bound.setdefault(tensor, list(declared_dims(tensors[tensor])))
+            sizes = bound.setdefault(tensor, list(declared(tensors[tensor])))
             sizes[axis] = _one(f"{where}: --dim {label}", sizes[axis], size, sizes)
     for name, whole in shapes.items():
         if name not in inputs:
             raise GraphfixError(f"{where}: --shape {name}: no such input; inputs: {', '.join(inputs) or 'none'}")
         tensor = inputs[name]
-        have = bound.get(tensor, list(declared_dims(tensors[tensor])))
+        have = bound.get(tensor, list(declared(tensors[tensor])))
         bound[tensor] = _whole(f"{where}: --shape {name}", tensors[tensor], have, whole)
     return bound
 
@@ -142,7 +142,7 @@ def _merged(tensor: Tensor, shape: Shape) -> Sequence[int] | None:
     """The stored sizes with every number that was inferred; None where the rank is not known."""
     if shape.axes is None:
         return None
-    stored = declared_dims(tensor)
+    stored = declared(tensor)
     if len(stored) != len(shape.axes):
         stored = (FREE,) * len(shape.axes)
     return [size if isinstance(size, int) else old for size, old in zip(shape.axes, stored, strict=True)]
@@ -150,7 +150,7 @@ def _merged(tensor: Tensor, shape: Shape) -> Sequence[int] | None:
 
 def _declare(subgraph: Subgraph, tensor: Tensor, sizes: Sequence[int]) -> None:
     """Write sizes into a record where they are others than it has; FREE is stored as 1."""
-    if tuple(sizes) == declared_dims(tensor):
+    if tuple(sizes) == declared(tensor):
         return
     tensor.shape = tuple([1 if size == FREE else size for size in sizes])
     tensor.signature = tuple(sizes) if FREE in sizes else None

@@ -10,7 +10,7 @@ from tflite_text import Signature, model
 
 from graphfix.formats.tflite.binding import bind, free
 from graphfix.formats.tflite.file.container import Container, read
-from graphfix.formats.tflite.infer.names import declared_dims, unique_names
+from graphfix.formats.tflite.infer.names import declared, unique_names
 from graphfix.formats.tflite.infer.value_dependence import determined
 from graphfix.results import GraphfixError
 from graphfix.runtimes import litert
@@ -31,7 +31,7 @@ def bound(text: str, dims: Mapping[str, int], **shapes: Sequence[int | None]) ->
 def shapes(container: Container, index: int = 0) -> dict[str, tuple[int, ...]]:
     """The stored sizes, -1 where the signature has it."""
     subgraph = container.subgraphs[index]
-    return dict(zip(unique_names(subgraph), map(declared_dims, subgraph.tensors), strict=True))
+    return dict(zip(unique_names(subgraph), map(declared, subgraph.tensors), strict=True))
 
 
 def test_the_free_sizes_are_listed_by_input_and_axis() -> None:
@@ -234,7 +234,7 @@ def test_real_models_become_static_and_have_what_litert_gives(path: Path, tmp_pa
     container.save(out, changed=True)
     again = read(out)
     tensors = again.subgraphs[0].tensors
-    assert not any(-1 in declared_dims(tensor) for tensor in tensors)
+    assert not any(-1 in declared(tensor) for tensor in tensors)
     (real,) = run(out, [{}])
     assert not isinstance(real, str), real
     produced = {tensor for operator in again.subgraphs[0].operators for tensor in operator.outputs}

@@ -26,7 +26,7 @@ def unique_names(subgraph: Subgraph) -> list[str]:
     return names
 
 
-def declared_dims(tensor: Tensor) -> tuple[int, ...]:
+def declared(tensor: Tensor) -> tuple[int, ...]:
     """The declared dims, FREE where the signature has it: it is read first where it is as long as the shape.
 
     LiteRT goes by the stored dim, so a signature with another number says nothing: the size is free then, too.
@@ -55,7 +55,7 @@ def free_axes(container: Container) -> dict[str, tuple[int, int]]:
     return {
         f"{name}[{axis}]": (tensor, axis)
         for name, tensor in named_inputs(container).items()
-        for axis, size in enumerate(declared_dims(tensors[tensor]))
+        for axis, size in enumerate(declared(tensors[tensor]))
         if size == FREE
     }
 

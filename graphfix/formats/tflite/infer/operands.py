@@ -1,44 +1,23 @@
-"""One operator as a shape rule sees it, and what is known of the tensors that it reads."""
+"""One operator as a shape rule sees it: its operands' shapes and elements, and its options."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Protocol, TypeAlias
+from typing import TypeAlias
 
 from graphfix.formats.tflite.file.records import ABSENT, Operator, Tensor
+from graphfix.formats.tflite.infer.scope import GraphScope
 from graphfix.operators import Row
 from graphfix.shapes.polynomial import Terms
-from graphfix.shapes.shape import Dim, Shape, Size
-
-
-class Operands(Protocol):
-    """What is known of a subgraph's tensors, and the names of sizes that the analysis makes."""
-
-    terms: Terms
-    index: int
-
-    def name(self, tensor: int, axis: int) -> Dim:
-        """Return the named unknown that is the size of one axis."""
-
-    def shape(self, tensor: int) -> Shape:
-        """The shape, as far as it is known by now."""
-
-    def elements(self, tensor: int) -> tuple[Size, ...] | None:
-        """The elements of a small integer tensor, row-major; they may be negative."""
-
-    def record(self, tensor: int) -> Tensor:
-        """The record of the file."""
-
-    def options(self, operator: Operator) -> Mapping[str, object]:
-        """The builtin options."""
+from graphfix.shapes.shape import Shape, Size
 
 
 @dataclass(slots=True)
 class Call:
     """One operator as a rule sees it; operands and results are named by position."""
 
-    operands: Operands
+    scope: GraphScope
     op: str
     row: Row | None
     operator: Operator
@@ -47,7 +26,7 @@ class Call:
     @property
     def terms(self) -> Terms:
         """Arithmetic with sizes."""
-        return self.operands.terms
+        return self.scope.terms
 
     @property
     def count(self) -> int:
@@ -62,7 +41,7 @@ class Call:
     def shape(self, index: int) -> Shape | None:
         """The operand's shape, None when absent."""
         tensor = self.tensor(index)
-        return self.operands.shape(tensor) if tensor != ABSENT else None
+        return self.scope.shape(tensor) if tensor != ABSENT else None
 
     def dims(self, index: int) -> tuple[Size, ...] | None:
         """The operand's dims, None when absent or unranked."""
@@ -72,7 +51,7 @@ class Call:
     def elements(self, index: int) -> tuple[Size, ...] | None:
         """The elements of an integer operand, as far as they can be followed; they may be negative."""
         tensor = self.tensor(index)
-        return self.operands.elements(tensor) if tensor != ABSENT else None
+        return self.scope.elements(tensor) if tensor != ABSENT else None
 
     def ints(self, index: int) -> tuple[int, ...] | None:
         """The elements of an integer operand where all of them are numbers."""
@@ -95,7 +74,7 @@ class Call:
     def option(self, name: str) -> object:
         """A builtin option, None where the file or the reader has none."""
         if self._options is None:
-            self._options = self.operands.options(self.operator)
+            self._options = self.scope.options(self.operator)
         return self._options.get(name)
 
     def number(self, name: str, default: int = 0) -> int:
@@ -106,7 +85,7 @@ class Call:
     def result(self, index: int = 0) -> Tensor | None:
         """The record of a result."""
         outputs = self.operator.outputs
-        return self.operands.record(outputs[index]) if index < len(outputs) and outputs[index] != ABSENT else None
+        return self.scope.record(outputs[index]) if index < len(outputs) and outputs[index] != ABSENT else None
 
 
 Results: TypeAlias = tuple[Shape | None, ...]

@@ -42,7 +42,7 @@ def reshape(call: Call) -> Results:
 
 def _target(call: Call) -> tuple[Size, ...] | None:
     tensor = call.tensor(1)
-    if tensor != ABSENT and call.operands.record(tensor).type == INT32 and len(call.dims(1) or ()) == 1:
+    if tensor != ABSENT and call.scope.record(tensor).type == INT32 and len(call.dims(1) or ()) == 1:
         return call.elements(1)
     sizes = call.option("new_shape")
     if not isinstance(sizes, tuple | list):

@@ -2,27 +2,30 @@
 
 from __future__ import annotations
 
+import struct
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from math import prod
 
 from graphfix.formats.tflite.file.container import Container
-from graphfix.formats.tflite.file.records import ABSENT, Operator, Subgraph, Tensor
+from graphfix.formats.tflite.file.records import Operator, Subgraph, Tensor
 from graphfix.formats.tflite.file.schema import TENSOR_TYPES
-from graphfix.formats.tflite.infer import integer_values
-from graphfix.formats.tflite.infer.names import FREE, declared_dims, unique_names
-from graphfix.formats.tflite.infer.operands import Call
+from graphfix.formats.tflite.infer.names import FREE, declared, unique_names
 from graphfix.shapes.polynomial import LEAST, Terms
 from graphfix.shapes.shape import UNRANKED, Dim, Shape, Size
 
 STRING = 5
 """The schema's number of the element type whose payload begins with how many there are."""
+INTEGERS = {2: "i", 4: "q"}
+"""int32 and int64, by the schema's numbers, as struct writes them."""
+LIMIT = 64
+"""Integer tensors of more elements are no shapes."""
 SCALAR = Shape(())
 
 
 @dataclass(slots=True)
 class GraphScope:
-    """What is known of one subgraph's tensors; rules see it as `operands.Operands`."""
+    """What is known of one subgraph's tensors."""
 
     container: Container
     index: int
@@ -67,16 +70,16 @@ class GraphScope:
 
     def _first_look(self, tensor: int) -> tuple[Size, ...] | None:
         record, axes = self.tensors[tensor], self.shapes[tensor].axes
-        if record.type not in integer_values.INTEGERS or axes is None:
+        if record.type not in INTEGERS or axes is None:
             return None
         sizes = [size for size in axes if isinstance(size, int)]
         count = prod(sizes)
-        if len(sizes) < len(axes) or count > integer_values.LIMIT:
+        if len(sizes) < len(axes) or count > LIMIT:
             return None
         if self.is_constant(tensor):
             if not count or record.sparse or record.external:
                 return None if count else ()
-            found = integer_values.constant(self.container.data(record.buffer), record.type)
+            found = _unpacked(self.container.data(record.buffer), record.type)
             return found if found is not None and len(found) == count else None
         if record.variable or len(axes) > 1:
             return None
@@ -92,7 +95,7 @@ class GraphScope:
     def enter(self, tensor: int, elements: tuple[Size, ...]) -> None:
         """Note what a result holds; its shape is there already."""
         axes = self.shapes[tensor].axes
-        if self.tensors[tensor].type not in integer_values.INTEGERS or axes is None:
+        if self.tensors[tensor].type not in INTEGERS or axes is None:
             return
         sizes = [size for size in axes if isinstance(size, int)]
         if len(sizes) == len(axes) and prod(sizes) == len(elements):
@@ -101,25 +104,10 @@ class GraphScope:
     def contents(self) -> dict[int, tuple[Size, ...]]:
         """The elements of every tensor that can be followed: all small constants, and what rules noted or asked for."""
         for tensor, record in enumerate(self.tensors):
-            small = record.type in integer_values.INTEGERS and len(record.shape) <= 1
+            small = record.type in INTEGERS and len(record.shape) <= 1
             if small and tensor not in self._elements and self.is_constant(tensor):
                 self.elements(tensor)
         return {tensor: elements for tensor, elements in self._elements.items() if elements is not None}
-
-    def follow(self, call: Call) -> None:
-        """Note what the results of an operator hold."""
-        outputs = [tensor for tensor in call.operator.outputs if tensor != ABSENT]
-        if not outputs or self.tensors[outputs[0]].type not in integer_values.INTEGERS:
-            return
-        whole = integer_values.follows(call)
-        if whole is None:
-            return
-        if call.op not in integer_values.IN_PARTS:
-            self.enter(outputs[0], whole)
-            return
-        lengths = [_length(self.shapes[tensor]) for tensor in outputs]
-        for at, tensor in enumerate(outputs):
-            self.enter(tensor, integer_values.part(call.op, whole, lengths, at))
 
     def set_shape(self, tensor: int, computed: Shape | None, trusted: bool) -> None:
         """Set the shape of a result to what the rules computed, and to the declared one where they can't tell.
@@ -141,7 +129,7 @@ class GraphScope:
     def declared_shape(self, tensor: int) -> Shape:
         """The shape that the file declares; a free size is a name."""
         record = self.tensors[tensor]
-        sizes = declared_dims(record)
+        sizes = declared(record)
         if not sizes and not record.has_rank and not self._holds_one(tensor):
             return UNRANKED
         if not sizes:
@@ -161,7 +149,7 @@ class GraphScope:
         return bits is not None and self.container.size(record.buffer) == (bits + 7) // 8
 
     def _merged(self, tensor: int, computed: tuple[Size, ...], record: Tensor, trusted: bool) -> Shape:
-        stored = declared_dims(record)
+        stored = declared(record)
         if not stored and not record.has_rank:
             stored = (FREE,) * len(computed)  # nothing is declared
         if len(stored) != len(computed) or any(map(_contradict, computed, stored)):
@@ -210,6 +198,7 @@ def _contradict(size: Size, stored: int) -> bool:
     return stored < size.lo or (size.hi is not None and stored > size.hi)
 
 
-def _length(shape: Shape) -> int:
-    (length,) = shape.axes if shape.axes is not None and len(shape.axes) == 1 else (1,)
-    return length if isinstance(length, int) else integer_values.LIMIT + 1
+def _unpacked(data: bytes, element: int) -> tuple[Size, ...] | None:
+    """The elements of a constant's payload; None where the bytes are none of that type."""
+    size = struct.calcsize(INTEGERS[element])
+    return struct.unpack(f"<{len(data) // size}{INTEGERS[element]}", data) if len(data) % size == 0 else None

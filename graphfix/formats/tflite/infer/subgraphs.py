@@ -15,7 +15,7 @@ from graphfix.formats.tflite.file.container import Container
 from graphfix.formats.tflite.file.records import ABSENT, Operator
 from graphfix.formats.tflite.file.schema import CUSTOM, OPERATORS
 from graphfix.formats.tflite.infer import integer_values
-from graphfix.formats.tflite.infer.names import FREE, declared_dims
+from graphfix.formats.tflite.infer.names import FREE, declared
 from graphfix.formats.tflite.infer.operands import Call, Results, Rule
 from graphfix.formats.tflite.infer.rules import rule
 from graphfix.formats.tflite.infer.scope import GraphScope, scope_of
@@ -99,7 +99,7 @@ class Inference:
         """An input of a body: numbers that the caller passes and the body declares, or leaves open."""
         if operand.axes is None:
             return UNRANKED
-        stored = declared_dims(scope.tensors[tensor])
+        stored = declared(scope.tensors[tensor])
         if len(stored) != len(operand.axes):
             stored = (FREE,) * len(operand.axes)
         pairs = zip(operand.axes, stored, strict=True)
@@ -130,7 +130,7 @@ class Inference:
         if scope.assumed and not (trusted and scope.assumed.isdisjoint(operator.outputs)):
             scope.doubtful.update(operator.outputs)
         if op in integer_values.FOLLOW:
-            scope.follow(call)
+            integer_values.follow(call)
 
     def _run_bodies(self, call: Call) -> Results:
         """The results of an operator that runs subgraphs."""
@@ -259,4 +259,4 @@ def _both(call: Call, at: int, pair: tuple[Shape, Shape]) -> Shape:
         return UNRANKED
     tensor = call.operator.outputs[at]
     pairs = enumerate(zip(one.axes, other.axes, strict=True))
-    return Shape(tuple([a if same(a, b) else call.operands.name(tensor, axis) for axis, (a, b) in pairs]))
+    return Shape(tuple([a if same(a, b) else call.scope.name(tensor, axis) for axis, (a, b) in pairs]))
