@@ -1,4 +1,4 @@
-"""Free sizes of inputs bound to numbers: what is refused, what is restated, and whose word it is."""
+"""Free sizes of inputs bound to numbers: what is refused, which shapes are updated, and who computes them."""
 
 from __future__ import annotations
 
@@ -126,11 +126,11 @@ def test_an_input_of_unknown_rank_takes_the_shape_that_is_given() -> None:
 
 
 def test_litert_is_believed_before_the_own_inference(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A lie of the oracle is written: nothing of the house overrules it where the shape follows from sizes alone."""
+    """A wrong report of LiteRT is written: nothing here overrules it where the shape follows from sizes alone."""
 
     def lying(_: object, inputs: Mapping[int, Sequence[int]]) -> litert.Allocated:
-        told = (tuple(inputs.get(at, (9, 9)) for at in range(2)),)
-        return litert.Allocated(told, told)
+        reported = (tuple(inputs.get(at, (9, 9)) for at in range(2)),)
+        return litert.Allocated(reported, reported)
 
     monkeypatch.setattr(litert, "shapes", lying)
     assert shapes(bound("y[?] = NEG(x[?])", {"x[0]": 4}))["y"] == (9, 9)
@@ -176,7 +176,7 @@ def test_sizes_that_are_computed_from_sizes_become_numbers() -> None:
     assert shapes(container)["y"] == (4, 6)
 
 
-def test_bodies_are_restated_where_all_callers_agree() -> None:
+def test_bodies_are_updated_where_all_callers_agree() -> None:
     text = (
         "y[?] = IF(c:bool[], x[?], then=yes, else=no)\nsubgraph yes:\nt[?] = NEG(x[?])\nsubgraph no:\nt[?] = ABS(x[?])"
     )
