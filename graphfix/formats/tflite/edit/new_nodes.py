@@ -13,7 +13,6 @@ from graphfix.formats.tflite.edit.new_records import (
     CONCATENATION,
     EXPAND_DIMS,
     GATHER,
-    INT32,
     NEW_SHAPE_RANK,
     NONE,
     RESHAPE,
@@ -30,7 +29,7 @@ from graphfix.formats.tflite.edit.new_records import (
 )
 from graphfix.formats.tflite.file.container import Container
 from graphfix.formats.tflite.file.records import Operator, Options, Tensor
-from graphfix.formats.tflite.file.schema import CODES
+from graphfix.formats.tflite.file.schema import CODES, INT32
 from graphfix.formats.tflite.view import PACKED, SubgraphView
 from graphfix.graph.edits import Made, New, Numbers, Source, with_axes
 from graphfix.graph.view import Kind, Node, Value

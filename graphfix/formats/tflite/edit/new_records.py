@@ -11,8 +11,6 @@ from graphfix.formats.tflite.file.schema import TENSOR_TYPES
 from graphfix.graph.edits import New
 from graphfix.shapes.shape import Shape
 
-INT32 = 2
-"""The element type of shapes, repeats and axes."""
 NEW_SHAPE_RANK = 8
 """LiteRT refuses a longer `new_shape`; the shape operand alone holds more sizes."""
 NONE, RESHAPE, EXPAND_DIMS, TILE, SHAPE, GATHER, CONCATENATION = 0, 17, 52, 51, 55, 23, 10

@@ -8,13 +8,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from graphfix.formats.tflite.file.records import ABSENT
+from graphfix.formats.tflite.file.schema import INT32
 from graphfix.formats.tflite.infer.operands import Call, Results
 from graphfix.shapes.polynomial import Terms, as_size, maybe_negative
 from graphfix.shapes.shape import UNKNOWN, UNRANKED, Dim, Incompatible, Shape, Size, never_one, same
-
-INT32 = 2
-"""The schema's number of the element type that a shape operand of RESHAPE has; others are not read by LiteRT."""
-
 
 MOST_AXES = 64
 """No tensor has more; what a broken file computes for a rank is not made a shape of."""
@@ -41,7 +38,7 @@ def reshape(call: Call) -> Results:
 
 
 def _target(call: Call) -> tuple[Size, ...] | None:
-    tensor = call.tensor(1)
+    tensor = call.tensor(1)  # LiteRT reads a shape operand of int32 alone
     if tensor != ABSENT and call.scope.record(tensor).type == INT32 and len(call.dims(1) or ()) == 1:
         return call.elements(1)
     sizes = call.option("new_shape")

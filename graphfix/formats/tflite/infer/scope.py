@@ -9,15 +9,13 @@ from math import prod
 
 from graphfix.formats.tflite.file.container import Container
 from graphfix.formats.tflite.file.records import Operator, Subgraph, Tensor
-from graphfix.formats.tflite.file.schema import TENSOR_TYPES
+from graphfix.formats.tflite.file.schema import INT32, INT64, STRING, TENSOR_TYPES
 from graphfix.formats.tflite.infer.names import FREE, declared, unique_names
 from graphfix.shapes.polynomial import LEAST, Terms
 from graphfix.shapes.shape import UNRANKED, Dim, Shape, Size
 
-STRING = 5
-"""The schema's number of the element type whose payload begins with how many there are."""
-INTEGERS = {2: "i", 4: "q"}
-"""int32 and int64, by the schema's numbers, as struct writes them."""
+INTEGERS = {INT32: "i", INT64: "q"}
+"""The element types that are followed, as struct writes them."""
 LIMIT = 64
 """Integer tensors of more elements are no shapes."""
 SCALAR = Shape(())
@@ -144,7 +142,7 @@ class GraphScope:
         if not self.is_constant(tensor) or record.external:
             return False
         bits = TENSOR_TYPES[record.type][1]
-        if record.type == STRING:
+        if record.type == STRING:  # its payload begins with how many elements there are
             return self.container.data(record.buffer)[:4] == b"\1\0\0\0"
         return bits is not None and self.container.size(record.buffer) == (bits + 7) // 8
 
