@@ -1,7 +1,7 @@
 """What nodes compute before the model runs: elements that follow from constants and from sizes that are numbers.
 
-Only what every runtime gives bit for bit is computed: elements that move, whole numbers, comparisons, and the float32
-and float64 operations that IEEE 754 rounds correctly. The operators themselves are those of onnx's reference.
+Only what every runtime computes to the same bits is folded: elements that move, whole numbers, comparisons, and the
+float32 and float64 operations that IEEE 754 rounds correctly. The operators themselves are those of onnx's reference.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ FOLDED = MOVES | GROWS | WHOLE | PLAIN | SIZES | {"Cast"}
 
 @dataclass(slots=True, eq=False, repr=False)
 class Evaluator:
-    """The known values of one view; computed when somebody asks, and once."""
+    """The known values of one view: each is computed once, when it is asked for."""
 
     message: Callable[[Node], NodeProto]
     """A node of the file as it stands there."""
@@ -117,7 +117,7 @@ class Evaluator:
         return np.asarray(literal, np.float32 if value.dtype == "float32" else np.int64).reshape(_dims(value))
 
     def _results(self, node: Node) -> Sequence[Array | None] | None:
-        """What the node gives, None where that is not known."""
+        """Return what the node computes, None where that is not known."""
         if node.op in SIZES:
             shape = node.operand(0)
             return _run(self.message(node), node.version, [np.empty(_dims(shape), np.bool_)]) if _sized(shape) else None
@@ -169,7 +169,7 @@ def _fits(value: Value, array: Array) -> bool:
 
 
 def _exact(node: Node, message: NodeProto, arrays: Sequence[Array]) -> bool:
-    """Whether every runtime gives the same bits, and not too many of them."""
+    """Whether every runtime computes the same bits, and not too many of them."""
     if node.op in GROWS:
         result = node.results[0]
         return result is not None and _sized(result) and prod(_dims(result)) <= LIMIT
@@ -239,5 +239,5 @@ def _run(message: NodeProto, version: int, operands: Sequence[Array | None]) -> 
             found = ReferenceEvaluator(model).run(None, feeds)
     except (ArithmeticError, IndexError, RuntimeError, TypeError, ValueError):
         return None
-    given = dict(zip(wanted, found, strict=True))
-    return [np.asarray(given[name]) if name else None for name in message.output]
+    results = dict(zip(wanted, found, strict=True))
+    return [np.asarray(results[name]) if name else None for name in message.output]

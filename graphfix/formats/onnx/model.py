@@ -87,7 +87,7 @@ class OnnxModel:
 
     @property
     def assumes(self) -> Sequence[str]:
-        """The shared symbols and stored ranks that the view leans on."""
+        """The shared symbols and stored ranks that the view assumes."""
         return self._facts.assumes
 
     @property

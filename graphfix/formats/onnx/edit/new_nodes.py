@@ -1,4 +1,4 @@
-"""New nodes and constants for one scope: made once, standing before their first reader, serving no other scope."""
+"""New nodes and constants for one graph: made once, standing before their first reader, serving no other graph."""
 
 from __future__ import annotations
 
@@ -27,9 +27,9 @@ INTEGER_CONSTANT_SINCE = 9
 
 @dataclass(slots=True, eq=False, repr=False)
 class NodeBuilder:
-    """Where the edits of one scope are carried out.
+    """Adds nodes and constants to one graph.
 
-    What is made is a node of the view first; `order` writes its message, once all that it reads is settled.
+    What is made is a node of the view first; `arrange` writes its message, once no edit changes its operands any more.
     """
 
     graph: Graph
@@ -65,7 +65,7 @@ class NodeBuilder:
 
     @property
     def holds_integers(self) -> bool:
-        """Whether integers can be stated as they are here: an initializer, or a Constant node that may hold them."""
+        """Whether integers can be written as they are here: an initializer, or a Constant node that may hold them."""
         return self.holds_initializers or self.version >= INTEGER_CONSTANT_SINCE
 
     def node(
@@ -118,16 +118,16 @@ class NodeBuilder:
         version = self.scope.versions.get(domain, 1)
         self.order.enter(op, domain, version, name, operands, value, reader, attributes)
 
-    def integers(self, numbers: Sequence[int], reader: int) -> Value:
-        """A vector of int64, made once in this scope."""
-        key = ("integers", tuple(numbers))
+    def integers(self, elements: Sequence[int], reader: int) -> Value:
+        """A vector of int64, made once in this graph."""
+        key = ("integers", tuple(elements))
         value = self.order.reuse(key, reader)
         if value is not None:
             return value
-        stem = "shape_" + "x".join(str(number) for number in numbers)
-        shape = Shape((len(numbers),))
+        stem = "shape_" + "x".join(str(element) for element in elements)
+        shape = Shape((len(elements),))
         exact = np.int64 if self.holds_integers else np.float64  # a float64 holds every size up to 2**53
-        tensor = onnx.numpy_helper.from_array(np.asarray(numbers, exact))
+        tensor = onnx.numpy_helper.from_array(np.asarray(elements, exact))
         value = self.constant(stem, tensor, shape, exact.__name__, reader)
         if not self.holds_integers:
             value = self.node("Cast", (value,), stem, shape, "int64", reader, {"to": int(TensorProto.INT64)})
@@ -135,7 +135,7 @@ class NodeBuilder:
         return value
 
     def numbers(self, new: Numbers, stem: str, reader: int) -> Value:
-        """A constant that a rewrite states, made once in this scope."""
+        """A constant of a plan, made once in this graph."""
         key = ("numbers", new.dtype, new.dims, repr(new.elements))  # 0, False and -0.0 are not the same
         value = self.order.reuse(key, reader)
         if value is None:
@@ -258,8 +258,8 @@ class NodeBuilder:
                 message = add(op_type=node.op, name=node.name, input=inputs, output=outputs)
                 if node.domain:
                     message.domain = node.domain
-                for key, given in node.attributes.items():
-                    message.attribute.append(onnx.helper.make_attribute(key, given))
+                for key, value in node.attributes.items():
+                    message.attribute.append(onnx.helper.make_attribute(key, value))
             else:
                 message = add()
                 message.CopyFrom(template)

@@ -60,7 +60,7 @@ class Cutter:
     nonce: bytes
     cuts: list[Cut] = field(default_factory=list)
     mapped: int = 0
-    """Where the pages begin that were touched since the last ones were given back."""
+    """Where the pages begin that were touched since the last ones were released."""
 
     def skeleton(self) -> bytes:
         """Put a marker in place of each payload of at least THRESHOLD bytes. Raises MalformedError."""
