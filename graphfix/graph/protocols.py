@@ -1,8 +1,8 @@
 """What a rewrite is, and what the engine asks of a model: the seams between rewrites, engine and formats.
 
-A rewrite is a module: its docstring is its page, `ON` says which nodes it plans, `CODE` is the finding of a node that it
-is undecided about, and `plan` is a pure function from one node of the view to edits. Who may plan what is decided by the
-order of `rewrites.ALL` and by the engine's policy; a rewrite knows neither.
+A rewrite is a module: its docstring is its page, `ON` says which nodes it plans, `CODE` is the finding of a node that
+it is undecided about, and `plan` is a pure function from one node of the view to edits. What is done of it is decided
+by the order of `rewrites.ALL` and by the engine's policy; a rewrite knows neither.
 """
 
 from __future__ import annotations
