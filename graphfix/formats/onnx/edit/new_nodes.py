@@ -134,7 +134,7 @@ class NodeBuilder:
         self.order.made[key] = value
         return value
 
-    def numbers(self, new: Numbers, stem: str, reader: int) -> Value:
+    def new_constant(self, new: Numbers, stem: str, reader: int) -> Value:
         """A constant of a plan, made once in this graph."""
         key = ("numbers", new.dtype, new.dims, repr(new.elements))  # 0, False and -0.0 are not the same
         value = self.order.reuse(key, reader)
@@ -179,7 +179,7 @@ class NodeBuilder:
         shape = with_axes(value.shape, axes)
         stem = f"{value.name}_lifted"
         if shape.static and 0 not in shape.dims and self.version >= RESHAPE_OPERAND_SINCE and self.holds_integers:
-            target = self.integers([int(size) for size in shape.dims if isinstance(size, int)], reader)
+            target = self.integers(shape.numbers, reader)
             made = self.node("Reshape", (value, target), stem, shape, value.dtype, reader)
         elif self.version >= AXES_OPERAND_SINCE:
             made = self.node("Unsqueeze", (value, self.integers(axes, reader)), stem, shape, value.dtype, reader)
@@ -265,8 +265,3 @@ class NodeBuilder:
                 message.CopyFrom(template)
                 message.name = node.name
                 message.input[:], message.output[:] = inputs, outputs
-
-
-def numbers(shape: Shape) -> list[int]:
-    """The sizes of a static shape."""
-    return [size for size in shape.dims if isinstance(size, int)]

@@ -24,7 +24,7 @@ from graphfix.graph.edits import Refused
 STANDARD = ("", "ai.onnx")
 
 
-def restate(proto: ModelProto, facts: Facts, target: int, fresh: Callable[[str], str]) -> set[str]:
+def convert(proto: ModelProto, facts: Facts, target: int, fresh: Callable[[str], str]) -> set[str]:
     """Convert a copy of the model to opset `target`; return the names of the values that lost a reader.
 
     Raises Refused, with the node and why; the copy is then spoilt.
@@ -50,7 +50,7 @@ def _from_legacy(proto: ModelProto, target: int) -> None:
     why = to_8.blocker(proto) or to_8.legacy(proto)
     if why is not None:
         raise Refused(f"{why}, and so it can't be stated at opset {target}")
-    to_8.restate(proto)
+    to_8.convert(proto)
 
 
 def _version(imports: Sequence[OperatorSetIdProto], default: int) -> int:

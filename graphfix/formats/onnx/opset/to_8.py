@@ -1,7 +1,7 @@
-"""A model of opset 1-6 stated at opset 8: only if every operator in it has a known meaning there.
+"""A model of opset 1-6 converted to opset 8: only if every operator in it has a known meaning there.
 
 From opset 7 on broadcasting follows numpy; `broadcast` and `axis` are gone, and so are some other attributes. What a
-node leaves to a default that is another at opset 8 is stated. onnx's own version converter mis-converts several of
+node leaves to a default that is another at opset 8 is written down. onnx's version converter mis-converts several of
 these (PRelu's slope silently). Source: the ONNX changelog, operator by operator.
 """
 
@@ -20,7 +20,7 @@ TARGET = 8
 NUMPY_SINCE = 7
 """From this opset on broadcasting follows numpy."""
 REWRITTEN = frozenset("Add Sub Mul Div Pow And Or Xor Equal Greater Less Gemm PRelu".split())
-"""Their `broadcast` and `axis` are what the rewrite takes out."""
+"""Their `broadcast` and `axis` are gone: the rewrite lifts the operand to where they align it."""
 SAME = frozenset(["Max", "Min", "Sum", "Mean", "AveragePool", "MaxPool"])
 """New versions up to 8 only allow more: equal shapes, padding left out of the mean, no `storage_order`."""
 TESTED = frozenset(["BatchNormalization", "Dropout"])
@@ -31,7 +31,7 @@ MEMORY_HINT = "consumed_inputs"
 
 
 def blocker(proto: ModelProto) -> str | None:
-    """Why the model can't be stated at opset 8, None when it can."""
+    """Why the model can't be converted to opset 8, None when it can."""
     if proto.functions:
         return "the model has local functions, which no opset below 7 knows"
     version = _version(proto)
@@ -42,7 +42,7 @@ def blocker(proto: ModelProto) -> str | None:
 
 
 def legacy(proto: ModelProto) -> str | None:
-    """Which operator still has a broadcast of its own, None where there is none."""
+    """Which operator still has a legacy broadcast, None where there is none."""
     node = next((node for node in _nodes(proto) if node.op_type in REWRITTEN), None)
     return f"{node.op_type} '{node.name}' has a broadcast of opset 1 to 6" if node is not None else None
 
@@ -101,23 +101,25 @@ def _only_memory_hints(old: OpSchema, new: OpSchema) -> bool:
 @cache
 def defaults(op: str, version: int) -> Mapping[str, AttributeProto | None]:
     """The attributes whose default is another at opset 8: what it was, None where there was none. Selu's, Clip's."""
-    if op in SAME | RECURRENT | REWRITTEN | TESTED:  # what changed there is told above; GRU misspells `forward`
+    if op in SAME | RECURRENT | REWRITTEN | TESTED:  # what changed there is said above; GRU misspells `forward`
         return {}
     old, new = (onnx.defs.get_schema(op, number, "").attributes for number in (version, TARGET))
     changed = [name for name in new if name in old and old[name].default_value != new[name].default_value]
     return {name: old[name].default_value if old[name].default_value.type else None for name in changed}
 
 
-def restate(proto: ModelProto) -> None:
-    """Drop what is gone, state what was a default, raise the opset; the rewrite lifts the legacy broadcasts."""
+def convert(proto: ModelProto) -> None:
+    """Drop what is gone, write down what was a default, raise the opset; legacy broadcasts are lifted already."""
     version = _version(proto)
     for node in _nodes(proto):
         gone = {MEMORY_HINT, "is_test"} if node.op_type in TESTED else {MEMORY_HINT}
+        if node.op_type in REWRITTEN:
+            gone |= {"broadcast", "axis"}
         for attribute in [attribute for attribute in node.attribute if attribute.name in gone]:
             node.attribute.remove(attribute)
-        stated = {attribute.name for attribute in node.attribute}
+        present = {attribute.name for attribute in node.attribute}
         was = defaults(node.op_type, version)
-        node.attribute.extend(given for name, given in was.items() if given is not None and name not in stated)
+        node.attribute.extend(given for name, given in was.items() if given is not None and name not in present)
     for entry in proto.opset_import:
         if entry.domain in ("", "ai.onnx"):
             entry.version = TARGET
