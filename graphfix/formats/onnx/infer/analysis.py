@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from onnx import AttributeProto, FunctionProto, GraphProto, ModelProto, NodeProto, TensorProto
+from onnx import AttributeProto, FunctionProto, GraphProto, ModelProto, NodeProto, OperatorSetIdProto, TensorProto
 
 from graphfix.formats.onnx.infer.fixpoint import CALL_BUDGET, infer
 from graphfix.formats.onnx.infer.scope import (
@@ -17,6 +17,7 @@ from graphfix.formats.onnx.infer.scope import (
     enter_bodies,
     input_shape,
     scope_of,
+    standard,
     steps,
     subgraphs,
     write_dims,
@@ -47,8 +48,7 @@ class Facts:
 
 def analyse(proto: ModelProto, ranges: Mapping[str, Size], nodes: Sequence[Step] | None = None) -> Facts:
     """Infer the shapes of every value. `ranges` narrows symbols; `proto` is not changed."""
-    versions = {"" if entry.domain == "ai.onnx" else entry.domain: entry.version for entry in proto.opset_import}
-    main = scope_of(proto.graph, "main", None, versions or {"": 1}, nodes)
+    main = scope_of(proto.graph, "main", None, _versions(proto.opset_import) or {"": 1}, nodes)
     holders: dict[str, list[str]] = {}
     declared_inputs = {value.name: dims for value in proto.graph.input if (dims := declared(value)) is not None}
     for name, dims in declared_inputs.items():
@@ -70,6 +70,11 @@ def analyse(proto: ModelProto, ranges: Mapping[str, Size], nodes: Sequence[Step]
         f"the stored rank of '{name}' in {scope.path}" for scope in main.walk() for name in sorted(scope.assumed)
     ]
     return Facts(main, functions, assumes)
+
+
+def _versions(imports: Iterable[OperatorSetIdProto]) -> dict[str, int]:
+    """Return the version of each operator set by its domain, "" for the standard one."""
+    return {standard(entry.domain): entry.version for entry in imports}
 
 
 def _withhold_defaults(graph: GraphProto) -> None:
@@ -148,9 +153,8 @@ def _callers_first(proto: ModelProto) -> list[FunctionKey]:
 
 
 def _function_scope(function: FunctionProto) -> GraphScope:
-    versions = {"" if entry.domain == "ai.onnx" else entry.domain: entry.version for entry in function.opset_import}
     path = f"function {function.domain}.{function.name}" if function.domain else f"function {function.name}"
-    scope = GraphScope(path, steps(function.node), None, None, versions)
+    scope = GraphScope(path, steps(function.node), None, None, _versions(function.opset_import))
     enter_bodies(scope)
     return scope
 

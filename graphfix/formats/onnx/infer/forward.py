@@ -11,7 +11,7 @@ from graphfix import operators
 from graphfix.formats.onnx.infer import integer_values, rules, rules_layout
 from graphfix.formats.onnx.infer.loops import Loops, loop_carried
 from graphfix.formats.onnx.infer.operands import Call
-from graphfix.formats.onnx.infer.scope import Dims, GraphScope, SizeNames, Step, agreed, body_of, declared
+from graphfix.formats.onnx.infer.scope import Dims, GraphScope, SizeNames, Step, agreed, body_of, declared, is_standard
 from graphfix.shapes.shape import UNKNOWN, UNRANKED, Dim, Incompatible, Shape, Size
 
 
@@ -233,7 +233,7 @@ def _assumed_ranks(scope: GraphScope) -> list[str]:
         return []
     waiting: set[str] = set()
     for node in scope.nodes:
-        if node.domain in ("", "ai.onnx") and any(name and scope.shape(name).axes is None for name in node.input):
+        if is_standard(node.domain) and any(name and scope.shape(name).axes is None for name in node.input):
             waiting.update(node.output)  # a standard operator: its result follows once its operands are known
     return [name for name in blank if name not in waiting] or blank
 

@@ -33,6 +33,11 @@ def standard(domain: str) -> str:
     return "" if domain == "ai.onnx" else domain
 
 
+def is_standard(domain: str) -> bool:
+    """Whether the domain is that of the standard operators."""
+    return not standard(domain)
+
+
 def steps(nodes: Sequence[NodeProto]) -> list[Step]:
     """Read the nodes of a graph."""
     return [

@@ -7,21 +7,19 @@ follows other ones.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import onnx
-from onnx import ModelProto, NodeProto, OperatorSetIdProto
+from onnx import ModelProto, NodeProto
 
 from graphfix.formats.onnx.infer.analysis import Facts
-from graphfix.formats.onnx.infer.scope import GraphScope, bodies_of
+from graphfix.formats.onnx.infer.scope import GraphScope, bodies_of, is_standard
 from graphfix.formats.onnx.opset import to_8
 from graphfix.formats.onnx.opset.converted_graph import ConvertedGraph
 from graphfix.formats.onnx.opset.operators import CHANGED, KEPT
 from graphfix.formats.onnx.view import Holder
 from graphfix.graph.edits import Refused
-
-STANDARD = ("", "ai.onnx")
 
 
 def convert(proto: ModelProto, facts: Facts, target: int, fresh: Callable[[str], str]) -> set[str]:
@@ -30,19 +28,19 @@ def convert(proto: ModelProto, facts: Facts, target: int, fresh: Callable[[str],
     Raises Refused, with the node and why; the copy is then spoilt.
     """
     dropped: set[str] = set()
-    version = _version(proto.opset_import, 1)
+    version = to_8.standard_version(proto.opset_import)
     if version < to_8.NUMPY_SINCE:
         _from_legacy(proto, target)
         version = to_8.TARGET
     if version < target:
         _Converter(proto, version, target, fresh, dropped).nodes(proto.graph, facts.main)
-        _set(proto.opset_import, target)
+        to_8.set_standard_version(proto.opset_import, target)
     for function in proto.functions:
-        own = _version(function.opset_import, version)
+        own = to_8.standard_version(function.opset_import, version)
         if own < target:
             scope = facts.functions.get((function.domain, function.name))
             _Converter(proto, own, target, fresh, dropped).nodes(function, scope)
-            _set(function.opset_import, target)
+            to_8.set_standard_version(function.opset_import, target)
     return dropped
 
 
@@ -51,16 +49,6 @@ def _from_legacy(proto: ModelProto, target: int) -> None:
     if why is not None:
         raise Refused(f"{why}, and so it can't be stated at opset {target}")
     to_8.convert(proto)
-
-
-def _version(imports: Sequence[OperatorSetIdProto], default: int) -> int:
-    return next((entry.version for entry in imports if entry.domain in STANDARD), default)
-
-
-def _set(imports: Sequence[OperatorSetIdProto], version: int) -> None:
-    for entry in imports:
-        if entry.domain in STANDARD:
-            entry.version = version
 
 
 @dataclass(slots=True)
@@ -78,7 +66,7 @@ class _Converter:
                 self.nodes(body, child)
         graph = ConvertedGraph(holder, scope, self.proto.ir_version, self.version, self.fresh, self.dropped)
         for at, node in enumerate(list(holder.node)):
-            if node.domain in STANDARD:
+            if is_standard(node.domain):
                 graph.at = at
                 self._node(node, graph)
         graph.place()

@@ -7,14 +7,14 @@ these (PRelu's slope silently). Source: the ONNX changelog, operator by operator
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from functools import cache
 
 import onnx
-from onnx import AttributeProto, ModelProto, NodeProto
+from onnx import AttributeProto, ModelProto, NodeProto, OperatorSetIdProto
 from onnx.defs import OpSchema
 
-from graphfix.formats.onnx.infer.scope import subgraphs
+from graphfix.formats.onnx.infer.scope import is_standard, subgraphs
 
 TARGET = 8
 NUMPY_SINCE = 7
@@ -34,7 +34,7 @@ def blocker(proto: ModelProto) -> str | None:
     """Why the model can't be converted to opset 8, None when it can."""
     if proto.functions:
         return "the model has local functions, which no opset below 7 knows"
-    version = _version(proto)
+    version = standard_version(proto.opset_import)
     for node in _nodes(proto):
         if (why := _changed(node, version)) is not None:
             return f"the model can't be stated at opset {TARGET}: {node.op_type} '{node.name}' {why}"
@@ -47,8 +47,16 @@ def legacy(proto: ModelProto) -> str | None:
     return f"{node.op_type} '{node.name}' has a broadcast of opset 1 to 6" if node is not None else None
 
 
-def _version(proto: ModelProto) -> int:
-    return next((entry.version for entry in proto.opset_import if entry.domain in ("", "ai.onnx")), 1)
+def standard_version(imports: Iterable[OperatorSetIdProto], default: int = 1) -> int:
+    """Return the imported version of the standard operators."""
+    return next((entry.version for entry in imports if is_standard(entry.domain)), default)
+
+
+def set_standard_version(imports: Iterable[OperatorSetIdProto], version: int) -> None:
+    """Import another version of the standard operators."""
+    for entry in imports:
+        if is_standard(entry.domain):
+            entry.version = version
 
 
 def _nodes(proto: ModelProto) -> Iterator[NodeProto]:
@@ -56,7 +64,7 @@ def _nodes(proto: ModelProto) -> Iterator[NodeProto]:
     pending = [proto.graph]
     while pending:
         graph = pending.pop()
-        yield from (node for node in graph.node if node.domain in ("", "ai.onnx"))
+        yield from (node for node in graph.node if is_standard(node.domain))
         pending += [body for _, _, body in subgraphs(graph.node)]
 
 
@@ -110,7 +118,7 @@ def defaults(op: str, version: int) -> Mapping[str, AttributeProto | None]:
 
 def convert(proto: ModelProto) -> None:
     """Drop what is gone, write down what was a default, raise the opset; legacy broadcasts are lifted already."""
-    version = _version(proto)
+    version = standard_version(proto.opset_import)
     for node in _nodes(proto):
         gone = {MEMORY_HINT, "is_test"} if node.op_type in TESTED else {MEMORY_HINT}
         if node.op_type in REWRITTEN:
@@ -120,6 +128,4 @@ def convert(proto: ModelProto) -> None:
         present = {attribute.name for attribute in node.attribute}
         was = defaults(node.op_type, version)
         node.attribute.extend(given for name, given in was.items() if given is not None and name not in present)
-    for entry in proto.opset_import:
-        if entry.domain in ("", "ai.onnx"):
-            entry.version = TARGET
+    set_standard_version(proto.opset_import, TARGET)
