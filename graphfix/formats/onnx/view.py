@@ -34,9 +34,9 @@ def dtype_name(code: int) -> str:
     return NUMPY_NAMES.get(name, name)
 
 
-def onnx_type(value: Value) -> int:
-    """The element type's number in the file."""
-    code: int = TensorProto.DataType.Value(ONNX_NAMES.get(value.dtype, value.dtype).upper())
+def onnx_type(dtype: str) -> int:
+    """The number in the file of an element type by numpy's name."""
+    code: int = TensorProto.DataType.Value(ONNX_NAMES.get(dtype, dtype).upper())
     return code
 
 

@@ -11,7 +11,7 @@ from onnx import FunctionProto, NodeProto, TensorProto
 
 from graphfix.formats.insertion import Order
 from graphfix.formats.onnx.infer.scope import GraphScope
-from graphfix.formats.onnx.view import ONNX_NAMES, PLAIN, Holder
+from graphfix.formats.onnx.view import PLAIN, Holder, onnx_type
 from graphfix.graph.edits import Numbers, Refused, with_axes
 from graphfix.graph.view import Graph, Kind, Node, Value
 from graphfix.shapes.shape import UNKNOWN, UNRANKED, Shape
@@ -139,8 +139,7 @@ class NodeBuilder:
         key = ("numbers", new.dtype, new.dims, repr(new.elements))  # 0, False and -0.0 are not the same
         value = self.order.reuse(key, reader)
         if value is None:
-            code = TensorProto.DataType.Value(ONNX_NAMES.get(new.dtype, new.dtype).upper())
-            tensor = onnx.helper.make_tensor(stem, code, new.dims, new.elements)
+            tensor = onnx.helper.make_tensor(stem, onnx_type(new.dtype), new.dims, new.elements)
             value = self.order.made[key] = self.constant(stem, tensor, Shape(new.dims), new.dtype, reader)
         return value
 
