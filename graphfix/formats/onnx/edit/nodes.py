@@ -120,7 +120,7 @@ def _operand(state: State, node: Node, source: Source, made: dict[int, Value]) -
 
 
 def _rewrite(message: NodeProto, op: str, domain: str, inputs: Sequence[str], attributes: dict[str, object]) -> None:
-    """Give a node another operator; its name, its results and what else it carries stay."""
+    """Change the operator of a node; its name, its results and what else it carries stay."""
     message.op_type = op
     message.domain = domain
     if not domain:

@@ -49,7 +49,7 @@ def _integers(graph: ConvertedGraph, stem: str, values: Sequence[int]) -> str:
 
 
 def _put(node: NodeProto, at: int, name: str) -> None:
-    """Give operand `at` a name; what is absent before it is empty."""
+    """Set the name of operand `at`; what is absent before it is empty."""
     while len(node.input) <= at:
         node.input.append("")
     node.input[at] = name
