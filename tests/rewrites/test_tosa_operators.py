@@ -88,19 +88,19 @@ def test_an_alpha_of_the_right_rank_stays() -> None:
 PRODUCTS = {
     "equal ranks, one batch of 1": (
         "y[2,3,5] = tflite.BATCH_MATMUL(a[2,3,4], b[1,4,5])",
-        [Stretch(1, ((2, 4, 5),), shape(2, 4, 5))],
+        [Stretch(1, ((2, 4, 5),), shape(2, 4, 5), axes=("yes",))],
     ),
     "two-sided": (
         "y[6,2,3,5] = tflite.BATCH_MATMUL(a[6,1,3,4], b[2,4,5])",
         [
             Lift(1, (0,)),
-            Stretch(0, ((6, 2, 3, 4),), shape(6, 2, 3, 4)),
-            Stretch(1, ((6, 2, 4, 5),), shape(6, 2, 4, 5)),
+            Stretch(0, ((6, 2, 3, 4),), shape(6, 2, 3, 4), axes=("no", "yes")),
+            Stretch(1, ((6, 2, 4, 5),), shape(6, 2, 4, 5), axes=("yes", "no")),
         ],
     ),
     "a lower rank with a batch of 1": (
         "y[6,2,3,5] = tflite.BATCH_MATMUL(a[6,2,3,4], b[1,4,5])",
-        [Lift(1, (0,)), Stretch(1, ((6, 2, 4, 5),), shape(6, 2, 4, 5))],
+        [Lift(1, (0,)), Stretch(1, ((6, 2, 4, 5),), shape(6, 2, 4, 5), axes=("yes", "yes"))],
     ),
 }
 
@@ -134,7 +134,7 @@ def test_equal_batches_are_no_matter() -> None:
 
 def test_the_first_operand_of_an_integer_division_is_written_in_full() -> None:
     edits = list(floor_div_operand.plan(node("y:int32[2,3] = tflite.FLOOR_DIV(a:int32[3], b:int32[2,3])")))
-    assert edits == [Lift(0, (0,)), Stretch(0, (1,), shape(2, 3))]
+    assert edits == [Lift(0, (0,)), Stretch(0, (1,), shape(2, 3), axes=("yes", "no"))]
 
 
 @pytest.mark.parametrize(
