@@ -33,7 +33,7 @@ def load(source: Path | bytes | ModelProto) -> OnnxModel:
 
 
 class OnnxModel:
-    """The Model protocol of `graphfix.graph.edits` over an ONNX file."""
+    """The Model protocol of `graphfix.graph.protocols` over an ONNX file."""
 
     format = "onnx"
     added = 0
@@ -80,14 +80,17 @@ class OnnxModel:
     @property
     def graphs(self) -> Sequence[Graph]:
         """Every scope, an outer one before the bodies inside it."""
-        if self._upgraded or self._finished or self._state.renews:
-            self._settle()
-            self._renew()
         return self._views.graphs
+
+    def refresh(self) -> None:
+        """Build the view anew where edits made more known than it says."""
+        if self._upgraded or self._finished or self._state.renews:
+            self._write_edits()
+            self._look_again()
 
     @property
     def assumes(self) -> Sequence[str]:
-        """The shared symbols and stored ranks that the view leans on."""
+        """The shared symbols and stored ranks that the view assumes."""
         return self._facts.assumes
 
     @property
@@ -103,37 +106,39 @@ class OnnxModel:
     def apply(self, node: Node, edits: Sequence[Edit]) -> Node:
         """Carry the edits of one node out, all or none. Raises Refused."""
         for edit in edits:
-            if isinstance(edit, Upgrade) and edit.version > to_8.TARGET:
-                self._restate(edit.version)
-                return node
             if isinstance(edit, Upgrade):
-                self._upgrade()
-        node = self._editor.apply(node, edits)
+                self._upgrade(edit.version)
+        rest = [edit for edit in edits if not isinstance(edit, Upgrade)]
+        if rest:
+            node = self._editor.apply(node, rest)
         self.changed = True
         return node
 
-    def _restate(self, version: int) -> None:
-        """State the whole model at a newer opset; the view is built anew. Raises Refused."""
+    def _upgrade(self, version: int) -> None:
+        """Convert the whole model to a newer opset, once. Raises Refused.
+
+        At opset 8 the view stays until it is refreshed: the lifts that belong to it are planned on it.
+        """
+        if version > to_8.TARGET:
+            self._convert(version)
+        elif not self._upgraded:
+            why = to_8.blocker(self.proto)
+            if why is not None:
+                raise Refused(why)
+            to_8.convert(self.proto)
+            self._upgraded = True
+
+    def _convert(self, version: int) -> None:
+        """Convert the model node by node, and build the view anew. Raises Refused."""
         if self.changed:
-            self._settle()
+            self._write_edits()
             self._look()
         copy = ModelProto()
         copy.CopyFrom(self.proto)
-        dropped = to_17.restate(copy, self._facts, version, self._fresh)
+        dropped = to_17.convert(copy, self._facts, version, self._fresh)
         self.proto.CopyFrom(copy)
-        self.changed = True
         self._look()
         self._state.dead.update({value: None for value in self._views.tensors if value.name in dropped})
-
-    def _upgrade(self) -> None:
-        """State the whole model at the newer opset, once. Raises Refused."""
-        if self._upgraded:
-            return
-        why = to_8.blocker(self.proto)
-        if why is not None:
-            raise Refused(why)
-        to_8.restate(self.proto)
-        self._upgraded = True
 
     def bind(self, dims: Mapping[str, Size], shapes: Mapping[str, Sequence[int | None]]) -> None:
         """Bind dims of the inputs; every stored shape is updated. Raises GraphfixError for an unknown name."""
@@ -163,7 +168,7 @@ class OnnxModel:
         self.container.refuse_output(path)
 
     def save(self, path: str | Path) -> Sequence[Path]:
-        """Write the file; a verbatim copy where nothing changed. Give the data files that were made beside it."""
+        """Write the file; a verbatim copy where nothing changed. Return the data files that were made beside it."""
         self.finish()
         return self.container.save(Path(path), changed=self.changed)
 
@@ -173,16 +178,16 @@ class OnnxModel:
         return self.container.tobytes()
 
     def finish(self) -> Sequence[Graph]:
-        """Settle what was made: order, names of shapes, what nobody reads any more. Answer the view as it is then."""
+        """Write the edits into the file: order, shapes, without what nobody reads; return the view as it is then."""
         renews = self._state.renews and not self._finished
-        self._settle()
+        self._write_edits()
         if renews:
-            self._renew()
+            self._look_again()
             self._finished = True
         return self._views.graphs
 
-    def _settle(self) -> None:
-        """Bring the file to what the edits say, once."""
+    def _write_edits(self) -> None:
+        """Write the edits into the file, once."""
         if self._finished:
             return
         self._finished = True
@@ -198,8 +203,8 @@ class OnnxModel:
             cleanup.drop_claims(self._views.holders[graph], names)
         inline(self.proto, state.decided, self._fresh)
 
-    def _renew(self) -> None:
-        """Look at the file as it is now; what is known of stored shapes by it is stated."""
+    def _look_again(self) -> None:
+        """Build the view of the file as it is now, and complete the stored shapes where more is known."""
         known = self._state.renews
         self._look()
         if known:

@@ -15,7 +15,7 @@ from graphfix import operators
 from graphfix.formats.onnx.folding import Evaluator, at_hand
 from graphfix.formats.onnx.infer.analysis import Facts
 from graphfix.formats.onnx.infer.integer_values import attributes as integers
-from graphfix.formats.onnx.infer.scope import GraphScope, Step, body_of
+from graphfix.formats.onnx.infer.scope import GraphScope, Step, body_of, is_standard
 from graphfix.graph.view import LITERAL_LIMIT, Graph, Kind, Node, Scalar, Value
 
 _row = cache(operators.row)
@@ -34,9 +34,9 @@ def dtype_name(code: int) -> str:
     return NUMPY_NAMES.get(name, name)
 
 
-def onnx_type(value: Value) -> int:
-    """The element type's number in the file."""
-    code: int = TensorProto.DataType.Value(ONNX_NAMES.get(value.dtype, value.dtype).upper())
+def onnx_type(dtype: str) -> int:
+    """The number in the file of an element type by numpy's name."""
+    code: int = TensorProto.DataType.Value(ONNX_NAMES.get(dtype, dtype).upper())
     return code
 
 
@@ -183,7 +183,7 @@ class _Builder:
 
 def constant_tensor(proto: NodeProto) -> TensorProto | None:
     """The tensor of a Constant node that holds one."""
-    if proto.op_type != "Constant" or proto.domain not in ("", "ai.onnx"):
+    if proto.op_type != "Constant" or not is_standard(proto.domain):
         return None
     held = (attribute.t for attribute in proto.attribute if attribute.name == "value" and attribute.HasField("t"))
     return next(held, None)

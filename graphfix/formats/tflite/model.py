@@ -27,7 +27,7 @@ def load(source: Path | bytes) -> TfliteModel:
 
 
 class TfliteModel:
-    """The Model protocol of `graphfix.graph.edits` over a TFLite file."""
+    """The Model protocol of `graphfix.graph.protocols` over a TFLite file."""
 
     format = "tflite"
 
@@ -65,10 +65,13 @@ class TfliteModel:
     @property
     def graphs(self) -> Sequence[Graph]:
         """Every subgraph, one that is run by an operator behind the one that has it."""
+        return [view.graph for view in self._views]
+
+    def refresh(self) -> None:
+        """Build the view anew where the model was finished since."""
         if self._finished:
             self._look()
         self._state.expand_limit = self.expand_limit
-        return [view.graph for view in self._views]
 
     @property
     def added(self) -> int:

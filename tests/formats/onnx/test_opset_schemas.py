@@ -102,7 +102,7 @@ def test_each_operator_says_at_opset_8_what_it_said_or_is_refused() -> None:
         if to_8.blocker(proto) is not None:
             refused[old.name] = version
             continue
-        to_8.restate(proto)
+        to_8.convert(proto)
         after = read(proto.graph.node[0], new)
         told[old.name] |= {name for name in before.keys() | after.keys() if before.get(name) != after.get(name)}
         assert {it.name for it in proto.graph.node[0].attribute} <= new.attributes.keys() | {"broadcast", "axis"}

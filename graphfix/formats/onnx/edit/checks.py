@@ -9,7 +9,7 @@ from onnx import AttributeProto, NodeProto
 from graphfix.formats.onnx.edit.new_nodes import EXPAND_SINCE
 from graphfix.formats.onnx.edit.quantized import check_quantized
 from graphfix.formats.onnx.edit.state import State
-from graphfix.graph.edits import Edit, Evaluate, Fold, Inline, Lift, Refused, Replace, Spell, Stretch
+from graphfix.graph.edits import Canonicalize, Edit, Evaluate, Fold, Inline, Lift, Refused, Replace, Stretch
 from graphfix.graph.view import Node, Value
 
 NOT_KNOWN = "what it computes is not known before the model runs"
@@ -23,7 +23,7 @@ def check(state: State, node: Node, edit: Edit) -> None:
             check_quantized(node.operand(edit.operand), None)
         case Stretch():
             _check_stretch(state, node, edit)
-        case Spell():
+        case Canonicalize():
             _check_version(state, node, EXPAND_SINCE)
         case Fold() | Evaluate() | Replace() | Inline():
             _check_node(state, node, edit)

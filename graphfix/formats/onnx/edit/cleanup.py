@@ -118,6 +118,6 @@ def _remove_initializers(graph: GraphProto, names: set[str]) -> None:
 def _declared_type(value: Value) -> TypeProto:
     """Return the type of a value of known rank for a value_info; a size without a symbol of the file stays open."""
     declared = TypeProto()
-    declared.tensor_type.elem_type = onnx_type(value)
+    declared.tensor_type.elem_type = onnx_type(value.dtype)
     write_dims(declared.tensor_type, value.shape.json or ())
     return declared

@@ -9,7 +9,7 @@ from graphfix.formats.onnx.edit import nodes
 from graphfix.formats.onnx.edit.checks import check
 from graphfix.formats.onnx.edit.operands import lift, stretch
 from graphfix.formats.onnx.edit.state import State
-from graphfix.graph.edits import Assume, Edit, Leave, Lift, Stretch
+from graphfix.graph.edits import Assume, Edit, Leave, Lift, Stretch, Upgrade
 from graphfix.graph.view import Node
 
 
@@ -38,7 +38,7 @@ class Editor:
             case Stretch():
                 value = stretch(state, before, node.operand(edit.operand), edit)
                 return state.put(node, edit.operand, value)
-            case Leave() | Assume():
+            case Leave() | Assume() | Upgrade():  # an upgrade is the model's
                 return node
             case _:
                 return nodes.carry_out(state, node, edit)

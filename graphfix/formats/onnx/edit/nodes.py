@@ -11,23 +11,19 @@ from onnx import NodeProto, TensorProto
 from graphfix import operators
 from graphfix.formats.editing import bypass, replace_node
 from graphfix.formats.onnx.edit.checks import NOT_KNOWN, is_used
-from graphfix.formats.onnx.edit.new_nodes import numbers
 from graphfix.formats.onnx.edit.state import Decided, State
-from graphfix.graph.edits import Evaluate, Fold, Inline, Made, New, Numbers, Refused, Replace, Source, Spell, Upgrade
+from graphfix.graph.edits import Canonicalize, Evaluate, Fold, Inline, New, Numbers, Refused, Replace, Source
 from graphfix.graph.view import Graph, Node, Value, settle
 
 
-def carry_out(state: State, node: Node, edit: Fold | Spell | Upgrade | Evaluate | Replace | Inline) -> Node:
+def carry_out(state: State, node: Node, edit: Fold | Canonicalize | Evaluate | Replace | Inline) -> Node:
     """Carry an edit of a whole node out, which `check` has not refused."""
     match edit:
         case Fold():
             bypass(state, node)
             return node
-        case Spell():
-            return _spell(state, node, edit)
-        case Upgrade():
-            _drop(state, node, edit.drop)
-            return node
+        case Canonicalize():
+            return _canonicalize(state, node, edit)
         case Evaluate():
             return _evaluate(state, node)
         case Replace():
@@ -36,7 +32,7 @@ def carry_out(state: State, node: Node, edit: Fold | Spell | Upgrade | Evaluate 
             return _decide(state, node, edit.branch)
 
 
-def _spell(state: State, node: Node, edit: Spell) -> Node:
+def _canonicalize(state: State, node: Node, edit: Canonicalize) -> Node:
     """Write the node as an Expand of its operand 0 to a static shape."""
     proto = state.message(node)
     if proto.op_type != "Expand":
@@ -44,13 +40,7 @@ def _spell(state: State, node: Node, edit: Spell) -> Node:
         del proto.attribute[:]
         node = replace(node, op="Expand", attributes={})
         settle(node)
-    return state.put(node, 1, state.builders[node.graph].integers(numbers(edit.to), node.index))
-
-
-def _drop(state: State, node: Node, names: Sequence[str]) -> None:
-    proto = state.message(node)
-    for attribute in [attribute for attribute in proto.attribute if attribute.name in names]:
-        proto.attribute.remove(attribute)
+    return state.put(node, 1, state.builders[node.graph].integers(edit.to.numbers, node.index))
 
 
 # --- evaluated -----------------------------------------------------------------------------------------------------
@@ -78,7 +68,7 @@ def _as_constant(state: State, node: Node, value: Value, tensor: TensorProto) ->
     """Make a Constant of the node, where it stands."""
     message = state.message(node)
     tensor.name = ""
-    _restate(message, "Constant", "", [], {"value": tensor})
+    _rewrite(message, "Constant", "", [], {"value": tensor})
     message.output[:] = [value.name]
     new = state.renew(value, replace(value, kind="constant"))
     state.views.tensors[new] = message.attribute[0].t
@@ -89,52 +79,48 @@ def _as_constant(state: State, node: Node, value: Value, tensor: TensorProto) ->
 
 
 def _replaced(state: State, node: Node, edit: Replace) -> Node:
-    """Make all new nodes but the last before the node, and state the node itself as the last."""
+    """Make the new nodes that the last one reads before the node, and write the node itself as the last."""
     state.renews = True
-    builder = state.builders[node.graph]
-    result = node.results[0]
-    stem = result.name if result is not None else node.label
-    made: list[Value] = []
-    for new in edit.nodes[:-1]:
-        operands = _operands(state, node, new, made)
-        name = f"{stem}_{new.op.lower()}"
-        attributes = dict(new.attributes)
-        made.append(builder.node(new.op, operands, name, new.shape, new.dtype, node.index, attributes, new.domain))
-    last = edit.nodes[-1]
-    operands = _operands(state, node, last, made)
+    last = edit.node
+    operands = _operands(state, node, last, {})
     message = state.message(node)
-    _restate(message, last.op, last.domain, [operand.name for operand in operands], dict(last.attributes))
+    _rewrite(message, last.op, last.domain, [operand.name for operand in operands], dict(last.attributes))
     message.output[:] = message.output[:1]
     now = _node(node, last.op, last.domain, operands, node.results[:1], dict(last.attributes))
-    settle(now)
-    for operand in operands:
-        now.graph.note(now.index, operand)
-    state.dead.update(dict.fromkeys(operand for operand in node.operands if operand is not None))
-    return now
+    return replace_node(state, node, now)
 
 
-def _operands(state: State, node: Node, new: New, made: Sequence[Value]) -> tuple[Value, ...]:
+def _operands(state: State, node: Node, new: New, made: dict[int, Value]) -> tuple[Value, ...]:
+    """Return the values that a new node reads; `made` holds by identity what is made already."""
     return tuple(_operand(state, node, source, made) for source in new.operands)
 
 
-def _operand(state: State, node: Node, source: Source, made: Sequence[Value]) -> Value:
+def _operand(state: State, node: Node, source: Source, made: dict[int, Value]) -> Value:
+    builder = state.builders[node.graph]
     match source:
         case int():
             return node.operand(source)
-        case Made():
-            return made[source.at]
+        case New():
+            if id(source) not in made:
+                result = node.results[0]
+                name = f"{result.name if result is not None else node.label}_{source.op.lower()}"
+                operands = _operands(state, node, source, made)
+                attributes = dict(source.attributes)
+                made[id(source)] = builder.node(
+                    source.op, operands, name, source.shape, source.dtype, node.index, attributes, source.domain
+                )
+            return made[id(source)]
         case Numbers():
-            builder = state.builders[node.graph]
             stem = (
                 "shape_" + "x".join(map(str, source.elements)) if source.dtype == "int64" else f"{node.label}_constant"
             )
-            return builder.numbers(source, stem, node.index)
+            return builder.new_constant(source, stem, node.index)
         case Value():
             return source
 
 
-def _restate(message: NodeProto, op: str, domain: str, inputs: Sequence[str], attributes: dict[str, object]) -> None:
-    """Give a node another operator; its name, its results and what else it carries stay."""
+def _rewrite(message: NodeProto, op: str, domain: str, inputs: Sequence[str], attributes: dict[str, object]) -> None:
+    """Change the operator of a node; its name, its results and what else it carries stay."""
     message.op_type = op
     message.domain = domain
     if not domain:

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from onnx import NodeProto, TensorProto
 
-from graphfix.formats.onnx.edit.new_nodes import EXPAND_SINCE, numbers
+from graphfix.formats.onnx.edit.new_nodes import EXPAND_SINCE
 from graphfix.formats.onnx.edit.quantized import DEQUANTIZE, QUANTIZE, set_axis
 from graphfix.formats.onnx.edit.state import State
 from graphfix.graph.edits import Refused, Stretch, with_axes
@@ -35,7 +35,7 @@ def _lift_constant(
         return found
     shape = with_axes(value.shape, axes)
     if alone and _only_reader(value):
-        tensor.dims[:] = numbers(shape)
+        tensor.dims[:] = shape.numbers
         new = state.reshape(value, shape)
         state.views.tensors[new] = state.views.tensors.pop(value)
         return new
@@ -43,7 +43,7 @@ def _lift_constant(
         return state.builders[reader.graph].lifted(value, axes, reader.index)
     copy = TensorProto()
     copy.CopyFrom(tensor)
-    copy.dims[:] = numbers(shape)
+    copy.dims[:] = shape.numbers
     made = home.constant(f"{value.name}_lifted", copy, shape, value.dtype, reader.index)
     held = home.tensor(made)
     if held is not None:
@@ -72,7 +72,7 @@ def _expanded(state: State, before: Node, value: Value, edit: Stretch) -> Value:
         if builder.version < EXPAND_SINCE:
             return builder.tiled(value, edit.to, reader)
         # a size that is not known stays as it is where the target says 1
-        target, shape = builder.integers(numbers(edit.to), reader), broadcast(value.shape, edit.to)
+        target, shape = builder.integers(edit.to.numbers, reader), broadcast(value.shape, edit.to)
         return builder.expanded(value, target, shape, reader)
     for by in edit.by:
         if isinstance(by, int):

@@ -11,8 +11,8 @@ from graphfix import operators
 from graphfix.formats.onnx.infer import integer_values, rules, rules_layout
 from graphfix.formats.onnx.infer.loops import Loops, loop_carried
 from graphfix.formats.onnx.infer.operands import Call
-from graphfix.formats.onnx.infer.scope import Dims, GraphScope, SizeNames, Step, body_of, declared
-from graphfix.shapes.shape import UNKNOWN, UNRANKED, Dim, Incompatible, Shape, Size, same
+from graphfix.formats.onnx.infer.scope import Dims, GraphScope, SizeNames, Step, agreed, body_of, declared, is_standard
+from graphfix.shapes.shape import UNKNOWN, UNRANKED, Dim, Incompatible, Shape, Size
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,25 +130,25 @@ class ForwardPass:
         if shape.axes is None:
             return None
         inner = f"?{body.path}:"
-        own = (isinstance(size, Dim) and any(part.startswith(inner) for part in size.parts) for size in shape.axes)
-        return Shape(tuple(UNKNOWN if mine else size for mine, size in zip(own, shape.axes, strict=True)))
+        named = (isinstance(size, Dim) and any(part.startswith(inner) for part in size.parts) for size in shape.axes)
+        return Shape(tuple(UNKNOWN if by_body else size for by_body, size in zip(named, shape.axes, strict=True)))
 
     def _node(self, scope: GraphScope, step: Step, reported: dict[str, Reported], bodies: list[GraphScope]) -> None:
         op, outputs = step.op, step.outputs
         if not step.domain and op in integer_values.FOLLOW:
             integer_values.node(scope, step.message, op, outputs[0])
-        own: Sequence[Shape | None] = ()
+        computed: Sequence[Shape | None] = ()
         if bodies and not step.domain:
-            own = self._loop(step.message, bodies[0]) if op == "Loop" else _joined(bodies) if op == "If" else ()
+            computed = self._loop(step.message, bodies[0]) if op == "Loop" else _joined(bodies) if op == "If" else ()
         elif _all_whole(scope.shapes, outputs, reported):
             return
         else:
-            own = self._by_rule(scope, step)
+            computed = self._by_rule(scope, step)
         for index, name in enumerate(outputs):
             if name:
                 known = reported.get(name)
                 dims = known.dims if known is not None else None
-                self._enter(scope, name, dims, own[index] if index < len(own) else None, op == "Constant")
+                self._enter(scope, name, dims, computed[index] if index < len(computed) else None, op == "Constant")
 
     @staticmethod
     def _by_rule(scope: GraphScope, step: Step) -> Sequence[Shape | None]:
@@ -162,23 +162,17 @@ class ForwardPass:
             return ()
 
     def _enter(
-        self, scope: GraphScope, name: str, reported: Dims | None, own: Shape | None, constant: bool = False
+        self, scope: GraphScope, name: str, reported: Dims | None, computed: Shape | None, constant: bool = False
     ) -> None:
         """Merge what onnx and the rules know of one value; note what onnx does not know yet."""
         if name in scope.shapes and constant:
             return
         if reported is None:
-            if own is None or not own.valid:
-                own = UNRANKED
-            shape = own if own.axes is not None or own.parts else Shape(None, (f"?{self._prefix(scope)}{name}",))
-            if own.axes is not None:
-                shape = Shape(self._sizes(scope, name, (None,) * len(own.axes), own.axes))
-                self.gains[scope].add(name)
-            scope.shapes[name] = shape
+            scope.shapes[name] = self._unreported(scope, name, computed if computed is not None else UNRANKED)
             return
         axes = (
-            own.axes
-            if own is not None and own.axes is not None and len(own.axes) == len(reported)
+            computed.axes
+            if computed is not None and computed.axes is not None and len(computed.axes) == len(reported)
             else (UNKNOWN,) * len(reported)
         )
         sizes = self._sizes(scope, name, reported, axes)
@@ -186,23 +180,29 @@ class ForwardPass:
             self.gains[scope].add(name)
         scope.shapes[name] = Shape(sizes)
 
+    def _unreported(self, scope: GraphScope, name: str, computed: Shape) -> Shape:
+        """Return the shape of a value whose rank onnx does not know; unranked, it is named after the value."""
+        if computed.axes is not None:
+            self.gains[scope].add(name)
+            return Shape(self._sizes(scope, name, (None,) * len(computed.axes), computed.axes))
+        return computed if computed.parts and computed.valid else Shape(None, (f"?{self._prefix(scope)}{name}",))
+
     @staticmethod
     def _prefix(scope: GraphScope) -> str:
         return "" if scope.path == "main" else f"{scope.path}:"
 
     def _sizes(
-        self, scope: GraphScope, name: str, reported: Sequence[int | str | None], own: Sequence[Size]
+        self, scope: GraphScope, name: str, reported: Sequence[int | str | None], computed: Sequence[Size]
     ) -> tuple[Size, ...]:
         return tuple(
-            self._size(scope, name, axis, said, mine)
-            for axis, (said, mine) in enumerate(zip(reported, own, strict=True))
+            self._size(scope, name, axis, *pair) for axis, pair in enumerate(zip(reported, computed, strict=True))
         )
 
-    def _size(self, scope: GraphScope, name: str, axis: int, reported: int | str | None, own: Size) -> Size:
+    def _size(self, scope: GraphScope, name: str, axis: int, reported: int | str | None, computed: Size) -> Size:
         if isinstance(reported, int):
             return reported
         known = self.names.size(reported) if reported is not None else None
-        term = _better(known, own)
+        term = _better(known, computed)
         if term is None:
             term = Dim((f"?{self._prefix(scope)}{name}.{axis}",))
         if reported is not None and known is None:
@@ -233,25 +233,25 @@ def _assumed_ranks(scope: GraphScope) -> list[str]:
         return []
     waiting: set[str] = set()
     for node in scope.nodes:
-        if node.domain in ("", "ai.onnx") and any(name and scope.shape(name).axes is None for name in node.input):
+        if is_standard(node.domain) and any(name and scope.shape(name).axes is None for name in node.input):
             waiting.update(node.output)  # a standard operator: its result follows once its operands are known
     return [name for name in blank if name not in waiting] or blank
 
 
-def _better(known: Size | None, own: Size) -> Size | None:
+def _better(known: Size | None, computed: Size) -> Size | None:
     """Return the more precise of two terms for one size, None when neither is known."""
-    if isinstance(own, int) or known is None:
-        return own if isinstance(own, int) or own.parts else None
-    if isinstance(known, int) or not own.parts or len(own.parts) > 1:
+    if isinstance(computed, int) or known is None:
+        return computed if isinstance(computed, int) or computed.parts else None
+    if isinstance(known, int) or not computed.parts or len(computed.parts) > 1:
         return known
-    return own
+    return computed
 
 
 def _contradicts(computed: Sequence[Size], stored: Dims) -> bool:
     """Whether a stored shape can't be that of the value: another rank, or another number."""
     return len(computed) != len(stored) or any(
-        isinstance(have, int) and isinstance(said, int) and have != said
-        for have, said in zip(computed, stored, strict=True)
+        isinstance(have, int) and isinstance(claim, int) and have != claim
+        for have, claim in zip(computed, stored, strict=True)
     )
 
 
@@ -268,12 +268,4 @@ def _all_whole(shapes: dict[str, Shape], outputs: Sequence[str], reported: dict[
 def _joined(bodies: Sequence[GraphScope]) -> list[Shape | None]:
     """Return an If's results: what both branches agree on; different ranks leave the result unranked."""
     outputs = [[body.shape(value.name) for value in body.graph.output] for body in bodies if body.graph is not None]
-    return [_common(pair) for pair in zip(*outputs, strict=False)]
-
-
-def _common(branches: Sequence[Shape]) -> Shape | None:
-    head = branches[0]
-    if head.axes is None or any(other.axes is None or len(other.axes) != len(head.axes) for other in branches):
-        return None
-    columns = zip(*(branch.dims for branch in branches), strict=True)
-    return Shape(tuple(column[0] if all(same(column[0], other) for other in column) else UNKNOWN for column in columns))
+    return [agreed(pair) for pair in zip(*outputs, strict=False)]

@@ -17,7 +17,7 @@ LIMIT = 64
 """Integer tensors of more elements are no shapes."""
 INTEGERS = (TensorProto.INT64, TensorProto.INT32)
 WHOLE = (*INTEGERS, TensorProto.DOUBLE)
-"""Before opset 9 a Constant node can't hold integers: a shape is stated in float64 and cast."""
+"""Before opset 9 a Constant node can't hold integers: a shape is written in float64 and cast."""
 
 
 def enter(scope: GraphScope, name: str, tensor: TensorProto) -> None:
@@ -26,9 +26,9 @@ def enter(scope: GraphScope, name: str, tensor: TensorProto) -> None:
         return
     if tensor.data_location == TensorProto.EXTERNAL:
         return
-    numbers = onnx.numpy_helper.to_array(tensor).reshape(-1).tolist()
-    if all(isinstance(number, int) or number.is_integer() for number in numbers):
-        scope.elements[name] = tuple(map(int, numbers))
+    elements = onnx.numpy_helper.to_array(tensor).reshape(-1).tolist()
+    if all(isinstance(element, int) or element.is_integer() for element in elements):
+        scope.elements[name] = tuple(map(int, elements))
 
 
 def attributes(node: NodeProto) -> dict[str, object]:
@@ -110,7 +110,7 @@ def _concat(scope: GraphScope, proto: NodeProto) -> None:
 
 
 def _arithmetic(scope: GraphScope, proto: NodeProto) -> None:
-    """Element by element where both are numbers; a number of one element serves all."""
+    """Compute element by element where both are numbers; a single element is combined with all."""
     left, right = (scope.vector(name) for name in proto.input)
     if not left or not right:
         return
@@ -118,10 +118,10 @@ def _arithmetic(scope: GraphScope, proto: NodeProto) -> None:
     if {len(left), len(right)} - {1, count}:
         return
     pairs = zip(left * (count // len(left)), right * (count // len(right)), strict=True)
-    scope.elements[proto.output[0]] = tuple(_number(proto.op_type, *pair) for pair in pairs)
+    scope.elements[proto.output[0]] = tuple(_computed(proto.op_type, *pair) for pair in pairs)
 
 
-def _number(op: str, a: Size, b: Size) -> Size:
+def _computed(op: str, a: Size, b: Size) -> Size:
     if not isinstance(a, int) or not isinstance(b, int):
         return a if op in ("Mul", "Div") and b == 1 else a if op in ("Add", "Sub") and b == 0 else UNKNOWN
     if op == "Div":

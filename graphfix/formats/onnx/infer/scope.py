@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 import onnx
 from onnx import AttributeProto, GraphProto, NodeProto, TypeProto, ValueInfoProto
 
-from graphfix.shapes.shape import Dim, Shape, Size
+from graphfix.shapes.shape import UNKNOWN, Dim, Shape, Size, same
 
 Dims = tuple[int | str | None, ...]
 """Sizes as a file declares them."""
@@ -31,6 +31,11 @@ class Step:
 def standard(domain: str) -> str:
     """Return the domain, empty for the standard operators under either of their names."""
     return "" if domain == "ai.onnx" else domain
+
+
+def is_standard(domain: str) -> bool:
+    """Whether the domain is that of the standard operators."""
+    return not standard(domain)
 
 
 def steps(nodes: Sequence[NodeProto]) -> list[Step]:
@@ -237,3 +242,12 @@ def input_shape(name: str, dims: Dims, symbols: Mapping[str, Size]) -> Shape:
             for axis, size in enumerate(dims)
         )
     )
+
+
+def agreed(shapes: Sequence[Shape | None]) -> Shape | None:
+    """Return what all shapes have, None where their ranks differ or one is not known: [2,N], [2,M] -> [2,?]."""
+    known = [shape for shape in shapes if shape is not None and shape.axes is not None]
+    if len(known) != len(shapes) or len({shape.rank for shape in known}) != 1:
+        return None
+    columns = zip(*(shape.dims for shape in known), strict=True)
+    return Shape(tuple(column[0] if all(same(column[0], other) for other in column) else UNKNOWN for column in columns))

@@ -5,13 +5,12 @@ from __future__ import annotations
 from math import prod
 
 from graphfix.formats.tflite.edit.new_nodes import NodeBuilder
-from graphfix.formats.tflite.edit.new_records import numbers
-from graphfix.formats.tflite.edit.operands import DEQUANTIZE, is_same, stretched_source
+from graphfix.formats.tflite.edit.operands import DEQUANTIZE, stretched_source
 from graphfix.formats.tflite.edit.state import State
 from graphfix.formats.tflite.file.schema import BYTE, TENSOR_TYPES, item_bytes
-from graphfix.graph.edits import Edit, Evaluate, Fold, Lift, Refused, Replace, Spell, Stretch
+from graphfix.graph.edits import Canonicalize, Edit, Evaluate, Fold, Lift, New, Refused, Replace, Stretch
 from graphfix.graph.view import Node, Value
-from graphfix.shapes.shape import broadcast, cstr_broadcastable
+from graphfix.shapes.shape import broadcast, cstr_broadcastable, same_shape
 
 DENSIFY = "DENSIFY"
 UNSHAPED = frozenset({"resource", "variant"})
@@ -30,7 +29,7 @@ def check(state: State, node: Node, edit: Edit) -> None:
             _check_lift(state, builder, node.operand(edit.operand))
         case Stretch():
             _check_stretch(state, builder, node, edit)
-        case Spell():
+        case Canonicalize():
             _check_repeated(node.operand(0))
         case Fold() | Evaluate() | Replace():
             _check_node(state, builder, node, edit)
@@ -39,7 +38,7 @@ def check(state: State, node: Node, edit: Edit) -> None:
 def _check_node(state: State, builder: NodeBuilder, node: Node, edit: Fold | Evaluate | Replace) -> None:
     if not isinstance(edit, Replace) and any(result in node.graph.outputs for result in node.results):
         raise Refused("its result is an output of the graph")
-    if not isinstance(edit, Replace) or len(edit.nodes) > 1:
+    if not isinstance(edit, Replace) or any(isinstance(source, New) for source in edit.node.operands):
         _check_insertion(state)
     if isinstance(edit, Evaluate):
         _check_known(state, builder, node)
@@ -62,7 +61,8 @@ def _check_known(state: State, builder: NodeBuilder, node: Node) -> None:
         raise Refused("it has no result")
     if not state.is_known(node):
         raise Refused("what it computes is not known before the model runs: bind the free sizes (--dim, --shape)")
-    size = prod(numbers(result.shape)) * item_bytes(builder.subgraph.tensor(result).type)
+    known = [size for size in result.shape.dims if isinstance(size, int)]  # another size is 1, or it is refused below
+    size = prod(known) * item_bytes(builder.subgraph.tensor(result).type)
     if node.op != DENSIFY and size > state.expand_limit:
         raise Refused(f"the constant would take {size} bytes, more than --max-expand-bytes")
     if len(state.evaluator.elements(builder.subgraph.tensors[result])) != size:
@@ -122,7 +122,7 @@ def _check_sizes(node: Node, value: Value, edit: Stretch) -> None:
             continue
         other = node.operand(by).shape
         whole = broadcast(shape, other)
-        if not is_same(whole, other) and cstr_broadcastable(shape, other) is not True:
+        if not same_shape(whole, other) and cstr_broadcastable(shape, other) is not True:
             raise Refused(
                 f"whether {shape} and {other} meet is known only at run time, "
                 "and BROADCAST_ARGS ends the process where they do not"

@@ -22,7 +22,6 @@ from graphfix.formats.tflite.edit.new_records import (
     broadcast_to_version,
     lifted,
     new_tensor,
-    numbers,
     options_of,
     repeats_of,
     tile_version,
@@ -31,7 +30,7 @@ from graphfix.formats.tflite.file.container import Container
 from graphfix.formats.tflite.file.records import Operator, Options, Tensor
 from graphfix.formats.tflite.file.schema import CODES, INT32
 from graphfix.formats.tflite.view import PACKED, SubgraphView
-from graphfix.graph.edits import Made, New, Numbers, Source, with_axes
+from graphfix.graph.edits import New, Numbers, Source, with_axes
 from graphfix.graph.view import Kind, Node, Value
 from graphfix.operators.row import TFLITE
 from graphfix.shapes.shape import Shape
@@ -88,19 +87,21 @@ class NodeBuilder:
         self.order.enter(op, TFLITE, 1, "", operands, value, reader, PLAIN)
         return value
 
-    def source(self, source: Source, node: Node, made: Sequence[Value]) -> Value:
-        """What a new node of a plan reads."""
+    def source(self, source: Source, node: Node, made: dict[int, Value]) -> Value:
+        """What a new node of a plan reads; `made` holds by identity what is made already."""
         match source:
             case int():
                 return node.operand(source)
-            case Made():
-                return made[source.at]
+            case New():
+                if id(source) not in made:
+                    made[id(source)] = self.new(source, node, made)
+                return made[id(source)]
             case Numbers():
                 return self.numbers(source)
             case _:
                 return source
 
-    def new(self, new: New, node: Node, made: Sequence[Value]) -> Value:
+    def new(self, new: New, node: Node, made: dict[int, Value]) -> Value:
         """Make one of the operators that stand in the place of `node`, before it."""
         operands = tuple(self.source(source, node, made) for source in new.operands)
         stem = f"{node.results[0].name if node.results[0] is not None else node.op}_{new.op.lower()}"
@@ -237,7 +238,7 @@ class NodeBuilder:
     def shape_of(self, value: Value, reader: int) -> Value:
         """The run-time shape of a value, as an int32 vector; a constant where it is known."""
         if value.shape.static:
-            return self.integers(numbers(value.shape))
+            return self.integers(value.shape.numbers)
         key = ("shape", value)
         found = self.order.reuse(key, reader)
         if found is None:

@@ -67,10 +67,5 @@ def broadcast_to_version(dtype: str) -> int:
 
 def repeats_of(shape: Shape, to: Shape) -> list[int]:
     """How often a TILE repeats each axis: [2,1,4] to [2,3,4] -> 1, 3, 1."""
-    pairs = zip(numbers(shape), numbers(to), strict=True)
+    pairs = zip(shape.numbers, to.numbers, strict=True)
     return [1 if have == want else want for have, want in pairs]
-
-
-def numbers(shape: Shape) -> list[int]:
-    """The sizes of a static shape."""
-    return [size for size in shape.dims if isinstance(size, int)]

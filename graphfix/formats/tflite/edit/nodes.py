@@ -8,7 +8,6 @@ from graphfix.formats.editing import bypass, replace_node
 from graphfix.formats.tflite.edit.new_records import (
     TILE,
     broadcast_to_version,
-    numbers,
     options_of,
     repeats_of,
     tile_version,
@@ -17,19 +16,19 @@ from graphfix.formats.tflite.edit.operands import NOT_TILED
 from graphfix.formats.tflite.edit.state import State
 from graphfix.formats.tflite.file.records import Operator, Options
 from graphfix.formats.tflite.file.schema import CODES
-from graphfix.graph.edits import Evaluate, Fold, Inline, Refused, Replace, Spell, Upgrade
+from graphfix.graph.edits import Canonicalize, Evaluate, Fold, Inline, Refused, Replace, Upgrade
 from graphfix.graph.view import Node, Value
 from graphfix.shapes.shape import Shape
 
 
-def carry_out(state: State, node: Node, edit: Fold | Spell | Upgrade | Evaluate | Replace | Inline) -> Node:
+def carry_out(state: State, node: Node, edit: Fold | Canonicalize | Upgrade | Evaluate | Replace | Inline) -> Node:
     """Carry an edit of a whole node out, which `check` has not refused."""
     match edit:
         case Fold():
             bypass(state, node)
             return node
-        case Spell():
-            return _spell(state, node, edit.to)
+        case Canonicalize():
+            return _canonicalize(state, node, edit.to)
         case Evaluate():
             return _evaluate(state, node)
         case Replace():
@@ -55,12 +54,10 @@ def _evaluate(state: State, node: Node) -> Node:
 
 
 def _replaced(state: State, node: Node, edit: Replace) -> Node:
-    """Make the new operators before the node, and let it become the last of them."""
+    """Make the new operators that the last one reads before the node, and let it become the last."""
     builder = state.builders[node.graph]
-    made: list[Value] = []
-    for new in edit.nodes[:-1]:
-        made.append(builder.new(new, node, made))
-    last = edit.nodes[-1]
+    last = edit.node
+    made: dict[int, Value] = {}
     operands = tuple(builder.source(source, node, made) for source in last.operands)
     subgraph = builder.subgraph
     subgraph.operators[node.index] = Operator(
@@ -75,14 +72,14 @@ def _replaced(state: State, node: Node, edit: Replace) -> Node:
     return replace_node(state, node, new_node)
 
 
-def _spell(state: State, node: Node, to: Shape) -> Node:
+def _canonicalize(state: State, node: Node, to: Shape) -> Node:
     """Write the node as a stretch of its operand 0 to a static shape: TILE, or BROADCAST_TO."""
     builder = state.builders[node.graph]
     value = node.operand(0)
     tiled = value.shape.static and value.dtype not in NOT_TILED
     op = "TILE" if tiled else "BROADCAST_TO"
     version = tile_version(value.dtype) if tiled else broadcast_to_version(value.dtype)
-    target = builder.integers(repeats_of(value.shape, to) if tiled else numbers(to))
+    target = builder.integers(repeats_of(value.shape, to) if tiled else to.numbers)
     record: Operator = builder.subgraph.operator(node.index)
     record.code = state.container.code(CODES[op], version)
     record.options = Options(TILE if tiled else 0)

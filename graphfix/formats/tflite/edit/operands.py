@@ -6,12 +6,11 @@ from collections.abc import Sequence
 from math import prod
 
 from graphfix.formats.tflite.edit.new_nodes import NodeBuilder
-from graphfix.formats.tflite.edit.new_records import numbers
 from graphfix.formats.tflite.edit.state import State
 from graphfix.formats.tflite.file.schema import item_bytes
 from graphfix.graph.edits import Refused, Stretch, with_axes
 from graphfix.graph.view import Node, Value
-from graphfix.shapes.shape import Shape, broadcast, same
+from graphfix.shapes.shape import Shape, broadcast, same_shape
 
 DEQUANTIZE = "DEQUANTIZE"
 LARGEST_TOTAL = 2
@@ -48,13 +47,13 @@ def stretch(state: State, before: Node, value: Value, edit: Stretch) -> Value:
         state.fixed[before] = None
         if value.shape.static and value.dtype not in NOT_TILED:
             return builder.tiled(value, edit.to, reader)
-        return builder.expanded(value, builder.integers(numbers(edit.to)), broadcast(value.shape, edit.to), reader)
+        return builder.expanded(value, builder.integers(edit.to.numbers), broadcast(value.shape, edit.to), reader)
     for by in edit.by:
         if isinstance(by, int):
             other = before.operand(by)
             shape = broadcast(value.shape, other.shape)
             target = builder.shape_of(other, reader)
-            if not is_same(shape, other.shape):
+            if not same_shape(shape, other.shape):
                 target = builder.merged(builder.shape_of(value, reader), target, shape.rank, reader)
         else:
             parts = [size if isinstance(size, int) else (before.operand(size[0]), size[1]) for size in by]
@@ -74,10 +73,10 @@ def stretched_source(state: State, builder: NodeBuilder, value: Value, to: Shape
         return source
     record = builder.subgraph.tensor(source)
     item = item_bytes(record.type)
-    size, total = prod(numbers(to)) * item, LARGEST_TOTAL * len(state.container.source.data)
+    size, total = prod(to.numbers) * item, LARGEST_TOTAL * len(state.container.source.data)
     if record.sparse or record.external or size > state.expand_limit or state.added + size > total:
         return None
-    return source if state.container.size(record.buffer) == prod(numbers(source.shape)) * item else None
+    return source if state.container.size(record.buffer) == prod(source.shape.numbers) * item else None
 
 
 def _constant(state: State, builder: NodeBuilder, value: Value, to: Shape, reader: int) -> Value | None:
@@ -87,9 +86,7 @@ def _constant(state: State, builder: NodeBuilder, value: Value, to: Shape, reade
     made = builder.order.made.get(("stretch", source, to))
     if made is None:
         record = builder.subgraph.tensor(source)
-        data = repeated(
-            state.container.data(record.buffer), numbers(source.shape), numbers(to), item_bytes(record.type)
-        )
+        data = repeated(state.container.data(record.buffer), source.shape.numbers, to.numbers, item_bytes(record.type))
         state.added += len(data)
         made = builder.materialized(source, to, data)
     return made if source is value else _again(state, value, made, to, (), reader)
@@ -135,8 +132,3 @@ def _again(state: State, value: Value, source: Value, shape: Shape, axes: tuple[
     if found is None:
         raise Refused(f"'{value.name}' has no producer")
     return found
-
-
-def is_same(one: Shape, other: Shape) -> bool:
-    """Whether two shapes are provably equal."""
-    return one.rank == other.rank and all(same(a, b) for a, b in zip(one.dims, other.dims, strict=True))

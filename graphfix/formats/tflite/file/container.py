@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from graphfix.formats.files import Piece, Source, open_source, staged, told
+from graphfix.formats.files import Piece, Source, open_source, reason, staged
 from graphfix.formats.tflite import IDENTIFIER, IDENTIFIER_AT, validate
 from graphfix.formats.tflite.file import zip as archive
 from graphfix.formats.tflite.file.options import read_options
@@ -100,7 +100,7 @@ class Container:
         try:
             return bytes(self.source.read(*self.parts.payloads[buffer]))
         except OSError as error:
-            raise GraphfixError(f"{self.source.name}: {told(error)}; read it again") from error
+            raise GraphfixError(f"{self.source.name}: {reason(error)}; read it again") from error
 
     def options(self, operator: Operator) -> Mapping[str, object]:
         """Return the builtin options of an operator by the schema's names, defaults filled in.
@@ -210,7 +210,9 @@ class Container:
             with staged() as staging:
                 staging.write(out, self.source, pieces)
         except OSError as error:
-            raise GraphfixError(f"{out}: can't be written: {told(error)}; make room or choose another place") from error
+            raise GraphfixError(
+                f"{out}: can't be written: {reason(error)}; make room or choose another place"
+            ) from error
         return staging.placed
 
     def _refuse_folder(self, out: Path) -> None:

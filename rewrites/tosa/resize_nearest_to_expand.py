@@ -17,11 +17,12 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from math import prod
 
-from graphfix.graph.edits import DEFAULT, Edit, Leave, Made, New, Numbers, Options, Replace, Source
-from graphfix.graph.view import Node, Value
+from graphfix.graph.edits import Edit, Leave, New, Numbers, Replace, Source, reshape
+from graphfix.graph.view import Node
 from graphfix.shapes.shape import Shape, Undecided
 
-OPERATORS = frozenset({("", "Resize"), ("", "Upsample")})
+ON = frozenset({("", "Resize"), ("", "Upsample")})
+CODE = "GF304"
 REPEATS = {
     "asymmetric": ("floor",),
     "half_pixel": ("round_prefer_floor", "round_prefer_ceil"),
@@ -36,14 +37,14 @@ RANK = 6
 """The highest rank that TOSA has."""
 
 
-def plan(node: Node, options: Options = DEFAULT) -> Iterator[Edit]:  # noqa: ARG001 -- every plan takes the options
+def plan(node: Node) -> Iterator[Edit]:
     """Replace a Resize that repeats elements."""
     value, result = node.operand(0), node.results[0]
     if result is None or not _repeats(node):
         return
     if not (value.ranked.static and result.ranked.static):
         raise Undecided(f"the sizes of {value.shape} and {result.shape} are not all numbers")
-    have, want = _sizes(value), _sizes(result)
+    have, want = value.shape.numbers, result.shape.numbers
     factors = _factors(node, have, want)
     if factors is None or prod(factors) == 1:
         return
@@ -51,7 +52,9 @@ def plan(node: Node, options: Options = DEFAULT) -> Iterator[Edit]:  # noqa: ARG
     if room < 1:
         yield Leave(None, f"it is of rank {len(have)}: to stretch it takes one axis more, and TOSA has {RANK}", "GF301")
         return
-    yield Replace(tuple(_stretched(have, factors, room, result.dtype)), "GF304")
+    grown = [axis for axis, factor in enumerate(factors) if factor != 1]
+    turns = [grown[start : start + room] for start in range(0, len(grown), room)]
+    yield Replace(_repeated(node, 0, have, factors, turns), "GF304")
 
 
 def _repeats(node: Node) -> bool:
@@ -64,10 +67,6 @@ def _repeats(node: Node) -> bool:
     coordinates = str(stated.get("coordinate_transformation_mode", "half_pixel"))
     rounding = stated.get("nearest_mode", "round_prefer_floor")
     return rounding in REPEATS.get(coordinates, ()) and stated.get("keep_aspect_ratio_policy", "stretch") == "stretch"
-
-
-def _sizes(value: Value) -> list[int]:
-    return [size for size in value.shape.dims if isinstance(size, int)]
 
 
 def _factors(node: Node, have: Sequence[int], want: Sequence[int]) -> list[int] | None:
@@ -94,27 +93,21 @@ def _scales(node: Node) -> Sequence[float] | None:
     return [float(scale) for scale in elements] or None
 
 
-def _stretched(have: Sequence[int], factors: Sequence[int], room: int, dtype: str) -> Iterator[New]:
-    """A few axes at a time, so that no rank is above TOSA's."""
-    sizes = list(have)
-    axes = [axis for axis, factor in enumerate(factors) if factor != 1]
-    source: Source = 0
-    made = 0
-    for start in range(0, len(axes), room):
-        chosen = axes[start : start + room]
-        split, wide = _split(sizes, chosen, [1] * len(sizes)), _split(sizes, chosen, factors)
-        for axis in chosen:
-            sizes[axis] *= factors[axis]
-        for op, shape in (("Reshape", split), ("Expand", wide), ("Reshape", list(sizes))):
-            target = Numbers(tuple(shape), (len(shape),), "int64")
-            yield New(op, (source, target), Shape(tuple(shape)), dtype)
-            source = Made(made)
-            made += 1
+def _repeated(node: Node, source: Source, sizes: Sequence[int], factors: Sequence[int], turns: list[list[int]]) -> New:
+    """Repeat along the axes of each turn: a few axes at a time, so that no rank is above TOSA's."""
+    axes, *rest = turns
+    dtype = node.operand(0).dtype
+    wide = _split(sizes, axes, factors)
+    split = reshape(node, source, _split(sizes, axes, [1] * len(sizes)), dtype)
+    expanded = New("Expand", (split, Numbers(wide, (len(wide),), "int64")), Shape(wide), dtype)
+    grown = tuple(size * factors[axis] if axis in axes else size for axis, size in enumerate(sizes))
+    new = reshape(node, expanded, grown, dtype)
+    return _repeated(node, new, grown, factors, rest) if rest else new
 
 
-def _split(sizes: Sequence[int], axes: Sequence[int], factors: Sequence[int]) -> list[int]:
+def _split(sizes: Sequence[int], axes: Sequence[int], factors: Sequence[int]) -> tuple[int, ...]:
     """Behind each of these axes one of its factor: [3,4] at 1 by 2 -> [3,4,2]."""
     split: list[int] = []
     for axis, size in enumerate(sizes):
         split += [size, factors[axis]] if axis in axes else [size]
-    return split
+    return tuple(split)

@@ -13,13 +13,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from graphfix.graph.edits import DEFAULT, Edit, Inline, Options
+from graphfix.graph.edits import Edit, Inline
 from graphfix.graph.view import Node
 
-OPERATORS = frozenset({("", "If")})
+ON = frozenset({("", "If")})
+CODE = "GF303"
 
 
-def plan(node: Node, options: Options = DEFAULT) -> Iterator[Edit]:  # noqa: ARG001 -- every plan takes the options
+def plan(node: Node) -> Iterator[Edit]:
     """Inline the branch that the condition chooses, where it is known."""
     if not node.operands or node.graph.outer is not None:
         return  # taken already, or in a body
