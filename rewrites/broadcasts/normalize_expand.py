@@ -24,7 +24,7 @@ ordinary stretch; where the axes are not in order it transposes too, and is left
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
@@ -57,7 +57,8 @@ def plan(node: Node) -> Iterator[Edit]:
     if spelling is None or result is None or len(node.operands) < read or None in node.operands[:read]:
         return  # a broken file: the runtime refuses the node
     to = result.ranked
-    form = READERS[spelling.by](node, to, spelling)
+    reader = {"shape": _by_shape, "repeats": _by_repeats, "axes": _by_axes}[spelling.by]
+    form = reader(node, to, spelling)
     if form is None:
         return
     if any(after <= before for before, after in pairwise(form.axes)):
@@ -75,7 +76,7 @@ def plan(node: Node) -> Iterator[Edit]:
         yield Canonicalize(to)
 
 
-def _by_shape(node: Node, to: Shape, spelling: operators.Spelling) -> Form:
+def _by_shape(node: Node, to: Shape, spelling: operators.Spelling) -> Form | None:
     """Operand 1 is the target's shape, right-aligned."""
     missing = to.rank - node.operand(0).ranked.rank
     lifted = with_axes(node.operand(0).shape, range(missing))
@@ -103,7 +104,7 @@ def _by_repeats(node: Node, to: Shape, spelling: operators.Spelling) -> Form | N
     return Form(range(to.rank), no_op, stretches and to.static and not spelling.standard)
 
 
-def _by_axes(node: Node, to: Shape, _: operators.Spelling) -> Form:
+def _by_axes(node: Node, to: Shape, _: operators.Spelling) -> Form | None:
     """`broadcast_dimensions` names the axes that are followed; only the stretch that it becomes can say lifted ones."""
     declared = node.attributes.get("broadcast_dimensions", ())
     axes = [axis for axis in declared if isinstance(axis, int)] if isinstance(declared, Sequence) else []
@@ -113,10 +114,3 @@ def _by_axes(node: Node, to: Shape, _: operators.Spelling) -> Form:
     new = [axis for axis in range(to.rank) if axis not in axes]
     no_op = axes == sorted(set(axes)) and same_shape(with_axes(shape, new), to)
     return Form(axes, no_op and node.results[0] not in node.graph.outputs, canonicalize=True)
-
-
-READERS: dict[str, Callable[[Node, Shape, operators.Spelling], Form | None]] = {
-    "shape": _by_shape,
-    "repeats": _by_repeats,
-    "axes": _by_axes,
-}

@@ -25,6 +25,6 @@ def plan(node: Node) -> Iterator[Edit]:
     if not node.operands or node.graph.outer is not None:
         return  # taken already, or in a body
     condition = node.operand(0)
-    elements = condition.literal if condition.kind == "constant" else condition.known
+    elements = condition.elements
     if elements is not None and len(elements) == 1:
         yield Inline("then_branch" if elements[0] else "else_branch")

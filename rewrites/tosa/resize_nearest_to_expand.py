@@ -15,6 +15,7 @@ interpolate stay. Sizes must be numbers.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from itertools import chain
 from math import prod
 
 from graphfix.graph.edits import Edit, Leave, New, Numbers, Replace, Source, reshape
@@ -23,16 +24,13 @@ from graphfix.shapes.shape import Shape, Undecided
 
 ON = frozenset({("", "Resize"), ("", "Upsample")})
 CODE = "GF304"
-REPEATS = {
-    "asymmetric": ("floor",),
-    "half_pixel": ("round_prefer_floor", "round_prefer_ceil"),
-    "pytorch_half_pixel": ("round_prefer_floor", "round_prefer_ceil"),
-}
+EITHER = ("round_prefer_floor", "round_prefer_ceil")
+REPEATS = {"asymmetric": ("floor",), "half_pixel": EITHER, "pytorch_half_pixel": EITHER}
 """Coordinates -> the roundings that repeat elements when the factor is a whole number."""
 COORDINATES_SINCE = 11
-"""The opset from which a Resize says its coordinates."""
+"""The opset from which a Resize declares its coordinates."""
 SIZES_AT = 3
-"""The operand of Resize that says the result's sizes; scales come before it."""
+"""The operand of Resize that holds the result's sizes; scales come before it."""
 RANK = 6
 """The highest rank that TOSA has."""
 
@@ -59,14 +57,14 @@ def plan(node: Node) -> Iterator[Edit]:
 
 def _repeats(node: Node) -> bool:
     """Whether it repeats elements wherever its factors are whole numbers."""
-    stated = node.attributes
-    if stated.get("mode", "nearest") != "nearest":
+    declared = node.attributes
+    if declared.get("mode", "nearest") != "nearest":
         return False
     if node.op == "Upsample" or node.version < COORDINATES_SINCE:
         return True
-    coordinates = str(stated.get("coordinate_transformation_mode", "half_pixel"))
-    rounding = stated.get("nearest_mode", "round_prefer_floor")
-    return rounding in REPEATS.get(coordinates, ()) and stated.get("keep_aspect_ratio_policy", "stretch") == "stretch"
+    coordinates = str(declared.get("coordinate_transformation_mode", "half_pixel"))
+    rounding = declared.get("nearest_mode", "round_prefer_floor")
+    return rounding in REPEATS.get(coordinates, ()) and declared.get("keep_aspect_ratio_policy", "stretch") == "stretch"
 
 
 def _factors(node: Node, have: Sequence[int], want: Sequence[int]) -> list[int] | None:
@@ -77,20 +75,18 @@ def _factors(node: Node, have: Sequence[int], want: Sequence[int]) -> list[int] 
     scales = _scales(node)
     if scales is None:
         return factors if len(node.operands) > SIZES_AT else None
-    grown = sorted(factor for factor in factors if factor != 1)
-    return factors if sorted(scale for scale in scales if scale != 1) == grown else None
+    return factors if sorted(s for s in scales if s != 1) == sorted(f for f in factors if f != 1) else None
 
 
 def _scales(node: Node) -> Sequence[float] | None:
-    """The scales that the node states; None where it states sizes."""
+    """The scales that the node declares; None where it declares sizes."""
     at = 1 if node.op == "Upsample" or node.version < COORDINATES_SINCE else 2
     value = node.operands[at] if at < len(node.operands) else None
     if value is None:
         return None
-    elements = value.literal if value.kind == "constant" else value.known
-    if elements is None:
+    if value.elements is None:
         raise Undecided(f"its scales '{value.name}' are computed when the model runs")
-    return [float(scale) for scale in elements] or None
+    return [float(scale) for scale in value.elements] or None
 
 
 def _repeated(node: Node, source: Source, sizes: Sequence[int], factors: Sequence[int], turns: list[list[int]]) -> New:
@@ -107,7 +103,5 @@ def _repeated(node: Node, source: Source, sizes: Sequence[int], factors: Sequenc
 
 def _split(sizes: Sequence[int], axes: Sequence[int], factors: Sequence[int]) -> tuple[int, ...]:
     """Behind each of these axes one of its factor: [3,4] at 1 by 2 -> [3,4,2]."""
-    split: list[int] = []
-    for axis, size in enumerate(sizes):
-        split += [size, factors[axis]] if axis in axes else [size]
-    return tuple(split)
+    parts = ((size, factors[axis]) if axis in axes else (size,) for axis, size in enumerate(sizes))
+    return tuple(chain.from_iterable(parts))

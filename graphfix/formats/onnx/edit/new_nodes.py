@@ -136,7 +136,7 @@ class NodeBuilder:
 
     def new_constant(self, new: Numbers, stem: str, reader: int) -> Value:
         """A constant of a plan, made once in this graph."""
-        key = ("numbers", new.dtype, new.dims, repr(new.elements))  # 0, False and -0.0 are not the same
+        key = ("new constant", new.dtype, new.dims, repr(new.elements))  # 0, False and -0.0 are not the same
         value = self.order.reuse(key, reader)
         if value is None:
             tensor = onnx.helper.make_tensor(stem, onnx_type(new.dtype), new.dims, new.elements)
@@ -227,11 +227,10 @@ class NodeBuilder:
     def tiled(self, value: Value, shape: Shape, reader: int) -> Value:
         """A Tile with static repeats: what opset 6 and 7 have instead of Expand."""
         pairs = zip(value.shape.dims, shape.dims, strict=True)
-        repeats = [1 if have == want else want for have, want in pairs]
-        numbers = [repeat for repeat in repeats if isinstance(repeat, int)]
-        if len(numbers) != len(repeats):
+        repeats = Shape(tuple([1 if have == want else want for have, want in pairs]))
+        if not repeats.static:
             raise Refused("opset 7 has no Expand, and a Tile needs sizes that are known")
-        target = self.integers(numbers, reader)
+        target = self.integers(repeats.numbers, reader)
         key = ("tile", value, target)
         found = self.order.reuse(key, reader)
         if found is None:

@@ -110,8 +110,8 @@ class GraphScope:
     def ints(self, name: str) -> tuple[int, ...] | None:
         """Return the elements of a visible vector where all are numbers."""
         elements = self.vector(name)
-        numbers = tuple(size for size in elements or () if isinstance(size, int))
-        return numbers if elements is not None and len(numbers) == len(elements) else None
+        ints = tuple(size for size in elements or () if isinstance(size, int))
+        return ints if elements is not None and len(ints) == len(elements) else None
 
     def dtype(self, name: str) -> int:
         """Return the element type of a visible value, 0 where it is not known."""
