@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from graphfix.checker.runs.difference import Criterion, Difference, difference
+from graphfix.checker.runs.difference import Difference, difference
+from graphfix.checker.task import Criterion
 from graphfix.runtimes.session import RefusedError
 
 if TYPE_CHECKING:
@@ -16,7 +17,7 @@ if TYPE_CHECKING:
     from graphfix.runtimes.session import Session
 
     Producers = Mapping[str, tuple[str, str]]
-    Opened = Callable[[Sequence[str]], Session]
+    ExposingOpener = Callable[[Sequence[str]], Session]
 
 _FIRST_CHUNK = 64
 
@@ -46,7 +47,7 @@ class Place:
 def first_place(
     models: tuple[Producers, Producers],
     ends: Collection[str],
-    opened: tuple[Opened, Opened],
+    opened: tuple[ExposingOpener, ExposingOpener],
     feeds: Mapping[str, object],
     criterion: Criterion,
 ) -> Place | None:
@@ -76,7 +77,7 @@ def first_place(
 def _differences(
     chunk: Sequence[str],
     expose: Sequence[str],
-    opened: tuple[Opened, Opened],
+    opened: tuple[ExposingOpener, ExposingOpener],
     feeds: Mapping[str, object],
     criterion: Criterion,
 ) -> Iterator[tuple[str, Difference]]:
@@ -92,7 +93,9 @@ def _differences(
                 yield name, found
 
 
-def _values(opened: Opened, expose: Sequence[str], feeds: Mapping[str, object], times: int) -> list[dict[str, object]]:
+def _values(
+    opened: ExposingOpener, expose: Sequence[str], feeds: Mapping[str, object], times: int
+) -> list[dict[str, object]]:
     session = opened(expose)
     return [dict(zip(session.outputs, session.run(feeds), strict=True)) for _ in range(times)]
 

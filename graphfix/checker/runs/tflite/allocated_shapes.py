@@ -1,4 +1,4 @@
-"""Whether LiteRT's own allocation gives the tensors of a static model the shapes that its file states."""
+"""Whether LiteRT's allocation gives the tensors of a static model the shapes that its file declares."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _SHAPE = 4
 
 
 @dataclass(frozen=True, slots=True)
-class _Stated:
+class _Declared:
     """A shape of the file: of which tensor, where its vector begins (0: it has none), and what it says."""
 
     graph: int
@@ -37,7 +37,7 @@ class _Stated:
 
 
 def shapes_hold(child: Child, path: Path, bindings: Mapping[str, int], shapes: Mapping[str, Sequence[int]]) -> bool:
-    """Whether every operator's result is allocated as it is stated; False where LiteRT can't tell for all of them.
+    """Whether every operator's result is allocated as it is declared; False where LiteRT can't tell for all of them.
 
     A kernel whose result follows from values leaves the shape that was stored. So the question is put to a copy of
     the file in which the stored shapes of all results are wrong: what is right there, LiteRT has computed. With an
@@ -49,21 +49,21 @@ def shapes_hold(child: Child, path: Path, bindings: Mapping[str, int], shapes: M
     with tempfile.TemporaryDirectory(prefix="graphfix-") as folder:
         wrong = Path(folder, "wrong.tflite")
         shutil.copyfile(path, wrong)
-        stated = _spoilt(wrong)
-        if stated is None:
+        declared = _with_wrong_shapes(wrong)
+        if declared is None:
             return False
         try:
             session = child.load_tflite(wrong, "preserving")
             found = child.ask(session.request, "allocate", inputs)
         except RefusedError:
             return False
-    return all(found[each.graph][each.tensor] == each.sizes for each in stated)
+    return all(found[each.graph][each.tensor] == each.sizes for each in declared)
 
 
 def _inputs(
     path: Path, bindings: Mapping[str, int], shapes: Mapping[str, Sequence[int]]
 ) -> dict[int, tuple[int, ...]] | None:
-    """Give the sizes of the main inputs by tensor; None where one is free."""
+    """Return the sizes of the main inputs by tensor; None where one is free."""
     graph = read(path)[0]
     found = {}
     for at in graph.inputs:
@@ -74,8 +74,8 @@ def _inputs(
     return given if all(len(given[at]) == len(sizes) for at, sizes in found.items()) else None
 
 
-def _spoilt(path: Path) -> list[_Stated] | None:
-    """Make the stored shapes of all results wrong; give what they were, None where one can't be told apart."""
+def _with_wrong_shapes(path: Path) -> list[_Declared] | None:
+    """Make the stored shapes of all results wrong; return what they were, None where one can't be told apart."""
     with path.open("r+b") as file, mmap.mmap(file.fileno(), 0) as data:
         model = schema.Model.GetRootAs(data, 0)
         computed, others = _sorted(model)
@@ -88,20 +88,20 @@ def _spoilt(path: Path) -> list[_Stated] | None:
         return computed
 
 
-def _sorted(model: Any) -> tuple[list[_Stated], list[_Stated]]:  # noqa: ANN401 - generated, without types
-    """Give the shapes of what operators compute, and of all other tensors."""
-    computed: list[_Stated] = []
-    others: list[_Stated] = []
+def _sorted(model: Any) -> tuple[list[_Declared], list[_Declared]]:  # noqa: ANN401 - generated, without types
+    """Return the shapes of what operators compute, and of all other tensors."""
+    computed: list[_Declared] = []
+    others: list[_Declared] = []
     for index in range(model.SubgraphsLength()):
         graph = model.Subgraphs(index)
         results = set(_results(graph))
         for at in range(graph.TensorsLength()):
             tensor = graph.Tensors(at)
-            table = tensor._tab  # noqa: SLF001 - where a vector begins is told nowhere else
+            table = tensor._tab  # noqa: SLF001 - nothing else says where a vector begins
             place = table.Offset(_SHAPE)
             sizes = tuple(tensor.ShapeAsNumpy().tolist()) if place else ()
-            stated = _Stated(index, at, table.Vector(place) if place else 0, sizes)
-            (computed if at in results else others).append(stated)
+            declared = _Declared(index, at, table.Vector(place) if place else 0, sizes)
+            (computed if at in results else others).append(declared)
     return computed, others
 
 

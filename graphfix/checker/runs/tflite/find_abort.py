@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import flatbuffers
 from ai_edge_litert import schema_py_generated as schema
 
+from graphfix.checker.files import TFLITE_IDENTIFIER
 from graphfix.checker.files.tflite import read
 from graphfix.runtimes.session import RefusedError
 
@@ -53,5 +54,5 @@ def _beginning(model: Any, operators: list[Any], count: int) -> bytes:  # noqa: 
     graph.operators, graph.outputs = operators[:count], operators[count - 1].outputs
     model.signatureDefs = None
     builder = flatbuffers.Builder(1024)
-    builder.Finish(model.Pack(builder), b"TFL3")
+    builder.Finish(model.Pack(builder), TFLITE_IDENTIFIER)
     return bytes(builder.Output())

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from graphfix.checker.runs.limits import Interval, Limits, below, meet, solved
+from graphfix.checker.runs.input_limits import Interval, Limits, below, meet, solved
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
