@@ -39,7 +39,7 @@ class StaticModel:
 
 def static_onnx(path: Path) -> StaticModel:
     """Read an ONNX model. Raises GraphfixError for what is none."""
-    from graphfix.checker.files.onnx import read
+    from graphfix.checker.files.onnx.skeleton import read
     from graphfix.checker.runs.onnx.input_limits import limits
 
     model = read(path)
@@ -49,9 +49,9 @@ def static_onnx(path: Path) -> StaticModel:
 
 def static_tflite(path: Path, reported: runtime.Interface) -> StaticModel:
     """Read a TFLite model of which LiteRT has reported the interface."""
-    from graphfix.checker.files.tflite import read
+    from graphfix.checker.files.tflite.graphs import read_graphs
     from graphfix.checker.runs.tflite.input_limits import limits
 
     names = {spec.index: spec.name for spec in reported.inputs}
     shapes = {spec.name: spec.shape for spec in reported.inputs}
-    return StaticModel(litert_interface(reported), limits(read(path), 0, names, shapes))
+    return StaticModel(litert_interface(reported), limits(read_graphs(path), 0, names, shapes))

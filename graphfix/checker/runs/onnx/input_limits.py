@@ -9,7 +9,7 @@ import onnx.checker
 import onnx.inliner
 import onnx.shape_inference
 
-from graphfix.checker.files.onnx_graphs import NestedGraph, constant, nested_graphs
+from graphfix.checker.files.onnx.graphs import NestedGraph, constant, nested_graphs
 from graphfix.checker.runs.input_limits import Interval, Limits, meet, solved
 from graphfix.checker.runs.onnx.operand_limits import demands
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from ai_edge_litert import schema_py_generated as schema
 
-from graphfix.checker.files.tflite import read
+from graphfix.checker.files.tflite.graphs import read_graphs
 from graphfix.runtimes.session import RefusedError
 
 if TYPE_CHECKING:
@@ -64,7 +64,7 @@ def _inputs(
     path: Path, bindings: Mapping[str, int], shapes: Mapping[str, Sequence[int]]
 ) -> dict[int, tuple[int, ...]] | None:
     """Return the sizes of the main inputs by tensor; None where one is free."""
-    graph = read(path)[0]
+    graph = read_graphs(path)[0]
     found = {}
     for at in graph.inputs:
         name = graph.names[at]

@@ -15,7 +15,7 @@ from graphfix.checker.runs.input_limits import Interval, Limits, below, meet, so
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-    from graphfix.checker.files.tflite import Graph, Op
+    from graphfix.checker.files.tflite.graphs import Graph, Op
 
 # Operators whose result holds elements of these operands (None: of all) and nothing else.
 _CARRIERS: dict[str, tuple[int, ...] | None] = {
