@@ -25,7 +25,7 @@ _CONTROL_FLOW = frozenset({"IF", "WHILE"})
 
 @dataclass(frozen=True, slots=True)
 class Op:
-    """One operator: its name (of a custom one what the file calls it), the tensors by index, what matters of the rest."""
+    """One operator: its name (of a custom one as in the file), the tensors by index, and the options that matter."""
 
     name: str
     inputs: tuple[int, ...]
