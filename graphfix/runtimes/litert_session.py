@@ -66,7 +66,7 @@ class LitertSession:
             return [_value(core, spec, subgraph) for spec in self.interface.outputs]
 
     def allocate(self, inputs: Mapping[int, Sequence[int]]) -> Shapes:
-        """Resize inputs of subgraph 0, and give the planned shapes. Raises RefusedError."""
+        """Resize inputs of subgraph 0, and return the planned shapes. Raises RefusedError."""
         with self._refusing():
             core = self._core()
             for index, shape in inputs.items():
@@ -75,7 +75,7 @@ class LitertSession:
             return self._shapes(core)
 
     def invoke_on_zeros(self) -> Shapes:
-        """Run what was allocated, and give the shapes behind it. Raises RefusedError."""
+        """Run what was allocated, and return the shapes after it. Raises RefusedError."""
         with self._refusing():
             core = self._core()
             for spec in self.interface.inputs:
@@ -86,7 +86,7 @@ class LitertSession:
             return self._shapes(core)
 
     def elements(self, tensors: Sequence[int]) -> list[bytes]:
-        """Give what tensors of subgraph 0 hold after a run, as they lie in memory. Raises RefusedError."""
+        """Return what tensors of subgraph 0 hold after a run, as they lie in memory. Raises RefusedError."""
         with self._refusing():
             core = self._core()
             return [core.GetTensor(index, 0).tobytes() for index in tensors]
@@ -98,7 +98,7 @@ class LitertSession:
         )
 
     def _core(self) -> Any:  # noqa: ANN401 - LiteRT has no types
-        """Give the native interpreter, which alone reaches the subgraphs behind the first."""
+        """Return the native interpreter, which alone reaches the subgraphs behind the first."""
         if self._interpreter is None:
             given = (
                 {"model_path": str(self._model)} if isinstance(self._model, Path) else {"model_content": self._model}
@@ -155,7 +155,7 @@ def _interface(core: Any, subgraph: int, signature: str | None, expose: Sequence
 
 
 def _aliases(signatures: Sequence[Any]) -> dict[int, str]:
-    """Give what the first SignatureDef that has it calls a tensor."""
+    """Return what the first SignatureDef that has it calls a tensor."""
     found: dict[int, str] = {}
     for signature in signatures:
         for side in ("inputs", "outputs"):

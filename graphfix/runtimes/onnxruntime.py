@@ -1,7 +1,7 @@
-"""onnxruntime on the CPU, one thread, so that equal models give equal bits.
+"""onnxruntime on the CPU, one thread, so that equal models return equal bits.
 
 It runs inside the calling process, and a model that makes onnxruntime abort takes that with it (an LSTM
-on a batch of 0 does): `graphfix.runtimes.process` keeps it in a process of its own, and stops a hang.
+on a batch of 0 does): `graphfix.runtimes.process` keeps it in a child process, and stops a hang.
 """
 
 from __future__ import annotations

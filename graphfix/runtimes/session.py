@@ -16,8 +16,8 @@ _LONGEST = 300
 class RefusedError(GraphfixError):
     """A runtime would not load a model or run it: one line, in the runtime's own words.
 
-    `missing_kernel` tells a runtime that lacks something (an operator for a type, an operator set newer
-    than it is) from a model that is wrong; `custom` names the custom operator that it lacks. `aborted`:
+    `missing_kernel`: the runtime lacks something (an operator for a type, an operator set newer than it is),
+    the model need not be wrong; `custom` names the custom operator that it lacks. `aborted`:
     the process died, or was stopped, so the next request takes a new one.
     """
 

@@ -76,7 +76,7 @@ class Answer:
 
 
 def convert(model: Path, out: Path, *, seconds: float = LONGEST_SECONDS) -> None:
-    """Convert a TFLite or an ONNX file, told apart by content, to TOSA as MLIR bytecode in `out`.
+    """Convert a TFLite or an ONNX file, recognized by its content, to TOSA as MLIR bytecode in `out`.
 
     TFLite goes through tosa-converter-for-tflite, ONNX through torch-mlir. `out` is only written where the
     tool ends well, which says little: see `validate`. Raises RefusedError with the first operator that the
@@ -135,7 +135,7 @@ def run(tosa: Path, inputs: Sequence[Array], *, seconds: float = LONGEST_SECONDS
 
 
 def versions() -> dict[str, str]:
-    """Give the version of each tool that is installed."""
+    """Return the version of each tool that is installed."""
     return {tool: metadata.version(tool) for tool in _PACKAGES if not _absent(tool)}
 
 
@@ -205,7 +205,7 @@ def _is_tflite(model: Path) -> bool:
 
 
 def _optimized(tosa_opt: str, module: Path, listing: Path, passes: Sequence[str], seconds: float) -> tuple[str, ...]:
-    """Run passes over a module, list its operators, one a line and without their weights, and give the errors."""
+    """Run passes over a module, list its operators, one a line and without their weights, and return the errors."""
     shown = ["--mlir-print-op-generic", "--mlir-elide-elementsattrs-if-larger=4", "--mlir-print-op-on-diagnostic=false"]
     shown.append("--mlir-elide-resource-strings-if-larger=4")
     command = [tosa_opt, str(module.resolve()), *passes, *shown, "-o", str(listing)]

@@ -10,7 +10,8 @@ from typing import Any
 
 import numpy as np
 
-from graphfix.checker.runs.static_model import StaticModel, is_tflite, static_onnx, static_tflite
+from graphfix.checker.files import is_tflite
+from graphfix.checker.runs.static_model import StaticModel, static_onnx, static_tflite
 from graphfix.results import ConversionStatus, Gap
 from graphfix.runtimes import tosa
 from graphfix.runtimes.process import Child

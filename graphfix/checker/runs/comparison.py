@@ -49,7 +49,7 @@ class _Finding:
 
 
 def weigh(comparison: Comparison, answers: Answers) -> tuple[Verdict, bool]:
-    """Run the second model and compare; also tell whether it lacks a kernel that the first did not need."""
+    """Run the second model and compare; also return whether it lacks a kernel that the first did not need."""
     comparison.progress("running the second model")
     try:
         session = comparison.opened[1]()

@@ -32,7 +32,7 @@ class Place:
     difference: Difference
 
     def as_record(self) -> dict[str, object]:
-        """Give the form that a verdict shows."""
+        """Return the form that a verdict shows."""
         found = self.difference
         return {
             "tensor": self.tensor,
@@ -56,8 +56,8 @@ def first_place(
     `models` has tensor -> (operator, how a report names the node) in the order of execution, `ends` the
     outputs of the first model. `opened` loads each model with further outputs. A tensor that differs in
     more than NaN payloads and signs of zero comes before one that does not. None where no common tensor of
-    the main graph differs (or none can be shown). Tensors that two runs of the first model give differently
-    are passed over.
+    the main graph differs (or none can be shown). Tensors in which two runs of the first model
+    differ are passed over.
     """
     producers, others = models
     common = [name for name in producers if name in others]
@@ -101,7 +101,7 @@ def _values(
 
 
 def _one_shape(a: object, b: object) -> tuple[object, object]:
-    """Stretch the smaller of two tensors: [4] and [1,1,4] are two spellings of one operand."""
+    """Stretch the smaller of two tensors: [4] and [1,1,4] are two ways to write one operand."""
     if not isinstance(a, np.ndarray) or not isinstance(b, np.ndarray) or a.shape == b.shape:
         return a, b
     try:

@@ -1,4 +1,4 @@
-"""Run the original under the sizes and inputs that it takes: the other model must give the same answers."""
+"""Run the original under the sizes and inputs that it takes: the other model must return the same."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _SHOWN_REFUSALS = 8
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """What the original gave for one case, and the outputs that two runs of it gave differently."""
+    """What the original returned for one case, and the outputs in which two runs of it differ."""
 
     case: Case
     outputs: Mapping[str, object] = field(repr=False)
@@ -117,7 +117,7 @@ class Sweep:
                 refused += [run for run in [_refusal(sizes, result)] if run not in refused]
                 missing = missing or (result if result.missing_kernel else None)
                 if not accepted and (missing is not None or (result.aborted and not free.labels)):
-                    break  # no other size gives it a kernel, no other value a way around an abort
+                    break  # no other size has a kernel, no other value avoids an abort
                 result = None if missing is not None else self._instead(free, kind, accepted, len(refused) == 1)
             if result is not None and (not free.labels or all(a.case.sizes != result.case.sizes for a in accepted)):
                 accepted.append(result)

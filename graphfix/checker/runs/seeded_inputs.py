@@ -47,7 +47,7 @@ class Case:
 
 
 def choices(interface: Interface, limits: Limits, number: int) -> Iterator[Choice]:
-    """Give the choices for run `number`, best first: compared constants in turn, then smaller integers."""
+    """Yield the choices for run `number`, best first: compared constants in turn, then smaller integers."""
     specs = {spec.name: spec for spec in interface.inputs}
     turns = max((len(limits.compared[name]) + 1 for name in limits.compared if name in specs), default=1)
     loose = any(_integer(spec) and spec.name not in limits.intervals for spec in interface.inputs)
@@ -122,7 +122,7 @@ def _whole(dtype: np.dtype[Any], shape: tuple[int, ...], source: np.random.Gener
 
 
 def _amplitudes(shape: tuple[int, ...], softness: int) -> Array:
-    """Give 1, 0.1, 0.01 in turn along axis 0: what saturates on a loud row still answers on a soft one."""
+    """Return 1, 0.1, 0.01 in turn along axis 0: what saturates on a loud row still answers on a soft one."""
     rows = shape[0] if len(shape) > 1 else 1
     powers = (softness + np.arange(rows)) % _SOFTNESSES
     return np.asarray(10.0**-powers).reshape((-1,) + (1,) * (len(shape) - 1) if shape else ())

@@ -38,7 +38,7 @@ class Free:
     specs: tuple[TensorSpec, ...] = field(default=(), repr=False)
 
     def complete(self, sizes: Mapping[str, int]) -> Sizes:
-        """Give every label a size; a label that is a sum of others, such as `past + 1`, follows from them."""
+        """Return every label a size; a label that is a sum of others, such as `past + 1`, follows from them."""
         known = {**sizes, **self.given}
         sums = {label: total for label in known if (total := _sum_of(label, known)) is not None}
         return {**known, **sums, **self.given}
@@ -49,7 +49,7 @@ class Free:
 
 
 def shape_of(spec: TensorSpec, sizes: Mapping[str, int]) -> tuple[int, ...]:
-    """Give an input's shape under these sizes. Shape: one int an axis."""
+    """Return an input's shape under these sizes. Shape: one int an axis."""
     return tuple(dim if isinstance(dim, int) else sizes[dim] for dim in spec.dims or ())
 
 
@@ -90,7 +90,7 @@ def principal(free: Free, runs: int) -> list[tuple[str, Sizes]]:
 
 
 def alternatives(free: Free, kind: str, base: Mapping[str, int] | None) -> Iterator[Sizes]:
-    """Give sizes to try where a model refuses the principal ones; `base` is what it has taken before."""
+    """Yield sizes to try where a model refuses the principal ones; `base` is what it has taken before."""
     if not free.labels:
         return
     tried = _searched(free) if base is None else _varied(free, kind, base)
@@ -164,7 +164,7 @@ def _sum_of(label: str, known: Mapping[str, int]) -> int | None:
 def _demands(
     before: Interface, after: Interface, bindings: Mapping[str, int], shapes: Mapping[str, Sequence[int]]
 ) -> Iterator[tuple[Dim, int]]:
-    """Give (the first model's dim, the size it must have) for every size that is known."""
+    """Yield (the first model's dim, the size it must have) for every size that is known."""
     for a, b in zip(before.inputs, after.inputs, strict=True):
         other = a.dims if b.dims is None else b.dims
         for dim, second in zip(a.dims or (), other or (), strict=False):

@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from graphfix.checker.files import is_tflite
 from graphfix.checker.runs import given_inputs
 from graphfix.checker.runs.interface import Interface, litert_interface, onnx_interface
 from graphfix.checker.runs.seeded_inputs import Choice, seeded
@@ -17,8 +16,6 @@ if TYPE_CHECKING:
 
     from graphfix.checker.runs.input_limits import Limits
     from graphfix.runtimes import session as runtime
-
-__all__ = ["StaticModel", "is_tflite", "static_onnx", "static_tflite"]
 
 
 @dataclass(frozen=True, slots=True)

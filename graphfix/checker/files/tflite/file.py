@@ -52,7 +52,7 @@ class Tensor(NamedTuple):
     name: str
     dtype: str
     dims: tuple[int | None, ...] | None
-    """The declared shape, None for a free size; None where the rank is not stated."""
+    """The declared shape, None for a free size; None where the rank is not declared."""
     stored: tuple[int, ...]
     quantization: Quantization | None
     variable: bool
@@ -160,7 +160,7 @@ def _code(code: Table) -> tuple[str, int]:
 
 
 def _payload(buffer: Table, file: Opened) -> Payload | None:
-    """Give the range of a buffer; None for one without bytes."""
+    """Return the range of a buffer; None for one without bytes."""
     known(buffer, _SIZE + 1, "a buffer")
     start, length = buffer.number(_OFFSET, _LONG), buffer.number(_SIZE, _LONG)
     if start <= 1:
@@ -233,11 +233,11 @@ def _operator(op: Table, codes: list[tuple[str, int]], tensors: tuple[Tensor, ..
     if kinds[1]:
         plain = plain | _options(op, _OPTIONS_2, OPTIONS_2, kinds[1])
     running = sorted(filter(_runs, plain))
-    told = tuple([pair for pair in plain.items() if pair[0] not in running])
+    others = tuple([pair for pair in plain.items() if pair[0] not in running])
     bodies = tuple([(key, at) for key in running for at in _each(plain[key])])
     between = tuple([(tensors[at].dtype, tensors[at].quantization) for at in op.numbers(_INTERMEDIATES) if at >= 0])
     custom = _custom(op) if op.offsets[_CUSTOM_OPTIONS] or op.offsets[_LARGE_SIZE] else b""
-    key = (name, *kinds, told, custom, op.numbers(_MUTATING, "?"), between)
+    key = (name, *kinds, others, custom, op.numbers(_MUTATING, "?"), between)
     return Operator(name, version, op.numbers(_OPERANDS), op.numbers(_RESULTS), plain, bodies, key)
 
 
@@ -257,16 +257,16 @@ def _options(op: Table, slot: int, names: Mapping[int, str], kind: int) -> dict[
     if table is None:
         return {}
     key = (slot, kind, *table.inline)
-    told = op.tables.plain.get(key)
-    if told is None:
-        told = fields(table, names.get(kind))
-        if not any(isinstance(value, tuple | bytes) for value in told.values()):
-            op.tables.plain[key] = told
-    return told
+    found = op.tables.plain.get(key)
+    if found is None:
+        found = fields(table, names.get(kind))
+        if not any(isinstance(value, tuple | bytes) for value in found.values()):
+            op.tables.plain[key] = found
+    return found
 
 
 def _custom(op: Table) -> bytes:
-    """Give the options of a custom operator, wherever they are."""
+    """Return the options of a custom operator, wherever they are."""
     start, size = op.number(_LARGE_OFFSET, _LONG), op.number(_LARGE_SIZE, _LONG)
     return op.bytes(_CUSTOM_OPTIONS) + op.data[start : start + size]
 

@@ -91,7 +91,7 @@ def _inferred(model: onnx.ModelProto, shapes: Mapping[str, tuple[int, ...]]) -> 
 
 
 def _comparisons(node: onnx.NodeProto, graph: NestedGraph) -> Iterator[tuple[str, float]]:
-    """Give (input, constant) of an Equal: a sampling rate, a mode."""
+    """Yield (input, constant) of an Equal: a sampling rate, a mode."""
     if node.op_type != "Equal" or len(node.input) != 2:  # noqa: PLR2004 - Equal has two operands
         return
     for one, other in (node.input, reversed(node.input)):
@@ -124,7 +124,7 @@ def _origins(graph: NestedGraph, name: str, interval: Interval, steps: int = 0) 
 
 
 def _operands(graph: NestedGraph, node: onnx.NodeProto, interval: Interval) -> Iterator[tuple[str, Interval]]:
-    """Give the operands a result's elements come from, with what they may be."""
+    """Yield the operands a result's elements come from, with what they may be."""
     if node.op_type in _CARRIERS:
         places = _CARRIERS[node.op_type]
         names = node.input if places is None else [node.input[i] for i in places if i < len(node.input)]

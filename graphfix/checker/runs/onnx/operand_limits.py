@@ -40,7 +40,7 @@ _RECURRENT_LENGTHS = 4
 
 
 def demands(node: onnx.NodeProto, graph: NestedGraph) -> Iterator[tuple[str, Interval]]:
-    """Give (operand, interval) for every operand of a node whose values must stay in one."""
+    """Yield (operand, interval) for every operand of a node whose values must stay in one."""
     for place, interval in _STEERING.get(node.op_type, {}).items():
         if place < len(node.input) and node.input[place]:
             yield node.input[place], interval

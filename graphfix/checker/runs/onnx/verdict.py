@@ -64,7 +64,7 @@ def _by_runs(
 def _by_onnxruntime(
     task: Task, models: tuple[onnx.ModelProto, onnx.ModelProto], interfaces: tuple[Interface, Interface]
 ) -> tuple[Verdict, bool]:
-    """Judge by onnxruntime; also tell whether its lack of kernels calls for the reference evaluator."""
+    """Run onnxruntime; also return whether its lack of kernels calls for the reference evaluator."""
     legacy = any(_opset(model) <= _LAST_WITHOUT_KERNELS for model in models)
     with Child() as child:
 
@@ -88,7 +88,7 @@ def _by_onnxruntime(
 def _by_reference(
     task: Task, models: tuple[onnx.ModelProto, onnx.ModelProto], interfaces: tuple[Interface, Interface]
 ) -> Verdict:
-    """Judge by onnx's reference evaluator, both models alike."""
+    """Run onnx's reference evaluator, both models alike."""
     task.progress("onnxruntime lacks a kernel: running onnx's reference evaluator")
 
     def opener(path: Path) -> ExposingOpener:
@@ -118,9 +118,9 @@ def _decisive(found: Difference, place: Place | None) -> bool:
 
 
 def _producers(model: onnx.ModelProto) -> Iterator[tuple[str, tuple[str, str]]]:
-    """Give (tensor, (operator, how a report names the node)), in the file's order."""
+    """Yield (tensor, (operator, how a report names the node)), in the file's order."""
     for index, node in enumerate(model.graph.node):
-        # a constant may be lifted in place; what reads it tells whether that mattered
+        # a constant may be lifted in place; what reads it shows whether that mattered
         if node.op_type != "Constant":
             label = f"{node.op_type} '{node.name}'" if node.name else f"{node.op_type}#{index}"
             yield from ((name, (node.op_type, label)) for name in node.output if name)
@@ -129,7 +129,7 @@ def _producers(model: onnx.ModelProto) -> Iterator[tuple[str, tuple[str, str]]]:
 def _run(
     task: Task, comparison: Comparison, model: onnx.ModelProto, interfaces: tuple[Interface, Interface]
 ) -> tuple[Verdict, bool]:
-    """Give the verdict, and whether a kernel was lacking."""
+    """Return the verdict, and whether a kernel was lacking."""
     try:
         answers = _answers(task, comparison, model, interfaces)
     except RefusedError as error:

@@ -37,9 +37,9 @@ class _Declared:
 
 
 def shapes_hold(child: Child, path: Path, bindings: Mapping[str, int], shapes: Mapping[str, Sequence[int]]) -> bool:
-    """Whether every operator's result is allocated as it is declared; False where LiteRT can't tell for all of them.
+    """Whether every operator's result is allocated as it is declared; False where LiteRT does not compute all of them.
 
-    A kernel whose result follows from values leaves the shape that was stored. So the question is put to a copy of
+    A kernel whose result follows from values leaves the shape that was stored. So LiteRT is asked about a copy of
     the file in which the stored shapes of all results are wrong: what is right there, LiteRT has computed. With an
     input of a free size the answer is False: an allocation is of one size.
     """

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from graphfix.checker.runs.seeded_inputs import Case
     from graphfix.checker.task import Task
 
-# How LiteRT says that a file is none of its own.
+# How LiteRT says that a file is no TFLite model.
 _NO_MODEL = ("valid Flatbuffer", "schema version", "Could not open", "Failed to open")
 
 

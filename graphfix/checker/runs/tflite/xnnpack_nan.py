@@ -1,6 +1,6 @@
-"""XNNPACK's own way with NaN: its MAXIMUM and MINIMUM answer by the pattern of their operands.
+"""What XNNPACK does with NaN: its MAXIMUM and MINIMUM answer by the pattern of their operands.
 
-Where one operand is NaN and the other a number, XNNPACK gives the one or the other, as its loop for that
+Where one operand is NaN and the other a number, XNNPACK returns the one or the other, as its loop for that
 pattern of shapes has them in the processor's operands; the sign of the larger of two zeros goes the same
 way. An operand that is written out in full takes another loop.
 """
