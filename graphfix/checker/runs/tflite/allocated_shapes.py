@@ -8,22 +8,24 @@ import struct
 import tempfile
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
-
-from ai_edge_litert import schema_py_generated as schema
+from typing import TYPE_CHECKING
 
 from graphfix.checker.files.tflite.graphs import read_graphs
+from graphfix.checker.files.tflite.tables import Tables
 from graphfix.runtimes.session import RefusedError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Mapping, Sequence
 
     from graphfix.runtimes.process import Child
 
 _LARGEST = 1 << 30
 """Bytes of the largest file that is copied for this."""
-_SHAPE = 4
-"""Where the vtable of a Tensor has its shape."""
+# The fields of the schema's tables, by the place in which it declares them.
+_SUBGRAPHS = 2
+_TENSORS, _OPERATORS = 0, 3
+_SHAPE = 0
+_RESULTS = 2
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,8 +79,7 @@ def _inputs(
 def _with_wrong_shapes(path: Path) -> list[_Declared] | None:
     """Make the stored shapes of all results wrong; return what they were, None where one can't be told apart."""
     with path.open("r+b") as file, mmap.mmap(file.fileno(), 0) as data:
-        model = schema.Model.GetRootAs(data, 0)
-        computed, others = _sorted(model)
+        computed, others = _sorted(Tables(data))
         kept = {each.vector for each in others if each.vector}
         if any(each.vector in kept for each in computed if each.sizes):
             return None
@@ -88,25 +89,13 @@ def _with_wrong_shapes(path: Path) -> list[_Declared] | None:
         return computed
 
 
-def _sorted(model: Any) -> tuple[list[_Declared], list[_Declared]]:  # noqa: ANN401 - generated, without types
+def _sorted(tables: Tables) -> tuple[list[_Declared], list[_Declared]]:
     """Return the shapes of what operators compute, and of all other tensors."""
     computed: list[_Declared] = []
     others: list[_Declared] = []
-    for index in range(model.SubgraphsLength()):
-        graph = model.Subgraphs(index)
-        results = set(_results(graph))
-        for at in range(graph.TensorsLength()):
-            tensor = graph.Tensors(at)
-            table = tensor._tab  # noqa: SLF001 - nothing else says where a vector begins
-            place = table.Offset(_SHAPE)
-            sizes = tuple(tensor.ShapeAsNumpy().tolist()) if place else ()
-            declared = _Declared(index, at, table.Vector(place) if place else 0, sizes)
+    for index, graph in enumerate(tables.root().each(_SUBGRAPHS)):
+        results = {at for operator in graph.each(_OPERATORS) for at in operator.numbers(_RESULTS)}
+        for at, tensor in enumerate(graph.each(_TENSORS)):
+            declared = _Declared(index, at, tensor.vector(_SHAPE)[0], tensor.numbers(_SHAPE))
             (computed if at in results else others).append(declared)
     return computed, others
-
-
-def _results(graph: Any) -> Iterator[int]:  # noqa: ANN401 - generated, without types
-    for index in range(graph.OperatorsLength()):
-        operator = graph.Operators(index)
-        for at in range(operator.OutputsLength()):
-            yield operator.Outputs(at)
