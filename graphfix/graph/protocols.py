@@ -155,7 +155,7 @@ class Model(Protocol):
 
     @property
     def assumes(self) -> Sequence[str]:
-        """The stored shapes and shared symbols that the view leans on, and what edits made fixed."""
+        """The stored shapes and shared symbols that the view assumes, and what edits made fixed."""
 
     @property
     def stale(self) -> Sequence[tuple[str, str, str]]:

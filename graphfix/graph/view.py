@@ -217,7 +217,7 @@ class Graph:
         self.captured[new] = self.captured.pop(old, [])
 
 
-def settle(node: Node) -> None:
+def set_node(node: Node) -> None:
     """Put a node in its place, instead of the one that is there."""
     if node.index >= 0:
         node.graph.nodes[node.index] = node
