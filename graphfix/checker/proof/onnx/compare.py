@@ -10,10 +10,10 @@ from graphfix.checker.files.onnx.file import Source
 from graphfix.checker.proof.binding import refuse_unknown
 from graphfix.checker.proof.constants import Constants
 from graphfix.checker.proof.onnx.constants import Held
+from graphfix.checker.proof.onnx.inference import Inference, bodies
+from graphfix.checker.proof.onnx.operands import Environment
 from graphfix.checker.proof.onnx.reader import Reading
 from graphfix.checker.proof.onnx.schema import imported
-from graphfix.checker.proof.onnx.scope import Scope
-from graphfix.checker.proof.onnx.shapes import Inference, bodies
 from graphfix.checker.proof.onnx.types import bare, consistent
 from graphfix.checker.proof.result import Proof, UnprovedError, concluded
 from graphfix.checker.proof.sizes import Algebra
@@ -51,11 +51,11 @@ def compared(
     _interface(one, two)
     refuse_unknown(_ports(one), _ports(two), bindings, shapes)
     first = Reading(table, Held(sources[0], constants), one, Inference(one), notes=notes)
-    scope = _scope(first, bindings, shapes)
-    outputs = first.run(one.graph, scope)
+    environment = _environment(first, bindings, shapes)
+    outputs = first.run(one.graph, environment)
     table.close()
     second = Reading(table, Held(sources[1], constants), two, None, notes=notes)
-    other = _scope(second, bindings, shapes)
+    other = _environment(second, bindings, shapes)
     theirs = second.run(two.graph, other)
     for mine, shown, view in zip(one.graph.output, two.graph.output, theirs, strict=True):
         _fits("output", mine, shown, view.sizes)
@@ -85,7 +85,7 @@ def noted(
     source = Source(path, stack)
     model = source.read()
     reading = Reading(table, Held(source, Constants(table)), model, Inference(model), notes=notes)
-    reading.run(model.graph, _scope(reading, bindings, shapes))
+    reading.run(model.graph, _environment(reading, bindings, shapes))
 
 
 def refuse(path: Path, stack: ExitStack) -> None:
@@ -211,10 +211,10 @@ def _stated(dim: TensorShapeProto.Dimension) -> int | None:
     return dim.dim_value if dim.HasField("dim_value") and dim.dim_value >= 0 else None
 
 
-def _scope(reading: Reading, bindings: Mapping[str, int], shapes: Mapping[str, Sequence[int]]) -> Scope:
+def _environment(reading: Reading, bindings: Mapping[str, int], shapes: Mapping[str, Sequence[int]]) -> Environment:
     """Enter the inputs. Raises UnprovedError where the second file takes fewer shapes, or others, than the first."""
     graph = reading.model.graph
-    scope = Scope(imported(reading.model.opset_import), graph=graph)
+    environment = Environment(imported(reading.model.opset_import), graph=graph)
     for info in _inputs(reading.model):
         sizes = _sizes(reading, info, bindings, shapes)
         core, new = reading.table.core(("input", info.name), f"input {info.name!r}", counted=False)
@@ -223,8 +223,8 @@ def _scope(reading: Reading, bindings: Mapping[str, int], shapes: Mapping[str, S
             core.dtype = bare(info.type)
         elif not _alike(core.sizes, sizes):
             raise UnprovedError(f"the input {info.name!r} takes other shapes")
-        scope.values[info.name] = whole(core)
-    return scope
+        environment.values[info.name] = whole(core)
+    return environment
 
 
 def _alike(ours: tuple[Size, ...] | None, theirs: tuple[Size, ...] | None) -> bool:

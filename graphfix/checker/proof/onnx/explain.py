@@ -45,7 +45,7 @@ def _apart(algebra: Algebra, call: Call) -> Core | None:
     if name in onnx_ops.UNARY or not any(call.views):
         return None
     table, views = apart(algebra, call.views)
-    seen = read(table, replace(call, views=views))
+    seen = read(replace(call, table=table, views=views))
     if seen is None or (name in onnx_ops.QUANTIZING and len(call.views) > 1 and _alone(seen.core)):
         return None
     return seen.core

@@ -1,4 +1,4 @@
-"""One node as the proof meets it: the operator by its meaning, its attributes, and the views that it reads."""
+"""One node as a rule of the proof sees it: its operands and attributes, and the environment that its names refer to."""
 
 from __future__ import annotations
 
@@ -9,15 +9,16 @@ from typing import TYPE_CHECKING
 from google.protobuf.unknown_fields import UnknownFieldSet  # type: ignore[import-untyped]  # protobuf ships no stubs
 from onnx import AttributeProto, TensorProto, helper
 
+from graphfix.checker.proof.result import UnprovedError
 from graphfix.checker.proof.terms import held
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from onnx import GraphProto
+    from onnx import GraphProto, NodeProto
 
     from graphfix.checker.proof.sizes import Sizes
-    from graphfix.checker.proof.terms import View
+    from graphfix.checker.proof.terms import Table, View
 
 _NUMBERS = {
     "value_int": (AttributeProto.INT, "i", TensorProto.INT64),
@@ -54,8 +55,8 @@ class Call:
     """The names of the results; empty where one is not asked for."""
     attributes: Mapping[str, AttributeProto]
     told: str
-    assumes: dict[str, None] = field(repr=False)
-    """Where a rule of a shape enters what it leans on."""
+    table: Table = field(repr=False)
+    """The terms of both files, where results are entered."""
     key: tuple[object, ...] = field(default=())
     """The operator and those attributes that its maps do not tell: what a term of it begins with."""
     full: tuple[object, ...] = field(default=())
@@ -110,6 +111,46 @@ class Call:
         if content is None or not all(isinstance(axis, int) for axis in content):
             return None
         return tuple(axis for axis in content if isinstance(axis, int))
+
+
+@dataclass(slots=True, eq=False)
+class Environment:
+    """The values that a node can name, and what the operators of its graph mean."""
+
+    versions: Mapping[str, int]
+    outer: Environment | None = None
+    values: dict[str, View] = field(default_factory=dict)
+    graph: GraphProto | None = None
+    given: Mapping[str, AttributeProto] = field(default_factory=dict)
+    """In a function: the attributes of its call."""
+    depth: int = 0
+    path: str = "main"
+
+    def find(self, name: str) -> View:
+        """Give a value by its name, from the innermost scope that has it."""
+        environment: Environment | None = self
+        while environment is not None:
+            found = environment.values.get(name)
+            if found is not None:
+                return found
+            environment = environment.outer
+        raise UnprovedError(f"the value {name!r} is read before any node gives it; check the model")
+
+
+def attributes_of(node: NodeProto, environment: Environment) -> dict[str, AttributeProto]:
+    """Give the attributes of a node by name; in a function those that name the call's are the call's."""
+    found: dict[str, AttributeProto] = {}
+    for attribute in node.attribute:
+        if not isinstance(attribute.name, str):
+            raise UnprovedError(f"the name {attribute.name!r} of an attribute is no UTF-8; check the model")
+        if not attribute.ref_attr_name:
+            found[attribute.name] = attribute
+        elif attribute.ref_attr_name in environment.given:
+            own = AttributeProto()
+            own.CopyFrom(environment.given[attribute.ref_attr_name])
+            own.name = attribute.name
+            found[attribute.name] = own
+    return found
 
 
 def asked(outputs: Sequence[str]) -> Sequence[str]:

@@ -2,103 +2,19 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from math import prod
 from typing import TYPE_CHECKING, TypeAlias
 
-import onnx
-
+from graphfix.checker.proof.integer_values import span
 from graphfix.checker.proof.onnx.table import SAME_SHAPE
-from graphfix.checker.proof.shape_arithmetic import span
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
-
-    from onnx import GraphProto, ModelProto, NodeProto, ValueInfoProto
+    from collections.abc import Callable, Mapping, Sequence
 
     from graphfix.checker.proof.onnx.operands import Call
     from graphfix.checker.proof.sizes import Size
 
 Dims: TypeAlias = "tuple[Size | None, ...] | None"
-MERGED_BRANCHES_UNTIL = 11
-"""Before it onnx gives the result of an If the shape of one branch."""
-
-
-@dataclass(slots=True, eq=False)
-class Inference:
-    """What onnx's inference says of the first file's values, asked when first needed: ranks and numbers only.
-
-    Stored shapes are taken out before, as claims; so are initializers that a caller may override. Of the names that
-    inference gives to sizes nothing is used.
-    """
-
-    model: ModelProto
-    graphs: dict[int, tuple[GraphProto, GraphProto]] | None = None
-    """By identity, which holds as long as the graph itself is held beside: what onnx made of it."""
-    dims: dict[int, dict[str, Dims]] = field(default_factory=dict)
-
-    def of(self, graph: GraphProto, name: str) -> Dims:
-        """Give the dims of a value of a graph of the file; None where the rank is not known."""
-        if self.graphs is None:
-            self.graphs = self._inferred()
-        known = self.dims.get(id(graph))
-        if known is None:
-            if id(graph) not in self.graphs:
-                return None
-            inferred = self.graphs[id(graph)][1]
-            infos = (*inferred.value_info, *inferred.output)
-            known = self.dims[id(graph)] = {info.name: _dims(info) for info in infos}
-        return known.get(name)
-
-    def _inferred(self) -> dict[int, tuple[GraphProto, GraphProto]]:
-        bare = onnx.ModelProto()
-        bare.CopyFrom(self.model)
-        _strip(bare.graph, main=True)
-        version = next((entry.version for entry in bare.opset_import if entry.domain in ("", "ai.onnx")), 1)
-        if version < MERGED_BRANCHES_UNTIL and any(node.op_type == "If" for node in bare.graph.node):
-            return {}
-        try:
-            inferred = onnx.shape_inference.infer_shapes(bare, data_prop=True)
-        except (onnx.shape_inference.InferenceError, ValueError):
-            return {}
-        return {id(one): (one, other) for one, other in _paired(self.model.graph, inferred.graph)}
-
-
-def _strip(graph: GraphProto, *, main: bool) -> None:
-    del graph.value_info[:]
-    for info in (*graph.output, *(() if main else graph.input)):
-        if info.type.HasField("tensor_type"):
-            info.type.tensor_type.ClearField("shape")
-    if main:
-        inputs = {info.name for info in graph.input}
-        kept = [tensor for tensor in graph.initializer if tensor.name not in inputs]
-        if len(kept) < len(graph.initializer):
-            del graph.initializer[:]
-            graph.initializer.extend(kept)
-    for body in bodies(graph.node):
-        _strip(body, main=False)
-
-
-def bodies(nodes: Sequence[NodeProto]) -> Iterator[GraphProto]:
-    """Give the bodies that nodes have as attributes, in order."""
-    for node in nodes:
-        for attribute in node.attribute:
-            if attribute.HasField("g"):
-                yield attribute.g
-            yield from attribute.graphs
-
-
-def _paired(graph: GraphProto, inferred: GraphProto) -> Iterator[tuple[GraphProto, GraphProto]]:
-    yield graph, inferred
-    for one, other in zip(bodies(graph.node), bodies(inferred.node), strict=False):
-        yield from _paired(one, other)
-
-
-def _dims(info: ValueInfoProto) -> Dims:
-    kind = info.type.tensor_type
-    if not info.type.HasField("tensor_type") or not kind.HasField("shape"):
-        return None
-    return tuple(dim.dim_value if dim.HasField("dim_value") and dim.dim_value >= 0 else None for dim in kind.shape.dim)
 
 
 def ruled(call: Call, index: int) -> Dims:
@@ -199,7 +115,7 @@ def _stated(call: Call, axis: int, size: Size) -> Size | None:
     if isinstance(size, int):
         return size if size > 0 else None
     if not (call.integer("allowzero", 0) or (axis < len(own) and own[axis] == size)):
-        call.assumes["no size that a Reshape is given as a term is 0, which would stand for another"] = None
+        call.table.assumes["no size that a Reshape is given as a term is 0, which would stand for another"] = None
     return size
 
 
@@ -267,16 +183,13 @@ def _one_hot(call: Call) -> Dims:
     return None if rank is None else _free(rank + 1)
 
 
-def _matrix(call: Call) -> Dims:  # noqa: ARG001 - the rule says it without the call
-    return (None, None)
-
-
 RULES: Mapping[str, Callable[[Call], Dims]] = {
     "Transpose": _transpose, "Concat": _concat, "ArgMax": _arg, "ArgMin": _arg, "Gather": _gather,
     "GatherND": _gather_nd, "Reshape": _reshape, "ConstantOfShape": _by_target, "Conv": _conv, "OneHot": _one_hot,
-    "Compress": _compress, "NonZero": _matrix, "Flatten": _matrix, "Gemm": _matrix, "Size": lambda _: (),
-    "Range": _span, "Squeeze": _squeeze, "Unsqueeze": _unsqueeze, "Tile": _same_rank,
+    "Compress": _compress, "Size": lambda _: (), "Range": _span, "Squeeze": _squeeze,
+    "Unsqueeze": _unsqueeze, "Tile": _same_rank,
     "GatherElements": lambda call: call.sizes(1),
+    **dict.fromkeys(("NonZero", "Flatten", "Gemm"), lambda _: (None, None)),
     **dict.fromkeys(
         "ReduceMean ReduceSum ReduceMax ReduceMin ReduceProd ReduceL1 ReduceL2 ReduceLogSum ReduceLogSumExp"
         " ReduceSumSquare".split(), _reduce),

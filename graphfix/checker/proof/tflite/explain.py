@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 from graphfix.checker.proof.broadcast import met_by
 from graphfix.checker.proof.notes import Note, apart
 from graphfix.checker.proof.tflite.nodes import quantized, read, type_of
+from graphfix.checker.proof.tflite.operands import Call
 from graphfix.checker.proof.tflite.table import UNARY
-from graphfix.checker.proof.tflite.views import Step
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -57,7 +57,7 @@ def _apart(
         return None
     table, own = apart(algebra, views)
     inputs = [graph.tensors[at] if at >= 0 else None for at in operator.inputs]
-    seen = read(Step(table, operator, own, inputs, graph.tensors[operator.outputs[0]], label))
+    seen = read(Call(table, operator, own, inputs, graph.tensors[operator.outputs[0]], label))
     return None if seen is None else seen.core
 
 

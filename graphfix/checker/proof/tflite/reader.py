@@ -11,10 +11,12 @@ from graphfix.checker.proof.result import STORED_SHAPES, UnprovedError
 from graphfix.checker.proof.terms import View, whole
 from graphfix.checker.proof.tflite.constant_folding import computed
 from graphfix.checker.proof.tflite.explain import noted
+from graphfix.checker.proof.tflite.integer_values import parted
 from graphfix.checker.proof.tflite.nodes import OWN, keeps_quantization, quantized, read, type_of
+from graphfix.checker.proof.tflite.operands import Call
 from graphfix.checker.proof.tflite.shapes import refined
 from graphfix.checker.proof.tflite.table import CHOOSING, EACH, STATEFUL, UNARY
-from graphfix.checker.proof.tflite.views import MOVING, VIEWS, Step, lifted, parted, viewed
+from graphfix.checker.proof.tflite.views import MOVING, VIEWS, lifted, viewed
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -129,9 +131,9 @@ class Reading:
             return [one]
         inputs = [graph.tensors[at] if at >= 0 else None for at in operator.inputs]
         if operator.name in ("SPLIT", "SPLIT_V"):
-            steps = [Step(self.table, operator, views, inputs, graph.tensors[at], told) for at in operator.outputs]
-            parts = [part for place, step in enumerate(steps) if (part := parted(step, len(steps), place)) is not None]
-            if len(parts) == len(steps):
+            calls = [Call(self.table, operator, views, inputs, graph.tensors[at], told) for at in operator.outputs]
+            parts = [part for place, call in enumerate(calls) if (part := parted(call, len(calls), place)) is not None]
+            if len(parts) == len(calls):
                 return parts
         parameters = tuple(
             None if tensor is None else (tensor.dtype, quantized(tensor.quantization, view))
@@ -145,8 +147,8 @@ class Reading:
         for index, at in enumerate(operator.outputs):
             core, new = self.table.core((*key, index), told)
             if new:
-                step = Step(self.table, operator, views, inputs, graph.tensors[at], told)
-                core.sizes = self.table.named(core, refined(step, step.result.dims))
+                call = Call(self.table, operator, views, inputs, graph.tensors[at], told)
+                core.sizes = self.table.named(core, refined(call, call.result.dims))
                 self._stored()
             results.append(whole(core))
         if stateful is not None or not results:  # an operator that gives nothing is executed all the same
@@ -210,15 +212,15 @@ class Reading:
         if len(operator.outputs) != 1 or self._stateful(graph, operator) is not None:
             return None
         inputs = [graph.tensors[at] if at >= 0 else None for at in operator.inputs]
-        step = Step(self.table, operator, views, inputs, graph.tensors[operator.outputs[0]], told)
-        known = computed(self.constants, step)
+        call = Call(self.table, operator, views, inputs, graph.tensors[operator.outputs[0]], told)
+        known = computed(self.constants, call)
         if known is not None:
             return known
-        if operator.name not in MOVING or keeps_quantization(step):
-            seen = viewed(step)
+        if operator.name not in MOVING or keeps_quantization(call):
+            seen = viewed(call)
             if seen is not None:
                 return seen
-        return read(step)
+        return read(call)
 
 
 def _path(place: str, option: str) -> str:
