@@ -1,18 +1,24 @@
-"""What tells two nodes apart that have no match: the first of the things that a term is made of."""
+"""Why two nodes have no match: notes of nodes, and the first difference of what their terms are made of."""
 
 from __future__ import annotations
 
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from graphfix.checker.proof.broadcast import met_by
 from graphfix.checker.proof.indexing_maps import reads_of
 from graphfix.checker.proof.sizes import clashing
+from graphfix.checker.proof.terms import Core, Table, View
 
 if TYPE_CHECKING:
-    from graphfix.checker.proof.broadcast import Met
-    from graphfix.checker.proof.notes import Note
-    from graphfix.checker.proof.terms import Core, View
+    from collections.abc import Callable, Sequence
 
+    from graphfix.checker.proof.broadcast import Met
+    from graphfix.checker.proof.indexing_maps import Note
+    from graphfix.checker.proof.result import Proof
+    from graphfix.checker.proof.sizes import Algebra
+
+OPERAND = "operand"
 INPUTS = frozenset({"input", "parameter"})
 CONSTANTS = frozenset({"constant", "numbers", "sparse", "empty"})
 MOVING = frozenset(
@@ -22,7 +28,58 @@ MOVING = frozenset(
 """Operators that are no term of their own where they are read as views."""
 
 
-def unlike(one: Note, two: Note) -> str | None:
+@dataclass(slots=True, eq=False)
+class Notes:
+    """Notes of the nodes that are asked for, in the order in which they were read."""
+
+    wanted: frozenset[int] | None = None
+    """The numbers of cores whose nodes are asked for; None for every node that broadcasts."""
+    taken: list[Note] = field(default_factory=list)
+    makers: dict[int, Note] = field(default_factory=dict)
+    """By the number of a wanted core the node that made it."""
+
+    def take(self, results: Sequence[View | None], before: int, note: Callable[[], Note]) -> None:
+        """Keep a node of these results, if it is asked for; `before` is how many cores there were until then."""
+        if self.wanted is None:
+            made = note()
+            if made.apart is not None:
+                self.taken.append(made)
+            return
+        found = {view.core.number for view in results if view is not None and view.core.number >= before} & self.wanted
+        for number in found - self.makers.keys():
+            self.makers[number] = note()
+
+    def forget(self, count: int) -> None:
+        """Keep the first notes alone: a body is read anew, on values of other shapes."""
+        del self.taken[count:]
+
+
+def apart(algebra: Algebra, views: Sequence[View | None]) -> tuple[Table, list[View | None]]:
+    """See each operand as a value of its own, of its own sizes: the maps over it are those of the operand.
+
+    The table is another one, so that nothing is entered into what is compared.
+    """
+    seen: list[View | None] = []
+    for index, view in enumerate(views):
+        if view is None:
+            seen.append(None)
+            continue
+        core = Core((OPERAND, index), index, f"operand {index}", counted=False)
+        core.sizes = view.sizes
+        seen.append(View(core, None if view.sizes is None else tuple(range(len(view.sizes))), view.sizes))
+    return Table(algebra), seen
+
+
+def explained(proof: Proof, notes: Notes) -> Proof:
+    """Say in what the two nodes differ, which were noted when the files were read again."""
+    one, two = (None if number is None else notes.makers.get(number) for number in proof.cores)
+    why = None if two is None else (None if one is None else difference(one, two)) or unseen(two)
+    reason = proof.reason if why is None else f"{proof.reason}: {why}"
+    nodes = None if one is None else reads_of(one), None if two is None else reads_of(two)
+    return replace(proof, reason=reason, nodes=nodes)
+
+
+def difference(one: Note, two: Note) -> str | None:
     """Say in what a node of the first file and one of the second differ; None where they have nothing in common."""
     if one.op != two.op:
         same = list(map(_core, one.operands)) == list(map(_core, two.operands))

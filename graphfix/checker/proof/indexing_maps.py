@@ -13,9 +13,28 @@ from graphfix.checker.proof.terms import whole
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from graphfix.checker.proof.notes import Note
     from graphfix.checker.proof.sizes import Size, Sizes
     from graphfix.checker.proof.terms import Axes, Core, View
+
+
+@dataclass(frozen=True, slots=True)
+class Note:
+    """One node of one file."""
+
+    graph: str
+    """`main`, `main/NODE.BODY` for a body, `function DOMAIN.NAME` for a function."""
+    label: str
+    """Its name, or `Op#index` where the file gives none."""
+    told: str
+    op: str
+    names: tuple[tuple[str, ...], tuple[str, ...]]
+    """Of its operands and of its results; nothing for one that is not given."""
+    operands: tuple[View | None, ...]
+    results: tuple[View | None, ...]
+    parts: Mapping[str, tuple[object, str]]
+    """What else a term of it is made of: by name the thing that is compared, and how it is printed."""
+    apart: Core | None
+    """Its term where each operand is a value of its own, if it broadcasts: the maps of this are the node's own."""
 
 
 @dataclass(frozen=True, slots=True)

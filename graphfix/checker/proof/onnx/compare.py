@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from onnx import TensorProto, TypeProto
 
 from graphfix.checker.files.onnx.file import Source
-from graphfix.checker.proof.binding import refuse_unknown
+from graphfix.checker.proof.compare import check_asked, check_declared, check_effects, concluded, refuse_unknown
 from graphfix.checker.proof.constants import Constants
 from graphfix.checker.proof.onnx.constants import Held
 from graphfix.checker.proof.onnx.inference import Inference, bodies
@@ -15,7 +15,7 @@ from graphfix.checker.proof.onnx.operands import Environment
 from graphfix.checker.proof.onnx.reader import Reading
 from graphfix.checker.proof.onnx.schema import imported
 from graphfix.checker.proof.onnx.types import bare, consistent
-from graphfix.checker.proof.result import Proof, UnprovedError, concluded
+from graphfix.checker.proof.result import Proof, UnprovedError
 from graphfix.checker.proof.sizes import Algebra
 from graphfix.checker.proof.terms import Table, View, whole
 
@@ -26,8 +26,8 @@ if TYPE_CHECKING:
 
     from onnx import GraphProto, ModelProto, TensorShapeProto, ValueInfoProto
 
-    from graphfix.checker.proof.notes import Notes
-    from graphfix.checker.proof.sizes import Size, Sizes
+    from graphfix.checker.proof.explain import Notes
+    from graphfix.checker.proof.sizes import Size
 
 KNOWN_FORM, KNOWN_SET = 10, 21
 """The IR version and the standard operator set that every maintained runtime knows."""
@@ -58,12 +58,9 @@ def compared(
     other = _environment(second, bindings, shapes)
     theirs = second.run(two.graph, other)
     for mine, shown, view in zip(one.graph.output, two.graph.output, theirs, strict=True):
-        _fits("output", mine, shown, view.sizes)
+        check_declared("output", mine.name, (_dims(mine), _dims(shown)), view.sizes)
     _defaults(first, second)
-    if [(core.number, place) for core, place in first.effects] != [
-        (core.number, place) for core, place in second.effects
-    ]:
-        raise UnprovedError("random or unknown operators are not the same, or not in the same order")
+    check_effects(first.effects, second.effects, "random or unknown operators")
     for source in sources:
         source.check()
     names = [output.name for output in one.graph.output]
@@ -112,7 +109,7 @@ def _interface(one: ModelProto, two: ModelProto) -> None:
             if _kind(mine.type) != _kind(other.type):
                 raise UnprovedError(f"the {what} {mine.name!r} has another type")
             if what == "input":
-                _fits(what, mine, other)
+                check_declared(what, mine.name, (_dims(mine), _dims(other)))
     if [_training(model) for model in (one, two)] != [[], []] and _training(one) != _training(two):
         raise UnprovedError("the models hold different training graphs")
 
@@ -195,19 +192,13 @@ def _kind(given: TypeProto) -> bytes:
     return bytes(bare.SerializeToString(deterministic=True))
 
 
-def _fits(what: str, mine: ValueInfoProto, other: ValueInfoProto, computed: Sizes | None = None) -> None:
-    """A declared shape may be refined, and contradict nothing but a size that the output does not have."""
-    ours, theirs = mine.type.tensor_type, other.type.tensor_type
-    if not ours.HasField("shape") or not theirs.HasField("shape"):
-        return
-    ranks = len(ours.shape.dim), len(theirs.shape.dim)
-    have = computed if computed is not None and len(computed) == ranks[1] else (None,) * ranks[1]
-    stated = zip(map(_stated, ours.shape.dim), map(_stated, theirs.shape.dim), have, strict=False)
-    if ranks[0] != ranks[1] or any(None not in (a, b) and b not in (a, size) for a, b, size in stated):
-        raise UnprovedError(f"the {what} {mine.name!r} has another declared shape")
+def _dims(info: ValueInfoProto) -> list[int | None] | None:
+    """Return the shape that a value is declared with."""
+    kind = info.type.tensor_type
+    return list(map(_size, kind.shape.dim)) if kind.HasField("shape") else None
 
 
-def _stated(dim: TensorShapeProto.Dimension) -> int | None:
+def _size(dim: TensorShapeProto.Dimension) -> int | None:
     return dim.dim_value if dim.HasField("dim_value") and dim.dim_value >= 0 else None
 
 
@@ -239,7 +230,8 @@ def _sizes(
     reading: Reading, info: ValueInfoProto, bindings: Mapping[str, int], shapes: Mapping[str, Sequence[int]]
 ) -> tuple[Size, ...] | None:
     if info.name in shapes:
-        return _asked(info, tuple(shapes[info.name]))
+        check_asked(info.name, _dims(info), shapes[info.name])
+        return tuple(shapes[info.name])
     kind = info.type.tensor_type
     if not info.type.HasField("tensor_type") or not kind.HasField("shape"):
         return None
@@ -256,15 +248,6 @@ def _sizes(
         else:
             sizes.append(algebra.symbol(("input", info.name, axis), place))
     return tuple(sizes)
-
-
-def _asked(info: ValueInfoProto, sizes: tuple[int, ...]) -> tuple[int, ...]:
-    """Give the sizes that an input is bound to. Raises UnprovedError where the file declares others."""
-    kind = info.type.tensor_type
-    stated = [_stated(dim) for dim in kind.shape.dim] if kind.HasField("shape") else [None] * len(sizes)
-    if len(stated) != len(sizes) or any(own not in (None, size) for own, size in zip(stated, sizes, strict=True)):
-        raise UnprovedError(f"the input {info.name!r} is declared with other sizes than {list(sizes)}")
-    return sizes
 
 
 def _named(name: str) -> bool:

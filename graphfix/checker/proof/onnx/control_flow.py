@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     from onnx import GraphProto
 
-    from graphfix.checker.proof.notes import Notes
+    from graphfix.checker.proof.explain import Notes
     from graphfix.checker.proof.onnx.operands import Call, Environment
     from graphfix.checker.proof.sizes import Place, Size, Sizes
     from graphfix.checker.proof.terms import Core, Table

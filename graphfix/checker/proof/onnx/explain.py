@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING
 import onnx
 
 from graphfix.checker.proof.broadcast import met_by
-from graphfix.checker.proof.notes import Note, apart
+from graphfix.checker.proof.explain import apart
+from graphfix.checker.proof.indexing_maps import Note
 from graphfix.checker.proof.onnx import table as onnx_ops
 from graphfix.checker.proof.onnx.nodes import read
 

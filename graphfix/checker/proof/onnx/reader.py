@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
     from onnx import FunctionProto, GraphProto, ModelProto, NodeProto
 
-    from graphfix.checker.proof.notes import Notes
+    from graphfix.checker.proof.explain import Notes
     from graphfix.checker.proof.onnx.constants import Held
     from graphfix.checker.proof.onnx.inference import Inference
     from graphfix.checker.proof.sizes import Place

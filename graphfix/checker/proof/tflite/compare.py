@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING
 
 from graphfix.checker.files.tflite.file import WIDTHS, read
 from graphfix.checker.files.tflite.schema import UnsupportedFieldError
-from graphfix.checker.proof.binding import refuse_unknown
+from graphfix.checker.proof.compare import check_asked, check_declared, check_effects, concluded, refuse_unknown
 from graphfix.checker.proof.constants import Constants
-from graphfix.checker.proof.result import Proof, UnprovedError, concluded
+from graphfix.checker.proof.result import Proof, UnprovedError
 from graphfix.checker.proof.sizes import Algebra
 from graphfix.checker.proof.terms import Table, View, whole
 from graphfix.checker.proof.tflite.reader import Reading, sizes_of
@@ -23,8 +23,7 @@ if TYPE_CHECKING:
 
     from graphfix.checker.files.constant_bytes import Opened
     from graphfix.checker.files.tflite.file import Model, Subgraph, Tensor
-    from graphfix.checker.proof.notes import Notes
-    from graphfix.checker.proof.sizes import Sizes
+    from graphfix.checker.proof.explain import Notes
 
 
 def compared(
@@ -54,17 +53,15 @@ def compared(
     table.close()
     second = Reading(table, constants, two, first=False, notes=notes)
     theirs = [_run(second, index) for index in entries]
-    if [(core.number, place) for core, place in first.effects] != [
-        (core.number, place) for core, place in second.effects
-    ]:
-        raise UnprovedError("operators with a state are not the same, or not in the same order")
+    check_effects(first.effects, second.effects, "operators with a state")
     for _, file in read_files:
         file.check()
     outputs: list[tuple[str, View, View]] = []
     for index, mine, other in zip(entries, ours, theirs, strict=True):
         graph = one.subgraphs[index]
         for at, shown, view in zip(graph.outputs, two.subgraphs[index].outputs, other, strict=True):
-            _fits("output", graph.tensors[at], two.subgraphs[index].tensors[shown], view.sizes)
+            tensor, other_tensor = graph.tensors[at], two.subgraphs[index].tensors[shown]
+            check_declared("output", tensor.name, (tensor.dims, other_tensor.dims), view.sizes)
         names = [graph.tensors[at].name for at in graph.outputs]
         outputs += zip(names, mine, other, strict=True)
     return concluded(table, outputs, list(table.assumes))
@@ -117,17 +114,10 @@ def _bound(model: Model, bindings: Mapping[str, int], shapes: Mapping[str, Seque
         sizes = shapes.get(tensor.name, tensor.dims)
         if sizes is not None:
             dims = tuple(bindings.get(f"{tensor.name}[{axis}]", size) for axis, size in enumerate(sizes))
-            _declared(tensor, dims)
+            check_asked(tensor.name, tensor.dims, dims)
             stored = tuple(old if size is None else size for size, old in zip(dims, tensor.stored, strict=False))
             tensors[at] = tensor._replace(dims=dims, stored=stored if len(dims) == len(tensor.stored) else ())
     return replace(model, subgraphs=(replace(main, tensors=tuple(tensors)), *model.subgraphs[1:]))
-
-
-def _declared(tensor: Tensor, sizes: Sequence[int | None]) -> None:
-    """A file takes the sizes that are asked for. Raises UnprovedError where it declares others."""
-    own = tensor.dims if tensor.dims is not None else sizes
-    if len(own) != len(sizes) or any(None not in (a, b) and a != b for a, b in zip(own, sizes, strict=True)):
-        raise UnprovedError(f"the input {tensor.name!r} is declared with other sizes than {list(sizes)}")
 
 
 def _entries(one: Model, two: Model) -> list[int]:
@@ -207,19 +197,7 @@ def _alike(what: str, mine: Tensor, other: Tensor) -> None:
     if what == "input" and (mine.dims, mine.stored, mine.variable) != (other.dims, other.stored, other.variable):
         raise UnprovedError(f"the input {mine.name!r} has another declared shape")
     if what == "input":
-        _fits(what, mine, other)
-
-
-def _fits(what: str, mine: Tensor, other: Tensor, computed: Sizes | None = None) -> None:
-    """A declared shape may be refined, and contradict nothing but a size that the output does not have."""
-    if mine.dims is None or other.dims is None:
-        return
-    have = computed if computed is not None and len(computed) == len(other.dims) else (None,) * len(other.dims)
-    odd = [
-        b for a, b, size in zip(mine.dims, other.dims, have, strict=False) if None not in (a, b) and b not in (a, size)
-    ]
-    if len(mine.dims) != len(other.dims) or odd:
-        raise UnprovedError(f"the {what} {mine.name!r} has another declared shape")
+        check_declared(what, mine.name, (mine.dims, other.dims))
 
 
 def _run(reading: Reading, index: int) -> tuple[View, ...]:

@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from graphfix.checker.proof.broadcast import met_by
-from graphfix.checker.proof.notes import Note, apart
+from graphfix.checker.proof.explain import apart
+from graphfix.checker.proof.indexing_maps import Note
 from graphfix.checker.proof.tflite.nodes import quantized, read, type_of
 from graphfix.checker.proof.tflite.operands import Call
 from graphfix.checker.proof.tflite.table import UNARY

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
     from graphfix.checker.files.tflite.file import Model, Operator, Subgraph, Tensor
     from graphfix.checker.proof.constants import Constants
-    from graphfix.checker.proof.notes import Notes
+    from graphfix.checker.proof.explain import Notes
     from graphfix.checker.proof.sizes import Place, Sizes
     from graphfix.checker.proof.terms import Core, Table
 
