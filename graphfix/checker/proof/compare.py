@@ -83,18 +83,18 @@ def check_effects(one: Sequence[tuple[Core, Place]], two: Sequence[tuple[Core, P
 
 def concluded(table: Table, outputs: Sequence[tuple[str, View, View]], assumes: Sequence[str]) -> Proof:
     """Say whether each output is one term, and every operator of the second file one of the first."""
-    if table.foreign:
-        theirs = table.foreign[0]
-        reason = f"{theirs.told} of the second file has no match in the first"
+    if table.unmatched:
+        theirs = table.unmatched[0]
+        reason = f"{theirs.description} of the second file has no match in the first"
         ours = _counterpart(table, theirs)
-        before, number = (None, None) if ours is None else (ours.told, ours.number)
-        return Proof("not proved", reason, before, theirs.told, (number, theirs.number))
+        before, number = (None, None) if ours is None else (ours.description, ours.number)
+        return Proof("not proved", reason, before, theirs.description, (number, theirs.number))
     for name, one, two in outputs:
         if one != two:
             return Proof("not proved", f"the output {name!r} {_otherwise(one, two)}", shown(one), shown(two))
-    unseen = table.unseen()
-    if unseen is not None:
-        return Proof("not proved", f"only the second file needs sizes to fit: {unseen}")
+    unmatched = table.unmatched_check()
+    if unmatched is not None:
+        return Proof("not proved", f"only the second file needs sizes to fit: {unmatched}")
     return Proof("proved", assumes=tuple(assumes))
 
 
@@ -106,8 +106,8 @@ def _otherwise(one: View, two: View) -> str:
 
 def _counterpart(table: Table, theirs: Core) -> Core | None:
     """Find the operator that only the first file has: of the same kind, then the one that reads most of the same."""
-    foreign = set(table.foreign)
-    missing = [core for core in table.cores.values() if core.counted and not core.touched and core not in foreign]
+    unmatched = set(table.unmatched)
+    missing = [core for core in table.cores.values() if core.counted and not core.matched and core not in unmatched]
     alike = [core for core in missing if _kind(core) == _kind(theirs)]
     read = set(_read(theirs.key))
     return max(alike or missing, key=lambda core: len(read & set(_read(core.key))), default=None)

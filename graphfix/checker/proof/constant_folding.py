@@ -23,18 +23,18 @@ MOST: Final = 1 << 16
 TYPES: Final = frozenset("bool int8 int16 int32 int64 uint8 uint16 uint32 uint64 float16 float32 float64".split())
 
 
-HELD: Final = frozenset({"constant", "numbers"})
+CONSTANTS: Final = frozenset({"constant", "integers"})
 """How the terms of constants with elements begin."""
 
 
-def held(view: View) -> bool:
+def is_constant(view: View) -> bool:
     """Whether a value is a constant."""
-    return view.core.key[0] in HELD
+    return view.core.key[0] in CONSTANTS
 
 
 def literal(view: View | None) -> Array | None:
     """Give the elements of a value that is a small constant; None for any other."""
-    if view is None or view.axes is None or view.sizes is None or not held(view):
+    if view is None or view.axes is None or view.sizes is None or not is_constant(view):
         return None
     sizes = tuple(size for size in view.sizes if isinstance(size, int))
     if len(sizes) < len(view.sizes) or prod(sizes) > MOST:
@@ -49,7 +49,7 @@ def literal(view: View | None) -> Array | None:
 
 def is_number(view: View, number: int) -> bool:
     """Whether a value is a constant of one element, which is this number."""
-    array = literal(view) if held(view) and view.sizes is not None and set(view.sizes) <= {1} else None
+    array = literal(view) if is_constant(view) and view.sizes is not None and set(view.sizes) <= {1} else None
     return array is not None and bool((array == number).all())
 
 
@@ -70,16 +70,16 @@ def _core(view: View) -> Array | None:
     return np.frombuffer(core.payload.read(0, core.payload.length), dtype).reshape(sizes).astype(native)
 
 
-def entered(constants: Constants, array: Array, told: str) -> View:
+def as_constant(constants: Constants, array: Array, description: str) -> View:
     """See an array as the constant that a file may hold in its place."""
     data = array.astype(array.dtype.newbyteorder("<")).tobytes()
-    return constants.view(array.dtype.name, array.shape, constant_bytes.held(data), array.dtype.itemsize, told)
+    return constants.view(array.dtype.name, array.shape, constant_bytes.held(data), array.dtype.itemsize, description)
 
 
 # --- operators that all give the same bits ------------------------------------------------------------------------
 
 
-def settled(array: Array) -> bool:
+def reproducible(array: Array) -> bool:
     """Whether arithmetic on these elements leaves nothing open: no NaN, no infinity, no zero with a sign."""
     if array.dtype.kind != "f":
         return True
@@ -92,12 +92,12 @@ def _integral(rule: Callable[[Array, Array], Array]) -> Callable[[Array, Array],
     def computed(one: Array, two: Array) -> Array | None:
         if one.dtype.kind == "f":
             return rule(one, two)
-        return _held(np.asarray(rule(one.astype(object), two.astype(object))), one.dtype)
+        return _in_range(np.asarray(rule(one.astype(object), two.astype(object))), one.dtype)
 
     return computed
 
 
-def _held(full: Array, dtype: np.dtype[Any]) -> Array | None:
+def _in_range(full: Array, dtype: np.dtype[Any]) -> Array | None:
     """Give whole numbers in a type that holds each of them; None where it does not."""
     least, most = int(np.iinfo(dtype).min), int(np.iinfo(dtype).max)
     return full.astype(dtype) if not full.size or least <= full.min() <= full.max() <= most else None
@@ -138,18 +138,18 @@ def small(*arrays: Array) -> bool:
 
 def paired(rule: str, one: Array, two: Array) -> Array | None:
     """Compute an operator of two operands of one type, by numpy's broadcasting."""
-    if one.dtype != two.dtype or not (settled(one) and settled(two)) or not small(one, two):
+    if one.dtype != two.dtype or not (reproducible(one) and reproducible(two)) or not small(one, two):
         return None
     found = PAIRS[rule](one, two)
-    return found if found is not None and settled(found) else None
+    return found if found is not None and reproducible(found) else None
 
 
 def single(rule: str, array: Array) -> Array | None:
     """Compute an operator of one operand."""
-    if not settled(array) or (rule in ("neg", "abs") and array.dtype.kind == "i" and _has_least(array)):
+    if not reproducible(array) or (rule in ("neg", "abs") and array.dtype.kind == "i" and _has_least(array)):
         return None
     found = SINGLE[rule](array)
-    return found.astype(array.dtype) if settled(found) else None
+    return found.astype(array.dtype) if reproducible(found) else None
 
 
 def _has_least(array: Array) -> bool:
@@ -159,18 +159,18 @@ def _has_least(array: Array) -> bool:
 
 def reduced(rule: str, array: Array, axes: tuple[int, ...] | None, *, keep: bool) -> Array | None:
     """Reduce over axes (None: all of them); sums and products of whole numbers only, and such as fit their type."""
-    if not array.size or not settled(array):
+    if not array.size or not reproducible(array):
         return None
     if rule in ("min", "max"):
         return np.asarray(REDUCTIONS[rule](array, axis=axes, keepdims=keep))
     if array.dtype.kind not in "iu":
         return None
-    return _held(np.asarray(REDUCTIONS[rule](array.astype(object), axis=axes, keepdims=keep)), array.dtype)
+    return _in_range(np.asarray(REDUCTIONS[rule](array.astype(object), axis=axes, keepdims=keep)), array.dtype)
 
 
 def converted(array: Array, to: str) -> Array | None:
     """Convert elements to a type that holds each of them, a float's whole part where it is one of integers."""
-    if to not in TYPES or not settled(array):
+    if to not in TYPES or not reproducible(array):
         return None
     if to == "bool":
         return np.asarray(array != 0)

@@ -29,7 +29,7 @@ class Constants:
     stored: dict[tuple[object, ...], list[tuple[Payload, Core]]] = field(default_factory=dict)
 
     def view(
-        self, dtype: str, dims: Sequence[int], payload: Payload, width: int, told: str, fixed: int | None = None
+        self, dtype: str, dims: Sequence[int], payload: Payload, width: int, description: str, fixed: int | None = None
     ) -> View:
         """See a constant of these dims; `width` is the bytes of an element, 0 where elements are no whole bytes.
 
@@ -41,9 +41,9 @@ class Constants:
         if 0 in dims and not payload.length:
             return self.table.empty(dtype, dims)
         if width and prod(dims) * width != payload.length:
-            return self.odd((dtype, "of another length"), dims, payload, told)
-        if not width:  # strings, and types of less than a byte: only unit axes are told
-            return self._squeezed((dtype, "as stored"), dims, payload, told)
+            return self.odd((dtype, "of another length"), dims, payload, description)
+        if not width:  # strings, and types of less than a byte: only unit axes are dropped
+            return self._squeezed((dtype, "as stored"), dims, payload, description)
         if payload.length <= SMALL:
             payload = held(payload.read(0, payload.length))
         inner = list(dims)
@@ -52,34 +52,34 @@ class Constants:
             if least is not None:
                 payload, inner[axis] = least, 1
         kept = [axis for axis, size in enumerate(inner) if size != 1]
-        view = self._inner(dtype, tuple(inner[axis] for axis in kept), payload, width, told)
+        view = self._inner(dtype, tuple(inner[axis] for axis in kept), payload, width, description)
         places = {axis: place for place, axis in enumerate(kept)}
         return View(view.core, tuple(places.get(axis) for axis in range(len(dims))), dims)
 
-    def odd(self, kind: tuple[object, ...], dims: tuple[int, ...], payload: Payload, told: str) -> View:
+    def odd(self, kind: tuple[object, ...], dims: tuple[int, ...], payload: Payload, description: str) -> View:
         """See a constant whose bytes are not plainly its elements, such as a sparse one: just as it is stored."""
-        return whole(self._core((kind, dims), dims, payload, told))
+        return whole(self._core((kind, dims), dims, payload, description))
 
-    def _squeezed(self, kind: tuple[object, ...], dims: tuple[int, ...], payload: Payload, told: str) -> View:
+    def _squeezed(self, kind: tuple[object, ...], dims: tuple[int, ...], payload: Payload, description: str) -> View:
         kept = tuple(size for size in dims if size != 1)
-        core = self._core((kind, kept), kept, payload, told)
+        core = self._core((kind, kept), kept, payload, description)
         places = iter(range(len(kept)))
         return View(core, tuple(None if size == 1 else next(places) for size in dims), dims)
 
-    def _inner(self, dtype: str, dims: tuple[int, ...], payload: Payload, width: int, told: str) -> View:
+    def _inner(self, dtype: str, dims: tuple[int, ...], payload: Payload, width: int, description: str) -> View:
         if dtype in ("int64", "int32") and len(dims) <= 1 and payload.length <= MOST_ELEMENTS * width:
             numbers = np.frombuffer(payload.read(0, payload.length), np.dtype(dtype).newbyteorder("<"))
-            return self.table.numbers(tuple(map(int, numbers)), dtype, scalar=not dims)
-        return whole(self._core((dtype, dims), dims, payload, told))
+            return self.table.integers(tuple(map(int, numbers)), dtype, scalar=not dims)
+        return whole(self._core((dtype, dims), dims, payload, description))
 
-    def _core(self, kind: tuple[object, ...], dims: tuple[int, ...], payload: Payload, told: str) -> Core:
+    def _core(self, kind: tuple[object, ...], dims: tuple[int, ...], payload: Payload, description: str) -> Core:
         small = payload.length <= SMALL
         held = payload.read(0, SMALL) if small else (payload.length, payload.print)
         known = self.stored.setdefault(("constant", *kind, held), [])
         for other, core in known:
             if small or payload.same(other):
                 return core
-        core, _ = self.table.core(("constant", *kind, held, len(known)), told, counted=False)
+        core, _ = self.table.core(("constant", *kind, held, len(known)), description, counted=False)
         core.sizes, core.payload = dims, payload
         known.append((payload, core))
         return core

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
-from graphfix.checker.proof.broadcast import met_by
+from graphfix.checker.proof.broadcast import broadcast_of
 from graphfix.checker.proof.indexing_maps import reads_of
 from graphfix.checker.proof.sizes import clashing
 from graphfix.checker.proof.terms import Core, Table, View
@@ -13,14 +13,14 @@ from graphfix.checker.proof.terms import Core, Table, View
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from graphfix.checker.proof.broadcast import Met
+    from graphfix.checker.proof.broadcast import Broadcast
     from graphfix.checker.proof.indexing_maps import Note
     from graphfix.checker.proof.result import Proof
     from graphfix.checker.proof.sizes import Algebra
 
 OPERAND = "operand"
 INPUTS = frozenset({"input", "parameter"})
-CONSTANTS = frozenset({"constant", "numbers", "sparse", "empty"})
+CONSTANTS = frozenset({"constant", "integers", "sparse", "empty"})
 MOVING = frozenset(
     "Reshape Unsqueeze Squeeze Flatten Expand Tile RESHAPE EXPAND_DIMS SQUEEZE BROADCAST_TO TILE"
     " STABLEHLO_BROADCAST_IN_DIM".split()
@@ -42,7 +42,7 @@ class Notes:
         """Keep a node of these results, if it is asked for; `before` is how many cores there were until then."""
         if self.wanted is None:
             made = note()
-            if made.apart is not None:
+            if made.isolated is not None:
                 self.taken.append(made)
             return
         found = {view.core.number for view in results if view is not None and view.core.number >= before} & self.wanted
@@ -54,7 +54,7 @@ class Notes:
         del self.taken[count:]
 
 
-def apart(algebra: Algebra, views: Sequence[View | None]) -> tuple[Table, list[View | None]]:
+def isolated(algebra: Algebra, views: Sequence[View | None]) -> tuple[Table, list[View | None]]:
     """See each operand as a value of its own, of its own sizes: the maps over it are those of the operand.
 
     The table is another one, so that nothing is entered into what is compared.
@@ -73,7 +73,7 @@ def apart(algebra: Algebra, views: Sequence[View | None]) -> tuple[Table, list[V
 def explained(proof: Proof, notes: Notes) -> Proof:
     """Say in what the two nodes differ, which were noted when the files were read again."""
     one, two = (None if number is None else notes.makers.get(number) for number in proof.cores)
-    why = None if two is None else (None if one is None else difference(one, two)) or unseen(two)
+    why = None if two is None else (None if one is None else difference(one, two)) or not_a_view(two)
     reason = proof.reason if why is None else f"{proof.reason}: {why}"
     nodes = None if one is None else reads_of(one), None if two is None else reads_of(two)
     return replace(proof, reason=reason, nodes=nodes)
@@ -84,11 +84,11 @@ def difference(one: Note, two: Note) -> str | None:
     if one.op != two.op:
         same = list(map(_core, one.operands)) == list(map(_core, two.operands))
         return f"the operator is {one.op} before, {two.op} after" if same else None
-    told = _parts(one, two) or _values(one, two) or _views(one, two) or _maps(one, two) or _spaces(one, two)
-    return told or "what its bodies give, or how many results it has, is another"
+    found = _parts(one, two) or _values(one, two) or _views(one, two) or _maps(one, two) or _spaces(one, two)
+    return found or "what its bodies give, or how many results it has, is another"
 
 
-def unseen(note: Note) -> str | None:
+def not_a_view(note: Note) -> str | None:
     """Say why an operator that moves elements is not seen through; None for any other."""
     if note.op not in MOVING:
         return None
@@ -143,7 +143,7 @@ def _value(index: int, mine: View | None, other: View | None) -> str:
         return f"operand {index} is given {'after' if mine is None else 'before'} only"
     constants = [view.core.key[0] in CONSTANTS for view in (mine, other)]
     if all(constants) and mine.core.key[1:3] == other.core.key[1:3]:
-        return f"operand {index}, the constant {other.core.told!r}, has the same type and shape and other bytes"
+        return f"operand {index}, the constant {other.core.description!r}, has the same type and shape and other bytes"
     return f"operand {index} is another value: {given_by(mine)} before, {given_by(other)} after"
 
 
@@ -151,13 +151,13 @@ def given_by(view: View) -> str:
     """Name what gives a value: `a result of Add 'n3'`, `input 'x'`."""
     kind = view.core.key[0]
     if kind in INPUTS:
-        return view.core.told
-    return f"the constant {view.core.told!r}" if kind in CONSTANTS else f"a result of {view.core.told}"
+        return view.core.description
+    return f"the constant {view.core.description!r}" if kind in CONSTANTS else f"a result of {view.core.description}"
 
 
 def _views(one: Note, two: Note) -> str | None:
     """In which shape each value is read, where one of the two nodes reads its operands exactly."""
-    if _met(one) is not None and _met(two) is not None:
+    if _broadcast(one) is not None and _broadcast(two) is not None:
         return None
     for index, (mine, other) in enumerate(zip(one.operands, two.operands, strict=True)):
         if mine != other and _shape(mine) == _shape(other):
@@ -169,7 +169,7 @@ def _views(one: Note, two: Note) -> str | None:
 
 def _maps(one: Note, two: Note) -> str | None:
     """By which map each value is read."""
-    mine, other = _met(one), _met(two)
+    mine, other = _broadcast(one), _broadcast(two)
     if mine is None or other is None:
         return None
     differing = [place for place, (axes, after) in enumerate(zip(mine[1], other[1], strict=False)) if axes != after]
@@ -187,15 +187,15 @@ def _maps(one: Note, two: Note) -> str | None:
 
 
 def _spaces(one: Note, two: Note) -> str | None:
-    mine, other = _met(one), _met(two)
+    mine, other = _broadcast(one), _broadcast(two)
     if mine is None or other is None or mine[2] == other[2]:
         return None
     return f"other sizes meet: {list(mine[2])} before, {list(other[2])} after"
 
 
-def _met(note: Note) -> Met | None:
+def _broadcast(note: Note) -> Broadcast | None:
     view = note.results[0] if note.results else None
-    return None if view is None else met_by(view.core)
+    return None if view is None else broadcast_of(view.core)
 
 
 def _shape(view: View | None) -> str:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
-from graphfix.checker.proof.broadcast import PRODUCT_AXES, met_by
+from graphfix.checker.proof.broadcast import PRODUCT_AXES, broadcast_of
 from graphfix.checker.proof.sizes import Symbol, clashing
 from graphfix.checker.proof.terms import whole
 
@@ -25,7 +25,7 @@ class Note:
     """`main`, `main/NODE.BODY` for a body, `function DOMAIN.NAME` for a function."""
     label: str
     """Its name, or `Op#index` where the file gives none."""
-    told: str
+    description: str
     op: str
     names: tuple[tuple[str, ...], tuple[str, ...]]
     """Of its operands and of its results; nothing for one that is not given."""
@@ -33,7 +33,7 @@ class Note:
     results: tuple[View | None, ...]
     parts: Mapping[str, tuple[object, str]]
     """What else a term of it is made of: by name the thing that is compared, and how it is printed."""
-    apart: Core | None
+    isolated: Core | None
     """Its term where each operand is a value of its own, if it broadcasts: the maps of this are the node's own."""
 
 
@@ -87,10 +87,10 @@ def reads_of(note: Note) -> Reads:
 
 
 def _reads(note: Note) -> tuple[Read, ...] | None:
-    met = None if note.apart is None else met_by(note.apart)
-    if note.apart is None or met is None or any(map(clashing, met[2])):
+    met = None if note.isolated is None else broadcast_of(note.isolated)
+    if note.isolated is None or met is None or any(map(clashing, met[2])):
         return None
-    exact = PRODUCT_AXES if note.apart.key[0] == "product" else 0
+    exact = PRODUCT_AXES if note.isolated.key[0] == "product" else 0
     return tuple(_read(note, core, axes, met[2], exact) for core, axes in zip(met[0], met[1], strict=True))
 
 
@@ -104,7 +104,7 @@ def _read(note: Note, core: Core, axes: Axes, space: Sizes, exact: int) -> Read:
         return Read(index, value, sizes, printed)
     inner = view.axes
     through = tuple(None if axis is None else inner[axis] for axis in axes)
-    source = f"{view.core.told}[{_listed(view.core.sizes)}]"
+    source = f"{view.core.description}[{_listed(view.core.sizes)}]"
     return Read(index, value, sizes, printed, source, linalg(through, view.core.sizes, space, exact))
 
 

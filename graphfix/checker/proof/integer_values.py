@@ -39,7 +39,7 @@ def computed(table: Table, rule: str, views: Sequence[View | None], dtype: str |
         if number is None or not -_LIMITS[dtype] <= number < _LIMITS[dtype]:
             return None
         numbers.append(number)
-    return table.numbers(tuple(numbers), dtype, scalar=one.sizes == () and two.sizes == ())
+    return table.integers(tuple(numbers), dtype, scalar=one.sizes == () and two.sizes == ())
 
 
 def _repeated(view: View, length: int) -> Sequence[object]:

@@ -84,13 +84,13 @@ def maps(
     notes = Notes()
     with ExitStack() as stack:
         if tflite:
-            from graphfix.checker.proof.tflite.compare import noted as noted_tflite
+            from graphfix.checker.proof.tflite.compare import note_nodes as note_operators
 
-            noted_tflite(path, stack, bindings, shapes, notes)
+            note_operators(path, stack, bindings, shapes, notes)
         else:
-            from graphfix.checker.proof.onnx.compare import noted
+            from graphfix.checker.proof.onnx.compare import note_nodes
 
-            noted(path, stack, bindings, shapes, notes)
+            note_nodes(path, stack, bindings, shapes, notes)
     return tuple(map(reads_of, notes.taken))
 
 

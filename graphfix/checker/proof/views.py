@@ -105,7 +105,7 @@ def expanded(algebra: Algebra, view: View, target: Sizes) -> View | None:
     """Expand both ways, as ONNX does: each axis gets the size in which the operand's and the target's meet."""
     if view.axes is None or view.sizes is None or any(isinstance(size, int) and size < 0 for size in target):
         return None
-    sizes = algebra.shape(view.sizes, target)
+    sizes = algebra.broadcast_shape(view.sizes, target)
     return View(view.core, (None,) * (len(sizes) - len(view.axes)) + view.axes, sizes)
 
 
@@ -124,7 +124,7 @@ def broadcast_to(algebra: Algebra, view: View, target: Sizes) -> View | None:
         return None
     sizes = []
     for size, to in zip(right_aligned(view.sizes, len(target)), target, strict=True):
-        met = algebra.met((size, to))
+        met = algebra.broadcast_size((size, to))
         if (isinstance(to, int) and (to < 0 or to == 1 != size)) or (isinstance(to, Symbol) and met is not to):
             return None
         sizes.append(met)

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from graphfix.checker.proof import maps, prove
-from graphfix.checker.proof.broadcast import met_by
+from graphfix.checker.proof.broadcast import broadcast_of
 from graphfix.checker.proof.explain import Notes
 from graphfix.checker.proof.indexing_maps import Note
 from graphfix.checker.proof.onnx import compare as onnx_compare
@@ -180,9 +180,9 @@ def test_what_is_printed_is_what_is_compared() -> None:
     for path in sorted([*MODELS.glob("*.onnx"), *MODELS.glob("*.tflite")]):
         notes = Notes()
         with ExitStack() as stack:
-            (tflite_compare if path.suffix == ".tflite" else onnx_compare).noted(path, stack, {}, {}, notes)
+            (tflite_compare if path.suffix == ".tflite" else onnx_compare).note_nodes(path, stack, {}, {}, notes)
         for note in notes.taken:
-            term, alone = (None if core is None else met_by(core) for core in (_core(note), note.apart))
+            term, alone = (None if core is None else broadcast_of(core) for core in (_core(note), note.isolated))
             if term is None or alone is None or note.op in DEFINED:
                 continue
             views = [note.operands[core.number] for core in alone[0]]

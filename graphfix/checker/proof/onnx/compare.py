@@ -9,12 +9,12 @@ from onnx import TensorProto, TypeProto
 from graphfix.checker.files.onnx.file import Source
 from graphfix.checker.proof.compare import check_asked, check_declared, check_effects, concluded, refuse_unknown
 from graphfix.checker.proof.constants import Constants
-from graphfix.checker.proof.onnx.constants import Held
+from graphfix.checker.proof.onnx.constants import FileConstants
 from graphfix.checker.proof.onnx.inference import Inference, bodies
 from graphfix.checker.proof.onnx.operands import Environment
 from graphfix.checker.proof.onnx.reader import Reading
-from graphfix.checker.proof.onnx.schema import imported
-from graphfix.checker.proof.onnx.types import bare, consistent
+from graphfix.checker.proof.onnx.types import consistent, element_type
+from graphfix.checker.proof.onnx.validate import imported
 from graphfix.checker.proof.result import Proof, UnprovedError
 from graphfix.checker.proof.sizes import Algebra
 from graphfix.checker.proof.terms import Table, View, whole
@@ -49,12 +49,12 @@ def compared(
     sources = Source(before, stack), Source(after, stack)
     one, two = (source.read() for source in sources)
     _interface(one, two)
-    refuse_unknown(_ports(one), _ports(two), bindings, shapes)
-    first = Reading(table, Held(sources[0], constants), one, Inference(one), notes=notes)
+    refuse_unknown(_input_dims(one), _input_dims(two), bindings, shapes)
+    first = Reading(table, FileConstants(sources[0], constants), one, Inference(one), notes=notes)
     environment = _environment(first, bindings, shapes)
     outputs = first.run(one.graph, environment)
     table.close()
-    second = Reading(table, Held(sources[1], constants), two, None, notes=notes)
+    second = Reading(table, FileConstants(sources[1], constants), two, None, notes=notes)
     other = _environment(second, bindings, shapes)
     theirs = second.run(two.graph, other)
     for mine, shown, view in zip(one.graph.output, two.graph.output, theirs, strict=True):
@@ -74,14 +74,14 @@ def compared(
     return proof
 
 
-def noted(
+def note_nodes(
     path: Path, stack: ExitStack, bindings: Mapping[str, int], shapes: Mapping[str, Sequence[int]], notes: Notes
 ) -> None:
     """Read one file, and note its nodes. Raises UnprovedError and GraphfixError."""
     table = Table(Algebra())
     source = Source(path, stack)
     model = source.read()
-    reading = Reading(table, Held(source, Constants(table)), model, Inference(model), notes=notes)
+    reading = Reading(table, FileConstants(source, Constants(table)), model, Inference(model), notes=notes)
     reading.run(model.graph, _environment(reading, bindings, shapes))
 
 
@@ -95,8 +95,8 @@ def refuse(path: Path, stack: ExitStack) -> None:
 
 def _interface(one: ModelProto, two: ModelProto) -> None:
     """Names and types of inputs and outputs, in order. Raises UnprovedError."""
-    _held(one, two)
-    _loads(one, two)
+    _check_initializers(one, two)
+    _check_versions(one, two)
     for what, ours, theirs in (
         ("input", _inputs(one), _inputs(two)),
         ("output", one.graph.output, two.graph.output),
@@ -114,7 +114,7 @@ def _interface(one: ModelProto, two: ModelProto) -> None:
         raise UnprovedError("the models hold different training graphs")
 
 
-def _loads(one: ModelProto, two: ModelProto) -> None:
+def _check_versions(one: ModelProto, two: ModelProto) -> None:
     """A runtime that knows the versions of the first file knows those of the second. Raises UnprovedError."""
     ours, theirs = (imported(model.opset_import) for model in (one, two))
     if _older(ours, theirs):
@@ -138,7 +138,7 @@ def _inputs(model: ModelProto) -> list[ValueInfoProto]:
     return [info for info in model.graph.input if info.name not in held]
 
 
-def _ports(model: ModelProto) -> dict[str, tuple[int | str, ...] | None]:
+def _input_dims(model: ModelProto) -> dict[str, tuple[int | str, ...] | None]:
     """Give the inputs' dims as they are declared."""
     ports: dict[str, tuple[int | str, ...] | None] = {}
     for info in _inputs(model):
@@ -150,7 +150,7 @@ def _ports(model: ModelProto) -> dict[str, tuple[int | str, ...] | None]:
     return ports
 
 
-def _held(before: ModelProto, model: ModelProto) -> None:
+def _check_initializers(before: ModelProto, model: ModelProto) -> None:
     """Initializers that must be inputs too, before IR version 4, are what those say. Raises UnprovedError."""
     if model.ir_version >= INITIALIZERS_ALONE_SINCE:
         return
@@ -211,7 +211,7 @@ def _environment(reading: Reading, bindings: Mapping[str, int], shapes: Mapping[
         core, new = reading.table.core(("input", info.name), f"input {info.name!r}", counted=False)
         if new:
             core.sizes = sizes
-            core.dtype = bare(info.type)
+            core.dtype = element_type(info.type)
         elif not _alike(core.sizes, sizes):
             raise UnprovedError(f"the input {info.name!r} takes other shapes")
         environment.values[info.name] = whole(core)
@@ -268,8 +268,8 @@ def _overridable(reading: Reading) -> dict[str, View]:
     held = [tensor for tensor in reading.model.graph.initializer if tensor.name in inputs]
     sparse = [tensor for tensor in reading.model.graph.sparse_initializer if tensor.values.name in inputs]
     return {
-        **{tensor.name: reading.held.constant(tensor, tensor.name) for tensor in held},
-        **{tensor.values.name: reading.held.sparse(tensor) for tensor in sparse},
+        **{tensor.name: reading.constants.constant(tensor, tensor.name) for tensor in held},
+        **{tensor.values.name: reading.constants.sparse(tensor) for tensor in sparse},
     }
 
 

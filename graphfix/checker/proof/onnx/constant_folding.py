@@ -8,8 +8,8 @@ import numpy as np
 from onnx import numpy_helper
 
 from graphfix.checker.proof import constant_folding
-from graphfix.checker.proof.onnx.schema import loads
-from graphfix.checker.proof.onnx.types import named
+from graphfix.checker.proof.onnx.types import type_name
+from graphfix.checker.proof.onnx.validate import loads
 from graphfix.checker.proof.terms import View
 
 if TYPE_CHECKING:
@@ -29,15 +29,19 @@ def computed(constants: Constants, call: Call) -> list[View] | None:
     if call.op == "ConstantOfShape" and not call.domain and loads(call):
         made = _filled(constants, call)
         return None if made is None else [made]
-    if first is not None and first.core.key[0] not in constant_folding.HELD:
+    if first is not None and first.core.key[0] not in constant_folding.CONSTANTS:
         return None  # most nodes end here
     rule = RULES.get(call.op) if not call.domain and call.views else None
-    if rule is None or not all(view is None or constant_folding.held(view) for view in call.views) or not loads(call):
+    if (
+        rule is None
+        or not all(view is None or constant_folding.is_constant(view) for view in call.views)
+        or not loads(call)
+    ):
         return None
     results = _results(rule, call)
     if any(array.size > constant_folding.MOST or array.dtype.name not in constant_folding.TYPES for array in results):
         return None
-    return [constant_folding.entered(constants, array, call.told) for array in results] or None
+    return [constant_folding.as_constant(constants, array, call.description) for array in results] or None
 
 
 def _results(rule: Rule, call: Call) -> list[Array]:
@@ -63,8 +67,10 @@ def _filled(constants: Constants, call: Call) -> View | None:
         return None
     numbers = [size for size in sizes if isinstance(size, int)]
     if 0 in numbers and len(numbers) == len(sizes):  # no element to stretch
-        return constant_folding.entered(constants, np.zeros(numbers, given.dtype), call.told)
-    return View(constant_folding.entered(constants, given.reshape(()), call.told).core, (None,) * len(sizes), sizes)
+        return constant_folding.as_constant(constants, np.zeros(numbers, given.dtype), call.description)
+    return View(
+        constant_folding.as_constant(constants, given.reshape(()), call.description).core, (None,) * len(sizes), sizes
+    )
 
 
 def _pair(rule: str) -> Rule:
@@ -102,7 +108,7 @@ def _reduction(rule: str) -> Rule:
 
 
 def _cast(call: Call, arrays: Sequence[Array | None]) -> Array | None:
-    return None if arrays[0] is None else constant_folding.converted(arrays[0], named(call.integer("to", 0)))
+    return None if arrays[0] is None else constant_folding.converted(arrays[0], type_name(call.integer("to", 0)))
 
 
 def _gather(call: Call, arrays: Sequence[Array | None]) -> Array | None:
@@ -160,7 +166,9 @@ def _where(_: Call, arrays: Sequence[Array | None]) -> Array | None:
     if condition is None or one is None or two is None or one.dtype != two.dtype:
         return None
     plain = (
-        constant_folding.settled(one) and constant_folding.settled(two) and constant_folding.small(condition, one, two)
+        constant_folding.reproducible(one)
+        and constant_folding.reproducible(two)
+        and constant_folding.small(condition, one, two)
     )
     return np.where(condition, one, two) if plain else None
 

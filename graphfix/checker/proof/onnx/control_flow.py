@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Protocol, TypeAlias
 
 from graphfix.checker.proof import constant_folding
-from graphfix.checker.proof.onnx.schema import loads
-from graphfix.checker.proof.onnx.types import dtype, typed
+from graphfix.checker.proof.onnx.types import dtype, set_type
+from graphfix.checker.proof.onnx.validate import loads
 from graphfix.checker.proof.result import UnprovedError
 from graphfix.checker.proof.terms import View
 
@@ -73,15 +73,15 @@ def _if(reader: Reader, call: Call, environment: Environment) -> list[View]:
     results = []
     for index in range(len(call.outputs)):
         pair = [branch[index].sizes for branch in branches if index < len(branch)]
-        results.append(reader.table.result((*key, index), call.told, _joined(pair)))
+        results.append(reader.table.result((*key, index), call.description, _joined(pair)))
         one = next((branch[index] for branch in branches if index < len(branch)), None)
-        typed(results[-1].core, None if one is None else dtype(one.core))
+        set_type(results[-1].core, None if one is None else dtype(one.core))
     return results
 
 
 def _body(call: Call) -> GraphProto:
     if "body" not in call.attributes:
-        raise UnprovedError(f"{call.told} has no body; check the model")
+        raise UnprovedError(f"{call.description} has no body; check the model")
     return call.attributes["body"].g
 
 
@@ -143,9 +143,9 @@ def _looped(
         elif index < len(given):
             inner = given[index].sizes
             sizes = None if inner is None else (None, *(None if not isinstance(size, int) else size for size in inner))
-        results.append(reader.table.result((*key, index), call.told, sizes))
+        results.append(reader.table.result((*key, index), call.description, sizes))
         if index < len(given):
-            typed(results[-1].core, dtype(given[index].core))
+            set_type(results[-1].core, dtype(given[index].core))
     return results
 
 

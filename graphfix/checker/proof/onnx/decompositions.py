@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, TypeAlias
 from onnx import TensorProto, helper
 
 from graphfix.checker.proof.onnx.nodes import PRODUCTS, channels
-from graphfix.checker.proof.onnx.schema import loads
 from graphfix.checker.proof.onnx.table import LEGACY_END
 from graphfix.checker.proof.onnx.types import dtype
+from graphfix.checker.proof.onnx.validate import loads
 from graphfix.checker.proof.onnx.versions import PRESENT
 from graphfix.checker.proof.sizes import right_aligned
 
@@ -52,14 +52,14 @@ def _prelu(call: Call, among: Among) -> View | None:
     nodes = [
         helper.make_node("Constant", [], ["zero"], value_float=0.0),
         helper.make_node("Constant", [], ["one"], value_float=1.0),
-        helper.make_node("GreaterOrEqual", ["x", "zero"], ["kept"], call.told),
-        helper.make_node("Where", ["kept", "one", "slope"], ["factor"], call.told),
-        helper.make_node("Mul", ["x", "factor"], ["y"], call.told),
+        helper.make_node("GreaterOrEqual", ["x", "zero"], ["kept"], call.description),
+        helper.make_node("Where", ["kept", "one", "slope"], ["factor"], call.description),
+        helper.make_node("Mul", ["x", "factor"], ["y"], call.description),
     ]
     known = len(call.table.cores)
     result = among(nodes, max(call.version, PRESENT), {"x": data, "slope": slope})
     new = result.core.number >= known
-    if call.table.spelled.setdefault(result.core, "PRelu" if new else "Mul") != "PRelu":
+    if call.table.product_ops.setdefault(result.core, "PRelu" if new else "Mul") != "PRelu":
         call.table.assumes[PRODUCTS] = None
     return result
 
@@ -70,10 +70,10 @@ def _flat(call: Call, among: Among) -> View | None:
     if call.since >= ONE_AXIS or data is None:
         return None
     nodes = [
-        helper.make_node("Flatten", ["x"], ["flat"], call.told, axis=call.integer("axis", 1)),
-        helper.make_node(call.op, ["flat"], ["taken"], call.told, axis=-1),
-        helper.make_node("Shape", ["x"], ["shape"], call.told),
-        helper.make_node("Reshape", ["taken", "shape"], ["y"], call.told),
+        helper.make_node("Flatten", ["x"], ["flat"], call.description, axis=call.integer("axis", 1)),
+        helper.make_node(call.op, ["flat"], ["taken"], call.description, axis=-1),
+        helper.make_node("Shape", ["x"], ["shape"], call.description),
+        helper.make_node("Reshape", ["taken", "shape"], ["y"], call.description),
     ]
     return among(nodes, PRESENT, {"x": data})
 

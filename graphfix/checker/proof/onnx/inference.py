@@ -103,7 +103,7 @@ def _dims(info: ValueInfoProto) -> Dims:
 
 
 def alone(call: Call, index: int) -> Dims:
-    """Give the dims of result `index`; None where its rank is not told.
+    """Give the dims of result `index`; None where its rank is not known.
 
     It sees what the operands are now, with bound sizes and computed constants: in a body or a function as well, and
     behind what inference on the whole file does not see through. For an element type that is not known one stands that
@@ -124,10 +124,10 @@ def alone(call: Call, index: int) -> Dims:
         found = onnx.shape_inference.infer_node_outputs(known, node, types, constants)
     except (onnx.shape_inference.InferenceError, onnx.checker.ValidationError, ValueError):
         return None
-    told = found.get(call.outputs[index])
-    if told is None or not told.tensor_type.HasField("shape"):
+    result = found.get(call.outputs[index])
+    if result is None or not result.tensor_type.HasField("shape"):
         return None
-    return tuple(dim.dim_value if dim.HasField("dim_value") else None for dim in told.tensor_type.shape.dim)
+    return tuple(dim.dim_value if dim.HasField("dim_value") else None for dim in result.tensor_type.shape.dim)
 
 
 def _type(known: OpSchema, at: int, view: View, constant: TensorProto | None) -> TypeProto:

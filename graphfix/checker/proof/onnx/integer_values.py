@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from graphfix.checker.proof import integer_values
 from graphfix.checker.proof.onnx.table import LEGACY_END
-from graphfix.checker.proof.terms import MOST_ELEMENTS, View, held
+from graphfix.checker.proof.terms import MOST_ELEMENTS, View, integer_type
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -24,10 +24,10 @@ NUMBERS = {6: "int32", 7: "int64"}
 
 def renumbered(table: Table, view: View, target: Sizes) -> View | None:
     """Reshape known integers to a vector of [-1]."""
-    content, dtype = view.content, held(view)
+    content, dtype = view.content, integer_type(view)
     if content is None or dtype is None or target not in ((-1,), (len(content),)):
         return None
-    return table.numbers(content, dtype)
+    return table.integers(content, dtype)
 
 
 def _shape(call: Call) -> View | None:
@@ -38,14 +38,14 @@ def _shape(call: Call) -> View | None:
         return _shape_of(call, view)
     start, end = call.integer("start", 0), call.integer("end", len(view.sizes))
     part = view.sizes[start:end]
-    return call.table.numbers(part, "int64") if len(part) <= MOST_ELEMENTS else None
+    return call.table.integers(part, "int64") if len(part) <= MOST_ELEMENTS else None
 
 
 def _shape_of(call: Call, view: View) -> View:
     """The shape of a value whose rank is not known: a vector that no operator is needed for."""
-    core, new = call.table.core(("shape", *call.key, view), call.told, counted=False)
+    core, new = call.table.core(("shape", *call.key, view), call.description, counted=False)
     if new:
-        core.sizes = call.table.named(core, (None,))
+        core.sizes = call.table.named_sizes(core, (None,))
         core.shape_of = view if not call.attributes else None
     return View(core, (0,), core.sizes)
 
@@ -59,7 +59,7 @@ def _size(call: Call) -> View | None:
         if not isinstance(size, int):
             return None
         total *= size
-    return call.table.numbers((total,), "int64", scalar=True)
+    return call.table.integers((total,), "int64", scalar=True)
 
 
 def _cast(call: Call) -> View | None:
@@ -69,14 +69,14 @@ def _cast(call: Call) -> View | None:
         return None
     if content is None:
         return _rounded(call.table, view, to)
-    if held(view) == to:
+    if integer_type(view) == to:
         return view
     if to == "int32":
         if not all(-_EXACT[to] <= number < _EXACT[to] for number in content if isinstance(number, int)):
             return None
         if not all(isinstance(number, int) for number in content):
             call.table.assumes["sizes that are cast to int32 are below 2**31"] = None
-    return call.table.numbers(content, to, scalar=call.rank(0) == 0)
+    return call.table.integers(content, to, scalar=call.rank(0) == 0)
 
 
 def _rounded(table: Table, view: View, to: str) -> View | None:
@@ -89,15 +89,15 @@ def _rounded(table: Table, view: View, to: str) -> View | None:
         return None
     whole_numbers = tuple(map(int, numbers))
     if not view.axes or view.axes[0] is not None:
-        return table.numbers(whole_numbers, to, scalar=not view.axes)
+        return table.integers(whole_numbers, to, scalar=not view.axes)
     size = view.sizes[0] if view.sizes else None
-    return table.numbers(whole_numbers * size, to) if isinstance(size, int) and size <= MOST_ELEMENTS else None
+    return table.integers(whole_numbers * size, to) if isinstance(size, int) and size <= MOST_ELEMENTS else None
 
 
 def _gather(call: Call) -> View | None:
     content, indices = call.content(0), call.content(1)
     view = call.views[0]
-    dtype = held(view) if view is not None else None
+    dtype = integer_type(view) if view is not None else None
     if content is None or indices is None or dtype is None or call.rank(0) != 1 or call.rank(1) not in (0, 1):
         return None
     if call.integer("axis", 0) not in (0, call.lowest(1)):
@@ -107,13 +107,15 @@ def _gather(call: Call) -> View | None:
         if not isinstance(index, int) or not -len(content) <= index < len(content):
             return None
         picked.append(content[index])
-    return call.table.numbers(tuple(picked), dtype, scalar=call.rank(1) == 0)
+    return call.table.integers(tuple(picked), dtype, scalar=call.rank(1) == 0)
 
 
 def _slice(call: Call) -> View | None:
     content, view = call.content(0), call.views[0]
-    dtype = held(view) if view is not None else None
-    given = [(held(part), call.rank(index)) for index, part in enumerate(call.views) if index and part is not None]
+    dtype = integer_type(view) if view is not None else None
+    given = [
+        (integer_type(part), call.rank(index)) for index, part in enumerate(call.views) if index and part is not None
+    ]
     if content is None or dtype is None or call.rank(0) != 1 or len(given) != len(call.views) - 1:
         return None
     if len(set(given)) != 1 or given[0] not in (("int32", 1), ("int64", 1)):
@@ -123,24 +125,24 @@ def _slice(call: Call) -> View | None:
     start, end, axis, step = (*numbers, *(0, 0, 0, 1)[len(numbers) :])
     if len(numbers) < len(parts) or axis not in (0, call.lowest(1)) or step < 1:
         return None
-    return call.table.numbers(content[start:end:step], dtype)
+    return call.table.integers(content[start:end:step], dtype)
 
 
 def _concat(call: Call) -> View | None:
     contents = [call.content(index) for index in range(len(call.views))]
-    dtypes = {held(view) for view in call.views if view is not None}
+    dtypes = {integer_type(view) for view in call.views if view is not None}
     dtype = dtypes.pop() if len(dtypes) == 1 else None
     if dtype is None or None in contents or any(call.rank(index) != 1 for index in range(len(call.views))):
         return None
     if call.integer("axis", 1) not in (0, call.lowest(1)):
         return None
     whole = tuple(term for content in contents if content is not None for term in content)
-    return call.table.numbers(whole, dtype) if len(whole) <= MOST_ELEMENTS else None
+    return call.table.integers(whole, dtype) if len(whole) <= MOST_ELEMENTS else None
 
 
 def _arithmetic(rule: str) -> Callable[[Call], View | None]:
     def counted(call: Call) -> View | None:
-        kinds = {None if view is None else held(view) for view in call.views}
+        kinds = {None if view is None else integer_type(view) for view in call.views}
         if len(kinds) != 1 or (call.version < LEGACY_END and len({view.sizes for view in call.views if view}) != 1):
             return None
         return integer_values.computed(call.table, rule, call.views, kinds.pop())

@@ -10,8 +10,8 @@ from graphfix.checker.proof import broadcast, constant_folding
 from graphfix.checker.proof.onnx import shapes
 from graphfix.checker.proof.onnx import table as onnx_ops
 from graphfix.checker.proof.onnx.inference import alone
-from graphfix.checker.proof.onnx.schema import loads
 from graphfix.checker.proof.onnx.types import dtype
+from graphfix.checker.proof.onnx.validate import loads
 from graphfix.checker.proof.onnx.versions import meaning
 from graphfix.checker.proof.onnx.views import viewed
 from graphfix.checker.proof.terms import View, whole
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from graphfix.checker.proof.terms import Axes
 
 MATRIX = 2
-UNLIKE_SINCE = 8
+DIFFERING_SHAPES_SINCE = 8
 """The first operator set in which operands of all broadcasting operators may have different shapes."""
 SQUARE = 2
 SQUARING = frozenset({"Mul", "Pow"})
@@ -36,7 +36,7 @@ PRODUCTS = "a power by 2 and a PRelu of float32 have the bits of the products th
 """What is leaned on where one of them is compared with a product."""
 
 
-def single(call: Call) -> View | None:
+def view_or_term(call: Call) -> View | None:
     """Give the result of a node with a rule of its own; None where its operands are read exactly."""
     if len(call.outputs) == 1:
         seen = viewed(call)
@@ -55,7 +55,7 @@ def _unary(call: Call) -> View | None:
     view = call.views[0]
     if view is None:
         return None
-    return broadcast.unary(call.table, (*call.key, tuple(call.views[1:])), view, call.told)
+    return broadcast.unary(call.table, (*call.key, tuple(call.views[1:])), view, call.description)
 
 
 def _each(call: Call) -> View | None:
@@ -66,13 +66,13 @@ def _each(call: Call) -> View | None:
     given = [view for view in views if view is not None]
     if len(given) < len(views):
         return None
-    alike = call.version < UNLIKE_SINCE and not call.domain and call.op in onnx_ops.EQUAL_BEFORE_8
+    alike = call.version < DIFFERING_SHAPES_SINCE and not call.domain and call.op in onnx_ops.EQUAL_BEFORE_8
     if alike and len({view.sizes for view in given}) > 1:
         return None
     if not call.domain and call.op in onnx_ops.LEGACY and len(given) == MATRIX:
         return _pair(call, *given)
     others = tuple(view for index, view in enumerate(call.views) if index not in taking) if taking else ()
-    return broadcast.elementwise(call.table, (*call.key, others), given, call.told)
+    return broadcast.elementwise(call.table, (*call.key, others), given, call.description)
 
 
 def _pair(call: Call, one: View, two: View) -> View:
@@ -83,7 +83,7 @@ def _pair(call: Call, one: View, two: View) -> View:
     """
     key = (*call.key, ())
     if call.op not in SQUARING:
-        return broadcast.elementwise(call.table, key, [one, two], call.told)
+        return broadcast.elementwise(call.table, key, [one, two], call.description)
     covers = one.sizes is not None and len(two.sizes or ()) <= len(one.sizes)
     if (
         call.op == "Pow"
@@ -92,10 +92,10 @@ def _pair(call: Call, one: View, two: View) -> View:
         and {dtype(one.core), dtype(two.core)} <= RAISED
     ):
         key, two = ("", "Mul", meaning("Mul", "", call.version, frozenset()), (), ()), one
-    result = broadcast.elementwise(call.table, key, [one, two], call.told)
+    result = broadcast.elementwise(call.table, key, [one, two], call.description)
     if one == two:
-        call.table.spelled.setdefault(result.core, call.op)
-    if call.table.spelled.get(result.core, call.op) != call.op:
+        call.table.product_ops.setdefault(result.core, call.op)
+    if call.table.product_ops.get(result.core, call.op) != call.op:
         call.table.assumes[PRODUCTS] = None
     return result
 
@@ -135,11 +135,11 @@ def _quantizing(call: Call) -> View | None:
     if data is None or call.integer("block_size", 0) or len(parameters) < len(call.views) - 1:
         return None
     if not call.domain and not loads(call):
-        return None  # what `axis` says is told by the maps, but not that its operator set has none
+        return None  # maps show what `axis` says, but not that its operator set has none
     if any(view.sizes is None or len(view.sizes) > 1 for view in parameters):
         return None
     if all(all(size == 1 for size in view.sizes or ()) for view in parameters):
-        return broadcast.unary(call.table, (*call.key, tuple(view.core for view in parameters)), data, call.told)
+        return broadcast.unary(call.table, (*call.key, tuple(view.core for view in parameters)), data, call.description)
     return _along(call, data, parameters)
 
 
@@ -155,7 +155,7 @@ def _along(call: Call, data: View, parameters: Sequence[View]) -> View | None:
     for view in parameters:
         follows = view.axes[0] if view.axes else None
         uses.append((view.core, _padded((follows,), axis, len(data.sizes) - axis - 1)))
-    return broadcast.aligned(call.table, call.key, uses, data.sizes, call.told)
+    return broadcast.aligned(call.table, call.key, uses, data.sizes, call.description)
 
 
 def _onto(call: Call) -> View | None:
@@ -171,7 +171,7 @@ def _onto(call: Call) -> View | None:
         parts = [channels(data, part) for part in parts]
     rest = tuple(view for index, view in enumerate(call.views) if index and index not in indices)
     given = tuple(call.operand(index) is not None for index in indices)
-    return broadcast.onto(call.table, (*call.key, rest, given), data, parts, call.told)
+    return broadcast.onto(call.table, (*call.key, rest, given), data, parts, call.description)
 
 
 def channels(data: View, part: View) -> View:
@@ -190,7 +190,7 @@ def _product(call: Call) -> View | None:
     # An operand that is not given is part of the term too: the others keep their places.
     others = tuple(view for index, view in enumerate(call.views) if index not in indices)
     outer = (-1 if call.integer("transA", 0) else -2, -2 if call.integer("transB", 0) else -1)
-    return broadcast.product(call.table, (*call.key, others), (one, two), call.told, outer=outer)
+    return broadcast.product(call.table, (*call.key, others), (one, two), call.description, outer=outer)
 
 
 def _gemm(call: Call) -> View | None:
@@ -202,12 +202,12 @@ def _gemm(call: Call) -> View | None:
     space = (a.sizes[1 if call.integer("transA", 0) else 0], b.sizes[0 if call.integer("transB", 0) else 1])
     key = ("gemm", *call.key, a, b, rest)
     if c is None:
-        return call.table.result((*key, (), (), space), call.told, space)
+        return call.table.result((*key, (), (), space), call.description, space)
     if c.axes is None or c.sizes is None or len(c.sizes) > MATRIX:
         return None
     missing = MATRIX - len(c.sizes)
-    met = tuple(map(call.table.algebra.met, zip(space, (1,) * missing + c.sizes, strict=True)))
-    return call.table.result((*key, (c.core,), ((None,) * missing + c.axes,), met), call.told, space)
+    met = tuple(map(call.table.algebra.broadcast_size, zip(space, (1,) * missing + c.sizes, strict=True)))
+    return call.table.result((*key, (c.core,), ((None,) * missing + c.axes,), met), call.description, space)
 
 
 RULES: Mapping[tuple[str, str], Callable[[Call], View | None]] = {
@@ -227,12 +227,12 @@ def exact(call: Call, inference: Inference | None, bodies: tuple[object, ...] = 
     key = ("whole", *call.full, tuple(call.views), bodies, given)
     results = []
     for index in range(len(call.outputs)):
-        core, new = call.table.core((*key, index), call.told)
+        core, new = call.table.core((*key, index), call.description)
         if new:
-            core.sizes = call.table.named(core, _dims(call, index, inference))
+            core.sizes = call.table.named_sizes(core, _dims(call, index, inference))
         results.append(whole(core))
     if not results:
-        call.table.core(key, call.told)  # an operator that gives nothing is executed all the same
+        call.table.core(key, call.description)  # an operator that gives nothing is executed all the same
     return results
 
 
@@ -242,8 +242,8 @@ def _dims(call: Call, index: int, inference: Inference | None) -> Dims:
     name = call.outputs[index]
     if _whole(own) or not name:
         return own
-    told = inference.of(call.graph, name) if inference is not None and call.graph is not None else None
-    dims = _joined(own, told)
+    inferred = inference.of(call.graph, name) if inference is not None and call.graph is not None else None
+    dims = _joined(own, inferred)
     return dims if _whole(dims) else _joined(dims, alone(call, index))
 
 
@@ -251,10 +251,10 @@ def _whole(dims: Dims) -> bool:
     return dims is not None and None not in dims
 
 
-def _joined(own: Dims, told: Dims) -> Dims:
-    if own is None or told is None or len(own) != len(told):
-        return own if told is None else told
-    return tuple(_better(mine, other) for mine, other in zip(own, told, strict=True))
+def _joined(own: Dims, inferred: Dims) -> Dims:
+    if own is None or inferred is None or len(own) != len(inferred):
+        return own if inferred is None else inferred
+    return tuple(_better(mine, other) for mine, other in zip(own, inferred, strict=True))
 
 
 def _better(mine: Size | None, other: Size | None) -> Size | None:

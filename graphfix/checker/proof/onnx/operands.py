@@ -10,7 +10,7 @@ from google.protobuf.unknown_fields import UnknownFieldSet  # type: ignore[impor
 from onnx import AttributeProto, TensorProto, helper
 
 from graphfix.checker.proof.result import UnprovedError
-from graphfix.checker.proof.terms import held
+from graphfix.checker.proof.terms import integer_type
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -54,7 +54,7 @@ class Call:
     outputs: Sequence[str]
     """The names of the results; empty where one is not asked for."""
     attributes: Mapping[str, AttributeProto]
-    told: str
+    description: str
     table: Table = field(repr=False)
     """The terms of both files, where results are entered."""
     key: tuple[object, ...] = field(default=())
@@ -96,7 +96,7 @@ class Call:
     def vector(self, index: int) -> Sizes | None:
         """Give the elements of an operand that has to be a vector of int64: a target, repeats."""
         view = self.views[index] if index < len(self.views) else None
-        return None if view is None or held(view) != "int64" or self.rank(index) != 1 else view.content
+        return None if view is None or integer_type(view) != "int64" or self.rank(index) != 1 else view.content
 
     def lowest(self, rank: int) -> int:
         """Give the lowest number of an axis: until operator set 11 they were not counted from the end."""
@@ -153,7 +153,7 @@ def attributes_of(node: NodeProto, environment: Environment) -> dict[str, Attrib
     return found
 
 
-def asked(outputs: Sequence[str]) -> Sequence[str]:
+def trimmed(outputs: Sequence[str]) -> Sequence[str]:
     """Give the names of results up to the last that has one."""
     count = len(outputs)
     while count and not outputs[count - 1]:
@@ -161,7 +161,7 @@ def asked(outputs: Sequence[str]) -> Sequence[str]:
     return outputs[:count]
 
 
-def plain(attribute: AttributeProto) -> object:
+def comparable(attribute: AttributeProto) -> object:
     """Give a comparable form of an attribute without tensors and bodies; unknown fields are part of it."""
     kind = attribute.type
     if not UnknownFieldSet(attribute) and not attribute.ref_attr_name:
@@ -187,7 +187,7 @@ def domain_of(domain: str) -> str:
     return "" if domain == "ai.onnx" else domain
 
 
-def numbers(name: str, attribute: AttributeProto) -> TensorProto | None:
+def tensor_of(name: str, attribute: AttributeProto) -> TensorProto | None:
     """Give the tensor that the numbers or strings of a Constant node stand for; None where it holds none."""
     kind, field_name, dtype = _NUMBERS.get(name, (None, "", TensorProto.UNDEFINED))
     if attribute.type != kind:

@@ -12,13 +12,13 @@ from graphfix.checker.proof.onnx import table as onnx_ops
 from graphfix.checker.proof.onnx.constant_folding import computed
 from graphfix.checker.proof.onnx.control_flow import FLOW
 from graphfix.checker.proof.onnx.decompositions import DEFINED, defined
-from graphfix.checker.proof.onnx.explain import noted
-from graphfix.checker.proof.onnx.nodes import exact, single
+from graphfix.checker.proof.onnx.explain import note_of
+from graphfix.checker.proof.onnx.nodes import exact, view_or_term
 from graphfix.checker.proof.onnx.older_forms import CHANGED, Form, present
-from graphfix.checker.proof.onnx.operands import Call, Environment, asked, attributes_of, domain_of, graphs
-from graphfix.checker.proof.onnx.schema import NOT_IMPORTED, imported, once, random
-from graphfix.checker.proof.onnx.types import entered, stated, taken
-from graphfix.checker.proof.onnx.versions import effective, meaning, telling, unlifted
+from graphfix.checker.proof.onnx.operands import Call, Environment, attributes_of, domain_of, graphs, trimmed
+from graphfix.checker.proof.onnx.types import accepted, check_value_infos, infer_types
+from graphfix.checker.proof.onnx.validate import NOT_IMPORTED, imported, random, unique_names
+from graphfix.checker.proof.onnx.versions import compared_attributes, effective, meaning, unlifted
 from graphfix.checker.proof.result import UnprovedError
 from graphfix.checker.proof.terms import View, whole
 
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from onnx import FunctionProto, GraphProto, ModelProto, NodeProto
 
     from graphfix.checker.proof.explain import Notes
-    from graphfix.checker.proof.onnx.constants import Held
+    from graphfix.checker.proof.onnx.constants import FileConstants
     from graphfix.checker.proof.onnx.inference import Inference
     from graphfix.checker.proof.sizes import Place
     from graphfix.checker.proof.terms import Core, Table
@@ -46,7 +46,7 @@ class Reading:
     """One of the two models while it is read."""
 
     table: Table
-    held: Held
+    constants: FileConstants
     model: ModelProto
     inference: Inference | None
     """What onnx's inference says: of the first file only, since equal terms have equal shapes."""
@@ -73,16 +73,18 @@ class Reading:
 
     def run(self, graph: GraphProto, environment: Environment) -> tuple[View, ...]:
         """Read the nodes of a graph whose inputs are in the environment; give its outputs."""
-        once(graph)
+        unique_names(graph)
         for tensor in graph.initializer:
             if tensor.name not in environment.values:
-                environment.values[tensor.name] = self.held.constant(tensor, tensor.name)
+                environment.values[tensor.name] = self.constants.constant(tensor, tensor.name)
         for sparse in graph.sparse_initializer:
             if sparse.values.name not in environment.values:
-                environment.values[sparse.values.name] = self.held.sparse(sparse)
+                environment.values[sparse.values.name] = self.constants.sparse(sparse)
         self.nodes(graph.node, environment)
-        stated(self.table, (*graph.input, *graph.output), environment.values, run=environment.outer is not None)
-        stated(self.table, graph.value_info, environment.values, run=False)
+        check_value_infos(
+            self.table, (*graph.input, *graph.output), environment.values, run=environment.outer is not None
+        )
+        check_value_infos(self.table, graph.value_info, environment.values, run=False)
         return tuple(environment.find(output.name) for output in graph.output)
 
     def body(
@@ -151,14 +153,14 @@ class Reading:
         function = self._function_of(node) if self.functions else None
         if function is not None:
             return self._function(function, attributes, views, len(names), environment)
-        names = names if names and names[-1] else asked(names)
+        names = names if names and names[-1] else trimmed(names)
         call = self._call(node, index, (operands, names), environment, views, attributes)
         if call.op == "Constant" and not call.domain:
-            return [self.held.node(call)]
+            return [self.constants.node(call)]
         before = len(self.table.cores)
         results = self._results(call, environment)
         if self.notes is not None:
-            self.notes.take(results, before, partial(noted, self.table.algebra, call, environment.path, results))
+            self.notes.take(results, before, partial(note_of, self.table.algebra, call, environment.path, results))
         return results
 
     def _function_of(self, node: NodeProto) -> FunctionProto | None:
@@ -168,13 +170,13 @@ class Reading:
         """Give the results of an operator: constants, a view, a term with maps, or one that reads operands exactly."""
         if call.op in FLOW and not call.domain:
             return FLOW[call.op](self, call, environment)
-        results: Sequence[View | None] | None = computed(self.held.constants, call)
+        results: Sequence[View | None] | None = computed(self.constants.shared, call)
         if results is None:
             view = defined(call, self.among) if call.op in DEFINED else None
-            view = single(call) if view is None else view
+            view = view_or_term(call) if view is None else view
             results = self._whole(call, environment) if view is None else [view]
         if len(results) > 1 or not results or results[0] is None or results[0].core.dtype is None:
-            entered(call, results)
+            infer_types(call, results)
         return results
 
     def _call(
@@ -191,23 +193,23 @@ class Reading:
         version = environment.versions.get(domain, NOT_IMPORTED)
         name = node.name
         label = name or f"{op}#{index}"
-        told = f"{op} '{label}'" if name else label
+        description = f"{op} '{label}'" if name else label
         written = (op, attributes)
         attributes = effective(op, domain, version, attributes)
         stated_names = frozenset(attributes) if attributes else _NONE
         since, older = meaning(op, domain, version, stated_names), unlifted(op, domain, version, stated_names)
-        if since != older and not taken(op, domain, version, views):
+        if since != older and not accepted(op, domain, version, views):
             since = older  # later versions take more types: none reads this one otherwise
         elif op in CHANGED and not domain:
-            form = present(self.held, Form(op, older, tuple(views), attributes, len(names)))
+            form = present(self.constants, Form(op, older, tuple(views), attributes, len(names)))
             op, since, views, attributes = form.op, form.since, form.views, form.attributes
         key: tuple[object, ...] = (domain, op, since, ())
         full = key
         if attributes:
-            telltale = telling(op, domain, version, attributes)
-            key = full = (domain, op, since, self.held.attributes(telltale))
-            if len(telltale) < len(attributes):
-                full = (domain, op, since, self.held.attributes(attributes))
+            compared = compared_attributes(op, domain, version, attributes)
+            key = full = (domain, op, since, self.constants.attributes(compared))
+            if len(compared) < len(attributes):
+                full = (domain, op, since, self.constants.attributes(attributes))
         return Call(
             label,
             environment.graph,
@@ -219,7 +221,7 @@ class Reading:
             operands,
             names,
             attributes,
-            told,
+            description,
             self.table,
             key,
             full,
@@ -243,7 +245,7 @@ class Reading:
         if not apart:
             return exact(call, self.inference, tuple(bodies))
         results = exact(call, self.inference, ("turn", turn, *bodies))
-        done, _ = self.table.core(("done", owner, turn, tuple(bodies), len(results)), call.told)
+        done, _ = self.table.core(("done", owner, turn, tuple(bodies), len(results)), call.description)
         self.effects.append((done, self.table.algebra.place))
         return results
 
@@ -251,7 +253,7 @@ class Reading:
         """Give an input of a body: a value of its own for each iteration."""
         core, new = self.table.core(("parameter", owner, index, sizes), f"input {index} of a body", counted=False)
         if new and sizes is not None:
-            core.sizes = self.table.named(core, sizes)  # type: ignore[arg-type]  # sizes are opaque to the key only
+            core.sizes = self.table.named_sizes(core, sizes)  # type: ignore[arg-type]  # sizes are opaque to the key only
         return whole(core)
 
     # --- functions --------------------------------------------------------------------------------------------
@@ -268,7 +270,7 @@ class Reading:
         if environment.depth > _DEEPEST:
             raise UnprovedError(f"the function {function.name!r} is nested too deeply to be read")
         name = (function.domain, function.name, function.overload)
-        key = (name, self.held.attributes(attributes), tuple(views), self.table.algebra.place)
+        key = (name, self.constants.attributes(attributes), tuple(views), self.table.algebra.place)
         known = self.calls.get(key)
         if known is not None:
             return known[:outputs]
@@ -291,4 +293,4 @@ class Reading:
             core, _ = self.table.core(("absent",), "an input that is not given", counted=False)
             inner.values[name] = whole(core)
         self.nodes(function.node, inner)
-        stated(self.table, function.value_info, inner.values, run=False)
+        check_value_infos(self.table, function.value_info, inner.values, run=False)

@@ -199,4 +199,4 @@ RULES: Mapping[str, Callable[[Call], Dims]] = {
         "Slice Pad Split ConvTranspose Resize Upsample"
         " TopK DepthToSpace SpaceToDepth QLinearConv ConvInteger".split(), _same_rank),
 }  # fmt: skip
-"""Rules of the standard operators; a size that is None is not told."""
+"""Rules of the standard operators; a size that is None is not known."""

@@ -6,10 +6,10 @@ from typing import TYPE_CHECKING
 
 from graphfix.checker.proof import constant_folding, repeat_elements, views
 from graphfix.checker.proof.onnx.integer_values import COUNTING, INTEGER_VALUES, renumbered
-from graphfix.checker.proof.onnx.schema import loads
 from graphfix.checker.proof.onnx.table import LEGACY_END
-from graphfix.checker.proof.onnx.versions import tests
-from graphfix.checker.proof.terms import View, extent, held, whole
+from graphfix.checker.proof.onnx.validate import loads
+from graphfix.checker.proof.onnx.versions import inference_mode
+from graphfix.checker.proof.terms import View, extent, integer_type, whole
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -38,15 +38,15 @@ def viewed(call: Call) -> View | None:
     rule = VIEWS.get(call.op) if not call.domain else None
     if rule is None or not call.views or call.views[0] is None:
         return None
-    if call.op in COUNTING and held(call.views[0]) is None:
+    if call.op in COUNTING and integer_type(call.views[0]) is None:
         return None  # most sums are of elements that nobody knows
     return rule(call) if loads(call) else None
 
 
 def _dropout(call: Call) -> View | None:
-    """It does nothing unless it is told to train, and before set 7 if it is told that it does not."""
+    """It does nothing unless it trains; before set 7 it trains unless an attribute says otherwise."""
     training = len(call.views) > TRAINING_AT and call.views[TRAINING_AT] is not None
-    return None if training or (call.version < LEGACY_END and not tests(call.attributes)) else call.views[0]
+    return None if training or (call.version < LEGACY_END and not inference_mode(call.attributes)) else call.views[0]
 
 
 def _reshape(call: Call) -> View | None:
@@ -61,7 +61,7 @@ def _reshape(call: Call) -> View | None:
     if seen is not None:
         return seen
     sizes = tuple(size for size in target if isinstance(size, int) and size > 0)
-    return repeat_elements.merged(call.table, view, sizes, call.told) if len(sizes) == len(target) else None
+    return repeat_elements.merged(call.table, view, sizes, call.description) if len(sizes) == len(target) else None
 
 
 def _unsqueeze(call: Call) -> View | None:
@@ -106,7 +106,7 @@ def _expand(call: Call) -> View | None:
 
 def _stretched(table: Table, view: View) -> View:
     """Enter that the shapes have to fit."""
-    table.met(view.more)
+    table.check_fit(view.more)
     return view
 
 
@@ -129,8 +129,12 @@ def _resize(call: Call) -> View | None:
     data = call.views[0]
     if data is None or not _repeats(call):
         return None
-    have, factors = repeat_elements.numbers(data), _factors(call)
-    return None if have is None or factors is None else repeat_elements.repeated(call.table, data, factors, call.told)
+    have, factors = repeat_elements.known_sizes(data), _factors(call)
+    return (
+        None
+        if have is None or factors is None
+        else repeat_elements.repeated(call.table, data, factors, call.description)
+    )
 
 
 def _repeats(call: Call) -> bool:
@@ -146,7 +150,7 @@ def _repeats(call: Call) -> bool:
 
 def _factors(call: Call) -> tuple[int, ...] | None:
     """Give the whole factor of each axis, from the scales or from the sizes that are asked for."""
-    have = repeat_elements.numbers(call.views[0]) if call.views[0] is not None else None
+    have = repeat_elements.known_sizes(call.views[0]) if call.views[0] is not None else None
     scales, sizes = ([*call.views, None, None, None][at] for at in (SCALES, SIZES))
     if have is None or 0 in have or (scales is None) == (sizes is None):
         return None

@@ -39,12 +39,12 @@ def compared(
     constants = Constants(table)
     read_files = [_read(path, stack) for path in (before, after)]
     (one, _), (two, _) = read_files
-    refuse_unknown(_ports(one), _ports(two), bindings, shapes)
+    refuse_unknown(_input_dims(one), _input_dims(two), bindings, shapes)
     one, two = (_bound(model, bindings, shapes) for model in (one, two))
     for graph in two.subgraphs:
         for tensor in graph.tensors:
-            _loads(tensor)
-    _versions(one, two)
+            _check_tensor(tensor)
+    _check_versions(one, two)
     if _variables(one) != _variables(two):
         raise UnprovedError("the files have other variables")
     entries = _entries(one, two)
@@ -67,7 +67,7 @@ def compared(
     return concluded(table, outputs, list(table.assumes))
 
 
-def noted(
+def note_nodes(
     path: Path, stack: ExitStack, bindings: Mapping[str, int], shapes: Mapping[str, Sequence[int]], notes: Notes
 ) -> None:
     """Read one file, and note its operators. Raises UnprovedError and GraphfixError."""
@@ -91,7 +91,7 @@ def refuse(path: Path, stack: ExitStack) -> None:
     _read(path, stack)
 
 
-def _ports(model: Model) -> dict[str, tuple[int | str, ...] | None]:
+def _input_dims(model: Model) -> dict[str, tuple[int | str, ...] | None]:
     """Give the dims of the main subgraph's inputs; each may be resized, so that none is a number."""
     graphs = model.subgraphs[:1]
     inputs = [graph.tensors[at] for graph in graphs for at in graph.inputs]
@@ -138,7 +138,7 @@ def _callable(model: Model) -> list[int]:
     return sorted({0, *(signature[1] for signature in model.signatures)})
 
 
-def _loads(tensor: Tensor) -> None:
+def _check_tensor(tensor: Tensor) -> None:
     """A runtime refuses some tensors, whether they are read or not. Raises UnprovedError."""
     if tensor.quantization is not None and not tensor.quantization.loads:
         raise UnprovedError(f"the scales of tensor {tensor.name!r} do not fit it")
@@ -149,7 +149,7 @@ def _loads(tensor: Tensor) -> None:
         raise UnprovedError(f"the constant {tensor.name!r} has not the bytes that its shape needs")
 
 
-def _versions(one: Model, two: Model) -> None:
+def _check_versions(one: Model, two: Model) -> None:
     """A runtime that has the first file's operators has those of the second. Raises UnprovedError."""
     for name, version in sorted(set(two.codes).difference(one.codes)):
         oldest, newest = LOADED.get(name, (1, 1))

@@ -49,7 +49,10 @@ def computed(constants: Constants, call: Call) -> View | None:
 def _first_held(call: Call) -> bool:
     """Whether operand 0 is a constant: most operators end here."""
     return (
-        call.operator.name in SIZED or not call.views or call.views[0] is None or constant_folding.held(call.views[0])
+        call.operator.name in SIZED
+        or not call.views
+        or call.views[0] is None
+        or constant_folding.is_constant(call.views[0])
     )
 
 
@@ -67,7 +70,7 @@ def _by_rule(constants: Constants, call: Call) -> View | None:
     rule = RULES.get(call.operator.name)
     if not _loads(call):
         return None
-    if rule is None or not all(view is not None and constant_folding.held(view) for view in call.views):
+    if rule is None or not all(view is not None and constant_folding.is_constant(view) for view in call.views):
         return None
     arrays = [array for view in call.views if (array := constant_folding.literal(view)) is not None]
     if len(arrays) < len(call.views) or call.integer("fusedActivationFunction"):
@@ -78,7 +81,7 @@ def _by_rule(constants: Constants, call: Call) -> View | None:
         return None
     if found is None or found.size > constant_folding.MOST or found.dtype.name != call.result.dtype:
         return None
-    return constant_folding.entered(constants, np.asarray(found), call.told)
+    return constant_folding.as_constant(constants, np.asarray(found), call.description)
 
 
 def _unpacked(constants: Constants, call: Call) -> View | None:
@@ -91,7 +94,7 @@ def _unpacked(constants: Constants, call: Call) -> View | None:
         payload = _unpacked_payload(tensor, width)
     except (ValueError, IndexError, KeyError, TypeError):  # levels that do not fit
         return None
-    return None if payload is None else constants.view(tensor.dtype, tensor.stored, payload, width, call.told)
+    return None if payload is None else constants.view(tensor.dtype, tensor.stored, payload, width, call.description)
 
 
 def _unpacked_payload(tensor: Tensor, width: int) -> Payload | None:

@@ -27,12 +27,12 @@ def _narrowed(call: Call, terms: Sizes, *, scalar: bool = False) -> View | None:
     """Give sizes in the result's type."""
     if call.result.dtype == "int32" and not all(isinstance(term, int) for term in terms):
         call.table.assumes["sizes are below 2**31"] = None
-    return call.vector(terms, scalar=scalar)
+    return call.result_integers(terms, scalar=scalar)
 
 
 def _rank(call: Call) -> View | None:
     view = call.views[0]
-    return None if view is None or view.sizes is None else call.vector((len(view.sizes),), scalar=True)
+    return None if view is None or view.sizes is None else call.result_integers((len(view.sizes),), scalar=True)
 
 
 def _cast(call: Call) -> View | None:
@@ -41,20 +41,20 @@ def _cast(call: Call) -> View | None:
 
 
 def _gather(call: Call) -> View | None:
-    content, indices, picks = call.content(0), call.numbers(1), call.operand(1)
+    content, indices, picks = call.content(0), call.known_integers(1), call.operand(1)
     if content is None or indices is None or picks is None or call.integer("axis") or call.integer("batchDims"):
         return None
     if call.views[0] is None or call.views[0].sizes == () or not all(0 <= index < len(content) for index in indices):
         return None
-    return call.vector(tuple(content[index] for index in indices), scalar=picks.sizes == ())
+    return call.result_integers(tuple(content[index] for index in indices), scalar=picks.sizes == ())
 
 
 def _concatenation(call: Call) -> View | None:
-    parts = [call.target(index) for index in range(len(call.views))]
+    parts = [call.vector(index) for index in range(len(call.views))]
     if call.integer("axis") not in (0, -1) or call.integer("fusedActivationFunction"):
         return None
     known = [part for part in parts if part is not None]
-    return call.vector(tuple(term for part in known for term in part)) if len(known) == len(parts) else None
+    return call.result_integers(tuple(term for part in known for term in part)) if len(known) == len(parts) else None
 
 
 def _pack(call: Call) -> View | None:
@@ -64,12 +64,12 @@ def _pack(call: Call) -> View | None:
     known = [part for part in parts if part is not None]
     if len(known) < len(parts) or call.integer("valuesCount") != len(parts):
         return None
-    return call.vector(tuple(term for part in known for term in part))
+    return call.result_integers(tuple(term for part in known for term in part))
 
 
 def _strided_slice(call: Call) -> View | None:
-    content, parts = call.target(0), [call.numbers(index) for index in (1, 2, 3)]
-    if content is None or any(call.target(index) is None for index in (1, 2, 3)):
+    content, parts = call.vector(0), [call.known_integers(index) for index in (1, 2, 3)]
+    if content is None or any(call.vector(index) is None for index in (1, 2, 3)):
         return None
     if any(tensor is None or tensor.dtype != "int32" for tensor in call.inputs[1:4]):
         return None
@@ -82,37 +82,42 @@ def _strided_slice(call: Call) -> View | None:
     start = None if call.integer("beginMask") else begin
     if call.integer("shrinkAxisMask"):
         at = 0 if start is None else start
-        return call.vector((content[at],), scalar=True) if -len(content) <= at < len(content) else None
-    return call.vector(content[start : None if call.integer("endMask") else end : stride])
+        return call.result_integers((content[at],), scalar=True) if -len(content) <= at < len(content) else None
+    return call.result_integers(content[start : None if call.integer("endMask") else end : stride])
 
 
 def _slice(call: Call) -> View | None:
-    content, begin, size = call.target(0), call.numbers(1), call.numbers(2)
+    content, begin, size = call.vector(0), call.known_integers(1), call.known_integers(2)
     kinds = {None if tensor is None else tensor.dtype for tensor in call.inputs[1:]}
-    if call.target(1) is None or call.target(2) is None or len(kinds) != 1:
+    if call.vector(1) is None or call.vector(2) is None or len(kinds) != 1:
         return None
     if content is None or begin is None or size is None or len(begin) != 1 or len(size) != 1:
         return None
     if begin[0] < 0 or size[0] < -1:
         return None
     end = len(content) if size[0] < 0 else begin[0] + size[0]
-    return call.vector(content[begin[0] : end]) if end <= len(content) else None
+    return call.result_integers(content[begin[0] : end]) if end <= len(content) else None
 
 
-def parted(call: Call, count: int, place: int) -> View | None:
+def split_part(call: Call, count: int, place: int) -> View | None:
     """Give one of the parts of known integers that SPLIT or SPLIT_V cuts a vector into; None where it is not known."""
     split = call.operator.name == "SPLIT"
     data, axis = (1, 0) if split else (0, 2)
     if call.integer("numSplits") != count:
         return None
-    whole, tensor = call.target(data), call.inputs[data]
-    if whole is None or tensor is None or tensor.dtype != call.result.dtype or call.numbers(axis) not in ((0,), (-1,)):
+    whole, tensor = call.vector(data), call.inputs[data]
+    if (
+        whole is None
+        or tensor is None
+        or tensor.dtype != call.result.dtype
+        or call.known_integers(axis) not in ((0,), (-1,))
+    ):
         return None
-    sizes = _parts(len(whole), (len(whole) // count,) * count if split else call.numbers(1))
+    sizes = _parts(len(whole), (len(whole) // count,) * count if split else call.known_integers(1))
     if len(sizes) != count:
         return None
     start = sum(sizes[:place])
-    return call.vector(whole[start : start + sizes[place]])
+    return call.result_integers(whole[start : start + sizes[place]])
 
 
 def _parts(total: int, stated: Sequence[int] | None) -> Sequence[int]:
@@ -123,12 +128,12 @@ def _parts(total: int, stated: Sequence[int] | None) -> Sequence[int]:
 
 
 def _broadcast_args(call: Call) -> View | None:
-    one, two = call.target(0), call.target(1)
+    one, two = call.vector(0), call.vector(1)
     if one is None or two is None:
         return None
     rank = max(len(one), len(two))
     pairs = zip(right_aligned(one, rank), right_aligned(two, rank), strict=True)
-    return call.vector(tuple(map(call.table.algebra.met, pairs)))
+    return call.result_integers(tuple(map(call.table.algebra.broadcast_size, pairs)))
 
 
 def _arithmetic(rule: str) -> Callable[[Call], View | None]:

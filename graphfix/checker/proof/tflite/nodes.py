@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 PLANE = 2
 """The trailing axes that a transform acts on."""
 ALIKE = {"SELECT": "SELECT", "SELECT_V2": "SELECT", "REAL": "REAL", "RFFT2D": "RFFT2D"}
-"""Operators whose options have no fields, by what they compute once their operands' maps are told."""
+"""Operators whose options have no fields, by what they compute once their operands' maps are known."""
 
 
 def read(call: Call) -> View | None:
@@ -35,9 +35,9 @@ def read(call: Call) -> View | None:
 def _broadcast(call: Call, key: tuple[object, ...], views: Sequence[View]) -> View | None:
     name = call.operator.name
     if name in EACH:
-        return broadcast.elementwise(call.table, key, views, call.told)
+        return broadcast.elementwise(call.table, key, views, call.description)
     if name in UNARY and len(views) == 1:
-        return broadcast.unary(call.table, key, views[0], call.told)
+        return broadcast.unary(call.table, key, views[0], call.description)
     count, rule = OWN.get(name, (0, None))
     return rule(call, key, views) if rule is not None and len(views) == count else None
 
@@ -55,7 +55,7 @@ def _select(call: Call, key: tuple[object, ...], views: Sequence[View]) -> View 
     else:
         return None
     uses = [(condition.core, axes), (one.core, one.axes or ()), (two.core, two.axes or ())]
-    return broadcast.aligned(call.table, key, uses, one.sizes, call.told)
+    return broadcast.aligned(call.table, key, uses, one.sizes, call.description)
 
 
 def kind(call: Call) -> tuple[object, ...]:
@@ -72,14 +72,14 @@ def _key(call: Call) -> tuple[object, ...] | None:
     for tensor, view in zip(call.inputs, call.views, strict=True):
         if tensor is None or view is None:
             return None
-        told = quantized(tensor.quantization, view)
+        parameter = quantized(tensor.quantization, view)
         if (
             tensor.quantization is not None
             and tensor.quantization.axis is not None
-            and (told is None or not isinstance(told[1], int))
+            and (parameter is None or not isinstance(parameter[1], int))
         ):
             return None
-        parameters.append((tensor.dtype, told))
+        parameters.append((tensor.dtype, parameter))
     if call.result.quantization is not None and call.result.quantization.axis is not None:
         return None
     return (*kind(call), tuple(parameters), type_of(call.result))
@@ -118,14 +118,14 @@ def transformed(call: Call, key: tuple[object, ...], views: Sequence[View]) -> V
     The result's last two sizes are the lengths that are asked for, n and m // 2 + 1.
     """
     data, lengths = views
-    wanted = call.numbers(1)
+    wanted = call.known_integers(1)
     if data.axes is None or data.sizes is None or len(data.sizes) <= PLANE or wanted is None or len(wanted) != PLANE:
         return None
     batch = len(data.sizes) - PLANE
     kept = [axis for axis in range(len(data.sizes)) if axis >= batch or data.sizes[axis] != 1]
     plain = View(data.core, tuple(data.axes[axis] for axis in kept), tuple(data.sizes[axis] for axis in kept))
     sizes = (*plain.sizes[:-PLANE], wanted[0], wanted[1] // 2 + 1) if plain.sizes else ()
-    result = whole(call.table.result(("planes", *key, plain, lengths), call.told, sizes).core)
+    result = whole(call.table.result(("planes", *key, plain, lengths), call.description, sizes).core)
     places = {axis: place for place, axis in enumerate(kept)}
     followed = tuple((result.axes or ())[places[axis]] if axis in places else None for axis in range(batch + PLANE))
     shape = tuple(sizes[places[axis]] if axis in places else 1 for axis in range(batch + PLANE))
@@ -135,12 +135,12 @@ def transformed(call: Call, key: tuple[object, ...], views: Sequence[View]) -> V
 def multiplied(call: Call, key: tuple[object, ...], views: Sequence[View]) -> View | None:
     """BATCH_MATMUL: batch axes meet, right-aligned."""
     outer = (-1 if call.option("adjX") else -2, -2 if call.option("adjY") else -1)
-    return broadcast.product(call.table, key, (views[0], views[1]), call.told, outer=outer)
+    return broadcast.product(call.table, key, (views[0], views[1]), call.description, outer=outer)
 
 
 def onto(call: Call, key: tuple[object, ...], views: Sequence[View]) -> View | None:
     """PRELU: alpha broadcasts onto operand 0."""
-    return broadcast.onto(call.table, key, views[0], views[1:], call.told)
+    return broadcast.onto(call.table, key, views[0], views[1:], call.description)
 
 
 OWN: Mapping[str, tuple[int, Callable[[Call, tuple[object, ...], Sequence[View]], View | None]]] = {

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from graphfix.checker.proof.terms import MOST_ELEMENTS, held
+from graphfix.checker.proof.terms import MOST_ELEMENTS, integer_type
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -24,26 +24,31 @@ class Call:
     views: Sequence[View | None]
     inputs: Sequence[Tensor | None]
     result: Tensor
-    told: str
+    description: str
 
     def operand(self, index: int) -> View | None:
         """Give an operand; None where it is not given, though the operator may need it."""
         return self.views[index] if index < len(self.views) else None
 
+    def sizes(self, index: int) -> Sizes | None:
+        """Return the shape of an operand; None where it is not given or not ranked."""
+        view = self.operand(index)
+        return None if view is None else view.sizes
+
     def content(self, index: int) -> Sizes | None:
         """Give the elements of an operand that is a scalar or vector of known integers or terms, of its own type."""
         view = self.operand(index)
         tensor = self.inputs[index] if index < len(self.inputs) else None
-        if view is None or tensor is None or tensor.quantization is not None or tensor.dtype != held(view):
+        if view is None or tensor is None or tensor.quantization is not None or tensor.dtype != integer_type(view):
             return None
         return view.content
 
-    def target(self, index: int) -> Sizes | None:
+    def vector(self, index: int) -> Sizes | None:
         """Give the elements of an operand that has to be a vector: a shape, repeats."""
         view = self.operand(index)
         return None if view is None or view.sizes is None or len(view.sizes) != 1 else self.content(index)
 
-    def numbers(self, index: int) -> tuple[int, ...] | None:
+    def known_integers(self, index: int) -> tuple[int, ...] | None:
         """Give the elements of an operand, all of them numbers."""
         content = self.content(index)
         if content is None or not all(isinstance(number, int) for number in content):
@@ -59,7 +64,7 @@ class Call:
         value = self.option(name)
         return value if isinstance(value, int) else 0
 
-    def vector(self, terms: Sizes, *, scalar: bool = False) -> View | None:
+    def result_integers(self, terms: Sizes, *, scalar: bool = False) -> View | None:
         """Give integers of the result's type."""
         if (
             self.result.quantization is not None
@@ -71,4 +76,4 @@ class Call:
             -(1 << 31) <= term < 1 << 31 for term in terms if isinstance(term, int)
         ):
             return None
-        return self.table.numbers(terms, self.result.dtype, scalar=scalar)
+        return self.table.integers(terms, self.result.dtype, scalar=scalar)

@@ -10,8 +10,8 @@ from graphfix.checker.files.tflite.file import WIDTHS
 from graphfix.checker.proof.result import STORED_SHAPES, UnprovedError
 from graphfix.checker.proof.terms import View, whole
 from graphfix.checker.proof.tflite.constant_folding import computed
-from graphfix.checker.proof.tflite.explain import noted
-from graphfix.checker.proof.tflite.integer_values import parted
+from graphfix.checker.proof.tflite.explain import note_of
+from graphfix.checker.proof.tflite.integer_values import split_part
 from graphfix.checker.proof.tflite.nodes import OWN, keeps_quantization, quantized, read, type_of
 from graphfix.checker.proof.tflite.operands import Call
 from graphfix.checker.proof.tflite.shapes import refined
@@ -74,7 +74,7 @@ class Reading:
             label, before = f"{operator.name}#{place}", len(self.table.cores)
             results = self._operator(graph, operator, views, label, path)
             if self.notes is not None:
-                note = partial(noted, self.table.algebra, graph, operator, views, results, (path, label))
+                note = partial(note_of, self.table.algebra, graph, operator, views, results, (path, label))
                 self.notes.take(results, before, note)
             values.update(zip(operator.outputs, results, strict=False))
         self.depth -= 1
@@ -102,7 +102,7 @@ class Reading:
         key = ("variable", index, at, kind, len(self.effects))
         core, new = self.table.core(key, f"variable {tensor.name!r}", counted=False)
         if new:
-            core.sizes = self.table.named(core, tensor.dims)
+            core.sizes = self.table.named_sizes(core, tensor.dims)
         return whole(core)
 
     def _empty(self, tensor: Tensor) -> View:
@@ -123,16 +123,20 @@ class Reading:
     # --- operators --------------------------------------------------------------------------------------------
 
     def _operator(
-        self, graph: Subgraph, operator: Operator, views: Sequence[View | None], told: str, path: str
+        self, graph: Subgraph, operator: Operator, views: Sequence[View | None], description: str, path: str
     ) -> list[View]:
-        bodies = self._bodies(operator, views, f"{path}/{told}")
-        one = self._single(graph, operator, views, told) if bodies is None else None
+        bodies = self._bodies(operator, views, f"{path}/{description}")
+        one = self._single(graph, operator, views, description) if bodies is None else None
         if one is not None:
             return [one]
         inputs = [graph.tensors[at] if at >= 0 else None for at in operator.inputs]
         if operator.name in ("SPLIT", "SPLIT_V"):
-            calls = [Call(self.table, operator, views, inputs, graph.tensors[at], told) for at in operator.outputs]
-            parts = [part for place, call in enumerate(calls) if (part := parted(call, len(calls), place)) is not None]
+            calls = [
+                Call(self.table, operator, views, inputs, graph.tensors[at], description) for at in operator.outputs
+            ]
+            parts = [
+                part for place, call in enumerate(calls) if (part := split_part(call, len(calls), place)) is not None
+            ]
             if len(parts) == len(calls):
                 return parts
         parameters = tuple(
@@ -145,14 +149,14 @@ class Reading:
         key = ("whole", operator.key, operator.version, tuple(views), parameters, given, bodies, stateful)
         results = []
         for index, at in enumerate(operator.outputs):
-            core, new = self.table.core((*key, index), told)
+            core, new = self.table.core((*key, index), description)
             if new:
-                call = Call(self.table, operator, views, inputs, graph.tensors[at], told)
-                core.sizes = self.table.named(core, refined(call, call.result.dims))
+                call = Call(self.table, operator, views, inputs, graph.tensors[at], description)
+                core.sizes = self.table.named_sizes(core, refined(call, call.result.dims))
                 self._stored()
             results.append(whole(core))
         if stateful is not None or not results:  # an operator that gives nothing is executed all the same
-            core, _ = self.table.core((*key, "effect"), told)
+            core, _ = self.table.core((*key, "effect"), description)
             self.effects.append((core, self.table.algebra.place))
         return results
 
@@ -203,16 +207,18 @@ class Reading:
         key = ("parameter", owner, place, tensor.dtype)
         core, new = self.table.core(key, f"input {place} of a body", counted=False)
         if new:
-            core.sizes = self.table.named(core, tensor.dims)
+            core.sizes = self.table.named_sizes(core, tensor.dims)
             self._stored()
         return whole(core)
 
-    def _single(self, graph: Subgraph, operator: Operator, views: Sequence[View | None], told: str) -> View | None:
+    def _single(
+        self, graph: Subgraph, operator: Operator, views: Sequence[View | None], description: str
+    ) -> View | None:
         """Give the result of an operator with a rule of its own; None where its operands are read exactly."""
         if len(operator.outputs) != 1 or self._stateful(graph, operator) is not None:
             return None
         inputs = [graph.tensors[at] if at >= 0 else None for at in operator.inputs]
-        call = Call(self.table, operator, views, inputs, graph.tensors[operator.outputs[0]], told)
+        call = Call(self.table, operator, views, inputs, graph.tensors[operator.outputs[0]], description)
         known = computed(self.constants, call)
         if known is not None:
             return known

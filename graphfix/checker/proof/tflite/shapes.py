@@ -30,10 +30,10 @@ def refined(call: Call, dims: Dims) -> Dims:
     if dims is not None and None not in dims:
         return dims
     rule = RULES.get(call.operator.name)
-    told = rule(call) if rule is not None else None
-    if dims is None or told is None or len(told) != len(dims):
-        return told if dims is None else dims
-    return tuple(other if mine is None else mine for mine, other in zip(dims, told, strict=True))
+    ruled = rule(call) if rule is not None else None
+    if dims is None or ruled is None or len(ruled) != len(dims):
+        return ruled if dims is None else dims
+    return tuple(other if mine is None else mine for mine, other in zip(dims, ruled, strict=True))
 
 
 def shaped(call: Call, views: Sequence[View]) -> bool:
@@ -44,34 +44,29 @@ def shaped(call: Call, views: Sequence[View]) -> bool:
     return None not in shapes and max(len(sizes or ()) for sizes in shapes) == len(call.result.stored)
 
 
-def _sizes(call: Call, index: int) -> Sizes | None:
-    view = call.operand(index)
-    return None if view is None else view.sizes
-
-
-def stated(call: Call) -> Sizes | None:
+def reshape_target(call: Call) -> Sizes | None:
     """Give the shape that a RESHAPE is asked for: an operand, or its options where it has no other operand."""
     if len(call.views) > 1:
         # The kernel reads the option where the operand has another type.
-        return call.target(1) if call.inputs[1] is not None and call.inputs[1].dtype == "int32" else None
+        return call.vector(1) if call.inputs[1] is not None and call.inputs[1].dtype == "int32" else None
     option = call.option("newShape")
     return option if isinstance(option, tuple) and option != SCALAR else None
 
 
 def _same(call: Call) -> Dims:
-    return _sizes(call, 0)
+    return call.sizes(0)
 
 
 def _batch(call: Call) -> Dims:
     """Axis 0 is the operand's."""
-    sizes = _sizes(call, 0)
+    sizes = call.sizes(0)
     rank = len(call.result.dims or ())
     return None if not sizes or not rank or len(sizes) != rank else (sizes[0], *(None,) * (rank - 1))
 
 
 def _fully_connected(call: Call) -> Dims:
     """The last axis is the weights' axis 0; the others are the operand's where its last one is theirs as it stands."""
-    sizes, weights = _sizes(call, 0), _sizes(call, 1)
+    sizes, weights = call.sizes(0), call.sizes(1)
     rank = len(call.result.dims or ())
     if not sizes or weights is None or len(weights) != MATRIX or not rank:
         return None
@@ -80,7 +75,7 @@ def _fully_connected(call: Call) -> Dims:
 
 
 def _reduce(call: Call) -> Dims:
-    sizes, axes = _sizes(call, 0), call.numbers(1)
+    sizes, axes = call.sizes(0), call.known_integers(1)
     if sizes is None or axes is None:
         return None
     gone = {axis + len(sizes) if axis < 0 else axis for axis in axes}
@@ -89,18 +84,18 @@ def _reduce(call: Call) -> Dims:
 
 
 def _transpose(call: Call) -> Dims:
-    sizes, order = _sizes(call, 0), call.numbers(1)
+    sizes, order = call.sizes(0), call.known_integers(1)
     if sizes is None or order is None or sorted(order) != list(range(len(sizes))):
         return None
     return tuple(sizes[axis] for axis in order)
 
 
 def _concatenation(call: Call) -> Dims:
-    sizes = _sizes(call, 0)
+    sizes = call.sizes(0)
     if not sizes:
         return None
     at = call.integer("axis") % len(sizes)
-    parts = [_sizes(call, index) for index in range(len(call.views))]
+    parts = [call.sizes(index) for index in range(len(call.views))]
     numbers = [part[at] for part in parts if part is not None and len(part) == len(sizes)]
     whole = [number for number in numbers if isinstance(number, int)]
     total = sum(whole) if len(whole) == len(parts) else None
@@ -108,7 +103,7 @@ def _concatenation(call: Call) -> Dims:
 
 
 def _pack(call: Call) -> Dims:
-    sizes = _sizes(call, 0)
+    sizes = call.sizes(0)
     if sizes is None:
         return None
     at = call.integer("axis") % (len(sizes) + 1)
@@ -116,7 +111,7 @@ def _pack(call: Call) -> Dims:
 
 
 def _gather(call: Call) -> Dims:
-    data, indices, axis = _sizes(call, 0), _sizes(call, 1), call.integer("axis")
+    data, indices, axis = call.sizes(0), call.sizes(1), call.integer("axis")
     if not data or indices is None or call.integer("batchDims"):
         return None
     axis %= len(data)
@@ -124,18 +119,18 @@ def _gather(call: Call) -> Dims:
 
 
 def _reshape(call: Call) -> Dims:
-    target, sizes = stated(call), _sizes(call, 0)
+    target, sizes = reshape_target(call), call.sizes(0)
     if target is None:
         return None
     have = [size for size in sizes or (None,) if isinstance(size, int)]
     others = [size for size in target if isinstance(size, int) and size > 0]
-    told = len(have) == len(sizes or (None,)) and len(others) == len(target) - 1
-    return tuple((prod(have) // prod(others) if told else None) if size == -1 else size for size in target)
+    open_size = len(have) == len(sizes or (None,)) and len(others) == len(target) - 1
+    return tuple((prod(have) // prod(others) if open_size else None) if size == -1 else size for size in target)
 
 
 def _strided_slice(call: Call) -> Dims:
     """Sizes that are numbers, cut as numpy does; axes behind those that are named stay."""
-    sizes, bounds = _sizes(call, 0), [call.numbers(index) for index in (1, 2, 3)]
+    sizes, bounds = call.sizes(0), [call.known_integers(index) for index in (1, 2, 3)]
     if sizes is None or any(call.integer(name) for name in ("ellipsisMask", "newAxisMask", "offset")):
         return None
     begin, end, stride = ([] if each is None else list(each) for each in bounds)
@@ -154,18 +149,18 @@ def _strided_slice(call: Call) -> Dims:
 
 
 def _target(call: Call) -> Dims:
-    target = call.target(1)
+    target = call.vector(1)
     return None if target is None or any(isinstance(size, int) and size < 0 for size in target) else target
 
 
 def _range(call: Call) -> Dims:
-    ends = [call.numbers(index) for index in range(3)]
+    ends = [call.known_integers(index) for index in range(3)]
     numbers = [end[0] for end in ends if end]
     return (span(*numbers),) if len(numbers) == len(ends) else None
 
 
 def _padded(call: Call) -> Dims:
-    sizes, around = _sizes(call, 0), constant_folding.literal(call.operand(1))
+    sizes, around = call.sizes(0), constant_folding.literal(call.operand(1))
     if sizes is None or around is None or around.shape != (len(sizes), 2):
         return None
     added = around.sum(axis=1).tolist()
@@ -173,7 +168,7 @@ def _padded(call: Call) -> Dims:
 
 
 def _convolution(call: Call) -> Dims:
-    weight, dilations = _sizes(call, 1), (call.integer("dilationHFactor"), call.integer("dilationWFactor"))
+    weight, dilations = call.sizes(1), (call.integer("dilationHFactor"), call.integer("dilationWFactor"))
     if weight is None or len(weight) != IMAGE:
         return None
     made = weight[0] if call.operator.name == "CONV_2D" else weight[3]
@@ -181,13 +176,13 @@ def _convolution(call: Call) -> Dims:
 
 
 def _pool(call: Call) -> Dims:
-    sizes, window = _sizes(call, 0), (call.integer("filterHeight"), call.integer("filterWidth"))
+    sizes, window = call.sizes(0), (call.integer("filterHeight"), call.integer("filterWidth"))
     return None if sizes is None else _spatial(call, window, (1, 1), sizes[-1])
 
 
 def _spatial(call: Call, window: Sizes, dilations: tuple[int, int], channels: Size) -> Dims:
     """Height and width: as many as strides fit in (SAME), or as many as whole windows fit in (VALID)."""
-    sizes = _sizes(call, 0)
+    sizes = call.sizes(0)
     if sizes is None or len(sizes) != IMAGE:
         return None
     dims: list[Size | None] = []
@@ -214,4 +209,4 @@ RULES: Mapping[str, Callable[[Call], Dims]] = {
     **dict.fromkeys(("CONV_2D", "DEPTHWISE_CONV_2D"), _convolution),
     **dict.fromkeys(("AVERAGE_POOL_2D", "MAX_POOL_2D"), _pool),
 }  # fmt: skip
-"""Rules by operator; a size that is None is not told."""
+"""Rules by operator; a size that is None is not known."""

@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from graphfix.checker.proof import broadcast, views
-from graphfix.checker.proof.terms import View, held
+from graphfix.checker.proof.terms import View, integer_type
 from graphfix.checker.proof.tflite.integer_values import ALIKE, COUNTING, INTEGER_VALUES, RETYPING
-from graphfix.checker.proof.tflite.shapes import stated
+from graphfix.checker.proof.tflite.shapes import reshape_target
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -21,7 +21,7 @@ def viewed(call: Call) -> View | None:
     rule = VIEWS.get(call.operator.name)
     if rule is None or not call.views or call.views[0] is None:
         return None
-    if call.operator.name in COUNTING and held(call.views[0]) is None:
+    if call.operator.name in COUNTING and integer_type(call.views[0]) is None:
         return None  # most sums are of elements that nobody knows
     taking = call.inputs if call.operator.name in ALIKE else call.inputs[:1]
     if call.operator.name not in RETYPING and any(each is None or each.dtype != call.result.dtype for each in taking):
@@ -30,17 +30,17 @@ def viewed(call: Call) -> View | None:
 
 
 def _reshape(call: Call) -> View | None:
-    view, target = call.views[0], stated(call)
+    view, target = call.views[0], reshape_target(call)
     if view is None or target is None:
         return None
     content = call.content(0)
     if content is not None and target in ((-1,), (len(content),)):
-        return call.vector(content)
+        return call.result_integers(content)
     return views.reshaped(view, target, zero_copies=False)
 
 
 def _expand_dims(call: Call) -> View | None:
-    axes = call.numbers(1)
+    axes = call.known_integers(1)
     if call.views[0] is None or axes is None or len(axes) != 1:
         return None
     return views.unsqueezed(call.views[0], axes)
@@ -54,14 +54,14 @@ def _squeeze(call: Call) -> View | None:
 
 
 def _broadcast_to(call: Call) -> View | None:
-    view, target = call.views[0], call.target(1)
+    view, target = call.views[0], call.vector(1)
     return None if view is None or target is None else _onto(call, view, target)
 
 
 def _onto(call: Call, view: View, target: Sizes) -> View | None:
     """Stretch one way to a shape; where the operand may not fit it, that is a term of its own."""
     seen = views.broadcast_to(call.table.algebra, view, target)
-    return seen if seen is not None else broadcast.onto_target(call.table, view, target, call.told)
+    return seen if seen is not None else broadcast.onto_target(call.table, view, target, call.description)
 
 
 def lifted(view: View, rank: int) -> View:
@@ -71,7 +71,7 @@ def lifted(view: View, rank: int) -> View:
 
 
 def _tile(call: Call) -> View | None:
-    repeats = call.target(1)
+    repeats = call.vector(1)
     return views.tiled(call.views[0], repeats) if call.views[0] is not None and repeats is not None else None
 
 

@@ -10,7 +10,7 @@ from onnx import AttributeProto
 from graphfix.checker.files.onnx.schema import schema
 from graphfix.checker.proof.onnx import table
 from graphfix.checker.proof.onnx.operands import domain_of
-from graphfix.checker.proof.onnx.types import taken
+from graphfix.checker.proof.onnx.types import accepted
 from graphfix.checker.proof.result import UnprovedError
 
 if TYPE_CHECKING:
@@ -55,7 +55,7 @@ def loads(call: Call) -> bool:
     op, attributes = call.written
     stated = tuple([(name, given.type) for name, given in attributes.items()]) if attributes else ()
     fits = _fits(op, call.domain, call.version, len(call.inputs), stated)
-    return fits and taken(call.op, call.domain, call.version, call.views)
+    return fits and accepted(call.op, call.domain, call.version, call.views)
 
 
 @cache
@@ -87,7 +87,7 @@ def imported(entries: Iterable[OperatorSetIdProto]) -> dict[str, int]:
     return found
 
 
-def once(graph: GraphProto) -> None:
+def unique_names(graph: GraphProto) -> None:
     """Runtimes do not agree on which of two constants or inputs of one name is read. Raises UnprovedError."""
     names = [tensor.name for tensor in graph.initializer]
     names += [sparse.values.name for sparse in graph.sparse_initializer]
