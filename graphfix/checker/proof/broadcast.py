@@ -23,16 +23,16 @@ MATRIX = 2
 PRODUCT_AXES = 3
 """The last axes of a matrix product's space: of its rows, its columns, and the sum."""
 BROADCASTING = frozenset({"each", "onto", "product", "gemm"})
-"""The rules by which operands meet: what a term of one begins with."""
+"""The rules by which operands are broadcast: what a term of one begins with."""
 
 
 def broadcast_of(core: Core) -> Broadcast | None:
-    """Give what an operator's operands are read by, as terms are compared; None where they are read exactly."""
+    """Return what an operator's operands are read by, as terms are compared; None where they are read exactly."""
     return core.key[-3:] if core.key[0] in BROADCASTING else None  # type: ignore[return-value]  # keys hold anything
 
 
 def elementwise(table: Table, key: Key, views: Sequence[View], description: str) -> View:
-    """Give the result of an operator that reads one element of each operand for each point, right-aligned.
+    """Return the result of an operator that reads one element of each operand for each point, right-aligned.
 
     The term holds the map of each operand's core and the sizes of the space, for those axes only that some operand
     follows; the others are axes of the result's map. So lifting or stretching all operands is lifting or stretching
@@ -59,7 +59,7 @@ def _without_elements(table: Table, view: View) -> View:
 
 
 def aligned(table: Table, key: Key, uses: Sequence[tuple[Core, Axes]], space: Sizes, description: str) -> View:
-    """Give the result over a space whose axes the operands' axes follow as their maps say."""
+    """Return the result over a space whose axes the operands' axes follow as their maps say."""
     return _read(table, key, [core for core, _ in uses], _frame([axes for _, axes in uses], space), description)
 
 
@@ -93,34 +93,34 @@ def _read(table: Table, key: Key, cores: Sequence[Core], frame: Frame, descripti
 
 
 def unary(table: Table, key: Key, view: View, description: str) -> View:
-    """Give the result of an elementwise operator of one operand: its map is the operand's own."""
+    """Return the result of an elementwise operator of one operand: its map is the operand's own."""
     return composed(view, elementwise(table, key, [whole(view.core)], description))
 
 
 def _unranked(table: Table, key: Key, views: Sequence[View], description: str) -> View:
-    """Some rank is not known: the space is the set of all shapes that meet, and every map is right-aligned.
+    """Some rank is not known: the space is the set of all shapes, and every map is right-aligned.
 
     A value of known rank takes part with its map, unit axes in front left out; so a stretch by another operand's
     shape adds nothing to the set.
     """
-    meeting: set[Extent] = set()
+    shapes: set[Extent] = set()
     reads: list[tuple[object, ...]] = []
     for view in views:
-        meeting |= view.more or {extent(view)}
+        shapes |= view.more or {extent(view)}
         reads.append((view.core, _stripped(view)))
-    table.check_fit(frozenset(meeting))
-    core, new = table.core(("unranked", key, tuple(reads), *_space(table, meeting)), description)
+    table.check_fit(frozenset(shapes))
+    core, new = table.core(("unranked", key, tuple(reads), *_space(table, shapes)), description)
     if new and len(views) == 1:
         core.shaped = views[0].core.shaped or views[0].core
     return View(core, None, None)
 
 
-def _space(table: Table, meeting: Collection[Extent]) -> tuple[frozenset[Extent], Sizes]:
+def _space(table: Table, shapes: Collection[Extent]) -> tuple[frozenset[Extent], Sizes]:
     """Keep values of unknown rank by name, and put all known shapes into one."""
-    known = [sizes for sizes in meeting if not isinstance(sizes, View)]
+    known = [sizes for sizes in shapes if not isinstance(sizes, View)]
     rank = max(map(len, known), default=0)
     columns = zip(*(right_aligned(sizes, rank) for sizes in known), strict=True)
-    return frozenset(sizes for sizes in meeting if isinstance(sizes, View)), tuple(
+    return frozenset(sizes for sizes in shapes if isinstance(sizes, View)), tuple(
         map(table.algebra.broadcast_size, columns)
     )
 
@@ -133,12 +133,12 @@ def _stripped(view: View) -> Axes | None:
 
 
 def onto(table: Table, key: Key, view: View, others: Sequence[View], description: str) -> View:
-    """Give the result of an operator whose operand 0 is read exactly and has the result's shape, the others onto it."""
+    """Return the result of an operator that reads operand 0, of the result's shape, exactly, the others onto it."""
     if view.sizes is None or any(other.sizes is None for other in others):
         reads = tuple((other.core, _stripped(other)) for other in others)
-        meetings = [frozenset({extent(view), *(other.more or {extent(other)})}) for other in others]
-        meets = tuple(_space(table, table.check_fit(extents)) for extents in meetings)
-        return table.result(("unranked onto", *key, view, reads, meets), description, view.sizes)
+        checked = [frozenset({extent(view), *(other.more or {extent(other)})}) for other in others]
+        spaces = tuple(_space(table, table.check_fit(extents)) for extents in checked)
+        return table.result(("unranked onto", *key, view, reads, spaces), description, view.sizes)
     if any(len(other.sizes or ()) > len(view.sizes) for other in others):
         return table.result(("whole", *key, (view, *others)), description, view.sizes)
     rank = len(view.sizes)
@@ -150,7 +150,7 @@ def onto(table: Table, key: Key, view: View, others: Sequence[View], description
 
 
 def onto_target(table: Table, view: View, target: Sizes, description: str) -> View | None:
-    """Give the stretch to a target that the operand may not fit: an operator, which reads the operand by its map."""
+    """Return the stretch to a target that the operand may not fit: an operator, which reads the operand by its map."""
     if view.sizes is None or len(view.sizes) > len(target) or any(isinstance(to, int) and to < 0 for to in target):
         return None
     sizes = tuple(right_aligned(view.sizes, len(target)))
@@ -170,7 +170,7 @@ def product(
     *,
     outer: tuple[int, int] = (-2, -1),
 ) -> View:
-    """Give the product of two stacks of matrices: batch axes meet, the last two of each are read exactly.
+    """Return the product of two stacks of matrices: batch axes are broadcast, the last two of each are read exactly.
 
     `outer` names the axis of each operand that stays in the result. A vector is promoted: it has the summed axis alone.
     """

@@ -114,7 +114,7 @@ def _counterpart(table: Table, theirs: Core) -> Core | None:
 
 
 def _read(key: tuple[object, ...]) -> Iterator[Core]:
-    """Give every term that a term is made of."""
+    """Return every term that a term is made of."""
     for part in key:
         if isinstance(part, Core):
             yield part

@@ -33,7 +33,7 @@ def is_constant(view: View) -> bool:
 
 
 def literal(view: View | None) -> Array | None:
-    """Give the elements of a value that is a small constant; None for any other."""
+    """Return the elements of a value that is a small constant; None for any other."""
     if view is None or view.axes is None or view.sizes is None or not is_constant(view):
         return None
     sizes = tuple(size for size in view.sizes if isinstance(size, int))
@@ -76,7 +76,7 @@ def as_constant(constants: Constants, array: Array, description: str) -> View:
     return constants.view(array.dtype.name, array.shape, constant_bytes.held(data), array.dtype.itemsize, description)
 
 
-# --- operators that all give the same bits ------------------------------------------------------------------------
+# --- operators that all compute the same bits ---------------------------------------------------------------------
 
 
 def reproducible(array: Array) -> bool:
@@ -98,7 +98,7 @@ def _integral(rule: Callable[[Array, Array], Array]) -> Callable[[Array, Array],
 
 
 def _in_range(full: Array, dtype: np.dtype[Any]) -> Array | None:
-    """Give whole numbers in a type that holds each of them; None where it does not."""
+    """Return whole numbers in a type that holds each of them; None where it does not."""
     least, most = int(np.iinfo(dtype).min), int(np.iinfo(dtype).max)
     return full.astype(dtype) if not full.size or least <= full.min() <= full.max() <= most else None
 
@@ -132,7 +132,7 @@ REDUCTIONS: Mapping[str, Callable[..., Array]] = {"prod": np.prod, "sum": np.sum
 
 
 def small(*arrays: Array) -> bool:
-    """Whether what these meet in has not too many elements. Raises ValueError where they do not fit."""
+    """Whether the broadcast of these has not too many elements. Raises ValueError where they do not fit."""
     return prod(np.broadcast_shapes(*(array.shape for array in arrays))) <= MOST
 
 

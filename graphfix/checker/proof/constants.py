@@ -1,4 +1,4 @@
-"""Constants as terms: what they hold, in the least form that gives every element, read in pieces from the files."""
+"""Constants as terms: what they hold, in the smallest form that has every element, read in pieces from the files."""
 
 from __future__ import annotations
 
@@ -89,7 +89,7 @@ class Constants:
 
 
 def cut(payload: Payload, dims: Sequence[int], axis: int, width: int) -> Payload | None:
-    """Give index 0 of an axis along which nothing changes; None where something does, or too much would be held.
+    """Return index 0 of an axis along which nothing changes; None where something does, or too much would be held.
 
     `dims` are those of the payload, which holds `width` bytes an element and is not empty; the axis has several.
     """

@@ -25,7 +25,7 @@ MOVING = frozenset(
     "Reshape Unsqueeze Squeeze Flatten Expand Tile RESHAPE EXPAND_DIMS SQUEEZE BROADCAST_TO TILE"
     " STABLEHLO_BROADCAST_IN_DIM".split()
 )
-"""Operators that are no term of their own where they are read as views."""
+"""Operators that are no terms where they are read as views."""
 
 
 @dataclass(slots=True, eq=False)
@@ -55,7 +55,7 @@ class Notes:
 
 
 def isolated(algebra: Algebra, views: Sequence[View | None]) -> tuple[Table, list[View | None]]:
-    """See each operand as a value of its own, of its own sizes: the maps over it are those of the operand.
+    """Return each operand as a separate value of its sizes: the maps over it are those of the operand.
 
     The table is another one, so that nothing is entered into what is compared.
     """
@@ -148,7 +148,7 @@ def _value(index: int, mine: View | None, other: View | None) -> str:
 
 
 def given_by(view: View) -> str:
-    """Name what gives a value: `a result of Add 'n3'`, `input 'x'`."""
+    """Name what computes a value: `a result of Add 'n3'`, `input 'x'`."""
     kind = view.core.key[0]
     if kind in INPUTS:
         return view.core.description

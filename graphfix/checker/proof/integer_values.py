@@ -24,7 +24,7 @@ RULES: Mapping[str, Callable[[int, int], int | None]] = {
 
 
 def computed(table: Table, rule: str, views: Sequence[View | None], dtype: str | None) -> View | None:
-    """Give the result for two scalars or vectors of known integers; None where one is not, or a number is too big."""
+    """Return the result for two scalars or vectors of known integers; None where one is not, or a number is too big."""
     if len(views) != 2 or dtype not in _LIMITS:  # noqa: PLR2004 - two operands
         return None
     one, two = views
@@ -48,5 +48,5 @@ def _repeated(view: View, length: int) -> Sequence[object]:
 
 
 def span(start: int, limit: int, step: int) -> int | None:
-    """Give how many numbers a range holds; None for a step of 0."""
+    """Return how many numbers a range holds; None for a step of 0."""
     return max(-((start - limit) // step), 0) if step else None

@@ -48,7 +48,7 @@ def prove(
         wanted = frozenset(number for number in proof.cores if number is not None)
         if not wanted:
             return proof
-        # Nothing of a node is kept but its term: where two have no match, both files are read again to tell why.
+        # Nothing of a node is kept but its term: where two have no match, both files are read again to say why.
         notes = Notes(wanted)
         with ExitStack() as stack:
             compared(before, after, stack, bindings, shapes, notes)
@@ -76,9 +76,9 @@ def maps(
     shapes: Mapping[str, Sequence[int]] = _NO_SHAPES,
     tflite: bool = False,
 ) -> tuple[Reads, ...]:
-    """Give the indexing maps of every node of a file that broadcasts, in the order in which the proof reads them.
+    """Return the indexing maps of every node of a file that broadcasts, in the order in which the proof reads them.
 
-    They are printed from the terms that are compared, with each operand as a value of its own. A function is read at
+    They are printed from the terms that are compared, with each operand as a separate value. A function is read at
     each call. Raises GraphfixError for what is no model, and UnprovedError for what can't be read as a whole.
     """
     notes = Notes()

@@ -39,7 +39,7 @@ def repeated(table: Table, view: View, factors: Sequence[int], description: str)
 
 
 def _times(view: View, factors: Sequence[int]) -> tuple[int, ...] | None:
-    """Give for each axis of what is repeated how often it is in all."""
+    """Return for each axis of what is repeated how often it is in all."""
     core, before = _base(view.core)
     followed = [axis for axis in view.axes or () if axis is not None]
     if core.sizes is None or view.axes is None or view.sizes is None or len(set(followed)) < len(followed):
@@ -54,7 +54,7 @@ def _times(view: View, factors: Sequence[int]) -> tuple[int, ...] | None:
 
 
 def _base(core: Core) -> tuple[Core, tuple[int, ...]]:
-    """Give what is repeated, and how often so far."""
+    """Return what is repeated, and how often so far."""
     if core.key[0] != "repeat":
         return core, ()
     return core.key[1], core.key[2]  # type: ignore[return-value]  # what `repeated` put there
@@ -89,7 +89,7 @@ def _taken(pairs: list[tuple[int | None, int]], size: int) -> list[tuple[int | N
 
 
 def known_sizes(view: View) -> tuple[int, ...] | None:
-    """Give the sizes of a view, all of them numbers."""
+    """Return the sizes of a view, all of them numbers."""
     if view.sizes is None:
         return None
     sizes = tuple(size for size in view.sizes if isinstance(size, int))

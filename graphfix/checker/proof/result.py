@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 SIDES = ("before", "after")
 STORED_SHAPES = "the stored shapes of the first file's tensors"
-"""What a proof of TFLite models leans on, unless LiteRT allocates the same."""
+"""What a proof of TFLite models assumes, unless LiteRT allocates the same."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,11 +28,11 @@ class Proof:
     """The first node of the first file that has no match, and of the second."""
     after: str | None = None
     cores: tuple[int | None, int | None] = (None, None)
-    """The numbers of what these two give, by which their nodes are found when the files are read again."""
+    """The numbers of their results, by which their nodes are found when the files are read again."""
     nodes: tuple[Reads | None, Reads | None] = (None, None)
     """The two with their operands and maps."""
     assumes: tuple[str, ...] = ()
-    """What it leans on that the files only state."""
+    """What it assumes: the files only declare it."""
 
     @property
     def proved(self) -> bool:
@@ -40,7 +40,7 @@ class Proof:
         return self.status == "proved"
 
     def document(self, seconds: float) -> Mapping[str, object]:
-        """Give the proof as the JSON document shows it."""
+        """Return the proof as the JSON document shows it."""
         first: dict[str, object] | None = None
         if self.before is not None or self.after is not None:
             nodes = {which: node and node.document() for which, node in zip(SIDES, self.nodes, strict=True)}

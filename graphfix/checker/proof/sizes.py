@@ -1,4 +1,4 @@
-"""Sizes of axes as terms: a number, or a symbol that is one object wherever the same term is met."""
+"""Sizes of axes as terms: a number, or a symbol that is one object wherever the same term occurs."""
 
 from __future__ import annotations
 
@@ -43,19 +43,19 @@ class Algebra:
     second_checks: dict[tuple[Symbol, Place], None] = field(default_factory=dict)
     """Which the second's do."""
     shapes: dict[tuple[Place, bool, Sizes, Sizes], Sizes] = field(default_factory=dict)
-    """What two shapes give when they meet at a place of a file: most nodes of a model are alike."""
+    """The broadcast shape of two at a place of a file: most nodes of a model are alike."""
 
     def symbol(self, key: tuple[object, ...], name: str = "") -> Symbol:
-        """Give the symbol of a term, the same object each time."""
+        """Return the symbol of a term, the same object each time."""
         found = self.known.get(key)
         if found is None:
             found = self.known[key] = Symbol(key, len(self.known), name or f"s{len(self.known)}")
         return found
 
     def broadcast_size(self, sizes: Sizes) -> Size:
-        """Give the size that an axis has where operands of these sizes meet in it, by numpy's rule.
+        """Return the size that an axis has where operands of these sizes are broadcast, by numpy's rule.
 
-        Ones give way. What is left is one term for the set of all that meet, however it was nested: also beside a
+        Ones are dropped. What is left is one term for the set of all sizes, however it was nested: also beside a
         number, which is then the size, the symbols stay, because the operands fit only where each is 1 or that number.
         """
         parts: set[Size] = set()
@@ -76,7 +76,7 @@ class Algebra:
         return checked
 
     def unmatched_check(self) -> Symbol | None:
-        """Give sizes that only the second file needs to fit: where they do not, it fails and the first does not."""
+        """Return sizes that only the second file needs to fit: where they do not, it fails and the first does not."""
         for checked, place in self.second_checks:
             wider = (at for other, at in self.checks.items() if set(checked.key) <= set(other.key))
             if not reached(self.checks.get(checked, ()), place) and not any(reached(at, place) for at in wider):
@@ -84,7 +84,7 @@ class Algebra:
         return None
 
     def broadcast_shape(self, one: Sizes, two: Sizes) -> Sizes:
-        """Give the shape in which two meet, right-aligned."""
+        """Return the broadcast shape of two, right-aligned."""
         known = (self.place, self.closed, one, two)
         found = self.shapes.get(known)
         if found is None:
@@ -110,7 +110,7 @@ def _order(size: Size) -> tuple[bool, int]:
 
 
 def result_size(size: Size) -> Size:
-    """Give the size of an axis of a result: the number that met, once an operator was there to see that all fit."""
+    """Return the size of an axis of a result: the number in the set, once an operator checks that all fit."""
     if not isinstance(size, Symbol) or size.key[0] != "broadcast":
         return size
     numbers = [part for part in size.key[1:] if isinstance(part, int)]
@@ -118,7 +118,7 @@ def result_size(size: Size) -> Size:
 
 
 def clashing(size: Size) -> bool:
-    """Whether two numbers meet in an axis: no run can be."""
+    """Whether an axis has two different numbers: no run is possible."""
     return (
         isinstance(size, Symbol) and size.key[0] == "broadcast" and sum(isinstance(part, int) for part in size.key) > 1
     )

@@ -81,7 +81,7 @@ MOST_ELEMENTS = 64
 
 
 def integer_type(view: View) -> str | None:
-    """Give the type of integers that are known as terms."""
+    """Return the type of integers that are known as terms."""
     return str(view.core.key[1]) if view.core.key[0] in ("integers", "nothing") else None
 
 
@@ -114,18 +114,18 @@ class Table:
     second_checks: dict[tuple[frozenset[Extent], Place], None] = field(default_factory=dict)
     """Which the second's do."""
     declared: dict[View, list[tuple[int | None, ...]]] = field(default_factory=dict)
-    """The shapes that the first file states of values."""
+    """The shapes that the first file declares of values."""
     misdeclared: set[tuple[View, int | bytes]] = field(default_factory=set)
-    """Types that the first file states of values which have others: the second one may say no more."""
+    """Types that the first file declares of values which have others: the second one may say no more."""
     claims: dict[str, None] = field(default_factory=dict)
-    """Values of which the second file states sizes that no rule tells."""
+    """Values of which the second file declares sizes that no rule knows."""
     product_ops: dict[Core, str] = field(default_factory=dict)
-    """By which operator a product that has other spellings was said first."""
+    """By which operator a product that several operators compute was written first."""
     assumes: dict[str, None] = field(default_factory=dict)
-    """What the terms lean on, each once."""
+    """What the terms assume, each once."""
 
     def core(self, key: tuple[object, ...], description: str, *, counted: bool = True) -> tuple[Core, bool]:
-        """Find or enter a core; True when it is new and its sizes are to be stated."""
+        """Find or enter a core; True when it is new and its sizes are to be set."""
         found = self.cores.get(key)
         if found is not None:
             found.matched = found.matched or self.closed
@@ -169,7 +169,7 @@ class Table:
         return None
 
     def result(self, key: tuple[object, ...], description: str, sizes: tuple[Size | None, ...] | None) -> View:
-        """Give the result of an operator; a size that is None becomes a symbol of its own."""
+        """Return the result of an operator; a size that is None becomes a new symbol."""
         core, new = self.core(key, description)
         if new:
             core.sizes = self.named_sizes(core, sizes)

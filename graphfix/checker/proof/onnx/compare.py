@@ -119,9 +119,9 @@ def _check_versions(one: ModelProto, two: ModelProto) -> None:
     ours, theirs = (imported(model.opset_import) for model in (one, two))
     if _older(ours, theirs):
         raise UnprovedError("the second file is stated in an older operator set, in which a node may mean less")
-    stated = {(each.domain, each.name, each.overload): imported(each.opset_import) for each in one.functions}
+    declared = {(each.domain, each.name, each.overload): imported(each.opset_import) for each in one.functions}
     for each in two.functions:
-        if _older(stated.get((each.domain, each.name, each.overload), {}), imported(each.opset_import)):
+        if _older(declared.get((each.domain, each.name, each.overload), {}), imported(each.opset_import)):
             raise UnprovedError(f"the second file states the function {each.name!r} in an older operator set")
     newer = [domain for domain, version in theirs.items() if version > ours.get(domain, version)]
     if two.ir_version > max(one.ir_version, KNOWN_FORM) or any(domain or theirs[""] > KNOWN_SET for domain in newer):
@@ -133,13 +133,13 @@ def _older(ours: Mapping[str, int], theirs: Mapping[str, int]) -> bool:
 
 
 def _inputs(model: ModelProto) -> list[ValueInfoProto]:
-    """Give the inputs that a caller may set."""
+    """Return the inputs that a caller may set."""
     held = set() if model.ir_version >= INITIALIZERS_ALONE_SINCE else {each.name for each in model.graph.initializer}
     return [info for info in model.graph.input if info.name not in held]
 
 
 def _input_dims(model: ModelProto) -> dict[str, tuple[int | str, ...] | None]:
-    """Give the inputs' dims as they are declared."""
+    """Return the inputs' dims as they are declared."""
     ports: dict[str, tuple[int | str, ...] | None] = {}
     for info in _inputs(model):
         kind, dims = info.type.tensor_type, list[int | str]()
@@ -183,7 +183,7 @@ def _training(model: ModelProto) -> list[bytes]:
 
 
 def _kind(given: TypeProto) -> bytes:
-    """Give a type without the shape of a tensor and without what only describes it."""
+    """Return a type without the shape of a tensor and without what only describes it."""
     bare = TypeProto()
     bare.CopyFrom(given)
     bare.ClearField("denotation")

@@ -20,11 +20,11 @@ if TYPE_CHECKING:
     from graphfix.checker.proof.onnx.operands import Call
 
 Rule: TypeAlias = "Callable[[Call, Sequence[Array | None]], Array | Sequence[Array] | None]"
-"""Takes the operands, None for one that is not given; gives the result, or the results, or None."""
+"""Takes the operands, None for one that is not given; returns the result, or the results, or None."""
 
 
 def computed(constants: Constants, call: Call) -> list[View] | None:
-    """Give the results of a node whose operands are all small constants; None where it is to be read as a term."""
+    """Return the results of a node whose operands are all small constants; None where it is to be read as a term."""
     first = call.views[0] if call.views else None
     if call.op == "ConstantOfShape" and not call.domain and loads(call):
         made = _filled(constants, call)
@@ -58,7 +58,7 @@ def _results(rule: Rule, call: Call) -> list[Array]:
 
 
 def _filled(constants: Constants, call: Call) -> View | None:
-    """See what ConstantOfShape gives, of known sizes: one element, stretched."""
+    """Return the result of a ConstantOfShape of known sizes: one element, stretched."""
     sizes, value = call.content(0), call.attributes.get("value")
     given = np.zeros(1, np.float32) if value is None else numpy_helper.to_array(value.t)
     if sizes is None or given.shape != (1,) or any(isinstance(size, int) and size < 0 for size in sizes):

@@ -36,7 +36,7 @@ class FileConstants:
     """The constants of both files."""
 
     def attributes(self, attributes: Mapping[str, AttributeProto]) -> tuple[object, ...]:
-        """Give the comparable form of attributes, bodies left out; a tensor is the constant that it holds."""
+        """Return the comparable form of attributes, bodies left out; a tensor is the constant that it holds."""
         if not attributes:
             return ()
         return tuple((name, self._attribute(given)) for name, given in sorted(attributes.items()) if not graphs(given))

@@ -1,4 +1,4 @@
-"""Bodies of If, Loop and Scan as terms: what goes around a loop keeps the shape that the body gives back."""
+"""Bodies of If, Loop and Scan as terms: what goes around a loop keeps the shape that the body returns."""
 
 from __future__ import annotations
 
@@ -94,7 +94,7 @@ def _joined(pair: Sequence[Sizes | None]) -> Guess:
 
 
 def _loop(reader: Reader, call: Call, environment: Environment) -> list[View]:
-    """Assume that a carried value keeps the shape it enters with; where the body gives back another one, widen it."""
+    """Assume that a carried value keeps the shape it enters with; where the body returns another one, widen it."""
     body = _body(call)
     states = list(call.views[2:])
     owner = ("loop", *call.full, tuple(call.views))
@@ -122,7 +122,7 @@ def _loop(reader: Reader, call: Call, environment: Environment) -> list[View]:
 
 
 def _widened(guess: Guess, parameter: View, given: View) -> Guess:
-    """Drop from a guess each size that the body does not give back, and the rank with them where it differs."""
+    """Drop from a guess each size that the body does not return, and the rank with them where it differs."""
     if guess is None or parameter.sizes is None or given.sizes is None or len(given.sizes) != len(guess):
         return None
     return tuple(
@@ -134,7 +134,7 @@ def _widened(guess: Guess, parameter: View, given: View) -> Guess:
 def _looped(
     reader: Reader, call: Call, key: tuple[object, ...], states: Sequence[Guess], given: Sequence[View]
 ) -> list[View]:
-    """Give the results: states as they leave the body, then what it gives at each turn, stacked."""
+    """Return the results: states as they leave the body, then what it returns in each iteration, stacked."""
     results: list[View] = []
     for index in range(len(call.outputs)):
         sizes: Guess = None

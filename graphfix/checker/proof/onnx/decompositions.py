@@ -28,7 +28,7 @@ ONE_AXIS = 13
 
 
 def defined(call: Call, among: Among) -> View | None:
-    """Read a node as those that define it; None where it is a term of its own."""
+    """Read a node as those that define it; None where it is a term."""
     rule = DEFINED.get(call.op) if not call.domain else None
     return rule(call, among) if rule is not None and loads(call) else None
 

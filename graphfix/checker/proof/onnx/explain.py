@@ -1,4 +1,4 @@
-"""Notes of ONNX nodes: what a report says of one, and its maps with each operand as a value of its own."""
+"""Notes of ONNX nodes: what a report says of one, and its maps with each operand as a separate value."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def note_of(algebra: Algebra, call: Call, path: str, results: Sequence[View | No
 
 
 def _isolated(algebra: Algebra, call: Call) -> Core | None:
-    """Read the node with each operand as a value of its own; None for one that does not broadcast."""
+    """Read the node with each operand as a separate value; None for one that does not broadcast."""
     name = (call.domain, call.op)
     if name in onnx_ops.UNARY or not any(call.views):
         return None
@@ -54,8 +54,8 @@ def _isolated(algebra: Algebra, call: Call) -> Core | None:
 
 def _alone(core: Core) -> bool:
     """Whether one operand alone is read by a map."""
-    met = broadcast_of(core)
-    return met is not None and len(met[0]) == 1
+    found = broadcast_of(core)
+    return found is not None and len(found[0]) == 1
 
 
 def _parts(compared: Sequence[object], attributes: Mapping[str, AttributeProto]) -> dict[str, tuple[object, str]]:

@@ -22,15 +22,15 @@ if TYPE_CHECKING:
     from graphfix.checker.proof.terms import View
 
 MERGED_BRANCHES_UNTIL = 11
-"""Before it onnx gives the result of an If the shape of one branch."""
+"""Before it onnx infers for the result of an If the shape of one branch."""
 
 
 @dataclass(slots=True, eq=False)
 class Inference:
     """What onnx's inference says of the first file's values, asked when first needed: ranks and numbers only.
 
-    Stored shapes are taken out before, as claims; so are initializers that a caller may override. Of the names that
-    inference gives to sizes nothing is used.
+    Stored shapes are taken out before, as claims; so are initializers that a caller may override. The names that
+    inference makes for sizes are not used.
     """
 
     model: ModelProto
@@ -39,7 +39,7 @@ class Inference:
     dims: dict[int, dict[str, Dims]] = field(default_factory=dict)
 
     def of(self, graph: GraphProto, name: str) -> Dims:
-        """Give the dims of a value of a graph of the file; None where the rank is not known."""
+        """Return the dims of a value of a graph of the file; None where the rank is not known."""
         if self.graphs is None:
             self.graphs = self._inferred()
         known = self.dims.get(id(graph))
@@ -81,7 +81,7 @@ def _strip(graph: GraphProto, *, main: bool) -> None:
 
 
 def bodies(nodes: Sequence[NodeProto]) -> Iterator[GraphProto]:
-    """Give the bodies that nodes have as attributes, in order."""
+    """Return the bodies that nodes have as attributes, in order."""
     for node in nodes:
         for attribute in node.attribute:
             if attribute.HasField("g"):
@@ -103,7 +103,7 @@ def _dims(info: ValueInfoProto) -> Dims:
 
 
 def alone(call: Call, index: int) -> Dims:
-    """Give the dims of result `index`; None where its rank is not known.
+    """Return the dims of result `index`; None where its rank is not known.
 
     It sees what the operands are now, with bound sizes and computed constants: in a body or a function as well, and
     behind what inference on the whole file does not see through. For an element type that is not known one stands that
@@ -131,7 +131,7 @@ def alone(call: Call, index: int) -> Dims:
 
 
 def _type(known: OpSchema, at: int, view: View, constant: TensorProto | None) -> TypeProto:
-    """Give the type of an operand: of a constant its own, else float32 where the operator takes it."""
+    """Return the type of an operand: of a constant its own, else float32 where the operator takes it."""
     taken = sorted(known.inputs[min(at, len(known.inputs) - 1)].types)
     name = "tensor(float)" if "tensor(float)" in taken or not taken else taken[0]
     code = TensorProto.DataType.Value(name.removeprefix("tensor(").removesuffix(")").upper())

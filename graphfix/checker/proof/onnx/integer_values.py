@@ -80,7 +80,7 @@ def _cast(call: Call) -> View | None:
 
 
 def _rounded(table: Table, view: View, to: str) -> View | None:
-    """Read a small constant of whole float64 numbers as integers: before operator set 9 no other can be stated."""
+    """Read a small constant of whole float64 numbers as integers: before operator set 9 shapes were written so."""
     key = view.core.key
     if key[:2] != ("constant", "float64") or view.axes is None or len(view.axes) > 1 or not isinstance(key[3], bytes):
         return None

@@ -37,7 +37,7 @@ PRODUCTS = "a power by 2 and a PRelu of float32 have the bits of the products th
 
 
 def view_or_term(call: Call) -> View | None:
-    """Give the result of a node with a rule of its own; None where its operands are read exactly."""
+    """Return the result of a node that has a rule; None where its operands are read exactly."""
     if len(call.outputs) == 1:
         seen = viewed(call)
         if seen is not None:
@@ -46,7 +46,7 @@ def view_or_term(call: Call) -> View | None:
 
 
 def read(call: Call) -> View | None:
-    """Give the result of an operator that reads its operands by maps; None where it reads them exactly."""
+    """Return the result of an operator that reads its operands by maps; None where it reads them exactly."""
     rule = RULES.get((call.domain, call.op))
     return rule(call) if rule is not None and call.views and call.views[0] is not None else None
 
@@ -206,8 +206,8 @@ def _gemm(call: Call) -> View | None:
     if c.axes is None or c.sizes is None or len(c.sizes) > MATRIX:
         return None
     missing = MATRIX - len(c.sizes)
-    met = tuple(map(call.table.algebra.broadcast_size, zip(space, (1,) * missing + c.sizes, strict=True)))
-    return call.table.result((*key, (c.core,), ((None,) * missing + c.axes,), met), call.description, space)
+    sizes = tuple(map(call.table.algebra.broadcast_size, zip(space, (1,) * missing + c.sizes, strict=True)))
+    return call.table.result((*key, (c.core,), ((None,) * missing + c.axes,), sizes), call.description, space)
 
 
 RULES: Mapping[tuple[str, str], Callable[[Call], View | None]] = {
@@ -222,7 +222,7 @@ RULES: Mapping[tuple[str, str], Callable[[Call], View | None]] = {
 
 
 def exact(call: Call, inference: Inference | None, bodies: tuple[object, ...] = ()) -> list[View]:
-    """Give the results of an operator that reads its operands exactly."""
+    """Return the results of an operator that reads its operands exactly."""
     given = tuple(bool(name) for name in call.outputs)
     key = ("whole", *call.full, tuple(call.views), bodies, given)
     results = []
@@ -232,7 +232,7 @@ def exact(call: Call, inference: Inference | None, bodies: tuple[object, ...] = 
             core.sizes = call.table.named_sizes(core, _dims(call, index, inference))
         results.append(whole(core))
     if not results:
-        call.table.core(key, call.description)  # an operator that gives nothing is executed all the same
+        call.table.core(key, call.description)  # an operator without results is executed all the same
     return results
 
 

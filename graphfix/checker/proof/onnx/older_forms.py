@@ -37,11 +37,11 @@ class Form:
 
 
 Rule: TypeAlias = "Callable[[FileConstants, Form], Form | None]"
-"""Gives the same in the present form; None for what that form can't say."""
+"""Returns the same in the present form; None for what that form can't say."""
 
 
 def present(constants: FileConstants, form: Form) -> Form:
-    """Give one of the operators below in the form of operator set 17, where it has an older one that can be said so."""
+    """Return one of the operators below in the form of operator set 17, where that form can express it."""
     until, rule = CHANGED[form.op]
     if form.since >= until:
         return replace(form, since=meaning(form.op, "", form.since, frozenset(form.attributes)))
@@ -93,7 +93,7 @@ def _pad(constants: FileConstants, form: Form) -> Form | None:
 
 
 def _clip(constants: FileConstants, form: Form) -> Form | None:
-    """A bound that was not stated was float32's largest number, whatever the type: for other types it is stated.
+    """A bound that is absent was float32's largest number, whatever the type: for other types it becomes an operand.
 
     Before set 6 the text said the largest number of its own type, and the schema none.
     """
@@ -133,15 +133,15 @@ def _softmax(_: FileConstants, form: Form) -> Form | None:
     taken = [at for at in range(axis, rank) if data.sizes[at] != 1] or [rank - 1]
     if len(taken) > 1 or not 0 <= axis < rank:
         return None
-    stated = onnx.helper.make_attribute("axis", taken[0] - rank)
-    return replace(form, attributes={**_without(form, "axis"), "axis": stated})
+    last = onnx.helper.make_attribute("axis", taken[0] - rank)
+    return replace(form, attributes={**_without(form, "axis"), "axis": last})
 
 
 def _enlarged(constants: FileConstants, form: Form) -> Form | None:
     """Upsample, and Resize of set 10, scaled coordinates and cut them."""
-    stated, views = form.attributes.get("scales"), form.views
-    if stated is not None:
-        tensor = onnx.helper.make_tensor("", TensorProto.FLOAT, (len(stated.floats),), list(stated.floats))
+    given, views = form.attributes.get("scales"), form.views
+    if given is not None:
+        tensor = onnx.helper.make_tensor("", TensorProto.FLOAT, (len(given.floats),), list(given.floats))
         views = (*views[:1], constants.constant(tensor, "scales"))
     if len(views) != 2:  # noqa: PLR2004 - data and scales
         return None
@@ -155,7 +155,7 @@ def _enlarged(constants: FileConstants, form: Form) -> Form | None:
 
 def _resize(constants: FileConstants, form: Form) -> Form | None:
     """Operands of no elements stood for those that are not given."""
-    if form.since < 11:  # noqa: PLR2004 - where coordinates are stated
+    if form.since < 11:  # noqa: PLR2004 - where coordinates are attributes
         return _enlarged(constants, form)
     return replace(form, views=tuple(None if view is None or view.sizes == (0,) else view for view in form.views))
 
@@ -169,8 +169,8 @@ def _transposed_convolution(_: FileConstants, form: Form) -> Form | None:
 
 
 def _aligned(_: FileConstants, form: Form) -> Form | None:
-    stated = onnx.helper.make_attribute("coordinate_transformation_mode", "output_half_pixel")
-    return replace(form, attributes={**form.attributes, "coordinate_transformation_mode": stated})
+    given = onnx.helper.make_attribute("coordinate_transformation_mode", "output_half_pixel")
+    return replace(form, attributes={**form.attributes, "coordinate_transformation_mode": given})
 
 
 def _renamed(op: str) -> Rule:

@@ -72,7 +72,7 @@ class Reading:
     # --- graphs -----------------------------------------------------------------------------------------------
 
     def run(self, graph: GraphProto, environment: Environment) -> tuple[View, ...]:
-        """Read the nodes of a graph whose inputs are in the environment; give its outputs."""
+        """Read the nodes of a graph whose inputs are in the environment; return its outputs."""
         unique_names(graph)
         for tensor in graph.initializer:
             if tensor.name not in environment.values:
@@ -92,7 +92,7 @@ class Reading:
     ) -> tuple[View, ...]:
         """Read a body with these values as its inputs.
 
-        `place` tells when it is executed, alike in both files, None that it always is; `label` is the node
+        `place` says when it is executed, alike in both files, None that it always is; `label` is the node
         and the attribute that hold it.
         """
         if outer.depth > _DEEPEST:
@@ -132,7 +132,7 @@ class Reading:
                     made.add(name)
 
     def among(self, nodes: Sequence[NodeProto], version: int, values: dict[str, View]) -> View:
-        """Read nodes of the standard operator set on these values; give the result of the last."""
+        """Read nodes of the standard operator set on these values; return the result of the last."""
         environment = Environment({"": version}, values=values)
         notes, self.notes = self.notes, None  # they are no nodes of the file
         self.nodes(nodes, environment)
@@ -144,7 +144,7 @@ class Reading:
     def node(
         self, node: NodeProto, index: int, names: Sequence[str], environment: Environment
     ) -> Sequence[View | None]:
-        """Give the results of a node, whose names are these."""
+        """Return the results of a node, whose names are these."""
         operands, values = node.input[:], environment.values
         views = [values.get(name) or environment.find(name) if name else None for name in operands]
         while views and views[-1] is None:
@@ -167,7 +167,7 @@ class Reading:
         return self.functions.get((domain_of(node.domain), node.op_type, node.overload))
 
     def _results(self, call: Call, environment: Environment) -> Sequence[View | None]:
-        """Give the results of an operator: constants, a view, a term with maps, or one that reads operands exactly."""
+        """Return the results of an operator: constants, a view, a term with maps, or one of exact operands."""
         if call.op in FLOW and not call.domain:
             return FLOW[call.op](self, call, environment)
         results: Sequence[View | None] | None = computed(self.constants.shared, call)
@@ -250,7 +250,7 @@ class Reading:
         return results
 
     def parameter(self, owner: tuple[object, ...], index: int, sizes: tuple[object, ...] | None) -> View:
-        """Give an input of a body: a value of its own for each iteration."""
+        """Return an input of a body: another value in each iteration."""
         core, new = self.table.core(("parameter", owner, index, sizes), f"input {index} of a body", counted=False)
         if new and sizes is not None:
             core.sizes = self.table.named_sizes(core, sizes)  # type: ignore[arg-type]  # sizes are opaque to the key only

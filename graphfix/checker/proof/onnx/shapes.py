@@ -1,4 +1,4 @@
-"""Shapes of results that no map tells: a few rules, and onnx's own inference on the first file."""
+"""Rules for the shapes of results that no map has."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ Dims: TypeAlias = "tuple[Size | None, ...] | None"
 
 
 def ruled(call: Call, index: int) -> Dims:
-    """Give the dims of result `index` as far as the operator's own rule tells them; None where not even the rank."""
+    """Return the dims of result `index` as far as the operator's own rule knows them; None where not even the rank."""
     if call.domain or (index and call.op != "Split"):
         return None
     if call.op in SAME_SHAPE:
@@ -100,16 +100,16 @@ def _gather_nd(call: Call) -> Dims:
 
 
 def _reshape(call: Call) -> Dims:
-    """Sizes that the target states as numbers, and the rank."""
+    """Sizes that the target has as numbers, and the rank."""
     if call.since < 5:  # noqa: PLR2004 - until then the target is an attribute
         return None
     length, content = call.sizes(1), call.content(1)
     if content is not None:
-        return _closed(call, content, tuple(_stated(call, axis, size) for axis, size in enumerate(content)))
+        return _closed(call, content, tuple(_target_size(call, axis, size) for axis, size in enumerate(content)))
     return _free(length[0]) if length and isinstance(length[0], int) else None
 
 
-def _stated(call: Call, axis: int, size: Size) -> Size | None:
+def _target_size(call: Call, axis: int, size: Size) -> Size | None:
     """A term says the size unless it may be a 0 that stands for another size of the operand."""
     own = call.sizes(0) or ()
     if isinstance(size, int):

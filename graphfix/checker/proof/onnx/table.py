@@ -60,7 +60,7 @@ PRODUCTS: Final = {
     (MS, "TransposeMatMul"): (0, 1),
     (MS, "FusedMatMulActivation"): (0, 1),
 }
-"""Stacks of matrices whose batch axes meet; the last two axes of each are read exactly."""
+"""Stacks of matrices whose batch axes are broadcast; the last two axes of each are read exactly."""
 
 GEMMS: Final = {("", "Gemm"): (0, 1, 2), (MS, "FusedGemm"): (0, 1, 2), (MS, "QGemm"): (0, 3, 6)}
 """(A, B, C): C broadcasts onto the product's two axes."""

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from graphfix.checker.proof.onnx.operands import Call
     from graphfix.checker.proof.terms import Core, Table, View
 
-_STATED = frozenset({"declared", "input"})
+_FREE = frozenset({"declared", "input"})
 """What names a size that an input may have freely."""
 NAMES = {"float": "float32", "double": "float64"}
 """Types that onnx calls by other names than numpy."""
@@ -36,7 +36,7 @@ class Operator(NamedTuple):
 
 
 def element_type(given: TypeProto) -> int | bytes:
-    """Give the type of a tensor's elements; of anything else the whole type, without shapes and descriptions."""
+    """Return the type of a tensor's elements; of anything else the whole type, without shapes and descriptions."""
     if given.HasField("tensor_type"):
         return given.tensor_type.elem_type
     copy = TypeProto()
@@ -58,13 +58,13 @@ def _shapeless(given: TypeProto) -> None:
 
 @cache
 def type_name(data_type: int) -> str:
-    """Give the name of a TensorProto type as constants are entered by: `float32`."""
+    """Return the name of a TensorProto type as constants are entered by: `float32`."""
     name: str = TensorProto.DataType.Name(data_type).lower()
     return NAMES.get(name, name)
 
 
 def dtype(core: Core) -> int | bytes | None:
-    """Give the type of a value; None where it is not known."""
+    """Return the type of a value; None where it is not known."""
     if core.dtype is not None or core.key[0] not in _CONSTANTS or not isinstance(core.key[1], str):
         return core.dtype
     return _NUMBERS.get(core.key[1])
@@ -142,10 +142,10 @@ _NAMES: Mapping[str, int] = {f"tensor({name.lower()})": number for name, number 
 
 
 def check_value_infos(table: Table, infos: Iterable[ValueInfoProto], values: Mapping[str, View], *, run: bool) -> None:
-    """Compare the types and sizes that a file states of values with what they are. Raises UnprovedError.
+    """Compare the types and sizes that a file declares of values with what they are. Raises UnprovedError.
 
-    Runtimes refuse some files that state others. The first file is believed where nothing else tells them. What the
-    inputs and outputs of bodies are stated to be is looked at when they `run`: a rule has to give such sizes.
+    Runtimes refuse some files that declare others. The first file is believed where no rule is known. What the
+    inputs and outputs of bodies are declared to be is compared when they `run`: a rule has to know such sizes.
     """
     for info in infos:
         name, kind = info.name, info.type
@@ -162,42 +162,42 @@ def check_value_infos(table: Table, infos: Iterable[ValueInfoProto], values: Map
             table.misdeclared.add((view, declared))
         if tensor is not None and tensor.HasField("shape"):
             dims = [dim.dim_value if dim.HasField("dim_value") else -1 for dim in tensor.shape.dim]
-            _shaped(table, name, view, dims, run)
+            _check_shape(table, name, view, dims, run)
 
 
-def _shaped(table: Table, name: str, view: View, dims: Sequence[int], run: bool) -> None:
+def _check_shape(table: Table, name: str, view: View, dims: Sequence[int], run: bool) -> None:
     if not table.closed:
         table.declared.setdefault(view, []).append(tuple(dims))
         return
     if view.sizes == tuple(dims):
         return
     sizes = _sizes(view)
-    if any(_tells(other, dims) for other in (sizes, *table.declared.get(view, ()))):
+    if any(_agrees(other, dims) for other in (sizes, *table.declared.get(view, ()))):
         return
     free = (
         None
         if sizes is None
-        else tuple(None if isinstance(size, Symbol) and size.key[0] not in _STATED else size for size in sizes)
+        else tuple(None if isinstance(size, Symbol) and size.key[0] not in _FREE else size for size in sizes)
     )
-    if run or not _tells(free, dims):
+    if run or not _agrees(free, dims):
         raise UnprovedError(f"the second file says another shape of the value {name!r}")
     table.claims[name] = None
 
 
 def _sizes(view: View) -> Sequence[object] | None:
-    """Give the sizes that a value has wherever its own node finds that they fit."""
+    """Return the sizes that a value has wherever its own node finds that they fit."""
     return None if view.sizes is None else tuple(map(result_size, view.sizes))
 
 
-def _tells(known: Sequence[object] | None, dims: Sequence[int]) -> bool:
-    """Whether a shape has each of the stated numbers, or None there."""
+def _agrees(known: Sequence[object] | None, dims: Sequence[int]) -> bool:
+    """Whether a shape has each of the declared numbers, or None there."""
     if known is None or len(known) != len(dims):
         return False
     return all(declared < 0 or size in (declared, None) for declared, size in zip(dims, known, strict=True))
 
 
 def consistent(model: ModelProto) -> bool:
-    """Whether nothing that a file states of sizes contradicts what onnx's inference finds."""
+    """Whether no size that a file declares contradicts what onnx's inference finds."""
     try:
         onnx.shape_inference.infer_shapes(model, check_type=True, strict_mode=True, data_prop=True)
     except (onnx.shape_inference.InferenceError, ValueError):

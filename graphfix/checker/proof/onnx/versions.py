@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from onnx.defs import OpSchema
 
 UPGRADED = 8
-"""Operator sets below 7 are stated at this one when legacy broadcasts are made explicit."""
+"""Operator sets below 7 are compared as this one when legacy broadcasts are made explicit."""
 PRESENT = 17
 """The operator set that older ones are read as: up to it the operators below only allow more."""
 WIDENED_SINCE: Mapping[str, int] = {
@@ -42,7 +42,7 @@ _DROPPED = frozenset({"consumed_inputs"})
 
 @cache
 def meaning(op: str, domain: str, version: int, given: frozenset[str]) -> int:
-    """Give the version by which the meaning of an operator with these attributes is named."""
+    """Return the version by which the meaning of an operator with these attributes is named."""
     own = unlifted(op, domain, version, given)
     if domain or not WIDENED_SINCE.get(op, PRESENT + 1) <= own <= PRESENT:
         return own
@@ -52,7 +52,7 @@ def meaning(op: str, domain: str, version: int, given: frozenset[str]) -> int:
 
 @cache
 def unlifted(op: str, domain: str, version: int, given: frozenset[str]) -> int:
-    """Give the version of an operator's meaning, where attributes may still be what operands are later."""
+    """Return the version of an operator's meaning, where attributes may still be what operands are later."""
     own = since(op, domain, version)
     if domain or version >= UPGRADED:
         return own
@@ -70,7 +70,7 @@ def unlifted(op: str, domain: str, version: int, given: frozenset[str]) -> int:
 
 @cache
 def _defaults(op: str, version: int) -> Mapping[str, AttributeProto]:
-    """Give the defaults of an older operator set that are others, or gone, at the one that it is stated at."""
+    """Return the defaults of an older operator set that differ, or are absent, in the version it is compared as."""
     old, new = (schema(op, "", number) for number in (version, UPGRADED))
     if old is None or new is None or old.since_version == new.since_version:
         return {}
@@ -82,7 +82,7 @@ def _defaults(op: str, version: int) -> Mapping[str, AttributeProto]:
 def effective(
     op: str, domain: str, version: int, attributes: Mapping[str, AttributeProto]
 ) -> Mapping[str, AttributeProto]:
-    """Give the attributes of a node with those it leaves to a default that operator set 8 has otherwise: Selu's."""
+    """Return the attributes of a node with those it leaves to a default that operator set 8 has otherwise: Selu's."""
     if domain or version >= UPGRADED:
         return attributes
     was = _defaults(op, version)
@@ -107,7 +107,7 @@ def _only_hints(old: OpSchema, new: OpSchema, given: frozenset[str]) -> bool:
 def compared_attributes(
     op: str, domain: str, version: int, attributes: Mapping[str, AttributeProto]
 ) -> dict[str, AttributeProto]:
-    """Give the attributes that no map tells: those of a legacy broadcast and of a quantized axis are left out."""
+    """Return the attributes to compare: those of a legacy broadcast and of a quantized axis show in the maps."""
     name = (domain, op)
     if name in table.QUANTIZING:
         return {key: given for key, given in attributes.items() if key != "axis"}

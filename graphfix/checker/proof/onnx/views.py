@@ -1,4 +1,4 @@
-"""ONNX's view operators: they are read as maps, and are no terms of their own."""
+"""ONNX's view operators: they are read as maps, and are no terms."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ SCALES, SIZES = 2, 3
 
 
 def viewed(call: Call) -> View | None:
-    """Give the view that a node makes of operand 0, or the integers that it computes; None where it is a term."""
+    """Return the view that a node makes of operand 0, or the integers that it computes; None where it is a term."""
     rule = VIEWS.get(call.op) if not call.domain else None
     if rule is None or not call.views or call.views[0] is None:
         return None
@@ -73,10 +73,10 @@ def _unsqueeze(call: Call) -> View | None:
 
 def _squeeze(call: Call) -> View | None:
     axes = call.axes()
-    stated = "axes" in call.attributes or call.operand(1) is not None
-    if call.views[0] is None or (stated and not axes) or min(axes or (), default=0) < call.lowest(MOST_AXES):
+    given = "axes" in call.attributes or call.operand(1) is not None
+    if call.views[0] is None or (given and not axes) or min(axes or (), default=0) < call.lowest(MOST_AXES):
         return None  # runtimes do not agree on what no axes are
-    return views.squeezed(call.views[0], axes if stated else None)
+    return views.squeezed(call.views[0], axes if given else None)
 
 
 def _flatten(call: Call) -> View | None:
@@ -149,7 +149,7 @@ def _repeats(call: Call) -> bool:
 
 
 def _factors(call: Call) -> tuple[int, ...] | None:
-    """Give the whole factor of each axis, from the scales or from the sizes that are asked for."""
+    """Return the whole factor of each axis, from the scales or from the sizes that are asked for."""
     have = repeat_elements.known_sizes(call.views[0]) if call.views[0] is not None else None
     scales, sizes = ([*call.views, None, None, None][at] for at in (SCALES, SIZES))
     if have is None or 0 in have or (scales is None) == (sizes is None):

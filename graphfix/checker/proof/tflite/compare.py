@@ -92,7 +92,7 @@ def refuse(path: Path, stack: ExitStack) -> None:
 
 
 def _input_dims(model: Model) -> dict[str, tuple[int | str, ...] | None]:
-    """Give the dims of the main subgraph's inputs; each may be resized, so that none is a number."""
+    """Return the dims of the main subgraph's inputs; each may be resized, so that none is a number."""
     graphs = model.subgraphs[:1]
     inputs = [graph.tensors[at] for graph in graphs for at in graph.inputs]
     return {
@@ -104,7 +104,7 @@ def _input_dims(model: Model) -> dict[str, tuple[int | str, ...] | None]:
 
 
 def _bound(model: Model, bindings: Mapping[str, int], shapes: Mapping[str, Sequence[int]]) -> Model:
-    """Give the inputs of the main subgraph the sizes that were asked for: `name[axis]`, or a whole shape."""
+    """Return the inputs of the main subgraph the sizes that were asked for: `name[axis]`, or a whole shape."""
     if not model.subgraphs or not (bindings or shapes):
         return model
     main = model.subgraphs[0]
@@ -121,7 +121,7 @@ def _bound(model: Model, bindings: Mapping[str, int], shapes: Mapping[str, Seque
 
 
 def _entries(one: Model, two: Model) -> list[int]:
-    """Give the subgraphs that callers name; all that they see of them is the same. Raises UnprovedError."""
+    """Return the subgraphs that callers name; all that they see of them is the same. Raises UnprovedError."""
     if not one.subgraphs or not two.subgraphs:
         raise UnprovedError("a file has no subgraph")
     if _called(one) != _called(two):
@@ -158,7 +158,7 @@ def _check_versions(one: Model, two: Model) -> None:
 
 
 def _variables(model: Model) -> list[list[tuple[object, ...]]]:
-    """Give the variables of each subgraph: a runtime keeps their memory from run to run."""
+    """Return the variables of each subgraph: a runtime keeps their memory from run to run."""
     return [
         sorted((tensor.dtype, tensor.stored) for tensor in graph.tensors if tensor.variable)
         for graph in model.subgraphs
@@ -166,7 +166,7 @@ def _variables(model: Model) -> list[list[tuple[object, ...]]]:
 
 
 def _called(model: Model) -> list[tuple[object, ...]]:
-    """Give the signatures with inputs and outputs by their place in the subgraph, not by tensor."""
+    """Return the signatures with inputs and outputs by their place in the subgraph, not by tensor."""
     found: list[tuple[object, ...]] = []
     for key, index, inputs, outputs in model.signatures:
         graph = model.subgraphs[index] if 0 <= index < len(model.subgraphs) else None

@@ -30,7 +30,7 @@ DENSE = 0
 
 
 def computed(constants: Constants, call: Call) -> View | None:
-    """Give the result of an operator whose operands are all small constants; None where it is to be read as a term.
+    """Return the result of an operator whose operands are all small constants; None where it is to be read as a term.
 
     Nothing that is quantized: its bytes are not its elements.
     """
@@ -62,8 +62,8 @@ def _loads(call: Call) -> bool:
         return all(tensor is not None and tensor.dtype == "int32" for tensor in call.inputs[1:])
     if call.operator.name == "PACK":
         return call.integer("valuesCount") == len(call.views)
-    stated = [call.integer(name) for name in ("inDataType", "outDataType")] if call.operator.name == "CAST" else []
-    return all(kind in TYPES for kind in stated)  # kernels go by the tensors, but refuse what is no type
+    declared = [call.integer(name) for name in ("inDataType", "outDataType")] if call.operator.name == "CAST" else []
+    return all(kind in TYPES for kind in declared)  # kernels go by the tensors, but refuse what is no type
 
 
 def _by_rule(constants: Constants, call: Call) -> View | None:
@@ -98,16 +98,16 @@ def _unpacked(constants: Constants, call: Call) -> View | None:
 
 
 def _unpacked_payload(tensor: Tensor, width: int) -> Payload | None:
-    """Give the elements of a sparse constant in row-major order, zeros in between; None for other constants.
+    """Return the elements of a sparse constant in row-major order, zeros in between; None for other constants.
 
     Source: SparsityParameters of the TFLite schema. The levels of a tree, in traversal order, name coordinates: of the
     axes, then of the blocks that axes are cut into. Raises ValueError and IndexError for levels that do not fit.
     """
     if len(tensor.odd) != 2 or tensor.odd[0] != "sparse" or tensor.payload is None or not width:  # noqa: PLR2004
         return None
-    stated = _fields_of(tensor.odd[1])
-    order, blocks = stated["traversalOrder"], stated["blockMap"] or ()
-    levels = [_fields_of(each) for each in stated["dimMetadata"]]
+    sparsity = _fields_of(tensor.odd[1])
+    order, blocks = sparsity["traversalOrder"], sparsity["blockMap"] or ()
+    levels = [_fields_of(each) for each in sparsity["dimMetadata"]]
     if order is None or sorted(order) != list(range(len(levels))) or len(levels) != len(tensor.stored) + len(blocks):
         return None
     found = _coordinates(levels)
@@ -142,7 +142,7 @@ def _coordinates(levels: list[Mapping[str, Any]]) -> NDArray[np.int64]:
     return rows
 
 
-def _fields_of(table: Any) -> Mapping[str, Any]:  # noqa: ANN401 - a table as `tflite_file` gives it
+def _fields_of(table: Any) -> Mapping[str, Any]:  # noqa: ANN401 - a table as the reader of files returns it
     return dict(table[1])
 
 
@@ -225,5 +225,5 @@ RULES: Mapping[str, Rule] = {
 """Rules by operator; views are read before."""
 INDEXED = frozenset("RESHAPE TRANSPOSE SLICE GATHER REDUCE_PROD SUM REDUCE_MAX REDUCE_MIN".split())
 SIZED = frozenset({"DENSIFY", "FILL"})
-"""Those with rules of their own."""
+"""Those with a rule each."""
 COMPUTING = SIZED.union(RULES)

@@ -1,4 +1,4 @@
-"""Notes of TFLite operators: what a report says of one, and its maps with each operand as a value of its own."""
+"""Notes of TFLite operators: what a report says of one, and its maps with each operand as a separate value."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def _places(operator: Operator) -> tuple[tuple[int, ...], tuple[int, ...]]:
 def _isolated(
     algebra: Algebra, graph: Subgraph, operator: Operator, views: Sequence[View | None], label: str
 ) -> Core | None:
-    """Read the operator with each operand as a value of its own; None for one that does not broadcast."""
+    """Read the operator with each operand as a separate value; None for one that does not broadcast."""
     if operator.name in UNARY or len(operator.outputs) != 1 or not any(views):
         return None
     table, own = isolated(algebra, views)

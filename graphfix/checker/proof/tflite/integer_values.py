@@ -24,7 +24,7 @@ def _shape(call: Call) -> View | None:
 
 
 def _narrowed(call: Call, terms: Sizes, *, scalar: bool = False) -> View | None:
-    """Give sizes in the result's type."""
+    """Return sizes in the result's type."""
     if call.result.dtype == "int32" and not all(isinstance(term, int) for term in terms):
         call.table.assumes["sizes are below 2**31"] = None
     return call.result_integers(terms, scalar=scalar)
@@ -100,7 +100,7 @@ def _slice(call: Call) -> View | None:
 
 
 def split_part(call: Call, count: int, place: int) -> View | None:
-    """Give one of the parts of known integers that SPLIT or SPLIT_V cuts a vector into; None where it is not known."""
+    """Return one part of the known integers that SPLIT or SPLIT_V cuts a vector into; None where it is not known."""
     split = call.operator.name == "SPLIT"
     data, axis = (1, 0) if split else (0, 2)
     if call.integer("numSplits") != count:
@@ -120,10 +120,10 @@ def split_part(call: Call, count: int, place: int) -> View | None:
     return call.result_integers(whole[start : start + sizes[place]])
 
 
-def _parts(total: int, stated: Sequence[int] | None) -> Sequence[int]:
-    """Give the lengths of the parts, one of which may be stated as -1; nothing where they are not known."""
-    rest = total - sum(size for size in stated or () if size >= 0)
-    sizes = [rest if size == -1 else size for size in stated or ()]
+def _parts(total: int, given: Sequence[int] | None) -> Sequence[int]:
+    """Return the lengths of the parts, one of which may be -1; nothing where they are not known."""
+    rest = total - sum(size for size in given or () if size >= 0)
+    sizes = [rest if size == -1 else size for size in given or ()]
     return sizes if sum(sizes) == total and min(sizes, default=0) >= 0 else ()
 
 

@@ -22,7 +22,7 @@ ALIKE = {"SELECT": "SELECT", "SELECT_V2": "SELECT", "REAL": "REAL", "RFFT2D": "R
 
 
 def read(call: Call) -> View | None:
-    """Give the result of an operator that reads its operands by maps; None where it reads them exactly."""
+    """Return the result of an operator that reads its operands by maps; None where it reads them exactly."""
     given = [view for view in call.views if view is not None]
     key = _key(call)
     if not given or len(given) < len(call.views) or key is None:
@@ -86,14 +86,14 @@ def _key(call: Call) -> tuple[object, ...] | None:
 
 
 def quantized(quantization: Quantization | None, view: View | None) -> tuple[object, object] | None:
-    """Give the parameters, and the core's axis that the scales follow: a lift does not change it."""
+    """Return the parameters, and the core's axis that the scales follow: a lift does not change it."""
     if quantization is None:
         return None
     axis = quantization.axis
     if axis is None:
         return quantization.key, None
     follows = view.axes[axis] if view is not None and view.axes is not None and 0 <= axis < len(view.axes) else None
-    return quantization.key, ("stated", axis) if follows is None else follows
+    return quantization.key, ("declared", axis) if follows is None else follows
 
 
 def keeps_quantization(call: Call) -> bool:
@@ -107,7 +107,7 @@ def keeps_quantization(call: Call) -> bool:
 
 
 def type_of(tensor: Tensor) -> tuple[object, ...]:
-    """Give the type of a tensor, and how it is quantized."""
+    """Return the type of a tensor, and how it is quantized."""
     quantization = tensor.quantization
     return tensor.dtype, None if quantization is None else (quantization.key, quantization.axis)
 
@@ -133,7 +133,7 @@ def transformed(call: Call, key: tuple[object, ...], views: Sequence[View]) -> V
 
 
 def multiplied(call: Call, key: tuple[object, ...], views: Sequence[View]) -> View | None:
-    """BATCH_MATMUL: batch axes meet, right-aligned."""
+    """BATCH_MATMUL: batch axes are broadcast, right-aligned."""
     outer = (-1 if call.option("adjX") else -2, -2 if call.option("adjY") else -1)
     return broadcast.product(call.table, key, (views[0], views[1]), call.description, outer=outer)
 
@@ -149,4 +149,4 @@ OWN: Mapping[str, tuple[int, Callable[[Call, tuple[object, ...], Sequence[View]]
     "BATCH_MATMUL": (2, multiplied),
     "RFFT2D": (2, transformed),
 }
-"""Operators with rules of their own, and how many operands they have."""
+"""Operators with a rule each, and how many operands they have."""

@@ -27,7 +27,7 @@ class Call:
     description: str
 
     def operand(self, index: int) -> View | None:
-        """Give an operand; None where it is not given, though the operator may need it."""
+        """Return an operand; None where it is not given, though the operator may need it."""
         return self.views[index] if index < len(self.views) else None
 
     def sizes(self, index: int) -> Sizes | None:
@@ -36,7 +36,7 @@ class Call:
         return None if view is None else view.sizes
 
     def content(self, index: int) -> Sizes | None:
-        """Give the elements of an operand that is a scalar or vector of known integers or terms, of its own type."""
+        """Return the elements of a scalar or vector of known integers or terms, which is of its tensor's type."""
         view = self.operand(index)
         tensor = self.inputs[index] if index < len(self.inputs) else None
         if view is None or tensor is None or tensor.quantization is not None or tensor.dtype != integer_type(view):
@@ -44,28 +44,28 @@ class Call:
         return view.content
 
     def vector(self, index: int) -> Sizes | None:
-        """Give the elements of an operand that has to be a vector: a shape, repeats."""
+        """Return the elements of an operand that has to be a vector: a shape, repeats."""
         view = self.operand(index)
         return None if view is None or view.sizes is None or len(view.sizes) != 1 else self.content(index)
 
     def known_integers(self, index: int) -> tuple[int, ...] | None:
-        """Give the elements of an operand, all of them numbers."""
+        """Return the elements of an operand, all of them numbers."""
         content = self.content(index)
         if content is None or not all(isinstance(number, int) for number in content):
             return None
         return tuple(number for number in content if isinstance(number, int))
 
     def option(self, name: str) -> object:
-        """Give a field of the options; None where there are none."""
+        """Return a field of the options; None where there are none."""
         return self.operator.options.get(name)
 
     def integer(self, name: str) -> int:
-        """Give an integer field of the options; 0 where there are none."""
+        """Return an integer field of the options; 0 where there are none."""
         value = self.option(name)
         return value if isinstance(value, int) else 0
 
     def result_integers(self, terms: Sizes, *, scalar: bool = False) -> View | None:
-        """Give integers of the result's type."""
+        """Return integers of the result's type."""
         if (
             self.result.quantization is not None
             or self.result.dtype not in ("int32", "int64")

@@ -33,7 +33,7 @@ _MOST_OPERATORS = 1 << 18
 STRETCHING = 2
 """Operands of BROADCAST_TO."""
 READING = frozenset({*VIEWS, *OWN})
-"""Operators with rules of their own, all without a state."""
+"""Operators with a rule each, all without a state."""
 
 
 @dataclass(slots=True, eq=False)
@@ -58,7 +58,7 @@ class Reading:
         return count
 
     def run(self, index: int, given: Sequence[View], path: str) -> tuple[View, ...]:
-        """Read a subgraph with these values as its inputs; give its outputs. Raises UnprovedError."""
+        """Read a subgraph with these values as its inputs; return its outputs. Raises UnprovedError."""
         if not 0 <= index < len(self.model.subgraphs) or self.depth > _DEEPEST:
             raise UnprovedError(f"there is no subgraph {index}, or it calls itself")
         graph = self.model.subgraphs[index]
@@ -82,7 +82,7 @@ class Reading:
         return tuple(view for view in outputs if view is not None)
 
     def value(self, graph: Subgraph, index: int, at: int, values: dict[int, View]) -> View | None:
-        """Give a tensor's value: computed, a constant, or a variable."""
+        """Return a tensor's value: computed, a constant, or a variable."""
         if at < 0:
             return None
         if at in values:
@@ -155,7 +155,7 @@ class Reading:
                 core.sizes = self.table.named_sizes(core, refined(call, call.result.dims))
                 self._stored()
             results.append(whole(core))
-        if stateful is not None or not results:  # an operator that gives nothing is executed all the same
+        if stateful is not None or not results:  # an operator without results is executed all the same
             core, _ = self.table.core((*key, "effect"), description)
             self.effects.append((core, self.table.algebra.place))
         return results
@@ -174,7 +174,7 @@ class Reading:
         return None
 
     def _bodies(self, operator: Operator, views: Sequence[View | None], place: str) -> tuple[object, ...] | None:
-        """Read the subgraphs that an operator runs: a branch on its operands, any other on values of its own."""
+        """Read the subgraphs that an operator runs: a branch on its operands, any other on new values."""
         if not operator.bodies:
             return None
         if operator.name == "IF":
@@ -195,7 +195,7 @@ class Reading:
         return tuple(found)
 
     def _body(self, at: int, given: Sequence[View], place: object, path: str) -> tuple[View, ...]:
-        """Read a body; `place` tells when it is executed, alike in both files."""
+        """Read a body; `place` says when it is executed, alike in both files."""
         algebra = self.table.algebra
         around, algebra.place = algebra.place, (*algebra.place, place)
         results = self.run(at, given, path)
@@ -214,7 +214,7 @@ class Reading:
     def _single(
         self, graph: Subgraph, operator: Operator, views: Sequence[View | None], description: str
     ) -> View | None:
-        """Give the result of an operator with a rule of its own; None where its operands are read exactly."""
+        """Return the result of an operator that has a rule; None where its operands are read exactly."""
         if len(operator.outputs) != 1 or self._stateful(graph, operator) is not None:
             return None
         inputs = [graph.tensors[at] if at >= 0 else None for at in operator.inputs]
@@ -253,7 +253,7 @@ def _given(operator: Operator, tensor: Tensor) -> tuple[object, ...]:
 
 
 def sizes_of(table: Table, graph: Subgraph, index: int, place: int) -> Sizes | None:
-    """Give the shape of an input; a free size is a symbol of its own."""
+    """Return the shape of an input; a free size is a symbol."""
     tensor = graph.tensors[graph.inputs[place]]
     if tensor.dims is None:
         return None

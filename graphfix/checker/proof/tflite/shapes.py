@@ -26,7 +26,7 @@ Dims: TypeAlias = "tuple[Size | None, ...] | None"
 
 
 def refined(call: Call, dims: Dims) -> Dims:
-    """Put sizes that the operator's rule tells in the place of those that the file leaves free."""
+    """Put sizes that the operator's rule knows in the place of those that the file leaves free."""
     if dims is not None and None not in dims:
         return dims
     rule = RULES.get(call.operator.name)
@@ -37,7 +37,7 @@ def refined(call: Call, dims: Dims) -> Dims:
 
 
 def shaped(call: Call, views: Sequence[View]) -> bool:
-    """Whether SELECT's operands give its result's shape: of one element each, the kernel keeps the stored shape."""
+    """Whether SELECT's result has the shape of its operands: of one element each, the kernel keeps the stored shape."""
     shapes = [view.sizes for view in views]
     if any(isinstance(size, int) and size != 1 for sizes in shapes for size in sizes or ()):
         return True
@@ -45,7 +45,7 @@ def shaped(call: Call, views: Sequence[View]) -> bool:
 
 
 def reshape_target(call: Call) -> Sizes | None:
-    """Give the shape that a RESHAPE is asked for: an operand, or its options where it has no other operand."""
+    """Return the shape that a RESHAPE is asked for: an operand, or its options where it has no other operand."""
     if len(call.views) > 1:
         # The kernel reads the option where the operand has another type.
         return call.vector(1) if call.inputs[1] is not None and call.inputs[1].dtype == "int32" else None

@@ -1,4 +1,4 @@
-"""TFLite's view operators: they are read as maps, and are no terms of their own."""
+"""TFLite's view operators: they are read as maps, and are no terms."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 def viewed(call: Call) -> View | None:
-    """Give the view that an operator makes of operand 0, or the integers that it computes; None where it is a term."""
+    """Return an operator's view of operand 0, or the integers that it computes; None where it is a term."""
     rule = VIEWS.get(call.operator.name)
     if rule is None or not call.views or call.views[0] is None:
         return None
@@ -59,7 +59,7 @@ def _broadcast_to(call: Call) -> View | None:
 
 
 def _onto(call: Call, view: View, target: Sizes) -> View | None:
-    """Stretch one way to a shape; where the operand may not fit it, that is a term of its own."""
+    """Stretch one way to a shape; where the operand may not fit it, that is a term."""
     seen = views.broadcast_to(call.table.algebra, view, target)
     return seen if seen is not None else broadcast.onto_target(call.table, view, target, call.description)
 
