@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from graphfix.checker.files import constant_bytes
+from graphfix.checker.proof.sizes import numbers
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -36,8 +37,8 @@ def literal(view: View | None) -> Array | None:
     """Return the elements of a value that is a small constant; None for any other."""
     if view is None or view.axes is None or view.sizes is None or not is_constant(view):
         return None
-    sizes = tuple(size for size in view.sizes if isinstance(size, int))
-    if len(sizes) < len(view.sizes) or prod(sizes) > MOST:
+    sizes = numbers(view.sizes)
+    if sizes is None or prod(sizes) > MOST:
         return None
     array = _core(view)
     followed = [axis for axis in view.axes if axis is not None]
@@ -57,10 +58,10 @@ def _core(view: View) -> Array | None:
     """Read the core of a view."""
     core = view.core
     if core.content is not None:
-        numbers = [number for number in core.content if isinstance(number, int)]
-        if len(numbers) < len(core.content):
+        content = numbers(core.content)
+        if content is None:
             return None
-        return np.array(numbers, str(core.key[1])).reshape([] if core.sizes == () else [len(numbers)])
+        return np.array(content, str(core.key[1])).reshape([] if core.sizes == () else [len(content)])
     if core.payload is None or core.key[1] not in TYPES or core.sizes is None:
         return None
     dtype, native = np.dtype(str(core.key[1])).newbyteorder("<"), str(core.key[1])
@@ -185,5 +186,5 @@ def ranged(start: Array, limit: Array, step: Array) -> Array | None:
     ends = [start.item(), limit.item(), step.item()]
     if start.dtype.kind not in "iu" or not ends[2]:
         return None
-    numbers = range(*ends)
-    return np.array(numbers, start.dtype) if len(numbers) <= MOST else None
+    counted = range(*ends)
+    return np.array(counted, start.dtype) if len(counted) <= MOST else None

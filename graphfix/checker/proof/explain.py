@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 OPERAND = "operand"
 INPUTS = frozenset({"input", "parameter"})
-CONSTANTS = frozenset({"constant", "integers", "sparse", "empty"})
+CONSTANTS = frozenset({"constant", "integers", "sparse"})
 MOVING = frozenset(
     "Reshape Unsqueeze Squeeze Flatten Expand Tile RESHAPE EXPAND_DIMS SQUEEZE BROADCAST_TO TILE"
     " STABLEHLO_BROADCAST_IN_DIM".split()

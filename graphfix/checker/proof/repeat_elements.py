@@ -5,6 +5,7 @@ from __future__ import annotations
 from math import prod
 from typing import TYPE_CHECKING
 
+from graphfix.checker.proof.sizes import numbers
 from graphfix.checker.proof.terms import View
 
 if TYPE_CHECKING:
@@ -22,7 +23,7 @@ def repeated(table: Table, view: View, factors: Sequence[int], description: str)
     An axis that follows none stays so. Of an axis that is repeated already the factors are one: (i // a) // b is
     i // (a * b).
     """
-    sizes, times = known_sizes(view), _times(view, factors)
+    sizes, times = numbers(view.sizes), _times(view, factors)
     if sizes is None or times is None:
         return None
     wanted = tuple(size * factor for size, factor in zip(sizes, factors, strict=True))
@@ -62,7 +63,7 @@ def _base(core: Core) -> tuple[Core, tuple[int, ...]]:
 
 def merged(table: Table, view: View, target: Sequence[int], description: str) -> View | None:
     """Reshape where axes that follow none are joined to the one in front of them; None where it does more."""
-    sizes = known_sizes(view)
+    sizes = numbers(view.sizes)
     if sizes is None or view.axes is None or 0 in sizes or prod(sizes) != prod(target):
         return None
     pairs = [pair for pair in zip(view.axes, sizes, strict=True) if pair[1] != 1]
@@ -86,11 +87,3 @@ def _taken(pairs: list[tuple[int | None, int]], size: int) -> list[tuple[int | N
         group.append(pairs.pop(0))
     fits = prod(each for _, each in group) == size and all(axis is None for axis, _ in group[1:])
     return group if fits else None
-
-
-def known_sizes(view: View) -> tuple[int, ...] | None:
-    """Return the sizes of a view, all of them numbers."""
-    if view.sizes is None:
-        return None
-    sizes = tuple(size for size in view.sizes if isinstance(size, int))
-    return sizes if len(sizes) == len(view.sizes) else None

@@ -94,6 +94,14 @@ class Algebra:
         return found
 
 
+def numbers(sizes: Sequence[Size | None] | None) -> tuple[int, ...] | None:
+    """Return sizes that are all numbers; None where one is not, or where there are none to ask."""
+    if sizes is None:
+        return None
+    found = tuple(size for size in sizes if isinstance(size, int))
+    return found if len(found) == len(sizes) else None
+
+
 def add_once(places: list[Place], place: Place) -> None:
     """Enter a place once."""
     if place not in places:

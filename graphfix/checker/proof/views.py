@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from graphfix.checker.proof.sizes import Symbol, right_aligned
+from graphfix.checker.proof.sizes import Symbol, numbers, right_aligned
 from graphfix.checker.proof.terms import View, extent
 
 if TYPE_CHECKING:
@@ -34,7 +34,7 @@ def squeezed(view: View, axes: Iterable[int] | None) -> View | None:
         return None
     rank = len(view.sizes)
     if axes is None:
-        if not all(isinstance(size, int) for size in view.sizes):
+        if numbers(view.sizes) is None:
             return None
         gone = {axis for axis, size in enumerate(view.sizes) if size == 1}
     else:

@@ -10,6 +10,7 @@ from onnx import numpy_helper
 from graphfix.checker.proof import constant_folding
 from graphfix.checker.proof.onnx.types import type_name
 from graphfix.checker.proof.onnx.validate import loads
+from graphfix.checker.proof.sizes import numbers
 from graphfix.checker.proof.terms import View
 
 if TYPE_CHECKING:
@@ -65,9 +66,9 @@ def _filled(constants: Constants, call: Call) -> View | None:
         return None
     if given.dtype.name not in constant_folding.TYPES:
         return None
-    numbers = [size for size in sizes if isinstance(size, int)]
-    if 0 in numbers and len(numbers) == len(sizes):  # no element to stretch
-        return constant_folding.as_constant(constants, np.zeros(numbers, given.dtype), call.description)
+    known = numbers(sizes)
+    if known is not None and 0 in known:  # no element to stretch
+        return constant_folding.as_constant(constants, np.zeros(known, given.dtype), call.description)
     return View(
         constant_folding.as_constant(constants, given.reshape(()), call.description).core, (None,) * len(sizes), sizes
     )

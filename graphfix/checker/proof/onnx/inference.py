@@ -10,6 +10,7 @@ from onnx import NodeProto, TensorProto, numpy_helper
 
 from graphfix.checker.files.onnx.schema import schema
 from graphfix.checker.proof import constant_folding
+from graphfix.checker.proof.sizes import numbers
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -109,7 +110,7 @@ def alone(call: Call, index: int) -> Dims:
     behind what inference on the whole file does not see through. For an element type that is not known one stands that
     the operator takes: no size follows from it.
     """
-    if call.domain or any(view is not None and not _static(view) for view in call.views):
+    if call.domain or any(view is not None and numbers(view.sizes) is None for view in call.views):
         return None
     known = schema(call.op, call.domain, call.since)
     if known is None or any(given.HasField("g") or given.graphs for given in call.attributes.values()):
@@ -135,12 +136,7 @@ def _type(known: OpSchema, at: int, view: View, constant: TensorProto | None) ->
     taken = sorted(known.inputs[min(at, len(known.inputs) - 1)].types)
     name = "tensor(float)" if "tensor(float)" in taken or not taken else taken[0]
     code = TensorProto.DataType.Value(name.removeprefix("tensor(").removesuffix(")").upper())
-    sizes = [size for size in view.sizes or () if isinstance(size, int)]
-    return onnx.helper.make_tensor_type_proto(code if constant is None else constant.data_type, sizes)
-
-
-def _static(view: View) -> bool:
-    return view.sizes is not None and all(isinstance(size, int) for size in view.sizes)
+    return onnx.helper.make_tensor_type_proto(code if constant is None else constant.data_type, numbers(view.sizes))
 
 
 def _tensor(view: View) -> TensorProto | None:

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import struct
+from math import prod
 from typing import TYPE_CHECKING
 
 from graphfix.checker.proof import integer_values
 from graphfix.checker.proof.onnx.table import LEGACY_END
+from graphfix.checker.proof.sizes import numbers
 from graphfix.checker.proof.terms import MOST_ELEMENTS, View, integer_type
 
 if TYPE_CHECKING:
@@ -14,7 +16,7 @@ if TYPE_CHECKING:
 
     from graphfix.checker.proof.onnx.operands import Call
     from graphfix.checker.proof.sizes import Sizes
-    from graphfix.checker.proof.terms import Table
+from graphfix.checker.proof.terms import Table
 
 _EXACT = {"int32": 1 << 31, "int64": 1 << 53}
 """Numbers below are the same in both types."""
@@ -51,15 +53,8 @@ def _shape_of(call: Call, view: View) -> View:
 
 
 def _size(call: Call) -> View | None:
-    sizes = call.sizes(0)
-    if sizes is None:
-        return None
-    total = 1
-    for size in sizes:
-        if not isinstance(size, int):
-            return None
-        total *= size
-    return call.table.integers((total,), "int64", scalar=True)
+    sizes = numbers(call.sizes(0))
+    return None if sizes is None else call.table.integers((prod(sizes),), "int64", scalar=True)
 
 
 def _cast(call: Call) -> View | None:
@@ -74,7 +69,7 @@ def _cast(call: Call) -> View | None:
     if to == "int32":
         if not all(-_EXACT[to] <= number < _EXACT[to] for number in content if isinstance(number, int)):
             return None
-        if not all(isinstance(number, int) for number in content):
+        if numbers(content) is None:
             call.table.assumes["sizes that are cast to int32 are below 2**31"] = None
     return call.table.integers(content, to, scalar=call.rank(0) == 0)
 
@@ -84,10 +79,10 @@ def _rounded(table: Table, view: View, to: str) -> View | None:
     key = view.core.key
     if key[:2] != ("constant", "float64") or view.axes is None or len(view.axes) > 1 or not isinstance(key[3], bytes):
         return None
-    numbers = [number for (number,) in struct.iter_unpack("<d", key[3])]
-    if not all(number.is_integer() and abs(number) < _EXACT[to] for number in numbers):
+    elements = [number for (number,) in struct.iter_unpack("<d", key[3])]
+    if not all(number.is_integer() and abs(number) < _EXACT[to] for number in elements):
         return None
-    whole_numbers = tuple(map(int, numbers))
+    whole_numbers = tuple(map(int, elements))
     if not view.axes or view.axes[0] is not None:
         return table.integers(whole_numbers, to, scalar=not view.axes)
     size = view.sizes[0] if view.sizes else None
@@ -121,9 +116,9 @@ def _slice(call: Call) -> View | None:
     if len(set(given)) != 1 or given[0] not in (("int32", 1), ("int64", 1)):
         return None
     parts = [call.content(index) or () for index in range(1, len(call.views))]
-    numbers = [part[0] for part in parts if len(part) == 1 and isinstance(part[0], int)]
-    start, end, axis, step = (*numbers, *(0, 0, 0, 1)[len(numbers) :])
-    if len(numbers) < len(parts) or axis not in (0, call.lowest(1)) or step < 1:
+    bounds = [part[0] for part in parts if len(part) == 1 and isinstance(part[0], int)]
+    start, end, axis, step = (*bounds, *(0, 0, 0, 1)[len(bounds) :])
+    if len(bounds) < len(parts) or axis not in (0, call.lowest(1)) or step < 1:
         return None
     return call.table.integers(content[start:end:step], dtype)
 

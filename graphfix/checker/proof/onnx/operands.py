@@ -10,6 +10,7 @@ from google.protobuf.unknown_fields import UnknownFieldSet  # type: ignore[impor
 from onnx import AttributeProto, TensorProto, helper
 
 from graphfix.checker.proof.result import UnprovedError
+from graphfix.checker.proof.sizes import numbers
 from graphfix.checker.proof.terms import integer_type
 
 if TYPE_CHECKING:
@@ -17,8 +18,8 @@ if TYPE_CHECKING:
 
     from onnx import GraphProto, NodeProto
 
-    from graphfix.checker.proof.sizes import Sizes
-    from graphfix.checker.proof.terms import Table, View
+    from graphfix.checker.proof.sizes import Sizes, numbers
+from graphfix.checker.proof.terms import Table, View
 
 _NUMBERS = {
     "value_int": (AttributeProto.INT, "i", TensorProto.INT64),
@@ -107,10 +108,7 @@ class Call:
         given = self.integers("axes")
         if given is not None:
             return given
-        content = self.vector(1)
-        if content is None or not all(isinstance(axis, int) for axis in content):
-            return None
-        return tuple(axis for axis in content if isinstance(axis, int))
+        return numbers(self.vector(1))
 
 
 @dataclass(slots=True, eq=False)

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, TypeAlias
 
 from graphfix.checker.proof.integer_values import span
 from graphfix.checker.proof.onnx.table import SAME_SHAPE
+from graphfix.checker.proof.sizes import numbers
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -53,8 +54,8 @@ def _concat(call: Call) -> Dims:
     parts = [sizes[axis] for sizes in shapes if sizes is not None and len(sizes) == len(known)]
     if len(parts) < len(shapes):
         return None
-    numbers = [part for part in parts if isinstance(part, int)]
-    return (*known[:axis], sum(numbers) if len(numbers) == len(parts) else None, *known[axis + 1 :])
+    lengths = numbers(parts)
+    return (*known[:axis], None if lengths is None else sum(lengths), *known[axis + 1 :])
 
 
 def _reduce(call: Call) -> Dims:
@@ -64,10 +65,9 @@ def _reduce(call: Call) -> Dims:
     rank, keep = len(sizes), call.integer("keepdims", 1)
     axes = call.integers("axes")
     if axes is None and call.operand(1) is not None:
-        content = call.content(1)
-        if content is None or not all(isinstance(axis, int) for axis in content):
+        axes = numbers(call.content(1))
+        if axes is None:
             return _free(rank) if keep else None
-        axes = tuple(axis for axis in content if isinstance(axis, int))
     if not axes:
         if call.integer("noop_with_empty_axes", 0):
             return sizes
@@ -125,16 +125,16 @@ def _closed(call: Call, target: Sequence[Size], dims: tuple[Size | None, ...]) -
     copies = not call.integer("allowzero", 0)
     full = [own[at] if size == 0 and copies and at < len(own) else dims[at] for at, size in enumerate(target)]
     known = [size for size in full if isinstance(size, int) and size > 0]
-    numbers = [size for size in own if isinstance(size, int)]
-    if len(known) != len(full) - 1 or -1 not in target or len(numbers) < len(own) or not own:
+    whole = numbers(own)
+    if len(known) != len(full) - 1 or -1 not in target or not whole:
         return tuple(full)
-    return tuple(prod(numbers) // prod(known) if size == -1 else full[at] for at, size in enumerate(target))
+    return tuple(prod(whole) // prod(known) if size == -1 else full[at] for at, size in enumerate(target))
 
 
 def _span(call: Call) -> Dims:
     ends = [call.content(index) for index in range(3)]
-    numbers = [end[0] for end in ends if end and isinstance(end[0], int)]
-    return (span(*numbers) if len(numbers) == len(ends) else None,)
+    known = [end[0] for end in ends if end and isinstance(end[0], int)]
+    return (span(*known) if len(known) == len(ends) else None,)
 
 
 def _pool(call: Call) -> Dims:

@@ -79,7 +79,6 @@ SAME_SHAPE: Final = frozenset(
     " LayerNormalization PRelu TensorScatter EyeLike RandomNormalLike RandomUniformLike Bernoulli".split()
 )
 """Operators of the standard set whose first result has the shape of operand 0."""
-SHAPED_ON_TWO: Final = frozenset({"EyeLike", "RandomNormalLike", "RandomUniformLike", "Bernoulli"})
 
 RANDOM: Final = frozenset("RandomNormal RandomUniform RandomNormalLike RandomUniformLike Multinomial Bernoulli".split())
 """Each node draws anew: no two are one value, and their order counts."""

@@ -9,6 +9,7 @@ from graphfix.checker.proof.onnx.integer_values import COUNTING, INTEGER_VALUES,
 from graphfix.checker.proof.onnx.table import LEGACY_END
 from graphfix.checker.proof.onnx.validate import loads
 from graphfix.checker.proof.onnx.versions import inference_mode
+from graphfix.checker.proof.sizes import numbers
 from graphfix.checker.proof.terms import View, extent, integer_type, whole
 
 if TYPE_CHECKING:
@@ -129,7 +130,7 @@ def _resize(call: Call) -> View | None:
     data = call.views[0]
     if data is None or not _repeats(call):
         return None
-    have, factors = repeat_elements.known_sizes(data), _factors(call)
+    have, factors = numbers(data.sizes), _factors(call)
     return (
         None
         if have is None or factors is None
@@ -150,7 +151,7 @@ def _repeats(call: Call) -> bool:
 
 def _factors(call: Call) -> tuple[int, ...] | None:
     """Return the whole factor of each axis, from the scales or from the sizes that are asked for."""
-    have = repeat_elements.known_sizes(call.views[0]) if call.views[0] is not None else None
+    have = numbers(call.sizes(0))
     scales, sizes = ([*call.views, None, None, None][at] for at in (SCALES, SIZES))
     if have is None or 0 in have or (scales is None) == (sizes is None):
         return None

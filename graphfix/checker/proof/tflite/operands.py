@@ -5,14 +5,15 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from graphfix.checker.proof.sizes import numbers
 from graphfix.checker.proof.terms import MOST_ELEMENTS, integer_type
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from graphfix.checker.files.tflite.file import Operator, Tensor
-    from graphfix.checker.proof.sizes import Sizes
-    from graphfix.checker.proof.terms import Table, View
+    from graphfix.checker.proof.sizes import Sizes, numbers
+from graphfix.checker.proof.terms import Table, View
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,10 +51,7 @@ class Call:
 
     def known_integers(self, index: int) -> tuple[int, ...] | None:
         """Return the elements of an operand, all of them numbers."""
-        content = self.content(index)
-        if content is None or not all(isinstance(number, int) for number in content):
-            return None
-        return tuple(number for number in content if isinstance(number, int))
+        return numbers(self.content(index))
 
     def option(self, name: str) -> object:
         """Return a field of the options; None where there are none."""

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, TypeAlias
 
 from graphfix.checker.proof import constant_folding
 from graphfix.checker.proof.integer_values import span
+from graphfix.checker.proof.sizes import numbers
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -96,9 +97,8 @@ def _concatenation(call: Call) -> Dims:
         return None
     at = call.integer("axis") % len(sizes)
     parts = [call.sizes(index) for index in range(len(call.views))]
-    numbers = [part[at] for part in parts if part is not None and len(part) == len(sizes)]
-    whole = [number for number in numbers if isinstance(number, int)]
-    total = sum(whole) if len(whole) == len(parts) else None
+    lengths = numbers([part[at] if part is not None and len(part) == len(sizes) else None for part in parts])
+    total = None if lengths is None else sum(lengths)
     return tuple(total if axis == at else size for axis, size in enumerate(sizes))
 
 
@@ -122,10 +122,10 @@ def _reshape(call: Call) -> Dims:
     target, sizes = reshape_target(call), call.sizes(0)
     if target is None:
         return None
-    have = [size for size in sizes or (None,) if isinstance(size, int)]
+    have = numbers(sizes or None)
     others = [size for size in target if isinstance(size, int) and size > 0]
-    open_size = len(have) == len(sizes or (None,)) and len(others) == len(target) - 1
-    return tuple((prod(have) // prod(others) if open_size else None) if size == -1 else size for size in target)
+    known = have is not None and len(others) == len(target) - 1
+    return tuple((prod(have or ()) // prod(others) if known else None) if size == -1 else size for size in target)
 
 
 def _strided_slice(call: Call) -> Dims:
@@ -155,8 +155,8 @@ def _target(call: Call) -> Dims:
 
 def _range(call: Call) -> Dims:
     ends = [call.known_integers(index) for index in range(3)]
-    numbers = [end[0] for end in ends if end]
-    return (span(*numbers),) if len(numbers) == len(ends) else None
+    known = [end[0] for end in ends if end]
+    return (span(*known),) if len(known) == len(ends) else None
 
 
 def _padded(call: Call) -> Dims:
