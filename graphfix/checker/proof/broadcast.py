@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, TypeAlias
 
 from graphfix.checker.proof.sizes import result_size, right_aligned
-from graphfix.checker.proof.terms import Frame, View, composed, extent, whole
+from graphfix.checker.proof.terms import CONSTANTS, Frame, View, composed, extent, whole
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Sequence
@@ -14,8 +14,6 @@ if TYPE_CHECKING:
     from graphfix.checker.proof.terms import Axes, Core, Extent, Table
 
 Key: TypeAlias = tuple[object, ...]
-STATED = frozenset({"constant", "integers"})
-"""How the terms of constants with elements begin; their element type comes next."""
 Broadcast: TypeAlias = "tuple[tuple[Core, ...], tuple[Axes, ...], Sizes]"
 """The operands' cores, their maps and the space: what the key of every broadcasting operator's term ends with."""
 
@@ -45,14 +43,14 @@ def elementwise(table: Table, key: Key, views: Sequence[View], description: str)
         if any(axes is None or sizes is None for axes, sizes in form):
             return _unranked(table, key, views, description)
         frame = table.frames[known] = _right_aligned(table, form)
-    if 0 in frame.sizes and any(view.core.key[0] in STATED for view in views):
+    if 0 in frame.sizes and any(view.core.key[0] in CONSTANTS for view in views):
         return elementwise(table, key, [_without_elements(table, view) for view in views], description)
     return _read(table, key, [view.core for view in views], frame, description)
 
 
 def _without_elements(table: Table, view: View) -> View:
     """Where a space has no point nothing is read of a constant: it counts by its type and its sizes alone."""
-    if view.core.key[0] not in STATED or view.sizes is None:
+    if view.core.key[0] not in CONSTANTS or view.sizes is None:
         return view
     kind = view.core.key[1]
     return table.empty(str(kind[0] if isinstance(kind, tuple) else kind), view.sizes)

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from graphfix.checker.files import constant_bytes
 from graphfix.checker.proof.sizes import numbers
+from graphfix.checker.proof.terms import CONSTANTS
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -22,10 +23,6 @@ Array: TypeAlias = NDArray[Any]
 MOST: Final = 1 << 16
 """Elements of a constant that is read as an array, or computed."""
 TYPES: Final = frozenset("bool int8 int16 int32 int64 uint8 uint16 uint32 uint64 float16 float32 float64".split())
-
-
-CONSTANTS: Final = frozenset({"constant", "integers"})
-"""How the terms of constants with elements begin."""
 
 
 def is_constant(view: View) -> bool:

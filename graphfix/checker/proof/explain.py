@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from graphfix.checker.proof.broadcast import broadcast_of
 from graphfix.checker.proof.indexing_maps import reads_of
 from graphfix.checker.proof.sizes import clashing
-from graphfix.checker.proof.terms import Core, Table, View
+from graphfix.checker.proof.terms import CONSTANTS, Core, Table, View
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 OPERAND = "operand"
 INPUTS = frozenset({"input", "parameter"})
-CONSTANTS = frozenset({"constant", "integers", "sparse"})
+CONSTANT_TERMS = CONSTANTS | {"sparse"}
 MOVING = frozenset(
     "Reshape Unsqueeze Squeeze Flatten Expand Tile RESHAPE EXPAND_DIMS SQUEEZE BROADCAST_TO TILE"
     " STABLEHLO_BROADCAST_IN_DIM".split()
@@ -141,7 +141,7 @@ def _core(view: View | None) -> Core | None:
 def _value(index: int, mine: View | None, other: View | None) -> str:
     if mine is None or other is None:
         return f"operand {index} is given {'after' if mine is None else 'before'} only"
-    constants = [view.core.key[0] in CONSTANTS for view in (mine, other)]
+    constants = [view.core.key[0] in CONSTANT_TERMS for view in (mine, other)]
     if all(constants) and mine.core.key[1:3] == other.core.key[1:3]:
         return f"operand {index}, the constant {other.core.description!r}, has the same type and shape and other bytes"
     return f"operand {index} is another value: {given_by(mine)} before, {given_by(other)} after"
@@ -152,7 +152,9 @@ def given_by(view: View) -> str:
     kind = view.core.key[0]
     if kind in INPUTS:
         return view.core.description
-    return f"the constant {view.core.description!r}" if kind in CONSTANTS else f"a result of {view.core.description}"
+    return (
+        f"the constant {view.core.description!r}" if kind in CONSTANT_TERMS else f"a result of {view.core.description}"
+    )
 
 
 def _views(one: Note, two: Note) -> str | None:

@@ -76,6 +76,8 @@ class View(NamedTuple):
 Extent: TypeAlias = "View | Sizes"
 """A shape: its sizes, or a value that has it where its rank is not known."""
 
+CONSTANTS = frozenset({"constant", "integers"})
+"""How the terms of constants with elements begin; their element type comes next."""
 MOST_ELEMENTS = 64
 """Vectors of integers up to this length are read as shapes."""
 

@@ -30,7 +30,7 @@ def computed(constants: Constants, call: Call) -> list[View] | None:
     if call.op == "ConstantOfShape" and not call.domain and loads(call):
         made = _filled(constants, call)
         return None if made is None else [made]
-    if first is not None and first.core.key[0] not in constant_folding.CONSTANTS:
+    if first is not None and not constant_folding.is_constant(first):
         return None  # most nodes end here
     rule = RULES.get(call.op) if not call.domain and call.views else None
     if (

@@ -11,6 +11,7 @@ from onnx import TensorProto, TypeProto
 from graphfix.checker.files.onnx.schema import schema
 from graphfix.checker.proof.result import UnprovedError
 from graphfix.checker.proof.sizes import Symbol, result_size
+from graphfix.checker.proof.terms import CONSTANTS
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -135,7 +136,7 @@ def _name(number: int) -> str:
     return next((name for name, kind in _NAMES.items() if kind == number), "")
 
 
-_CONSTANTS = frozenset({"constant", "integers", "nothing"})
+_CONSTANTS = CONSTANTS | {"nothing"}
 """The terms of constants: their element type comes next, unless they are stored in an odd way."""
 _NUMBERS: Mapping[str, int] = {type_name(number): number for number in TensorProto.DataType.values()}
 _NAMES: Mapping[str, int] = {f"tensor({name.lower()})": number for name, number in TensorProto.DataType.items()}
