@@ -19,18 +19,8 @@ class Core:
     """An input, a constant, or one result of an operator on certain uses: equal terms are one object."""
 
     __slots__ = (
-        "content",
-        "counted",
-        "description",
-        "dtype",
-        "key",
-        "matched",
-        "number",
-        "payload",
-        "places",
-        "shape_of",
-        "shaped",
-        "sizes",
+        "content", "counted", "description", "dtype", "key", "matched", "number", "payload", "places", "shape_of",
+        "shaped", "sizes",
     )  # fmt: skip
 
     def __init__(self, key: tuple[object, ...], number: int, description: str, *, counted: bool) -> None:

@@ -196,8 +196,8 @@ class Reading:
         description = f"{op} '{label}'" if name else label
         written = (op, attributes)
         attributes = effective(op, domain, version, attributes)
-        stated_names = frozenset(attributes) if attributes else _NONE
-        since, older = meaning(op, domain, version, stated_names), unlifted(op, domain, version, stated_names)
+        given_names = frozenset(attributes) if attributes else _NONE
+        since, older = meaning(op, domain, version, given_names), unlifted(op, domain, version, given_names)
         if since != older and not accepted(op, domain, version, views):
             since = older  # later versions take more types: none reads this one otherwise
         elif op in CHANGED and not domain:
@@ -231,18 +231,18 @@ class Reading:
     def _whole(self, call: Call, environment: Environment) -> list[View]:
         """Read an operator's operands exactly; its bodies, where it has some, on values of any shape."""
         domain = call.domain
-        held = [(name, graph) for name, given in sorted(call.attributes.items()) for graph in graphs(given)]
-        apart = domain not in onnx_ops.KNOWN_DOMAINS or random(call)
-        if not held and not apart:
+        found = [(name, graph) for name, given in sorted(call.attributes.items()) for graph in graphs(given)]
+        separate = domain not in onnx_ops.KNOWN_DOMAINS or random(call)
+        if not found and not separate:
             return exact(call, self.inference)
         owner = (*call.full, tuple(call.views))
         turn = self.turn(owner)
         bodies = []
-        for index, (name, graph) in enumerate(held):
+        for index, (name, graph) in enumerate(found):
             place = (owner, turn, name, index)
             own = [self.parameter(place, i, None) for i in range(len(graph.input))]
             bodies.append((name, self.body(graph, environment, own, place, f"{call.label}.{name}")))
-        if not apart:
+        if not separate:
             return exact(call, self.inference, tuple(bodies))
         results = exact(call, self.inference, ("turn", turn, *bodies))
         done, _ = self.table.core(("done", owner, turn, tuple(bodies), len(results)), call.description)

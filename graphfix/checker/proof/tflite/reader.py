@@ -126,32 +126,27 @@ class Reading:
         self, graph: Subgraph, operator: Operator, views: Sequence[View | None], description: str, path: str
     ) -> list[View]:
         bodies = self._bodies(operator, views, f"{path}/{description}")
-        one = self._single(graph, operator, views, description) if bodies is None else None
+        one = self._view_or_term(graph, operator, views, description) if bodies is None else None
         if one is not None:
             return [one]
-        inputs = [graph.tensors[at] if at >= 0 else None for at in operator.inputs]
+        calls = [self._call(graph, operator, views, at, description) for at in operator.outputs]
         if operator.name in ("SPLIT", "SPLIT_V"):
-            calls = [
-                Call(self.table, operator, views, inputs, graph.tensors[at], description) for at in operator.outputs
-            ]
-            parts = [
-                part for place, call in enumerate(calls) if (part := split_part(call, len(calls), place)) is not None
-            ]
-            if len(parts) == len(calls):
-                return parts
+            parts = [split_part(call, len(calls), place) for place, call in enumerate(calls)]
+            known = [part for part in parts if part is not None]
+            if len(known) == len(calls):
+                return known
         parameters = tuple(
-            None if tensor is None else (tensor.dtype, quantized(tensor.quantization, view))
-            for tensor, view in zip(inputs, views, strict=True)
+            None if at < 0 else (graph.tensors[at].dtype, quantized(graph.tensors[at].quantization, view))
+            for at, view in zip(operator.inputs, views, strict=True)
         )
         views = _ranked(operator, views)
         stateful = self._stateful(graph, operator)
         given = tuple(_given(operator, graph.tensors[at]) for at in operator.outputs)
         key = ("whole", operator.key, operator.version, tuple(views), parameters, given, bodies, stateful)
         results = []
-        for index, at in enumerate(operator.outputs):
+        for index, call in enumerate(calls):
             core, new = self.table.core((*key, index), description)
             if new:
-                call = Call(self.table, operator, views, inputs, graph.tensors[at], description)
                 core.sizes = self.table.named_sizes(core, refined(call, call.result.dims))
                 self._stored()
             results.append(whole(core))
@@ -159,6 +154,12 @@ class Reading:
             core, _ = self.table.core((*key, "effect"), description)
             self.effects.append((core, self.table.algebra.place))
         return results
+
+    def _call(
+        self, graph: Subgraph, operator: Operator, views: Sequence[View | None], result: int, description: str
+    ) -> Call:
+        inputs = [graph.tensors[at] if at >= 0 else None for at in operator.inputs]
+        return Call(self.table, operator, views, inputs, graph.tensors[result], description)
 
     def _stored(self) -> None:
         if self.first:
@@ -180,7 +181,7 @@ class Reading:
         if operator.name == "IF":
             given = [view for view in views[1:] if view is not None]
             branches = ((key, at, ("if", views[0], key)) for key, at in operator.bodies)
-            return tuple((key, self._body(at, given, taken, _path(place, key))) for key, at, taken in branches)
+            return tuple((key, self.body(at, given, taken, _path(place, key))) for key, at, taken in branches)
         owner = (operator.key, tuple(views))
         turn = self.turn(owner)
         found: list[object] = []
@@ -190,11 +191,11 @@ class Reading:
             graph = self.model.subgraphs[at]
             # the condition and the body of a WHILE take one state
             what = "state" if operator.name == "WHILE" else key
-            own = [self._parameter(graph, (owner, turn, what), index) for index in range(len(graph.inputs))]
-            found.append((key, self._body(at, own, (owner, turn, key), _path(place, key))))
+            own = [self.parameter(graph, (owner, turn, what), index) for index in range(len(graph.inputs))]
+            found.append((key, self.body(at, own, (owner, turn, key), _path(place, key))))
         return tuple(found)
 
-    def _body(self, at: int, given: Sequence[View], place: object, path: str) -> tuple[View, ...]:
+    def body(self, at: int, given: Sequence[View], place: object, path: str) -> tuple[View, ...]:
         """Read a body; `place` says when it is executed, alike in both files."""
         algebra = self.table.algebra
         around, algebra.place = algebra.place, (*algebra.place, place)
@@ -202,7 +203,8 @@ class Reading:
         algebra.place = around
         return results
 
-    def _parameter(self, graph: Subgraph, owner: tuple[object, ...], place: int) -> View:
+    def parameter(self, graph: Subgraph, owner: tuple[object, ...], place: int) -> View:
+        """Return an input of a body: another value in each iteration."""
         tensor = graph.tensors[graph.inputs[place]]
         key = ("parameter", owner, place, tensor.dtype)
         core, new = self.table.core(key, f"input {place} of a body", counted=False)
@@ -211,14 +213,13 @@ class Reading:
             self._stored()
         return whole(core)
 
-    def _single(
+    def _view_or_term(
         self, graph: Subgraph, operator: Operator, views: Sequence[View | None], description: str
     ) -> View | None:
         """Return the result of an operator that has a rule; None where its operands are read exactly."""
         if len(operator.outputs) != 1 or self._stateful(graph, operator) is not None:
             return None
-        inputs = [graph.tensors[at] if at >= 0 else None for at in operator.inputs]
-        call = Call(self.table, operator, views, inputs, graph.tensors[operator.outputs[0]], description)
+        call = self._call(graph, operator, views, operator.outputs[0], description)
         known = computed(self.constants, call)
         if known is not None:
             return known
