@@ -36,7 +36,7 @@ def prove(
     No payload is in memory as a whole. A node that does not mean anything is a reason not to prove; a file that is no
     model, or lacks one that it names, raises GraphfixError.
     """
-    compared, refuse = _tflite() if tflite else _onnx()
+    compared, _, refuse = _comparison(tflite=tflite)
     try:
         with ExitStack() as stack:
             if not (bindings or shapes) and _copied(before, after, tflite=tflite):
@@ -57,16 +57,15 @@ def prove(
         return Proof("not proved", str(unproved))
 
 
-def _onnx() -> tuple[Callable[..., Proof], Callable[[Path, ExitStack], None]]:
-    from graphfix.checker.proof.onnx.compare import compared, refuse
+def _comparison(*, tflite: bool) -> tuple[Callable[..., Proof], Callable[..., None], Callable[[Path, ExitStack], None]]:
+    """Return how a format's files are compared, noted and refused; the other format's libraries are not imported."""
+    if tflite:
+        from graphfix.checker.proof.tflite import compare as by_tflite
 
-    return compared, refuse
+        return by_tflite.compared, by_tflite.note_nodes, by_tflite.refuse
+    from graphfix.checker.proof.onnx import compare as by_onnx
 
-
-def _tflite() -> tuple[Callable[..., Proof], Callable[[Path, ExitStack], None]]:
-    from graphfix.checker.proof.tflite.compare import compared, refuse
-
-    return compared, refuse
+    return by_onnx.compared, by_onnx.note_nodes, by_onnx.refuse
 
 
 def maps(
@@ -81,16 +80,10 @@ def maps(
     They are printed from the terms that are compared, with each operand as a separate value. A function is read at
     each call. Raises GraphfixError for what is no model, and UnprovedError for what can't be read as a whole.
     """
+    _, note_nodes, _ = _comparison(tflite=tflite)
     notes = Notes()
     with ExitStack() as stack:
-        if tflite:
-            from graphfix.checker.proof.tflite.compare import note_nodes as note_operators
-
-            note_operators(path, stack, bindings, shapes, notes)
-        else:
-            from graphfix.checker.proof.onnx.compare import note_nodes
-
-            note_nodes(path, stack, bindings, shapes, notes)
+        note_nodes(path, stack, bindings, shapes, notes)
     return tuple(map(reads_of, notes.taken))
 
 

@@ -18,8 +18,8 @@ if TYPE_CHECKING:
 
     from onnx import GraphProto, NodeProto
 
-    from graphfix.checker.proof.sizes import Sizes, numbers
-from graphfix.checker.proof.terms import Table, View
+    from graphfix.checker.proof.sizes import Sizes
+    from graphfix.checker.proof.terms import Table, View
 
 _NUMBERS = {
     "value_int": (AttributeProto.INT, "i", TensorProto.INT64),
@@ -106,9 +106,7 @@ class Call:
     def axes(self) -> tuple[int, ...] | None:
         """Return the axes of Squeeze and Unsqueeze: an attribute, or operand 1; None where they are not known."""
         given = self.integers("axes")
-        if given is not None:
-            return given
-        return numbers(self.vector(1))
+        return numbers(self.vector(1)) if given is None else given
 
 
 @dataclass(slots=True, eq=False)

@@ -12,8 +12,8 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from graphfix.checker.files.tflite.file import Operator, Tensor
-    from graphfix.checker.proof.sizes import Sizes, numbers
-from graphfix.checker.proof.terms import Table, View
+    from graphfix.checker.proof.sizes import Sizes
+    from graphfix.checker.proof.terms import Table, View
 
 
 @dataclass(frozen=True, slots=True)
