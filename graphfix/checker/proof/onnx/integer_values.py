@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from graphfix.checker.proof.onnx.operands import Call
     from graphfix.checker.proof.sizes import Sizes
-from graphfix.checker.proof.terms import Table
+    from graphfix.checker.proof.terms import Table
 
 _EXACT = {"int32": 1 << 31, "int64": 1 << 53}
 """Numbers below are the same in both types."""
