@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import zlib
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -15,6 +15,7 @@ from graphfix.checker.runs.interface import Face
 from graphfix.checker.runs.limits import Limits
 from graphfix.checker.runs.seeded_inputs import Choice, seeded
 from graphfix.checker.runs.sizes import shape_of
+from graphfix.engine.request import Progress, Request
 from graphfix.results import ConversionStatus, Gap
 from graphfix.runtimes import tosa
 from graphfix.runtimes.process import Child
@@ -61,33 +62,25 @@ class _Worst:
     within: bool = True
 
 
-def agreement(
-    original: Path,
-    fixed: Path,
-    converted: Path,
-    *,
-    seed: int,
-    inputs: Sequence[Path] = (),
-    progress: Callable[[str], None],
-) -> Agreement:
-    """Run the TOSA flatbuffer `converted` in the reference model, and `original` at the sizes that `fixed` states.
+def agreement(original: Path, fixed: Path, converted: Path, request: Request) -> Agreement:
+    """Run the TOSA flatbuffer `converted` in the reference model, and `original` at the sizes that `fixed` declares.
 
-    Three runs with seeds `seed`, `seed` + 1, `seed` + 2: floats uniform in -1..1, whole numbers bounded by what they
-    index; or a run on each of `inputs`, .npz files or ONNX test_data_set folders. Raises GraphfixError for inputs
-    that do not fit.
+    Three runs with seeds `seed`, `seed` + 1, `seed` + 2 of the request: floats uniform in -1..1, whole numbers bounded
+    by what they index; or a run on each of its `run_on`, .npz files or ONNX test_data_set folders. Raises GraphfixError
+    for inputs that do not fit.
     """
     with Child() as child:
         try:
             known = _tflite(child, original, fixed) if _is_tflite(fixed) else _onnx(child, original, fixed)
-            return _compared(known, converted, _cases(known, seed, inputs), progress)
+            return _compared(known, converted, _cases(known, request), request.progress)
         except RefusedError as error:
             return Agreement("not run", str(error))
 
 
-def _cases(known: _Original, seed: int, inputs: Sequence[Path]) -> list[Feeds]:
-    if inputs:
-        return [given_inputs.load(path, known.face).feeds for path in inputs]
-    return [uniform(known.face, known.limits, seed + number) for number in range(RUNS)]
+def _cases(known: _Original, request: Request) -> list[Feeds]:
+    if request.run_on:
+        return [given_inputs.load(path, known.face).feeds for path in request.run_on]
+    return [uniform(known.face, known.limits, request.seed + number) for number in range(RUNS)]
 
 
 def uniform(face: Face, limits: Limits, seed: int) -> dict[str, object]:
@@ -143,7 +136,7 @@ def _onnx(child: Child, original: Path, fixed: Path) -> _Original:
 # --- the differences ------------------------------------------------------------------------------------------------
 
 
-def _compared(known: _Original, converted: Path, cases: Sequence[Feeds], progress: Callable[[str], None]) -> Agreement:
+def _compared(known: _Original, converted: Path, cases: Sequence[Feeds], progress: Progress) -> Agreement:
     worst = {name: _Worst() for name in known.session.outputs}
     for number, feeds in enumerate(cases, 1):
         progress(f"run {number} of {len(cases)}: {known.beside}")

@@ -6,7 +6,6 @@ import ast
 import os
 import subprocess
 import sys
-import tomllib
 from pathlib import Path
 
 import numpy as np
@@ -43,9 +42,7 @@ def test_a_verification_imports_nothing_of_the_rewriter(written: Written) -> Non
     names = imported(code, str(written(text.format("Neg"))), str(written(text.format("Abs"))))
     ours = [name for name in names if name.split(".")[0] in ("graphfix", "rewrites")]
     assert "graphfix.checker.runs.first_difference" in ours
-    assert [
-        n for n in ours if n not in ALLOWED and not n.startswith(("graphfix.checker.", "graphfix.runtimes."))
-    ] == []
+    assert [n for n in ours if n not in ALLOWED and not n.startswith(("graphfix.checker.", "graphfix.runtimes."))] == []
 
 
 def test_a_verification_of_tflite_imports_nothing_of_the_rewriter_and_no_onnx(tmp_path: Path) -> None:
@@ -58,9 +55,7 @@ def test_a_verification_of_tflite_imports_nothing_of_the_rewriter_and_no_onnx(tm
     names = imported(code, *map(str, paths))
     ours = [name for name in names if name.split(".")[0] in ("graphfix", "rewrites")]
     assert "graphfix.checker.files.tflite" in ours
-    assert [
-        n for n in ours if n not in ALLOWED and not n.startswith(("graphfix.checker.", "graphfix.runtimes."))
-    ] == []
+    assert [n for n in ours if n not in ALLOWED and not n.startswith(("graphfix.checker.", "graphfix.runtimes."))] == []
     assert {"onnx", "onnxruntime", "tflite"}.isdisjoint(names)
     assert "ai_edge_litert.interpreter" not in names  # LiteRT runs in a child process only
 
