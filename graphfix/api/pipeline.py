@@ -1,4 +1,4 @@
-"""What a request sets going: a file is loaded, its sizes bound, rewritten, verified, and only then written."""
+"""How a request is carried out: a file is loaded, its sizes bound, rewritten, verified, and only then written."""
 
 from __future__ import annotations
 

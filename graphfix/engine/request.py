@@ -20,23 +20,23 @@ NONE: Texts = MappingProxyType({})
 
 
 def _silent(_: str) -> None:
-    """Progress that nobody watches."""
+    """No progress is shown."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Request:
-    """What was asked, whatever the command: a command reads what it has options for."""
+    """What was asked, whatever the command: each reads the fields that it has options for."""
 
     # what is made explicit
     target: str = "explicit"
     broadcasts: str | None = None
-    """None: what the target says."""
+    """None: what the target does."""
     unknown: str = "expand"
     only: Sequence[str] = ()
     skip: Sequence[str] = ()
     keep_fusions: bool = False
     max_expand_bytes: int | None = None
-    """None: what the format says."""
+    """None: the default of the format."""
 
     # the free sizes: name -> text, as `--dim` and `--shape` take them
     dims: Texts = field(default_factory=dict)
@@ -71,7 +71,7 @@ class Request:
 
 
 def options(request: Request) -> Options:
-    """What is asked of the rewrites; where nothing is said, what the target does. Raises GraphfixError."""
+    """The options of the rewrites; the defaults are those of the target. Raises GraphfixError."""
     from graphfix.graph.edits import Options
 
     for given, known, what in (
