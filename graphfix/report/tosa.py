@@ -48,9 +48,8 @@ def run_text(done: Conversion) -> str:
     if done.reason:
         return f"{status}: {printable(done.reason)}"
     parts = [gap.relative for gap in done.gaps if gap.relative is not None]
-    return (
-        f"{status}: at most {max(parts):.2g} of an output's range" if parts else f"{status}: every output is constant"
-    )
+    largest = f"at most {max(parts):.2g} of an output's range" if parts else "every output is constant"
+    return f"{status}: {largest}"
 
 
 def gap_text(gap: Gap) -> str:
