@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import os
-import sys
 from pathlib import Path
 
 import pytest
-from places import ROOT, ZOO
 
-sys.path.insert(0, str(ROOT / "scripts"))
+from tests.support.places import ROOT, ZOO
 
 
 def pytest_runtest_setup(item: pytest.Item) -> None:

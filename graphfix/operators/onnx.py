@@ -2,7 +2,7 @@
 
 Per-axis parameters (scales, biases, zero points, bounds) are never operands of a row: each follows one axis
 of another operand and does not broadcast. Sources: the ONNX operator specification (operator sets 1 to 28),
-onnxruntime's contrib schemas, and what onnxruntime 1.31 was measured to do; tests/test_ops*.py ask it again.
+onnxruntime's contrib schemas, and what onnxruntime 1.31 was measured to do; tests/operators asks it again.
 """
 
 from __future__ import annotations

@@ -2,7 +2,7 @@
 
 Biases and quantization parameters are never operands of a row: each follows one axis of another operand. Sources:
 TFLite's schema, and what LiteRT 2.3 was measured to do on the reference kernels, without delegate and with XNNPACK;
-tests/test_ops_tflite*.py ask it again.
+tests/operators asks it again.
 """
 
 from __future__ import annotations

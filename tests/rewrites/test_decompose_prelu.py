@@ -6,15 +6,15 @@ from math import prod
 
 import numpy as np
 import pytest
-from bits import random_bits, same_bits
-from fixing import fixed
-from named import rules
-from notation import model, node
-from onnx_runs import run
 
 from graphfix.graph.edits import DEFAULT, Made, New, Numbers, Replace
 from graphfix.shapes.shape import Shape, Undecided
 from rewrites.decompose_prelu import plan
+from tests.support.bits import random_bits, same_bits
+from tests.support.named import rules
+from tests.support.notation import model, node
+from tests.support.onnx.fixing import fixed
+from tests.support.runtimes.onnx_runs import run
 
 
 def test_a_prelu_is_a_product_with_a_factor_that_is_chosen() -> None:

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import pytest
-from notation import EXPLICIT, RANKS, node
 
 from graphfix.graph.edits import Leave, Lift, Options
 from graphfix.graph.view import StaleShape, UnrankedOperand, Value
 from graphfix.shapes.shape import Incompatible
 from rewrites.equalize_ranks import plan
+from tests.support.notation import EXPLICIT, RANKS, node
 
 DOES = {
     "y[2,3,4] = Add(x[2,3,4], b:const[4])": [Lift(1, (0, 1))],

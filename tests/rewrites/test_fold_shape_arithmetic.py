@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from fixing import fixed, initializer
-from named import rules
-from notation import model, node, parsed
-from onnx_runs import run
 
 from graphfix.graph.edits import DEFAULT, Evaluate
 from graphfix.graph.view import Graph, Node
 from rewrites.fold_shape_arithmetic import plan
+from tests.support.named import rules
+from tests.support.notation import model, node, parsed
+from tests.support.onnx.fixing import fixed, initializer
+from tests.support.runtimes.onnx_runs import run
 
 FOLD = "fold-shape-arithmetic"
 

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import pytest
-from notation import node
 
 from graphfix.graph.edits import DEFAULT, Inline
 from graphfix.graph.view import Graph, Node
 from rewrites.inline_decided_branches import plan
+from tests.support.notation import node
 
 
 @pytest.mark.parametrize(("value", "branch"), [(True, "then_branch"), (False, "else_branch")])

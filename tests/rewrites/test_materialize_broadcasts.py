@@ -5,13 +5,13 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
-from notation import EXPLICIT, RANKS, node
 
 from graphfix.graph.edits import Assume, Edit, Leave, Options, Stretch
 from graphfix.graph.view import UnrankedOperand
 from graphfix.results import GraphfixError
 from graphfix.shapes.shape import UNRANKED, Incompatible, Undecided, parse
 from rewrites.materialize_broadcasts import plan
+from tests.support.notation import EXPLICIT, RANKS, node
 
 TWO_SIDED = Options(broadcasts="two-sided")
 

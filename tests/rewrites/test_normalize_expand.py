@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import pytest
-from notation import node
 
 from graphfix.graph.edits import DEFAULT, Edit, Fold, Leave, Lift, Spell
 from graphfix.graph.view import UnrankedOperand
 from graphfix.shapes.shape import Undecided, parse
 from rewrites.normalize_expand import plan
+from tests.support.notation import node
 
 DOES: dict[str, list[Edit]] = {
     "y[2,3,4] = Expand(x[4], s:const{2,3,4})": [Lift(0, (0, 1), "GF202")],

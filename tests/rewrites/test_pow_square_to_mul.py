@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from bits import random_bits, same_bits
-from fixing import fixed, made_by
-from named import rules
-from notation import model, node
-from onnx_runs import run
 
 from graphfix.graph.edits import DEFAULT, New, Replace
 from graphfix.graph.view import UnrankedOperand
 from graphfix.shapes.shape import Shape
 from rewrites.pow_square_to_mul import plan
+from tests.support.bits import random_bits, same_bits
+from tests.support.named import rules
+from tests.support.notation import model, node
+from tests.support.onnx.fixing import fixed, made_by
+from tests.support.runtimes.onnx_runs import run
 
 SQUARES = {
     "a scalar exponent": "y[2,3] = Pow(x[2,3], e:const[]{2.0})",

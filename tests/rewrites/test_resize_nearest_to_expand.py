@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from bits import random_bits, same_bits
-from fixing import fixed
-from named import rules
-from notation import model, node
-from onnx_runs import run
 
 import graphfix
 from graphfix.graph.edits import DEFAULT, Leave, Made, New, Numbers, Replace
 from graphfix.shapes.shape import Shape, Undecided
 from rewrites.resize_nearest_to_expand import plan
+from tests.support.bits import random_bits, same_bits
+from tests.support.named import rules
+from tests.support.notation import model, node
+from tests.support.onnx.fixing import fixed
+from tests.support.runtimes.onnx_runs import run
 
 PYTORCH = "coordinate_transformation_mode='pytorch_half_pixel'"
 CUT = "coordinate_transformation_mode='asymmetric', nearest_mode='floor'"

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import pytest
-from notation import node
 
 from graphfix.graph.edits import DEFAULT, Leave
 from rewrites.tosa_limits import plan
+from tests.support.notation import node
 
 NAMED = {
     "rank 7": ("y[1,1,1,1,1,1,2] = tflite.ADD(a[1,1,1,1,1,1,2], b[1,1,1,1,1,1,2])", "GF301", "rank 7"),

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import pytest
-from notation import node
 
 from graphfix.graph.edits import DEFAULT, Evaluate, Leave, Lift, Made, New, Numbers, Replace, Stretch
 from graphfix.shapes.shape import Incompatible, Shape, Undecided
@@ -16,6 +15,7 @@ from rewrites import (
     rfft2d_rank,
     select_v1_to_v2,
 )
+from tests.support.notation import node
 
 
 def shape(*sizes: int) -> Shape:

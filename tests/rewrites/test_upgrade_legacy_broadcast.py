@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import pytest
-from notation import node
 
 from graphfix.graph.edits import DEFAULT, Edit, Lift, Upgrade
 from graphfix.graph.view import UnrankedOperand
 from graphfix.shapes.shape import Incompatible
 from rewrites.upgrade_legacy_broadcast import plan
+from tests.support.notation import node
 
 UPGRADE = Upgrade(8, ("broadcast", "axis"))
 DOES: dict[str, list[Edit]] = {

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import pytest
-from notation import node
 
 from graphfix.graph.edits import DEFAULT, Upgrade
 from graphfix.graph.view import Graph, Node
 from rewrites.upgrade_opset import plan
+from tests.support.notation import node
 
 
 @pytest.mark.parametrize("opset", [7, 11, 16])

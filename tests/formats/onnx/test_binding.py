@@ -6,12 +6,12 @@ from typing import TYPE_CHECKING
 
 import onnx
 import pytest
-from fixing import printed
-from notation import model, parsed
 
 import graphfix
 from graphfix.results import GraphfixError
 from graphfix.shapes.shape import symbol
+from tests.support.notation import model, parsed
+from tests.support.onnx.fixing import printed
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import onnx
 import pytest
-from fixing import attribute, difference, fixed, initializer, made_by
-from notation import model, parsed
 
 import graphfix
 from graphfix.graph.edits import Lift
 from rewrites.materialize_broadcasts import plan as materialize
+from tests.support.notation import model, parsed
+from tests.support.onnx.fixing import attribute, difference, fixed, initializer, made_by
 
 EQUAL = "equalize-ranks"
 STRETCH = "materialize-broadcasts"

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from fixing import fixed
-from notation import parsed
+from tests.support.notation import parsed
+from tests.support.onnx.fixing import fixed
 
 
 def test_new_nodes_stand_in_the_scope_of_their_reader() -> None:

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import pytest
-from fixing import fixed, initializer
-from notation import parsed
+
+from tests.support.notation import parsed
+from tests.support.onnx.fixing import fixed, initializer
 
 NORMALIZED = {
     "a lift, then one rank": (

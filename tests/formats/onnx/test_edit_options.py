@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import onnx
-from fixing import fixed, made_by
-from notation import model
+
+from tests.support.notation import model
+from tests.support.onnx.fixing import fixed, made_by
 
 
 def test_an_unranked_operand_gets_the_run_time_form_once() -> None:

@@ -6,11 +6,11 @@ import numpy as np
 import onnx
 import onnxruntime
 import pytest
-from fixing import Fixed, attribute, difference, fixed, made_by
-from notation import model
 
 import graphfix
 from graphfix.graph.edits import Lift
+from tests.support.notation import model
+from tests.support.onnx.fixing import Fixed, attribute, difference, fixed, made_by
 
 
 def last(result: Fixed, count: int) -> list[str]:

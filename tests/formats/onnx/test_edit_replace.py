@@ -7,14 +7,14 @@ from collections.abc import Iterator
 import numpy as np
 import onnx
 import pytest
-from fixing import attribute, difference, fixed, initializer, made_by
-from notation import model, parsed
 from onnx import helper
 
 import graphfix
 from graphfix.graph.edits import DEFAULT, Edit, Evaluate, Made, New, Numbers, Options, Refused, Replace, Rewrite
 from graphfix.graph.view import Node
 from graphfix.shapes.shape import Shape
+from tests.support.notation import model, parsed
+from tests.support.onnx.fixing import attribute, difference, fixed, initializer, made_by
 
 SHAPE = Shape((2, 3))
 HALF = Numbers((0.5,), (), "float32")

@@ -8,15 +8,15 @@ from pathlib import Path
 
 import numpy as np
 import onnx
-import onnx_files as made
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from onnx import AttributeProto, ModelProto, TensorProto, helper
-from onnx_files import DIMS, FLOAT_TYPE, NAME, VALUES, constant, field, floats, graph, model, number
 
 from graphfix.formats.onnx.file.container import THRESHOLD, Container, read
 from graphfix.formats.onnx.file.external import tensors
+from tests.support.onnx import files as made
+from tests.support.onnx.files import DIMS, FLOAT_TYPE, NAME, VALUES, constant, field, floats, graph, model, number
 
 UNKNOWN = 1999
 """A field number that no message of ONNX has."""

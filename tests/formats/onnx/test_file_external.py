@@ -12,10 +12,10 @@ import numpy as np
 import onnx
 import pytest
 from onnx import ModelProto, TensorProto
-from onnx_files import constant, graph, model
 
 from graphfix.formats.onnx.file.container import read
 from graphfix.results import GraphfixError
+from tests.support.onnx.files import constant, graph, model
 
 DATA = np.random.default_rng(7).bytes(10_000)
 

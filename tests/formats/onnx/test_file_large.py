@@ -8,11 +8,10 @@ import sys
 from pathlib import Path
 
 import pytest
-from onnx_files import field, number
 
 from graphfix.formats.onnx.file.container import read
-
-ROOT = Path(__file__).parents[3]
+from tests.support.onnx.files import field, number
+from tests.support.places import ROOT
 
 
 @pytest.mark.slow

@@ -10,11 +10,11 @@ from google.protobuf.message import DecodeError
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from onnx import ModelProto
-from onnx_files import NAME, VALUES, constant, field, floats, model, model_of
 
 from graphfix.formats.onnx.file.container import read
 from graphfix.formats.onnx.file.external import tensors
 from graphfix.results import GraphfixError
+from tests.support.onnx.files import NAME, VALUES, constant, field, floats, model, model_of
 
 
 def refused(source: Path | bytes, reason: str) -> None:

@@ -8,14 +8,14 @@ import stat
 from collections.abc import Callable
 from pathlib import Path
 
-import onnx_files as made
 import pytest
 from onnx import TensorProto
-from onnx_files import field, floats, model
 
 from graphfix.formats import files as disk
 from graphfix.formats.onnx.file.container import read
 from graphfix.results import GraphfixError
+from tests.support.onnx import files as made
+from tests.support.onnx.files import field, floats, model
 
 BIG = 300_000
 """Floats: more bytes than are read and written by ourselves."""

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import onnx
 import pytest
-from fixing import fixed, lines, printed
-from notation import model, parsed
 
 import graphfix
+from tests.support.notation import model, parsed
+from tests.support.onnx.fixing import fixed, lines, printed
 
 SHAPES = {
     "a symbol through element-wise operators": ("y[*] = Neg(x[N,4])", "y[N,4]"),

@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 import onnx
 import pytest
-from fixing import lines, printed
-from notation import model, parsed
 
 import graphfix
 from graphfix.shapes.shape import parse
+from tests.support.notation import model, parsed
+from tests.support.onnx.fixing import lines, printed
 
 if TYPE_CHECKING:
     from graphfix.formats.onnx import OnnxModel

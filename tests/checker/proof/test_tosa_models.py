@@ -1,0 +1,114 @@
+"""Every model that target tosa takes is proved, at the sizes that it was fixed for, but for those that are named."""
+
+from __future__ import annotations
+
+from itertools import islice
+from pathlib import Path
+
+import onnx
+import pytest
+from proof_table import Settled, fixed, proved
+
+from graphfix.checker.proof import prove
+from graphfix.results import GraphfixError
+from tests.support.by_runs import verify
+from tests.support.faults.onnx import planted as onnx_faults
+from tests.support.faults.tflite import planted as tflite_faults
+from tests.support.places import MODELS
+
+ALL = sorted([*MODELS.glob("*.onnx"), *MODELS.glob("*.tflite")])
+REAL = sorted([*MODELS.glob("zoo/*/*.onnx"), *MODELS.glob("zoo/*/*.tflite")])
+UNDEFINED = {"atan2_unequal.tflite"}
+"""LiteRT reads behind the end of an operand: the model as it is computes nothing that a proof could compare."""
+
+
+@pytest.mark.parametrize("path", [path for path in ALL if path.name not in UNDEFINED], ids=lambda path: path.name)
+def test_a_model_that_is_fixed_for_tosa_is_proved(path: Path, tmp_path: Path) -> None:
+    try:
+        verdict = proved(path, tmp_path / path.name, "tosa")
+    except GraphfixError as error:
+        refusal = str(error)
+    else:
+        refusal = ""
+    if refusal:
+        assert "needs sizes" in refusal or "GF105" in refusal
+        return
+    assert verdict.proof is not None
+    assert verdict.proof["reason"] is None
+
+
+@pytest.mark.parametrize("name", sorted(UNDEFINED))
+def test_what_the_first_file_leaves_open_is_not_proved(name: str, tmp_path: Path) -> None:
+    assert proved(MODELS / name, tmp_path / name, "tosa").status == "undecided"
+
+
+@pytest.mark.slow
+@pytest.mark.zoo
+@pytest.mark.parametrize("path", REAL, ids=lambda path: f"{path.parent.name}/{path.name}")
+def test_a_real_model_that_is_fixed_for_tosa_is_proved(path: Path, tmp_path: Path) -> None:
+    verdict = proved(path, tmp_path / path.name, "tosa")
+    assert verdict.proof is not None
+    assert verdict.proof["reason"] is None
+
+
+# --- faults -------------------------------------------------------------------------------------------------------
+
+UNRUN = {"random_output.onnx", "encoder.onnx", "per_channel_operand.tflite"}
+"""Different from run to run, slow, and one that ends LiteRT's process."""
+PLACES = 3
+"""How many places a fault is planted at, in each model."""
+WITHOUT_A_PLACE = {
+    (".onnx", "stretched_by_the_wrong_operand"),
+    (".onnx", "unsqueezed_at_another_axis"),
+    (".onnx", "slope_of_another_axis"),
+    (".onnx", "legacy_axis_misread"),
+    (".tflite", "lifted_at_another_axis"),
+    (".tflite", "condition_padded_in_front"),
+}
+"""The target leaves no shape that is known at run time only, and none of the nodes that these change."""
+KINDS = [
+    (suffix, kind)
+    for suffix, faults in ((".onnx", onnx_faults.FAULTS), (".tflite", tflite_faults.FAULTS))
+    for kind in faults
+    if (suffix, kind) not in WITHOUT_A_PLACE
+]
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory: pytest.TempPathFactory) -> list[tuple[Path, Path, Settled]]:
+    """Every small model, what fix makes of it for target tosa, and the sizes."""
+    folder = tmp_path_factory.mktemp("made")
+    found = []
+    for path in ALL:
+        if path.name in UNRUN or path.stem.endswith(("_int16", "_bool")):
+            continue
+        try:
+            found.append((path, folder / path.name, fixed(path, folder / path.name, "tosa")))
+        except GraphfixError:
+            continue
+    return found
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("suffix", "kind"), KINDS)
+def test_no_fault_in_a_model_that_is_fixed_for_tosa_is_proved(
+    suffix: str, kind: str, made: list[tuple[Path, Path, Settled]], tmp_path: Path
+) -> None:
+    """Unless the runs find both files equal as well: an operand may be rewired to one that holds the same."""
+    faulty = tmp_path / f"faulty{suffix}"
+    planted = 0
+    for before, after, (bindings, shapes) in (each for each in made if each[0].suffix == suffix):
+        tflite = suffix == ".tflite"
+        model = tflite_faults.unpacked(after.read_bytes()) if tflite else onnx.load(after)
+        faults = (tflite_faults if tflite else onnx_faults).FAULTS[kind](model)
+        for _ in islice(faults, PLACES):
+            faulty.write_bytes(tflite_faults.packed(model) if tflite else model.SerializeToString())
+            planted += 1
+            try:
+                proof = prove(before, faulty, bindings=bindings, shapes=shapes, tflite=tflite)
+            except GraphfixError:
+                continue
+            if proof.proved:
+                verdict = verify(before, faulty, bindings=bindings, shapes=shapes, runs=2)
+                assert verdict.status == "equal", (before.name, verdict.reason)
+    assert planted

@@ -1,0 +1,442 @@
+"""What the checker says of two TFLite files."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from graphfix import report
+from graphfix.checker.runs.difference import Criterion, difference
+from graphfix.checker.runs.tflite.kernel_run import Leg
+from graphfix.checker.runs.tflite.verdict import _only
+from graphfix.checker.runs.tflite.xnnpack_nan import only_nan_or_zero
+from graphfix.report.verdict import verdict_text
+from graphfix.results import GraphfixError, Outcome, Verdict
+from graphfix.runtimes.litert import KERNELS
+from tests.support.by_runs import verify
+from tests.support.tflite.written import G, Op, T, tflite
+
+Saved = Callable[[bytes], Path]
+X, Y = T("x", [-1, 4]), T("y", [-1, 4])
+BIAS = np.float32([1, 2, 3, 4])
+
+
+@pytest.fixture
+def saved(tmp_path: Path) -> Saved:
+    """Write a model and give its path."""
+    count = iter(range(100))
+
+    def save(model: bytes) -> Path:
+        path = tmp_path / f"m{next(count)}.tflite"
+        path.write_bytes(model)
+        return path
+
+    return save
+
+
+def add(bias: np.ndarray = BIAS, *, op: str = "ADD", x: T = X, y: T = Y) -> bytes:
+    """A model of one operator: t = |x|, y = op(t, bias)."""
+    tensors = [x, T("t", x.shape), T("b", data=bias), y]
+    return tflite(G(tensors, [Op("ABS", [x.name], ["t"]), Op(op, ["t", "b"], [y.name])], [x.name], [y.name]))
+
+
+def reshaped(literal: list[int]) -> bytes:
+    """A RESHAPE of x[?,4] to what `literal` says."""
+    tensors = [X, T("s", data=np.int32(literal), dtype="int32"), T("y", [-1, 2, 2])]
+    options = {"newShape": literal}
+    return tflite(G(tensors, [Op("RESHAPE", ["x", "s"], ["y"], options)], ["x"], ["y"]))
+
+
+def statuses(verdict: Verdict) -> dict[str, set[str]]:
+    """Give kernel set -> the statuses of its runs."""
+    return {kernels: {run.status for run in verdict.runs if run.kernels == kernels} for kernels in KERNELS}
+
+
+def test_a_lifted_constant_is_equal_on_every_kernel_set_over_swept_sizes(saved: Saved) -> None:
+    verdict = verify(saved(add()), saved(add(BIAS[None])))
+    assert verdict.status == "equal"
+    swept = [{"x[0]": 3}, {"x[0]": 1}, {"x[0]": 2}, {"x[0]": 0}]
+    for kernels in KERNELS:
+        assert [dict(run.bindings) for run in verdict.runs if run.kernels == kernels] == swept
+    assert {run.status for run in verdict.runs} == {"equal"}
+    assert verdict.versions.keys() == {"numpy", "ai-edge-litert"}
+    assert verdict_text(verdict).startswith("equal: 1 output bit-equal over 4 runs on 3 kernel sets (ai-edge-litert ")
+
+
+def test_the_report_tells_the_kernel_sets(saved: Saved) -> None:
+    verdict = verify(saved(add()), saved(add()), runs=1)
+    text = report.markdown([Outcome("verify", "a.tflite", "tflite", output="b.tflite", verdict=verdict)])
+    assert "| sizes | kernels | status |" in text
+    assert "| x[0]=3 | xnnpack | equal | 1 |" in text
+
+
+def test_one_flipped_bit_of_a_constant_is_a_difference_at_its_operator(saved: Saved) -> None:
+    flipped = BIAS.copy()
+    flipped.view(np.uint32)[2] ^= 1
+    verdict = verify(saved(add()), saved(add(flipped)))
+    assert verdict.status == "different"
+    assert verdict.first_difference is not None
+    assert verdict.first_difference["tensor"] == "y"
+    assert verdict.first_difference["producer"] == "ADD#1"
+    assert verdict.first_difference["index"][-1] == 2
+    assert verdict.reason == "the outputs differ: y"
+    assert statuses(verdict)["xnnpack"] >= {"different"}
+
+
+def test_the_first_of_several_differing_tensors_is_named(saved: Saved) -> None:
+    def model(first: str) -> bytes:
+        tensors = [X, T("t", [-1, 4]), T("u", [-1, 4]), Y]
+        ops = [Op(first, ["x"], ["t"]), Op("NEG", ["t"], ["u"]), Op("NEG", ["u"], ["y"])]
+        return tflite(G(tensors, ops, ["x"], ["y"]))
+
+    verdict = verify(saved(model("ABS")), saved(model("NEG")))
+    assert verdict.first_difference is not None
+    assert (verdict.first_difference["tensor"], verdict.first_difference["producer"]) == ("t", "ABS#0")
+
+
+@pytest.mark.parametrize("lost", ["operand", "operator", "swapped"])
+def test_a_changed_graph_is_a_difference(saved: Saved, lost: str) -> None:
+    def model(operands: list[str], op: str) -> bytes:
+        tensors = [X, T("z", [-1, 4]), Y]
+        return tflite(G(tensors, [Op(op, operands, ["y"])], ["x", "z"], ["y"]))
+
+    good = model(["x", "z"], "SUB")
+    bad = {
+        "operand": model(["x", "x"], "SUB"),
+        "operator": model(["x", "z"], "ADD"),
+        "swapped": model(["z", "x"], "SUB"),
+    }
+    assert verify(saved(good), saved(bad[lost])).status == "different"
+
+
+def test_a_reshape_with_a_literal_batch_is_a_difference_where_the_originals_is_free(saved: Saved) -> None:
+    verdict = verify(saved(reshaped([-1, 2, 2])), saved(reshaped([1, 2, 2])))
+    assert verdict.status == "different"
+    assert verdict.reason is not None
+    assert "the second model fails where the first runs" in verdict.reason
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        (add(y=T("z", [-1, 4])), "the outputs differ: [y] only in the first, [z] only in the second"),
+        (add(x=T("w", [-1, 4])), "the inputs differ: [x] only in the first, [w] only in the second"),
+        (add(x=T("x", [-1, 5]), y=T("y", [-1, 5]), bias=np.float32([1])), "the input 'x'"),
+        (add(y=T("y", [-1, 1, 4]), bias=BIAS), "the output 'y' is"),
+    ],
+    ids=["output name", "input name", "size", "output rank"],
+)
+def test_another_interface_is_a_difference(saved: Saved, change: bytes, said: str) -> None:
+    verdict = verify(saved(add()), saved(change))
+    assert verdict.status == "different"
+    assert verdict.reason is not None
+    assert said in verdict.reason
+    assert verdict.runs == ()
+
+
+def quantized(scale: float, dtype: str = "int8") -> bytes:
+    tensors = [T("x", [2, 3], dtype, scale=scale, zero_point=1), T("y", [2, 3], dtype, scale=scale, zero_point=1)]
+    return tflite(G(tensors, [Op("RELU", ["x"], ["y"])], ["x"], ["y"]))
+
+
+def test_another_quantization_or_type_of_an_input_is_a_difference(saved: Saved) -> None:
+    verdict = verify(saved(quantized(0.5)), saved(quantized(0.25)))
+    assert verdict.status == "different"
+    assert "the input 'x' has another quantization" in str(verdict.reason)
+    other = T("x", [2, 3], "int32"), T("y", [2, 3], "int32")
+    plain = tflite(G(other, [Op("ABS", ["x"], ["y"])], ["x"], ["y"]))
+    assert "is tensor of int8 in the first, tensor of int32" in str(verify(saved(quantized(0.5)), saved(plain)).reason)
+
+
+def test_quantized_inputs_take_the_whole_range_of_their_type(saved: Saved) -> None:
+    """Two clamps that differ for the largest numbers only."""
+
+    def model(op: str) -> bytes:
+        tensors = [T(n, [64], "int8", scale=1 / 8, zero_point=0) for n in ("x", "y")]
+        return tflite(G(tensors, [Op(op, ["x"], ["y"])], ["x"], ["y"]))
+
+    # RELU6 clamps at 6.0 = 48 of 127, beyond what small integers reach
+    assert verify(saved(model("RELU")), saved(model("RELU6"))).status == "different"
+
+
+def test_an_operator_that_aborts_is_undecided_by_its_name(saved: Saved) -> None:
+    mixed, other = [1, 2, 1, 2, 1, 2, 1, 2, 1], [2, 1, 2, 1, 2, 1, 2, 1, 2]
+    tensors = [T("x", mixed), T("b", other), T("t", mixed), T("y", [2] * 9)]
+    model = tflite(G(tensors, [Op("NEG", ["x"], ["t"]), Op("ADD", ["t", "b"], ["y"])], ["x", "b"], ["y"]))
+    verdict = verify(saved(model), saved(model))
+    assert verdict.status == "undecided"
+    assert verdict.reason is not None
+    assert "LiteRT aborts the process (SIG" in verdict.reason
+    assert verdict.reason.endswith(" at ADD#1")
+    assert {run.status for run in verdict.runs} == {"undecided"}
+
+
+def test_a_kernel_set_without_the_operator_does_not_decide(saved: Saved) -> None:
+    """The reference kernels know TILE up to version 2."""
+    tensors = [T("x", [2], "int32"), T("m", data=np.int32([3]), dtype="int32"), T("y", [6], "int32")]
+    model = tflite(G(tensors, [Op("TILE", ["x", "m"], ["y"], version=3)], ["x"], ["y"]))
+    verdict = verify(saved(model), saved(model))
+    assert verdict.status == "equal"
+    assert statuses(verdict) == {"reference": {"undecided"}, "builtin": {"equal"}, "xnnpack": {"equal"}}
+    assert "over 4 runs on 2 kernel sets" in verdict_text(verdict)
+
+
+def test_unstable_outputs_are_undecided_by_name(saved: Saved) -> None:
+    tensors = [T("s", data=np.int32([5]), dtype="int32"), T("r", [5]), T("x", [5]), T("y", [5])]
+    options = {"seed": 0, "seed2": 0}
+    ops = [Op("RANDOM_UNIFORM", ["s"], ["r"], options), Op("ABS", ["x"], ["y"])]
+    model = tflite(G(tensors, ops, ["x"], ["y", "r"]))
+    verdict = verify(saved(model), saved(model))
+    assert verdict.status == "undecided"
+    assert verdict.reason == "two runs of the first model itself differ in: r"
+
+
+def test_a_kernel_that_reads_past_its_operand_is_unstable_and_not_different(saved: Saved) -> None:
+    """ATAN2 does not look at the sizes of its second operand; what lies behind it changes with each loading."""
+    tensors = [T("x", [4, 4]), T("z", [1, 1]), T("y", [4, 4])]
+    model = tflite(G(tensors, [Op("ATAN2", ["x", "z"], ["y"])], ["x", "z"], ["y"]))
+    verdict = verify(saved(model), saved(model))
+    assert verdict.status in ("undecided", "equal")  # as it happens to find the same there, or not
+    other = tflite(G(tensors, [Op("ATAN2", ["z", "x"], ["y"])], ["x", "z"], ["y"]))
+    verdict = verify(saved(model), saved(other))
+    assert verdict.status == "undecided"
+    assert verdict.reason in (
+        "ATAN2#0 reads past the end of an operand, and y follows",
+        "two runs of the first model itself differ in: y",
+    )
+
+
+def test_a_difference_behind_a_variable_is_placed(saved: Saved) -> None:
+    """A resource has no values to compare, and asking LiteRT for them ends the process."""
+
+    def model(bias: float) -> Path:
+        tensors = [T("h", [], "resource"), T("x", [2]), T("t", [2]), T("b", data=np.float32([bias])), T("y", [2])]
+        ops = [
+            Op("VAR_HANDLE", [], ["h"], {"container": "", "sharedName": "v"}),
+            Op("ASSIGN_VARIABLE", ["h", "x"], []),
+            Op("READ_VARIABLE", ["h"], ["t"]),
+            Op("ADD", ["t", "b"], ["y"]),
+        ]
+        return saved(tflite(G(tensors, ops, ["x"], ["y", "h"])))
+
+    assert verify(model(1), model(1)).status == "equal"
+    first = verify(model(1), model(2)).first_difference
+    assert first is not None
+    assert first["producer"] == "ADD#3"
+
+
+def test_a_seeded_random_operator_is_compared(saved: Saved) -> None:
+    def model(seed: int) -> Path:
+        tensors = [T("s", [1], "int32"), T("r", [-1])]
+        ops = [Op("RANDOM_UNIFORM", ["s"], ["r"], {"seed": seed, "seed2": 4})]
+        return saved(tflite(G(tensors, ops, ["s"], ["r"])))
+
+    assert verify(model(3), model(3)).status == "equal"
+    assert verify(model(3), model(5)).status == "different"
+
+
+def test_strings_are_fed_and_compared(saved: Saved) -> None:
+    def model(shape: list[int]) -> bytes:
+        tensors = [T("x", [-1], "string"), T("s", data=np.int32(shape), dtype="int32"), T("y", [-1, 1], "string")]
+        return tflite(G(tensors, [Op("RESHAPE", ["x", "s"], ["y"])], ["x"], ["y"]))
+
+    assert verify(saved(model([-1, 1])), saved(model([-1, 1]))).status == "equal"
+    assert verify(saved(model([-1, 1])), saved(model([1, -1]))).status == "different"
+
+
+def test_integers_that_index_stay_inside_what_they_index(saved: Saved) -> None:
+    """The index goes through a CAST and a constant before it reaches a table of 3 rows."""
+
+    def model(row: float) -> bytes:
+        table = np.float32([[1, 2], [3, 4], [5, row]])
+        tensors = [
+            T("i", [-1], "int64"), T("c", [-1], "int32"), T("k", data=np.int32([1]), dtype="int32"),
+            T("j", [-1], "int32"), T("table", data=table), T("y", [-1, 2]),
+        ]  # fmt: skip
+        ops = [Op("CAST", ["i"], ["c"]), Op("ADD", ["c", "k"], ["j"]), Op("GATHER", ["table", "j"], ["y"])]
+        return tflite(G(tensors, ops, ["i"], ["y"]))
+
+    verdict = verify(saved(model(6)), saved(model(6)))
+    assert verdict.status == "equal"
+    assert {run.status for run in verdict.runs} == {"equal"}
+    assert verify(saved(model(6)), saved(model(7))).status == "different"  # so the last row is reached
+
+
+def test_sizes_of_zero_that_a_kernel_set_refuses_do_not_decide(saved: Saved) -> None:
+    model = add()
+    verdict = verify(saved(model), saved(model), bindings={"x[0]": 0})
+    assert verdict.status in ("equal", "undecided")
+    assert {dict(run.bindings)["x[0]"] for run in verdict.runs} == {0}
+
+
+SUBGRAPHS = [("one", 0, {"in": "x"}, {"out": "y"}), ("two", 1, {"c": "p"}, {"d": "q"})]
+
+
+def two_signatures(second: str) -> bytes:
+    return tflite(
+        G([X, Y], [Op("ABS", ["x"], ["y"])], ["x"], ["y"]),
+        G([T("p", [-1, 2]), T("q", [-1, 2])], [Op(second, ["p"], ["q"])], ["p"], ["q"]),
+        signatures=SUBGRAPHS,
+    )
+
+
+def test_every_signature_is_run_under_its_name(saved: Saved) -> None:
+    verdict = verify(saved(two_signatures("NEG")), saved(two_signatures("NEG")))
+    assert verdict.status == "equal"
+    assert {(run.kernels, run.signature) for run in verdict.runs} == {(k, s) for k in KERNELS for s in ("", "two")}
+    different = verify(saved(two_signatures("NEG")), saved(two_signatures("ABS")))
+    assert different.status == "different"
+    assert different.reason == "signature 'two': the outputs differ: d"
+
+
+def test_another_name_in_a_signature_is_a_difference(saved: Saved) -> None:
+    def model(name: str, key: str) -> Path:
+        graph = G([X, Y], [Op("ABS", ["x"], ["y"])], ["x"], ["y"])
+        return saved(tflite(graph, signatures=[(key, 0, {name: "x"}, {"out": "y"})]))
+
+    assert "calls 'x' 'a' in the first, 'b'" in str(verify(model("a", "k"), model("b", "k")).reason)
+    assert "the signatures differ: k (subgraph 0) in the first, l" in str(
+        verify(model("a", "k"), model("a", "l")).reason
+    )
+
+
+def custom(*, options: bytes = b"", bias: float = 1, last: str = "NEG") -> bytes:
+    tensors = [X, T("b", data=np.float32([bias])), T("t", [-1, 4]), T("u", [-1, 4]), Y]
+    ops = [
+        Op("ADD", ["x", "b"], ["t"]),
+        Op("own.Frob", ["t"], ["u"], custom_options=options),
+        Op(last, ["u"], ["y"]),
+    ]
+    return tflite(G(tensors, ops, ["x"], ["y"]))
+
+
+def test_a_custom_operator_that_litert_does_not_know_is_cut_out_of_both(saved: Saved) -> None:
+    verdict = verify(saved(custom()), saved(custom()))
+    assert verdict.status == "equal"
+    assert verdict.assumes == (
+        "the custom operator 'own.Frob' gives the same results for the same operands (LiteRT has no kernel for it)",
+    )
+    whole = [run for run in verdict.runs if run.status == "undecided"]
+    assert {run.kernels for run in whole} == set(KERNELS)
+    assert all("'own.Frob'" in str(run.reason) for run in verdict.runs)
+
+
+@pytest.mark.parametrize("change", [{"bias": 2}, {"last": "ABS"}], ids=["before it", "behind it"])
+def test_a_change_around_a_custom_operator_is_a_difference(saved: Saved, change: dict[str, object]) -> None:
+    assert verify(saved(custom()), saved(custom(**change))).status == "different"
+
+
+def test_custom_operators_that_are_not_alike_are_undecided(saved: Saved) -> None:
+    verdict = verify(saved(custom(options=b"a")), saved(custom(options=b"b")))
+    assert verdict.status == "undecided"
+    assert verdict.reason is not None
+    assert "'own.Frob'" in verdict.reason
+    assert "do not have it alike" in verdict.reason
+    assert verdict.assumes == ()
+
+
+def stretched(times: int, other: str = "MAXIMUM") -> bytes:
+    """MAXIMUM(k, SQRT(x)), where negative numbers make NaN; k[1,1] is stretched by a TILE `times` times an axis."""
+    size = [times, times]
+    tensors = [
+        T("x", [4, 4]), T("k", [1, 1]), T("m", data=np.int32(size), dtype="int32"), T("l", size),
+        T("r", [4, 4]), T("y", [4, 4]),
+    ]  # fmt: skip
+    ops = [Op("SQRT", ["x"], ["r"]), Op("TILE", ["k", "m"], ["l"]), Op(other, ["l", "r"], ["y"])]
+    return tflite(G(tensors, ops, ["x", "k"], ["y"]))
+
+
+def test_xnnpacks_own_way_with_nan_is_an_exception_with_its_site(saved: Saved) -> None:
+    verdict = verify(saved(stretched(1)), saved(stretched(4)))
+    assert verdict.status == "equal"
+    assert {(e["class"], e["site"], e["kernels"]) for e in verdict.exceptions} == {
+        ("nan-against-number", "MAXIMUM#2", "xnnpack")
+    }
+    assert "nan-against-number at MAXIMUM#2" in verdict_text(verdict)
+
+
+def test_a_number_against_a_number_is_no_exception(saved: Saved) -> None:
+    verdict = verify(saved(stretched(1)), saved(stretched(4, "MINIMUM")))
+    assert verdict.status == "different"
+
+
+def test_only_nan_against_numbers_and_signs_of_zero_may_be_the_runtimes_own() -> None:
+    a, nan, zero = np.float32([1, 0, 2]), np.float32([np.nan, 0, 2]), np.float32([1, -0.0, 2])
+    lopsided, signs, both = (difference(a, b, Criterion()) for b in (nan, zero, np.float32([np.nan, 0, 3])))
+    assert lopsided is not None
+    assert signs is not None
+    assert both is not None
+    assert [only_nan_or_zero(found) for found in (lopsided, signs, both)] == [True, True, False]
+
+
+def test_a_difference_of_one_kernel_set_names_it() -> None:
+    legs = [Leg(kernels, "", Verdict("equal"), cases=()) for kernels in KERNELS]
+    legs[2] = replace(legs[2], verdict=Verdict("different", reason="the outputs differ: y"))
+    assert _only(legs, legs[2]) == "only with XNNPACK: "
+    legs[1] = replace(legs[1], verdict=legs[2].verdict)
+    assert _only(legs, legs[1]) == "only with the builtin kernels and XNNPACK: "
+
+
+def test_inputs_from_a_file_are_named_as_tensors_or_as_the_signature_does(saved: Saved, tmp_path: Path) -> None:
+    flipped = BIAS.copy()
+    flipped[3] = 5
+    a, b = (
+        tflite(
+            G([X, T("b", data=bias), Y], [Op("ADD", ["x", "b"], ["y"])], ["x"], ["y"]),
+            signatures=[("main", 0, {"picture": "x"}, {"sum": "y"})],
+        )
+        for bias in (BIAS, flipped)
+    )
+    for name in ("x", "picture"):
+        path = tmp_path / f"{name}.npz"
+        np.savez(path, **{name: np.float32([[1, 2, 3, 4]])})
+        assert verify(saved(a), saved(a), inputs=path).status == "equal"
+        first = verify(saved(a), saved(b), inputs=path).first_difference
+        assert first is not None
+        assert (first["before"], first["after"], first["index"]) == (8.0, 9.0, [0, 3])
+    np.savez(tmp_path / "wrong.npz", z=np.float32([1]))
+    with pytest.raises(GraphfixError, match="no input 'z'"):
+        verify(saved(a), saved(a), inputs=tmp_path / "wrong.npz")
+
+
+def test_a_bound_second_model_is_compared_at_its_sizes(saved: Saved) -> None:
+    bound = add(x=T("x", [3, 4]), y=T("y", [3, 4]))
+    verdict = verify(saved(add()), saved(bound), bindings={"x[0]": 3})
+    assert verdict.status == "equal"
+    assert {tuple(run.bindings.items()) for run in verdict.runs} == {(("x[0]", 3),)}
+    assert verify(saved(add()), saved(bound), shapes={"x": (3, 4)}).status == "equal"
+    assert verify(saved(add()), saved(bound)).status == "equal"
+
+
+def test_a_name_that_no_input_has_is_an_error(saved: Saved) -> None:
+    with pytest.raises(GraphfixError, match=r"no input has the dim 'N'; the symbols are: x\[0\]"):
+        verify(saved(add()), saved(add()), bindings={"N": 3})
+
+
+def test_one_seed_gives_one_verdict(saved: Saved) -> None:
+    pair = saved(add()), saved(add(BIAS + 1))
+    assert verify(*pair, seed=5) == verify(*pair, seed=5)
+
+
+def test_the_other_format_and_what_is_no_model_are_refused_by_name(saved: Saved, tmp_path: Path) -> None:
+    good, other = saved(add()), tmp_path / "other.onnx"
+    other.write_bytes(b"\x08\x08")
+    for pair in ((good, other), (other, good)):
+        with pytest.raises(GraphfixError, match=r"m0\.tflite is a TFLite model, .*other\.onnx is none"):
+            verify(*pair)
+    wrong = saved(b"\x1c\0\0\0TFL3" + bytes(60))
+    for pair in ((good, wrong), (wrong, good)):
+        with pytest.raises(GraphfixError, match=rf"{wrong.name}: no TFLite model"):
+            verify(*pair)
+
+
+def test_a_tolerance_is_said(saved: Saved) -> None:
+    near = BIAS * np.float32(1 + 1e-6)
+    assert verify(saved(add()), saved(add(near))).status == "different"
+    verdict = verify(saved(add()), saved(add(near)), rtol=1e-3)
+    assert verdict.status == "equal"
+    assert "not bit for bit" in str(verdict.reason)

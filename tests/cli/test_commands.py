@@ -1,0 +1,565 @@
+"""The command line: exit status, streams and options; the pipeline behind it is stood in for."""
+
+from __future__ import annotations
+
+import io
+import json
+import os
+import pty
+import re
+import select
+import shutil
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+from pathlib import Path
+from subprocess import CompletedProcess
+from typing import IO
+
+import pytest
+
+import graphfix
+from graphfix.api import pipeline
+from graphfix.cli import commands
+from graphfix.engine import targets
+from graphfix.engine.request import Request
+from graphfix.results import GraphfixError, Outcome, Site, Verdict, VerdictStatus
+from tests.support.places import ROOT
+
+FOUND = Site("GF101", "n", "Add", "main", 1, (4,), (1, 4), "found")
+LEFT = Site("GF104", "n", "Add", "main", 1, None, None, "left", None, "the rank of 'x' is not known")
+EXEMPT = Site("GF102", "n", "Pow", "main", 1, (1, 1), None, "exempt", None, "another kernel")
+OUTCOME = Outcome("fix", "m.onnx", "onnx", target="explicit", output="f.onnx", verdict=Verdict("equal"))
+
+VERIFIED = Outcome("verify", "a.onnx", "onnx", output="b.onnx", verdict=Verdict("equal"))
+
+MASK = ROOT / "models" / "where_mask.onnx"
+
+Answer = Callable[..., object]
+
+
+@dataclass(frozen=True)
+class Asked:
+    """What the commands asked of the pipeline, and what it answers them."""
+
+    calls: list[tuple[str, tuple[object, ...]]]
+    answers: dict[str, Answer]
+
+
+@pytest.fixture
+def asked(monkeypatch: pytest.MonkeyPatch) -> Asked:
+    asked = Asked(
+        [],
+        {
+            "fix_file": lambda *_, **__: OUTCOME,
+            "check": lambda model, _: Outcome("check", str(model), "onnx"),
+            "verify": lambda *_, **__: VERIFIED,
+            "show": lambda *_, **__: iter(["main:", "  y[2] = Add(x[2], b[])"]),
+        },
+    )
+
+    def stand_in(name: str) -> Answer:
+        def ask(*arguments: object, **named: object) -> object:
+            asked.calls.append((name, (*arguments, named) if named else arguments))
+            return asked.answers[name](*arguments, **named)
+
+        return ask
+
+    for name in asked.answers:
+        monkeypatch.setattr(pipeline, name, stand_in(name))
+    return asked
+
+
+def raising(error: BaseException) -> Answer:
+    def answer(*_: object, **__: object) -> None:
+        raise error
+
+    return answer
+
+
+def usage_error(argv: list[str], capsys: pytest.CaptureFixture[str]) -> str:
+    with pytest.raises(SystemExit) as ended:
+        commands.main(argv)
+    assert ended.value.code == 2
+    told = capsys.readouterr()
+    assert told.out == ""
+    assert told.err.startswith("graphfix: ")
+    assert told.err.count("\n") == 1
+    return told.err
+
+
+# --- exit status ----------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("output", "verdict", "status"),
+    [
+        ("f.onnx", Verdict("equal"), 0),
+        ("f.onnx", Verdict("proved"), 0),
+        ("f.onnx", Verdict("skipped"), 0),
+        ("f.onnx", Verdict("undecided"), 0),
+        (None, Verdict("different"), 1),
+        (None, Verdict("undecided"), 3),
+    ],
+)
+def test_fix_ends_with_0_if_it_wrote_and_else_by_its_verdict(
+    asked: Asked, output: str | None, verdict: Verdict, status: int
+) -> None:
+    asked.answers["fix_file"] = lambda *_, **__: replace(OUTCOME, output=output, verdict=verdict, sites=(LEFT,))
+    assert commands.main(["fix", "m.onnx", "-o", "f.onnx"]) == status
+
+
+@pytest.mark.parametrize(
+    ("sites", "status"), [((), 0), ((EXEMPT,), 0), ((FOUND,), 1), ((LEFT,), 1), ((EXEMPT, FOUND), 1)]
+)
+def test_check_ends_with_1_if_something_is_implicit_or_undecided(
+    asked: Asked, sites: tuple[Site, ...], status: int
+) -> None:
+    asked.answers["check"] = lambda *_, **__: Outcome("check", "m.onnx", "onnx", sites=sites)
+    assert commands.main(["check", "m.onnx"]) == status
+
+
+@pytest.mark.parametrize(("verdict", "status"), [("equal", 0), ("proved", 0), ("different", 1), ("undecided", 3)])
+def test_verify_ends_with_its_verdict(asked: Asked, verdict: VerdictStatus, status: int) -> None:
+    asked.answers["verify"] = lambda *_, **__: replace(VERIFIED, verdict=Verdict(verdict))
+    assert commands.main(["verify", "a.onnx", "b.onnx"]) == status
+    strict = {"equal": 3}.get(verdict, status)
+    assert commands.main(["verify", "a.onnx", "b.onnx", "--strict-proof"]) == strict
+
+
+@pytest.mark.parametrize(
+    "argv",
+    [
+        ["fix", "m.onnx", "-o", "f.onnx"],
+        ["check", "m.onnx"],
+        ["verify", "m.onnx", "b.onnx"],
+        ["show", "m.onnx"],
+    ],
+)
+def test_an_error_is_one_line_on_stderr_and_status_2(
+    asked: Asked, capsys: pytest.CaptureFixture[str], argv: list[str]
+) -> None:
+    asked.answers.update(dict.fromkeys(asked.answers, raising(GraphfixError("m.onnx: a name with\na line; rename it"))))
+    assert commands.main(argv) == 2
+    told = capsys.readouterr()
+    assert (told.out, told.err) == ("", "graphfix: m.onnx: a name with\\na line; rename it\n")
+
+
+def test_an_error_of_the_system_that_no_one_foresaw_is_one_line_too(
+    asked: Asked, capsys: pytest.CaptureFixture[str]
+) -> None:
+    asked.answers["check"] = raising(PermissionError(13, "Permission denied", "m.onnx"))
+    assert commands.main(["check", "m.onnx"]) == 2
+    assert capsys.readouterr().err == "graphfix: m.onnx: Permission denied\n"
+
+
+def test_an_interrupt_is_quiet_and_130(asked: Asked, capsys: pytest.CaptureFixture[str]) -> None:
+    asked.answers["fix_file"] = raising(KeyboardInterrupt())
+    assert commands.main(["fix", "m.onnx", "-o", "f.onnx"]) == 130
+    assert capsys.readouterr() == ("", "")
+
+
+@pytest.mark.parametrize(
+    ("kinds", "status"),
+    [("clean clean", 0), ("clean found", 1), ("found clean bad found", 2), ("bad clean", 2)],
+)
+def test_of_several_models_the_worst_decides_and_an_error_of_one_stops_no_other(
+    asked: Asked, capsys: pytest.CaptureFixture[str], kinds: str, status: int
+) -> None:
+    def check(model: Path, _: Request) -> Outcome:
+        if model.name == "bad":
+            raise GraphfixError("bad: no ONNX model; give one")
+        return Outcome("check", str(model), "onnx", sites=(FOUND,) if model.name == "found" else ())
+
+    asked.answers["check"] = check
+    assert commands.main(["check", *kinds.split()]) == status
+    assert [str(arguments[0]) for _, arguments in asked.calls] == kinds.split()
+    told = capsys.readouterr()
+    assert told.err == "graphfix: bad: no ONNX model; give one\n" * kinds.split().count("bad")
+    assert told.out.splitlines()[-1].startswith(f"{len(kinds.split())} models: ")
+
+
+@pytest.mark.usefixtures("asked")
+@pytest.mark.parametrize(("statuses", "worst"), [((0, 1, 3), 3), ((3, 2), 2), ((2, 3, 0), 2), ((1, 0), 1)])
+def test_undecided_is_worse_than_no_and_better_than_an_error(
+    monkeypatch: pytest.MonkeyPatch, statuses: tuple[int, ...], worst: int
+) -> None:
+    told = iter(statuses)
+    monkeypatch.setattr(commands, "_status", lambda _, **__: next(told))
+    assert commands.main(["check", *("m" for _ in statuses)]) == worst
+
+
+# --- what is asked --------------------------------------------------------------------------------------------------
+
+
+def test_every_option_of_fix_reaches_the_pipeline(asked: Asked) -> None:
+    command = (
+        "fix m.onnx -o f.onnx --in-place --target ranks --broadcasts two-sided --unknown keep --dim N=4 "
+        "--dim a=b=2..64 --shape x=1,3,224,224 --only equalize-ranks --only normalize-expand "
+        "--skip materialize-broadcasts --bind-defaults --max-expand-bytes 4096 "
+        "--keep-fusions --no-verify --strict-proof --runs 7 --seed 9"
+    )
+    assert commands.main(command.split()) == 0
+    assert asked.calls == [
+        (
+            "fix_file",
+            (
+                Path("m.onnx"),
+                Path("f.onnx"),
+                Request(
+                    target="ranks",
+                    broadcasts="two-sided",
+                    unknown="keep",
+                    dims={"N": "4", "a=b": "2..64"},
+                    shapes={"x": "1,3,224,224"},
+                    only=["equalize-ranks", "normalize-expand"],
+                    skip=["materialize-broadcasts"],
+                    max_expand_bytes=4096,
+                    bind_defaults=True,
+                    keep_fusions=True,
+                    check_result=False,
+                    strict_proof=True,
+                    runs=7,
+                    seed=9,
+                    in_place=True,
+                ),
+            ),
+        )
+    ]
+
+
+@pytest.mark.parametrize(
+    "command", ["fix m.onnx -o f.onnx", "check m.onnx", "verify m.onnx f.onnx", "show m.onnx"], ids=str.split
+)
+def test_without_options_the_defaults_are_those_of_a_request(asked: Asked, command: str) -> None:
+    assert commands.main(command.split()) == 0
+    ((_, (*_, request)),) = asked.calls
+    assert request == Request(only=[], skip=[]) if command.startswith(("fix", "check")) else Request()
+
+
+def test_in_place_needs_no_output(asked: Asked) -> None:
+    assert commands.main(["fix", "m.onnx", "--in-place"]) == 0
+    assert asked.calls[0][1][:2] == (Path("m.onnx"), Path("m.onnx"))
+
+
+def test_fix_without_an_output_says_how_to_name_one(asked: Asked, capsys: pytest.CaptureFixture[str]) -> None:
+    assert commands.main(["fix", "m.onnx"]) == 2
+    assert capsys.readouterr().err == "graphfix: m.onnx: say where the result goes: -o OUT, or --in-place\n"
+    assert asked.calls == []
+
+
+def test_every_option_of_verify_and_show_reaches_the_pipeline(asked: Asked) -> None:
+    options = "--dim N=4 --shape x=1 --inputs d.npz --runs 2 --seed 3 --atol 1e-3 --rtol 0"
+    assert commands.main(["verify", "a.onnx", "b.onnx", *options.split()]) == 0
+    assert commands.main(["show", "m.onnx", "--maps", "--broadcasts-only", "--dim", "N=4"]) == 0
+    verified = Request(dims={"N": "4"}, shapes={"x": "1"}, inputs=Path("d.npz"), runs=2, seed=3, atol=0.001, rtol=0.0)
+    assert asked.calls == [
+        ("verify", (Path("a.onnx"), Path("b.onnx"), verified)),
+        ("show", (Path("m.onnx"), Request(dims={"N": "4"}), {"maps": True, "broadcasts_only": True})),
+    ]
+
+
+def test_a_proof_alone_is_asked_of_the_pipeline(asked: Asked) -> None:
+    assert commands.main(["verify", "a.onnx", "b.onnx", "--proof-only"]) == 0
+    assert asked.calls[0][1][2] == Request(proof="only")
+
+
+@pytest.mark.parametrize("option", ["--dim", "--shape"])
+def test_a_binding_that_is_said_twice_is_refused(asked: Asked, capsys: pytest.CaptureFixture[str], option: str) -> None:
+    assert commands.main(["check", "m.onnx", option, "N=4", option, "N=5"]) == 2
+    assert capsys.readouterr().err == f"graphfix: {option} N: given more than once; say it once\n"
+    assert asked.calls == []
+
+
+@pytest.mark.parametrize(
+    ("command", "said"),
+    [
+        ("", "COMMAND"),
+        ("frobnicate", "frobnicate"),
+        ("fix", "MODEL"),
+        ("fix m.onnx -o f.onnx --target gpu", "--target"),
+        ("fix m.onnx -o f.onnx --only nothing", "--only"),
+        ("fix m.onnx -o f.onnx --runs 0", "'0' is not a whole number from 1 on"),
+        ("fix m.onnx -o f.onnx --seed -1", "--seed"),
+        ("fix m.onnx -o f.onnx --dim N", "'N' is not NAME=SIZE"),
+        ("fix m.onnx -o f.onnx --json -q", "not allowed with"),
+        ("fix m.onnx -o f.onnx --no-ver", "--no-ver"),
+        ("verify a.onnx b.onnx --atol nan", "'nan' is not a number from 0 on"),
+        ("verify a.onnx b.onnx --rtol -1", "--rtol"),
+        ("verify a.onnx", "AFTER"),
+    ],
+)
+def test_wrong_usage_is_one_line_and_status_2(capsys: pytest.CaptureFixture[str], command: str, said: str) -> None:
+    told = usage_error(command.split(), capsys)
+    assert said in told
+    assert "--help" in told
+
+
+# --- what is offered ------------------------------------------------------------------------------------------------
+
+OFFERED = {
+    "fix": "-o --output --in-place --target --broadcasts --unknown --dim --shape --only --skip --bind-defaults "
+    "--max-expand-bytes --keep-fusions --no-verify --strict-proof --runs --seed --report --json -q "
+    "--quiet",
+    "check": "--target --broadcasts --unknown --dim --shape --only --skip --bind-defaults --max-expand-bytes "
+    "--report --json -q --quiet",
+    "verify": "--dim --shape --inputs --runs --seed --proof-only --strict-proof "
+    "--atol --rtol --report --json -q --quiet",
+    "show": "--maps --broadcasts-only --dim --shape",
+    "tosa": "-o --output --run --inputs --seed --only --skip --dim --shape --bind-defaults --max-expand-bytes "
+    "--no-verify --report --json -q --quiet",
+    "explain": "",
+}
+
+
+def helped(argv: list[str], capsys: pytest.CaptureFixture[str]) -> str:
+    with pytest.raises(SystemExit) as ended:
+        commands.main([*argv, "--help"])
+    assert ended.value.code == 0
+    return capsys.readouterr().out
+
+
+@pytest.mark.parametrize("command", OFFERED)
+def test_help_lists_exactly_the_options_that_exist(capsys: pytest.CaptureFixture[str], command: str) -> None:
+    listed = helped([command], capsys)
+    options = set(re.findall(r"^  (-\S+)|(?<=, )(--[a-z-]+)", listed, re.MULTILINE))
+    flat = {part.rstrip(",") for pair in options for part in pair if part}
+    assert flat == {"-h", "--help", *OFFERED[command].split()}
+
+
+def test_help_lists_exactly_the_commands_that_exist(capsys: pytest.CaptureFixture[str]) -> None:
+    assert re.findall(r"^    ([a-z]+) ", helped([], capsys), re.MULTILINE) == list(OFFERED)
+
+
+def test_the_help_of_fix_names_every_rewrite(capsys: pytest.CaptureFixture[str]) -> None:
+    squeezed = re.sub(r"\s+", "", helped(["fix"], capsys))
+    assert [rule for rule in targets.RULES if rule not in squeezed] == []
+
+
+def test_version_is_the_package_s(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as ended:
+        commands.main(["--version"])
+    assert (ended.value.code, capsys.readouterr().out) == (0, f"graphfix {graphfix.__version__}\n")
+
+
+@pytest.mark.parametrize("argv", [["--help"], ["--version"], ["fix", "--help"], ["explain", "GF101"], ["explain"]])
+def test_a_question_about_graphfix_itself_imports_nothing_heavy(argv: list[str]) -> None:
+    program = (
+        "import sys\n"
+        "from graphfix.cli.commands import main\n"
+        "try:\n    main(sys.argv[1:])\n"
+        "except SystemExit:\n    pass\n"
+        "print([name for name in ('numpy', 'onnx', 'onnxruntime', 'google', 'rewrites') if name in sys.modules])\n"
+    )
+    done = subprocess.run([sys.executable, "-c", program, *argv], cwd=ROOT, capture_output=True, text=True, check=True)
+    assert done.stdout.splitlines()[-1] == "[]"
+
+
+# --- streams --------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("argv", "key"),
+    [
+        (["fix", "m.onnx", "-o", "f.onnx"], "sites"),
+        (["check", "m.onnx"], "sites"),
+        (["check", "m.onnx", "n.onnx"], "models"),
+        (["verify", "a.onnx", "b.onnx"], "verdict"),
+    ],
+)
+@pytest.mark.usefixtures("asked")
+def test_json_prints_one_document_and_nothing_else(
+    capsys: pytest.CaptureFixture[str], argv: list[str], key: str
+) -> None:
+    assert commands.main([*argv, "--json"]) == 0
+    told = capsys.readouterr()
+    assert told.err == ""
+    document = json.loads(told.out)
+    assert document["schema"] == 1
+    assert key in document
+
+
+def test_json_of_verify_names_both_files(asked: Asked, capsys: pytest.CaptureFixture[str]) -> None:
+    verdict = Verdict("different", reason="output 'z' is new")
+    asked.answers["verify"] = lambda *_, **__: replace(VERIFIED, verdict=verdict)
+    assert commands.main(["verify", "a.onnx", "b.onnx", "--json"]) == 1
+    document = json.loads(capsys.readouterr().out)
+    assert (document["command"], document["model"], document["output"]) == ("verify", "a.onnx", "b.onnx")
+    assert document["verdict"]["reason"] == "output 'z' is new"
+
+
+def test_json_holds_a_document_when_the_model_could_not_be_dealt_with(
+    asked: Asked, capsys: pytest.CaptureFixture[str]
+) -> None:
+    asked.answers["fix_file"] = raising(GraphfixError("m.onnx: empty; give a model"))
+    assert commands.main(["fix", "m.onnx", "-o", "f.onnx", "--json"]) == 2
+    told = capsys.readouterr()
+    assert json.loads(told.out)["error"] == "m.onnx: empty; give a model"
+    assert told.err == "graphfix: m.onnx: empty; give a model\n"
+
+
+@pytest.mark.parametrize(
+    "argv", [["fix", "m.onnx", "-o", "f.onnx"], ["check", "m", "n"], ["verify", "a.onnx", "b.onnx"]]
+)
+def test_quiet_prints_nothing(asked: Asked, capsys: pytest.CaptureFixture[str], argv: list[str]) -> None:
+    asked.answers["verify"] = lambda *_, **__: replace(VERIFIED, verdict=Verdict("different"))
+    asked.answers["check"] = lambda model, _: Outcome("check", str(model), "onnx", sites=(FOUND,))
+    commands.main([*argv, "-q"])
+    assert capsys.readouterr() == ("", "")
+
+
+@pytest.mark.parametrize("option", ["-q", "--json"])
+def test_a_fix_that_wrote_nothing_says_so_on_stderr_where_there_is_no_table(
+    asked: Asked, capsys: pytest.CaptureFixture[str], option: str
+) -> None:
+    refused = Verdict("different", reason="output 'z' is new")
+    asked.answers["fix_file"] = lambda *_, **__: replace(OUTCOME, output=None, verdict=refused)
+    assert commands.main(["fix", "m.onnx", "-o", "f.onnx", option]) == 1
+    assert capsys.readouterr().err == "graphfix: m.onnx: nothing written, different: output 'z' is new\n"
+
+
+def test_show_prints_lines(asked: Asked, capsys: pytest.CaptureFixture[str]) -> None:
+    asked.answers["show"] = lambda *_, **__: iter(["main:", "  y = Add(x\x1b[31m)"])
+    assert commands.main(["show", "m.onnx"]) == 0
+    assert capsys.readouterr().out == "main:\n  y = Add(x\\x1b[31m)\n"
+
+
+def test_reports_are_written_for_every_model_even_the_failed_one(asked: Asked, tmp_path: Path) -> None:
+    def check(model: Path, _: Request) -> Outcome:
+        if model.name == "bad":
+            raise GraphfixError("bad: empty")
+        return Outcome("check", str(model), "onnx", sites=(FOUND,))
+
+    asked.answers["check"] = check
+    reports = ["--report", str(tmp_path / "r.json"), "--report", str(tmp_path / "r.md")]
+    assert commands.main(["check", "m", "bad", *reports]) == 2
+    document = json.loads((tmp_path / "r.json").read_text())
+    assert [part["model"] for part in document["models"]] == ["m", "bad"]
+    assert "Error: bad: empty" in (tmp_path / "r.md").read_text()
+
+
+@pytest.mark.parametrize("name", ["r.html", "r", "none/r.json"])
+def test_a_report_that_can_not_be_written_is_refused_before_the_work(
+    asked: Asked, capsys: pytest.CaptureFixture[str], tmp_path: Path, name: str
+) -> None:
+    assert commands.main(["fix", "m.onnx", "-o", "f.onnx", "--report", str(tmp_path / name)]) == 2
+    assert asked.calls == []
+    assert capsys.readouterr().err.startswith(f"graphfix: {tmp_path / name}: ")
+
+
+class Terminal(io.StringIO):
+    def isatty(self) -> bool:
+        return True
+
+
+def speaking(_: Path, __: Path, request: Request) -> Outcome:
+    request.progress("run 1\nof 4")
+    return OUTCOME
+
+
+def test_progress_is_told_on_a_terminal_and_wiped_at_the_end(
+    asked: Asked, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    asked.answers["fix_file"] = speaking
+    terminal = Terminal()
+    monkeypatch.setattr(sys, "stderr", terminal)
+    assert commands.main(["fix", "m.onnx", "-o", "f.onnx"]) == 0
+    assert terminal.getvalue() == "\r\x1b[2Krun 1\\nof 4\r\x1b[2K"
+    assert "run 1" not in capsys.readouterr().out
+
+
+def test_no_progress_is_told_to_a_file_or_with_quiet(
+    asked: Asked, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    asked.answers["fix_file"] = speaking
+    assert commands.main(["fix", "m.onnx", "-o", "f.onnx"]) == 0
+    assert capsys.readouterr().err == ""
+    terminal = Terminal()
+    monkeypatch.setattr(sys, "stderr", terminal)
+    assert commands.main(["fix", "m.onnx", "-o", "f.onnx", "-q"]) == 0
+    assert terminal.getvalue() == ""
+
+
+# --- the process ----------------------------------------------------------------------------------------------------
+
+
+def process(*argv: str | Path, stdout: IO[bytes] | None = None, encoding: str = "utf-8") -> CompletedProcess[str]:
+    """A child whose stdout is buffered as a user's is: the last flush is part of what is tested."""
+    outer = {name: value for name, value in os.environ.items() if name != "PYTHONUNBUFFERED"}
+    return subprocess.run(
+        [sys.executable, "-m", "graphfix", *map(str, argv)],
+        cwd=ROOT,
+        env={**outer, "PYTHONIOENCODING": encoding},
+        stdout=stdout or subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        check=False,
+    )
+
+
+def test_a_pipe_that_its_reader_closed_ends_the_command_quietly() -> None:
+    read, write = os.pipe()
+    os.close(read)
+    with os.fdopen(write, "wb") as closed:
+        done = process("explain", "GF101", stdout=closed)
+    assert (done.returncode, done.stderr) == (141, "")
+
+
+def test_a_full_stdout_is_one_line_and_status_2() -> None:
+    with Path("/dev/full").open("wb") as full:
+        done = process("explain", "GF101", stdout=full)
+    assert (done.returncode, done.stderr) == (2, "graphfix: stdout: No space left on device\n")
+
+
+def test_a_name_that_the_terminal_can_not_show_stops_nothing(tmp_path: Path) -> None:
+    name = "größe.onnx"
+    shutil.copy(MASK, tmp_path / name)
+    done = process("check", tmp_path / name, encoding="ascii")
+    assert (done.returncode, done.stderr) == (1, "")
+    assert "gr\\xf6\\xdfe.onnx: " in done.stdout
+
+
+def test_fix_check_verify_and_show_work_together_on_a_real_file(tmp_path: Path) -> None:
+    model, fixed = ROOT / "models" / "rfc_rank_expansion.onnx", tmp_path / "fixed.onnx"
+    done = process("fix", model, "-o", fixed, "--report", tmp_path / "r.md", "--json")
+    assert (done.returncode, done.stderr) == (0, "")
+    document = json.loads(done.stdout)
+    assert [(site["before"], site["after"]) for site in document["sites"]] == [
+        ([3, 4], [1, 3, 4]),
+        ([1, 3, 4], [2, 3, 4]),
+    ]
+    assert document["verdict"]["status"] == "proved"
+    assert "`[1,3,4]`" in (tmp_path / "r.md").read_text()
+    checked = process("check", model, fixed)
+    assert checked.returncode == 1
+    assert checked.stdout.splitlines()[-1] == "2 models: 1 clean, 1 with findings"
+    assert process("verify", model, fixed, "-q").returncode == 0
+    assert "Expand" in process("show", fixed).stdout
+
+
+def test_a_refusal_leaves_no_output_behind(tmp_path: Path) -> None:
+    done = process("fix", ROOT / "models" / "rfc_incompatible.onnx", "-o", tmp_path / "f.onnx")
+    assert (done.returncode, done.stdout) == (2, "")
+    assert re.fullmatch(r"graphfix: \S+rfc_incompatible\.onnx: .*\(GF105\)\n", done.stderr)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_the_terminal_is_left_clean_by_a_real_run(tmp_path: Path) -> None:
+    ours, theirs = pty.openpty()
+    command = [sys.executable, "-m", "graphfix", "fix", str(MASK), "-o", str(tmp_path / "f.onnx")]
+    done = subprocess.run(command, cwd=ROOT, stdout=subprocess.PIPE, stderr=theirs, text=True, check=False)
+    os.close(theirs)
+    told = b"".join(_read(ours)).decode()
+    os.close(ours)
+    assert done.returncode == 0
+    assert "\x1b" not in done.stdout
+    assert told.endswith("\r\x1b[2K")
+
+
+def _read(terminal: int) -> Iterator[bytes]:
+    while select.select([terminal], [], [], 0)[0]:
+        try:
+            yield os.read(terminal, 65536)
+        except OSError:  # Linux says so when the other end is closed
+            return

@@ -1,0 +1,283 @@
+"""The engine: what is applied in which order, and what is said of what was changed, found or left."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+import pytest
+
+from graphfix.engine import run, targets
+from graphfix.graph.edits import Assume, Edit, Fold, Leave, Lift, Options, Refused, Rewrite, Spell, Stretch
+from graphfix.graph.view import Graph, Node, Value
+from graphfix.results import GraphfixError, Site
+from graphfix.shapes.shape import Incompatible, Undecided, parse
+from rewrites import ALL
+from tests.support.named import rules
+from tests.support.notation import EXPLICIT, node
+
+(EQUALIZE,), (MATERIALIZE,) = rules("equalize-ranks"), rules("materialize-broadcasts")
+
+
+class Notes:
+    """A model for the engine that only notes what it is asked: a graph of nodes, edits that are not carried out."""
+
+    format = "none"
+    changed = False
+    expand_limit = 0
+    added = 0
+    inferring = 0.0
+    assumes: Sequence[str] = ()
+    stale: Sequence[tuple[str, str, str]] = ()
+
+    def __init__(self, *nodes: Node, path: str = "main", refuse: str | None = None) -> None:
+        """Hold these nodes in one graph."""
+        self.graph = Graph(path)
+        for index, planned in enumerate(nodes):
+            moved = Node(
+                planned.op,
+                planned.domain,
+                planned.version,
+                f"{planned.op.lower()}{index}",
+                index,
+                self.graph,
+                planned.operands,
+                planned.results,
+                planned.attributes,
+                planned.row,
+            )
+            self.graph.nodes.append(moved)
+        self.graphs = [self.graph]
+        self.refuse = refuse
+        self.applied: list[tuple[str, list[Edit]]] = []
+        self.notes: list[tuple[str, str]] = []
+
+    def apply(self, node: Node, edits: Sequence[Edit]) -> Node:
+        """Note the edits, or refuse them."""
+        if self.refuse is not None:
+            raise Refused(self.refuse)
+        self.applied.append((node.name, list(edits)))
+        return node
+
+    def note(self, key: str, text: str) -> None:
+        """Note the line."""
+        self.notes.append((key, text))
+
+
+def rewrite(*edits: Edit, raises: Exception | None = None, together: bool = False, code: str = "GF101") -> Rewrite:
+    def plan(node: Node, options: Options = EXPLICIT) -> Iterator[Edit]:  # noqa: ARG001 -- every plan takes both
+        yield from edits
+        if raises is not None:
+            raise raises
+
+    return Rewrite("tested", plan, code, "", together=together)
+
+
+ADD = "y[2,3] = Add(x[2,3], b[3])"
+
+
+def sites(*rewrites: Rewrite, model: Notes | None = None, done: str = "changed") -> Sequence[Site]:
+    return run.run(model or Notes(node(ADD)), rewrites, EXPLICIT, done).sites  # type: ignore[arg-type] -- a stand-in
+
+
+def test_edits_are_carried_out_counted_and_listed() -> None:
+    model = Notes(node(ADD), node("z[2,3] = Mul(y[2,3], b[3])"))
+    report = run.run(model, [rewrite(Lift(1, (0,)))], EXPLICIT)  # type: ignore[arg-type] -- a stand-in
+    assert model.applied == [("add0", [Lift(1, (0,))]), ("mul1", [Lift(1, (0,))])]
+    assert report.rewrites == {"tested": 2}
+    assert report.sites[0] == Site("GF101", "add0", "Add", "main", 1, (3,), (1, 3), "changed", "tested")
+
+
+@pytest.mark.parametrize(
+    ("edit", "operand", "after"),
+    [
+        (Lift(1, (0,)), 1, (1, 3)),
+        (Stretch(1, (0,), parse("[2, 3]")), 1, (2, 3)),
+        (Stretch(1, (0,), parse("[N, 3]")), 1, ("N", 3)),
+        (Spell(parse("[2, 3]")), 0, (2, 3)),
+        (Fold(), 0, (2, 3)),
+    ],
+)
+def test_a_site_says_the_shape_after(edit: Edit, operand: int, after: tuple[int | str, ...]) -> None:
+    (site,) = sites(rewrite(edit))
+    assert (site.operand, site.after, site.code) == (operand, after, edit.code)
+
+
+def test_check_finds_what_fix_changes() -> None:
+    assert [site.status for site in sites(rewrite(Lift(1, (0,))), done="found")] == ["found"]
+
+
+def test_a_refusal_of_the_format_leaves_every_edit_of_the_node() -> None:
+    model = Notes(node(ADD), refuse="the format can't")
+    report = run.run(model, [rewrite(Lift(1, (0,)), Stretch(0, (1,), parse("[2, 3]")))], EXPLICIT)  # type: ignore[arg-type] -- a stand-in
+    assert report.rewrites == {"tested": 0}
+    assert [(site.code, site.operand, site.status, site.reason) for site in report.sites] == [
+        ("GF101", 1, "left", "the format can't"),
+        ("GF102", 0, "left", "the format can't"),
+    ]
+
+
+def test_what_is_left_on_purpose_is_no_edit() -> None:
+    model = Notes(node(ADD))
+    (site,) = sites(rewrite(Leave(1, "a reason", "GF102")), model=model)
+    assert model.applied == []
+    assert (site.status, site.reason, site.before, site.after) == ("exempt", "a reason", (3,), None)
+    (site,) = sites(rewrite(Leave(1, "a reason", "GF103", "left")))
+    assert site.status == "left"
+
+
+def test_an_assumption_is_noted_in_the_file_and_in_the_report() -> None:
+    model = Notes(node(ADD))
+    report = run.run(model, [rewrite(Assume(1, "N is never 1", "GF103"))], EXPLICIT)  # type: ignore[arg-type] -- a stand-in
+    assert model.notes == [("graphfix.assumes", "N is never 1")]
+    assert report.assumes == ["N is never 1"]
+    assert [(site.status, site.reason) for site in report.sites] == [("exempt", "it is assumed that N is never 1")]
+    assert report.rewrites == {"tested": 0}
+
+
+def test_an_undecided_plan_is_a_site_of_the_rewrites_code() -> None:
+    model = Notes(node(ADD))
+    (site,) = sites(rewrite(Lift(1, (0,)), raises=Undecided("nobody knows"), code="GF202"), model=model)
+    assert (site.code, site.status, site.reason, site.operand) == ("GF202", "left", "nobody knows", None)
+    assert model.applied == []  # what was yielded before is not carried out
+
+
+def test_an_unranked_operand_is_gf104() -> None:
+    model = Notes(node("y[*] = MatMul(a[*], b[2,3])"))
+    assert [(site.code, site.status) for site in sites(MATERIALIZE, model=model)] == [("GF104", "left")]
+
+
+def test_operands_that_never_meet_end_the_run_with_gf105() -> None:
+    model = Notes(node("y[*] = Add(a[2,3], b[4,3])"))
+    with pytest.raises(GraphfixError, match=r"^Add 'add0': \[2, 3\] and \[4, 3\] do not broadcast \(GF105\)$"):
+        run.run(model, ALL, EXPLICIT)  # type: ignore[arg-type] -- a stand-in
+
+
+@pytest.mark.parametrize("path", ["main/if_0.then_branch", "function local.f"])
+def test_operands_of_a_body_that_never_meet_are_left(path: str) -> None:
+    model = Notes(node(ADD), path=path)
+    (site,) = sites(rewrite(raises=Incompatible("[2] and [3] do not broadcast")), model=model)
+    assert (site.code, site.status, site.graph) == ("GF105", "left", path)
+    assert site.reason == "[2] and [3] do not broadcast (in a body that may never run)"
+
+
+def test_all_nodes_together_or_none() -> None:
+    def plan(node: Node, options: Options = EXPLICIT) -> Iterator[Edit]:  # noqa: ARG001 -- every plan takes both
+        yield Lift(1, (0,), "GF201")
+        if node.op == "Mul":
+            raise Undecided("nobody knows")
+
+    whole = Rewrite("tested", plan, "GF201", "", together=True)
+    model = Notes(node(ADD), node("z[2,3] = Mul(y[2,3], b[3])"))
+    found = sites(whole, model=model)
+    assert model.applied == []
+    assert [(site.node, site.code) for site in found] == [("mul1", "GF201"), ("add0", "GF201")]
+    reason = "all of the model's nodes change or none, and Mul 'mul1' stays: nobody knows"
+    assert [site.reason for site in found] == ["nobody knows", reason]
+    model = Notes(node(ADD))
+    sites(whole, model=model)
+    assert model.applied == [("add0", [Lift(1, (0,), "GF201")])]
+
+
+def test_nodes_that_look_alike_are_judged_apart_where_something_differs() -> None:
+    texts = [
+        "a[2,3] = Pow(x[2,3], e:const[1,1]{2.0})",
+        "b[2,3] = Pow(x[2,3], e:const[1,3]{2.0, 2.0, 2.0})",
+        "c[2,3] = Add(x[2,3], e[1,3])",
+        "d[2,3] = Add(x[2,3], e[1,3])",
+        "f[N,3] = Add(x[N,3], e[M,3])",
+        "g[N,3] = Add(x[N,3], e[N,3])",
+        "h[2,3] = Gemm(x[4,2], w[4,3], e[1,3], transA=1)",
+        "i[4,3] = Gemm(x[4,2], w[2,3], e[1,3])",
+    ]
+    model = Notes(*(node(text) for text in texts))
+    report = run.run(model, rules(*targets.GENERAL), EXPLICIT)  # type: ignore[arg-type] -- a stand-in
+    assert [(name, [edit.operand for edit in edits if isinstance(edit, Stretch)]) for name, edits in model.applied] == [
+        ("pow1", [1]),
+        ("add2", [1]),
+        ("add3", [1]),
+        ("add4", [0, 1]),
+        ("gemm6", [2]),
+        ("gemm7", [2]),
+    ]
+    assert [site.node for site in report.sites if site.status == "exempt"] == ["pow0"]
+
+
+def test_every_undecided_node_is_reported_though_they_look_alike() -> None:
+    texts = ["y[*] = MatMul(a[*], b[2,3])", "z[*] = MatMul(c[*], d[2,3])", "w[*] = MatMul(a[*], b[2,3])"]
+    model = Notes(*(node(text) for text in texts))
+    found = sites(MATERIALIZE, model=model)
+    assert [(site.node, site.reason) for site in found] == [
+        ("matmul0", "the rank of 'a' is not known"),
+        ("matmul1", "the rank of 'c' is not known"),
+        ("matmul2", "the rank of 'a' is not known"),
+    ]
+
+
+def test_rewrites_run_in_the_order_they_are_given() -> None:
+    assert [rule.name for rule in ALL] == [name for name in targets.RULES if name in {rule.name for rule in ALL}]
+    assert [rule.name for rule in rules(*targets.GENERAL)] == [
+        "upgrade-legacy-broadcast",
+        "normalize-expand",
+        "equalize-ranks",
+        "materialize-broadcasts",
+    ]
+    assert all(rule.page for rule in ALL)
+
+
+def test_a_node_with_a_contradicted_shape_is_never_taken_for_one_that_looks_alike() -> None:
+    plain = node(ADD)
+    old = plain.operand(1)
+    stale = Value(
+        old.name, old.shape, old.dtype, old.kind, old.graph, "the stored shape [4] contradicts the computed [3]"
+    )
+    model = Notes(plain, plain.reading((plain.operands[0], stale)))
+    found = sites(EQUALIZE, model=model)
+    assert [(site.node, site.code, site.status) for site in found] == [
+        ("add0", "GF101", "changed"),
+        ("add1", "GF204", "left"),
+    ]
+
+
+def test_a_constant_is_never_taken_for_a_variable_that_looks_alike() -> None:
+    model = Notes(node("y[2,3,6] = MatMul(a[2,3,4], w[4,6])"), node("z[2,3,6] = MatMul(a[2,3,4], w:const[4,6])"))
+    found = sites(EQUALIZE, model=model)
+    assert [(site.node, site.status) for site in found] == [("matmul0", "changed"), ("matmul1", "exempt")]
+
+
+def test_attributes_are_part_of_what_a_plan_may_ask() -> None:
+    model = Notes(
+        node("y[N,N] = Gemm(a[N,N], b[N,N], c[1,N])"),
+        node("z[N,N] = Gemm(a[N,N], b[N,N], c[1,N], transA=1)"),
+        node("u[N,N] = Gemm(a[N,N], b[N,N], c[1,N], transB=1)"),
+    )
+    sites(MATERIALIZE, model=model)
+    stretched = [edit.by for _, edits in model.applied for edit in edits if isinstance(edit, Stretch)]
+    assert stretched == [(((0, 0), (1, 1)),), (((0, 1), (1, 1)),), (((0, 0), (1, 0)),)]
+
+
+def test_rewrites_that_tell_more_run_until_nothing_is_left_to_do() -> None:
+    """The second one makes work for the first one, twice; what was left in between is not reported."""
+    turns = [0, 0]
+
+    def first(node: Node, options: Options = EXPLICIT) -> Iterator[Edit]:  # noqa: ARG001 -- every plan takes the options
+        turns[0] += 1
+        if turns[1] < 2:
+            raise Undecided("too early")
+        if turns[1] == 2:
+            yield Fold()
+
+    def second(node: Node, options: Options = EXPLICIT) -> Iterator[Edit]:  # noqa: ARG001 -- as above
+        turns[1] += 1
+        if turns[1] <= 2:
+            yield Fold()
+
+    pair = [Rewrite(name, plan, "GF303", "", every=True, tells=True) for name, plan in (("a", first), ("b", second))]
+    model = Notes(node(ADD))
+    report = run.run(model, pair, EXPLICIT)  # type: ignore[arg-type] -- a stand-in
+    assert turns == [4, 4]
+    assert report.rewrites == {"a": 1, "b": 2}
+    assert [(site.rewrite, site.status) for site in report.sites] == [
+        ("b", "changed"),
+        ("b", "changed"),
+        ("a", "changed"),
+    ]

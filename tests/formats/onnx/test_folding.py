@@ -1,0 +1,167 @@
+"""What is known before a model runs: the witness is onnxruntime, asked for the same model."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+from onnx import TensorProto, ValueInfoProto, helper, numpy_helper
+
+import graphfix
+from graphfix.formats.onnx import OnnxModel
+from graphfix.graph.view import Value
+from tests.support.bits import same_bits
+from tests.support.notation import model
+from tests.support.runtimes.onnx_runs import run
+
+KNOWN = {
+    "Shape": "y:int64[3] = Shape(x[2,3,4])",
+    "Shape of some axes": "y:int64[2] = Shape(x[2,3,4], start=1)",
+    "Shape from the end": "y:int64[1] = Shape(x[2,3,4], start=-2, end=-1)",
+    "Size": "y:int64[] = Size(x[2,3,4])",
+    "Gather": "y:int64[2] = Gather(a:const[3]{5,6,7}, i:const[2]{0,-1})",
+    "Gather a scalar": "y:int64[] = Gather(a:const[3]{5,6,7}, i:const[]{1})",
+    "Slice": "y:int64[2] = Slice(a:const[4]{5,6,7,8}, s:const[1]{1}, e:const[1]{9223372036854775807}, x:const[1]{0}, "
+    "t:const[1]{2})",
+    "Slice backwards": "y:int64[4] = Slice(a:const[4]{5,6,7,8}, s:const[1]{-1}, e:const[1]{-9223372036854775808}, "
+    "x:const[1]{0}, t:const[1]{-1})",
+    "Concat": "y:int64[3] = Concat(a:const[1]{5}, b:const[2]{6,-1}, axis=0)",
+    "Split": "y:int64[1], z:int64[2] = Split(a:const[3]{5,6,7}, s:const[2]{1,2})",
+    "Unsqueeze": "y:int64[1,1] = Unsqueeze(a:const[]{5}, x:const[2]{0,1})",
+    "Squeeze": "y:int64[] = Squeeze(a:const[1]{5})",
+    "Reshape": "y:int64[2,2] = Reshape(a:const[4]{5,6,7,8}, s:const[2]{2,-1})",
+    "Flatten": "y:int64[1,4] = Flatten(a:const[4]{5,6,7,8}, axis=0)",
+    "Transpose": "y:int64[3,2] = Transpose(a:const[2,3]{1,2,3,4,5,6})",
+    "Expand": "y:int64[2,3] = Expand(a:const[3]{1,2,3}, s:const[2]{2,1})",
+    "Tile": "y:int64[6] = Tile(a:const[3]{1,2,3}, s:const[1]{2})",
+    "ConstantOfShape": "y[2,3] = ConstantOfShape(s:const[2]{2,3})",
+    "ConstantOfShape of nothing": "y[0] = ConstantOfShape(s:const[1]{0})",
+    "Range": "y:int64[4] = Range(a:const[]{3}, b:const[]{10}, c:const[]{2})",
+    "Range downwards": "y:int64[3] = Range(a:const[]{3}, b:const[]{0}, c:const[]{-1})",
+    "Cast to float": "y[2] = Cast(a:const[2]{3,16777217}, to=1)",
+    "Cast to whole": "y:int64[3] = Cast(a:const[3]{3.9,-3.9,0.0}, to=7)",
+    "Cast to bool": "y:bool[3] = Cast(a:const[3]{0,1,-2}, to=9)",
+    "Cast to int32": "y:int32[2] = Cast(a:const[2]{2147483647,-2147483648}, to=6)",
+    "Add": "y:int64[2] = Add(a:const[2]{5,6}, b:const[]{-7})",
+    "Sub": "y:int64[2] = Sub(a:const[2]{5,6}, b:const[2]{7,7})",
+    "Mul": "y:int64[2] = Mul(a:const[2]{5,6}, b:const[1]{7})",
+    "Div": "y:int64[2] = Div(a:const[2]{15,6}, b:const[1]{4})",
+    "Mod": "y:int64[2] = Mod(a:const[2]{15,6}, b:const[1]{4})",
+    "Neg": "y:int64[2] = Neg(a:const[2]{15,-6})",
+    "Abs": "y:int64[2] = Abs(a:const[2]{15,-6})",
+    "Min": "y:int64[2] = Min(a:const[2]{15,6}, b:const[1]{7})",
+    "Max": "y:int64[2] = Max(a:const[2]{15,6}, b:const[1]{7})",
+    "float Add": "y[2] = Add(a:const[2]{0.1,6.5}, b:const[1]{0.2})",
+    "float Sub": "y[2] = Sub(a:const[2]{0.1,6.5}, b:const[1]{0.3})",
+    "float Mul": "y[2] = Mul(a:const[2]{0.1,6.5}, b:const[1]{-0.3})",
+    "float Div": "y[2] = Div(a:const[2]{0.1,6.5}, b:const[1]{3.0})",
+    "Floor": "y[3] = Floor(a:const[3]{0.9,-6.5,2.0})",
+    "Ceil": "y[3] = Ceil(a:const[3]{0.9,-6.5,2.0})",
+    "Equal": "y:bool[2] = Equal(a:const[2]{5,6}, b:const[]{6})",
+    "Greater": "y:bool[2] = Greater(a:const[2]{0.1,0.2}, b:const[]{0.1})",
+    "LessOrEqual": "y:bool[2] = LessOrEqual(a:const[2]{5,6}, b:const[]{5})",
+    "And": "y:bool[2] = And(a:const:bool[2]{True,False}, b:const:bool[1]{True})",
+    "Not": "y:bool[2] = Not(a:const:bool[2]{True,False})",
+    "Where": "y:int64[2] = Where(c:const:bool[2]{True,False}, a:const[2]{5,6}, b:const[2]{-7,-8})",
+    "ReduceProd": "y:int64[1] = ReduceProd(a:const[3]{5,6,7})",
+    "ReduceSum": "y:int64[] = ReduceSum(a:const[3]{5,6,7}, x:const[1]{0}, keepdims=0)",
+    "ReduceMin": "y:int64[1] = ReduceMin(a:const[3]{5,6,7})",
+    "CumSum": "y:int64[3] = CumSum(a:const[3]{5,6,7}, x:const[]{0})",
+    "Identity": "y:int64[3] = Identity(a:const[3]{5,6,7})",
+    "a chain": "s:int64[2] = Shape(x[6,4])\nf[2] = Cast(s, to=1)\ng[2] = Mul(f, k:const[1]{0.3})\nh[2] = Floor(g)\n"
+    "y:int64[2] = Cast(h, to=7)",
+    "NonZero in between": "n:int64[1,?] = NonZero(a:const[3]{0,5,7})\ny:int64[2] = Reshape(n, s:const[1]{-1})\n",
+}
+
+
+def first(opened: OnnxModel, name: str = "y") -> Value:
+    nodes = opened.graphs[0].nodes
+    return next(value for node in nodes for value in node.results if value is not None and value.name == name)
+
+
+@pytest.mark.parametrize("text", KNOWN.values(), ids=KNOWN)
+def test_what_is_known_is_what_the_runtime_gives(text: str) -> None:
+    proto = model(text)
+    opened = graphfix.load(proto)
+    assert isinstance(opened, OnnxModel)
+    value = first(opened)
+    given = run(proto, **{it.name: np.zeros(_sizes(it), np.float32) for it in proto.graph.input})[0]
+    array = opened._views.known.array(value)
+    assert array is not None
+    assert same_bits(array, given)
+    if value.shape.static:
+        assert value.known == tuple(given.reshape(-1).tolist())
+
+
+def _sizes(info: ValueInfoProto) -> list[int]:
+    return [dim.dim_value for dim in info.type.tensor_type.shape.dim]
+
+
+UNKNOWN = {
+    "an input": "y:int64[2] = Neg(a:int64[2])",
+    "an initializer that can be overridden": "y:int64[2] = Neg(a:overridable:int64[2]{1,2})",
+    "a size that is not known": "y:int64[2] = Shape(x[N,3])",
+    "an operator that rounds": "y[2] = Exp(a:const[2]{0.5,1.0})",
+    "the order of a sum": "y[1] = ReduceSum(a:const[3]{0.1,0.2,0.3})",
+    "steps of a float": "y[*] = Range(a:const[]{0.0}, b:const[]{1.0}, c:const[]{0.1})",
+    "a negative quotient": "y:int64[1] = Div(a:const[1]{-7}, b:const[1]{2})",
+    "division by 0": "y:int64[1] = Div(a:const[1]{7}, b:const[1]{0})",
+    "a negative zero": "n[1] = Mul(a:const[1]{-1.0}, z:const[1]{0.0})\ny[1] = Where(c:const:bool[1]{True}, n, n)",
+    "too large for the type": "y:int32[1] = Cast(a:const[1]{2147483648}, to=6)",
+    "too large for any whole number": "y:int64[1] = Cast(a:const[1]{1e30}, to=7)",
+    "random": "y[2] = RandomNormal(shape=[2])",
+    "too many elements": "y[5000] = ConstantOfShape(s:const[1]{5000})",
+    "too many elements to read": "y:int64[5000] = Neg(a:const:int64[5000])",
+    "a Range that is too long": "y:int64[*] = Range(a:const[]{0}, b:const[]{9000000000}, c:const[]{1})",
+    "another domain": "y:int64[1] = own.Neg(a:const[1]{7})",
+    "operands that the operator refuses": "y:int64[*] = Gather(a:const[1]{7}, i:const[1]{3})",
+}
+
+
+@pytest.mark.parametrize("text", UNKNOWN.values(), ids=UNKNOWN)
+def test_nothing_is_known(text: str) -> None:
+    opened = graphfix.load(model(text))
+    assert isinstance(opened, OnnxModel)
+    assert first(opened).known is None
+    assert opened._views.known.array(first(opened)) is None
+
+
+def test_a_constant_is_literal_not_known() -> None:
+    opened = graphfix.load(model("y:int64[1] = Neg(a:const[1]{7})"))
+    constant = opened.graphs[0].nodes[0].operand(0)
+    assert (constant.literal, constant.known) == ((7,), None)
+
+
+def test_constant_nodes_of_every_kind_are_read() -> None:
+    nodes = [
+        helper.make_node("Constant", [], ["a"], value_ints=[3, 4]),
+        helper.make_node("Constant", [], ["b"], value_int=5),
+        helper.make_node("Constant", [], ["c"], value=numpy_helper.from_array(np.int64([6, 7]))),
+        helper.make_node("Add", ["a", "b"], ["d"]),
+        helper.make_node("Mul", ["d", "c"], ["y"]),
+    ]
+    graph = helper.make_graph(nodes, "g", [], [helper.make_tensor_value_info("y", TensorProto.INT64, [2])])
+    opened = graphfix.load(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 18)], ir_version=8))
+    assert isinstance(opened, OnnxModel)
+    assert first(opened).known == (48, 63)
+
+
+def test_a_long_chain_is_followed_without_recursion() -> None:
+    lines = ["v0:int64[1] = Neg(a:const[1]{1})"] + [f"v{at}:int64[1] = Neg(v{at - 1})" for at in range(1, 3000)]
+    opened = graphfix.load(model("\n".join(lines)))
+    assert isinstance(opened, OnnxModel)
+    assert first(opened, "v2999").known == (1,)
+
+
+def test_nothing_is_computed_where_nobody_asks() -> None:
+    program = (
+        "import sys, graphfix; from graphfix import fix; import onnx.helper as h; "
+        "n = h.make_node('Shape', ['x'], ['y']); i = h.make_tensor_value_info('x', 1, [2]); "
+        "o = h.make_tensor_value_info('y', 7, [1]); "
+        "m = graphfix.load(h.make_model(h.make_graph([n], 'g', [i], [o]), ir_version=8)); fix(m); "
+        "print('onnx.reference' in sys.modules)"
+    )
+    done = subprocess.run([sys.executable, "-c", program], check=True, capture_output=True, text=True)
+    assert done.stdout == "False\n"

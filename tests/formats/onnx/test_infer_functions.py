@@ -1,0 +1,117 @@
+"""Local functions: one summary a function, of what its calls agree on; deep nests stay linear."""
+
+from __future__ import annotations
+
+import time
+
+import onnx
+import pytest
+
+import graphfix
+from tests.support.notation import parsed
+from tests.support.onnx.fixing import fixed, lines
+
+HEAD = '<domain: "local", opset_import: ["" : 18, "local" : 1]>'
+
+
+def view(text: str) -> list[str]:
+    return [line for line in lines(graphfix.load(parsed(text)).graphs) if line.startswith("function")]
+
+
+def test_calls_that_agree_give_the_functions_shapes() -> None:
+    assert view(f"""main (float[2,3] x, float[3] b) => (float[2,3] y) {{ v = local.f(x, b) y = local.f(v, b) }}
+        {HEAD} f (p, q) => (r) {{ r = Add(p, q) }}""") == ["function local.f: r[2,3] = Add(p[2,3], q[3])"]
+
+
+def test_calls_that_differ_in_a_size_leave_it_open() -> None:
+    assert view(f"""main (float[2,3] x, float[5,3] z) => (float[2,3] y, float[5,3] w) {{
+            y = local.f(x) w = local.f(z) }}
+        {HEAD} f (p) => (r) {{ r = Neg(p) }}""") == ["function local.f: r[?,3] = Neg(p[?,3])"]
+
+
+def test_calls_that_differ_in_rank_leave_it_open() -> None:
+    assert view(f"""main (float[2,3] x, float[3] z) => (float[2,3] y, float[3] w) {{ y = local.f(x) w = local.f(z) }}
+        {HEAD} f (p) => (r) {{ r = Neg(p) }}""") == ["function local.f: r[*] = Neg(p[*])"]
+
+
+def test_sizes_of_different_callers_are_no_one_symbol() -> None:
+    """N of the first call and M of the second: nothing proves that operand and bias have one size inside."""
+    text = f"""main (float[N] x, float[N] b, float[M] z, float[M] d) => (float[N] y, float[M] w) {{
+            y = local.f(x, b) w = local.f(z, d) }}
+        {HEAD} f (p, q) => (r) {{ r = Add(p, q) }}"""
+    result = fixed(parsed(text), target="explicit")
+    assert result.counts == {"materialize-broadcasts": 2}
+
+
+def test_an_attribute_of_the_call_reaches_the_body() -> None:
+    text = """main (float[2,3] x) => (float[3,2] y) { y = local.f <order = [1, 0]> (x) }
+        <domain: "local", opset_import: ["" : 18]> f <order> (p) => (r) { r = Transpose <perm: ints = @order> (p) }"""
+    assert view(text) == ["function local.f: r[3,2] = Transpose(p[2,3])"]
+
+
+def test_an_attribute_that_the_calls_disagree_on_leaves_the_result_open() -> None:
+    text = """main (float[2,3] x) => (float[3,2] y, float[2,3] z) {
+            y = local.f <order = [1, 0]> (x) z = local.f <order = [0, 1]> (x) }
+        <domain: "local", opset_import: ["" : 18]> f <order> (p) => (r) { r = Transpose <perm: ints = @order> (p) }"""
+    assert "r[3,2]" not in view(text)[0]
+    assert "r[2,3]" not in view(text)[0]
+
+
+def test_a_function_called_in_a_function_and_in_a_body() -> None:
+    text = f"""main (bool c, float[2,3] x, float[3] b) => (float[2,3] y) {{
+            y = If (c) <then_branch = yes () => (float[2,3] t) {{ t = local.outer(x, b) }},
+                        else_branch = no () => (float[2,3] e) {{ e = local.inner(x, b) }}> }}
+        {HEAD} inner (v, w) => (r) {{ r = Add(v, w) }}
+        {HEAD} outer (v, w) => (r) {{ s = local.inner(v, w) r = Sub(s, w) }}"""
+    assert view(text) == [
+        "function local.outer: s[2,3] = inner(v[2,3], w[3])",
+        "function local.outer: r[2,3] = Sub(s[2,3], w[3])",
+        "function local.inner: r[2,3] = Add(v[2,3], w[3])",
+    ]
+
+
+def test_a_body_inside_a_function_is_a_scope() -> None:
+    text = f"""main (bool c, float[2,3] x, float[3] b) => (float[2,3] y) {{ y = local.f(c, x, b) }}
+        {HEAD} f (c, p, q) => (r) {{
+            [pick] r = If (c) <then_branch = yes () => (float[2,3] t) {{ t = Add(p, q) }},
+                               else_branch = no () => (float[2,3] e) {{ e = Identity(p) }}> }}"""
+    result = fixed(parsed(text), target="ranks")
+    assert "pick.then_branch: t[2,3] = Add(p[2,3], q_lifted[1,3])" in result.everything
+
+
+def test_an_uncalled_function_is_left_as_it_is() -> None:
+    text = f"""main (float[2,3] x) => (float[2,3] y) {{ y = Neg(x) }}
+        {HEAD} f (p, q) => (r) {{ r = Add(p, q) }}"""
+    result = fixed(parsed(text), target="explicit")
+    assert result.after == result.before
+    assert result.everything == ["main: y[2,3] = Neg(x[2,3])"]
+
+
+def nest(levels: int) -> onnx.ModelProto:
+    """Each level calls the next one twice: 2^levels additions if every call were followed."""
+    functions = [f"{HEAD} f0 (v, w) => (r) {{ r = Add(v, w) }}"]
+    functions += [
+        f"{HEAD} f{at} (v, w) => (r) {{ s = local.f{at - 1}(v, w) r = local.f{at - 1}(s, w) }}"
+        for at in range(1, levels + 1)
+    ]
+    calls = f"y = local.f{levels}(x, b)"
+    return parsed(f"main (float[2,3] x, float[3] b) => (float[2,3] y) {{ {calls} }}\n" + "\n".join(functions))
+
+
+def test_doubling_calls_25_levels_deep_are_followed_once_each() -> None:
+    proto = nest(25)
+    started = time.perf_counter()
+    opened = graphfix.load(proto)
+    assert time.perf_counter() - started < 10  # each call followed: 2^25 additions, hours
+    assert [graph.path for graph in opened.graphs] == [
+        "main",
+        *(f"function local.f{at}" for at in range(25, -1, -1)),
+    ]
+
+
+@pytest.mark.parametrize("levels", [3, 25], ids=["onnx follows the calls", "too many for onnx"])
+def test_the_innermost_function_of_a_nest_is_rewritten(levels: int) -> None:
+    result = fixed(nest(levels), target="explicit", stable=levels < 25)
+    inside = [line.partition(": ")[2] for line in result.everything if line.startswith("function local.f0:")]
+    assert inside[-1].startswith("r[") or inside[-1].startswith("r ")
+    assert sum("Expand(" in line for line in inside) >= 1

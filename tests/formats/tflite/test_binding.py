@@ -1,0 +1,242 @@
+"""Free sizes of inputs bound to numbers: what is refused, what is restated, and whose word it is."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+import pytest
+from tflite_text import Signature, model
+
+from graphfix.formats.tflite.binding import bind, free
+from graphfix.formats.tflite.file.container import Container, read
+from graphfix.formats.tflite.infer.inputs import stated
+from graphfix.formats.tflite.infer.names import unique_names
+from graphfix.formats.tflite.infer.value_dependence import determined
+from graphfix.results import GraphfixError
+from graphfix.runtimes import litert
+from graphfix.runtimes.session import RefusedError
+from graphfix.shapes.shape import symbol
+from tests.support.places import zoo_models
+from tests.support.tflite.instances import run
+
+MODEL = "t[?,3,?] = NEG(x[?,3,?])\ny[?,3,?] = ADD(t, z[?,3,1])"
+
+
+def bound(text: str, dims: Mapping[str, int], **shapes: Sequence[int | None]) -> Container:
+    container = read(model(text))
+    bind(container, dims, shapes)
+    return container
+
+
+def shapes(container: Container, index: int = 0) -> dict[str, tuple[int, ...]]:
+    """The stored sizes, -1 where the signature has it."""
+    subgraph = container.subgraphs[index]
+    return dict(zip(unique_names(subgraph), map(stated, subgraph.tensors), strict=True))
+
+
+def test_the_free_sizes_are_listed_by_input_and_axis() -> None:
+    assert free(read(model(MODEL))) == ["x[0]", "x[2]", "z[0]"]
+    assert free(read(model("y[2] = NEG(x[2])"))) == []
+
+
+def test_an_input_without_a_name_is_called_by_its_index() -> None:
+    container = read(model("y[?] = NEG(x[?])"))
+    container.subgraphs[0].tensors[0].name = ""
+    assert free(container) == ["t0[0]"]
+    assert bind(container, {"t0[0]": 4}, {})
+
+
+def test_the_name_of_a_signature_is_understood() -> None:
+    container = read(model("y[?] = NEG(x[?])", signatures={"serve": Signature("main", {"in": "x"}, {"out": "y"})}))
+    assert free(container) == ["x[0]"]
+    assert bind(container, {"in[0]": 4}, {"x": [4]})
+    assert shapes(container)["y"] == (4,)
+
+
+def test_all_bound_makes_every_shape_static_and_drops_the_signatures() -> None:
+    container = bound(MODEL, {"x[0]": 2, "x[2]": 5, "z[0]": 1})
+    assert shapes(container) == {"x": (2, 3, 5), "t": (2, 3, 5), "z": (1, 3, 1), "y": (2, 3, 5)}
+    tensors = container.subgraphs[0].tensors
+    assert all(tensor.signature is None and tensor.changed for tensor in tensors)
+    assert container.subgraphs[0].changed
+
+
+def test_some_bound_states_the_numbers_that_follow_and_leaves_the_rest_free() -> None:
+    container = bound(MODEL, {"x[2]": 5}, z=[2, 3, 1])
+    # y is 2: x[0] is 1 or 2 beside the 2 of z, or the model fails
+    assert shapes(container) == {"x": (-1, 3, 5), "t": (-1, 3, 5), "z": (2, 3, 1), "y": (2, 3, 5)}
+    assert [tensor.shape for tensor in container.subgraphs[0].tensors] == [(1, 3, 5), (1, 3, 5), (2, 3, 1), (2, 3, 5)]
+
+
+def test_what_is_not_touched_is_not_changed() -> None:
+    container = bound("y[?] = NEG(x[?])\nw[3] = NEG(v[3])", {"x[0]": 2})
+    tensors = dict(zip(unique_names(container.subgraphs[0]), container.subgraphs[0].tensors, strict=True))
+    assert [name for name, tensor in tensors.items() if tensor.changed] == ["x", "y"]
+
+
+@pytest.mark.parametrize(
+    ("dims", "whole"),
+    [({}, {}), ({"x[0]": symbol("n", 2, 9)}, {}), ({}, {"x": [None, 3, None]})],
+    ids=["nothing asked", "a range", "all left free"],
+)
+def test_where_no_number_is_new_nothing_changes(
+    dims: Mapping[str, int], whole: Mapping[str, Sequence[int | None]]
+) -> None:
+    container = read(model(MODEL))
+    assert not bind(container, dims, whole)
+    assert not container.subgraphs[0].changed
+
+
+def test_the_sizes_that_a_static_file_has_already_change_nothing() -> None:
+    container = read(model("y[2,3] = NEG(x[2,3])"))
+    assert not bind(container, {}, {"x": [2, 3]})
+
+
+REFUSED = {
+    "unknown label": ({"q[0]": 2}, {}, "--dim q[0]: no input has a free size of that name; free: x[0], x[2], z[0]"),
+    "a static axis": ({"x[1]": 3}, {}, "--dim x[1]: no input has a free size of that name; free: x[0], x[2], z[0]"),
+    "unknown input": ({}, {"q": [1]}, "--shape q: no such input; inputs: x, z"),
+    "wrong rank": ({}, {"x": [1, 3]}, "--shape x: 2 dims given, the input has [?, 3, ?]"),
+    "a static size": ({}, {"x": [1, 4, 1]}, "--shape x: 4 contradicts the input's [?, 3, ?]"),
+    "two numbers": ({"x[0]": 2}, {"x": [3, 3, 1]}, "--shape x: 3 contradicts the input's [2, 3, ?]"),
+    "too big": ({"x[0]": 2**31}, {}, "--dim x[0]: 2147483648 is more than a size of TFLite can be"),
+}
+
+
+@pytest.mark.parametrize(("dims", "whole", "text"), REFUSED.values(), ids=REFUSED.keys())
+def test_a_contradiction_is_one_line_and_changes_nothing(
+    dims: Mapping[str, int], whole: Mapping[str, Sequence[int]], text: str
+) -> None:
+    container = read(model(MODEL))
+    with pytest.raises(GraphfixError) as refused:
+        bind(container, dims, whole)
+    assert text in str(refused.value)
+    assert "\n" not in str(refused.value)
+    assert not any(tensor.changed for tensor in container.subgraphs[0].tensors)
+
+
+def test_a_file_without_any_free_size_refuses_other_numbers() -> None:
+    with pytest.raises(GraphfixError, match=r"--shape x: 4 contradicts the input's \[2, 3\]"):
+        bind(read(model("y[2,3] = NEG(x[2,3])")), {}, {"x": [4, 3]})
+
+
+def test_an_input_of_unknown_rank_takes_the_shape_that_is_given() -> None:
+    container = bound("y[*] = NEG(x[*])", {}, x=[2, 3])
+    assert shapes(container) == {"x": (2, 3), "y": (2, 3)}
+
+
+def test_litert_is_believed_before_the_own_inference(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A lie of the oracle is written: nothing of the house overrules it where the shape follows from sizes alone."""
+
+    def lying(_: object, inputs: Mapping[int, Sequence[int]]) -> litert.Allocated:
+        told = (tuple(inputs.get(at, (9, 9)) for at in range(2)),)
+        return litert.Allocated(told, told)
+
+    monkeypatch.setattr(litert, "shapes", lying)
+    assert shapes(bound("y[?] = NEG(x[?])", {"x[0]": 4}))["y"] == (9, 9)
+
+
+def test_where_litert_refuses_the_own_inference_says_it_and_why(monkeypatch: pytest.MonkeyPatch) -> None:
+    def refusing(*_: object) -> litert.Allocated:
+        raise RefusedError("LiteRT aborts the process (SIGABRT)")
+
+    monkeypatch.setattr(litert, "shapes", refusing)
+    container, notes = read(model("y[?] = NEG(x[?])")), list[str]()
+    assert bind(container, {"x[0]": 4}, {}, notes)
+    assert shapes(container)["y"] == (4,)
+    (note,) = notes
+    assert note.endswith("(LiteRT aborts the process (SIGABRT))")
+
+
+def test_a_custom_operator_leaves_the_own_inference_and_its_result_free() -> None:
+    container, notes = read(model("t[?,3] = CUSTOM.Op(x[?,3])\ny[?,3] = NEG(x)")), list[str]()
+    assert bind(container, {"x[0]": 4}, {}, notes)
+    assert shapes(container) == {"x": (4, 3), "t": (-1, 3), "y": (4, 3)}
+    assert len(notes) == 1
+
+
+def test_a_shape_that_the_data_gives_stays_free() -> None:
+    container = bound(
+        "c:bool[?] = GREATER(x[?], k:const[]{0.0})\ni:int64[?,1] = WHERE(c)\ng[?] = GATHER_ND(x, i)\ny[?] = NEG(x)",
+        {"x[0]": 4},
+    )
+    assert shapes(container)["y"] == (4,)
+    assert shapes(container)["i"] == (-1, 1)
+    assert shapes(container)["g"] == (-1,)
+
+
+def test_sizes_that_are_computed_from_sizes_become_numbers() -> None:
+    container = bound(
+        "s:int32[2] = SHAPE(x[?,6], out_type=INT32)\n"
+        "n:int32[1] = SLICE(s, b:const:int32[1]{0}, o:const:int32[1]{1})\n"
+        "t:int32[2] = CONCATENATION(n, m:const:int32[1]{-1}, axis=0)\n"
+        "y[?,?] = RESHAPE(x, t)",
+        {"x[0]": 4},
+    )
+    assert shapes(container)["y"] == (4, 6)
+
+
+def test_bodies_are_restated_where_all_callers_agree() -> None:
+    text = (
+        "y[?] = IF(c:bool[], x[?], then=yes, else=no)\nsubgraph yes:\nt[?] = NEG(x[?])\nsubgraph no:\nt[?] = ABS(x[?])"
+    )
+    container = bound(text, {"x[0]": 4})
+    assert shapes(container)["y"] == (4,)
+    assert [shapes(container, at)["t"] for at in (1, 2)] == [(4,)] * 2
+    assert [shapes(container, at)["x"] for at in (1, 2)] == [(4,)] * 2
+
+
+DETERMINED = {
+    "element-wise": ("y[?] = NEG(x[?])", True),
+    "a constant target": ("y[?,2] = RESHAPE(x[?], s:const:int32[2]{-1,2})", True),
+    "a target from SHAPE": ("s:int32[1] = SHAPE(x[?], out_type=INT32)\ny[?] = FILL(s, v:const[])", True),
+    "a target from RANK": ("s:int32[] = RANK(x[?])\ny[?] = RANGE(a:const:int32[]{0}, s, b:const:int32[]{1})", True),
+    "a target that is an input": ("y[?] = FILL(s:int32[1], v:const[])", False),
+    "a target from an input": ("t:int32[1] = NEG(s:int32[1])\ny[?] = FILL(t, v:const[])", False),
+    "a target from a variable": ("t:int32[1] = NEG(s:variable:int32[1])\ny[?] = FILL(t, v:const[])", False),
+    "where": ("y:int64[?,1] = WHERE(c:bool[?])", False),
+    "behind where": ("i:int64[?,1] = WHERE(c:bool[?])\ny:int64[?,1] = NEG(i)", False),
+    "the shape of what the data gives": (
+        "i:int64[?,1] = WHERE(c:bool[?])\ns:int32[2] = SHAPE(i, out_type=INT32)\ny[?,?] = FILL(s, v:const[])",
+        False,
+    ),
+    "a custom operator": ("y[?] = CUSTOM.Op(x[?])", False),
+    "begin of a slice": ("y[?] = SLICE(x[?], b:int32[1], s:const:int32[1]{-1})", False),
+    "paddings": ("y[?] = PAD(x[?], p:int32[1,2])", False),
+    "axes of a mean": ("y[?] = MEAN(x[?,2], a:int32[1])", False),
+    "random numbers of a known shape": ("y[3] = RANDOM_UNIFORM(s:const:int32[1]{3})", True),
+    "a target of random numbers": (
+        "r[1] = RANDOM_UNIFORM(s:const:int32[1]{1})\nt:int32[1] = CAST(r)\ny[?] = FILL(t, v:const[])",
+        False,
+    ),
+    "a branch": ("y[?] = IF(c:bool[], x[?], then=yes, else=yes)\nsubgraph yes:\nt[?] = NEG(x[?])", False),
+}
+
+
+@pytest.mark.parametrize(("text", "expected"), DETERMINED.values(), ids=DETERMINED.keys())
+def test_a_shape_is_determined_where_no_data_reaches_it(text: str, expected: bool) -> None:
+    container = read(model(text))
+    y = unique_names(container.subgraphs[0]).index("y")
+    assert (y in determined(container)) is expected
+
+
+@pytest.mark.parametrize("path", zoo_models("tflite"))
+def test_real_models_become_static_and_have_what_litert_gives(path: Path, tmp_path: Path) -> None:
+    container = read(path)
+    labels = free(container)
+    if not labels:
+        assert not bind(container, {}, {})
+        return
+    notes: list[str] = []
+    assert bind(container, dict.fromkeys(labels, 2), {}, notes)
+    assert not notes
+    out = tmp_path / "bound.tflite"
+    container.save(out, changed=True)
+    again = read(out)
+    tensors = again.subgraphs[0].tensors
+    assert not any(-1 in stated(tensor) for tensor in tensors)
+    (real,) = run(out, [{}])
+    assert not isinstance(real, str), real
+    produced = {tensor for operator in again.subgraphs[0].operators for tensor in operator.outputs}
+    assert all(tuple(real[tensor] or ()) == tensors[tensor].shape for tensor in produced)

@@ -1,0 +1,164 @@
+"""How the operands of each style of row meet: who takes part, what they are aligned to, which axes are repeated."""
+
+from __future__ import annotations
+
+import pytest
+
+from graphfix.graph.broadcast import align, exemption, over_limit, product_axes, taking_part
+from graphfix.graph.view import UnrankedOperand
+from graphfix.operators import Exempt
+from graphfix.shapes.shape import Incompatible, Undecided
+from tests.support.notation import node
+
+N, Y, M = "no", "yes", "maybe"
+
+STYLES = {
+    # text: (result of the aligned axes, rank, {operand: per axis})
+    "y[2,3,4] = Add(x[2,3,4], b[4])": ("[2, 3, 4]", 3, {0: (N, N, N), 1: (Y, Y, N)}),
+    "y[2,3] = Add(x[2,1], b[1,3])": ("[2, 3]", 2, {0: (N, Y), 1: (Y, N)}),
+    "y[N,3] = Add(x[N,3], b[3])": ("[N, 3]", 2, {0: (N, N), 1: (Y, N)}),
+    "y[?] = Add(x[N], b[M])": ("[?]", 1, {0: (M,), 1: (M,)}),
+    "y[4] = Add(x[N], b[4])": ("[4]", 1, {0: (M,), 1: (N,)}),
+    "y[0,3] = Mul(x[0,1], b[1,3])": ("[0, 3]", 2, {0: (N, Y), 1: (Y, N)}),
+    "y[2,3,4] = Max(a[4], b[2,1,4], c[3,1])": ("[2, 3, 4]", 3, {0: (Y, Y, N), 1: (N, Y, N), 2: (Y, N, Y)}),
+    "y[3] = Sum(a[3])": ("[3]", 1, {0: (N,)}),
+    "y[2,3,4] = PRelu(x[2,3,4], s[3,1])": ("[2, 3, 4]", 3, {1: (Y, N, Y)}),
+    "y[2,3,4] = LayerNormalization(x[2,3,4], s[4], b[4])": ("[2, 3, 4]", 3, {1: (Y, Y, N), 2: (Y, Y, N)}),
+    "y[7,2,3,6] = MatMul(a[7,2,3,4], b[2,4,6])": ("[7, 2]", 4, {0: (N, N), 1: (Y, N)}),
+    "y[2,3] = MatMul(a[2,3,4], v[4])": ("[2]", 3, {0: (N,), 1: (Y,)}),
+    "y[] = MatMul(u[4], v[4])": ("[]", 1, {0: (), 1: ()}),
+    "y[6] = MatMul(u[4], b[4,6])": ("[]", 2, {0: (), 1: ()}),
+    "y[M,5] = Gemm(a[M,4], b[4,5], c[5])": ("[M, 5]", 2, {2: (Y, N)}),
+    "y[4,5] = Gemm(a[3,4], b[5,3], c[4,1], transA=1, transB=1)": ("[4, 5]", 2, {2: (N, Y)}),
+    "y[M,5] = Gemm(a[M,4], b[4,5], c[N,5])": ("[M, 5]", 2, {2: (M, N)}),
+    "y:uint8[2,4] = com.microsoft.QLinearAdd(a:uint8[2,4], s[], z:uint8[], b:uint8[4], s, z, s, z)": (
+        "[2, 4]",
+        2,
+        {0: (N, N), 3: (Y, N)},
+    ),
+}
+
+
+@pytest.mark.parametrize(("text", "expected"), STYLES.items(), ids=STYLES)
+def test_operands_are_aligned_as_their_style_says(
+    text: str, expected: tuple[str, int, dict[int, tuple[str, ...]]]
+) -> None:
+    alignment = align(node(text))
+    assert alignment is not None
+    result, rank, stretched = expected
+    assert (str(alignment.result), alignment.rank) == (result, rank)
+    assert {party.index: alignment.stretches(party) for party in alignment.parties} == stretched
+
+
+NOBODY = {
+    "y[2] = Relu(x[2])": "no row",
+    "y[2,3] = Expand(x[3], s:const{2,3})": "an own rule",
+    "y[2,4] = Einsum(a[2,3], b[3,4], equation='ij,jk->ik')": "an own rule",
+    "y[3,5] = Gemm(a[3,4], b[4,5])": "the operand that takes part is absent",
+    "y[2,3] = tflite.ATAN2(a[2,3], b[2,1])": "equal shapes are needed",
+    "y[2,3] = tflite.SELECT(c:bool[2], a[2,3], b[2,3])": "an own rule of TFLite's",
+}
+
+
+@pytest.mark.parametrize("text", NOBODY, ids=NOBODY.values())
+def test_nobody_takes_part(text: str) -> None:
+    planned = node(text)
+    assert align(planned) is None
+    assert list(taking_part(planned)) == []
+
+
+def test_legacy_nodes_are_not_aligned_by_numpys_rule() -> None:
+    assert align(node("y[2,3] = Add(x[2,3], b[2], broadcast=1, axis=0)", opset=6)) is None
+
+
+REFUSED = {
+    "y[*] = Add(a[2,3], b[4,3])": r"\[2, 3\] and \[4, 3\] do not broadcast",
+    "y[*] = Max(a[2,1], b[1,3], c[3,1])": r"\[2, 1\], \[1, 3\] and \[3, 1\]",
+    "y[*] = MatMul(a[2,3,4], b[5,4,6])": r"the batch axes of \[2, 3, 4\] and \[5, 4, 6\] do not broadcast",
+    "y[*] = Gemm(a[2,3,4], b[4,5], c[5])": "no matrices",
+}
+
+
+@pytest.mark.parametrize(("text", "message"), REFUSED.items(), ids=REFUSED)
+def test_sizes_that_never_meet_are_incompatible(text: str, message: str) -> None:
+    with pytest.raises(Incompatible, match=message):
+        align(node(text))
+
+
+UNDECIDED = {
+    "y[*] = PRelu(x[3], s[2,3])": "does not broadcast onto",
+    "y[*] = PRelu(x[1,3], s[2,3])": "does not broadcast onto",
+    "y[*] = Gemm(a[3,4], b[4,5], c[1,1,5])": "does not broadcast onto",
+}
+
+
+@pytest.mark.parametrize(("text", "message"), UNDECIDED.items(), ids=UNDECIDED)
+def test_an_operand_that_is_larger_than_what_it_meets_is_undecided(text: str, message: str) -> None:
+    with pytest.raises(Undecided, match=message):
+        align(node(text))
+
+
+@pytest.mark.parametrize("text", ["y[*] = Add(x[*], b[3])", "y[*] = MatMul(a[*], b[3,4])", "y[*] = PRelu(x[*], s[3])"])
+def test_a_rank_that_is_not_known_is_undecided(text: str) -> None:
+    with pytest.raises(UnrankedOperand, match="is not known"):
+        align(node(text))
+
+
+@pytest.mark.parametrize(
+    ("text", "axes"),
+    [
+        ("y[3,5] = Gemm(a[3,4], b[4,5], c[5])", ((0, 0), (1, 1))),
+        ("y[4,5] = Gemm(a[3,4], b[3,5], c[5], transA=1)", ((0, 1), (1, 1))),
+        ("y[3,5] = Gemm(a[3,4], b[5,4], c[5], transB=1)", ((0, 0), (1, 0))),
+    ],
+)
+def test_m_and_n_of_a_gemm_come_from_these_axes(text: str, axes: tuple[tuple[int, int], ...]) -> None:
+    assert product_axes(node(text)) == axes
+
+
+LIMITS = {
+    "y[1,1,1,1,1,1,1,1,2] = tflite.ADD(a[1,1,1,1,1,1,1,1,2], b[2])": "ADD up to rank 8, and the result has rank 9",
+    "y[1,1,1,1,1,1,1,2] = tflite.ADD(a[1,1,1,1,1,1,1,2], b[2])": None,
+    "y[1,1,1,1,1,1,1,1,2] = Add(a[1,1,1,1,1,1,1,1,2], b[2])": None,
+    "y[1,1,1,1,2,3] = tflite.BATCH_MATMUL(a[1,1,1,1,2,5], b[5,3])": "up to rank 5, and the result has rank 6",
+    "y[1,1,1,2,3] = tflite.BATCH_MATMUL(a[1,1,1,2,5], b[5,3])": None,
+    "y[3,5] = Gemm(a[3,4], b[4,5], c[5])": None,
+}
+
+
+@pytest.mark.parametrize(("text", "reason"), LIMITS.items(), ids=LIMITS)
+def test_the_rank_of_the_result_counts_against_the_runtime_s_limit(text: str, reason: str | None) -> None:
+    planned = node(text)
+    alignment = align(planned)
+    assert alignment is not None
+    told = over_limit(planned, alignment)
+    assert told is None if reason is None else told is not None and reason in told
+
+
+def test_the_matrix_of_a_product_s_operand_is_not_aligned() -> None:
+    alignment = align(node("y[7,2,3,6] = tflite.BATCH_MATMUL(a[7,2,3,4], b[2,4,6])"))
+    assert alignment is not None
+    assert [(str(party.shape), party.matrix) for party in alignment.parties] == [("[7, 2]", (3, 4)), ("[2]", (4, 6))]
+    plain = align(node("y[2,3] = Add(a[2,3], b[3])"))
+    assert plain is not None
+    assert [party.matrix for party in plain.parties] == [(), ()]
+
+
+def test_exemptions_ask_for_the_operand_itself() -> None:
+    one = Exempt("one", "one element")
+    weight = Exempt("weight", "constant of rank 2")
+    vector = Exempt("vector", "rank 1", weight)
+
+    def reason(operand: str, why: Exempt | None) -> str | None:
+        alignment = align(node(f"y[2,3] = Add(x[2,3], {operand})"))
+        assert alignment is not None
+        return exemption(alignment.parties[1], why)
+
+    assert reason("b[1,1]", one) == "one"
+    assert reason("b[]", one) == "one"
+    assert reason("b[N,1]", one) is None  # N may be more
+    assert reason("b[2,1]", one) is None
+    assert reason("b:const[2,3]", vector) == "weight"
+    assert reason("b[2,3]", vector) is None
+    assert reason("b[3]", vector) == "vector"
+    assert reason("b[3]", None) is None

@@ -1,0 +1,95 @@
+"""The view: who reads what, what is known of a value, and the notation."""
+
+from __future__ import annotations
+
+import pytest
+
+import graphfix
+from graphfix.graph.edits import Fold, Lift
+from graphfix.graph.view import Graph, StaleShape, UnrankedOperand, Value
+from graphfix.shapes.shape import parse
+from tests.support.notation import model, node, parsed
+
+
+def test_a_node_prints_in_the_notation() -> None:
+    assert str(node("y[2,N] = Gemm(a[2,3], b[3,N], , transA=0)")) == "y[2,N] = Gemm(a[2,3], b[3,N], )"
+    assert str(node("y[?,4] = Relu(x[?,4])")) == "y[?,4] = Relu(x[?,4])"
+    assert str(node("y[*] = Relu(x[*])")) == "y[*] = Relu(x[*])"
+
+
+def test_a_node_without_a_name_is_called_by_its_place() -> None:
+    assert node("y[2] = Relu(x[2])").label == "Relu#0"
+
+
+def value(graph: Graph, name: str) -> Value:
+    return next(
+        it for node in graph.nodes for it in (*node.operands, *node.results) if it is not None and it.name == name
+    )
+
+
+def readers(read: Value) -> list[tuple[str, int]]:
+    return [(node.op, at) for node, at in read.reads]
+
+
+def test_readers_are_those_that_read_it_now() -> None:
+    opened = graphfix.load(model("y[2,3] = Where(c:bool[2,3], b[3], b)\nz[3] = Neg(b)\nu[2] = Abs(v[2])"))
+    b = value(opened.graphs[0], "b")
+    assert readers(b) == [("Where", 1), ("Where", 2), ("Neg", 0)]
+    assert b.is_read
+    opened.apply(opened.graphs[0].nodes[0], [Lift(1, (0,)), Lift(2, (0,))])
+    assert readers(b) == [("Neg", 0), ("Reshape", 0)]
+    assert b.is_read
+    lifted = opened.graphs[0].nodes[0].operand(1)
+    assert readers(lifted) == [("Where", 1), ("Where", 2)]
+
+
+def test_a_value_that_lost_its_reader_is_not_read() -> None:
+    opened = graphfix.load(model("e[3] = Expand(x[3], s:const{3})\ny[3] = Neg(e)"))
+    graph = opened.graphs[0]
+    e = value(graph, "e")
+    opened.apply(graph.nodes[0], [Fold()])
+    assert readers(e) == []
+    assert not e.is_read
+    assert ("Neg", 0) in readers(value(graph, "x"))
+
+
+def test_a_body_reads_values_of_the_outer_graph() -> None:
+    opened = graphfix.load(
+        parsed("""main (bool c, float[3] x) => (float[3] y) {
+            y = If (c) <then_branch = yes () => (float[3] t) { t = Neg(x) },
+                        else_branch = no () => (float[3] e) { e = Add(x, x) }> }""")
+    )
+    x = value(opened.graphs[1], "x")
+    assert x.graph is opened.graphs[0]
+    assert readers(x) == [("Neg", 0), ("Add", 0), ("Add", 1)]
+
+
+def test_nodes_that_edits_make_have_places_below_0() -> None:
+    graph = Graph("main")
+    first, second = (node(f"y[3] = {op}(x[3])") for op in ("Neg", "Abs"))
+    graph.nodes, graph.made = [first], [second]
+    assert graph.at(0) is first
+    assert graph.at(-1) is second
+
+
+def test_only_a_constant_has_a_literal() -> None:
+    assert node("y[2] = Add(x[2], b:const{2,3})").operand(1).literal == (2, 3)
+    assert node("y[2] = Add(x[2], b:overridable{2,3})").operand(1).literal is None
+    assert node("y[2] = Add(x[2], b[2])").operand(1).literal is None
+
+
+def test_what_is_not_known_is_said_by_name() -> None:
+    with pytest.raises(UnrankedOperand, match=r"^the rank of 'x' is not known$"):
+        _ = node("y[*] = Add(x[*], b[2])").operand(0).ranked
+    graph = graphfix.load(model("v[*] = my.Thing(x[2])\ny[*] = Neg(v)")).graphs[0]
+    with pytest.raises(UnrankedOperand, match=r"'v' is not known \(Thing 'Thing#0' has a result of unknown rank\)"):
+        _ = value(graph, "v").ranked
+    stale = Value("v", parse("[2]"), "float32", "result", Graph("main"), "the stored shape [3] contradicts [2]")
+    with pytest.raises(StaleShape, match="contradicts"):
+        _ = stale.ranked
+
+
+@pytest.mark.parametrize("index", [2, 3])
+def test_an_absent_operand_is_a_lookup_error(index: int) -> None:
+    with pytest.raises(LookupError, match=f"Gemm 'Gemm#0' has no operand {index}"):
+        node("y[3,5] = Gemm(a[3,4], b[4,5], )").operand(index)

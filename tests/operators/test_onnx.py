@@ -1,0 +1,174 @@
+"""The catalogue: every schema is in a row or reviewed, every row asked of a runtime, look-up by version."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+from typing import TYPE_CHECKING
+
+import onnx
+import pytest
+from onnxruntime.capi import onnxruntime_pybind11_state as runtime
+
+from graphfix import operators
+from graphfix.operators import EQUAL_SHAPES_BEFORE, TFLITE, Exempt, Row
+from tests.operators import test_elementwise, test_gemm, test_legacy, test_own, test_products
+from tests.support.runtimes.one_node import name_of
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from tests.support.runtimes.one_node import Key
+
+ROWS = tuple(entry for entry in operators.rows() if entry.domain != TFLITE)
+NOT_BROADCASTING = frozenset(key for key in operators.NOT_BROADCASTING if key[0] != TFLITE)
+NEWEST_REVIEWED = 28
+"""ONNX's newest operator set whose changes to broadcasting operators were read."""
+MICROSOFT = "com.microsoft"
+NO_KERNEL = "onnxruntime's CPU provider has the schema and no kernel"
+NOT_ASKED: dict[Key, str] = {
+    (
+        "",
+        "Pow",
+        1,
+    ): "no kernel below operator set 7, and onnx.reference refuses the attribute broadcast of Pow",
+    (MICROSOFT, "BiasSoftmax", 1): NO_KERNEL,
+    (MICROSOFT, "ComplexMul", 1): NO_KERNEL,
+    (MICROSOFT, "ComplexMulConj", 1): NO_KERNEL,
+    (MICROSOFT, "DecoderMaskedSelfAttention", 1): NO_KERNEL,
+    (MICROSOFT, "FusedMatMulActivation", 1): NO_KERNEL,
+    (MICROSOFT, "GemmFloat8", 1): NO_KERNEL,
+    (MICROSOFT, "MulInteger", 1): NO_KERNEL,
+    (MICROSOFT, "PackedAttention", 1): NO_KERNEL,
+    (MICROSOFT, "PackedMultiHeadAttention", 1): NO_KERNEL,
+    (MICROSOFT, "QOrderedAttention", 1): NO_KERNEL,
+    (MICROSOFT, "QOrderedMatMul", 1): NO_KERNEL,
+    (MICROSOFT, "SkipGroupNorm", 1): NO_KERNEL,
+}
+ASKED = {
+    *test_elementwise.QUESTIONS,
+    *test_products.QUESTIONS,
+    *test_gemm.GEMMS,
+    *test_legacy.ASKED,
+    *test_own.ASKED,
+}
+
+
+def schemas() -> set[Key]:
+    """List the schemas of the installed onnx and onnxruntime with their versions, and bare kernels."""
+    named = [*onnx.defs.get_all_schemas_with_history(), *runtime.get_all_operator_schema()]
+    return {
+        *((schema.domain, schema.name, schema.since_version) for schema in named),
+        *((kernel.domain, kernel.op_name, kernel.version_range[0]) for kernel in runtime.get_all_opkernel_def()),
+    }
+
+
+def unreviewed(known: Iterable[Key]) -> list[Key]:
+    """Pick the schemas that no row covers at their version and that the reviewed list does not name."""
+    return [
+        (domain, op, version)
+        for domain, op, version in sorted(known)
+        if (domain, op) not in NOT_BROADCASTING
+        and version >= EQUAL_SHAPES_BEFORE.get((domain, op), 0)
+        and (operators.row(domain, op, version) is None or version > NEWEST_REVIEWED)
+    ]
+
+
+def test_every_schema_of_onnx_and_onnxruntime_is_in_a_row_or_reviewed() -> None:
+    assert unreviewed(schemas()) == []
+
+
+def test_a_new_operator_a_new_version_and_an_uncovered_version_are_noticed() -> None:
+    planted: list[Key] = [("", "Add", 29), ("", "Mod", 9), ("", "NewOp", 28), (MICROSOFT, "QLinearSub", 1)]
+    assert unreviewed([*planted, ("", "Add", 28), ("", "Max", 7), ("", "Abs", 1)]) == planted
+
+
+def test_no_name_of_the_catalogue_is_unknown_to_both_and_none_is_in_both_lists() -> None:
+    existing = {(domain, op) for domain, op, _ in schemas()}
+    broadcasting = {(entry.domain, entry.op) for entry in ROWS}
+    assert (broadcasting | NOT_BROADCASTING | set(EQUAL_SHAPES_BEFORE)) - existing == set()
+    assert broadcasting & NOT_BROADCASTING == set()
+    assert set(EQUAL_SHAPES_BEFORE) <= broadcasting
+
+
+def test_every_row_is_asked_of_a_runtime_or_named_with_the_reason_why_not() -> None:
+    catalogue = [(entry.domain, entry.op, entry.since) for entry in ROWS]
+    assert len(set(catalogue)) == len(catalogue)
+    assert ASKED & set(NOT_ASKED) == set()
+    assert ASKED | set(NOT_ASKED) == set(catalogue)
+    assert len(NOT_ASKED) == 13
+
+
+@pytest.mark.parametrize("key", NOT_ASKED, ids=name_of)
+def test_a_row_that_is_not_asked_has_no_kernel(key: Key) -> None:
+    domain, op, version = key
+    kernels = [
+        kernel.version_range
+        for kernel in runtime.get_all_opkernel_def()
+        if (kernel.domain, kernel.op_name, kernel.provider) == (domain, op, "CPUExecutionProvider")
+    ]
+    assert [span for span in kernels if span[0] <= version <= span[1]] == []
+
+
+def test_a_row_covers_its_versions_and_both_names_of_onnx_s_domain() -> None:
+    legacy, modern = operators.row("", "Add", 6), operators.row("", "Add", 7)
+    assert legacy is not None
+    assert modern is not None
+    assert (legacy.style, modern.style) == ("legacy", "multidirectional")
+    assert operators.row("ai.onnx", "Add", 22) is modern
+    assert operators.row("", "Add", 10_000) is modern
+    assert operators.row("", "Add", 0) is None
+    assert operators.row("", "Max", 7) is None
+    assert operators.row("", "Max", 8) is not None
+    assert operators.row("", "Where", 8) is None
+    assert operators.row("", "Relu", 14) is None
+    assert operators.row("com.example", "Add", 1) is None
+
+
+def test_a_row_ends_at_its_last_version_even_where_no_other_follows(monkeypatch: pytest.MonkeyPatch) -> None:
+    gone = Row("", "Gone", since=2, until=3, style="multidirectional")
+    monkeypatch.setitem(operators._BY_OPERATOR, ("", "Gone"), ([2], [gone]))
+    assert [operators.row("", "Gone", version) for version in (1, 2, 3, 4)] == [None, gone, gone, None]
+
+
+def test_versions_of_one_operator_do_not_overlap() -> None:
+    spans: dict[tuple[str, str], list[tuple[int, int | None]]] = {}
+    for entry in operators.rows():
+        spans.setdefault((entry.domain, entry.op), []).append((entry.since, entry.until))
+    for ranges in spans.values():
+        ranges.sort()
+        for (_, until), (since, _) in pairwise(ranges):
+            assert until is not None
+            assert until < since
+
+
+def test_every_row_says_what_was_measured_and_own_rows_say_why_they_are_left() -> None:
+    for entry in ROWS:
+        assert entry.evidence, entry.op
+        assert (entry.left is not None) == (entry.style == "own"), entry.op
+        assert (entry.onto is not None) == (
+            entry.style == "unidirectional" or (entry.style == "legacy" and entry.product is None)
+        ), entry.op
+        assert not (entry.variadic and entry.operands), entry.op
+
+
+def test_a_variadic_row_takes_all_operands_and_others_those_that_the_node_has() -> None:
+    largest, select = operators.row("", "Max", 13), operators.row("", "Where", 16)
+    assert largest is not None
+    assert select is not None
+    assert [operand.index for operand in largest.taking_part(4)] == [0, 1, 2, 3]
+    assert [operand.index for operand in select.taking_part(3)] == [0, 1, 2]
+    gemm = operators.row("", "Gemm", 13)
+    assert gemm is not None
+    assert gemm.taking_part(2) == (), "C is optional"
+
+
+def test_the_first_exemption_of_a_chain_that_holds_gives_the_reason() -> None:
+    chain = Exempt("vector", when="rank 1", also=Exempt("weight", when="constant of rank 2"))
+    assert chain.holds(1, 4, constant=True) == "vector"
+    assert chain.holds(2, 20, constant=True) == "weight"
+    assert chain.holds(2, 20, constant=False) is None
+    assert chain.holds(3, 20, constant=True) is None
+    assert Exempt("never touched").holds(5, None, constant=False) == "never touched"
+    single = Exempt("single", when="one element")
+    assert single.holds(0, 1, constant=False) == single.holds(3, 1, constant=False) == "single"
+    assert single.holds(1, None, constant=False) is None

@@ -1,0 +1,31 @@
+"""Where the tests find things: the folders, and the real models of models/zoo.toml."""
+
+from __future__ import annotations
+
+import tomllib
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from _pytest.mark import ParameterSet
+
+ROOT = Path(__file__).resolve().parents[2]
+MODELS = ROOT / "models"
+ZOO = MODELS / "zoo"
+
+
+def zoo_models(format_: str) -> list[ParameterSet]:
+    """Parameters for a test that needs real models: the path of each model of one format, marked `zoo`.
+
+    All that zoo.toml names are given, fetched or not, so that none is dropped in silence.
+    """
+    import pytest
+
+    packages = tomllib.loads((MODELS / "zoo.toml").read_text(encoding="utf-8"))["package"]
+    names = [
+        f"{package['name']}/{Path(model['path']).name}"
+        for package in packages
+        for model in package["model"]
+        if model["format"] == format_
+    ]
+    return [pytest.param(ZOO / name, id=name, marks=pytest.mark.zoo) for name in names]

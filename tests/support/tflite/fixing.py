@@ -1,0 +1,72 @@
+"""A TFLite model before and after a run of the rewrites: as text, part by part, and what holds of every such run."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import ai_edge_litert.schema_py_generated as schema
+from tflite_text import model
+
+import graphfix
+from tests.support.onnx.fixing import lines, listed
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from graphfix.results import Outcome
+    from graphfix.shapes.shape import Size
+
+
+@dataclass(frozen=True)
+class Fixed:
+    """A model after a run of the rewrites."""
+
+    before: bytes
+    data: bytes
+    outcome: Outcome
+    view: list[str]
+    """The main graph as the engine derived it."""
+    everything: list[str]
+    """All subgraphs."""
+
+    @property
+    def counts(self) -> dict[str, int]:
+        return {name: count for name, count in self.outcome.rewrites.items() if count}
+
+    @property
+    def left(self) -> list[tuple[str, int | None, str]]:
+        return [(it.code, it.operand, it.reason or "") for it in self.outcome.sites if it.status in ("left", "exempt")]
+
+    @property
+    def tree(self) -> Any:  # noqa: ANN401 -- the object API has no types
+        return tree(self.data)
+
+
+def tree(data: bytes) -> Any:  # noqa: ANN401 -- the object API has no types
+    """Read a file with LiteRT's object API: an independent reader."""
+    return schema.ModelT.InitFromObj(schema.Model.GetRootAs(data, 0))
+
+
+def fixed(
+    before: bytes | str,
+    *,
+    bind: Mapping[str, Size] | None = None,
+    stable: bool = True,
+    **options: Any,  # noqa: ANN401 -- as `graphfix.fix` takes them
+) -> Fixed:
+    """Run the rewrites, and see that what holds of every model holds: the fresh view, the second run."""
+    file = model(before) if isinstance(before, str) else before
+    opened = graphfix.load(file)
+    if bind:
+        opened.bind(bind, {})
+    outcome = graphfix.fix(opened, **options)
+    graphs = opened.finish()
+    view, everything, data = listed(graphs), lines(graphs), opened.tobytes()
+    again = graphfix.load(data)
+    assert lines(again.graphs) == everything, "the derived view is not that of the written file"
+    if stable:
+        second = graphfix.fix(again, **options)
+        assert not any(second.rewrites.values()), second.sites
+        assert again.tobytes() == data
+    return Fixed(file, data, outcome, view, everything)

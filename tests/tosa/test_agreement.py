@@ -1,0 +1,150 @@
+"""How far two outputs are apart, what is within the tolerance, and which inputs are made; without the TOSA tools."""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pytest
+
+from graphfix.engine.request import Request
+from graphfix.formats import publish
+from graphfix.results import Gap, GraphfixError
+from graphfix.runtimes import tosa
+from graphfix.runtimes.session import RefusedError
+from graphfix.tosa import agreement
+from tests.support.runtimes.tosa_loop import onnx_file, tflite
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from pathlib import Path
+
+NAN, INF = float("nan"), float("inf")
+
+
+@pytest.mark.parametrize(
+    ("want", "got", "apart"),
+    [
+        ([1.0, 2.0], [1.0, 2.5], 0.5),
+        ([NAN, 1.0], [NAN, 1.0], 0.0),
+        ([NAN, 1.0], [0.0, 1.0], INF),
+        ([0.0, 1.0], [NAN, 1.0], INF),
+        ([INF, 1.0], [INF, 0.5], 0.5),
+        ([INF], [-INF], INF),
+        ([INF], [1.0], INF),
+        ([1.0], [INF], INF),
+        ([1.0, 2.0], [[1.0, 2.0]], INF),
+        ([], [], 0.0),
+        ([127, -128], [-128, 127], 255.0),
+        ([True, False], [True, True], 1.0),
+    ],
+)
+def test_the_distance_of_two_arrays(want: list[float], got: list[float], apart: float) -> None:
+    narrow = np.int8 if all(type(value) is int for value in want) and want else None
+    assert agreement.distance(np.array(want, narrow), np.array(got, narrow)) == apart
+
+
+@pytest.mark.parametrize(
+    ("values", "extent"),
+    [([1.0, -3.0], (4.0, 3.0)), ([NAN, 2.0, INF], (0.0, 2.0)), ([], (0.0, 0.0)), ([7], (0.0, 7.0))],
+)
+def test_the_extent_of_an_array_is_that_of_its_finite_values(values: list[float], extent: tuple[float, float]) -> None:
+    assert agreement.extent(np.array(values)) == extent
+
+
+Values = tuple[list[float], list[float]]
+
+
+@pytest.mark.parametrize(
+    ("runs", "status", "gap"),
+    [
+        # a range of 10: 0.009 is within a thousandth of it, 0.02 is not
+        ([([0.0, 10.0], [0.009, 10.0])], "agrees", Gap("y", 0.009, 0.0009, within=True)),
+        ([([0.0, 10.0], [0.02, 10.0])], "differs", Gap("y", 0.02, 0.002, within=False)),
+        # the worst run counts, by the range of its own values
+        ([([0.0, 10.0], [0.0, 10.0]), ([0.0, 1.0], [0.002, 1.0])], "differs", Gap("y", 0.002, 0.002, within=False)),
+        # a constant output is held to a thousandth of 1, or of what it is
+        ([([5e-6], [1e-5])], "agrees", Gap("y", 5e-6, None, within=True)),
+        ([([0.5], [0.6])], "differs", Gap("y", 0.1, None, within=False)),
+        ([([2000.0], [2001.0])], "agrees", Gap("y", 1.0, None, within=True)),
+    ],
+)
+def test_an_output_agrees_by_the_range_of_its_values(
+    runs: Sequence[Values], status: str, gap: Gap, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    found = compared(runs, tmp_path, monkeypatch)
+    assert (found.status, found.runs) == (status, len(runs))
+    (told,) = found.gaps
+    assert (told.output, told.within) == (gap.output, gap.within)
+    assert told.largest == pytest.approx(gap.largest)
+    assert told.relative == (None if gap.relative is None else pytest.approx(gap.relative))
+    assert ((found.reason or "").endswith(": y")) == (status == "differs")
+
+
+def compared(runs: Sequence[Values], folder: Path, monkeypatch: pytest.MonkeyPatch) -> agreement.Agreement:
+    """The verdict on an identity whose reference model answers something else in each run."""
+    size = len(runs[0][0])
+    model = onnx_file(folder, f"g (double[{size}] x) => (double[{size}] y) {{y = Identity(x)}}")
+    inputs = []
+    for number, (want, _) in enumerate(runs):
+        inputs.append(folder / f"{number}.npz")
+        np.savez(inputs[-1], x=np.array(want))
+    answers = iter(got for _, got in runs)
+    monkeypatch.setattr(tosa, "run", lambda *_: tosa.Answer([np.array(next(answers))], "valid"))
+    return agreement.agreement(model, model, folder / "m.tosa", Request(run_on=inputs))
+
+
+def test_a_model_that_the_runtime_does_not_have_is_not_run(tmp_path: Path) -> None:
+    model = tflite(tmp_path, "y[2] = CUSTOM.Own(x[2])")
+    found = agreement.agreement(model, model, tmp_path / "m.tosa", Request())
+    assert found.status == "not run"
+    assert "'Own'" in (found.reason or "")
+
+
+def test_a_reference_model_that_dies_is_not_a_difference(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def dying(*_: object) -> tosa.Answer:
+        raise RefusedError("the reference model aborts the process (SIGFPE)", aborted=True)
+
+    monkeypatch.setattr(tosa, "run", dying)
+    model = onnx_file(tmp_path, "g (float[2] x) => (float[2] y) {y = Neg(x)}")
+    found = agreement.agreement(model, model, tmp_path / "m.tosa", Request())
+    assert (found.status, found.reason) == ("not run", "the reference model aborts the process (SIGFPE)")
+
+
+def test_inputs_are_floats_from_minus_1_to_1_and_indices_in_range(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    model = tflite(tmp_path, "g[50,3] = GATHER(x[5,3], i:int32[50])\ny[50,3] = MUL(g, b[3])")
+    fed: list[list[np.ndarray]] = []
+    monkeypatch.setattr(
+        tosa, "run", lambda _, given: fed.append(given) or SimpleNamespace(outputs=[np.zeros((50, 3))], status="valid")
+    )
+    agreement.agreement(model, model, tmp_path / "m.tosa", Request(seed=7))
+    assert len(fed) == 3
+    for x, i, b in fed:
+        assert (x.dtype, i.dtype) == (np.float32, np.int32)
+        assert np.abs(x).max() <= 1
+        assert np.abs(b).max() <= 1
+        assert set(i.tolist()) <= set(range(5))
+    assert len({x.tobytes() for x, _, _ in fed}) == 3
+
+
+def test_of_two_files_both_appear_or_neither(tmp_path: Path) -> None:
+    made = tmp_path / "first.made"
+    made.write_bytes(b"1")
+    with pytest.raises(GraphfixError, match="can't be written"):
+        publish.publish_pair((made, tmp_path / "first"), (tmp_path / "absent.made", tmp_path / "second"))
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_scratch_folder_is_gone_afterwards_and_no_error_names_it(tmp_path: Path) -> None:
+    def fill() -> None:
+        with publish.scratch_folder(tmp_path / "m.tosa") as folder:
+            (folder / "fixed.onnx").write_bytes(b"1")
+            raise GraphfixError(f"{folder / 'fixed.onnx'}: too big")
+
+    with pytest.raises(GraphfixError) as told:
+        fill()
+    assert str(told.value) == f"{tmp_path / 'm.tosa'}: too big"
+    assert list(tmp_path.iterdir()) == []

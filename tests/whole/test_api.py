@@ -1,0 +1,361 @@
+"""The Python face over files: what is written where, what is refused, and that nothing is left behind."""
+
+from __future__ import annotations
+
+import inspect
+import os
+import stat
+from collections.abc import Callable
+from dataclasses import fields
+from pathlib import Path
+
+import numpy as np
+import onnx
+import pytest
+
+import graphfix
+from graphfix.engine.request import Request
+from graphfix.results import GraphfixError, Verdict
+from graphfix.tosa import tosa_file
+from tests.support.notation import model, parsed
+from tests.support.onnx.fixing import initializer
+
+ADD = "y[2,3] = Add(x[2,3], b:const[3])"
+FREE = "y[N,3] = Add(x[N,3], b[N,3])"
+
+
+def write(path: Path, text: str = ADD) -> Path:
+    path.write_bytes(model(text).SerializeToString())
+    return path
+
+
+def names(folder: Path) -> set[str]:
+    return {path.name for path in folder.iterdir()}
+
+
+def operands(path: Path) -> list[tuple[int, ...]]:
+    return [tuple(tensor.dims) for tensor in onnx.load(path).graph.initializer]
+
+
+def test_a_path_a_files_bytes_and_a_message_are_one_model(tmp_path: Path) -> None:
+    proto = model(ADD)
+    path = write(tmp_path / "m.onnx")
+    for source in (path, str(path), proto.SerializeToString(), proto):
+        assert [str(node) for node in graphfix.load(source).graphs[0].nodes] == ["y[2,3] = Add(x[2,3], b[3])"]
+
+
+def test_a_model_in_memory_is_fixed_in_place_and_saved(tmp_path: Path) -> None:
+    opened = graphfix.load(model(ADD))
+    outcome = graphfix.fix(opened, target="ranks")
+    assert (outcome.command, outcome.changed, outcome.target, outcome.format) == (
+        "fix",
+        True,
+        "ranks",
+        "onnx",
+    )
+    assert list(opened.save(tmp_path / "out.onnx")) == []
+    assert operands(tmp_path / "out.onnx") == [(1, 3)]
+
+
+@pytest.mark.parametrize("check_result", [True, False], ids=["verified", "not verified"])
+def test_a_file_is_fixed(tmp_path: Path, check_result: bool) -> None:
+    source, output = write(tmp_path / "m.onnx"), tmp_path / "f.onnx"
+    before = source.read_bytes()
+    outcome = graphfix.fix_file(source, output, target="ranks", check_result=check_result)
+    assert operands(output) == [(1, 3)]
+    assert outcome.output == str(output)
+    assert outcome.verdict is not None
+    assert outcome.verdict.status == ("proved" if check_result else "skipped")
+    assert source.read_bytes() == before
+    assert names(tmp_path) == {"m.onnx", "f.onnx"}
+    assert set(outcome.seconds) >= {"load", "plan", "write"}
+
+
+def test_nothing_to_do_is_a_copy_byte_for_byte(tmp_path: Path) -> None:
+    source, output = tmp_path / "m.onnx", tmp_path / "f.onnx"
+    # a field that no onnx release knows, and an order that protobuf would not write
+    source.write_bytes(b"\xfa\x3f\x03abc" + model("y[2,3] = Add(x[2,3], b[2,3])").SerializeToString())
+    outcome = graphfix.fix_file(source, output)
+    assert not outcome.changed
+    assert output.read_bytes() == source.read_bytes()
+
+
+def test_binding_is_a_change(tmp_path: Path) -> None:
+    source, output = write(tmp_path / "m.onnx", FREE), tmp_path / "f.onnx"
+    outcome = graphfix.fix_file(source, output, dims={"N": "4"})
+    assert outcome.changed
+    assert [dim.dim_value for dim in onnx.load(output).graph.output[0].type.tensor_type.shape.dim] == [4, 3]
+
+
+def test_a_range_is_no_change(tmp_path: Path) -> None:
+    source, output = write(tmp_path / "m.onnx", FREE), tmp_path / "f.onnx"
+    assert not graphfix.fix_file(source, output, dims={"N": "2..64"}).changed
+    assert output.read_bytes() == source.read_bytes()
+
+
+def test_the_output_replaces_a_file_and_keeps_its_mode(tmp_path: Path) -> None:
+    source, output = write(tmp_path / "m.onnx"), tmp_path / "f.onnx"
+    for check_result in (True, False):
+        output.write_bytes(b"old")
+        output.chmod(0o640)
+        graphfix.fix_file(source, output, target="ranks", check_result=check_result)
+        assert operands(output) == [(1, 3)]
+        assert stat.S_IMODE(output.stat().st_mode) == 0o640
+
+
+@pytest.mark.parametrize("check_result", [True, False])
+def test_in_place(tmp_path: Path, check_result: bool) -> None:
+    source = write(tmp_path / "m.onnx")
+    graphfix.fix_file(source, source, target="ranks", in_place=True, check_result=check_result)
+    assert operands(source) == [(1, 3)]
+    assert names(tmp_path) == {"m.onnx"}
+
+
+def aliases(source: Path) -> dict[str, Path]:
+    link, hard = source.parent / "link.onnx", source.parent / "hard.onnx"
+    link.symlink_to(source)
+    os.link(source, hard)
+    return {
+        "itself": source,
+        "another spelling": source.parent / "." / source.name,
+        "a symlink": link,
+        "a hard link": hard,
+    }
+
+
+@pytest.mark.parametrize("alias", ["itself", "another spelling", "a symlink", "a hard link"])
+def test_the_input_is_never_overwritten_unasked(tmp_path: Path, alias: str) -> None:
+    source = write(tmp_path / "m.onnx")
+    before, output = source.read_bytes(), aliases(source)[alias]
+    with pytest.raises(GraphfixError, match=r"the output is the input; .* --in-place"):
+        graphfix.fix_file(source, output)
+    assert source.read_bytes() == before
+
+
+REFUSED = {
+    "an unknown target": ({"target": "moon"}, "target 'moon' is not one of explicit, ranks"),
+    "unknown broadcasts": (
+        {"broadcasts": "some"},
+        "broadcasts 'some' is not one of keep, two-sided, explicit",
+    ),
+    "unknown unknown": ({"unknown": "guess"}, "unknown 'guess' is not one of expand, keep, assume, error"),
+    "an unknown rewrite": ({"only": ["tidy"]}, "'tidy' is no rewrite; known: upgrade-legacy-broadcast"),
+    "an unknown rewrite to skip": ({"skip": ["tidy"]}, "'tidy' is no rewrite"),
+    "a size that is no number": (
+        {"dims": {"N": "four"}},
+        "--dim N=four: give a number such as 4, or a range",
+    ),
+    "a range upside down": ({"dims": {"N": "8..2"}}, "--dim N=8..2"),
+    "a dim that is not there": ({"dims": {"K": "2"}}, "--dim K: no input has a dim of that name; free: N"),
+    "a shape that is none": ({"shapes": {"x": "2,N"}}, "--shape x=2,N: give sizes such as"),
+    "a shape of no input": ({"shapes": {"q": "2"}}, "--shape q: no such input; inputs: x, b"),
+}
+
+
+@pytest.mark.parametrize(("options", "message"), REFUSED.values(), ids=REFUSED)
+def test_a_request_that_makes_no_sense_writes_nothing(tmp_path: Path, options: dict[str, object], message: str) -> None:
+    source = write(tmp_path / "m.onnx", FREE)
+    with pytest.raises(GraphfixError) as caught:
+        graphfix.fix_file(source, tmp_path / "f.onnx", **options)  # type: ignore[arg-type] -- wrong on purpose
+    assert message in str(caught.value)
+    assert "\n" not in str(caught.value)
+    assert names(tmp_path) == {"m.onnx"}
+
+
+def test_incompatible_shapes_name_the_file_the_operator_and_all_shapes(tmp_path: Path) -> None:
+    source = tmp_path / "m.onnx"
+    proto = parsed("main (float[2,3] x, float[4,3] b, float[3] c) => (float[] y) { [head] y = Sum(x, b, c) }")
+    proto.graph.output[0].type.tensor_type.ClearField("shape")
+    source.write_bytes(proto.SerializeToString())
+    for call in (lambda: graphfix.fix_file(source, tmp_path / "f.onnx"), lambda: graphfix.check(source)):
+        with pytest.raises(GraphfixError) as caught:
+            call()
+        assert str(caught.value) == f"{source}: Sum 'head': [2, 3], [4, 3] and [3] do not broadcast (GF105)"
+    assert names(tmp_path) == {"m.onnx"}
+
+
+def test_error_for_an_unknown_size_writes_nothing(tmp_path: Path) -> None:
+    source = write(tmp_path / "m.onnx", "y[?] = Add(x[N], b[M])")
+    with pytest.raises(GraphfixError, match=r"m\.onnx: Add 'Add#0': operand 0 x\[N\] may be stretched"):
+        graphfix.fix_file(source, tmp_path / "f.onnx", unknown="error")
+    assert names(tmp_path) == {"m.onnx"}
+
+
+@pytest.mark.parametrize("status", ["different", "undecided"])
+def test_a_result_that_is_not_equal_is_not_written(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, status: str
+) -> None:
+    source, output = write(tmp_path / "m.onnx"), tmp_path / "f.onnx"
+    output.write_bytes(b"old")
+    monkeypatch.setattr("graphfix.checker.verify", lambda *_, **__: Verdict(status))  # type: ignore[arg-type] -- two of its words
+    outcome = graphfix.fix_file(source, output)
+    assert outcome.output is None
+    assert outcome.verdict == Verdict(status)  # type: ignore[arg-type] -- as above
+    assert output.read_bytes() == b"old"
+    assert names(tmp_path) == {"m.onnx", "f.onnx"}
+
+
+def test_an_interrupt_leaves_nothing_behind(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def interrupted(*_: object, **__: object) -> Verdict:
+        raise KeyboardInterrupt
+
+    source = write(tmp_path / "m.onnx")
+    monkeypatch.setattr("graphfix.checker.verify", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        graphfix.fix_file(source, tmp_path / "f.onnx")
+    assert names(tmp_path) == {"m.onnx"}
+
+
+@pytest.mark.parametrize("output", ["missing/f.onnx", "."])
+def test_an_output_that_can_not_be_is_refused_before_anything_is_done(tmp_path: Path, output: str) -> None:
+    source = write(tmp_path / "m.onnx")
+    with pytest.raises(GraphfixError, match="folder"):
+        graphfix.fix_file(source, tmp_path / output)
+    assert names(tmp_path) == {"m.onnx"}
+
+
+# --- external data ---------------------------------------------------------------------------------------------------
+
+
+def external(folder: Path) -> Path:
+    """A model whose bias [3] and weight [2,3] lie in `w.bin` beside it."""
+    proto = model("v[2,3] = Add(x[2,3], b:const[3])\ny[2,3] = Mul(v, w:const[2,3])")
+    for tensor in proto.graph.initializer:
+        array = onnx.numpy_helper.to_array(tensor)
+        tensor.CopyFrom(onnx.numpy_helper.from_array(array, tensor.name))
+    onnx.save(proto, folder / "m.onnx", save_as_external_data=True, location="w.bin", size_threshold=0)
+    return folder / "m.onnx"
+
+
+def test_external_data_in_the_same_folder_is_shared(tmp_path: Path) -> None:
+    source = external(tmp_path)
+    data = (tmp_path / "w.bin").read_bytes()
+    outcome = graphfix.fix_file(source, tmp_path / "f.onnx", target="ranks")
+    assert outcome.verdict is not None
+    assert outcome.verdict.status == "proved"
+    assert names(tmp_path) == {"m.onnx", "w.bin", "f.onnx"}
+    assert (tmp_path / "w.bin").read_bytes() == data
+    fixed = onnx.load(tmp_path / "f.onnx")
+    assert initializer(fixed, "b").shape == (1, 3)
+    assert np.array_equal(initializer(fixed, "b")[0], initializer(onnx.load(source), "b"))
+
+
+def test_external_data_goes_along_to_another_folder(tmp_path: Path) -> None:
+    source, there = external(tmp_path), tmp_path / "there"
+    there.mkdir()
+    graphfix.fix_file(source, there / "f.onnx", target="ranks")
+    assert names(there) == {"f.onnx", "w.bin"}
+    assert (there / "w.bin").read_bytes() == (tmp_path / "w.bin").read_bytes()
+    assert initializer(onnx.load(there / "f.onnx"), "b").shape == (1, 3)
+
+
+def test_data_that_was_copied_goes_again_on_failure(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    source, there = external(tmp_path), tmp_path / "there"
+    there.mkdir()
+    monkeypatch.setattr("graphfix.checker.verify", lambda *_, **__: Verdict("different"))
+    graphfix.fix_file(source, there / "f.onnx", target="ranks")
+    assert names(there) == set()
+
+
+@pytest.mark.parametrize("check_result", [True, False])
+def test_an_output_that_is_the_models_data_file_is_refused(tmp_path: Path, check_result: bool) -> None:
+    source = external(tmp_path)
+    data = (tmp_path / "w.bin").read_bytes()
+    with pytest.raises(GraphfixError, match="the model's own data file"):
+        graphfix.fix_file(source, tmp_path / "w.bin", target="ranks", check_result=check_result)
+    assert (tmp_path / "w.bin").read_bytes() == data
+    assert names(tmp_path) == {"m.onnx", "w.bin"}
+
+
+def test_in_place_with_external_data(tmp_path: Path) -> None:
+    source = external(tmp_path)
+    data = (tmp_path / "w.bin").read_bytes()
+    graphfix.fix_file(source, source, target="ranks", in_place=True)
+    assert names(tmp_path) == {"m.onnx", "w.bin"}
+    assert (tmp_path / "w.bin").read_bytes() == data
+    assert initializer(onnx.load(source), "b").shape == (1, 3)
+
+
+# --- check, verify, show, explain ------------------------------------------------------------------------------------
+
+
+def test_check_finds_and_writes_nothing(tmp_path: Path) -> None:
+    source = write(tmp_path / "m.onnx", "v[2,3] = Add(x[2,3], b[3])\ny[2,3] = Pow(v, e:const[1,1]{2.0})")
+    before = source.read_bytes()
+    outcome = graphfix.check(source)
+    assert [(site.code, site.node, site.operand, site.status) for site in outcome.sites] == [
+        ("GF101", "Add#0", 1, "found"),
+        ("GF102", "Add#0", 1, "found"),
+        ("GF102", "Pow#1", 1, "exempt"),
+    ]
+    assert not outcome.changed
+    assert source.read_bytes() == before
+    assert names(tmp_path) == {"m.onnx"}
+
+
+def test_only_and_skip_choose_rewrites(tmp_path: Path) -> None:
+    source = write(tmp_path / "m.onnx", "y[2,3] = Add(x[2,3], b[3])")
+    assert set(graphfix.check(source, only=["equalize-ranks"]).rewrites) == {"equalize-ranks"}
+    assert "equalize-ranks" not in graphfix.check(source, skip=["equalize-ranks"]).rewrites
+
+
+def test_verify_after_fix(tmp_path: Path) -> None:
+    source, output = write(tmp_path / "m.onnx"), tmp_path / "f.onnx"
+    graphfix.fix_file(source, output, check_result=False)
+    assert graphfix.verify(source, output, runs=1).status == "proved"
+    assert callable(graphfix.verify)
+
+
+def test_show_gives_lines(tmp_path: Path) -> None:
+    source = write(tmp_path / "m.onnx", FREE)
+    assert "  y[4,3] = Add(x[4,3], b[4,3])" in list(graphfix.show(source, dims={"N": "4"}))
+
+
+@pytest.mark.parametrize(
+    "rule", ["upgrade-legacy-broadcast", "normalize-expand", "equalize-ranks", "materialize-broadcasts"]
+)
+def test_every_rewrite_has_a_page(rule: str) -> None:
+    page = graphfix.explain(rule)
+    assert page.startswith(f"# {rule}\n")
+    assert "->" in page
+
+
+@pytest.mark.parametrize("code", ["GF101", "gf105", "GF204"])
+def test_every_code_has_a_page(code: str) -> None:
+    assert code.upper() in graphfix.explain(code)
+
+
+def test_an_unknown_topic_names_the_known_ones() -> None:
+    with pytest.raises(GraphfixError, match=r"explain GF999: no such rule or code; known: upgrade-.*GF101"):
+        graphfix.explain("GF999")
+
+
+def test_the_public_face_has_at_most_ten_names() -> None:
+    assert len(graphfix.__all__) <= 10
+    for name in graphfix.__all__:
+        assert getattr(graphfix, name) is not None
+    with pytest.raises(AttributeError, match="no attribute 'fixx'"):
+        _ = graphfix.fixx  # type: ignore[attr-defined] -- it is not there
+
+
+# --- keywords and the record that they become -----------------------------------------------------------------------
+
+
+BESIDE = {"rewrites", "maps", "broadcasts_only"}
+"""What a call takes beside what the record holds."""
+RENAMED = {(tosa_file, "inputs"): "run_on"}
+"""A keyword that means something else in one function."""
+
+
+@pytest.mark.parametrize(
+    "function", [graphfix.fix, graphfix.fix_file, graphfix.check, graphfix.verify, graphfix.show, tosa_file]
+)
+def test_every_keyword_is_a_field_of_the_record_of_its_type_and_default(function: Callable[..., object]) -> None:
+    nothing = Request()
+    known = {field.name: (field.type, getattr(nothing, field.name)) for field in fields(Request)}
+    known["progress"] = ("Progress | None", None)
+    keywords = [each for each in inspect.signature(function).parameters.values() if each.kind is each.KEYWORD_ONLY]
+    assert len(keywords) > 3
+    for each in keywords:
+        if each.name not in BESIDE:
+            assert (each.annotation, each.default) == known[RENAMED.get((function, each.name), each.name)], each.name

@@ -1,0 +1,159 @@
+"""The committed TFLite models, each fixed for both targets: verified, kept but for what was asked, seen at run time."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+from tflite_models import TfliteCase, tflite_cases
+
+import graphfix
+from graphfix.results import GraphfixError
+from tests.support.places import ROOT
+from tests.support.runtimes.litert_witness import Job, free_axes, run
+from tests.support.tflite import kept as kept_tflite
+from tests.support.tflite.fixing import fixed
+from tests.support.tflite.seen import BINDINGS, Change, stated_inputs, watched
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from _pytest.mark import ParameterSet
+
+    from tests.support.runtimes.litert_witness import Sizes
+
+TARGETS = ("explicit", "ranks")
+CASES = tflite_cases()
+REFUSED = [case for case in CASES if case.kind == "refused"]
+FITTING = [case for case in CASES if case.kind != "refused"]
+UNDECIDED = {
+    "broadcast_in_dim": "STABLEHLO_BROADCAST_IN_DIM",
+    "per_channel_operand": "SIGABRT",
+    "rank_9": "SIGABRT",
+    "rank_9_int8": "SIGABRT",
+    "rank_9_int16": "SIGABRT",
+}
+"""What LiteRT does not run on any kernel set, and what the reason names."""
+
+
+def parameters() -> list[ParameterSet]:
+    """The RFC's combinations in other types than float32 are slow in sum, and differ from one another by little."""
+    return [
+        pytest.param(case, id=case.name, marks=pytest.mark.slow if is_variant(case) else ())
+        for case in FITTING
+        if case.name != "atan2_unequal"  # computes from what stands behind its operand
+    ]
+
+
+def is_variant(case: TfliteCase) -> bool:
+    return case.name.startswith("rfc_") and case.name.endswith(("_int8", "_int16", "_bool"))
+
+
+def path_of(case: TfliteCase) -> Path:
+    return ROOT / "models" / f"{case.name}.tflite"
+
+
+@pytest.mark.parametrize("target", TARGETS)
+@pytest.mark.parametrize("case", parameters())
+def test_a_made_model_is_fixed_and_found_equal(case: TfliteCase, target: str, tmp_path: Path) -> None:
+    out = tmp_path / "o.tflite"
+    outcome = graphfix.fix_file(path_of(case), out, target=target, runs=2)
+    verdict = outcome.verdict
+    assert verdict is not None
+    said = UNDECIDED.get(case.name)
+    assert verdict.status == "proved", verdict.reason
+    assert said is None or said in str(verdict.reason)
+    assert out.exists()
+
+
+@pytest.mark.parametrize("target", TARGETS)
+@pytest.mark.parametrize("case", FITTING, ids=lambda case: case.name)
+def test_what_no_site_names_is_kept_and_a_second_run_changes_nothing(case: TfliteCase, target: str) -> None:
+    done = fixed(case.data, target=target)  # with the second run, and the view of the written file
+    assert kept_tflite.differences(done.before, done.data, done.outcome.sites) == []
+    assert (done.data == done.before) == (not done.outcome.changed)
+
+
+@pytest.mark.parametrize("target", TARGETS)
+def test_no_operator_of_a_made_model_broadcasts_at_run_time(target: str, tmp_path: Path) -> None:
+    cases = [case for case in FITTING if case.name not in UNDECIDED and case.name != "atan2_unequal"]
+    changes = []
+    for case in cases:
+        out = tmp_path / f"{case.name}.tflite"
+        outcome = graphfix.fix_file(path_of(case), out, target=target, check_result=False)
+        changes.append(Change(path_of(case), out, outcome.sites, target))
+    found = dict(zip([case.name for case in cases], watched(changes, tmp_path), strict=True))
+    assert {name: one.wrong for name, one in found.items() if one.wrong} == {}
+    assert [name for name, one in found.items() if not one.ran["optimized"]] == []
+    few = [name for name, one in found.items() if any(one.sizes) and len(one.sizes) < BINDINGS]
+    assert all(name.startswith("rfc_dynamic_to_static") for name in few)  # [?] under [5] is 1 or 5
+
+
+@pytest.mark.parametrize("target", TARGETS)
+@pytest.mark.parametrize("name", ["shared_constant", "two_sided_int8", "batch_matmul", "select_ranks_int16", "if_body"])
+def test_the_witness_sees_the_broadcasts_of_an_original(name: str, target: str, tmp_path: Path) -> None:
+    path = ROOT / "models" / f"{name}.tflite"
+    (found,) = watched([Change(path, path, (), target)], tmp_path)
+    assert found.wrong
+    assert all("no site says why" in line for line in found.wrong)
+
+
+# --- another batch ----------------------------------------------------------------------------------------------------
+
+
+def batches(inputs: list[list[int]]) -> list[Sizes]:
+    """Another first axis for all inputs together, and for each alone."""
+    groups = [[at for at, shape in enumerate(inputs) if shape], *([at] for at, shape in enumerate(inputs) if shape)]
+    unique = dict.fromkeys(map(tuple, groups))
+    return [{at: (batch, *inputs[at][1:]) for at in group} for batch in (2, 3, 5) for group in unique if group]
+
+
+def test_a_batch_that_a_static_model_takes_is_taken_after_ranks(tmp_path: Path) -> None:
+    jobs = []
+    for case in FITTING:
+        inputs = stated_inputs(path_of(case))
+        out = tmp_path / f"{case.name}.tflite"
+        outcome = graphfix.fix_file(path_of(case), out, target="ranks", check_result=False)
+        if outcome.changed and not free_axes(inputs) and not case.name.startswith("custom"):
+            jobs += [Job(str(path), sizes) for sizes in batches(inputs) for path in (path_of(case), out)]
+    ran = run(jobs)
+    pairs = list(zip(jobs[::2], ran[::2], ran[1::2], strict=True))
+    wrong = [
+        (job.path, job.sizes, after.error)
+        for job, before, after in pairs
+        if before.fine and before.outputs != after.outputs
+    ]
+    taken = {job.path for job, before, _ in pairs if before.fine}
+    assert wrong == []
+    assert len(taken) >= 30
+
+
+# --- what is left, and what is refused --------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("target", TARGETS)
+@pytest.mark.parametrize("case", REFUSED, ids=lambda case: case.name)
+def test_operands_that_never_fit_are_an_error_in_one_line(case: TfliteCase, target: str, tmp_path: Path) -> None:
+    with pytest.raises(GraphfixError, match=r"GF105") as told:
+        graphfix.fix_file(path_of(case), tmp_path / "o.tflite", target=target)
+    assert "\n" not in str(told.value)
+    assert not any(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize("target", TARGETS)
+@pytest.mark.parametrize("name", ["rank_9", "rank_9_int8", "rank_9_int16"])
+def test_above_the_rank_limit_an_operand_is_left_and_nothing_aborts(name: str, target: str, tmp_path: Path) -> None:
+    path, out = ROOT / "models" / f"{name}.tflite", tmp_path / "o.tflite"
+    outcome = graphfix.fix_file(path, out, target=target)
+    assert {(site.code, site.status) for site in outcome.sites} == {("GF301", "left")}
+    assert out.read_bytes() == path.read_bytes()
+    assert outcome.verdict is not None
+    assert outcome.verdict.status == "proved"  # a copy; LiteRT ends its process on either
+
+
+@pytest.mark.parametrize("target", TARGETS)
+def test_an_operator_that_reads_beyond_its_operand_is_left(target: str, tmp_path: Path) -> None:
+    path, out = ROOT / "models" / "atan2_unequal.tflite", tmp_path / "o.tflite"
+    outcome = graphfix.fix_file(path, out, target=target, check_result=False)
+    assert {site.status for site in outcome.sites} <= {"left", "exempt"}
+    assert out.read_bytes() == path.read_bytes()

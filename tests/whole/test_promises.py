@@ -1,0 +1,181 @@
+"""What the README and the design promise of the whole: what is imported when, which lines work, what has a page."""
+
+from __future__ import annotations
+
+import importlib
+import re
+import shlex
+import subprocess
+import sys
+import tomllib
+from pathlib import Path
+
+import pytest
+
+import graphfix
+from graphfix.engine import targets
+from rewrites import ALL
+from tests.support.asking import ask
+from tests.support.places import ROOT
+
+HEAVY = {"numpy", "onnx", "onnxruntime", "google.protobuf", "ml_dtypes"}
+DESIGN_CODES = {"GF101", "GF102", "GF103", "GF104", "GF105", "GF201", "GF202", "GF203", "GF204", "GF301"}
+"""The codes that this version can give; GF302 belongs to targets of a later one."""
+
+
+def loaded_by(program: str) -> set[str]:
+    """The modules that a fresh interpreter has loaded when the program is through."""
+    asked = f"import sys\ntry:\n    {program}\nexcept SystemExit:\n    pass\nprint('\\x00', *sys.modules)"
+    done = subprocess.run([sys.executable, "-c", asked], check=True, capture_output=True, text=True, cwd=ROOT)
+    return set(done.stdout.rpartition("\0")[2].split())
+
+
+@pytest.mark.parametrize(
+    "argv",
+    [
+        ["--help"],
+        ["--version"],
+        ["fix", "--help"],
+        ["check", "--help"],
+        ["verify", "--help"],
+        ["tosa", "--help"],
+        ["explain", "--help"],
+        [],
+    ],
+    ids=" ".join,
+)
+def test_help_imports_no_format_and_no_runtime(argv: list[str]) -> None:
+    loaded = loaded_by(f"from graphfix.cli.commands import main; main({argv})")
+    assert "graphfix.cli.commands" in loaded
+    assert not loaded & {*HEAVY, "rewrites", "graphfix.formats", "graphfix.engine.run"}
+
+
+def test_importing_the_package_imports_neither_rewrites_nor_a_format() -> None:
+    loaded = loaded_by("import graphfix")
+    assert "graphfix" in loaded
+    assert not loaded & {*HEAVY, "rewrites", "graphfix.api", "graphfix.formats"}
+
+
+@pytest.mark.parametrize(
+    "program", ["import rewrites", "from rewrites import ALL; import graphfix", "import graphfix.api"]
+)
+def test_the_two_packages_may_be_imported_in_any_order(program: str) -> None:
+    assert not loaded_by(program) & {"onnxruntime", "onnx"}
+
+
+def test_every_public_name_is_there_and_there_are_few() -> None:
+    assert len(graphfix.__all__) <= 10
+    assert all(getattr(graphfix, name) is not None for name in graphfix.__all__)
+    with pytest.raises(AttributeError):
+        _ = graphfix.nothing_of_this_name  # type: ignore[attr-defined]  # that is the point
+
+
+def test_verify_stays_a_function_after_it_was_called() -> None:
+    path = ROOT / "models" / "where_mask.onnx"
+    assert graphfix.verify(path, path, runs=1).status == "proved"
+    assert graphfix.verify(path, path, runs=1).status == "proved"
+
+
+def test_verify_stays_a_function_when_its_room_is_imported_first() -> None:
+    program = "import graphfix.checker.runs.seeded_inputs; print(callable(graphfix.verify))"
+    done = subprocess.run([sys.executable, "-c", program], check=True, capture_output=True, text=True, cwd=ROOT)
+    assert done.stdout == "True\n"
+
+
+# --- one truth in two places -----------------------------------------------------------------------------------
+
+
+def project() -> dict[str, object]:
+    found: dict[str, object] = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    return found
+
+
+def test_the_version_is_the_same_everywhere(capsys: pytest.CaptureFixture[str]) -> None:
+    assert project()["version"] == graphfix.__version__
+    assert ask(capsys, "--version").out == f"graphfix {graphfix.__version__}\n"
+    assert f"## {graphfix.__version__}" in (ROOT / "CHANGELOG.md").read_text(encoding="utf-8").replace("[", "").replace(
+        "]", ""
+    )
+
+
+def test_the_rewrites_that_are_offered_are_those_that_run() -> None:
+    assert tuple(rewrite.name for rewrite in ALL) == targets.RULES
+
+
+@pytest.mark.parametrize("name", targets.RULES)
+def test_every_rewrite_explains_itself_by_its_own_docstring(name: str, capsys: pytest.CaptureFixture[str]) -> None:
+    module = importlib.import_module(f"rewrites.{name.replace('-', '_')}")
+    said = ask(capsys, "explain", name)
+    assert (said.status, said.err) == (0, "")
+    assert module.__doc__ is not None
+    assert module.__doc__.splitlines()[0] in said.out
+    assert len(said.out.splitlines()) > 3
+
+
+def codes_in_the_program() -> set[str]:
+    files = [*(ROOT / "graphfix").rglob("*.py"), *(ROOT / "rewrites").rglob("*.py")]
+    return {code for file in files for code in re.findall(r"\bGF\d{3}\b", file.read_text(encoding="utf-8"))}
+
+
+@pytest.mark.parametrize("code", sorted(codes_in_the_program() | DESIGN_CODES))
+def test_every_finding_code_has_a_page(code: str, capsys: pytest.CaptureFixture[str]) -> None:
+    for spelling in (code, code.lower()):
+        said = ask(capsys, "explain", spelling)
+        assert (said.status, said.err) == (0, "")
+        assert said.out.startswith(f"# {code}")
+
+
+# --- the README ------------------------------------------------------------------------------------------------
+
+
+def readme_commands() -> list[str]:
+    """The `$ graphfix ...` lines of the console blocks, in order."""
+    text = (ROOT / "README.md").read_text(encoding="utf-8")
+    blocks = re.findall(r"^```console\n(.*?)^```", text, re.MULTILINE | re.DOTALL)
+    lines = [line for block in blocks for line in block.splitlines() if line.startswith("$ ")]
+    unknown = [line for line in lines if not line.startswith("$ graphfix ")]
+    assert not unknown, f"only graphfix lines can be run here: {unknown}"
+    return [line.removeprefix("$ graphfix ") for line in lines]
+
+
+def test_the_readme_s_console_lines_do_what_they_say(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "models").symlink_to(ROOT / "models")
+    monkeypatch.chdir(tmp_path)
+    lines = readme_commands()
+    assert len(lines) >= 4
+    for line in lines:
+        said = ask(capsys, *shlex.split(line))
+        assert (said.status, said.err) == (0, ""), f"{line}: {said}"
+        assert said.out
+
+
+def test_the_readme_s_first_command_works_on_the_model_that_it_names(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    text = (ROOT / "README.md").read_text(encoding="utf-8")
+    named = re.search(r"^pip install \. && graphfix fix (\S+) -o (\S+)$", text, re.MULTILINE)
+    assert named is not None
+    said = ask(capsys, "fix", ROOT / named[1], "-o", tmp_path / named[2])
+    assert said.status == 0
+    assert (tmp_path / named[2]).exists()
+
+
+def test_the_readme_s_python_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    text = (ROOT / "README.md").read_text(encoding="utf-8")
+    blocks = re.findall(r"^```python\n(.*?)^```", text, re.MULTILINE | re.DOTALL)
+    assert blocks
+    (tmp_path / "model.onnx").write_bytes((ROOT / "models" / "encoder.onnx").read_bytes())
+    monkeypatch.chdir(tmp_path)
+    for block in blocks:
+        exec(compile(block, "README.md", "exec"), {})  # noqa: S102 - the project's own README
+
+
+def test_the_options_that_the_readme_names_exist(capsys: pytest.CaptureFixture[str]) -> None:
+    text = (ROOT / "README.md").read_text(encoding="utf-8")
+    offered = "".join(ask(capsys, command, "--help").out for command in ("fix", "check", "verify", "tosa", "show"))
+    named = set(
+        re.findall(r"(?<![\w-])--[a-z][a-z-]+", re.sub(r"^```sh\n.*?^```", "", text, flags=re.MULTILINE | re.DOTALL))
+    )
+    assert {option for option in named if option not in offered} == set()
