@@ -125,7 +125,7 @@ def _answer(options: Namespace) -> int:
     for model in models:
         options.model = model
         entries.append(_entry(options, ask))
-        _tell(options, entries[-1])
+        _print_answer(options, entries[-1])
     if options.json:
         print(report.json_text(entries), end="")
     elif len(entries) > 1 and not options.quiet:
@@ -144,7 +144,7 @@ def _entry(options: Namespace, ask: Callable[[Namespace, Progress | None], Outco
         return report.Failure(options.command, str(options.model), str(error))
 
 
-def _tell(options: Namespace, entry: report.Entry) -> None:
+def _print_answer(options: Namespace, entry: report.Entry) -> None:
     if isinstance(entry, report.Failure):
         sys.stdout.flush()  # where both streams are one, the lines stay in order
         _say(entry.error)
