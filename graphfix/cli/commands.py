@@ -1,4 +1,4 @@
-"""The command line: ask the Python face, print the answer on stdout, end with the status that says it."""
+"""The commands: hand the request over, print the answer on stdout, end with the status that says it."""
 
 from __future__ import annotations
 
