@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from graphfix.formats.tflite.model import TfliteModel
     from graphfix.graph.edits import Model, Rewrite
 
-# Each function hands its own keywords over by `Request.of(locals())`, so that they stand once, in its signature; a test
+# Each function hands its keywords over by `Request.of(locals())`, so that they stand once, in its signature; a test
 # compares the signatures with the record.
 
 

@@ -100,7 +100,7 @@ def show(source: Path, request: Request, *, maps: bool, broadcasts_only: bool) -
 def _loaded(source: Path, request: Request, seconds: Seconds, output: Path | None = None) -> tuple[Model, Sizes]:
     """The model with its sizes bound; with an `output`, only where it can be fixed and written there.
 
-    The time of shape inference is counted by its own name.
+    The time of shape inference is counted separately.
     """
     with _timed(seconds, "load"):
         model = formats.load(source)
@@ -134,7 +134,7 @@ def _run(model: Model, options: Options, rewrites: Sequence[Rewrite], done: Lite
 def compare(before: Path, after: Path, request: Request, seconds: Seconds, sizes: Sizes | None = None) -> Verdict:
     """The checker's verdict at `sizes`, or at those of the request. Raises GraphfixError.
 
-    The time of the proof is counted by its own name.
+    The time of the proof is counted separately.
     """
     from graphfix import checker
 
