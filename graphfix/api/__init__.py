@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from graphfix.formats.onnx import OnnxModel
     from graphfix.formats.tflite.model import TfliteModel
-    from graphfix.graph.edits import Model, Rewrite
+    from graphfix.graph.protocols import Model, Step
 
 # Each function hands its keywords over by `Request.of(locals())`, so that they stand once, in its signature; a test
 # compares the signatures with the record.
@@ -37,7 +37,7 @@ def fix(
     target: str = "explicit",
     broadcasts: str | None = None,
     unknown: str = "expand",
-    rewrites: Sequence[Rewrite] | None = None,
+    rewrites: Sequence[Step] | None = None,
     keep_fusions: bool = False,
     max_expand_bytes: int | None = None,
 ) -> Outcome:
@@ -137,7 +137,8 @@ def explain(topic: str) -> str:
         folder = (
             Path(next(iter(spec.submodule_search_locations))) if spec and spec.submodule_search_locations else Path()
         )
-        module = ast.parse((folder / f"{topic.replace('-', '_')}.py").read_text(encoding="utf-8"))
+        page = next(folder.rglob(f"{topic.replace('-', '_')}.py"))
+        module = ast.parse(page.read_text(encoding="utf-8"))
         return f"# {topic}\n\n{ast.get_docstring(module)}\n"
     if topic.upper() in pages.codes():
         return pages.page(topic.upper())

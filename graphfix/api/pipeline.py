@@ -17,32 +17,35 @@ from graphfix.results import GraphfixError, Outcome, Site, Verdict
 
 if TYPE_CHECKING:
     from graphfix.engine.binding import Sizes
+    from graphfix.engine.policy import Policy
     from graphfix.engine.request import Request
     from graphfix.engine.run import Report
-    from graphfix.graph.edits import Model, Options, Rewrite
+    from graphfix.graph.protocols import Model, Step
 
 Seconds = dict[str, float]
 """By step: how long it took."""
 
 
-def fix(model: Model, request: Request, rewrites: Sequence[Rewrite] | None) -> Outcome:
+def fix(model: Model, request: Request, rewrites: Sequence[Step] | None) -> Outcome:
     """Rewrite a loaded model in place, by `rewrites` or by those of the target. Raises GraphfixError."""
     seconds: Seconds = {}
     with _timed(seconds, "plan"):
-        options = asked.options(request)
+        policy = asked.policy(request)
         asked.limit(model, request)
-        report = _run(model, options, _chosen(request) if rewrites is None else rewrites, "changed")
+        steps = _chosen(request, policy) if rewrites is None else rewrites
+        report = _run(model, request, policy, steps, "changed")
     return _outcome("fix", Path("model"), model, report, request, seconds)
 
 
 def fix_file(source: Path, output: Path, request: Request) -> Outcome:
     """Fix one file; the output appears where the result is good enough. Raises GraphfixError."""
-    options, rewrites = asked.options(request), _chosen(request)
+    policy = asked.policy(request)
+    steps = _chosen(request, policy)
     publish.refuse(source, output, in_place=request.in_place)
     seconds: Seconds = {}
     model, sizes = _loaded(source, request, seconds, output)
     with _named(source), _timed(seconds, "plan"):
-        report = _run(model, options, rewrites, "changed")
+        report = _run(model, request, policy, steps, "changed")
     outcome = _outcome("fix", source, model, report, request, seconds)
     if not request.check_result:
         with _timed(seconds, "write"):
@@ -68,11 +71,12 @@ def _good_enough(verdict: Verdict, request: Request, *, changed: bool) -> bool:
 
 def check(source: Path, request: Request) -> Outcome:
     """List what is implicit in a file; nothing is written. Raises GraphfixError."""
-    options, rewrites = asked.options(request), _chosen(request)
+    policy = asked.policy(request)
+    steps = _chosen(request, policy)
     seconds: Seconds = {}
     model, _ = _loaded(source, request, seconds)
     with _named(source), _timed(seconds, "plan"):
-        report = _run(model, options, rewrites, "found")
+        report = _run(model, request, policy, steps, "found")
         report.sites[:0] = binding.free_sites(model, request.target)
     return replace(_outcome("check", source, model, report, request, seconds), changed=False)
 
@@ -114,21 +118,26 @@ def _loaded(source: Path, request: Request, seconds: Seconds, output: Path | Non
     return model, sizes
 
 
-def _chosen(request: Request) -> tuple[Rewrite, ...]:
+def _chosen(request: Request, policy: Policy) -> tuple[Step, ...]:
     """The rewrites that run: those named, else the target's, without the skipped ones. Raises GraphfixError."""
+    from graphfix.graph.protocols import chosen
     from rewrites import ALL
 
     for name in (*request.only, *request.skip):
         if name not in targets.RULES:
             raise GraphfixError(f"{name!r} is no rewrite; known: {', '.join(targets.RULES)}")
-    wanted = request.only or targets.TARGETS[request.target].rules
-    return tuple(rule for rule in ALL if rule.name in wanted and rule.name not in request.skip)
+    left = {*request.skip, *(["materialize-broadcasts"] if policy.broadcasts == "keep" else [])}
+    return chosen(ALL, set(request.only or targets.TARGETS[request.target].rules) - left)
 
 
-def _run(model: Model, options: Options, rewrites: Sequence[Rewrite], done: Literal["changed", "found"]) -> Report:
-    from graphfix.engine import run
+def _run(
+    model: Model, request: Request, policy: Policy, steps: Sequence[Step], done: Literal["changed", "found"]
+) -> Report:
+    """Run the rewrites, and ask what the target can't take; nothing is asked where rewrites were named."""
+    from graphfix.engine import limits, run
 
-    return run.run(model, rewrites, options, done)
+    limited = not request.only and targets.TARGETS[request.target].limits
+    return run.run(model, steps, policy, done, limits.of_tosa if limited else None)
 
 
 def compare(before: Path, after: Path, request: Request, seconds: Seconds, sizes: Sizes | None = None) -> Verdict:

@@ -15,7 +15,7 @@ from graphfix.shapes.shape import Size, symbol
 
 if TYPE_CHECKING:
     from graphfix.engine.request import Request
-    from graphfix.graph.edits import Model
+    from graphfix.graph.protocols import Model
     from graphfix.graph.view import Value
 
 

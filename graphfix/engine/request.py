@@ -12,7 +12,8 @@ from graphfix.engine import targets
 from graphfix.results import GraphfixError
 
 if TYPE_CHECKING:
-    from graphfix.graph.edits import Model, Options
+    from graphfix.engine.policy import Policy
+    from graphfix.graph.protocols import Model
 
 Texts = Mapping[str, str]
 Progress = Callable[[str], None]
@@ -70,9 +71,9 @@ class Request:
         return cls(**{each.name: asked[each.name] for each in fields(cls) if asked.get(each.name) is not None})
 
 
-def options(request: Request) -> Options:
-    """The options of the rewrites; the defaults are those of the target. Raises GraphfixError."""
-    from graphfix.graph.edits import Options
+def policy(request: Request) -> Policy:
+    """What decides about broadcasts; the defaults are those of the target. Raises GraphfixError."""
+    from graphfix.engine.policy import Policy
 
     for given, known, what in (
         (request.target, tuple(targets.TARGETS), "target"),
@@ -82,7 +83,7 @@ def options(request: Request) -> Options:
         if given not in known:
             raise GraphfixError(f"{what} {given!r} is not one of {', '.join(known)}")
     target = targets.TARGETS[request.target]
-    return Options(request.broadcasts or target.broadcasts, request.unknown, request.keep_fusions, target.apart)  # type: ignore[arg-type]  # checked above
+    return Policy(request.broadcasts or target.broadcasts, request.unknown, request.keep_fusions)  # type: ignore[arg-type]  # checked above
 
 
 def limit(model: Model, request: Request) -> None:

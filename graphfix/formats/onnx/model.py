@@ -32,7 +32,7 @@ def load(source: Path | bytes | ModelProto) -> OnnxModel:
 
 
 class OnnxModel:
-    """The Model protocol of `graphfix.graph.edits` over an ONNX file."""
+    """The Model protocol of `graphfix.graph.protocols` over an ONNX file."""
 
     format = "onnx"
     added = 0
@@ -78,10 +78,13 @@ class OnnxModel:
     @property
     def graphs(self) -> Sequence[Graph]:
         """Every scope, an outer one before the bodies inside it."""
+        return self._views.graphs
+
+    def refresh(self) -> None:
+        """Build the view anew where edits made more known than it says."""
         if self._upgraded or self._finished or self._editor.renews:
             self._settle()
             self._renew()
-        return self._views.graphs
 
     @property
     def assumes(self) -> Sequence[str]:
@@ -101,17 +104,30 @@ class OnnxModel:
     def apply(self, node: Node, edits: Sequence[Edit]) -> Node:
         """Carry the edits of one node out, all or none. Raises Refused."""
         for edit in edits:
-            if isinstance(edit, Upgrade) and edit.version > to_8.TARGET:
-                self._restate(edit.version)
-                return node
             if isinstance(edit, Upgrade):
-                self._upgrade()
-        node = self._editor.apply(node, edits)
+                self._upgrade(edit.version)
+        rest = [edit for edit in edits if not isinstance(edit, Upgrade)]
+        if rest:
+            node = self._editor.apply(node, rest)
         self.changed = True
         return node
 
+    def _upgrade(self, version: int) -> None:
+        """State the whole model at a newer opset, once. Raises Refused.
+
+        At opset 8 the view stays until it is refreshed: the lifts that belong to it are planned on it.
+        """
+        if version > to_8.TARGET:
+            self._restate(version)
+        elif not self._upgraded:
+            why = to_8.hindrance(self.proto)
+            if why is not None:
+                raise Refused(why)
+            to_8.restate(self.proto)
+            self._upgraded = True
+
     def _restate(self, version: int) -> None:
-        """State the whole model at a newer opset; the view is built anew. Raises Refused."""
+        """State the model node by node, and build the view anew. Raises Refused."""
         if self.changed:
             self._settle()
             self._look()
@@ -119,19 +135,8 @@ class OnnxModel:
         copy.CopyFrom(self.proto)
         dropped = to_17.restate(copy, self._facts, version, self._fresh)
         self.proto.CopyFrom(copy)
-        self.changed = True
         self._look()
         self._editor.unread.update({value: None for value in self._views.tensors if value.name in dropped})
-
-    def _upgrade(self) -> None:
-        """State the whole model at the newer opset, once. Raises Refused."""
-        if self._upgraded:
-            return
-        why = to_8.hindrance(self.proto)
-        if why is not None:
-            raise Refused(why)
-        to_8.restate(self.proto)
-        self._upgraded = True
 
     def bind(self, dims: Mapping[str, Size], shapes: Mapping[str, Sequence[int | None]]) -> None:
         """Bind dims of the inputs; every stored shape is restated. Raises GraphfixError for an unknown name."""

@@ -33,7 +33,7 @@ def load(source: Path | bytes) -> TfliteModel:
 
 
 class TfliteModel:
-    """The Model protocol of `graphfix.graph.edits` over a TFLite file."""
+    """The Model protocol of `graphfix.graph.protocols` over a TFLite file."""
 
     format = "tflite"
 
@@ -70,10 +70,13 @@ class TfliteModel:
     @property
     def graphs(self) -> Sequence[Graph]:
         """Every subgraph, one that is run by an operator behind the one that has it."""
+        return [scope.graph for scope in self._scopes]
+
+    def refresh(self) -> None:
+        """Build the view anew where the model was finished since."""
         if self._finished:
             self._look()
         self._state.expand_limit = self.expand_limit
-        return [scope.graph for scope in self._scopes]
 
     @property
     def added(self) -> int:

@@ -13,6 +13,7 @@ from graphfix.formats.onnx.edit.quantized import DEQUANTIZE, QUANTIZE, check_qua
 from graphfix.formats.onnx.view import Views
 from graphfix.graph.edits import (
     Assume,
+    Canonicalize,
     Edit,
     Evaluate,
     Fold,
@@ -21,8 +22,8 @@ from graphfix.graph.edits import (
     Lift,
     Refused,
     Replace,
-    Spell,
     Stretch,
+    Upgrade,
     with_axes,
 )
 from graphfix.graph.view import Graph, Node, Value, settle
@@ -63,7 +64,7 @@ class Editor:
             case Stretch():
                 value = self._stretch(before, node.operand(edit.operand), edit)
                 return self.put(self.current(node), edit.operand, value)
-            case Leave() | Assume():
+            case Leave() | Assume() | Upgrade():  # an upgrade is the model's
                 return node
             case _:
                 return nodes.carry_out(self, node, edit)
@@ -89,7 +90,7 @@ class Editor:
             check_quantized(value, edit.to)
             if desk.version < EXPAND_SINCE and not (edit.to.static and value.shape.static):
                 raise Refused(f"opset {desk.version} has no Expand, and a Tile needs sizes that are known")
-        elif isinstance(edit, Spell) and desk.version < EXPAND_SINCE:
+        elif isinstance(edit, Canonicalize) and desk.version < EXPAND_SINCE:
             raise Refused(f"opset {desk.version} has no Expand")
         elif isinstance(edit, (Evaluate, Replace, Inline)):
             nodes.check(self, node, edit)

@@ -12,7 +12,7 @@ from onnx import AttributeProto, NodeProto, TensorProto
 from graphfix import operators
 from graphfix.formats.onnx.edit.new_nodes import numbers
 from graphfix.formats.onnx.view import Holder
-from graphfix.graph.edits import Evaluate, Fold, Inline, Made, New, Numbers, Refused, Replace, Source, Spell, Upgrade
+from graphfix.graph.edits import Canonicalize, Evaluate, Fold, Inline, New, Numbers, Refused, Replace, Source
 from graphfix.graph.view import Graph, Node, Value, settle
 
 if TYPE_CHECKING:
@@ -32,17 +32,14 @@ class Decided:
     branch: str
 
 
-def carry_out(editor: Editor, node: Node, edit: Fold | Spell | Upgrade | Evaluate | Replace | Inline) -> Node:
+def carry_out(editor: Editor, node: Node, edit: Fold | Canonicalize | Evaluate | Replace | Inline) -> Node:
     """Carry an edit of a whole node out, which `check` has not refused."""
     match edit:
         case Fold():
             _bypass(editor, node)
             return node
-        case Spell():
-            return _spell(editor, node, edit)
-        case Upgrade():
-            _drop(editor, node, edit.drop)
-            return node
+        case Canonicalize():
+            return _canonicalize(editor, node, edit)
         case Evaluate():
             return _evaluate(editor, node)
         case Replace():
@@ -91,7 +88,7 @@ def _bypass(editor: Editor, node: Node) -> None:
     editor.remove(editor.current(node))
 
 
-def _spell(editor: Editor, node: Node, edit: Spell) -> Node:
+def _canonicalize(editor: Editor, node: Node, edit: Canonicalize) -> Node:
     """State the node as an Expand of its operand 0 to a static shape."""
     proto = editor.message(node)
     if proto.op_type != "Expand":
@@ -100,15 +97,6 @@ def _spell(editor: Editor, node: Node, edit: Spell) -> Node:
         node = replace(node, op="Expand", attributes={})
         settle(node)
     return editor.put(node, 1, editor.desks[node.graph].integers(numbers(edit.to), node.index))
-
-
-def _drop(editor: Editor, node: Node, names: Sequence[str]) -> None:
-    proto = editor.message(node)
-    for attribute in [attribute for attribute in proto.attribute if attribute.name in names]:
-        proto.attribute.remove(attribute)
-
-
-# --- evaluated -----------------------------------------------------------------------------------------------------
 
 
 def _evaluate(editor: Editor, node: Node) -> Node:
@@ -147,19 +135,10 @@ def _stated(editor: Editor, node: Node, value: Value, tensor: TensorProto) -> No
 
 
 def _replaced(editor: Editor, node: Node, edit: Replace) -> Node:
-    """Make all new nodes but the last before the node, and state the node itself as the last."""
+    """Make the new nodes that the last one reads before the node, and state the node itself as the last."""
     editor.renews = True
-    desk = editor.desks[node.graph]
-    result = node.results[0]
-    stem = result.name if result is not None else node.label
-    made: list[Value] = []
-    for new in edit.nodes[:-1]:
-        operands = _operands(editor, node, new, made)
-        name = f"{stem}_{new.op.lower()}"
-        attributes = dict(new.attributes)
-        made.append(desk.node(new.op, operands, name, new.shape, new.dtype, node.index, attributes, new.domain))
-    last = edit.nodes[-1]
-    operands = _operands(editor, node, last, made)
+    last = edit.node
+    operands = _operands(editor, node, last, {})
     message = editor.message(node)
     _restate(message, last.op, last.domain, [operand.name for operand in operands], dict(last.attributes))
     message.output[:] = message.output[:1]
@@ -171,18 +150,27 @@ def _replaced(editor: Editor, node: Node, edit: Replace) -> Node:
     return now
 
 
-def _operands(editor: Editor, node: Node, new: New, made: Sequence[Value]) -> tuple[Value, ...]:
+def _operands(editor: Editor, node: Node, new: New, made: dict[int, Value]) -> tuple[Value, ...]:
+    """The values that a new node reads; `made` holds by identity what is made already."""
     return tuple(_operand(editor, node, source, made) for source in new.operands)
 
 
-def _operand(editor: Editor, node: Node, source: Source, made: Sequence[Value]) -> Value:
+def _operand(editor: Editor, node: Node, source: Source, made: dict[int, Value]) -> Value:
+    desk = editor.desks[node.graph]
     match source:
         case int():
             return node.operand(source)
-        case Made():
-            return made[source.at]
+        case New():
+            if id(source) not in made:
+                result = node.results[0]
+                name = f"{result.name if result is not None else node.label}_{source.op.lower()}"
+                operands = _operands(editor, node, source, made)
+                attributes = dict(source.attributes)
+                made[id(source)] = desk.node(
+                    source.op, operands, name, source.shape, source.dtype, node.index, attributes, source.domain
+                )
+            return made[id(source)]
         case Numbers():
-            desk = editor.desks[node.graph]
             stem = (
                 "shape_" + "x".join(map(str, source.elements)) if source.dtype == "int64" else f"{node.label}_constant"
             )

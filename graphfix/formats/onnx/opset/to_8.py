@@ -20,7 +20,7 @@ TARGET = 8
 NUMPY_SINCE = 7
 """From this opset on broadcasting follows numpy."""
 REWRITTEN = frozenset("Add Sub Mul Div Pow And Or Xor Equal Greater Less Gemm PRelu".split())
-"""Their `broadcast` and `axis` are what the rewrite takes out."""
+"""Their `broadcast` and `axis` are gone: the rewrite lifts the operand to where they align it."""
 SAME = frozenset(["Max", "Min", "Sum", "Mean", "AveragePool", "MaxPool"])
 """New versions up to 8 only allow more: equal shapes, padding left out of the mean, no `storage_order`."""
 TESTED = frozenset(["BatchNormalization", "Dropout"])
@@ -109,10 +109,12 @@ def defaults(op: str, version: int) -> Mapping[str, AttributeProto | None]:
 
 
 def restate(proto: ModelProto) -> None:
-    """Drop what is gone, state what was a default, raise the opset; the rewrite lifts the legacy broadcasts."""
+    """Drop what is gone, state what was a default, raise the opset; the rewrite has lifted the legacy broadcasts."""
     version = _version(proto)
     for node in _nodes(proto):
         gone = {MEMORY_HINT, "is_test"} if node.op_type in TESTED else {MEMORY_HINT}
+        if node.op_type in REWRITTEN:
+            gone |= {"broadcast", "axis"}
         for attribute in [attribute for attribute in node.attribute if attribute.name in gone]:
             node.attribute.remove(attribute)
         stated = {attribute.name for attribute in node.attribute}

@@ -10,7 +10,7 @@ from graphfix.formats.tflite.edit.new_nodes import Desk
 from graphfix.formats.tflite.edit.operands import is_same
 from graphfix.formats.tflite.edit.state import DEQUANTIZE, State
 from graphfix.formats.tflite.file.schema import TENSOR_TYPES
-from graphfix.graph.edits import Edit, Evaluate, Fold, Lift, Refused, Replace, Spell, Stretch
+from graphfix.graph.edits import Canonicalize, Edit, Evaluate, Fold, Lift, New, Refused, Replace, Stretch
 from graphfix.graph.view import Node, Value
 from graphfix.shapes.shape import broadcast, cstr_broadcastable
 
@@ -31,7 +31,7 @@ def check(state: State, node: Node, edit: Edit) -> None:
             _check_lift(state, desk, node.operand(edit.operand))
         case Stretch():
             _check_stretch(state, desk, node, edit)
-        case Spell():
+        case Canonicalize():
             _check_repeated(node.operand(0))
         case Fold() | Evaluate() | Replace():
             _check_node(state, desk, node, edit)
@@ -40,7 +40,7 @@ def check(state: State, node: Node, edit: Edit) -> None:
 def _check_node(state: State, desk: Desk, node: Node, edit: Fold | Evaluate | Replace) -> None:
     if not isinstance(edit, Replace) and any(result in node.graph.outputs for result in node.results):
         raise Refused("its result is an output of the graph")
-    if not isinstance(edit, Replace) or len(edit.nodes) > 1:
+    if not isinstance(edit, Replace) or any(isinstance(source, New) for source in edit.node.operands):
         _check_insertion(state)
     if isinstance(edit, Evaluate):
         _check_known(state, desk, node)

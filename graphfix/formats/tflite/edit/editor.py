@@ -11,6 +11,7 @@ from graphfix.formats.tflite.edit.operands import lift, stretch
 from graphfix.formats.tflite.edit.state import State
 from graphfix.graph.edits import (
     Assume,
+    Canonicalize,
     Edit,
     Evaluate,
     Fold,
@@ -19,7 +20,6 @@ from graphfix.graph.edits import (
     Lift,
     Refused,
     Replace,
-    Spell,
     Stretch,
     Upgrade,
 )
@@ -51,21 +51,21 @@ class Editor:
             case Stretch():
                 value = stretch(state, before, node.operand(edit.operand), edit)
                 return state.put(node, edit.operand, value)
-            case Fold() | Evaluate() | Spell() | Replace():
+            case Fold() | Evaluate() | Canonicalize() | Replace():
                 return self._of_node(node, edit)
             case Upgrade() | Inline():
                 raise Refused("TFLite has no operator sets, and its bodies are subgraphs")
             case Leave() | Assume():
                 return node
 
-    def _of_node(self, node: Node, edit: Fold | Evaluate | Spell | Replace) -> Node:
+    def _of_node(self, node: Node, edit: Fold | Evaluate | Canonicalize | Replace) -> Node:
         match edit:
             case Fold():
                 nodes.bypass(self.state, node)
             case Evaluate():
                 nodes.evaluate(self.state, node)
-            case Spell():
-                return nodes.spell(self.state, node, edit.to)
+            case Canonicalize():
+                return nodes.canonicalize(self.state, node, edit.to)
             case Replace():
                 return nodes.take_place(self.state, node, edit)
         return node

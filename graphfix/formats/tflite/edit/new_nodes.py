@@ -31,7 +31,7 @@ from graphfix.formats.tflite.file.container import Container
 from graphfix.formats.tflite.file.records import Operator, Options, Tensor
 from graphfix.formats.tflite.file.schema import CODES
 from graphfix.formats.tflite.view import PACKED, Scope
-from graphfix.graph.edits import Made, New, Numbers, Source, with_axes
+from graphfix.graph.edits import New, Numbers, Source, with_axes
 from graphfix.graph.view import Kind, Node, Value
 from graphfix.operators.row import TFLITE
 from graphfix.shapes.shape import Shape
@@ -97,19 +97,21 @@ class Desk:
         self.order.enter(op, TFLITE, 1, "", operands, value, reader, PLAIN)
         return value
 
-    def source(self, source: Source, node: Node, made: Sequence[Value]) -> Value:
-        """What a new node of a plan reads."""
+    def source(self, source: Source, node: Node, made: dict[int, Value]) -> Value:
+        """What a new node of a plan reads; `made` holds by identity what is made already."""
         match source:
             case int():
                 return node.operand(source)
-            case Made():
-                return made[source.at]
+            case New():
+                if id(source) not in made:
+                    made[id(source)] = self.new(source, node, made)
+                return made[id(source)]
             case Numbers():
                 return self.numbers(source)
             case _:
                 return source
 
-    def new(self, told: New, node: Node, made: Sequence[Value]) -> Value:
+    def new(self, told: New, node: Node, made: dict[int, Value]) -> Value:
         """Make one of the operators that stand in the place of `node`, before it."""
         operands = tuple(self.source(source, node, made) for source in told.operands)
         stem = f"{node.results[0].name if node.results[0] is not None else node.op}_{told.op.lower()}"

@@ -38,12 +38,10 @@ def evaluate(state: State, node: Node) -> None:
 
 
 def take_place(state: State, node: Node, edit: Replace) -> Node:
-    """Make the new operators before the node, and let it become the last of them."""
+    """Make the new operators that the last one reads before the node, and let it become the last."""
     desk = state.desks[node.graph]
-    made: list[Value] = []
-    for new in edit.nodes[:-1]:
-        made.append(desk.new(new, node, made))
-    last = edit.nodes[-1]
+    last = edit.node
+    made: dict[int, Value] = {}
     operands = tuple(desk.source(source, node, made) for source in last.operands)
     scope = desk.scope
     scope.operators[node.index] = Operator(
@@ -62,7 +60,7 @@ def take_place(state: State, node: Node, edit: Replace) -> Node:
     return new_node
 
 
-def spell(state: State, node: Node, to: Shape) -> Node:
+def canonicalize(state: State, node: Node, to: Shape) -> Node:
     """State the node as a stretch of its operand 0 to a static shape: TILE, or BROADCAST_TO."""
     desk = state.desks[node.graph]
     value = node.operand(0)

@@ -14,11 +14,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from graphfix.graph.edits import DEFAULT, Edit, Evaluate, Options
+from graphfix.graph.edits import Edit, Evaluate
+from graphfix.graph.protocols import ANY
 from graphfix.graph.view import Node, Value
 
+ON = ANY
+CODE = "GF303"
 
-def plan(node: Node, options: Options = DEFAULT) -> Iterator[Edit]:  # noqa: ARG001 -- every plan takes the options
+
+def plan(node: Node) -> Iterator[Edit]:
     """Evaluate a node whose results are all known, as far as somebody wants them."""
     if node.graph.outer is not None:
         return

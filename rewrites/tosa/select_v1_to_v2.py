@@ -11,14 +11,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from graphfix.graph.edits import DEFAULT, Edit, Lift, New, Options, Replace
+from graphfix.graph.edits import Edit, Lift, New, Replace
 from graphfix.graph.view import Node
 from graphfix.operators.row import TFLITE
 
-OPERATORS = frozenset({(TFLITE, "SELECT")})
+ON = frozenset({(TFLITE, "SELECT")})
+CODE = "GF304"
 
 
-def plan(node: Node, options: Options = DEFAULT) -> Iterator[Edit]:  # noqa: ARG001 -- every plan takes the options
+def plan(node: Node) -> Iterator[Edit]:
     """Lift the condition by trailing axes (a scalar by all), and name the other operator."""
     condition, chosen, result = node.operand(0).ranked, node.operand(1).ranked, node.results[0]
     if result is None:
@@ -26,4 +27,4 @@ def plan(node: Node, options: Options = DEFAULT) -> Iterator[Edit]:  # noqa: ARG
     missing = chosen.rank - condition.rank
     if missing > 0:
         yield Lift(0, tuple(range(condition.rank, chosen.rank)), "GF304")
-    yield Replace((New("SELECT_V2", (0, 1, 2), result.shape, result.dtype),), "GF304")
+    yield Replace(New("SELECT_V2", (0, 1, 2), result.shape, result.dtype), "GF304")

@@ -13,19 +13,20 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from graphfix.graph.edits import DEFAULT, Edit, New, Options, Replace
+from graphfix.graph.edits import Edit, New, Replace
 from graphfix.graph.view import Node
 from graphfix.operators.row import TFLITE
 
 PRODUCTS = {("", "Pow"): "Mul", (TFLITE, "POW"): "MUL"}
-OPERATORS = frozenset(PRODUCTS)
+ON = frozenset(PRODUCTS)
+CODE = "GF304"
 SQUARE = 2
 
 
-def plan(node: Node, options: Options = DEFAULT) -> Iterator[Edit]:  # noqa: ARG001 -- every plan takes the options
+def plan(node: Node) -> Iterator[Edit]:
     """Replace a Pow by 2."""
     base, exponent, result = node.operand(0), node.operand(1), node.results[0]
     if exponent.literal != (SQUARE,) or result is None:
         return
     if base.ranked.rank >= exponent.ranked.rank:
-        yield Replace((New(PRODUCTS[node.domain, node.op], (0, 0), result.shape, result.dtype),), "GF304")
+        yield Replace(New(PRODUCTS[node.domain, node.op], (0, 0), result.shape, result.dtype), "GF304")

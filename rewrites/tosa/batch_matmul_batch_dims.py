@@ -13,36 +13,37 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from graphfix.graph.broadcast import Alignment, Party, align
-from graphfix.graph.edits import DEFAULT, Edit, Leave, Options
+from graphfix.graph.broadcast import Alignment, BroadcastOperand, align
+from graphfix.graph.edits import Edit, Leave
 from graphfix.graph.view import Node
 from graphfix.operators.row import TFLITE
-from rewrites import equalize_ranks, materialize_broadcasts
+from rewrites.broadcasts import equalize_ranks, materialize_broadcasts
 
-OPERATORS = frozenset({(TFLITE, "BATCH_MATMUL")})
-IN_FULL = Options(broadcasts="explicit")
+ON = frozenset({(TFLITE, "BATCH_MATMUL")})
+CODE = "GF304"
+INSTEAD_OF = ("equalize-ranks",)
 READ = "a converter to TOSA reads it as it is: one operand of a lower rank, and no other batch axis of size 1"
 
 
-def plan(node: Node, options: Options = DEFAULT) -> Iterator[Edit]:  # noqa: ARG001 -- every plan takes the options
+def plan(node: Node) -> Iterator[Edit]:
     """Lift and stretch whatever needs it, unless one operand of a lower rank is all that does."""
     alignment = align(node)
     if alignment is None:
         return
-    needing = [party for party in alignment.parties if _needs(alignment, party)]
+    needing = [operand for operand in alignment.operands if _needs(alignment, operand)]
     if len(needing) == 1 and _is_read(alignment, needing[0]):
         yield Leave(needing[0].index, READ, "GF101")
     elif needing:
-        yield from equalize_ranks.plan(node, IN_FULL)
-        yield from materialize_broadcasts.plan(node, IN_FULL)
+        yield from equalize_ranks.plan(node)
+        yield from materialize_broadcasts.plan(node)
 
 
-def _needs(alignment: Alignment, party: Party) -> bool:
-    return party.value.shape.rank < alignment.rank or any(axis != "no" for axis in alignment.stretches(party))
+def _needs(alignment: Alignment, operand: BroadcastOperand) -> bool:
+    return operand.value.shape.rank < alignment.rank or any(axis != "no" for axis in alignment.stretches(operand))
 
 
-def _is_read(alignment: Alignment, party: Party) -> bool:
+def _is_read(alignment: Alignment, operand: BroadcastOperand) -> bool:
     """A lower rank, whose own batch axes are those of the result."""
-    own = party.shape.rank
-    stretched = alignment.stretches(party)
-    return party.value.shape.rank < alignment.rank and all(axis == "no" for axis in stretched[len(stretched) - own :])
+    own = operand.shape.rank
+    stretched = alignment.stretches(operand)
+    return operand.value.shape.rank < alignment.rank and all(axis == "no" for axis in stretched[len(stretched) - own :])

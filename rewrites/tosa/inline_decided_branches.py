@@ -13,17 +13,18 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from graphfix.graph.edits import DEFAULT, Edit, Inline, Options
+from graphfix.graph.edits import Edit, Inline
 from graphfix.graph.view import Node
 
-OPERATORS = frozenset({("", "If")})
+ON = frozenset({("", "If")})
+CODE = "GF303"
 
 
-def plan(node: Node, options: Options = DEFAULT) -> Iterator[Edit]:  # noqa: ARG001 -- every plan takes the options
+def plan(node: Node) -> Iterator[Edit]:
     """Inline the branch that the condition chooses, where it is known."""
     if not node.operands or node.graph.outer is not None:
         return  # taken already, or in a body
     condition = node.operand(0)
-    elements = condition.literal if condition.kind == "constant" else condition.known
+    elements = condition.elements
     if elements is not None and len(elements) == 1:
         yield Inline("then_branch" if elements[0] else "else_branch")

@@ -10,15 +10,16 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from graphfix.graph.edits import DEFAULT, Edit, Lift, Options, Stretch
+from graphfix.graph.edits import Edit, Lift, Stretch, with_axes
 from graphfix.graph.view import Node
 from graphfix.operators.row import TFLITE
-from graphfix.shapes.shape import broadcast, same
+from graphfix.shapes.shape import broadcast, same_shape
 
-OPERATORS = frozenset({(TFLITE, "ATAN2")})
+ON = frozenset({(TFLITE, "ATAN2")})
+CODE = "GF304"
 
 
-def plan(node: Node, options: Options = DEFAULT) -> Iterator[Edit]:  # noqa: ARG001 -- every plan takes the options
+def plan(node: Node) -> Iterator[Edit]:
     """Lift and stretch each operand to the broadcast of both."""
     shapes = [node.operand(index).ranked for index in (0, 1)]
     whole = broadcast(*shapes)
@@ -26,6 +27,5 @@ def plan(node: Node, options: Options = DEFAULT) -> Iterator[Edit]:  # noqa: ARG
         missing = whole.rank - shape.rank
         if missing:
             yield Lift(index, tuple(range(missing)), "GF304")
-        aligned = (1,) * missing + shape.dims
-        if not all(same(have, want) for have, want in zip(aligned, whole.dims, strict=True)):
+        if not same_shape(with_axes(shape, range(missing)), whole):
             yield Stretch(index, (1 - index,), whole, "GF304")

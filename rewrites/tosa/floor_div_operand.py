@@ -11,21 +11,21 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from graphfix.graph.broadcast import align
-from graphfix.graph.edits import DEFAULT, Edit, Lift, Options, Stretch
+from graphfix.graph.edits import Edit, Lift, Stretch
 from graphfix.graph.view import Node
 from graphfix.operators.row import TFLITE
-from rewrites import equalize_ranks, materialize_broadcasts
+from rewrites.broadcasts import equalize_ranks, materialize_broadcasts
 
-OPERATORS = frozenset({(TFLITE, "FLOOR_DIV")})
-IN_FULL = Options(broadcasts="explicit")
+ON = frozenset({(TFLITE, "FLOOR_DIV")})
+CODE = "GF304"
 FIRST = 0
 
 
-def plan(node: Node, options: Options = DEFAULT) -> Iterator[Edit]:  # noqa: ARG001 -- every plan takes the options
+def plan(node: Node) -> Iterator[Edit]:
     """Lift and stretch operand 0 of an integer division."""
     if align(node) is None or not node.operand(FIRST).dtype.startswith(("int", "uint")):
         return
     for rule in (equalize_ranks, materialize_broadcasts):
-        for edit in rule.plan(node, IN_FULL):
+        for edit in rule.plan(node):
             if isinstance(edit, (Lift, Stretch)) and edit.operand == FIRST:
                 yield edit

@@ -15,35 +15,34 @@ interpolate stay. Sizes must be numbers.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from itertools import chain
 from math import prod
 
-from graphfix.graph.edits import DEFAULT, Edit, Leave, Made, New, Numbers, Options, Replace, Source
-from graphfix.graph.view import Node, Value
+from graphfix.graph.edits import Edit, Leave, New, Numbers, Replace, Source, reshape
+from graphfix.graph.view import Node
 from graphfix.shapes.shape import Shape, Undecided
 
-OPERATORS = frozenset({("", "Resize"), ("", "Upsample")})
-REPEATS = {
-    "asymmetric": ("floor",),
-    "half_pixel": ("round_prefer_floor", "round_prefer_ceil"),
-    "pytorch_half_pixel": ("round_prefer_floor", "round_prefer_ceil"),
-}
+ON = frozenset({("", "Resize"), ("", "Upsample")})
+CODE = "GF304"
+EITHER = ("round_prefer_floor", "round_prefer_ceil")
+REPEATS = {"asymmetric": ("floor",), "half_pixel": EITHER, "pytorch_half_pixel": EITHER}
 """Coordinates -> the roundings that repeat elements when the factor is a whole number."""
 COORDINATES_SINCE = 11
-"""The opset from which a Resize says its coordinates."""
+"""The opset from which a Resize declares its coordinates."""
 SIZES_AT = 3
-"""The operand of Resize that says the result's sizes; scales come before it."""
+"""The operand of Resize that holds the result's sizes; scales come before it."""
 RANK = 6
 """The highest rank that TOSA has."""
 
 
-def plan(node: Node, options: Options = DEFAULT) -> Iterator[Edit]:  # noqa: ARG001 -- every plan takes the options
+def plan(node: Node) -> Iterator[Edit]:
     """Replace a Resize that repeats elements."""
     value, result = node.operand(0), node.results[0]
     if result is None or not _repeats(node):
         return
     if not (value.ranked.static and result.ranked.static):
         raise Undecided(f"the sizes of {value.shape} and {result.shape} are not all numbers")
-    have, want = _sizes(value), _sizes(result)
+    have, want = value.shape.numbers, result.shape.numbers
     factors = _factors(node, have, want)
     if factors is None or prod(factors) == 1:
         return
@@ -51,23 +50,21 @@ def plan(node: Node, options: Options = DEFAULT) -> Iterator[Edit]:  # noqa: ARG
     if room < 1:
         yield Leave(None, f"it is of rank {len(have)}: to stretch it takes one axis more, and TOSA has {RANK}", "GF301")
         return
-    yield Replace(tuple(_stretched(have, factors, room, result.dtype)), "GF304")
+    grown = [axis for axis, factor in enumerate(factors) if factor != 1]
+    turns = [grown[start : start + room] for start in range(0, len(grown), room)]
+    yield Replace(_repeated(node, 0, have, factors, turns), "GF304")
 
 
 def _repeats(node: Node) -> bool:
     """Whether it repeats elements wherever its factors are whole numbers."""
-    stated = node.attributes
-    if stated.get("mode", "nearest") != "nearest":
+    declared = node.attributes
+    if declared.get("mode", "nearest") != "nearest":
         return False
     if node.op == "Upsample" or node.version < COORDINATES_SINCE:
         return True
-    coordinates = str(stated.get("coordinate_transformation_mode", "half_pixel"))
-    rounding = stated.get("nearest_mode", "round_prefer_floor")
-    return rounding in REPEATS.get(coordinates, ()) and stated.get("keep_aspect_ratio_policy", "stretch") == "stretch"
-
-
-def _sizes(value: Value) -> list[int]:
-    return [size for size in value.shape.dims if isinstance(size, int)]
+    coordinates = str(declared.get("coordinate_transformation_mode", "half_pixel"))
+    rounding = declared.get("nearest_mode", "round_prefer_floor")
+    return rounding in REPEATS.get(coordinates, ()) and declared.get("keep_aspect_ratio_policy", "stretch") == "stretch"
 
 
 def _factors(node: Node, have: Sequence[int], want: Sequence[int]) -> list[int] | None:
@@ -78,43 +75,33 @@ def _factors(node: Node, have: Sequence[int], want: Sequence[int]) -> list[int] 
     scales = _scales(node)
     if scales is None:
         return factors if len(node.operands) > SIZES_AT else None
-    grown = sorted(factor for factor in factors if factor != 1)
-    return factors if sorted(scale for scale in scales if scale != 1) == grown else None
+    return factors if sorted(s for s in scales if s != 1) == sorted(f for f in factors if f != 1) else None
 
 
 def _scales(node: Node) -> Sequence[float] | None:
-    """The scales that the node states; None where it states sizes."""
+    """The scales that the node declares; None where it declares sizes."""
     at = 1 if node.op == "Upsample" or node.version < COORDINATES_SINCE else 2
     value = node.operands[at] if at < len(node.operands) else None
     if value is None:
         return None
-    elements = value.literal if value.kind == "constant" else value.known
-    if elements is None:
+    if value.elements is None:
         raise Undecided(f"its scales '{value.name}' are computed when the model runs")
-    return [float(scale) for scale in elements] or None
+    return [float(scale) for scale in value.elements] or None
 
 
-def _stretched(have: Sequence[int], factors: Sequence[int], room: int, dtype: str) -> Iterator[New]:
-    """A few axes at a time, so that no rank is above TOSA's."""
-    sizes = list(have)
-    axes = [axis for axis, factor in enumerate(factors) if factor != 1]
-    source: Source = 0
-    made = 0
-    for start in range(0, len(axes), room):
-        chosen = axes[start : start + room]
-        split, wide = _split(sizes, chosen, [1] * len(sizes)), _split(sizes, chosen, factors)
-        for axis in chosen:
-            sizes[axis] *= factors[axis]
-        for op, shape in (("Reshape", split), ("Expand", wide), ("Reshape", list(sizes))):
-            target = Numbers(tuple(shape), (len(shape),), "int64")
-            yield New(op, (source, target), Shape(tuple(shape)), dtype)
-            source = Made(made)
-            made += 1
+def _repeated(node: Node, source: Source, sizes: Sequence[int], factors: Sequence[int], turns: list[list[int]]) -> New:
+    """Repeat along the axes of each turn: a few axes at a time, so that no rank is above TOSA's."""
+    axes, *rest = turns
+    dtype = node.operand(0).dtype
+    wide = _split(sizes, axes, factors)
+    split = reshape(node, source, _split(sizes, axes, [1] * len(sizes)), dtype)
+    expanded = New("Expand", (split, Numbers(wide, (len(wide),), "int64")), Shape(wide), dtype)
+    grown = tuple(size * factors[axis] if axis in axes else size for axis, size in enumerate(sizes))
+    new = reshape(node, expanded, grown, dtype)
+    return _repeated(node, new, grown, factors, rest) if rest else new
 
 
-def _split(sizes: Sequence[int], axes: Sequence[int], factors: Sequence[int]) -> list[int]:
+def _split(sizes: Sequence[int], axes: Sequence[int], factors: Sequence[int]) -> tuple[int, ...]:
     """Behind each of these axes one of its factor: [3,4] at 1 by 2 -> [3,4,2]."""
-    split: list[int] = []
-    for axis, size in enumerate(sizes):
-        split += [size, factors[axis]] if axis in axes else [size]
-    return split
+    parts = ((size, factors[axis]) if axis in axes else (size,) for axis, size in enumerate(sizes))
+    return tuple(chain.from_iterable(parts))

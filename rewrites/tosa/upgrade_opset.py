@@ -16,17 +16,19 @@ notes, and states an old Resize without its coordinates, which is silently wrong
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
 
-from graphfix.graph.edits import DEFAULT, Edit, Options, Upgrade
-from graphfix.graph.view import Node
+from graphfix.graph.edits import Edit, Upgrade
+from graphfix.graph.view import Graph, Node
 
 VERSION = 17
 
+CODE = "GF304"
 
-def plan(node: Node, options: Options = DEFAULT) -> Iterator[Edit]:  # noqa: ARG001 -- every plan takes the options
+
+def plan_model(graphs: Sequence[Graph]) -> Iterator[tuple[Node, Iterable[Edit]]]:
     """Upgrade the model at its first standard operator."""
-    if node.domain or node.version >= VERSION or node.graph.path != "main":
-        return
-    if node is next(other for other in node.graph.nodes if not other.domain and other.operands):
-        yield Upgrade(VERSION, (), "GF304")
+    nodes = (node for graph in graphs if graph.path == "main" for node in graph.nodes)
+    first = next((node for node in nodes if not node.domain and node.operands), None)
+    if first is not None and first.version < VERSION:
+        yield first, [Upgrade(VERSION, "GF304")]

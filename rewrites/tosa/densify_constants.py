@@ -10,14 +10,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from graphfix.graph.edits import DEFAULT, Edit, Evaluate, Options
+from graphfix.graph.edits import Edit, Evaluate
 from graphfix.graph.view import Node
 from graphfix.operators.row import TFLITE
 
-OPERATORS = frozenset({(TFLITE, "DENSIFY")})
+ON = frozenset({(TFLITE, "DENSIFY")})
+CODE = "GF304"
 
 
-def plan(node: Node, options: Options = DEFAULT) -> Iterator[Edit]:  # noqa: ARG001 -- every plan takes the options
+def plan(node: Node) -> Iterator[Edit]:
     """Evaluate the node where its operand is a constant."""
     if node.operand(0).kind == "constant":
         yield Evaluate("GF304")

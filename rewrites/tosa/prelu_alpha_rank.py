@@ -11,15 +11,16 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from graphfix.graph.edits import DEFAULT, Edit, Leave, Lift, Made, New, Numbers, Options, Replace
+from graphfix.graph.edits import Edit, Leave, Lift, New, Replace, reshape
 from graphfix.graph.view import Node
 from graphfix.operators.row import TFLITE
-from graphfix.shapes.shape import Shape, Undecided
+from graphfix.shapes.shape import Undecided
 
-OPERATORS = frozenset({(TFLITE, "PRELU")})
+ON = frozenset({(TFLITE, "PRELU")})
+CODE = "GF304"
 
 
-def plan(node: Node, options: Options = DEFAULT) -> Iterator[Edit]:  # noqa: ARG001 -- every plan takes the options
+def plan(node: Node) -> Iterator[Edit]:
     """Lift alpha, or take its leading unit axis away."""
     shape, alpha, result = node.operand(0).ranked, node.operand(1), node.results[0]
     missing = shape.rank - 1 - alpha.ranked.rank
@@ -28,13 +29,10 @@ def plan(node: Node, options: Options = DEFAULT) -> Iterator[Edit]:  # noqa: ARG
     elif missing < 0 and result is not None:
         if not alpha.shape.static:
             raise Undecided(f"the sizes of {alpha} are not all known")
-        sizes = tuple(size for size in alpha.shape.dims if isinstance(size, int))
+        sizes = alpha.shape.numbers
         if any(size != 1 for size in sizes[:-missing]):
-            yield Leave(
-                1, f"alpha {alpha.shape} follows the batch of {shape}, which PRELU in TOSA can't", "GF304", "left"
-            )
+            why = f"alpha {alpha.shape} follows the batch of {shape}, which PRELU in TOSA can't"
+            yield Leave(1, why, "GF304", "left")
             return
-        kept = sizes[-missing:]
-        target = Numbers(kept, (len(kept),), "int32")
-        lower = New("RESHAPE", (1, target), Shape(kept), alpha.dtype, (("new_shape", kept),))
-        yield Replace((lower, New("PRELU", (0, Made(0)), result.shape, result.dtype)), "GF304")
+        lower = reshape(node, 1, sizes[-missing:], alpha.dtype)
+        yield Replace(New("PRELU", (0, lower), result.shape, result.dtype), "GF304")

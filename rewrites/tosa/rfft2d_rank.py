@@ -14,21 +14,22 @@ from __future__ import annotations
 from collections.abc import Iterator
 from math import prod
 
-from graphfix.graph.edits import DEFAULT, Edit, Made, New, Numbers, Options, Replace, Source
+from graphfix.graph.edits import Edit, New, Replace, reshape
 from graphfix.graph.view import Node, Value
 from graphfix.operators.row import TFLITE
 from graphfix.shapes.shape import Shape, Undecided
 
 PARTS = {"CAST": "REAL", "REAL": "REAL", "IMAG": "IMAG"}
 """What reads the complex result, and what says the same by name."""
-OPERATORS = frozenset((TFLITE, op) for op in PARTS)
+ON = frozenset((TFLITE, op) for op in PARTS)
+CODE = "GF304"
 VIEWS = frozenset({"RESHAPE", "SQUEEZE", "EXPAND_DIMS"})
 """What may stand between: the same elements with other axes."""
 RANK = 3
 """A batch, and the two axes that are transformed."""
 
 
-def plan(node: Node, options: Options = DEFAULT) -> Iterator[Edit]:  # noqa: ARG001 -- every plan takes the options
+def plan(node: Node) -> Iterator[Edit]:
     """Put RESHAPE, RFFT2D, REAL and RESHAPE in the place of the node that reads the complex result."""
     transform, result = _transform(node.operand(0)), node.results[0]
     if transform is None or result is None:
@@ -38,12 +39,12 @@ def plan(node: Node, options: Options = DEFAULT) -> Iterator[Edit]:  # noqa: ARG
         return
     if not (source.shape.static and bins.shape.static and result.shape.static):
         raise Undecided(f"the sizes of {source} are not all known")
-    wanted = _numbers(result.shape)
-    flat, part = (_batched(_numbers(value.shape)) for value in (source, bins))
-    through = (_reshape(source, flat, result.dtype),)
-    spectrum = New("RFFT2D", (Made(0), transform.operand(1)), Shape(part), "complex64")
-    real = New(PARTS[node.op], (Made(1),), Shape(part), result.dtype)
-    yield Replace((*through, spectrum, real, _reshape(Made(2), wanted, result.dtype)), "GF304")
+    flat, part = _batched(source.shape.numbers), _batched(bins.shape.numbers)
+    spectrum = New(
+        "RFFT2D", (reshape(node, source, flat, result.dtype), transform.operand(1)), Shape(part), "complex64"
+    )
+    real = New(PARTS[node.op], (spectrum,), Shape(part), result.dtype)
+    yield Replace(reshape(node, real, result.shape.numbers, result.dtype), "GF304")
 
 
 def _transform(value: Value) -> Node | None:
@@ -54,15 +55,6 @@ def _transform(value: Value) -> Node | None:
     return node if node is not None and node.op == "RFFT2D" else None
 
 
-def _numbers(shape: Shape) -> tuple[int, ...]:
-    return tuple(size for size in shape.dims if isinstance(size, int))
-
-
 def _batched(sizes: tuple[int, ...]) -> tuple[int, ...]:
     """[2,511,1,2048] -> [1022,1,2048]; [1,2048] -> [1,1,2048]."""
     return (prod(sizes[:-2]), *sizes[-2:])
-
-
-def _reshape(source: Source, sizes: tuple[int, ...], dtype: str) -> New:
-    target = Numbers(sizes, (len(sizes),), "int32")
-    return New("RESHAPE", (source, target), Shape(sizes), dtype, (("new_shape", sizes),))

@@ -14,27 +14,34 @@ always right here: onnx's converter copies PRelu's slope unchanged, which is sil
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
 
-from graphfix import operators
-from graphfix.graph.edits import DEFAULT, Edit, Lift, Options, Upgrade
-from graphfix.graph.view import Node
+from graphfix.graph.edits import Edit, Lift, Upgrade
+from graphfix.graph.view import Graph, Node
 from graphfix.shapes.shape import Incompatible
 
+CODE = "GF201"
 VERSION = 8
 """The first opset with numpy's rule and Expand."""
-OPERATORS = frozenset((row.domain, row.op) for row in operators.rows() if row.style == "legacy")
 
 
-def plan(node: Node, options: Options = DEFAULT) -> Iterator[Edit]:  # noqa: ARG001 -- every plan takes the options
-    """Lift the operand to where the attributes align it, and drop them."""
+def plan_model(graphs: Sequence[Graph]) -> Iterator[tuple[Node, Iterable[Edit]]]:
+    """Upgrade the model, and state every legacy operand where its attributes align it."""
+    for graph in graphs:
+        for node in graph.nodes:
+            if node.row is not None and node.row.style == "legacy" and node.operands:
+                yield node, plan(node)
+
+
+def plan(node: Node) -> Iterator[Edit]:
+    """Lift the operand to where the attributes align it; the upgrade drops them."""
     row = node.row
-    if row is None or row.style != "legacy":
+    if row is None:
         return
     for operand in row.operands:
         if operand.index < len(node.operands) and operand.index != row.onto:
             yield from _lifted(node, operand.index)
-    yield Upgrade(VERSION, ("broadcast", "axis"))
+    yield Upgrade(VERSION)
 
 
 def _lifted(node: Node, index: int) -> Iterator[Edit]:

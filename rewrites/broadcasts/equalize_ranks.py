@@ -22,18 +22,21 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from graphfix.graph.broadcast import Party, align, exemption, fused, meeting, over_limit
-from graphfix.graph.edits import DEFAULT, Edit, Leave, Lift, Options
+from graphfix.graph.broadcast import BroadcastOperand, align, exemption, has_ranks, over_limit
+from graphfix.graph.edits import Edit, Leave, Lift
+from graphfix.graph.protocols import BROADCASTING
 from graphfix.graph.view import Node
 from graphfix.operators import Row
-from graphfix.shapes.shape import cstr_eq
+from graphfix.shapes.shape import cstr_eq, same_shape
+
+ON = BROADCASTING
+CODE = "GF101"
+SEES = "operands"
 
 
-def plan(node: Node, options: Options = DEFAULT) -> Iterator[Edit]:
+def plan(node: Node) -> Iterator[Edit]:
     """Lift every operand that has fewer axes than the result."""
-    if (node.domain, node.op) in options.apart:
-        return
-    if any(not value.shape.ranked for value in meeting(node)) and options.stretches_unknown:
+    if not has_ranks(node):
         return  # the run-time form aligns ranks and sizes at once
     if node.row is not None:
         yield from _no_broadcast(node, node.row)
@@ -41,19 +44,19 @@ def plan(node: Node, options: Options = DEFAULT) -> Iterator[Edit]:
     if alignment is None:
         return
     limit = over_limit(node, alignment)
-    for party in alignment.parties:
-        missing = alignment.rank - party.value.shape.rank
+    for operand in alignment.operands:
+        missing = alignment.rank - operand.value.shape.rank
         if missing > 0:
-            yield _lifted(party, missing, limit, options)
+            yield _lifted(operand, missing, limit)
 
 
-def _lifted(party: Party, missing: int, limit: str | None, options: Options) -> Edit:
-    reason = exemption(party, party.operand.keep_rank) or fused(party, asked=options.keep_fusions)
+def _lifted(operand: BroadcastOperand, missing: int, limit: str | None) -> Edit:
+    reason = exemption(operand, operand.operand.keep_rank)
     if reason is not None:
-        return Leave(party.index, reason, "GF101")
+        return Leave(operand.index, reason, "GF101")
     if limit is not None:
-        return Leave(party.index, limit, "GF301", "left")
-    return Lift(party.index, tuple(range(missing)))
+        return Leave(operand.index, limit, "GF301", "left")
+    return Lift(operand.index, tuple(range(missing)))
 
 
 def _no_broadcast(node: Node, row: Row) -> Iterator[Leave]:
@@ -62,7 +65,7 @@ def _no_broadcast(node: Node, row: Row) -> Iterator[Leave]:
         yield from _unequal(node, row, row.unequal)
     elif row.left is not None and row.onto is not None:
         for operand in row.taking_part(len(node.operands)):
-            if not _one_shape(node, operand.index, row.onto):
+            if not same_shape(node.operand(operand.index).shape, node.operand(row.onto).shape):
                 yield Leave(operand.index, row.left.reason, "GF101")
     elif row.left is not None and (row.operands or row.variadic):
         yield Leave(None, row.left.reason, "GF101")
@@ -74,7 +77,3 @@ def _unequal(node: Node, row: Row, reason: str) -> Iterator[Leave]:
     for index, value in others:
         if first[1].stale is None and value.stale is None and cstr_eq(first[1].shape, value.shape) is False:
             yield Leave(index, f"{first[1].shape} and {value.shape} differ: {reason}", "GF105", "left")
-
-
-def _one_shape(node: Node, index: int, onto: int) -> bool:
-    return cstr_eq(node.operand(index).shape, node.operand(onto).shape) is True

@@ -13,17 +13,18 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from graphfix.graph.edits import DEFAULT, Edit, Made, New, Numbers, Options, Replace
+from graphfix.graph.edits import Edit, New, Numbers, Replace
 from graphfix.graph.view import Node
 from graphfix.shapes.shape import Shape, Undecided, same
 
-OPERATORS = frozenset({("", "PRelu")})
+ON = frozenset({("", "PRelu")})
+CODE = "GF304"
 FLOAT = "float32"
 OPSET = 12
 """The first one that has GreaterOrEqual; before opset 7 the slope follows axis 1 besides."""
 
 
-def plan(node: Node, options: Options = DEFAULT) -> Iterator[Edit]:  # noqa: ARG001 -- every plan takes the options
+def plan(node: Node) -> Iterator[Edit]:
     """Replace a PRelu of float32."""
     value, result = node.operand(0), node.results[0]
     if node.version < OPSET or result is None or value.dtype != FLOAT:
@@ -32,8 +33,8 @@ def plan(node: Node, options: Options = DEFAULT) -> Iterator[Edit]:  # noqa: ARG
     zero = Numbers((0.0,), (), value.dtype)
     one = Numbers((1.0,), (), value.dtype)
     kept = New("GreaterOrEqual", (0, zero), result.shape, "bool")
-    factor = New("Where", (Made(0), one, 1), result.shape, value.dtype)
-    yield Replace((kept, factor, New("Mul", (0, Made(1)), result.shape, value.dtype)), "GF304")
+    factor = New("Where", (kept, one, 1), result.shape, value.dtype)
+    yield Replace(New("Mul", (0, factor), result.shape, value.dtype), "GF304")
 
 
 def _check_fits(shape: Shape, slope: Shape) -> None:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from graphfix.graph.edits import DEFAULT, Leave
-from rewrites.tosa_limits import plan
+from graphfix.engine.limits import of_tosa
+from graphfix.graph.edits import Leave
 from tests.support.notation import node
 
 NAMED = {
@@ -24,7 +24,7 @@ NAMED = {
 @pytest.mark.parametrize("case", NAMED)
 def test_what_stands_in_the_way_is_named(case: str) -> None:
     text, code, words = NAMED[case]
-    (found,) = plan(node(text), DEFAULT)
+    (found,) = of_tosa(node(text))
     assert isinstance(found, Leave)
     assert (found.code, found.status) == (code, "left")
     assert words in found.reason
@@ -40,4 +40,4 @@ FINE = {
 
 @pytest.mark.parametrize("case", FINE)
 def test_what_converts_is_no_finding(case: str) -> None:
-    assert not list(plan(node(FINE[case]), DEFAULT))
+    assert not list(of_tosa(node(FINE[case])))
