@@ -1,49 +1,51 @@
-"""What every later step leans on, asked of a model once: names, order, arities, element types, sizes of payloads.
+"""The check of a whole model, made once: names, order, arities, element types, sizes of payloads.
 
-These are rules of the ONNX specification (docs/IR.md and the operators' schemas) that a damaged file breaks. What
-onnxruntime takes although onnx's checker does not (operators without a schema, attributes that a schema does not list)
-passes.
+Every later step relies on these rules of the ONNX specification (docs/IR.md and the operators' schemas), which a
+damaged file breaks. What onnxruntime takes although onnx's checker does not (operators without a schema, attributes
+that a schema does not list) passes.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from graphlib import CycleError, TopologicalSorter
 from typing import Final
 
 import onnx
-from onnx import AttributeProto, FunctionProto, GraphProto, NodeProto, TensorProto, ValueInfoProto
+from onnx import AttributeProto, FunctionProto, GraphProto, NodeProto, TensorProto
 
 from graphfix.formats.onnx.file.container import OPSETS_SINCE, Container
 from graphfix.formats.onnx.infer.scope import Step, standard, steps
-from graphfix.formats.onnx.validate.malformed import (
+from graphfix.formats.onnx.validate.errors import (
     MalformedModelError,
     UnknownVersionError,
+    check_texts,
     named,
     place,
     short,
     shown,
     text,
-    texts,
 )
-from graphfix.formats.onnx.validate.payload import ELEMENT_TYPES, misfit
-from graphfix.formats.onnx.validate.recursion import refuse_recursion
-from graphfix.formats.onnx.validate.schemas import ANY, Signature, signature_of
+from graphfix.formats.onnx.validate.parts import (
+    ANY,
+    Signature,
+    check_attribute_type,
+    check_declared,
+    check_element_type,
+    check_gap,
+    payload_fault,
+    signature_of,
+)
 
-STANDARD: Final = ("", "ai.onnx")
-HELD: Final = {
-    AttributeProto.TENSOR: "t",
-    AttributeProto.GRAPH: "g",
-    AttributeProto.SPARSE_TENSOR: "sparse_tensor",
-}
-"""Attribute type -> the message that it must hold. A number that is absent means 0 to many writers."""
+CALL_DEPTH: Final = 100
+"""Functions that call functions deeper than this are followed by no runtime either."""
 
 
-def refuse_malformed(container: Container) -> list[Step]:
+def check(container: Container) -> list[Step]:
     """Raise GraphfixError, with the file, the place and what is wrong there, for a model that breaks these rules.
 
-    Give the nodes of the main graph as they were read for it.
+    Returns the nodes of the main graph as they were read for it.
     """
     name = container.source.name
     try:
@@ -59,36 +61,34 @@ def _model(container: Container) -> list[Step]:
     if proto.ir_version < 1:
         raise MalformedModelError(f"its IR version is {proto.ir_version}")
     functions = frozenset((standard(function.domain), function.name) for function in proto.functions)
-    gate = _Gate(container, functions)
+    validator = _Validator(container, functions)
     versions = _versions(proto.opset_import)
     if not versions and proto.ir_version < OPSETS_SINCE:
         versions = {"": 1}
-    nodes = gate.graph(proto.graph, "main", versions, ())
+    nodes = validator.graph(proto.graph, "main", versions, ())
     for function in proto.functions:
-        gate.function(function)
-    refuse_recursion(proto.functions)
+        validator.function(function)
+    _check_recursion(proto.functions)
     return nodes
 
 
 def _versions(imports: Iterable[onnx.OperatorSetIdProto]) -> dict[str, int]:
-    """The version of each operator set by its domain, "" for the standard one."""
-    versions = {
-        "" if entry.domain in STANDARD else text(entry.domain, "an opset_import"): entry.version for entry in imports
-    }
+    """Return the version of each operator set by its domain, "" for the standard one."""
+    versions = {standard(text(entry.domain, "an opset_import")): entry.version for entry in imports}
     newest = onnx.defs.onnx_opset_version()
-    standard = versions.get("", 1)
-    if standard > newest:
-        raise UnknownVersionError(f"it uses version {standard} of the standard operators, known are 1 to {newest}")
+    version = versions.get("", 1)
+    if version > newest:
+        raise UnknownVersionError(f"it uses version {version} of the standard operators, known are 1 to {newest}")
     if any(version < 1 for version in versions.values()):
         raise MalformedModelError("it imports an operator set of a version below 1")
     return versions
 
 
 @dataclass(slots=True)
-class _Gate:
+class _Validator:
     container: Container
     functions: frozenset[tuple[str, str]]
-    """The model's own, which hide operators of the same name."""
+    """The model's functions, which hide operators of the same name."""
 
     def graph(self, graph: GraphProto, path: str, versions: Mapping[str, int], outer: Sequence[set[str]]) -> list[Step]:
         own: set[str] = set()
@@ -102,9 +102,9 @@ class _Gate:
         _define(constants, names, path)
         own |= constants
         for value in (*graph.input, *graph.output):
-            _declared(value, path)
+            check_declared(value, path)
         for value in graph.value_info:
-            _element_type(value, path)
+            check_element_type(value, path)
         nodes = steps(graph.node)
         self.nodes(nodes, path, versions, own, outer)
         _outputs((value.name for value in graph.output), own, outer, path)
@@ -126,7 +126,7 @@ class _Gate:
         own: set[str],
         outer: Sequence[set[str]],
     ) -> None:
-        """Each node reads what stands before it, and makes what nobody made."""
+        """Check that each node reads what stands before it, and makes what no other makes."""
         known: dict[tuple[str, str], Signature] = {}
         for index, step in enumerate(nodes):
             node, inputs, outputs = step.message, step.inputs, step.outputs
@@ -134,20 +134,20 @@ class _Gate:
             signature = known.get(key)
             if signature is None:
                 own_function = key in self.functions
-                signature = known[key] = ANY if own_function else _signature(node, index, path, versions)
+                signature = known[key] = ANY if own_function else signature_of(node, index, path, versions)
             if not own.issuperset(inputs):
                 _refuse_undefined([step.message for step in nodes], index, path, (own, *outer))
             if len(inputs) not in signature.inputs or len(outputs) not in signature.outputs:
                 counts = f"{len(inputs)} operands and {len(outputs)} results"
                 raise MalformedModelError(f"{place(node, index, path)} has {counts}, which its operator does not take")
             if "" in inputs:
-                _refuse_gap(node, index, path, signature)
+                check_gap(node, index, path, signature)
             if signature.required or not step.bare:
                 self._attributes(node, index, path, versions, signature, (*outer, own))
             if len(outputs) > 1 or not own.isdisjoint(outputs):
-                _refuse_second(node, index, path, own)
+                _check_results(node, index, path, own)
             own.update(outputs)
-        texts([*own, *(step.message.name for step in nodes)], path)
+        check_texts([*own, *(step.message.name for step in nodes)], path)
 
     def _attributes(
         self,
@@ -160,14 +160,14 @@ class _Gate:
     ) -> None:
         at = place(node, index, path)
         names = [attribute.name for attribute in node.attribute]
-        texts(names, at)
+        check_texts(names, at)
         if len(set(names)) < len(names):
             raise MalformedModelError(f"{at} has an attribute twice")
         if not signature.required <= set(names):
             raise MalformedModelError(f"{at} has no attribute {min(signature.required - set(names))!r}")
         for attribute in node.attribute:
             where = f"{at}, attribute {shown(attribute.name)}"
-            _attribute_type(attribute, where, signature)
+            check_attribute_type(attribute, where, signature)
             if attribute.ref_attr_name:
                 text(attribute.ref_attr_name, where)
             bodies = [attribute.g] if attribute.type == AttributeProto.GRAPH else []
@@ -184,9 +184,9 @@ class _Gate:
             self._sparse(sparse, where)
 
     def _tensor(self, tensor: TensorProto, where: str) -> None:
-        wrong = misfit(tensor, self.container.cut(tensor))
-        if wrong is not None:
-            raise MalformedModelError(f"{where} {wrong}")
+        fault = payload_fault(tensor, self.container.cut(tensor))
+        if fault is not None:
+            raise MalformedModelError(f"{where} {fault}")
 
     def _sparse(self, sparse: onnx.SparseTensorProto, where: str) -> None:
         self._tensor(sparse.values, where)
@@ -212,14 +212,14 @@ def _outputs(names: Iterable[str], own: set[str], outer: Sequence[set[str]], pat
             raise MalformedModelError(f"{path}: no node makes the output {shown(name)}")
 
 
-def _refuse_second(node: NodeProto, index: int, path: str, own: set[str]) -> None:
+def _check_results(node: NodeProto, index: int, path: str, own: set[str]) -> None:
     for at, name in enumerate(node.output):
         if name and (name in own or name in node.output[:at]):
             raise MalformedModelError(f"{place(node, index, path)} makes {shown(name)}, a name that exists already")
 
 
 def _refuse_undefined(nodes: Sequence[NodeProto], index: int, path: str, visible: Sequence[set[str]]) -> None:
-    """Say why a value is not there when it is read: nobody makes it, a later node does, or a cycle."""
+    """Refuse a value that is not there when it is read: nobody makes it, a later node does, or there is a cycle."""
     name = next((name for name in nodes[index].input if not any(name in scope for scope in visible)), None)
     if name is None:
         return
@@ -236,46 +236,29 @@ def _refuse_undefined(nodes: Sequence[NodeProto], index: int, path: str, visible
     raise MalformedModelError(f"{at}, which a later node makes: the nodes are not sorted")
 
 
-# --- types ---------------------------------------------------------------------------------------------------
+# --- functions -----------------------------------------------------------------------------------------------------
 
 
-def _declared(value: ValueInfoProto, path: str) -> None:
-    _element_type(value, path)
-    dims = value.type.tensor_type.shape.dim if value.type.HasField("tensor_type") else ()
-    texts([dim.dim_param for dim in dims], f"{path}: a dim of {shown(value.name)}")
+def _check_recursion(functions: Sequence[FunctionProto]) -> None:
+    """Refuse functions that call themselves, directly or by others, or one another too deep."""
+    bodies = {(function.domain, function.name): function.node for function in functions}
+    calls = {key: {call for call in _called(nodes) if call in bodies} for key, nodes in bodies.items()}
+    try:
+        order = list(TopologicalSorter(calls).static_order())
+    except CycleError as error:
+        raise MalformedModelError(f"the function {shown(error.args[1][0][1])} calls itself") from None
+    depth: dict[tuple[str, str], int] = {}
+    for key in order:
+        depth[key] = 1 + max((depth[call] for call in calls[key]), default=0)
+    if depth and max(depth.values()) > CALL_DEPTH:
+        raise MalformedModelError(
+            f"its functions call each other {max(depth.values())} deep, at most {CALL_DEPTH} are followed"
+        )
 
 
-def _element_type(value: ValueInfoProto, path: str) -> None:
-    code = value.type.tensor_type.elem_type
-    if code not in ELEMENT_TYPES:
-        raise MalformedModelError(f"{path}: {shown(value.name)} has the unknown element type {code}")
-
-
-def _attribute_type(attribute: AttributeProto, where: str, signature: Signature) -> None:
-    expected = signature.attributes.get(attribute.name)
-    if expected is not None and attribute.type not in (expected, AttributeProto.UNDEFINED):
-        types = AttributeProto.AttributeType.Name(attribute.type), AttributeProto.AttributeType.Name(expected)
-        raise MalformedModelError(f"{where} has the type {types[0]}, the operator asks for {types[1]}")
-    held = HELD.get(attribute.type)
-    if held is not None and not attribute.ref_attr_name and not attribute.HasField(held):
-        raise MalformedModelError(f"{where} is empty")
-
-
-# --- operators -----------------------------------------------------------------------------------------------
-
-
-def _signature(node: NodeProto, index: int, path: str, versions: Mapping[str, int]) -> Signature:
-    texts([node.op_type, node.domain], f"{path}: node {index}")
-    if not node.op_type:
-        raise MalformedModelError(f"{path}: node {index} has no operator")
-    domain = "" if node.domain in STANDARD else node.domain
-    version = versions.get(domain)
-    if version is None and not domain:
-        raise MalformedModelError(f"{place(node, index, path)}: the model imports no version of the standard operators")
-    return ANY if version is None else signature_of(node.op_type, domain, version)
-
-
-def _refuse_gap(node: NodeProto, index: int, path: str, signature: Signature) -> None:
-    for at in signature.needed:
-        if not node.input[at]:
-            raise MalformedModelError(f"{place(node, index, path)} has no operand {at}")
+def _called(nodes: Iterable[NodeProto]) -> Iterator[tuple[str, str]]:
+    for node in nodes:
+        yield node.domain, node.op_type
+        for attribute in node.attribute:
+            for body in (attribute.g, *attribute.graphs):
+                yield from _called(body.node)

@@ -11,25 +11,21 @@ from graphfix.formats.tflite.file.schema import TENSOR_TYPES
 from graphfix.graph.edits import New
 from graphfix.shapes.shape import Shape
 
-INT32 = 2
-"""The element type of shapes, repeats and axes."""
 NEW_SHAPE_RANK = 8
-"""LiteRT refuses a `new_shape` of more numbers; the shape operand alone says more."""
+"""LiteRT refuses a longer `new_shape`; the shape operand alone holds more sizes."""
 NONE, RESHAPE, EXPAND_DIMS, TILE, SHAPE, GATHER, CONCATENATION = 0, 17, 52, 51, 55, 23, 10
-"""Members of the union of builtin options; BROADCAST_TO and BROADCAST_ARGS have no option to state."""
-
-
+"""Members of the union of builtin options; BROADCAST_TO and BROADCAST_ARGS have no options."""
 KINDS: Mapping[str, int] = MappingProxyType(
     {"RESHAPE": RESHAPE, "MUL": 21, "SELECT_V2": 98, "RFFT2D": 105, "TILE": TILE}
 )
 TYPES: Mapping[str, int] = MappingProxyType({name: number for number, (name, _) in TENSOR_TYPES.items()})
 
 
-def options_of(told: New) -> Options:
-    """The builtin options of a new operator; those that have fields state them from the attributes."""
-    kind = KINDS.get(told.op, NONE)
-    attributes = dict(told.attributes)
-    if told.op == "RESHAPE" and "new_shape" in attributes:
+def options_of(new: New) -> Options:
+    """The builtin options of a new operator: fields are filled from the attributes."""
+    kind = KINDS.get(new.op, NONE)
+    attributes = dict(new.attributes)
+    if new.op == "RESHAPE" and "new_shape" in attributes:
         return Options(kind, ((0, "i*", attributes["new_shape"]),))
     return Options(kind)
 
@@ -71,10 +67,5 @@ def broadcast_to_version(dtype: str) -> int:
 
 def repeats_of(shape: Shape, to: Shape) -> list[int]:
     """How often a TILE repeats each axis: [2,1,4] to [2,3,4] -> 1, 3, 1."""
-    pairs = zip(numbers(shape), numbers(to), strict=True)
+    pairs = zip(shape.numbers, to.numbers, strict=True)
     return [1 if have == want else want for have, want in pairs]
-
-
-def numbers(shape: Shape) -> list[int]:
-    """The sizes of a static shape."""
-    return [size for size in shape.dims if isinstance(size, int)]

@@ -3,7 +3,7 @@
     mul(?x.0, 4) and add(?x.0, ?x.0, ?x.0, ?x.0) are one term; floordiv(mul(?x.0, 4), 4) is ?x.0 again
 
 A named size is a polynomial over names with integer coefficients; what polynomials cannot say (a rounded quotient, a
-maximum) is a name of its own. Elements of integer tensors are sizes here too, and may be negative.
+maximum) has a new name. Elements of integer tensors are sizes here too, and may be negative.
 """
 
 from __future__ import annotations
@@ -13,8 +13,7 @@ from dataclasses import dataclass, field
 from math import inf
 from typing import TypeAlias
 
-from graphfix.shapes.dim import Parts
-from graphfix.shapes.shape import UNKNOWN, Dim, Size
+from graphfix.shapes.dim import UNKNOWN, Dim, Parts, Size
 
 Monomial: TypeAlias = tuple[Parts, ...]
 """Sorted names that are multiplied, one as often as it is a factor; () for a number alone."""
@@ -135,7 +134,7 @@ class Terms:
         return self.opaque("minimum", *sorted((a, b), key=str), low=min(a_low, b_low), high=min(a_high, b_high))
 
     def opaque(self, kind: str, *sizes: Size, low: Bound = -inf, high: Bound = inf) -> Size:
-        """What a function of that kind gives for these sizes: one name for one function and one set of sizes."""
+        """What a function of that kind returns for these sizes: one name for one function and one set of sizes."""
         polynomials = tuple([self._polynomial(size) for size in sizes])
         if None in polynomials:
             return _within((), low, high)

@@ -1,4 +1,4 @@
-"""What is wrong with a model that breaks the format's rules, and where: one line that a person can read."""
+"""The errors of a model that breaks the format's rules: what is wrong and where, in one line."""
 
 from __future__ import annotations
 
@@ -22,27 +22,27 @@ class UnknownVersionError(GraphfixError):
 
 
 def place(node: NodeProto, index: int, path: str) -> str:
-    """The scope and the node, as an error names them."""
+    """Return the graph and the node, as an error names them."""
     return f"{path}: {named(node, index)}"
 
 
 def named(node: NodeProto, index: int) -> str:
-    """The operator and the node's name, or `Op#index`."""
+    """Return the operator and the node's name, or `Op#index`."""
     return f"{short(node.op_type)} {shown(node.name or f'{node.op_type}#{index}')}"
 
 
 def shown(name: str | bytes) -> str:
-    """A name in quotes."""
+    """Return a name in quotes."""
     return short(repr(name))
 
 
 def short(text: str) -> str:
-    """The beginning of a text that is too long for a line."""
+    """Return the text, or the beginning of one that is too long for a line."""
     return text if len(text) <= SHOWN else f"{text[:SHOWN]}..."
 
 
-def texts(names: Sequence[str], where: str) -> None:
-    """Raise MalformedModelError for a name that is no UTF-8: protobuf gives bytes for it."""
+def check_texts(names: Sequence[str], where: str) -> None:
+    """Raise MalformedModelError for a name that is no UTF-8: protobuf returns bytes for it."""
     try:
         "".join(names)
     except TypeError:
@@ -51,6 +51,6 @@ def texts(names: Sequence[str], where: str) -> None:
 
 
 def text(name: str, where: str) -> str:
-    """The name. Raises as `texts` does."""
-    texts([name], where)
+    """Return the name. Raises as `check_texts` does."""
+    check_texts([name], where)
     return name
