@@ -32,7 +32,8 @@ def fix(model: Model, request: Request, rewrites: Sequence[Step] | None) -> Outc
     with _timed(seconds, "plan"):
         policy = asked.policy(request)
         asked.limit(model, request)
-        report = _run(model, policy, _chosen(request, policy) if rewrites is None else rewrites, request, "changed")
+        steps = _chosen(request, policy) if rewrites is None else rewrites
+        report = _run(model, request, policy, steps, "changed")
     return _outcome("fix", Path("model"), model, report, request, seconds)
 
 
@@ -44,7 +45,7 @@ def fix_file(source: Path, output: Path, request: Request) -> Outcome:
     seconds: Seconds = {}
     model, sizes = _loaded(source, request, seconds, output)
     with _named(source), _timed(seconds, "plan"):
-        report = _run(model, policy, steps, request, "changed")
+        report = _run(model, request, policy, steps, "changed")
     outcome = _outcome("fix", source, model, report, request, seconds)
     if not request.check_result:
         with _timed(seconds, "write"):
@@ -75,7 +76,7 @@ def check(source: Path, request: Request) -> Outcome:
     seconds: Seconds = {}
     model, _ = _loaded(source, request, seconds)
     with _named(source), _timed(seconds, "plan"):
-        report = _run(model, policy, steps, request, "found")
+        report = _run(model, request, policy, steps, "found")
         report.sites[:0] = binding.free_sites(model, request.target)
     return replace(_outcome("check", source, model, report, request, seconds), changed=False)
 
@@ -125,18 +126,18 @@ def _chosen(request: Request, policy: Policy) -> tuple[Step, ...]:
     for name in (*request.only, *request.skip):
         if name not in targets.RULES:
             raise GraphfixError(f"{name!r} is no rewrite; known: {', '.join(targets.RULES)}")
-    left_out = {*request.skip, *(["materialize-broadcasts"] if policy.broadcasts == "keep" else [])}
-    return chosen(ALL, set(request.only or targets.TARGETS[request.target].rules) - left_out)
+    left = {*request.skip, *(["materialize-broadcasts"] if policy.broadcasts == "keep" else [])}
+    return chosen(ALL, set(request.only or targets.TARGETS[request.target].rules) - left)
 
 
 def _run(
-    model: Model, policy: Policy, steps: Sequence[Step], request: Request, done: Literal["changed", "found"]
+    model: Model, request: Request, policy: Policy, steps: Sequence[Step], done: Literal["changed", "found"]
 ) -> Report:
-    """Run the rewrites, then ask what the target can't take, unless rewrites were asked for by name."""
+    """Run the rewrites, and ask what the target can't take; nothing is asked where rewrites were named."""
     from graphfix.engine import limits, run
 
-    asks = targets.TARGETS[request.target].limits is not None and not request.only
-    return run.run(model, steps, policy, done, limits.of_tosa if asks else None)
+    limited = not request.only and targets.TARGETS[request.target].limits
+    return run.run(model, steps, policy, done, limits.of_tosa if limited else None)
 
 
 def compare(before: Path, after: Path, request: Request, seconds: Seconds, sizes: Sizes | None = None) -> Verdict:

@@ -72,7 +72,7 @@ class Request:
 
 
 def policy(request: Request) -> Policy:
-    """What is chosen about broadcasts; the defaults are those of the target. Raises GraphfixError."""
+    """What decides about broadcasts; the defaults are those of the target. Raises GraphfixError."""
     from graphfix.engine.policy import Policy
 
     for given, known, what in (

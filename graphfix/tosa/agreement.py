@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from graphfix.checker.files import is_tflite
+from graphfix.api import format_of
 from graphfix.checker.runs.static_model import StaticModel, static_onnx, static_tflite
 from graphfix.engine.request import Progress, Request
 from graphfix.results import ConversionStatus, Gap
@@ -67,7 +67,7 @@ def agreement(original: Path, fixed: Path, converted: Path, request: Request) ->
     """
     with Child() as child:
         try:
-            known = _tflite(child, original, fixed) if is_tflite(fixed) else _onnx(child, original, fixed)
+            known = _tflite(child, original, fixed) if format_of(fixed) == "tflite" else _onnx(child, original, fixed)
             return _compared(known, converted, _cases(known, request), request.progress)
         except RefusedError as error:
             return Agreement("not run", str(error))
