@@ -1,0 +1,140 @@
+"""An ONNX file as the proof reads it: messages without payloads, and where in which file each payload lies."""
+
+from __future__ import annotations
+
+import os
+import struct
+from contextlib import ExitStack
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from onnx import TensorProto, numpy_helper
+
+from graphfix.checker.files.constant_bytes import Opened, Payload, held
+from graphfix.checker.files.onnx import skeleton
+from graphfix.results import GraphfixError
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from onnx import ModelProto
+
+_PLACE = struct.Struct("<BQQ")
+_STRING_FIELD = 6 << 3 | 2
+WIDTHS = {
+    TensorProto.FLOAT: 4, TensorProto.UINT8: 1, TensorProto.INT8: 1, TensorProto.UINT16: 2, TensorProto.INT16: 2,
+    TensorProto.INT32: 4, TensorProto.INT64: 8, TensorProto.BOOL: 1, TensorProto.FLOAT16: 2, TensorProto.DOUBLE: 8,
+    TensorProto.UINT32: 4, TensorProto.UINT64: 8, TensorProto.COMPLEX64: 8, TensorProto.COMPLEX128: 16,
+    TensorProto.BFLOAT16: 2,
+}  # fmt: skip
+"""Bytes of an element; types that are not named are compared as they are stored."""
+_FIXED_WIDTH = frozenset({4, 9, 10})
+"""float_data, raw_data, double_data: their bytes are the elements' bytes."""
+
+_WHOLE = 1 << 25
+"""A file up to this size is read as it is: its weights are no burden, and a walk over its fields takes longer."""
+
+
+@dataclass(slots=True, eq=False)
+class Source:
+    """One file of the two, open for as long as constants are compared."""
+
+    path: Path
+    stack: ExitStack
+    mark: bytes = field(default_factory=lambda: os.urandom(16))
+    """Begins the placeholder of a payload: made anew for each reading, so that no file can hold it."""
+    files: dict[Path, Opened] = field(default_factory=dict)
+
+    def read(self) -> ModelProto:
+        """Read the model; the placeholder of a big payload says where it is. Raises GraphfixError."""
+        self._open(self.path)
+        return skeleton.read(self.path, self._placeholder, whole=_WHOLE)
+
+    def _placeholder(self, number: int, start: int, end: int) -> bytes:
+        place = self.mark + _PLACE.pack(number, start, end)
+        return bytes([_STRING_FIELD, len(place)]) + place
+
+    def payload(self, tensor: TensorProto) -> Payload | None:
+        """Return the elements of a tensor as little-endian bytes; None for types whose elements are no whole bytes."""
+        if tensor.data_location == TensorProto.EXTERNAL:
+            return self._external(tensor)
+        if tensor.string_data and tensor.string_data[0].startswith(self.mark):
+            return self._cut(tensor)
+        if tensor.data_type == TensorProto.STRING:
+            return held(repr(list(tensor.string_data)).encode())
+        if tensor.HasField("raw_data"):
+            return held(tensor.raw_data)
+        if tensor.data_type not in WIDTHS:
+            return held(b"typed" + tensor.int32_data.__repr__().encode())
+        return self._elements(tensor, tensor.name)
+
+    def _cut(self, tensor: TensorProto) -> Payload | None:
+        if len(tensor.string_data) > 1:
+            return None  # one payload in several pieces
+        number, start, end = _PLACE.unpack(tensor.string_data[0][len(self.mark) :])
+        whole = Payload(self._open(self.path), start, end - start)
+        if number in _FIXED_WIDTH:
+            return whole
+        body = whole.read(0, whole.length)
+        sized = TensorProto()
+        sized.ParseFromString(_tagged(number, body))
+        if tensor.data_type == TensorProto.STRING:
+            return held(repr(list(sized.string_data)).encode())
+        sized.data_type = tensor.data_type
+        sized.dims.extend(tensor.dims)
+        return self._elements(sized, tensor.name) if tensor.data_type in WIDTHS else held(b"typed" + body)
+
+    def _elements(self, tensor: TensorProto, name: str) -> Payload:
+        """Write out the elements of a typed field. Raises GraphfixError."""
+        try:
+            return held(numpy_helper.to_array(tensor).tobytes())
+        except ValueError:
+            reason = f"{name!r} does not hold the elements that its shape {list(tensor.dims)} asks for"
+            raise GraphfixError(f"{self.path}: {reason}; check the model") from None
+
+    def _external(self, tensor: TensorProto) -> Payload | None:
+        entries = {entry.key: entry.value for entry in tensor.external_data}
+        path = self.path.parent / self._location(tensor.name, entries.get("location", ""))
+        file = self._open(path)
+        offset = self._number(tensor.name, entries.get("offset", "0"))
+        rest = file.size - offset
+        length = self._number(tensor.name, entries.get("length", str(max(rest, 0))))
+        if not 0 <= length <= rest:
+            raise GraphfixError(f"{path}: holds {rest} bytes from {offset} on, and {tensor.name!r} needs {length}")
+        return Payload(file, offset, length)
+
+    def _location(self, name: str, declared: str) -> str:
+        """Bytes that are no UTF-8 come as bytes. Raises GraphfixError."""
+        if isinstance(declared, str) and "\0" not in declared:
+            return declared
+        raise GraphfixError(f"{self.path}: {name!r} lies in a file with the name {declared!r}; check the model")
+
+    def _number(self, name: str, declared: str) -> int:
+        if isinstance(declared, str) and declared.isascii() and declared.isdecimal():
+            return int(declared)
+        raise GraphfixError(f"{self.path}: {name!r} states {declared!r} as a place in its file; check the model")
+
+    def _open(self, path: Path) -> Opened:
+        if path not in self.files:
+            if path.exists() and not path.is_file():  # a pipe would never end
+                raise GraphfixError(f"{path}: is no file, and {self.path} names it as one")
+            self.files[path] = Opened.at(path, self.stack)
+        return self.files[path]
+
+    def check(self) -> None:
+        """Raise GraphfixError where a file is another now than it was when it was opened."""
+        for file in self.files.values():
+            file.check()
+
+
+def _tagged(number: int, body: bytes) -> bytes:
+    size, digits = len(body), bytearray()
+    while size > 127:  # noqa: PLR2004 - seven bits a byte
+        digits.append(size & 127 | 128)
+        size >>= 7
+    return bytes([number << 3 | 2, *digits, size]) + body
+
+
+def width(data_type: int) -> int:
+    """Return the bytes of an element; 0 for strings and for types that are compared as they are stored."""
+    return next((size for kind, size in WIDTHS.items() if kind == data_type), 0)

@@ -1,0 +1,112 @@
+"""The names of a model's graphs: who makes a value, which graph it belongs to, how long its axes are."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import onnx
+from onnx import numpy_helper
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+
+@dataclass(frozen=True, slots=True)
+class NestedGraph:
+    """One graph: the main one, or a body of If, Loop, Scan, which reads values of the graphs around it."""
+
+    proto: onnx.GraphProto
+    outer: NestedGraph | None
+    actuals: Mapping[str, tuple[NestedGraph, str]]
+    """A body's input -> the value of the outer graph that is passed to it."""
+    producers: Mapping[str, onnx.NodeProto] = field(repr=False)
+    tensors: Mapping[str, onnx.TensorProto] = field(repr=False)
+    shapes: Mapping[str, tuple[int | None, ...]] = field(repr=False)
+    inputs: frozenset[str]
+
+    def home(self, name: str) -> NestedGraph | None:
+        """Find the graph that defines a name."""
+        if name in self.producers or name in self.tensors or self.is_input(name) or name in self.actuals:
+            return self
+        return None if self.outer is None else self.outer.home(name)
+
+    def is_input(self, name: str) -> bool:
+        """Tell whether a name is an input of the model itself, without a default."""
+        return self.outer is None and name not in self.tensors and name in self.inputs
+
+    def shape(self, name: str) -> tuple[int | None, ...] | None:
+        """Return the dims of a value, None for an unknown dim; None when unranked."""
+        home = self.home(name)
+        if home is None:
+            return None
+        if name in home.tensors:
+            return tuple(home.tensors[name].dims)
+        return home.shapes.get(name)
+
+
+def nested_graphs(proto: onnx.GraphProto) -> Iterator[NestedGraph]:
+    """Yield a graph and every body inside it, each after what is around it."""
+    yield from _nested(proto, None, {})
+
+
+def constant(graph: NestedGraph, name: str) -> np.ndarray[Any, Any] | None:
+    """Return the value of a small constant, None for what is none or lies outside the file."""
+    home = graph.home(name)
+    if home is None:
+        return None
+    node = home.producers.get(name)
+    if node is not None and node.op_type == "Identity":
+        return constant(home, node.input[0])
+    tensor = home.tensors.get(name) if node is None else _value(node)
+    if tensor is None or tensor.data_location == onnx.TensorProto.EXTERNAL:
+        return None
+    try:
+        return numpy_helper.to_array(tensor)
+    except (ValueError, TypeError):
+        return None  # its payload was left out when the file was read
+
+
+def _nested(
+    proto: onnx.GraphProto, outer: NestedGraph | None, actuals: Mapping[str, tuple[NestedGraph, str]]
+) -> Iterator[NestedGraph]:
+    values = [*proto.input, *proto.value_info, *proto.output]
+    graph = NestedGraph(
+        proto,
+        outer,
+        actuals,
+        {name: node for node in proto.node for name in node.output if name},
+        {t.name: t for t in proto.initializer},
+        {v.name: _shape(v.type.tensor_type) for v in values if v.type.tensor_type.HasField("shape")},
+        frozenset(v.name for v in proto.input),
+    )
+    yield graph
+    for node in proto.node:
+        for attribute in node.attribute:
+            if attribute.HasField("g"):
+                yield from _nested(attribute.g, graph, _actuals(node, attribute.g, graph))
+
+
+def _actuals(node: onnx.NodeProto, body: onnx.GraphProto, graph: NestedGraph) -> dict[str, tuple[NestedGraph, str]]:
+    """Pair a body's inputs with operands, one to one; Loop's counter stays below its trip count."""
+    pairs = zip((v.name for v in body.input), node.input, strict=False)
+    return {formal: (graph, actual) for formal, actual in pairs if actual}
+
+
+def _shape(tensor: onnx.TypeProto.Tensor) -> tuple[int | None, ...]:
+    return tuple(d.dim_value if d.HasField("dim_value") and d.dim_value >= 0 else None for d in tensor.shape.dim)
+
+
+def _value(node: onnx.NodeProto) -> onnx.TensorProto | None:
+    if node.op_type != "Constant" or len(node.attribute) != 1:
+        return None
+    attribute = node.attribute[0]
+    if attribute.name == "value":
+        tensor: onnx.TensorProto = attribute.t
+        return tensor
+    value: object = onnx.helper.get_attribute_value(attribute)
+    if isinstance(value, bytes | str) or not isinstance(value, int | float | list):
+        return None
+    whole = attribute.name in ("value_int", "value_ints")
+    return numpy_helper.from_array(np.asarray(value, np.int64 if whole else np.float32))

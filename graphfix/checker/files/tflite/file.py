@@ -1,0 +1,285 @@
+"""A TFLite file as the checker reads it: tensors and operators as plain values, payloads as ranges of the file."""
+
+from __future__ import annotations
+
+import mmap
+import struct
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, NamedTuple
+
+from graphfix.checker.files.constant_bytes import SMALL, Opened, Payload, held
+from graphfix.checker.files.tflite.schema import (
+    CUSTOM,
+    DETAILS,
+    OPERATORS,
+    OPTIONS,
+    OPTIONS_2,
+    TYPES,
+    UnsupportedFieldError,
+    fields,
+    known,
+)
+from graphfix.checker.files.tflite.tables import Table, Tables
+from graphfix.results import GraphfixError
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from contextlib import ExitStack
+    from pathlib import Path
+
+WIDTHS: Mapping[str, int] = {
+    "float32": 4, "float16": 2, "int32": 4, "uint8": 1, "int64": 8, "bool": 1, "int16": 2, "complex64": 8, "int8": 1,
+    "float64": 8, "complex128": 16, "uint64": 8, "uint32": 4, "uint16": 2, "bfloat16": 2,
+}  # fmt: skip
+"""Bytes of an element; strings and types of less than a byte are compared as they are stored."""
+
+
+@dataclass(frozen=True, slots=True)
+class Quantization:
+    """The parameters of a tensor; the axis counts where there is a scale for each of its indices."""
+
+    key: tuple[object, ...]
+    """All but the axis."""
+    axis: int | None
+    """None for parameters that serve the whole tensor."""
+    loads: bool = True
+    """Whether the parameters fit the tensor, so that a runtime takes it."""
+
+
+class Tensor(NamedTuple):
+    """One tensor."""
+
+    name: str
+    dtype: str
+    dims: tuple[int | None, ...] | None
+    """The declared shape, None for a free size; None where the rank is not declared."""
+    stored: tuple[int, ...]
+    quantization: Quantization | None
+    variable: bool
+    payload: Payload | None
+    odd: tuple[object, ...] = ()
+    """What makes a constant another than its bytes say: sparsity, an external buffer."""
+
+
+class Operator(NamedTuple):
+    """One operator; tensors by index, -1 for an operand that is not given."""
+
+    name: str
+    version: int
+    inputs: tuple[int, ...]
+    outputs: tuple[int, ...]
+    options: Mapping[str, object]
+    bodies: tuple[tuple[str, int], ...]
+    """The subgraphs that it runs, by the names of the options that say so."""
+    key: tuple[object, ...]
+    """All that the operator's table says but for its tensors and bodies."""
+
+
+@dataclass(frozen=True, slots=True)
+class Subgraph:
+    """One subgraph."""
+
+    tensors: tuple[Tensor, ...]
+    operators: tuple[Operator, ...]
+    inputs: tuple[int, ...]
+    outputs: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Model:
+    """One file."""
+
+    codes: tuple[tuple[str, int], ...]
+    """The operators, and their versions, that a runtime has to have."""
+    subgraphs: tuple[Subgraph, ...]
+    signatures: tuple[tuple[str, int, tuple[tuple[str, int], ...], tuple[tuple[str, int], ...]], ...]
+    """(key, subgraph, inputs and outputs as (name, tensor))."""
+
+
+# The fields of the schema's tables, in the order in which it declares them.
+_VERSION, _CODES, _SUBGRAPHS, _DESCRIPTION, _BUFFERS, _METADATA_BUFFER, _METADATA, _SIGNATURES = range(8)
+_OLD_CODE, _CUSTOM_CODE, _CODE_VERSION, _NEW_CODE = range(4)
+_TENSORS, _INPUTS, _OUTPUTS, _OPERATORS, _GRAPH_NAME, _GRAPH_DEBUG = range(6)
+(
+    _SHAPE, _TYPE, _BUFFER, _NAME, _QUANTIZATION, _VARIABLE, _SPARSITY, _SIGNATURE, _HAS_RANK, _VARIANTS,
+    _EXTERNAL,
+) = range(11)  # fmt: skip
+_MIN, _MAX, _SCALE, _ZERO_POINT, _DETAILS_TYPE, _DETAILS, _AXIS = range(7)
+(
+    _OPCODE, _OPERANDS, _RESULTS, _KIND, _OPTIONS, _CUSTOM_OPTIONS, _CUSTOM_FORMAT, _MUTATING, _INTERMEDIATES,
+    _LARGE_OFFSET, _LARGE_SIZE, _KIND_2, _OPTIONS_2, _DEBUG,
+) = range(14)  # fmt: skip
+_DATA, _OFFSET, _SIZE = range(3)
+_NAMED_INPUTS, _NAMED_OUTPUTS, _SIGNATURE_KEY, _DELEGATE, _SIGNATURE_SUBGRAPH = range(5)
+_TENSOR_NAME, _TENSOR_INDEX = range(2)
+_BYTE, _SIGNED_BYTE, _UNSIGNED, _LONG, _FLAG = (struct.Struct(f"<{form}") for form in "BbIQ?")
+
+
+def read(path: Path, stack: ExitStack, *, lenient: bool = False) -> tuple[Model, Opened]:
+    """Read a file, which stays open. Raises GraphfixError for what is no TFLite model.
+
+    What the schema does not know raises UnsupportedFieldError, or is passed over where it is `lenient`.
+    """
+    opened = Opened.at(path, stack)
+    try:
+        data = stack.enter_context(mmap.mmap(opened.file.fileno(), 0, access=mmap.ACCESS_READ))
+        return _model(Tables(data, lenient), opened), opened
+    except OSError as error:
+        raise GraphfixError(f"{path}: can't be read: {error.strerror}") from None
+    except (struct.error, IndexError, ValueError, TypeError, AttributeError) as error:
+        raise GraphfixError(f"{path}: no TFLite model: {error}; check the file") from None
+
+
+def _model(tables: Tables, file: Opened) -> Model:
+    model = known(tables.root(), _SIGNATURES + 1, "the model")
+    codes = [_code(code) for code in model.each(_CODES)]
+    payloads = [_payload(buffer, file) for buffer in model.each(_BUFFERS)]
+    graphs = tuple(_subgraph(graph, codes, payloads) for graph in model.each(_SUBGRAPHS))
+    for graph in graphs:
+        _refuse_indices(graph)
+    return Model(tuple(codes), graphs, tuple(_signature(signature) for signature in model.each(_SIGNATURES)))
+
+
+def _refuse_indices(graph: Subgraph) -> None:
+    """Every tensor that is named is there; an operand, and nothing else, may be -1. Raises ValueError."""
+    count = len(graph.tensors)
+    ends = (*graph.inputs, *graph.outputs, *(at for operator in graph.operators for at in operator.outputs))
+    operands = (at for operator in graph.operators for at in operator.inputs if at != -1)
+    for at in (*ends, *operands):
+        if not 0 <= at < count:
+            raise ValueError(f"tensor {at} is named, and its subgraph has {count}")
+
+
+def _code(code: Table) -> tuple[str, int]:
+    known(code, _NEW_CODE + 1, "an operator code")
+    number = max(code.number(_NEW_CODE), code.number(_OLD_CODE, _SIGNED_BYTE))
+    version = code.number(_CODE_VERSION, default=1)
+    if number == CUSTOM:
+        return f"custom {_text(code, _CUSTOM_CODE)}", version
+    return OPERATORS.get(number, f"builtin {number}"), version
+
+
+def _payload(buffer: Table, file: Opened) -> Payload | None:
+    """Return the range of a buffer; None for one without bytes."""
+    known(buffer, _SIZE + 1, "a buffer")
+    start, length = buffer.number(_OFFSET, _LONG), buffer.number(_SIZE, _LONG)
+    if start <= 1:
+        start, length = buffer.vector(_DATA)
+        if not length:
+            return None
+    if not 0 <= start <= start + length <= file.size:
+        raise ValueError(f"a buffer of {length} bytes at byte {start} is cut short")
+    return Payload(file, start, length) if length > SMALL else held(buffer.data[start : start + length])
+
+
+def _subgraph(graph: Table, codes: list[tuple[str, int]], payloads: list[Payload | None]) -> Subgraph:
+    known(graph, _GRAPH_DEBUG + 1, "a subgraph")
+    tensors = tuple(_tensor(tensor, payloads) for tensor in graph.each(_TENSORS))
+    operators = tuple(_operator(operator, codes, tensors) for operator in graph.each(_OPERATORS))
+    return Subgraph(tensors, operators, graph.numbers(_INPUTS), graph.numbers(_OUTPUTS))
+
+
+def _tensor(tensor: Table, payloads: list[Payload | None]) -> Tensor:
+    known(tensor, _EXTERNAL + 1, "a tensor")
+    if tensor.offsets[_VARIANTS] and not tensor.tables.lenient:
+        raise UnsupportedFieldError("a tensor of variants is not read")
+    stored, signature = tensor.numbers(_SHAPE), tensor.numbers(_SIGNATURE)
+    buffer = tensor.number(_BUFFER, _UNSIGNED)
+    payload = payloads[buffer] if buffer else None
+    ranked = bool(stored or signature or tensor.number(_HAS_RANK, _FLAG) or payload is not None)
+    dims = tuple(None if dim < 0 else dim for dim in signature or stored) if ranked else None
+    dtype = tensor.number(_TYPE, _SIGNED_BYTE)
+    quantization = tensor.table(_QUANTIZATION)
+    return Tensor(
+        _text(tensor, _NAME),
+        TYPES.get(dtype, str(dtype)),
+        dims,
+        stored,
+        None if quantization is None else _quantization(quantization, stored),
+        bool(tensor.number(_VARIABLE, _FLAG)),
+        payload,
+        _odd(tensor) if tensor.offsets[_SPARSITY] or tensor.offsets[_EXTERNAL] else (),
+    )
+
+
+def _odd(tensor: Table) -> tuple[object, ...]:
+    odd: tuple[object, ...] = ()
+    sparsity = tensor.table(_SPARSITY)
+    if sparsity is not None:
+        odd += ("sparse", ("SparsityParameters", tuple(fields(sparsity, "SparsityParameters").items())))
+    external = tensor.number(_EXTERNAL, _UNSIGNED)
+    return (*odd, "external", external) if external else odd
+
+
+def _quantization(table: Table, shape: tuple[int, ...]) -> Quantization | None:
+    known(table, _AXIS + 1, "the quantization of a tensor")
+    scales, kind = table.numbers(_SCALE, "I"), table.number(_DETAILS_TYPE, _BYTE)
+    if not (scales or kind):
+        return None
+    details = table.table(_DETAILS) if kind else None
+    custom = () if details is None else tuple(fields(details, DETAILS.get(kind)).items())
+    bits = struct.pack(f"<{len(scales)}I", *scales)
+    axis, count, zeros = table.number(_AXIS), len(scales), table.numbers(_ZERO_POINT, "q")
+    fits = 0 <= axis < len(shape) and (count <= 1 or shape[axis] == count)
+    loads = not count or (len(zeros) == count and (fits or (axis == 0 and count == 1)))
+    return Quantization((bits, zeros, custom), axis if count > 1 or kind else None, loads)
+
+
+def _operator(op: Table, codes: list[tuple[str, int]], tensors: tuple[Tensor, ...]) -> Operator:
+    known(op, _DEBUG + 1, "an operator")
+    name, version = codes[op.number(_OPCODE, _UNSIGNED)]
+    kinds = op.number(_KIND, _BYTE), op.number(_KIND_2, _BYTE)
+    plain = _options(op, _OPTIONS, OPTIONS, kinds[0])
+    if kinds[1]:
+        plain = plain | _options(op, _OPTIONS_2, OPTIONS_2, kinds[1])
+    running = sorted(filter(_runs, plain))
+    others = tuple([pair for pair in plain.items() if pair[0] not in running])
+    bodies = tuple([(key, at) for key in running for at in _each(plain[key])])
+    between = tuple([(tensors[at].dtype, tensors[at].quantization) for at in op.numbers(_INTERMEDIATES) if at >= 0])
+    custom = _custom(op) if op.offsets[_CUSTOM_OPTIONS] or op.offsets[_LARGE_SIZE] else b""
+    key = (name, *kinds, others, custom, op.numbers(_MUTATING, "?"), between)
+    return Operator(name, version, op.numbers(_OPERANDS), op.numbers(_RESULTS), plain, bodies, key)
+
+
+def _runs(option: str) -> bool:
+    """Whether an option names subgraphs."""
+    return option.endswith(("ubgraphIndex", "ubgraphIndices")) or option in ("subgraph", "calledComputations")
+
+
+def _each(value: object) -> tuple[int, ...]:
+    held = value if isinstance(value, tuple) else (value,)
+    return tuple(at for at in held if isinstance(at, int))
+
+
+def _options(op: Table, slot: int, names: Mapping[int, str], kind: int) -> dict[str, object]:
+    """Read an operator's options: equal bytes once, unless they refer to others. Raises UnsupportedFieldError."""
+    table = op.table(slot) if kind else None
+    if table is None:
+        return {}
+    key = (slot, kind, *table.inline)
+    found = op.tables.plain.get(key)
+    if found is None:
+        found = fields(table, names.get(kind))
+        if not any(isinstance(value, tuple | bytes) for value in found.values()):
+            op.tables.plain[key] = found
+    return found
+
+
+def _custom(op: Table) -> bytes:
+    """Return the options of a custom operator, wherever they are."""
+    start, size = op.number(_LARGE_OFFSET, _LONG), op.number(_LARGE_SIZE, _LONG)
+    return op.bytes(_CUSTOM_OPTIONS) + op.data[start : start + size]
+
+
+def _signature(signature: Table) -> tuple[str, int, tuple[tuple[str, int], ...], tuple[tuple[str, int], ...]]:
+    known(signature, _SIGNATURE_SUBGRAPH + 1, "a signature")
+    inputs, outputs = (
+        tuple((_text(each, _TENSOR_NAME), each.number(_TENSOR_INDEX, _UNSIGNED)) for each in signature.each(slot))
+        for slot in (_NAMED_INPUTS, _NAMED_OUTPUTS)
+    )
+    subgraph = signature.number(_SIGNATURE_SUBGRAPH, _UNSIGNED)
+    return _text(signature, _SIGNATURE_KEY), subgraph, inputs, outputs
+
+
+def _text(table: Table, slot: int) -> str:
+    return table.bytes(slot).decode("utf-8", "replace")

@@ -1,0 +1,116 @@
+"""FlatBuffers tables, read in place: the fields of a table by their slots, at the offsets in its vtable."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from struct import Struct, unpack_from
+from typing import TYPE_CHECKING, NamedTuple
+
+if TYPE_CHECKING:
+    import mmap
+    from collections.abc import Sequence
+
+_OFFSET = Struct("<I")
+_SIGNED = Struct("<i")
+_SHORT = Struct("<H")
+_MOST_FIELDS = 32
+"""More than any table of the schema has: a slot that a vtable does not reach is a field that is not given."""
+
+
+@dataclass(frozen=True, slots=True)
+class Tables:
+    """The bytes of a file, and the vtables that were met: most tables of a model share a few.
+
+    What lies outside the file raises struct.error or ValueError.
+    """
+
+    data: mmap.mmap
+    lenient: bool = False
+    """Whether fields that the schema does not know are passed over."""
+    vtables: dict[int, tuple[int, ...]] = field(default_factory=dict)
+    read: set[tuple[int, int]] = field(default_factory=set)
+    """Vtables, by identity, that have no field beyond so many."""
+    plain: dict[object, dict[str, object]] = field(default_factory=dict)
+    """The fields of tables that hold numbers alone, by kind and inline bytes: most operators of a kind are alike."""
+
+    def at(self, place: int) -> Table:
+        """See the table that begins here."""
+        vtable = place - _SIGNED.unpack_from(self.data, place)[0]
+        known = self.vtables.get(vtable)
+        return Table(self, self.data, place, self._vtable(vtable) if known is None else known)
+
+    def _vtable(self, place: int) -> tuple[int, ...]:
+        if place < 0:
+            raise ValueError("a table says that it is described before the file begins")
+        count = max(_SHORT.unpack_from(self.data, place)[0] - 4, 0) // 2
+        declared = unpack_from(f"<{count}H", self.data, place + 4)
+        self.vtables[place] = declared + (0,) * (_MOST_FIELDS - count)
+        return self.vtables[place]
+
+    def root(self) -> Table:
+        """See the file's outermost table."""
+        return self.at(_OFFSET.unpack_from(self.data, 0)[0])
+
+
+class Table(NamedTuple):
+    """One table: a field is named by its slot, the place in which the schema declares it."""
+
+    tables: Tables
+    data: mmap.mmap
+    place: int
+    offsets: tuple[int, ...]
+    """Where each field begins, from the table on; 0 for one that is not given."""
+
+    @property
+    def inline(self) -> tuple[object, ...]:
+        """Return all that the table itself holds: numbers, and where what is stored elsewhere is from here."""
+        vtable = self.place - _SIGNED.unpack_from(self.data, self.place)[0]
+        size = _SHORT.unpack_from(self.data, vtable + 2)[0]
+        return self.offsets, self.data[self.place + 4 : self.place + size]
+
+    def number(self, slot: int, form: Struct = _SIGNED, default: int = 0) -> int:
+        """Return a number of this form."""
+        offset = self.offsets[slot]
+        found: tuple[int, ...] = form.unpack_from(self.data, self.place + offset) if offset else (default,)
+        return found[0]
+
+    def inner(self, slot: int) -> int:
+        """Return the byte at which a table, vector or string begins that is stored elsewhere; 0 for none."""
+        offset = self.offsets[slot]
+        if not offset:
+            return 0
+        at = self.place + offset
+        further: tuple[int, ...] = _OFFSET.unpack_from(self.data, at)
+        return at + further[0]
+
+    def table(self, slot: int) -> Table | None:
+        """Return a table."""
+        at = self.inner(slot)
+        return self.tables.at(at) if at else None
+
+    def vector(self, slot: int) -> tuple[int, int]:
+        """Return the first byte behind a vector's length, and how many elements it has."""
+        at = self.inner(slot)
+        return (at + 4, _OFFSET.unpack_from(self.data, at)[0]) if at else (0, 0)
+
+    def numbers(self, slot: int, form: str = "i") -> tuple[int, ...]:
+        """Return a vector of numbers of this form."""
+        offset = self.offsets[slot]
+        if not offset:
+            return ()
+        at = self.place + offset
+        at += _OFFSET.unpack_from(self.data, at)[0]
+        return unpack_from(f"<{_OFFSET.unpack_from(self.data, at)[0]}{form}", self.data, at + 4)
+
+    def bytes(self, slot: int) -> bytes:
+        """Return a string or a vector of bytes. Raises ValueError where it is cut short."""
+        start, count = self.vector(slot)
+        found = self.data[start : start + count]
+        if len(found) < count:
+            raise ValueError(f"{count} bytes at byte {start} are cut short")
+        return found
+
+    def each(self, slot: int) -> Sequence[Table]:
+        """Return a vector of tables."""
+        start, _ = self.vector(slot)
+        return [self.tables.at(start + 4 * index + offset) for index, offset in enumerate(self.numbers(slot, "I"))]

@@ -1,0 +1,96 @@
+"""What makes a node one that a runtime loads: its operator set, its form, the names; and whether it draws anew."""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import TYPE_CHECKING, NamedTuple
+
+from onnx import AttributeProto
+
+from graphfix.checker.files.onnx.schema import schema
+from graphfix.checker.proof.onnx import table
+from graphfix.checker.proof.onnx.operands import domain_of
+from graphfix.checker.proof.onnx.types import accepted
+from graphfix.checker.proof.result import UnprovedError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+    from onnx import GraphProto, OperatorSetIdProto
+
+    from graphfix.checker.proof.onnx.operands import Call
+
+NOT_IMPORTED = 0
+"""The version of an operator set that a model does not import."""
+TRAINING_MODE_SINCE = 12
+"""From this version on operand 2 of Dropout says whether elements are dropped; before 7 an attribute says so."""
+
+
+class Form(NamedTuple):
+    """What a node of an operator may look like."""
+
+    attributes: Mapping[str, int]
+    """Type by name."""
+    required: frozenset[str]
+    fewest: int
+    most: int
+    """Operands."""
+
+
+_TYPES = dict(AttributeProto.AttributeType.items())
+
+
+@cache
+def _form(op: str, domain: str, version: int) -> Form | None:
+    known = schema(op, domain, version)
+    if known is None:
+        return None
+    types = {name: _TYPES[str(attribute.type).rpartition(".")[2]] for name, attribute in known.attributes.items()}
+    required = frozenset(name for name, attribute in known.attributes.items() if attribute.required)
+    return Form(types, required, known.min_input, known.max_input)
+
+
+def loads(call: Call) -> bool:
+    """Whether a node has attributes and operands as its operator set says: no runtime loads another."""
+    op, attributes = call.written
+    given_types = tuple([(name, given.type) for name, given in attributes.items()]) if attributes else ()
+    fits = _fits(op, call.domain, call.version, len(call.inputs), given_types)
+    return fits and accepted(call.op, call.domain, call.version, call.views)
+
+
+@cache
+def _fits(op: str, domain: str, version: int, operands: int, given_types: tuple[tuple[str, int], ...]) -> bool:
+    form = _form(op, domain, version)
+    if form is None or not form.fewest <= operands <= form.most:
+        return False
+    given = dict(given_types)
+    return form.required <= given.keys() and all(form.attributes.get(name) == kind for name, kind in given_types)
+
+
+def random(call: Call) -> bool:
+    """Whether two equal nodes compute two values."""
+    if call.domain:
+        return (call.domain, call.op) in table.RANDOM_ELSEWHERE
+    if call.op != "Dropout":
+        return call.op in table.RANDOM
+    if call.version >= TRAINING_MODE_SINCE:
+        return len(call.views) > 2  # noqa: PLR2004 - whether it trains
+    return call.version < table.LEGACY_END and not call.integer("is_test", 0)
+
+
+def imported(entries: Iterable[OperatorSetIdProto]) -> dict[str, int]:
+    """Return the versions of the operator sets that a model or a function imports. Raises UnprovedError."""
+    found: dict[str, int] = {}
+    for entry in entries:
+        if found.setdefault(domain_of(entry.domain), entry.version) != entry.version:
+            raise UnprovedError(f"two versions of the operator set {entry.domain!r} are imported")
+    return found
+
+
+def unique_names(graph: GraphProto) -> None:
+    """Runtimes do not agree on which of two constants or inputs of one name is read. Raises UnprovedError."""
+    names = [tensor.name for tensor in graph.initializer]
+    names += [sparse.values.name for sparse in graph.sparse_initializer]
+    given = {info.name for info in graph.input}
+    if len(given) < len(graph.input) or len(set(names)) < len(names):
+        raise UnprovedError(f"the graph {graph.name!r} gives one name to two values")

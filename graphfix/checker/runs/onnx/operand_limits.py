@@ -1,0 +1,138 @@
+"""What operators demand of the values of their index, length and shape operands.
+
+Source: the ONNX operator specification, and onnxruntime's contrib operators.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from graphfix.checker.files.onnx.graphs import NestedGraph, constant
+from graphfix.checker.runs.input_limits import Interval, below
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    import onnx
+
+# Scalars and shapes that steer how much is computed: small, and never 0.
+_STEERING: dict[str, dict[int, Interval]] = {
+    "Loop": {0: (1, 4)},
+    "Range": {0: (0, 1), 1: (2, 6), 2: (1, 2)},
+    "ConstantOfShape": {0: (1, 4)},
+    "Expand": {1: (1, 1)},
+    "Tile": {1: (1, 2)},
+    "Pad": {1: (0, 1)},
+    "Resize": {2: (1, 2), 3: (1, 8)},
+    "Upsample": {1: (1, 2)},
+    "Slice": {1: (0, 0), 2: (1, 8), 4: (1, 1)},
+    "Div": {1: (1, 10)},
+    "Mod": {1: (1, 10)},
+    "BitShift": {1: (0, 3)},
+    "Pow": {1: (0, 3)},
+    "CumSum": {1: (0, 0)},
+    "SequenceAt": {1: (0, 0)},
+    "SequenceErase": {1: (0, 0)},
+    "Trilu": {1: (-1, 1)},
+    "OneHot": {1: (2, 10)},
+}
+_RECURRENT_LENGTHS = 4
+
+
+def demands(node: onnx.NodeProto, graph: NestedGraph) -> Iterator[tuple[str, Interval]]:
+    """Yield (operand, interval) for every operand of a node whose values must stay in one."""
+    for place, interval in _STEERING.get(node.op_type, {}).items():
+        if place < len(node.input) and node.input[place]:
+            yield node.input[place], interval
+    rule = _RULES.get(node.op_type)
+    if rule is not None:
+        yield from ((name, interval) for name, interval in rule(node, graph) if name)
+
+
+def _along_axis(node: onnx.NodeProto, graph: NestedGraph, default: int = 0) -> Iterator[tuple[str, Interval]]:
+    """Gather and its kin: operand 1 indexes the axis `axis` of operand 0."""
+    yield node.input[1], below(_dim(graph, node.input[0], _attribute(node, "axis", default)))
+
+
+def _last_axis(node: onnx.NodeProto, graph: NestedGraph) -> Iterator[tuple[str, Interval]]:
+    return _along_axis(node, graph, -1)
+
+
+def _gather_nd(node: onnx.NodeProto, graph: NestedGraph) -> Iterator[tuple[str, Interval]]:
+    """GatherND, ScatterND: operand 1 holds coordinates on its last axis; the shortest axis bounds all."""
+    data, indices = graph.shape(node.input[0]), graph.shape(node.input[1])
+    first = _attribute(node, "batch_dims", 0)
+    last = None if not indices or indices[-1] is None else first + indices[-1]
+    dims = () if data is None else data[first:last]
+    known = [dim for dim in dims if dim is not None]
+    yield node.input[1], below(min(known) if known and len(known) == len(dims) else None)
+
+
+def _one_hot(node: onnx.NodeProto, graph: NestedGraph) -> Iterator[tuple[str, Interval]]:
+    depth = constant(graph, node.input[1])
+    yield node.input[0], below(int(depth.reshape(-1)[0]) if depth is not None and depth.size else 2)
+
+
+def _lengths(node: onnx.NodeProto, graph: NestedGraph) -> Iterator[tuple[str, Interval]]:
+    """LSTM, GRU, RNN: operand 4 counts time steps of operand 0, axis 0, or 1 with layout=1."""
+    if len(node.input) > _RECURRENT_LENGTHS:
+        steps = _dim(graph, node.input[0], 1 if _attribute(node, "layout", 0) else 0)
+        yield node.input[_RECURRENT_LENGTHS], (1, max(1, steps or 1))
+
+
+def _reverse_sequence(node: onnx.NodeProto, graph: NestedGraph) -> Iterator[tuple[str, Interval]]:
+    steps = _dim(graph, node.input[0], _attribute(node, "time_axis", 0))
+    yield node.input[1], (1, max(1, steps or 1))
+
+
+def _top_k(node: onnx.NodeProto, graph: NestedGraph) -> Iterator[tuple[str, Interval]]:
+    if len(node.input) > 1:
+        size = _dim(graph, node.input[0], _attribute(node, "axis", -1))
+        yield node.input[1], (1, max(1, size or 1))
+
+
+def _classes(node: onnx.NodeProto, graph: NestedGraph) -> Iterator[tuple[str, Interval]]:
+    yield node.input[1], below(_dim(graph, node.input[0], 1))
+
+
+def _region_batch(node: onnx.NodeProto, graph: NestedGraph) -> Iterator[tuple[str, Interval]]:
+    yield node.input[2], below(_dim(graph, node.input[0], 0))
+
+
+def _positions(node: onnx.NodeProto, graph: NestedGraph) -> Iterator[tuple[str, Interval]]:
+    """RotaryEmbedding: onnx has the positions behind the tables, com.microsoft before them."""
+    if node.domain == "com.microsoft":
+        yield node.input[1], below(_dim(graph, node.input[2], 0))
+    elif len(node.input) > 3:  # noqa: PLR2004 - X, cos_cache, sin_cache, position_ids
+        yield node.input[3], below(_dim(graph, node.input[1], 0))
+
+
+def _embeddings(node: onnx.NodeProto, graph: NestedGraph) -> Iterator[tuple[str, Interval]]:
+    """EmbedLayerNormalization: ids, segments and positions (operands 0, 1, 8) index tables 2, 4 and 3."""
+    for place, table in ((0, 2), (1, 4), (8, 3)):
+        if max(place, table) < len(node.input) and node.input[table]:
+            yield node.input[place], below(_dim(graph, node.input[table], 0))
+
+
+_RULES: dict[str, Callable[[onnx.NodeProto, NestedGraph], Iterator[tuple[str, Interval]]]] = {
+    **dict.fromkeys(("Gather", "GatherElements", "Scatter", "ScatterElements", "GatherBlockQuantized"), _along_axis),
+    **dict.fromkeys(("GatherND", "ScatterND"), _gather_nd),
+    **dict.fromkeys(("LSTM", "GRU", "RNN"), _lengths),
+    **dict.fromkeys(("NegativeLogLikelihoodLoss", "SoftmaxCrossEntropyLoss"), _classes),
+    "ArrayFeatureExtractor": _last_axis,
+    "OneHot": _one_hot,
+    "ReverseSequence": _reverse_sequence,
+    "TopK": _top_k,
+    "RoiAlign": _region_batch,
+    "RotaryEmbedding": _positions,
+    "EmbedLayerNormalization": _embeddings,
+}
+
+
+def _dim(graph: NestedGraph, name: str, axis: int) -> int | None:
+    shape = graph.shape(name)
+    return shape[axis] if shape is not None and -len(shape) <= axis < len(shape) else None
+
+
+def _attribute(node: onnx.NodeProto, name: str, default: int) -> int:
+    return next((int(a.i) for a in node.attribute if a.name == name), default)

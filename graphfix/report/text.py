@@ -1,0 +1,73 @@
+"""The entries of a report, and how their shapes, nodes, numbers and names are written for people."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TypeAlias
+
+from graphfix.results import JsonShape, Outcome, Site
+
+SHOWN = 0.005
+"""Seconds: a step below is `0.00`."""
+
+
+@dataclass(frozen=True, slots=True)
+class Failure:
+    """A model on which a command failed (exit status 2)."""
+
+    command: str
+    model: str
+    error: str
+    """The line that stderr got, without the program's name."""
+
+
+Entry: TypeAlias = Outcome | Failure
+"""One model's part of a report: what was done with it, or why nothing could be."""
+
+
+def printable(text: str) -> str:
+    r"""The text on one line: control characters (names come from the model) are written as `\n`, `\x1b` ..."""
+    if text.isprintable():
+        return text
+    return "".join(letter if letter.isprintable() else ascii(letter)[1:-1] for letter in text)
+
+
+def shape_text(shape: JsonShape) -> str:
+    """`[2,N,?]`; `[*]` when the rank is not known."""
+    if shape is None:
+        return "[*]"
+    return f"[{','.join('?' if size is None else printable(str(size)) for size in shape)}]"
+
+
+def node_text(site: Site) -> str:
+    """`Add 'head/bias'`, `Add#3` for a node that the file gives no name; with the scope outside the main graph."""
+    named = printable(site.node if site.node.startswith(f"{site.op}#") else f"{site.op} '{site.node}'")
+    return named if site.graph == "main" else f"{named} in {printable(site.graph)}"
+
+
+def operand_text(site: Site) -> str:
+    """`operand 1`, or nothing for a site that is a whole node."""
+    return "" if site.operand is None else f"operand {site.operand}"
+
+
+def counted(number: int, what: str) -> str:
+    """`1 model`, `2 models`."""
+    return f"{number} {what}" if number == 1 else f"{number} {what}s"
+
+
+def tally(numbers: Mapping[str, int]) -> str:
+    """` (equalize-ranks 12, normalize-expand 1)` without the zeros, or nothing."""
+    parts = ", ".join(f"{name} {number}" for name, number in numbers.items() if number)
+    return f" ({parts})" if parts else ""
+
+
+def seconds_text(seconds: Mapping[str, float]) -> str:
+    """`1.24 s: load 0.01, plan 0.02, verify 1.21`; steps below a hundredth of a second are summed only."""
+    steps = ", ".join(f"{step} {spent:.2f}" for step, spent in seconds.items() if spent >= SHOWN)
+    return f"{sum(seconds.values()):.2f} s" + (f": {steps}" if steps else "")
+
+
+def findings(outcome: Outcome) -> list[Site]:
+    """The sites for which `check` ends with 1: what it found, and what it could not decide."""
+    return [site for site in outcome.sites if site.status in ("found", "left")]
