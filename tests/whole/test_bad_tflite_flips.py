@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 import ai_edge_litert.schema_py_generated as schema
 import pytest
-from tflite_text import pack
 
+from models.builders.tflite.text import pack
 from tests.support.asking import ask
 from tests.support.faults.flips import FAULT, Flip, fixed, flips, forked, judged, payloads, places, words
 from tests.support.places import ROOT, ZOO

@@ -6,8 +6,8 @@ import json
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from tflite_text import model
 
+from models.builders.tflite.text import model
 from tests.support.asking import ask, refused
 from tests.support.places import ROOT
 from tests.support.tflite.broken import ADD, BODIES, CHAIN, LOOP, edited, ladder

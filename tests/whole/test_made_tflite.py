@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import pytest
-from tflite_models import TfliteCase, tflite_cases
 
 import graphfix
 from graphfix.results import GraphfixError
+from models.builders.tflite.cases import TfliteCase, tflite_cases
 from tests.support.places import ROOT
 from tests.support.runtimes.litert_witness import Job, free_axes, run
 from tests.support.tflite import kept as kept_tflite

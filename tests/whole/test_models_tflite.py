@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any
 import ai_edge_litert.schema_py_generated as schema
 import numpy as np
 import pytest
-from tflite_models import TFLITE_KINDS, TfliteCase, tflite_cases
 
+from models.builders.tflite.cases import TFLITE_KINDS, TfliteCase, tflite_cases
 from tests.support.places import ROOT
 from tests.support.runtimes.litert_runs import KERNELS, Job, Ran, run
 

@@ -8,11 +8,11 @@ import shutil
 from typing import TYPE_CHECKING
 
 import pytest
-from tflite_models import tflite_cases
-from tflite_text import model
 
 import graphfix
 from graphfix.engine import targets
+from models.builders.tflite.cases import tflite_cases
+from models.builders.tflite.text import model
 from tests.support.asking import ask
 from tests.support.places import ROOT
 from tests.whole.test_promises import HEAVY, loaded_by

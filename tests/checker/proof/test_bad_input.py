@@ -11,9 +11,9 @@ import ai_edge_litert.schema_py_generated as schema
 import onnx
 import pytest
 from onnx import TensorProto
-from tflite_text import pack
 
 from graphfix import api
+from models.builders.tflite.text import pack
 from tests.support.asking import ask
 from tests.support.faults.damaged import End, proofs
 from tests.support.onnx.broken import ADD, functions, model

@@ -9,13 +9,13 @@ from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
-from tflite_text import model
 
 from graphfix.formats.tflite.file.container import Container, read
 from graphfix.formats.tflite.infer.analysis import Facts, analyse
 from graphfix.formats.tflite.infer.inputs import free_axes
 from graphfix.formats.tflite.infer.names import unique_names
 from graphfix.shapes.shape import Dim, Shape, Size, same, symbol
+from models.builders.tflite.text import model
 from tests.support.places import MODELS, zoo_models
 from tests.support.tflite.instances import choices, run, violations
 
@@ -346,7 +346,7 @@ def test_a_number_for_a_free_size_goes_everywhere() -> None:
 
 
 def test_a_range_by_the_name_of_a_signature_is_understood() -> None:
-    from tflite_text import Signature
+    from models.builders.tflite.text import Signature
 
     data = model("y[?] = NEG(x[?])", signatures={"serve": Signature("main", {"in": "x"}, {"out": "y"})})
     assert analyse(read(data), {"in[0]": 3})[0].shapes[0] == Shape((3,))

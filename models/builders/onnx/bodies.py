@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from model_text import case
+from models.builders.onnx.cases import case
 
 BODY_CASES = (
     case(

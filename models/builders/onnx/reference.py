@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from model_text import Case, Kind, case
+from models.builders.onnx.cases import Case, Kind, case
 
 # name, kind, operator, operand shapes, declared result, what the document says. Dims: a number, ? for
 # unknown, a name for a symbol; "*" is an unranked shape. The RFC's tensors are f32, the trait's i32; the

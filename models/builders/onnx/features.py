@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 import onnx
-from model_text import Case, case
+
+from models.builders.onnx.cases import Case, case
 
 _LEGACY = (
     case(

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
-from tflite_text import Quantized, model
+from models.builders.tflite.text import Quantized, model
 
 ARITHMETIC = ("float32", "int8", "int16")
 

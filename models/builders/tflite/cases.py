@@ -5,10 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
-from reference_models import RFC, Row
-from tflite_features import FEATURES
-from tflite_file_features import FILE_FEATURES
-from tflite_text import model
+from models.builders.onnx.reference import RFC, Row
+from models.builders.tflite.features import FEATURES
+from models.builders.tflite.files import FILE_FEATURES
+from models.builders.tflite.text import model
 
 TfliteKind = Literal["runs", "partly", "no kernel", "refused", "aborts", "garbage"]
 

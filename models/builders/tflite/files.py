@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from tflite_features import ARITHMETIC, Feature
-from tflite_text import Signature
+from models.builders.tflite.features import ARITHMETIC, Feature
+from models.builders.tflite.text import Signature
 
 _EXPLICIT = (
     Feature(
