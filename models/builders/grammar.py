@@ -21,7 +21,10 @@ import ast
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Literal
+from typing import TYPE_CHECKING, Any, Literal
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
 
 Element = float | bool | str
 Kind = Literal["input", "constant", "variable", "overridable"]
@@ -111,6 +114,12 @@ def read(text: str, *, integers: str) -> list[Block]:
             blocks.append(Block("main"))
         _read_line(line, blocks[-1], integers)
     return blocks
+
+
+def constant(name: str, array: NDArray[Any]) -> str:
+    """Return the text of a constant with the type, the sizes and the elements of an array."""
+    elements = ",".join(map(repr, array.ravel().tolist()))
+    return f"{name}:const:{array.dtype.name}[{','.join(map(str, array.shape))}]{{{elements}}}"
 
 
 def _block(header: re.Match[str], integers: str) -> Block:
