@@ -110,7 +110,7 @@ def _is_tflite(path: Path) -> bool:
 
 def _tflite(child: Child, original: Path, fixed: Path) -> _Original:
     """Load the original in LiteRT, on the first kernel set that has all of its kernels. Raises RefusedError."""
-    from graphfix.checker.files.tflite import read
+    from graphfix.checker.files.tflite_runs import read
     from graphfix.checker.runs.tflite.input_limits import limits
     from graphfix.checker.runs.tflite.session import Opener, face_of
 
@@ -130,7 +130,7 @@ def _tflite(child: Child, original: Path, fixed: Path) -> _Original:
 
 def _onnx(child: Child, original: Path, fixed: Path) -> _Original:
     """Load the original in onnxruntime, optimizations off. Raises RefusedError."""
-    from graphfix.checker.files.onnx import read
+    from graphfix.checker.files.onnx.skeleton import read
     from graphfix.checker.runs.input_limits import limits
     from graphfix.checker.runs.onnx_interface import face_of
 

@@ -7,8 +7,8 @@ from dataclasses import replace
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
+from graphfix.checker.files.constant_bytes import Opened, Payload
 from graphfix.checker.proof.binding import assumed
-from graphfix.checker.proof.constant_bytes import Opened, Payload
 from graphfix.checker.proof.indexing_maps import reads_of
 from graphfix.checker.proof.notes import Notes
 from graphfix.checker.proof.result import STORED_SHAPES, Proof, UnprovedError, explained

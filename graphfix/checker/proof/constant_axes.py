@@ -5,12 +5,12 @@ from __future__ import annotations
 from math import prod
 from typing import TYPE_CHECKING
 
-from graphfix.checker.proof.constant_bytes import PIECE, SMALL, held
+from graphfix.checker.files.constant_bytes import PIECE, SMALL, held
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from graphfix.checker.proof.constant_bytes import Payload
+    from graphfix.checker.files.constant_bytes import Payload
 
 MOST_HELD = 1 << 24
 """Bytes of what is cut out of a constant; beyond them it is compared as it is."""

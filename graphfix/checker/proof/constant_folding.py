@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Final, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from graphfix.checker.proof import constant_bytes
+from graphfix.checker.files import constant_bytes
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping

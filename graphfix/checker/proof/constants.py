@@ -8,14 +8,14 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from graphfix.checker.files.constant_bytes import SMALL, held
 from graphfix.checker.proof.constant_axes import cut
-from graphfix.checker.proof.constant_bytes import SMALL, held
 from graphfix.checker.proof.terms import MOST_ELEMENTS, View, whole
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from graphfix.checker.proof.constant_bytes import Payload
+    from graphfix.checker.files.constant_bytes import Payload
     from graphfix.checker.proof.terms import Core, Table
 
 

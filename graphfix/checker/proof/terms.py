@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 from graphfix.checker.proof.sizes import noted, reached, settled
 
 if TYPE_CHECKING:
-    from graphfix.checker.proof.constant_bytes import Payload
+    from graphfix.checker.files.constant_bytes import Payload
     from graphfix.checker.proof.sizes import Algebra, Place, Size, Sizes
 
 Axes: TypeAlias = tuple[int | None, ...]

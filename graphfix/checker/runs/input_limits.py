@@ -9,7 +9,7 @@ import onnx.checker
 import onnx.inliner
 import onnx.shape_inference
 
-from graphfix.checker.files.onnx_graphs import Scope, constant, open_scopes
+from graphfix.checker.files.onnx.graphs import Scope, constant, open_scopes
 from graphfix.checker.runs.limits import Interval, Limits, meet, solved
 from graphfix.checker.runs.operand_limits import demands
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import onnx
 
-from graphfix.checker.files.onnx import external_folder, read
+from graphfix.checker.files.onnx.skeleton import external_folder, read
 from graphfix.checker.runs import given_inputs
 from graphfix.checker.runs.comparison import Contest, weigh
 from graphfix.checker.runs.first_difference import Place, first_place

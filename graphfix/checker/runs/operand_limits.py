@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from graphfix.checker.files.onnx_graphs import Scope, constant
+from graphfix.checker.files.onnx.graphs import Scope, constant
 from graphfix.checker.runs.limits import Interval, below
 
 if TYPE_CHECKING:

@@ -10,9 +10,9 @@ import numpy as np
 import pytest
 from ai_edge_litert import schema_py_generated as schema
 
+from graphfix.checker.files.tflite.file import read
+from graphfix.checker.files.tflite.schema import OPERATORS, TYPES
 from graphfix.checker.proof import prove
-from graphfix.checker.proof.tflite.file import read
-from graphfix.checker.proof.tflite.schema import OPERATORS, TYPES
 from graphfix.results import GraphfixError
 from tests.support.places import ROOT, zoo_models
 

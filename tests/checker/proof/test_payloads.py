@@ -16,9 +16,10 @@ from hypothesis.extra import numpy as arrays
 from onnx import TensorProto, helper
 
 import graphfix
-from graphfix.checker.proof import constant_axes, constant_bytes, prove
-from graphfix.checker.proof.constant_bytes import Opened, Payload, held
-from graphfix.checker.proof.onnx import file as onnx_file
+from graphfix.checker.files import constant_bytes
+from graphfix.checker.files.constant_bytes import Opened, Payload, held
+from graphfix.checker.files.onnx import skeleton
+from graphfix.checker.proof import constant_axes, prove
 from graphfix.checker.proof.tflite import compare as tflite_models
 from graphfix.results import GraphfixError
 from tests.support.written import Written
@@ -103,7 +104,7 @@ def test_a_model_that_is_written_to_during_the_proof_is_not_proved(
 
         return reading
 
-    module = onnx_file.reader if suffix == "onnx" else tflite_models
+    module = skeleton if suffix == "onnx" else tflite_models
     monkeypatch.setattr(module, "read", touched(module.read))
     with pytest.raises(GraphfixError, match="after: changed while it was read"):
         prove(before, after, tflite=suffix == "tflite")

@@ -7,7 +7,7 @@ import onnx
 import pytest
 from onnx import TensorProto
 
-from graphfix.checker.files.onnx import read
+from graphfix.checker.files.onnx.skeleton import read
 from graphfix.checker.runs.input_limits import limits
 from graphfix.checker.runs.limits import Limits
 from graphfix.checker.runs.onnx_interface import face_of

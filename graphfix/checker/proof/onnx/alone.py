@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 import onnx
 from onnx import NodeProto, TensorProto, numpy_helper
 
+from graphfix.checker.files.onnx.schema import schema
 from graphfix.checker.proof import constant_folding
-from graphfix.checker.proof.onnx.file import schema
 
 if TYPE_CHECKING:
     from onnx import TypeProto

@@ -6,10 +6,10 @@ from typing import TYPE_CHECKING
 
 from onnx import TensorProto, TypeProto
 
+from graphfix.checker.files.onnx.file import Source
 from graphfix.checker.proof.binding import refuse_unknown
 from graphfix.checker.proof.constants import Constants
 from graphfix.checker.proof.onnx.constants import Held
-from graphfix.checker.proof.onnx.file import Source
 from graphfix.checker.proof.onnx.reader import Reading
 from graphfix.checker.proof.onnx.schema import imported
 from graphfix.checker.proof.onnx.scope import Scope

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from onnx import TensorProto
 
-from graphfix.checker.proof.onnx.file import width
+from graphfix.checker.files.onnx.file import width
 from graphfix.checker.proof.onnx.operands import graphs, numbers, plain
 from graphfix.checker.proof.onnx.schema import loads
 from graphfix.checker.proof.onnx.types import named
@@ -19,8 +19,8 @@ if TYPE_CHECKING:
 
     from onnx import AttributeProto, SparseTensorProto
 
+    from graphfix.checker.files.onnx.file import Source
     from graphfix.checker.proof.constants import Constants
-    from graphfix.checker.proof.onnx.file import Source
     from graphfix.checker.proof.onnx.operands import Call
     from graphfix.checker.proof.terms import View
 

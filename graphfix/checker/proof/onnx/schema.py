@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from onnx import AttributeProto
 
+from graphfix.checker.files.onnx.schema import schema
 from graphfix.checker.proof.onnx import table
-from graphfix.checker.proof.onnx.file import schema
 from graphfix.checker.proof.onnx.operands import domain_of
 from graphfix.checker.proof.onnx.types import taken
 from graphfix.checker.proof.result import UnprovedError

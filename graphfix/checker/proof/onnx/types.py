@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import onnx
 from onnx import TensorProto, TypeProto
 
-from graphfix.checker.proof.onnx.file import schema
+from graphfix.checker.files.onnx.schema import schema
 from graphfix.checker.proof.result import UnprovedError
 from graphfix.checker.proof.sizes import Symbol, settled
 

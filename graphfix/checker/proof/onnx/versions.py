@@ -5,8 +5,8 @@ from __future__ import annotations
 from functools import cache
 from typing import TYPE_CHECKING
 
+from graphfix.checker.files.onnx.schema import schema, since
 from graphfix.checker.proof.onnx import table
-from graphfix.checker.proof.onnx.file import schema, since
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

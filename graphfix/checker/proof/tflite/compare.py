@@ -6,12 +6,13 @@ from dataclasses import replace
 from math import prod
 from typing import TYPE_CHECKING
 
+from graphfix.checker.files.tflite.file import WIDTHS, read
+from graphfix.checker.files.tflite.schema import UnsupportedFieldError
 from graphfix.checker.proof.binding import refuse_unknown
 from graphfix.checker.proof.constants import Constants
 from graphfix.checker.proof.result import Proof, UnprovedError, concluded
 from graphfix.checker.proof.sizes import Algebra
 from graphfix.checker.proof.terms import Table, View, whole
-from graphfix.checker.proof.tflite.file import WIDTHS, read
 from graphfix.checker.proof.tflite.reader import Reading, sizes_of
 from graphfix.checker.proof.tflite.table import LOADED
 
@@ -20,9 +21,10 @@ if TYPE_CHECKING:
     from contextlib import ExitStack
     from pathlib import Path
 
+    from graphfix.checker.files.constant_bytes import Opened
+    from graphfix.checker.files.tflite.file import Model, Subgraph, Tensor
     from graphfix.checker.proof.notes import Notes
     from graphfix.checker.proof.sizes import Sizes
-    from graphfix.checker.proof.tflite.file import Model, Subgraph, Tensor
 
 
 def compared(
@@ -36,7 +38,7 @@ def compared(
     """Read both files and compare them. Raises UnprovedError and GraphfixError."""
     table = Table(Algebra())
     constants = Constants(table)
-    read_files = [read(path, stack) for path in (before, after)]
+    read_files = [_read(path, stack) for path in (before, after)]
     (one, _), (two, _) = read_files
     refuse_unknown(_ports(one), _ports(two), bindings, shapes)
     one, two = (_bound(model, bindings, shapes) for model in (one, two))
@@ -73,15 +75,23 @@ def noted(
 ) -> None:
     """Read one file, and note its operators. Raises UnprovedError and GraphfixError."""
     table = Table(Algebra())
-    model = _bound(read(path, stack)[0], bindings, shapes)
+    model = _bound(_read(path, stack)[0], bindings, shapes)
     reading = Reading(table, Constants(table), model, first=True, notes=notes)
     for index in _callable(model):
         _run(reading, index)
 
 
+def _read(path: Path, stack: ExitStack) -> tuple[Model, Opened]:
+    """Read one file. Raises GraphfixError for what is no model, UnprovedError for what the schema does not know."""
+    try:
+        return read(path, stack)
+    except UnsupportedFieldError as error:
+        raise UnprovedError(str(error)) from None
+
+
 def refuse(path: Path, stack: ExitStack) -> None:
     """Raises GraphfixError for a file that is no model."""
-    read(path, stack)
+    _read(path, stack)
 
 
 def _ports(model: Model) -> dict[str, tuple[int | str, ...] | None]:

@@ -6,10 +6,10 @@ from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
 
+from graphfix.checker.files.tflite.file import WIDTHS
+from graphfix.checker.files.tflite.schema import TYPES
 from graphfix.checker.proof import constant_folding
 from graphfix.checker.proof.terms import View
-from graphfix.checker.proof.tflite.file import WIDTHS
-from graphfix.checker.proof.tflite.schema import TYPES
 from graphfix.checker.proof.tflite.sparse import unpacked
 
 if TYPE_CHECKING:

@@ -13,9 +13,9 @@ from graphfix.checker.proof.tflite.views import Step
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from graphfix.checker.files.tflite.file import Operator, Subgraph, Tensor
     from graphfix.checker.proof.sizes import Algebra
     from graphfix.checker.proof.terms import Core, View
-    from graphfix.checker.proof.tflite.file import Operator, Subgraph, Tensor
 
 NO_PART = "ubgraphIndex"
 """How the names of options end that only say where a body is."""

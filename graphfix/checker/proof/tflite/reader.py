@@ -6,11 +6,11 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import TYPE_CHECKING
 
+from graphfix.checker.files.tflite.file import WIDTHS
 from graphfix.checker.proof.result import STORED_SHAPES, UnprovedError
 from graphfix.checker.proof.terms import View, whole
 from graphfix.checker.proof.tflite.constant_folding import computed
 from graphfix.checker.proof.tflite.explain import noted
-from graphfix.checker.proof.tflite.file import WIDTHS
 from graphfix.checker.proof.tflite.nodes import OWN, keeps_quantization, quantized, read, type_of
 from graphfix.checker.proof.tflite.shapes import refined
 from graphfix.checker.proof.tflite.table import CHOOSING, EACH, STATEFUL, UNARY
@@ -19,11 +19,11 @@ from graphfix.checker.proof.tflite.views import MOVING, VIEWS, Step, lifted, par
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from graphfix.checker.files.tflite.file import Model, Operator, Subgraph, Tensor
     from graphfix.checker.proof.constants import Constants
     from graphfix.checker.proof.notes import Notes
     from graphfix.checker.proof.sizes import Place, Sizes
     from graphfix.checker.proof.terms import Core, Table
-    from graphfix.checker.proof.tflite.file import Model, Operator, Subgraph, Tensor
 
 _DEEPEST = 64
 _MOST_OPERATORS = 1 << 18

@@ -7,15 +7,15 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from graphfix.checker.proof.constant_bytes import held
+from graphfix.checker.files.constant_bytes import held
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from numpy.typing import NDArray
 
-    from graphfix.checker.proof.constant_bytes import Payload
-    from graphfix.checker.proof.tflite.file import Tensor
+    from graphfix.checker.files.constant_bytes import Payload
+    from graphfix.checker.files.tflite.file import Tensor
 
 DENSE = 0
 """The format of a level that holds every coordinate; any other holds those that it lists."""

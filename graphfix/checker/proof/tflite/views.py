@@ -5,18 +5,18 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from graphfix.checker.files.tflite.schema import TYPES
 from graphfix.checker.proof import broadcast, shape_arithmetic, views
 from graphfix.checker.proof.sizes import right_aligned
 from graphfix.checker.proof.terms import MOST_ELEMENTS, View, held
-from graphfix.checker.proof.tflite.schema import TYPES
 from graphfix.checker.proof.tflite.shapes import stated
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
+    from graphfix.checker.files.tflite.file import Operator, Tensor
     from graphfix.checker.proof.sizes import Sizes
     from graphfix.checker.proof.terms import Table
-    from graphfix.checker.proof.tflite.file import Operator, Tensor
 
 
 @dataclass(frozen=True, slots=True)

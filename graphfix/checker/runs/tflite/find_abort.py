@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import flatbuffers
 from ai_edge_litert import schema_py_generated as schema
 
-from graphfix.checker.files.tflite import read
+from graphfix.checker.files.tflite_runs import read
 from graphfix.runtimes.session import RefusedError
 
 if TYPE_CHECKING:

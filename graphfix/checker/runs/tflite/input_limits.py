@@ -15,7 +15,7 @@ from graphfix.checker.runs.limits import Interval, Limits, below, meet, solved
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-    from graphfix.checker.files.tflite import Graph, Op
+    from graphfix.checker.files.tflite_runs import Graph, Op
 
 # Operators whose result holds elements of these operands (None: of all) and nothing else.
 _CARRIERS: dict[str, tuple[int, ...] | None] = {

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import TYPE_CHECKING
 
-from graphfix.checker.files.tflite import read
+from graphfix.checker.files.tflite_runs import read
 from graphfix.checker.runs import given_inputs
 from graphfix.checker.runs.comparison import Contest, weigh
 from graphfix.checker.runs.first_difference import first_place
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from pathlib import Path
 
-    from graphfix.checker.files.tflite import Graph, Op
+    from graphfix.checker.files.tflite_runs import Graph, Op
     from graphfix.checker.runs.difference import Difference
     from graphfix.checker.runs.first_difference import Place
     from graphfix.checker.runs.interface import Face

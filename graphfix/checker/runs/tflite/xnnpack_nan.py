@@ -17,7 +17,7 @@ from graphfix.runtimes.session import RefusedError
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from graphfix.checker.files.tflite import Graph
+    from graphfix.checker.files.tflite_runs import Graph
     from graphfix.checker.runs.difference import Difference
     from graphfix.checker.runs.tflite.session import Opener
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, TypeAlias
 import onnx
 from google.protobuf.message import DecodeError  # type: ignore[import-untyped]  # protobuf ships no stubs
 
-from graphfix.checker.files.onnx_graphs import open_scopes
+from graphfix.checker.files.onnx.graphs import open_scopes
 from graphfix.results import GraphfixError
 
 if TYPE_CHECKING:

@@ -9,12 +9,14 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from flatbuffers.table import Table as Place
 
-from graphfix.checker.proof.result import UnprovedError
-
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from graphfix.checker.proof.tflite.tables import Table
+    from graphfix.checker.files.tflite.tables import Table
+
+
+class UnsupportedFieldError(Exception):
+    """A file says more than this schema knows, which may count."""
 
 
 @cache
@@ -25,7 +27,7 @@ def _generated(name: str) -> Any:  # noqa: ANN401 - generated, without types
     path = Path(next(iter(folders or ("",))), f"{name}.py")
     spec = importlib.util.spec_from_file_location(f"{__name__}.{name}", path)
     if spec is None or spec.loader is None or not path.is_file():
-        raise UnprovedError(f"the schema of the proof knows no {name}")
+        raise UnsupportedFieldError(f"the schema of the proof knows no {name}")
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
     return module
@@ -75,20 +77,20 @@ def _form(name: str) -> Form:
 
 
 def known(table: Table, count: int, what: str) -> Table:
-    """Give a table that has no field beyond these. Raises UnprovedError: what another one says may count."""
+    """Give a table that has no field beyond these. Raises UnsupportedFieldError: what another one says may count."""
     read = table.tables.read
     if (id(table.offsets), count) in read:
         return table
     if any(table.offsets[count:]):
-        raise UnprovedError(f"{what} has a field that the schema of the proof does not know")
+        raise UnsupportedFieldError(f"{what} has a field that the schema of the proof does not know")
     read.add((id(table.offsets), count))
     return table
 
 
 def fields(table: Table, name: str | None) -> dict[str, object]:
-    """Give all fields of a table of this kind, as values that compare. Raises UnprovedError for an unknown kind."""
+    """All fields of a table of this kind, as values that compare. Raises UnsupportedFieldError for an unknown kind."""
     if name is None:
-        raise UnprovedError("the file has a table of a kind that the schema of the proof does not know")
+        raise UnsupportedFieldError("the file has a table of a kind that the schema of the proof does not know")
     return _fields(name, table.data, table.place, table)
 
 

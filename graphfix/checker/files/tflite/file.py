@@ -7,10 +7,19 @@ import struct
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
-from graphfix.checker.proof.constant_bytes import SMALL, Opened, Payload, held
-from graphfix.checker.proof.result import UnprovedError
-from graphfix.checker.proof.tflite.schema import CUSTOM, DETAILS, OPERATORS, OPTIONS, OPTIONS_2, TYPES, fields, known
-from graphfix.checker.proof.tflite.tables import Table, Tables
+from graphfix.checker.files.constant_bytes import SMALL, Opened, Payload, held
+from graphfix.checker.files.tflite.schema import (
+    CUSTOM,
+    DETAILS,
+    OPERATORS,
+    OPTIONS,
+    OPTIONS_2,
+    TYPES,
+    UnsupportedFieldError,
+    fields,
+    known,
+)
+from graphfix.checker.files.tflite.tables import Table, Tables
 from graphfix.results import GraphfixError
 
 if TYPE_CHECKING:
@@ -170,7 +179,7 @@ def _subgraph(graph: Table, codes: list[tuple[str, int]], payloads: list[Payload
 def _tensor(tensor: Table, payloads: list[Payload | None]) -> Tensor:
     known(tensor, _EXTERNAL + 1, "a tensor")
     if tensor.offsets[_VARIANTS]:
-        raise UnprovedError("a tensor of variants is not read")
+        raise UnsupportedFieldError("a tensor of variants is not read")
     stored, signature = tensor.numbers(_SHAPE), tensor.numbers(_SIGNATURE)
     buffer = tensor.number(_BUFFER, _UNSIGNED)
     payload = payloads[buffer] if buffer else None
@@ -240,7 +249,7 @@ def _each(value: object) -> tuple[int, ...]:
 
 
 def _options(op: Table, slot: int, names: Mapping[int, str], kind: int) -> dict[str, object]:
-    """Read an operator's options; those of equal bytes once, unless they refer to others. Raises UnprovedError."""
+    """Read an operator's options: equal bytes once, unless they refer to others. Raises UnsupportedFieldError."""
     table = op.table(slot) if kind else None
     if table is None:
         return {}

@@ -8,11 +8,10 @@ from contextlib import ExitStack
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-import onnx
 from onnx import TensorProto, numpy_helper
 
-from graphfix.checker.files import onnx as reader
-from graphfix.checker.proof.constant_bytes import Opened, Payload, held
+from graphfix.checker.files.constant_bytes import Opened, Payload, held
+from graphfix.checker.files.onnx import skeleton
 from graphfix.results import GraphfixError
 
 if TYPE_CHECKING:
@@ -29,8 +28,6 @@ WIDTHS = {
     TensorProto.BFLOAT16: 2,
 }  # fmt: skip
 """Bytes of an element; types that are not named are compared as they are stored."""
-_VERSIONS = 1 << 31
-"""onnx counts operator sets below it."""
 _FIXED_WIDTH = frozenset({4, 9, 10})
 """float_data, raw_data, double_data: their bytes are the elements' bytes."""
 
@@ -51,7 +48,7 @@ class Source:
     def read(self) -> ModelProto:
         """Read the model; what stands in the place of a big payload says where it is. Raises GraphfixError."""
         self._open(self.path)
-        return reader.read(self.path, self._stand_in, whole=_WHOLE)
+        return skeleton.read(self.path, self._stand_in, whole=_WHOLE)
 
     def _stand_in(self, number: int, start: int, end: int) -> bytes:
         told = self.mark + _PLACE.pack(number, start, end)
@@ -141,19 +138,3 @@ def _tagged(number: int, body: bytes) -> bytes:
 def width(data_type: int) -> int:
     """Give the bytes of an element; 0 for strings and for types that are compared as they are stored."""
     return next((size for kind, size in WIDTHS.items() if kind == data_type), 0)
-
-
-def schema(op: str, domain: str, version: int) -> onnx.defs.OpSchema | None:
-    """Give onnx's definition of an operator in an operator set; None where it has none."""
-    if not (isinstance(op, str) and isinstance(domain, str) and 0 < version < _VERSIONS):
-        return None  # a name that is no UTF-8 comes as bytes
-    try:
-        return onnx.defs.get_schema(op, version, domain)
-    except onnx.defs.SchemaError:
-        return None
-
-
-def since(op: str, domain: str, version: int) -> int:
-    """Give the version of an operator's meaning in an operator set; the set's own version where onnx does not know."""
-    known = schema(op, domain, version)
-    return version if known is None else int(known.since_version)

@@ -1,0 +1,1 @@
+"""The checker's reader of ONNX files: without weights, and where each payload lies."""

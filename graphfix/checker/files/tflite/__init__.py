@@ -1,0 +1,1 @@
+"""The checker's reader of TFLite files: FlatBuffers tables, the schema, and models as plain values."""
