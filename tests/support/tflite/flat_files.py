@@ -1,6 +1,6 @@
 """TFLite files for tests of the file layer, their tables set one by one through LiteRT's object API, and read back.
 
-Other tests write their models as text (models/builders/tflite/text.py). Here a table has the fields that a test gives it,
+Other tests write their models as text (models/builders/tflite/text.py). Here a table has the fields that a test sets,
 valid or not: indices out of range, shared tables, payloads behind the tables.
 """
 
