@@ -226,7 +226,7 @@ def _annotations() -> Case:
 
 
 def _sparse_constant() -> Case:
-    """Give the operand [4] as a sparse initializer with two entries."""
+    """Write the operand [4] as a sparse initializer with two entries."""
     made = case(
         "sparse_constant",
         "unchecked",

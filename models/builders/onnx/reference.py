@@ -172,7 +172,7 @@ _WRITTEN: tuple[tuple[str, Kind, str, str], ...] = (
 
 
 def _declared(element: str, shape: str) -> str:
-    """Give a tensor's type in onnx's notation, where `float[]` is unranked and `float` a scalar."""
+    """Return a tensor's type in onnx's notation, where `float[]` is unranked and `float` a scalar."""
     return {"scalar": element, "*": f"{element}[]"}.get(shape, f"{element}[{shape}]")
 
 

@@ -53,8 +53,8 @@ def _rfc(row: Row, dtype: str) -> TfliteCase:
     )
     suffix = "" if dtype == "float32" else f"_{dtype}"
     text = f"y:{dtype}[{_dims(result)}] = {_OPERATORS[dtype][op]}({operands})"
-    said = line if dtype == "float32" else f"`rfc_{name}` in {dtype}"
-    return TfliteCase(f"rfc_{name}{suffix}", "refused" if kind == "refused" else "runs", said, model(text))
+    description = line if dtype == "float32" else f"`rfc_{name}` in {dtype}"
+    return TfliteCase(f"rfc_{name}{suffix}", "refused" if kind == "refused" else "runs", description, model(text))
 
 
 def _has_symbols(row: Row) -> bool:

@@ -24,7 +24,7 @@ class Feature:
     """Further arguments of tflite_text.model."""
 
     def variants(self) -> Iterator[tuple[str, Any, str, bytes]]:
-        """Give for each type the suffix of its name, its kind, what the table says, and the file."""
+        """Yield for each type the suffix of its name, its kind, what the table says, and the file."""
         for dtype in self.types:
             data = model(self.text.replace(":T", f":{dtype}"), **self.options)
             if dtype == self.types[0]:

@@ -86,7 +86,7 @@ def model(
 ) -> bytes:
     """Return the .tflite file of a text, the same bytes for the same arguments.
 
-    `outputs` names the outputs of `main`; `quantization` gives tensors other scales than the default, or None
+    `outputs` names the outputs of `main`; `quantization` sets other scales than the default, or None
     for none (the names count in every subgraph); `share` lets the constant of a name have the Buffer of
     another's (same bytes, other dims); `metadata` becomes Metadata entries; `archive` a ZIP behind the
     FlatBuffer, its offsets counted from the file's begin as TFLite's metadata has it; `has_rank=False` writes no

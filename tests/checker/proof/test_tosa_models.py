@@ -7,7 +7,7 @@ from pathlib import Path
 
 import onnx
 import pytest
-from proof_table import Settled, fixed, proved
+from proof_table import Sizes, fixed, proved
 
 from graphfix.checker.proof import prove
 from graphfix.results import GraphfixError
@@ -75,7 +75,7 @@ KINDS = [
 
 
 @pytest.fixture(scope="module")
-def made(tmp_path_factory: pytest.TempPathFactory) -> list[tuple[Path, Path, Settled]]:
+def made(tmp_path_factory: pytest.TempPathFactory) -> list[tuple[Path, Path, Sizes]]:
     """Every small model, what fix makes of it for target tosa, and the sizes."""
     folder = tmp_path_factory.mktemp("made")
     found = []
@@ -92,12 +92,12 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> list[tuple[Path, Path, Set
 @pytest.mark.slow
 @pytest.mark.parametrize(("suffix", "kind"), KINDS)
 def test_no_fault_in_a_model_that_is_fixed_for_tosa_is_proved(
-    suffix: str, kind: str, made: list[tuple[Path, Path, Settled]], tmp_path: Path
+    suffix: str, kind: str, made: list[tuple[Path, Path, Sizes]], tmp_path: Path
 ) -> None:
     """Unless the runs find both files equal as well: an operand may be rewired to one that holds the same."""
     faulty = tmp_path / f"faulty{suffix}"
     planted = 0
-    for before, after, (bindings, shapes) in (each for each in made if each[0].suffix == suffix):
+    for before, after, shapes in (each for each in made if each[0].suffix == suffix):
         tflite = suffix == ".tflite"
         model = tflite_faults.unpacked(after.read_bytes()) if tflite else onnx.load(after)
         faults = (tflite_faults if tflite else onnx_faults).FAULTS[kind](model)
@@ -105,10 +105,10 @@ def test_no_fault_in_a_model_that_is_fixed_for_tosa_is_proved(
             faulty.write_bytes(tflite_faults.packed(model) if tflite else model.SerializeToString())
             planted += 1
             try:
-                proof = prove(before, faulty, bindings=bindings, shapes=shapes, tflite=tflite)
+                proof = prove(before, faulty, shapes=shapes, tflite=tflite)
             except GraphfixError:
                 continue
             if proof.proved:
-                verdict = verify(before, faulty, bindings=bindings, shapes=shapes, runs=2)
+                verdict = verify(before, faulty, shapes=shapes, runs=2)
                 assert verdict.status == "equal", (before.name, verdict.reason)
     assert planted
