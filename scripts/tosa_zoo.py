@@ -1,4 +1,4 @@
-"""The sizes that each real model is bound to on its way to TOSA, and inputs that it answers to: read by other scripts."""
+"""The sizes that each real model is bound to on its way to TOSA, and inputs that it answers to (not run by itself)."""
 
 from __future__ import annotations
 
