@@ -13,6 +13,7 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from models import FOLDER, committed
 from models.builders.onnx.bodies import BODY_CASES
 from models.builders.onnx.cases import KINDS, Case
 from models.builders.onnx.encoder import encoder_model
@@ -23,8 +24,6 @@ from models.builders.tflite.cases import TFLITE_KINDS, TfliteCase, tflite_cases
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-MODELS = Path(__file__).resolve().parent.parent
-
 _INTRODUCTION = """\
 # The models of this folder
 
@@ -32,8 +31,22 @@ Written by `python -m models.builders` (do not edit: `--check` compares). `zoo.t
 which `python scripts/fetch_zoo.py` brings into `models/zoo/` (`--only tflite` or `--only onnx`: those of one
 format; 25 are TFLite, 14 ONNX).
 
-`rfc_*` are the combinations of MLIR's RFC on lowering element-wise TOSA operators, `trait_*` the examples of
-its `Broadcastable` trait that ONNX can express. `?` is an unknown dim, a name a symbol.
+At the top stand the models that the README names; the others are in folders, both formats side by side:
+
+| folder | what its models show |
+| --- | --- |
+| `rfc` | the combinations of MLIR's RFC on lowering element-wise TOSA operators |
+| `trait` | the examples of MLIR's `Broadcastable` trait that ONNX can express |
+| `shapes` | ranks and sizes of operands: two-sided stretches, scalars, size 0, ranks up to 9, values read twice |
+| `operators` | operators whose operands are not all alike: selections, products, parameters, text, custom ones |
+| `constants` | constants that are shared, sparse, stored in half precision, or may be overridden |
+| `quantized` | scales and zero points, of a tensor and of an axis |
+| `explicit` | broadcasts that are written out already |
+| `bodies` | branches, loops and functions |
+| `legacy` | old opsets, IR versions and converters |
+| `files` | what a file holds beside its graph: metadata, signatures, archives, variables |
+
+`?` is an unknown dim, a name a symbol.
 """
 
 _TFLITE_INTRODUCTION = """\
@@ -75,7 +88,7 @@ def build() -> dict[str, bytes]:
 
 def differences(files: dict[str, bytes], dest: Path) -> list[str]:
     """Compare a folder with what would be built: a line for each file missing, other or too many."""
-    there = {path.name for suffix in ("onnx", "tflite") for path in dest.glob(f"*.{suffix}")} | {"README.md"}
+    there = {path.relative_to(dest).as_posix() for path in committed(dest)}
     lines = [f"{name}: is not there" for name in files if not (dest / name).is_file()]
     lines += [
         f"{name}: differs" for name in files if (dest / name).is_file() and (dest / name).read_bytes() != files[name]
@@ -89,7 +102,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         "python -m models.builders", description="Build the models of models/ and their table."
     )
     parser.add_argument("--check", action="store_true", help="write nothing; compare with what is there")
-    parser.add_argument("--dest", type=Path, default=MODELS, help="folder (default: models)")
+    parser.add_argument("--dest", type=Path, default=FOLDER, help="folder (default: models)")
     options = parser.parse_args(argv)
     files = build()
     if options.check:
@@ -97,8 +110,9 @@ def main(argv: Sequence[str] | None = None) -> int:
         for line in wrong:
             print(f"{options.dest / line}; run python -m models.builders", file=sys.stderr)
         return 1 if wrong else 0
-    options.dest.mkdir(parents=True, exist_ok=True)
     for name, content in files.items():
-        (options.dest / name).write_bytes(content)
+        path = options.dest / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(content)
     print(f"{len(files) - 1} models, {sum(map(len, files.values()))} bytes in {options.dest}")
     return 0

@@ -96,10 +96,10 @@ def test_check_names_what_differs_is_missing_or_is_too_many(tmp_path: Path) -> N
     assert build.differences(build.build(), tmp_path) == []
     other = tmp_path / "encoder.onnx"
     other.write_bytes(other.read_bytes()[:-1] + b"!")
-    (tmp_path / "qdq.onnx").unlink()
+    (tmp_path / "quantized/qdq.onnx").unlink()
     (tmp_path / "mine.onnx").touch()
     assert build.differences(build.build(), tmp_path) == [
-        "qdq.onnx: is not there",
+        "quantized/qdq.onnx: is not there",
         "encoder.onnx: differs",
         "mine.onnx: is built by nothing",
     ]

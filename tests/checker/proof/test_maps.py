@@ -15,7 +15,7 @@ from graphfix.checker.proof.onnx import compare as onnx_models
 from graphfix.checker.proof.terms import Core
 from graphfix.checker.proof.tflite import compare as tflite_models
 from models.builders.tflite.text import model as tflite
-from tests.support.places import MODELS
+from tests.support.places import committed_models
 from tests.support.written import Written
 
 ONNX = {
@@ -171,7 +171,7 @@ DEFINED = frozenset({"Pow", "PRelu"})
 def test_what_is_printed_is_what_is_compared() -> None:
     """The maps over the operands as values of their own, after the operands' views, are those of the node's term."""
     count = 0
-    for path in sorted([*MODELS.glob("*.onnx"), *MODELS.glob("*.tflite")]):
+    for path in committed_models():
         notes = Notes()
         with ExitStack() as stack:
             (tflite_models if path.suffix == ".tflite" else onnx_models).noted(path, stack, {}, {}, notes)
