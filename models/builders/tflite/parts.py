@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import math
 import struct
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -11,7 +12,7 @@ from typing import Any
 import ai_edge_litert.schema_py_generated as schema
 import numpy as np
 
-from models.builders.grammar import Element
+from models.builders.grammar import Element, Value
 
 _PACKED_BITS = {"int4": 4, "uint4": 4, "int2": 2}
 _RAW = {"float8_e4m3fn": "uint8", "float8_e5m2": "uint8"}
@@ -45,7 +46,7 @@ def _packed(numbers: Sequence[int], bits: int) -> bytes:
     )
 
 
-def numbers(dtype: str, count: int) -> list[Element]:
+def _numbers(dtype: str, count: int) -> list[Element]:
     """Return the elements of a constant that a text leaves open: never zero, neither sorted nor all alike."""
     if dtype == "string":
         return ["ab"[at % 2] + str(at % 3) for at in range(count)]
@@ -56,6 +57,23 @@ def numbers(dtype: str, count: int) -> list[Element]:
     if dtype.startswith(("float", "bfloat", "complex")) and dtype not in _RAW:
         return [(at % 7 + 1) * (0.375 if at % 2 else -0.375) for at in range(count)]
     return [at % 5 + 1 for at in range(count)]
+
+
+def dims_of(value: Value) -> tuple[int, ...] | None:
+    """Return the sizes, -1 for a free one; None for an unranked value."""
+    if not value.has_dims:
+        raise ValueError(f"{value.name!r}: no dims; write [*] for a tensor without a shape")
+    return None if value.dims is None else tuple(size if isinstance(size, int) else -1 for size in value.dims)
+
+
+def elements_of(value: Value) -> Sequence[Element] | None:
+    """Return the elements of a constant; those that its text leaves open are made up."""
+    dims = dims_of(value)
+    if value.elements is None:
+        return _numbers(value.dtype, math.prod(dims or ())) if value.kind == "constant" else None
+    if dims is None or len(value.elements) != math.prod(dims):
+        raise ValueError(f"{value.name!r}: {len(value.elements)} elements do not fill {dims}")
+    return value.elements
 
 
 # --- builtin options --------------------------------------------------------------------------------------------------

@@ -26,7 +26,6 @@ from __future__ import annotations
 import ast
 import copy
 import io
-import math
 import zipfile
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -36,8 +35,8 @@ from typing import Any
 import ai_edge_litert.schema_py_generated as schema
 import flatbuffers
 
-from models.builders.grammar import Block, Element, Line, Value, read
-from models.builders.tflite.parts import Call, numbers, operator_version, payload, set_options
+from models.builders.grammar import Block, Line, Value, read
+from models.builders.tflite.parts import Call, dims_of, elements_of, operator_version, payload, set_options
 
 _ZERO_POINTS = {"int8": 3, "uint8": 128, "int16": 0}
 _FIRST_CODE_ABOVE_A_BYTE = 127
@@ -196,7 +195,7 @@ class _Writer:
         made = schema.TensorT()
         made.name = value.name
         made.type = getattr(schema.TensorType, value.dtype.upper())
-        dims, elements = _dims(value), _elements(value)
+        dims, elements = dims_of(value), elements_of(value)
         if dims is not None:
             made.shape = [1 if size < 0 else size for size in dims]
             made.hasRank = self.has_rank
@@ -264,29 +263,12 @@ class _Writer:
         known = [scale.scales[0] for scale in scales if scale is not None]
         return Call(
             tuple(value.dtype for value in given),
-            tuple(_dims(value) or () for value in given),
+            tuple(dims_of(value) or () for value in given),
             quantized=bool(given) and self._scales(given[0]) is not None,
             per_channel=scales[:1] != [] and scales[0] is not None and len(scales[0].scales) > 1,
             ratio=known[0] * known[1] / known[2] if len(known) == 3 else 0,
             attributes=line.attributes,
         )
-
-
-def _dims(value: Value) -> tuple[int, ...] | None:
-    """Return the sizes, -1 for a free one; None for an unranked value."""
-    if not value.has_dims:
-        raise ValueError(f"{value.name!r}: no dims; write [*] for a tensor without a shape")
-    return None if value.dims is None else tuple(size if isinstance(size, int) else -1 for size in value.dims)
-
-
-def _elements(value: Value) -> Sequence[Element] | None:
-    """Return the elements of a constant; those that its text leaves open are made up."""
-    dims = _dims(value)
-    if value.elements is None:
-        return numbers(value.dtype, math.prod(dims or ())) if value.kind == "constant" else None
-    if dims is None or len(value.elements) != math.prod(dims):
-        raise ValueError(f"{value.name!r}: {len(value.elements)} elements do not fill {dims}")
-    return value.elements
 
 
 def _signature(
