@@ -18,10 +18,11 @@ from graphfix.results import GraphfixError, Outcome, Site, Verdict
 if TYPE_CHECKING:
     from onnx import ModelProto
 
+    from graphfix.engine.policy import Policy
     from graphfix.engine.run import Report
     from graphfix.formats.onnx import OnnxModel
     from graphfix.formats.tflite.model import TfliteModel
-    from graphfix.graph.edits import Model, Options, Rewrite
+    from graphfix.graph.protocols import Model, Step
 
 Texts = Mapping[str, str]
 Progress = Callable[[str], None]
@@ -41,15 +42,15 @@ def fix(
     target: str = "explicit",
     broadcasts: str | None = None,
     unknown: str = "expand",
-    rewrites: Sequence[Rewrite] | None = None,
+    rewrites: Sequence[Step] | None = None,
     keep_fusions: bool = False,
     max_expand_bytes: int | None = None,
 ) -> Outcome:
     """Make the model's implicit broadcasts explicit, in place; `verify` and `model.save` are the next steps."""
     started = time.perf_counter()
-    options = request.options(target, broadcasts, unknown, keep_fusions=keep_fusions)
+    policy = request.options(target, broadcasts, unknown, keep_fusions=keep_fusions)
     request.limit(model, max_expand_bytes)
-    report = _run(model, options, _chosen(target) if rewrites is None else rewrites, "changed")
+    report = _run(model, policy, _chosen(target, policy) if rewrites is None else rewrites, "changed", target)
     seconds = {"plan": time.perf_counter() - started}
     return _outcome("fix", Path("model"), model, report, target, seconds)
 
@@ -82,8 +83,8 @@ def fix_file(
     Raises GraphfixError.
     """
     source, output = Path(source), Path(output)
-    options = request.options(target, broadcasts, unknown, keep_fusions=keep_fusions)
-    chosen = _chosen(target, only, skip)
+    policy = request.options(target, broadcasts, unknown, keep_fusions=keep_fusions)
+    chosen = _chosen(target, policy, only, skip)
     place.refuse(source, output, in_place=in_place)
     seconds: dict[str, float] = {}
     with _timed(seconds, "load"):
@@ -95,7 +96,7 @@ def fix_file(
         settled = request.settled(model, source, dims, shapes, defaults=bind_defaults)
     _split(seconds, model)
     with _named(source), _timed(seconds, "plan"):
-        report = _run(model, options, chosen, "changed")
+        report = _run(model, policy, chosen, "changed", None if only else target)
     outcome = _outcome("fix", source, model, report, target, seconds)
     if not check_result:
         with _timed(seconds, "write"):
@@ -131,8 +132,8 @@ def check(
 ) -> Outcome:
     """List what is implicit in a file, for a target; nothing is written. Raises GraphfixError."""
     path = Path(source)
-    options = request.options(target, broadcasts, unknown, keep_fusions=keep_fusions)
-    chosen = _chosen(target, only, skip)
+    policy = request.options(target, broadcasts, unknown, keep_fusions=keep_fusions)
+    chosen = _chosen(target, policy, only, skip)
     seconds: dict[str, float] = {}
     with _timed(seconds, "load"):
         model = load(path)
@@ -140,7 +141,7 @@ def check(
         request.limit(model, max_expand_bytes)
     _split(seconds, model)
     with _named(path), _timed(seconds, "plan"):
-        report = _run(model, options, chosen, "found")
+        report = _run(model, policy, chosen, "found", None if only else target)
         report.sites[:0] = request.free_sites(model, target)
     return replace(_outcome("check", path, model, report, target, seconds), changed=False)
 
@@ -197,7 +198,8 @@ def explain(topic: str) -> str:
         folder = (
             Path(next(iter(spec.submodule_search_locations))) if spec and spec.submodule_search_locations else Path()
         )
-        module = ast.parse((folder / f"{topic.replace('-', '_')}.py").read_text(encoding="utf-8"))
+        page = next(folder.rglob(f"{topic.replace('-', '_')}.py"))
+        module = ast.parse(page.read_text(encoding="utf-8"))
         return f"# {topic}\n\n{ast.get_docstring(module)}\n"
     if topic.upper() in pages.codes():
         return pages.page(topic.upper())
@@ -208,21 +210,26 @@ def explain(topic: str) -> str:
 # --- what the commands share ----------------------------------------------------------------------------------------
 
 
-def _chosen(target: str, only: Sequence[str] = (), skip: Sequence[str] = ()) -> tuple[Rewrite, ...]:
+def _chosen(target: str, policy: Policy, only: Sequence[str] = (), skip: Sequence[str] = ()) -> tuple[Step, ...]:
     """The rewrites that run: those named, else the target's, without the skipped ones. Raises GraphfixError."""
+    from graphfix.graph.protocols import chosen
     from rewrites import ALL
 
     for name in (*only, *skip):
         if name not in targets.RULES:
             raise GraphfixError(f"{name!r} is no rewrite; known: {', '.join(targets.RULES)}")
-    wanted = only or targets.TARGETS[target].rules
-    return tuple(rule for rule in ALL if rule.name in wanted and rule.name not in skip)
+    left = {*skip, *(["materialize-broadcasts"] if policy.broadcasts == "keep" else [])}
+    return chosen(ALL, set(only or targets.TARGETS[target].rules) - left)
 
 
-def _run(model: Model, options: Options, rewrites: Sequence[Rewrite], done: str) -> Report:
-    from graphfix.engine import run
+def _run(
+    model: Model, policy: Policy, steps: Sequence[Step], done: Literal["changed", "found"], target: str | None
+) -> Report:
+    """Run the rewrites, and ask what the target can't take; nothing is asked where rewrites were named."""
+    from graphfix.engine import limits, run
 
-    return run.run(model, rewrites, options, "found" if done == "found" else "changed")
+    asked = limits.of_tosa if target is not None and targets.TARGETS[target].limits else None
+    return run.run(model, steps, policy, done, asked)
 
 
 def _outcome(command: str, path: Path, model: Model, report: Report, target: str, seconds: dict[str, float]) -> Outcome:

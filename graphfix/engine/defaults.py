@@ -5,7 +5,7 @@ from __future__ import annotations
 import shlex
 from collections.abc import Iterator, Mapping
 
-from graphfix.graph.edits import Model
+from graphfix.graph.protocols import Model
 from graphfix.graph.view import Value
 from graphfix.shapes.shape import Size
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from graphfix.graph.broadcast import Alignment, align
-from graphfix.graph.edits import Model
+from graphfix.graph.protocols import Model
 from graphfix.graph.view import Graph, Node
 from graphfix.shapes.shape import Incompatible, Undecided, same
 
@@ -48,8 +48,8 @@ def _aligned(node: Node) -> tuple[Alignment | None, str | None]:
 
 def _implicit(alignment: Alignment) -> bool:
     return any(
-        party.value.shape.rank != alignment.rank or any(axis != "no" for axis in alignment.stretches(party))
-        for party in alignment.parties
+        operand.value.shape.rank != alignment.rank or any(axis != "no" for axis in alignment.stretches(operand))
+        for operand in alignment.operands
     )
 
 
@@ -60,18 +60,18 @@ def _maps(node: Node, alignment: Alignment, *, product: bool) -> Iterator[str]:
     """
     rank = alignment.result.rank
     space = ", ".join(f"d{axis}" for axis in range(rank + 3 * product))
-    for position, party in enumerate(alignment.parties):
-        offset = rank - party.shape.rank
-        stretched = alignment.stretches(party)
+    for position, operand in enumerate(alignment.operands):
+        offset = rank - operand.shape.rank
+        stretched = alignment.stretches(operand)
         parts = []
-        for axis, size in enumerate(party.shape.dims):
+        for axis, size in enumerate(operand.shape.dims):
             how = stretched[offset + axis]
             name = "0" if same(size, 1) and how == "yes" else f"d{offset + axis}"
             parts.append(f"{name}?" if how == "maybe" else name)
         if product:
             swapped = any(node.attributes.get(name) for name in TRANSPOSED[position])
-            parts += _matrix_axes(position, party.value.shape.rank, rank, swapped=swapped)
-        yield f"      operand {party.index}: ({space}) -> ({', '.join(parts)})"
+            parts += _matrix_axes(position, operand.value.shape.rank, rank, swapped=swapped)
+        yield f"      operand {operand.index}: ({space}) -> ({', '.join(parts)})"
 
 
 def _matrix_axes(position: int, operand_rank: int, batch: int, *, swapped: bool) -> list[str]:

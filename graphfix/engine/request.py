@@ -10,14 +10,15 @@ from graphfix.engine import targets
 from graphfix.results import GraphfixError, Site
 
 if TYPE_CHECKING:
-    from graphfix.graph.edits import Model, Options
+    from graphfix.engine.policy import Policy
+    from graphfix.graph.protocols import Model
 
 Texts = Mapping[str, str]
 
 
-def options(target: str, broadcasts: str | None, unknown: str, *, keep_fusions: bool) -> Options:
+def options(target: str, broadcasts: str | None, unknown: str, *, keep_fusions: bool) -> Policy:
     """What the user asks of the rewrites, where he says nothing what the target does. Raises GraphfixError."""
-    from graphfix.graph.edits import Options
+    from graphfix.engine.policy import Policy
 
     for given, known, what in (
         (target, tuple(targets.TARGETS), "target"),
@@ -27,7 +28,7 @@ def options(target: str, broadcasts: str | None, unknown: str, *, keep_fusions: 
         if given not in known:
             raise GraphfixError(f"{what} {given!r} is not one of {', '.join(known)}")
     chosen = targets.TARGETS[target]
-    return Options(broadcasts or chosen.broadcasts, unknown, keep_fusions, chosen.apart)  # type: ignore[arg-type]  # checked above
+    return Policy(broadcasts or chosen.broadcasts, unknown, keep_fusions)  # type: ignore[arg-type]  # checked above
 
 
 def limit(model: Model, max_expand_bytes: int | None) -> None:

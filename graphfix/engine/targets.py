@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
+from typing import Literal
 
 
 @dataclass(frozen=True, slots=True)
@@ -17,8 +18,8 @@ class Target:
     """The rewrites that it runs, unless `--only` or `--skip` say otherwise."""
     static: bool = False
     """Whether every free dim must be bound first."""
-    apart: frozenset[tuple[str, str]] = frozenset()
-    """(domain, operator) of the nodes whose ranks a rewrite of the target's own sees to."""
+    limits: Literal["tosa"] | None = None
+    """Whose tables say what can't be taken (`engine.limits`)."""
 
 
 GENERAL = ("upgrade-legacy-broadcast", "normalize-expand", "equalize-ranks", "materialize-broadcasts")
@@ -43,13 +44,12 @@ RULES = (
     "prelu-alpha-rank",
     "equalize-ranks",
     "materialize-broadcasts",
-    "tosa-limits",
 )
 """The rewrites in the order in which they run; a test compares them with `rewrites.ALL`."""
 TARGETS: Mapping[str, Target] = MappingProxyType(
     {
         "explicit": Target("explicit", GENERAL),
         "ranks": Target("keep", GENERAL),
-        "tosa": Target("keep", RULES, static=True, apart=frozenset({("tflite", "BATCH_MATMUL")})),
+        "tosa": Target("keep", RULES, static=True, limits="tosa"),
     }
 )

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from graphfix.formats import tflite
 from graphfix.results import GraphfixError
 
 if TYPE_CHECKING:
@@ -13,14 +14,10 @@ if TYPE_CHECKING:
     from graphfix.formats.onnx import OnnxModel
     from graphfix.formats.tflite.model import TfliteModel
 
-TFLITE_IDENTIFIER = b"TFL3"
-IDENTIFIER_AT = slice(4, 8)
-"""Behind the offset of the root table."""
-
 
 def format_of(source: Path | bytes) -> str:
     """`tflite` or `onnx`: the identifier says it, not the name. Raises GraphfixError for what can't be read."""
-    return "tflite" if _head(source)[IDENTIFIER_AT] == TFLITE_IDENTIFIER else "onnx"
+    return "tflite" if _head(source)[tflite.IDENTIFIER_AT] == tflite.IDENTIFIER else "onnx"
 
 
 def load(source: Path | bytes | ModelProto) -> OnnxModel | TfliteModel:

@@ -70,7 +70,7 @@ class Source:
         return data
 
     def forget(self, stop: int) -> None:
-        """Give the pages of the map before `stop` back: where one is read the system maps its neighbours too."""
+        """Release the pages of the map before `stop`: where one is read the system maps its neighbours too."""
         if isinstance(self.data.obj, mmap.mmap) and hasattr(mmap, "MADV_DONTNEED"):
             self.data.obj.madvise(mmap.MADV_DONTNEED, 0, stop)
 
@@ -94,7 +94,7 @@ def open_source(source: Path | bytes) -> Source:
     except ValueError as error:  # a NUL in the name
         raise GraphfixError(f"{str(source)!r}: {error}; give the path of a model") from error
     except OSError as error:
-        raise GraphfixError(f"{source}: {told(error)}; give the path of a model that can be read") from error
+        raise GraphfixError(f"{source}: {reason(error)}; give the path of a model that can be read") from error
 
 
 def _map(path: Path) -> Source:
@@ -117,8 +117,8 @@ def _map(path: Path) -> Source:
     return source
 
 
-def told(error: OSError) -> str:
-    """Say what went wrong in the system's words, in lower case: `no space left on device`."""
+def reason(error: OSError) -> str:
+    """Return what went wrong in the system's words, in lower case: `no space left on device`."""
     return (error.strerror or type(error).__name__).lower()
 
 
@@ -131,7 +131,7 @@ class Staging:
     folders: list[Path] = field(default_factory=list)
     """Folders that were made for them."""
     placed: list[Path] = field(default_factory=list)
-    """New names that were given, to be removed on failure."""
+    """Files that have their final names already, to be removed on failure."""
 
     def write(self, path: Path, source: Source, pieces: Iterable[Piece]) -> None:
         """Write literal bytes and ranges of the source. Raises OSError, and GraphfixError if it shrank."""
@@ -158,7 +158,7 @@ class Staging:
         self.folders.append(path)
 
     def commit(self) -> None:
-        """Give all files their names: the last one, the model, may replace a file; data files never do."""
+        """Rename all files to their final names: the last one, the model, may replace a file; data files never do."""
         *data, model = self.written
         for temporary, path in data:
             if os.path.lexists(path):

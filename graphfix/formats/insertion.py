@@ -1,4 +1,4 @@
-"""Where the new nodes of one scope stand: each made once, before its first reader; and the nodes that are gone."""
+"""Where the new nodes of one graph stand: each made once, before its first reader; and which nodes were removed."""
 
 from __future__ import annotations
 
@@ -10,25 +10,25 @@ from graphfix.graph.view import Graph, Node, Value
 
 @dataclass(slots=True, eq=False, repr=False)
 class Order:
-    """The order of execution of a scope's nodes, those of the file and those that edits made."""
+    """The order of execution of a graph's nodes, those of the file and those that edits made."""
 
     graph: Graph
     anchors: list[int] = field(default_factory=list)
-    """Of each node of `graph.made`: the place of the file's node that it stands before."""
+    """For each node of `graph.made`: the place of the file's node that it stands before."""
     early: set[int] = field(default_factory=set)
     """By place: nodes that stand before all others made for a position, for they were made after their readers."""
     gone: set[int] = field(default_factory=set)
-    """The places of nodes that were taken out."""
+    """The places of nodes that were removed."""
     made: dict[object, Value] = field(default_factory=dict)
-    """What was made for a key: two readers of one thing share it."""
+    """By key: what was made for it; two readers of one thing share it."""
 
     @property
     def next_place(self) -> int:
-        """The place that the next new node has."""
+        """The place that the next new node will have."""
         return -1 - len(self.anchors)
 
     def reuse(self, key: object, reader: int) -> Value | None:
-        """What was made for this key, moved before `reader` if its first reader came later."""
+        """Return what was made for this key, moved before `reader` if its first reader came later."""
         value = self.made.get(key)
         if value is not None:
             self.reuse_before(value, reader)
@@ -61,21 +61,32 @@ class Order:
                 graph.note(place, operand)
 
     def anchor(self, node: Node) -> int:
-        """The original position that a node has, or that it stands before."""
+        """Return the original position that a node has, or that it stands before."""
         return node.index if node.index >= 0 else self.anchors[-1 - node.index]
 
-    def settle(self) -> None:
+    def arrange(self) -> list[int]:
+        """Sort the view's nodes, new ones before their readers, without those that are gone; return the sort keys.
+
+        A key for each node, the file's first: a format sorts its records by them, and keeps `len(graph.nodes)`.
+        """
+        self._move_before_readers()
+        nodes = [*self.graph.nodes, *self.graph.made]
+        keys = self._keys()
+        turns = iter(keys)
+        nodes.sort(key=lambda _: next(turns))
+        del nodes[len(nodes) - len(self.gone) :]
+        self.graph.nodes = nodes
+        return keys
+
+    def _move_before_readers(self) -> None:
         """Let no new node stand behind a new node that reads it."""
         for node in reversed(self.graph.made):
             for operand in node.operands:
                 if operand is not None:
                     self.reuse_before(operand, self.anchors[-1 - node.index])
 
-    def keys(self) -> list[int]:
-        """Where each node goes, the file's first: three ints a position, for early, other new and the file's nodes.
-
-        Those that are gone come last: there are `len(self.gone)` of them.
-        """
+    def _keys(self) -> list[int]:
+        """Three ints a position, for early, other new and the file's nodes; those that are gone come last."""
         count = len(self.graph.nodes)
         keys = [3 * place + 2 for place in range(count)]
         keys += [3 * anchor + 1 for anchor in self.anchors]

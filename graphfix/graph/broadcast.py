@@ -1,4 +1,4 @@
-"""How the operands of one broadcasting node meet: which take part, their aligned shapes, and the result's.
+"""How the operands of one broadcasting node broadcast: which take part, their aligned shapes, and the result's.
 
 The indexing maps follow from it: axis j of an operand follows result axis j + (rank of the result - rank of the
 operand). Source: the catalogue's rows; numpy's rule for right-aligned operators, numpy.matmul for batch axes.
@@ -11,15 +11,29 @@ from dataclasses import dataclass
 from math import prod
 
 from graphfix import operators
+from graphfix.graph.edits import AxisOf
 from graphfix.graph.view import Node, Value
-from graphfix.shapes.shape import Incompatible, Shape, Size, Undecided, broadcast, never_one, same, stretches
+from graphfix.shapes.axis import Certainty
+from graphfix.shapes.shape import (
+    Incompatible,
+    Shape,
+    Size,
+    Undecided,
+    broadcast,
+    never_one,
+    same,
+    same_shape,
+    stretches,
+)
 
 MATRIX = 2
 """The axes of a matrix product's operand that are no batch axes."""
+By = tuple[int | tuple[int | AxisOf, ...], ...]
+"""What stretches an operand, as `edits.Stretch` says it."""
 
 
 @dataclass(frozen=True, slots=True)
-class Party:
+class BroadcastOperand:
     """One operand that takes part."""
 
     operand: operators.Operand
@@ -35,31 +49,87 @@ class Party:
     @property
     def matrix(self) -> tuple[Size, ...]:
         """The axes that are not aligned: none, or the last two of a matrix product's operand."""
-        return self.value.shape.dims[self.shape.rank :]
+        return self.value.shape.dims[self.shape.rank :] if self.shape.ranked else ()
 
 
 @dataclass(frozen=True, slots=True)
 class Alignment:
     """The operands that take part, and what they are aligned to."""
 
-    parties: tuple[Party, ...]
+    operands: tuple[BroadcastOperand, ...]
     result: Shape
+    """Of the aligned axes; unranked where an operand is."""
     rank: int
-    """The rank that equalizing gives every operand."""
+    """The rank that equalizing gives every operand; 0 where the result has none."""
     others: tuple[tuple[int, Shape], ...]
-    """(operand, shape) of everything that bounds a stretch, the parties themselves included."""
+    """(operand, shape) of everything that bounds a stretch, the operands themselves included; () for one that follows
+    from `onto` alone."""
+    onto: By = ()
+    """What says the result's shape where that is not the operands' broadcast."""
 
-    def stretches(self, party: Party) -> tuple[str, ...]:
-        """Per axis of the lifted operand: "no", "yes" or "maybe"."""
-        return stretches([party.shape, self.result], 0) if self._onto else self._among(party)
-
-    @property
-    def _onto(self) -> bool:
-        return not self.others
-
-    def _among(self, party: Party) -> tuple[str, ...]:
-        at = next(at for at, (index, _) in enumerate(self.others) if index == party.index)
+    def stretches(self, operand: BroadcastOperand) -> tuple[Certainty, ...]:
+        """Whether each axis of the result repeats the operand; one answer for all of them where there is no rank."""
+        if not self.result.ranked:
+            return ("maybe" if self.run_time_shape(operand)[0] else "no",)
+        if not self.others:
+            return stretches([operand.shape, self.result], 0)
+        at = next(at for at, (index, _) in enumerate(self.others) if index == operand.index)
         return stretches([shape for _, shape in self.others], at)
+
+    def run_time_shape(self, operand: BroadcastOperand) -> tuple[By, Shape]:
+        """What stretches the operand when the model runs, and its shape then: one operand that says all, else several.
+
+        Raises Undecided where no operand has the size of a matrix product's batch axis.
+        """
+        if operand.matrix:
+            return (self._batches(operand),), Shape(self.result.dims + operand.matrix)
+        if self.onto:
+            return self.onto, self.result
+        ranked = self.result.ranked
+        others = [(at, shape) for at, shape in self.others if at != operand.index and not (ranked and shape.axes == ())]
+        for index, shape in others if ranked else ():
+            if same_shape(broadcast(operand.shape, shape), self.result):
+                return (index,), self.result
+        chosen: list[int] = []
+        reached = operand.shape
+        for index, shape in others:
+            further = broadcast(reached, shape)
+            if not same_shape(further, reached) or (ranked and not _never_stretches(shape, operand.shape)):
+                chosen.append(index)
+                reached = further
+        return tuple(chosen), reached
+
+    def _batches(self, operand: BroadcastOperand) -> tuple[int | AxisOf, ...]:
+        """A whole shape, axis by axis: the batch axes of whichever operand has the result's size, then the matrix."""
+        batch = operand.shape.rank
+        matrix = [
+            size if isinstance(size, int) else (operand.index, batch + axis) for axis, size in enumerate(operand.matrix)
+        ]
+        return (*(self._batch(axis) for axis in range(self.result.rank)), *matrix)
+
+    def _batch(self, axis: int) -> int | AxisOf:
+        size = self.result.dims[axis]
+        if isinstance(size, int):
+            return size
+        for index, shape in self.others:
+            place = axis - (self.result.rank - shape.rank)
+            if place >= 0 and same(shape.dims[place], size):
+                return index, place
+        raise Undecided(f"batch axis {axis} is {size}, the broadcast of sizes that are known only at run time")
+
+
+def _never_stretches(other: Shape, shape: Shape) -> bool:
+    """Whether `other` can't stretch `shape`: its axes are 1, or the same, or ours are never 1."""
+    ours = (1,) * (other.rank - shape.rank) + shape.dims[max(shape.rank - other.rank, 0) :]
+    return all(size == 1 or same(size, mine) or never_one(mine) for size, mine in zip(other.dims, ours, strict=True))
+
+
+def has_ranks(node: Node) -> bool:
+    """Whether the ranks of the operands that take part, and of the one that they are broadcast onto, are known."""
+    values = [value for _, value in taking_part(node)]
+    if values and node.row is not None and node.row.style == "unidirectional" and node.row.onto is not None:
+        values.append(node.operand(node.row.onto))
+    return all(value.shape.ranked for value in values)
 
 
 def taking_part(node: Node) -> Iterator[tuple[operators.Operand, Value]]:
@@ -73,18 +143,10 @@ def taking_part(node: Node) -> Iterator[tuple[operators.Operand, Value]]:
             yield operand, value
 
 
-def meeting(node: Node) -> list[Value]:
-    """The operands that take part, and the one that they are broadcast onto."""
-    values = [value for _, value in taking_part(node)]
-    if values and node.row is not None and node.row.style == "unidirectional" and node.row.onto is not None:
-        values.append(node.operand(node.row.onto))
-    return values
-
-
 def align(node: Node) -> Alignment | None:
-    """How the operands meet, None where nothing is broadcast.
+    """How the operands broadcast, None where nothing is broadcast.
 
-    Raises Undecided where a rank is not known, Incompatible where the sizes can't meet.
+    Raises Undecided where a rank is not known, Incompatible where the sizes do not broadcast.
     """
     row = node.row
     pairs = list(taking_part(node))
@@ -93,12 +155,32 @@ def align(node: Node) -> Alignment | None:
     if row.style == "matmul":
         return _products(pairs)
     if row.style == "gemm":
-        return _onto(pairs, _product(node, row.product), node)
+        return _onto(pairs, _product(node, row.product), node, (product_axes(node),))
     if row.style == "unidirectional" and row.onto is not None:
         pairs = [(operand, value) for operand, value in pairs if operand.index != row.onto]
-        return _onto(pairs, node.operand(row.onto).ranked, node)
-    parties = tuple(Party(operand, value, value.ranked) for operand, value in pairs)
-    return _among(parties)
+        return _onto(pairs, node.operand(row.onto).ranked, node, (row.onto,))
+    return _among(tuple(BroadcastOperand(operand, value, value.ranked) for operand, value in pairs))
+
+
+def align_at_run_time(node: Node) -> Alignment | None:
+    """How the operands broadcast where a rank is not known: whoever is stretched is so by the shapes of the others.
+
+    None where all have one shape, whatever it is. Raises Undecided for a matrix product.
+    """
+    row = node.row
+    pairs = list(taking_part(node))
+    if row is None or row.style not in ("multidirectional", "unidirectional"):
+        for _, value in pairs:
+            _ = value.ranked  # raises with the name of the operand whose rank is not known
+        return None
+    others = tuple((operand.index, value.shape) for operand, value in pairs)
+    if row.onto is not None:
+        others = ((row.onto, node.operand(row.onto).shape),)
+        pairs = [(operand, value) for operand, value in pairs if operand.index != row.onto]
+    whole = broadcast(*(value.shape for _, value in pairs), *(shape for _, shape in others))
+    if whole.parts and all(value.shape == whole for _, value in pairs):
+        return None
+    return Alignment(tuple(BroadcastOperand(operand, value, value.shape) for operand, value in pairs), whole, 0, others)
 
 
 def over_limit(node: Node, alignment: Alignment) -> str | None:
@@ -109,17 +191,18 @@ def over_limit(node: Node, alignment: Alignment) -> str | None:
     return f"the runtime broadcasts {node.op} up to rank {limit}, and the result has rank {alignment.rank}"
 
 
-def _among(parties: tuple[Party, ...], matrix: int = 0) -> Alignment:
-    result = broadcast(*(party.shape for party in parties))
-    return Alignment(parties, result, result.rank + matrix, tuple((party.index, party.shape) for party in parties))
+def _among(operands: tuple[BroadcastOperand, ...], matrix: int = 0) -> Alignment:
+    result = broadcast(*(operand.shape for operand in operands))
+    others = tuple((operand.index, operand.shape) for operand in operands)
+    return Alignment(operands, result, result.rank + matrix, others)
 
 
 def _products(pairs: list[tuple[operators.Operand, Value]]) -> Alignment:
-    """The batch axes meet; [.., M, K] x [K] has none on its right."""
-    parties = tuple(Party(operand, value, Shape(value.ranked.dims[:-MATRIX])) for operand, value in pairs)
-    vectors = all(party.value.shape.rank < MATRIX for party in parties)
+    """The batch axes broadcast; [.., M, K] x [K] has none on its right."""
+    operands = tuple(BroadcastOperand(operand, value, Shape(value.ranked.dims[:-MATRIX])) for operand, value in pairs)
+    vectors = all(operand.value.shape.rank < MATRIX for operand in operands)
     try:
-        return _among(parties, 1 if vectors else MATRIX)
+        return _among(operands, 1 if vectors else MATRIX)
     except Incompatible:
         shapes = " and ".join(str(value.shape) for _, value in pairs)
         raise Incompatible(f"the batch axes of {shapes} do not broadcast") from None
@@ -141,15 +224,15 @@ def product_axes(node: Node) -> tuple[tuple[int, int], tuple[int, int]]:
     return (left, 1 if node.attributes.get("transA") else 0), (right, 0 if node.attributes.get("transB") else 1)
 
 
-def _onto(pairs: list[tuple[operators.Operand, Value]], result: Shape, node: Node) -> Alignment:
-    parties = tuple(Party(operand, value, value.ranked) for operand, value in pairs)
-    for party in parties:
-        whole = broadcast(party.shape, result)
+def _onto(pairs: list[tuple[operators.Operand, Value]], result: Shape, node: Node, onto: By) -> Alignment:
+    operands = tuple(BroadcastOperand(operand, value, value.ranked) for operand, value in pairs)
+    for operand in operands:
+        whole = broadcast(operand.shape, result)
         if whole.rank != result.rank or any(
             _grows(have, want) for have, want in zip(result.dims, whole.dims, strict=True)
         ):
-            raise Undecided(f"{party.shape} of '{party.value.name}' does not broadcast onto {result} of {node.op}")
-    return Alignment(parties, result, result.rank, ())
+            raise Undecided(f"{operand.shape} of '{operand.value.name}' does not broadcast onto {result} of {node.op}")
+    return Alignment(operands, result, result.rank, (), onto)
 
 
 def _grows(have: Size, want: Size) -> bool:
@@ -157,19 +240,10 @@ def _grows(have: Size, want: Size) -> bool:
     return not same(have, want) and have == 1 and never_one(want)
 
 
-def fused(party: Party, *, asked: bool) -> str | None:
-    """The reason why a constant is left as it is where fusions are to be kept, None where there is none."""
-    if not asked or party.value.kind != "constant" or party.value.shape.rank > 1:
-        return None
-    return "a runtime fuses the operator by this constant's shape (--keep-fusions)"
-
-
-def exemption(party: Party, why: operators.Exempt | None) -> str | None:
+def exemption(operand: BroadcastOperand, why: operators.Exempt | None) -> str | None:
     """The reason why the operand is left as it is on purpose, None where there is none."""
     if why is None:
         return None
-    value = party.value
-    sizes = value.shape.axes or ()
-    numbers = [size for size in sizes if isinstance(size, int)]
-    elements = prod(numbers) if value.shape.ranked and len(numbers) == len(sizes) else None
-    return why.holds(len(sizes) if value.shape.ranked else -1, elements, value.kind == "constant")
+    value = operand.value
+    elements = prod(value.shape.numbers) if value.shape.static else None
+    return why.holds(value.shape.rank if value.shape.ranked else -1, elements, value.kind == "constant")

@@ -87,6 +87,11 @@ class Value:
         return self.graph.read_known(self)
 
     @property
+    def elements(self) -> tuple[Scalar, ...] | None:
+        """The elements as far as they are known before the model runs: those of a constant, or of what is computed."""
+        return self.literal if self.kind == "constant" else self.known
+
+    @property
     def scales(self) -> int:
         """How many scales the file quantizes it by: more than one is one for each index of an axis (TFLite)."""
         return self.graph.read_scales(self)

@@ -9,7 +9,8 @@ from graphfix.shapes.dim import INVALID_SIZE, Dim, Parts, Size, bounds, is_symbo
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
-Stretch: TypeAlias = Literal["no", "yes", "maybe"]
+Certainty: TypeAlias = Literal["no", "yes", "maybe"]
+"""Whether an axis is repeated: never, for certain, or as the sizes turn out when the model runs."""
 
 
 def add(a: Size, b: Size) -> Size:
@@ -92,7 +93,7 @@ def meet(sizes: Sequence[Size]) -> Size:
     return settled(Dim(preferred(size.parts for size in sizes if isinstance(size, Dim)), max(lows), hi))
 
 
-def stretch(sizes: Sequence[Size], operand: int, result: Size) -> Stretch:
+def stretch(sizes: Sequence[Size], operand: int, result: Size) -> Certainty:
     """Say whether one operand is repeated along an axis that has these sizes and broadcasts to `result`."""
     size = sizes[operand]
     if isinstance(size, int):

@@ -104,6 +104,14 @@ class Shape:
         return axes is not None and all(isinstance(size, int) for size in axes)
 
     @property
+    def numbers(self) -> tuple[int, ...]:
+        """Every size as a number; raises Undecided where one is free, and as `dims` does."""
+        found = tuple([size for size in self.dims if isinstance(size, int)])
+        if len(found) != len(self.dims):
+            raise Undecided(f"the sizes of {self} are not all known")
+        return found
+
+    @property
     def json(self) -> tuple[int | str | None, ...] | None:
         """The shape as reports hold it: ints, symbols by name, else None; None when there are no axes."""
         if self.axes is None:

@@ -16,7 +16,7 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, TypeAlias
 
 from graphfix.shapes.axis import (
-    Stretch,
+    Certainty,
     add,
     agree,
     broadcast_sizes,
@@ -53,11 +53,11 @@ __all__ = [
     "INVALID_SIZE",
     "UNKNOWN",
     "UNRANKED",
+    "Certainty",
     "Dim",
     "Incompatible",
     "Shape",
     "Size",
-    "Stretch",
     "Undecided",
     "Witness",
     "add",
@@ -76,6 +76,7 @@ __all__ = [
     "of",
     "parse",
     "same",
+    "same_shape",
     "split_at",
     "stretches",
     "symbol",
@@ -243,13 +244,14 @@ def cstr_eq(*shapes: Shape) -> Witness:
     """Whether all are one shape (shape.cstr_eq), nothing stretched; a witness like `cstr_broadcastable`."""
     if not join(*shapes).valid:
         return False
-    return all(_equal(shapes[0], shape) for shape in shapes[1:]) or None
+    return all(same_shape(shapes[0], shape) for shape in shapes[1:]) or None
 
 
-def _equal(a: Shape, b: Shape) -> bool:
+def same_shape(a: Shape, b: Shape) -> bool:
+    """Whether two shapes are provably one: the same sizes axis by axis, or one name where there is no rank."""
     if a.axes is None or b.axes is None:
         return a.ranked == b.ranked and a.parts == b.parts != ()
-    return all(map(same, a.axes, b.axes))
+    return len(a.axes) == len(b.axes) and all(map(same, a.axes, b.axes))
 
 
 def assuming_all(*witnesses: Witness) -> Witness:
@@ -265,7 +267,7 @@ def equalize_ranks(*shapes: Shape) -> tuple[Shape, ...]:
     return tuple(s if s.rank == rank else Shape((1,) * (rank - s.rank) + s.dims) for s in shapes)
 
 
-def stretches(shapes: Sequence[Shape], operand: int) -> tuple[Stretch, ...]:
+def stretches(shapes: Sequence[Shape], operand: int) -> tuple[Certainty, ...]:
     """Say for each axis of the lifted operand whether broadcasting with the others repeats it.
 
     "no": for no sizes that the dims can take; "yes": a literal 1 under another dim; "maybe": the run decides.
@@ -281,7 +283,7 @@ def stretches(shapes: Sequence[Shape], operand: int) -> tuple[Stretch, ...]:
 
 
 @lru_cache(maxsize=4096)
-def _stretches(every: tuple[tuple[Size, ...], ...], operand: int) -> tuple[Stretch, ...]:
+def _stretches(every: tuple[tuple[Size, ...], ...], operand: int) -> tuple[Certainty, ...]:
     results = zip(_columns(every), _broadcast_axes(every).dims, strict=True)
     return tuple(stretch(sizes, operand, result) for sizes, result in results)
 

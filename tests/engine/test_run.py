@@ -7,15 +7,17 @@ from collections.abc import Iterator, Sequence
 import pytest
 
 from graphfix.engine import run, targets
-from graphfix.graph.edits import Assume, Edit, Fold, Leave, Lift, Options, Refused, Rewrite, Spell, Stretch
+from graphfix.engine.policy import Policy
+from graphfix.graph.edits import Assume, Canonicalize, Edit, Fold, Leave, Lift, Refused, Stretch
+from graphfix.graph.protocols import ANY, BROADCASTING, ModelRewrite, Rewrite, Step, UntilNothingChanges, flat
 from graphfix.graph.view import Graph, Node, Value
 from graphfix.results import GraphfixError, Site
 from graphfix.shapes.shape import Incompatible, Undecided, parse
 from rewrites import ALL
 from tests.support.named import rules
-from tests.support.notation import EXPLICIT, node
+from tests.support.notation import node
 
-(EQUALIZE,), (MATERIALIZE,) = rules("equalize-ranks"), rules("materialize-broadcasts")
+EQUALIZE, MATERIALIZE = rules("equalize-ranks", "materialize-broadcasts")
 
 
 class Notes:
@@ -51,6 +53,9 @@ class Notes:
         self.applied: list[tuple[str, list[Edit]]] = []
         self.notes: list[tuple[str, str]] = []
 
+    def refresh(self) -> None:
+        """There is nothing to look at anew."""
+
     def apply(self, node: Node, edits: Sequence[Edit]) -> Node:
         """Note the edits, or refuse them."""
         if self.refuse is not None:
@@ -63,19 +68,22 @@ class Notes:
         self.notes.append((key, text))
 
 
-def rewrite(*edits: Edit, raises: Exception | None = None, together: bool = False, code: str = "GF101") -> Rewrite:
-    def plan(node: Node, options: Options = EXPLICIT) -> Iterator[Edit]:  # noqa: ARG001 -- every plan takes both
+EXPLICIT = Policy()
+
+
+def rewrite(*edits: Edit, raises: Exception | None = None, code: str = "GF101") -> Rewrite:
+    def plan(_: Node) -> Iterator[Edit]:
         yield from edits
         if raises is not None:
             raise raises
 
-    return Rewrite("tested", plan, code, "", together=together)
+    return Rewrite("tested", "", BROADCASTING, code, plan)
 
 
 ADD = "y[2,3] = Add(x[2,3], b[3])"
 
 
-def sites(*rewrites: Rewrite, model: Notes | None = None, done: str = "changed") -> Sequence[Site]:
+def sites(*rewrites: Step, model: Notes | None = None, done: str = "changed") -> Sequence[Site]:
     return run.run(model or Notes(node(ADD)), rewrites, EXPLICIT, done).sites  # type: ignore[arg-type] -- a stand-in
 
 
@@ -93,7 +101,7 @@ def test_edits_are_carried_out_counted_and_listed() -> None:
         (Lift(1, (0,)), 1, (1, 3)),
         (Stretch(1, (0,), parse("[2, 3]")), 1, (2, 3)),
         (Stretch(1, (0,), parse("[N, 3]")), 1, ("N", 3)),
-        (Spell(parse("[2, 3]")), 0, (2, 3)),
+        (Canonicalize(parse("[2, 3]")), 0, (2, 3)),
         (Fold(), 0, (2, 3)),
     ],
 )
@@ -161,12 +169,15 @@ def test_operands_of_a_body_that_never_meet_are_left(path: str) -> None:
 
 
 def test_all_nodes_together_or_none() -> None:
-    def plan(node: Node, options: Options = EXPLICIT) -> Iterator[Edit]:  # noqa: ARG001 -- every plan takes both
+    def plan(node: Node) -> Iterator[Edit]:
         yield Lift(1, (0,), "GF201")
         if node.op == "Mul":
             raise Undecided("nobody knows")
 
-    whole = Rewrite("tested", plan, "GF201", "", together=True)
+    def plan_model(graphs: Sequence[Graph]) -> Iterator[tuple[Node, Iterator[Edit]]]:
+        yield from ((node, plan(node)) for graph in graphs for node in graph.nodes)
+
+    whole = ModelRewrite("tested", "", "GF201", plan_model)
     model = Notes(node(ADD), node("z[2,3] = Mul(y[2,3], b[3])"))
     found = sites(whole, model=model)
     assert model.applied == []
@@ -214,14 +225,14 @@ def test_every_undecided_node_is_reported_though_they_look_alike() -> None:
 
 
 def test_rewrites_run_in_the_order_they_are_given() -> None:
-    assert [rule.name for rule in ALL] == [name for name in targets.RULES if name in {rule.name for rule in ALL}]
-    assert [rule.name for rule in rules(*targets.GENERAL)] == [
+    assert [rule.name for rule in flat(ALL)] == list(targets.RULES)
+    assert [rule.name for rule in flat(rules(*targets.GENERAL))] == [
         "upgrade-legacy-broadcast",
         "normalize-expand",
         "equalize-ranks",
         "materialize-broadcasts",
     ]
-    assert all(rule.page for rule in ALL)
+    assert all(rule.page for rule in flat(ALL))
 
 
 def test_a_node_with_a_contradicted_shape_is_never_taken_for_one_that_looks_alike() -> None:
@@ -259,21 +270,21 @@ def test_rewrites_that_tell_more_run_until_nothing_is_left_to_do() -> None:
     """The second one makes work for the first one, twice; what was left in between is not reported."""
     turns = [0, 0]
 
-    def first(node: Node, options: Options = EXPLICIT) -> Iterator[Edit]:  # noqa: ARG001 -- every plan takes the options
+    def first(_: Node) -> Iterator[Edit]:
         turns[0] += 1
         if turns[1] < 2:
             raise Undecided("too early")
         if turns[1] == 2:
             yield Fold()
 
-    def second(node: Node, options: Options = EXPLICIT) -> Iterator[Edit]:  # noqa: ARG001 -- as above
+    def second(_: Node) -> Iterator[Edit]:
         turns[1] += 1
         if turns[1] <= 2:
             yield Fold()
 
-    pair = [Rewrite(name, plan, "GF303", "", every=True, tells=True) for name, plan in (("a", first), ("b", second))]
+    pair = UntilNothingChanges((Rewrite("a", "", ANY, "GF303", first), Rewrite("b", "", ANY, "GF303", second)))
     model = Notes(node(ADD))
-    report = run.run(model, pair, EXPLICIT)  # type: ignore[arg-type] -- a stand-in
+    report = run.run(model, [pair], EXPLICIT)  # type: ignore[arg-type] -- a stand-in
     assert turns == [4, 4]
     assert report.rewrites == {"a": 1, "b": 2}
     assert [(site.rewrite, site.status) for site in report.sites] == [

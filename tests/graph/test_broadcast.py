@@ -47,7 +47,7 @@ def test_operands_are_aligned_as_their_style_says(
     assert alignment is not None
     result, rank, stretched = expected
     assert (str(alignment.result), alignment.rank) == (result, rank)
-    assert {party.index: alignment.stretches(party) for party in alignment.parties} == stretched
+    assert {operand.index: alignment.stretches(operand) for operand in alignment.operands} == stretched
 
 
 NOBODY = {
@@ -138,10 +138,13 @@ def test_the_rank_of_the_result_counts_against_the_runtime_s_limit(text: str, re
 def test_the_matrix_of_a_product_s_operand_is_not_aligned() -> None:
     alignment = align(node("y[7,2,3,6] = tflite.BATCH_MATMUL(a[7,2,3,4], b[2,4,6])"))
     assert alignment is not None
-    assert [(str(party.shape), party.matrix) for party in alignment.parties] == [("[7, 2]", (3, 4)), ("[2]", (4, 6))]
+    assert [(str(operand.shape), operand.matrix) for operand in alignment.operands] == [
+        ("[7, 2]", (3, 4)),
+        ("[2]", (4, 6)),
+    ]
     plain = align(node("y[2,3] = Add(a[2,3], b[3])"))
     assert plain is not None
-    assert [party.matrix for party in plain.parties] == [(), ()]
+    assert [operand.matrix for operand in plain.operands] == [(), ()]
 
 
 def test_exemptions_ask_for_the_operand_itself() -> None:
@@ -152,7 +155,7 @@ def test_exemptions_ask_for_the_operand_itself() -> None:
     def reason(operand: str, why: Exempt | None) -> str | None:
         alignment = align(node(f"y[2,3] = Add(x[2,3], {operand})"))
         assert alignment is not None
-        return exemption(alignment.parties[1], why)
+        return exemption(alignment.operands[1], why)
 
     assert reason("b[1,1]", one) == "one"
     assert reason("b[]", one) == "one"

@@ -7,9 +7,9 @@ from math import prod
 import numpy as np
 import pytest
 
-from graphfix.graph.edits import DEFAULT, Made, New, Numbers, Replace
+from graphfix.graph.edits import New, Numbers, Replace
 from graphfix.shapes.shape import Shape, Undecided
-from rewrites.decompose_prelu import plan
+from rewrites.tosa.decompose_prelu import plan
 from tests.support.bits import random_bits, same_bits
 from tests.support.named import rules
 from tests.support.notation import model, node
@@ -19,20 +19,14 @@ from tests.support.runtimes.onnx_runs import run
 
 def test_a_prelu_is_a_product_with_a_factor_that_is_chosen() -> None:
     whole = Shape((2, 3))
-    assert list(plan(node("y[2,3] = PRelu(x[2,3], s[3])"), DEFAULT)) == [
-        Replace(
-            (
-                New("GreaterOrEqual", (0, Numbers((0.0,), (), "float32")), whole, "bool"),
-                New("Where", (Made(0), Numbers((1.0,), (), "float32"), 1), whole, "float32"),
-                New("Mul", (0, Made(1)), whole, "float32"),
-            ),
-            "GF304",
-        )
-    ]
+    kept = New("GreaterOrEqual", (0, Numbers((0.0,), (), "float32")), whole, "bool")
+    factor = New("Where", (kept, Numbers((1.0,), (), "float32"), 1), whole, "float32")
+    product = Replace(New("Mul", (0, factor), whole, "float32"), "GF304")
+    assert list(plan(node("y[2,3] = PRelu(x[2,3], s[3])"))) == [product]
 
 
 def test_a_size_that_is_not_known_is_no_hindrance() -> None:
-    assert len(list(plan(node("y[N,?] = PRelu(x[N,?], s[1])"), DEFAULT))) == 1
+    assert len(list(plan(node("y[N,?] = PRelu(x[N,?], s[1])")))) == 1
 
 
 @pytest.mark.parametrize(
@@ -51,7 +45,7 @@ def test_a_size_that_is_not_known_is_no_hindrance() -> None:
     ],
 )
 def test_nothing_is_done(text: str, opset: int) -> None:
-    assert list(plan(node(text, opset=opset), DEFAULT)) == []
+    assert list(plan(node(text, opset=opset))) == []
 
 
 @pytest.mark.parametrize(
@@ -61,11 +55,11 @@ def test_nothing_is_done(text: str, opset: int) -> None:
 )
 def test_a_slope_that_may_not_fit_is_undecided(text: str) -> None:
     with pytest.raises(Undecided, match="known only at run time"):
-        list(plan(node(text), DEFAULT))
+        list(plan(node(text)))
 
 
 def test_a_slope_of_the_same_symbol_fits() -> None:
-    assert len(list(plan(node("y[N,C,4] = PRelu(x[N,C,4], s[C,1])"), DEFAULT))) == 1
+    assert len(list(plan(node("y[N,C,4] = PRelu(x[N,C,4], s[C,1])")))) == 1
 
 
 SLOPES = {"one for all": "[1]", "by channel": "[3,1,1]", "by element": "[2,3,4,5]", "a scalar": "[]", "rank": "[1,1]"}

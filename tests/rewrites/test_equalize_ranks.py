@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from graphfix.graph.edits import Leave, Lift, Options
-from graphfix.graph.view import StaleShape, UnrankedOperand, Value
+from graphfix.graph.edits import Leave, Lift
+from graphfix.graph.view import StaleShape, Value
 from graphfix.shapes.shape import Incompatible
-from rewrites.equalize_ranks import plan
-from tests.support.notation import EXPLICIT, RANKS, node
+from rewrites.broadcasts.equalize_ranks import plan
+from tests.support.notation import node
 
 DOES = {
     "y[2,3,4] = Add(x[2,3,4], b:const[4])": [Lift(1, (0, 1))],
@@ -33,7 +33,7 @@ DOES = {
 
 @pytest.mark.parametrize(("text", "edits"), DOES.items(), ids=DOES)
 def test_operands_get_the_rank_of_the_result(text: str, edits: list[Lift]) -> None:
-    assert list(plan(node(text), EXPLICIT)) == edits
+    assert list(plan(node(text))) == edits
 
 
 NOTHING = {
@@ -62,7 +62,7 @@ def test_nothing_is_lifted(why: str, text: str) -> None:
         "the operator has no row at this opset (equal shapes required)": 7,
         "legacy nodes are upgraded first": 6,
     }
-    assert list(plan(node(text, opset=opset.get(why, 18)), EXPLICIT)) == []
+    assert list(plan(node(text, opset=opset.get(why, 18)))) == []
 
 
 LEFT = {
@@ -81,7 +81,7 @@ LEFT = {
 
 @pytest.mark.parametrize(("text", "expected"), LEFT.items(), ids=LEFT)
 def test_an_exempt_operand_is_left_with_its_reason(text: str, expected: tuple[int | None, str]) -> None:
-    edits = list(plan(node(text), EXPLICIT))
+    edits = list(plan(node(text)))
     assert [(type(edit), edit.operand, edit.code) for edit in edits] == [(Leave, expected[0], "GF101")]
     assert isinstance(edits[0], Leave)
     assert expected[1] in edits[0].reason
@@ -104,7 +104,7 @@ def test_a_result_of_more_axes_than_the_runtime_broadcasts_is_left_as_a_finding(
     text: str, expected: list[tuple[int, str, str]]
 ) -> None:
     planned = node(text)
-    for edit, (operand, domain, reason) in zip(plan(planned, EXPLICIT), expected, strict=True):
+    for edit, (operand, domain, reason) in zip(plan(planned), expected, strict=True):
         assert planned.domain == domain
         assert isinstance(edit, Leave)
         assert (edit.operand, edit.code, edit.status) == (operand, "GF301", "left")
@@ -113,8 +113,8 @@ def test_a_result_of_more_axes_than_the_runtime_broadcasts_is_left_as_a_finding(
 
 def test_onnx_rows_with_a_limit_lift_up_to_it() -> None:
     skip = "y[2,3,4] = com.microsoft.SkipLayerNormalization(x[2,3,4], s[3,4], g[4])"
-    assert list(plan(node(skip), EXPLICIT)) == [Lift(1, (0,))]
-    assert list(plan(node("y[3,5] = Gemm(a[3,4], b[4,5], c[])"), EXPLICIT)) == [Lift(2, (0, 1))]
+    assert list(plan(node(skip))) == [Lift(1, (0,))]
+    assert list(plan(node("y[3,5] = Gemm(a[3,4], b[4,5], c[])"))) == [Lift(2, (0, 1))]
 
 
 DIFFER = {
@@ -129,7 +129,7 @@ DIFFER = {
 
 @pytest.mark.parametrize(("text", "expected"), DIFFER.items(), ids=DIFFER)
 def test_a_look_alike_whose_shapes_differ_for_certain_is_a_finding(text: str, expected: list[tuple[int, str]]) -> None:
-    edits = list(plan(node(text), EXPLICIT))
+    edits = list(plan(node(text)))
     assert [(type(edit), edit.operand, edit.code) for edit in edits] == [(Leave, at, "GF105") for at, _ in expected]
     for edit, (_, reason) in zip(edits, expected, strict=True):
         assert isinstance(edit, Leave)
@@ -141,30 +141,15 @@ def test_a_contradicted_shape_does_not_make_a_look_alike_differ() -> None:
     planned = node("y[2,3] = tflite.ATAN2(x[2,3], z[2,1])")
     old = planned.operand(1)
     stale = Value(old.name, old.shape, old.dtype, old.kind, old.graph, "the stored shape contradicts the computed one")
-    assert list(plan(planned.reading((planned.operands[0], stale)), EXPLICIT)) == []
+    assert list(plan(planned.reading((planned.operands[0], stale)))) == []
 
 
 def test_a_lifted_variable_matrix_is_no_packed_weight() -> None:
-    assert list(plan(node("y[2,3,6] = MatMul(a[2,3,4], w[4,6])"), EXPLICIT)) == [Lift(1, (0,))]
+    assert list(plan(node("y[2,3,6] = MatMul(a[2,3,4], w[4,6])"))) == [Lift(1, (0,))]
 
 
-def test_keep_fusions_leaves_constants_of_rank_0_and_1_only() -> None:
-    options = Options(keep_fusions=True)
-    for text in ("y[2,3] = Mul(x[2,3], s:const[]{2.0})", "y[2,3] = Add(x[2,3], b:const[3])"):
-        (edit,) = plan(node(text), options)
-        assert isinstance(edit, Leave)
-        assert "--keep-fusions" in edit.reason
-    assert list(plan(node("y[2,3] = Add(x[2,3], b[3])"), options)) == [Lift(1, (0,))]
-    assert list(plan(node("y[2,3,4] = Add(x[2,3,4], b:const[3,4])"), options)) == [Lift(1, (0,))]
-
-
-def test_a_rank_that_is_not_known_is_for_the_run_time_form_or_undecided() -> None:
-    planned = node("y[*] = Add(x[*], b[3])")
-    assert list(plan(planned, EXPLICIT)) == []
-    with pytest.raises(UnrankedOperand, match="the rank of 'x' is not known"):
-        list(plan(planned, RANKS))
-    with pytest.raises(UnrankedOperand):
-        list(plan(planned, Options(unknown="keep")))
+def test_a_rank_that_is_not_known_is_for_the_run_time_form() -> None:
+    assert list(plan(node("y[*] = Add(x[*], b[3])"))) == []
 
 
 def test_a_contradicted_shape_is_no_basis() -> None:
@@ -179,9 +164,9 @@ def test_a_contradicted_shape_is_no_basis() -> None:
         "the stored shape [4] contradicts the computed [3]",
     )
     with pytest.raises(StaleShape, match="contradicts"):
-        list(plan(planned.reading((planned.operands[0], stale)), EXPLICIT))
+        list(plan(planned.reading((planned.operands[0], stale))))
 
 
 def test_sizes_that_never_meet_are_named_all() -> None:
     with pytest.raises(Incompatible, match=r"\[2, 3\], \[3\] and \[4, 3\]"):
-        list(plan(node("y[*] = Sum(a[2,3], b[3], c[4,3])"), EXPLICIT))
+        list(plan(node("y[*] = Sum(a[2,3], b[3], c[4,3])")))

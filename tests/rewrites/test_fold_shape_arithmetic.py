@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from graphfix.graph.edits import DEFAULT, Evaluate
+from graphfix.graph.edits import Evaluate
 from graphfix.graph.view import Graph, Node
-from rewrites.fold_shape_arithmetic import plan
+from rewrites.tosa.fold_shape_arithmetic import plan
 from tests.support.named import rules
 from tests.support.notation import model, node, parsed
 from tests.support.onnx.fixing import fixed, initializer
@@ -23,7 +23,7 @@ def planned(text: str, *known: str, used: tuple[str, ...] = ("y",)) -> list[obje
     one.graph.outputs = {results[name] for name in used}
     values = {results[name]: (1,) for name in known}
     one.graph.read_known = values.get
-    return list(plan(one, DEFAULT))
+    return list(plan(one))
 
 
 def test_what_is_known_is_evaluated() -> None:
@@ -38,7 +38,7 @@ def test_no_elements_are_known_too() -> None:
     one = node("y:int64[0] = Neg(x:int64[0])")
     one.graph.outputs = {value for value in one.results if value is not None}
     one.graph.read_known = lambda _: ()
-    assert list(plan(one, DEFAULT)) == [Evaluate()]
+    assert list(plan(one)) == [Evaluate()]
 
 
 NOT = {
@@ -58,7 +58,7 @@ def test_a_body_may_never_run() -> None:
     body = Graph("main/if.then_branch", inner.graph)
     body.outputs = {value for value in inner.results if value is not None}
     body.read_known = lambda _: (1,)
-    assert list(plan(Node("Neg", "", 18, "", 0, body, inner.operands, inner.results, {}, None), DEFAULT)) == []
+    assert list(plan(Node("Neg", "", 18, "", 0, body, inner.operands, inner.results, {}, None))) == []
 
 
 def test_a_shape_that_is_put_together_becomes_a_constant() -> None:

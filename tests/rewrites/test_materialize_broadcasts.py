@@ -1,4 +1,4 @@
-"""What materialize-broadcasts stretches under each option: plans only, no format."""
+"""What materialize-broadcasts stretches: plans only, no format."""
 
 from __future__ import annotations
 
@@ -6,14 +6,11 @@ from dataclasses import replace
 
 import pytest
 
-from graphfix.graph.edits import Assume, Edit, Leave, Options, Stretch
+from graphfix.graph.edits import Edit, Leave, Stretch
 from graphfix.graph.view import UnrankedOperand
-from graphfix.results import GraphfixError
 from graphfix.shapes.shape import UNRANKED, Incompatible, Undecided, parse
-from rewrites.materialize_broadcasts import plan
-from tests.support.notation import EXPLICIT, RANKS, node
-
-TWO_SIDED = Options(broadcasts="two-sided")
+from rewrites.broadcasts.materialize_broadcasts import plan
+from tests.support.notation import node
 
 
 def said(edits: list[Edit]) -> list[tuple[int, object, str, str]]:
@@ -71,7 +68,7 @@ DOES = {
 
 @pytest.mark.parametrize(("text", "edits"), DOES.items(), ids=DOES)
 def test_every_operand_that_is_repeated_is_stretched(text: str, edits: list[tuple[int, object, str, str]]) -> None:
-    assert said(list(plan(node(text), EXPLICIT))) == edits
+    assert said(list(plan(node(text)))) == edits
 
 
 NOTHING = {
@@ -92,23 +89,19 @@ NOTHING = {
 
 @pytest.mark.parametrize("text", NOTHING.values(), ids=NOTHING)
 def test_nothing_is_stretched(text: str) -> None:
-    assert not [edit for edit in plan(node(text), EXPLICIT) if isinstance(edit, Stretch)]
+    assert not [edit for edit in plan(node(text)) if isinstance(edit, Stretch)]
 
 
 def test_a_range_above_1_proves_that_nothing_is_stretched() -> None:
     text = "y[4] = Add(a[N], c[4])"
-    assert len(list(plan(node(text), EXPLICIT))) == 1
-    assert list(plan(node(text, ranges={"N": (2, 64)}), EXPLICIT)) == []
-    assert len(list(plan(node(text, ranges={"N": (1, 64)}), EXPLICIT))) == 1
+    assert len(list(plan(node(text)))) == 1
+    assert list(plan(node(text, ranges={"N": (2, 64)}))) == []
+    assert len(list(plan(node(text, ranges={"N": (1, 64)})))) == 1
 
 
 def test_a_1_under_a_range_is_stretched_for_certain() -> None:
-    edits = list(plan(node("y[N] = Add(a[1], c[N])", ranges={"N": (2, 64)}), EXPLICIT))
+    edits = list(plan(node("y[N] = Add(a[1], c[N])", ranges={"N": (2, 64)})))
     assert said(edits) == [(0, (1,), "[N]", "GF102")]
-
-
-def test_keep_leaves_all_of_it() -> None:
-    assert list(plan(node("y[2,3] = Add(x[2,3], b[1,3])"), RANKS)) == []
 
 
 LEFT = {
@@ -122,14 +115,14 @@ LEFT = {
 
 @pytest.mark.parametrize(("text", "expected"), LEFT.items(), ids=LEFT)
 def test_an_exempt_operand_is_left_with_its_reason(text: str, expected: tuple[int, str]) -> None:
-    (edit,) = plan(node(text), EXPLICIT)
+    (edit,) = plan(node(text))
     assert isinstance(edit, Leave)
     assert (edit.operand, edit.code, edit.status) == (expected[0], "GF102", "exempt")
     assert expected[1] in edit.reason
 
 
 def test_an_exponent_of_several_elements_is_stretched() -> None:
-    assert said(list(plan(node("y[2,3] = Pow(x[2,3], e[1,3])"), EXPLICIT))) == [(1, (0,), "[2, 3]", "GF102")]
+    assert said(list(plan(node("y[2,3] = Pow(x[2,3], e[1,3])")))) == [(1, (0,), "[2, 3]", "GF102")]
 
 
 NINE = "2,1,1,1,1,1,1,1,3"
@@ -138,86 +131,33 @@ NINE = "2,1,1,1,1,1,1,1,3"
 def test_above_the_runtime_s_limit_each_stretched_operand_is_left_once() -> None:
     """One of lower rank is left by equalize-ranks already, which runs before."""
     text = f"y[{NINE}] = tflite.SELECT_V2(c:bool[3], a[{NINE}], b[1,1,1,1,1,1,1,1,3])"
-    (edit,) = plan(node(text), EXPLICIT)
+    (edit,) = plan(node(text))
     assert isinstance(edit, Leave)
     assert (edit.operand, edit.code, edit.status) == (2, "GF301", "left")
     assert "broadcasts SELECT_V2 up to rank 8, and the result has rank 9" in edit.reason
 
 
 def test_operands_of_one_shape_are_no_finding_whatever_their_rank() -> None:
-    assert list(plan(node(f"y[{NINE}] = tflite.ADD(a[{NINE}], b[{NINE}])"), EXPLICIT)) == []
+    assert list(plan(node(f"y[{NINE}] = tflite.ADD(a[{NINE}], b[{NINE}])"))) == []
 
 
-@pytest.mark.parametrize("options", [RANKS, EXPLICIT], ids=["keep", "explicit"])
-def test_a_matrix_product_has_a_limit_of_its_own(options: Options) -> None:
+def test_a_matrix_product_has_a_limit() -> None:
     text = "y[8,1,1,1,2,4] = tflite.BATCH_MATMUL(a[8,1,1,1,2,3], b[1,1,1,1,3,4])"
-    left = [(edit.operand, edit.code) for edit in plan(node(text), options) if isinstance(edit, Leave)]
-    assert left == ([] if options is RANKS else [(1, "GF301")])
+    assert [(edit.operand, edit.code) for edit in plan(node(text)) if isinstance(edit, Leave)] == [(1, "GF301")]
 
 
 def test_a_batch_axis_that_is_the_broadcast_of_two_unknown_sizes_is_undecided() -> None:
     with pytest.raises(Undecided, match=r"batch axis 0 is .*known only at run time"):
-        list(plan(node("y[?,2,4] = tflite.BATCH_MATMUL(a[N,2,3], b[M,3,4])"), EXPLICIT))
-
-
-TWO = {
-    "no element: all of them, there is nothing to save": ("y[2,0] = Mul(a[2,1], b[1,0])", [0, 1]),
-    "one operand only": ("y[2,3] = Add(x[2,3], b[1,3])", []),
-    "a tie goes to the lowest index": ("y[2,3] = Add(x[2,1], b[1,3])", [0]),
-    "fewest bytes after the stretch, by element size": ("y[2,3] = Where(c:bool[2,1], x[1,3], z[2,3])", [0]),
-    "fewest bytes though its index is higher": ("y:float64[2,3] = Pow(x:float64[2,1], e[1,3])", [1]),
-    "the mask is the cheaper one wherever it stands": (
-        "y[2,3] = Where(c:bool[2,3], x:int64[2,1], z:int64[1,3])",
-        [1],
-    ),
-    "until one is left to the operator": ("y[2,3,4] = Sum(a[1,3,4], b[2,1,4], c[2,3,1])", [0, 1]),
-    "sizes not known: all of them": ("y[?] = Add(a[N], c[M])", [0, 1]),
-    "sizes not known but one operand only": ("y[N,T] = Mul(a[N,1], c[N,T])", []),
-    "the smaller matrix of a product": ("y[5,6,9,9] = tflite.BATCH_MATMUL(a[5,1,9,2], b[1,6,2,1])", [1]),
-    "a matrix of unknown size": ("y[5,6,T,9] = tflite.BATCH_MATMUL(a[5,1,T,2], b[1,6,2,9])", [0, 1]),
-}
-
-
-@pytest.mark.parametrize(("text", "operands"), TWO.values(), ids=TWO)
-def test_two_sided_stretches_the_cheapest(text: str, operands: list[int]) -> None:
-    assert [edit.operand for edit in plan(node(text), TWO_SIDED)] == operands
-
-
-def test_unknown_keep_leaves_a_finding() -> None:
-    edits = list(plan(node("y[?] = Add(a[N], c[M])"), Options(unknown="keep")))
-    assert [(type(edit), edit.operand, edit.code, edit.status) for edit in edits if isinstance(edit, Leave)] == [
-        (Leave, 0, "GF103", "left"),
-        (Leave, 1, "GF103", "left"),
-    ]
-
-
-def test_unknown_assume_states_the_assumption_and_stretches_what_is_certain() -> None:
-    edits = list(plan(node("y[?,T] = Add(a[N,1], c[M,T])"), Options(unknown="assume")))
-    assert [type(edit) for edit in edits] == [Assume, Stretch, Assume]
-    first = edits[0]
-    assert isinstance(first, Assume)
-    assert first.code == "GF103"
-    assert "operand 0 [N, 1] to [?, T]" in first.text
-
-
-def test_unknown_error_names_the_operand_and_says_what_to_do() -> None:
-    with pytest.raises(GraphfixError, match=r"operand 0 a\[N\] may be stretched.*--dim"):
-        list(plan(node("y[?] = Add(a[N], c[M])"), Options(unknown="error")))
-
-
-def test_unknown_error_has_nothing_against_a_certain_stretch() -> None:
-    assert said(list(plan(node("y[N,T] = Mul(a[N,1], c[N,T])"), Options(unknown="error")))) == [
-        (0, (1,), "[N, T]", "GF102")
-    ]
+        list(plan(node("y[?,2,4] = tflite.BATCH_MATMUL(a[N,2,3], b[M,3,4])")))
 
 
 def test_operands_of_unknown_rank_get_the_run_time_form() -> None:
-    edits = list(plan(node("y[*] = Add(x[*], b[3])"), EXPLICIT))
+    edits = list(plan(node("y[*] = Add(x[*], b[3])")))
     assert [(edit.operand, edit.by, edit.code) for edit in edits if isinstance(edit, Stretch)] == [
         (0, (1,), "GF103"),
         (1, (0,), "GF103"),
     ]
-    three = list(plan(node("y[*] = Where(c:bool[*], x[3], z[])"), EXPLICIT))
+    three = list(plan(node("y[*] = Where(c:bool[*], x[3], z[])")))
     assert [(edit.operand, edit.by) for edit in three if isinstance(edit, Stretch)] == [
         (0, (1,)),  # a scalar stretches nothing
         (1, (0,)),
@@ -226,49 +166,39 @@ def test_operands_of_unknown_rank_get_the_run_time_form() -> None:
 
 
 def test_the_operand_that_is_broadcast_onto_is_never_expanded() -> None:
-    edits = list(plan(node("y[*] = PRelu(x[*], s[3])"), EXPLICIT))
+    edits = list(plan(node("y[*] = PRelu(x[*], s[3])")))
     assert [(edit.operand, edit.by) for edit in edits if isinstance(edit, Stretch)] == [(1, (0,))]
 
 
 @pytest.mark.parametrize("text", ["y[*] = PRelu(x[2,3], s[*])", "y[*] = PRelu(x[*], s[*])"])
 def test_a_slope_of_unknown_rank_is_expanded_onto_its_input(text: str) -> None:
-    edits = list(plan(node(text), EXPLICIT))
+    edits = list(plan(node(text)))
     assert [(edit.operand, edit.by) for edit in edits if isinstance(edit, Stretch)] == [(1, (0,))]
 
 
 def test_the_run_time_form_keeps_what_the_catalogue_exempts() -> None:
-    (edit,) = plan(node("y[*] = LayerNormalization(x[*], s:const[4])"), EXPLICIT)
+    (edit,) = plan(node("y[*] = LayerNormalization(x[*], s:const[4])"))
     assert isinstance(edit, Leave)
     assert (edit.operand, edit.code, edit.status) == (1, "GF103", "exempt")
 
 
 def test_operands_of_one_unranked_name_are_done_already() -> None:
     planned = node("y[*] = Add(x[*], x)")
-    assert list(plan(planned, EXPLICIT)) == []
-
-
-@pytest.mark.parametrize("options", [Options(unknown="keep"), TWO_SIDED], ids=["unknown keep", "two-sided"])
-def test_a_rank_that_is_not_known_without_the_run_time_form(options: Options) -> None:
-    planned = node("y[*] = Add(x[*], b[3])")
-    if options.stretches_unknown:
-        assert len(list(plan(planned, options))) == 2
-    else:
-        with pytest.raises(UnrankedOperand):
-            list(plan(planned, options))
+    assert list(plan(planned)) == []
 
 
 def test_a_matrix_product_of_unknown_rank_is_undecided() -> None:
     with pytest.raises(UnrankedOperand, match="'a'"):
-        list(plan(node("y[*] = MatMul(a[*], b[3,4])"), EXPLICIT))
+        list(plan(node("y[*] = MatMul(a[*], b[3,4])")))
 
 
 def test_sizes_that_never_meet_are_refused() -> None:
     with pytest.raises(Incompatible, match=r"\[2, 3\] and \[4, 3\]"):
-        list(plan(node("y[*] = Mul(a[2,3], b[4,3])"), EXPLICIT))
+        list(plan(node("y[*] = Mul(a[2,3], b[4,3])")))
 
 
 def test_the_stretched_shape_keeps_the_terms_of_both_names() -> None:
-    first, second = plan(node("y[?] = Add(a[N], c[M])"), EXPLICIT)
+    first, second = plan(node("y[?] = Add(a[N], c[M])"))
     assert isinstance(first, Stretch)
     assert isinstance(second, Stretch)
     assert first.to == second.to
@@ -279,5 +209,5 @@ def test_the_stretched_shape_keeps_the_terms_of_both_names() -> None:
 def test_shapes_of_which_nothing_is_known_are_never_taken_for_equal() -> None:
     planned = node("y[*] = Add(x[*], b[*])")
     operands = tuple(replace(value, shape=UNRANKED) for value in planned.operands if value is not None)
-    edits = list(plan(planned.reading(operands), EXPLICIT))
+    edits = list(plan(planned.reading(operands)))
     assert [(edit.operand, edit.by) for edit in edits if isinstance(edit, Stretch)] == [(0, (1,)), (1, (0,))]

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import pytest
 
-from graphfix.graph.edits import DEFAULT, Edit, Lift, Upgrade
+from graphfix.graph.edits import Edit, Lift, Upgrade
 from graphfix.graph.view import UnrankedOperand
 from graphfix.shapes.shape import Incompatible
-from rewrites.upgrade_legacy_broadcast import plan
+from rewrites.broadcasts.upgrade_legacy_broadcast import plan, plan_model
 from tests.support.notation import node
 
-UPGRADE = Upgrade(8, ("broadcast", "axis"))
+UPGRADE = Upgrade(8)
 DOES: dict[str, list[Edit]] = {
     "y[2,3,4,5] = Add(x[2,3,4,5], b[3,4], broadcast=1, axis=1)": [Lift(1, (0, 3), "GF201")],
     "y[2,3,4,5] = Add(x[2,3,4,5], b[2,3], broadcast=1, axis=0)": [Lift(1, (2, 3), "GF201")],
@@ -22,7 +22,7 @@ DOES: dict[str, list[Edit]] = {
 
 @pytest.mark.parametrize(("text", "edits"), DOES.items(), ids=DOES)
 def test_ones_go_where_the_attributes_align_the_operand(text: str, edits: list[Edit]) -> None:
-    assert list(plan(node(text, opset=6), DEFAULT)) == [*edits, UPGRADE]
+    assert list(plan(node(text, opset=6))) == [*edits, UPGRADE]
 
 
 UPGRADED = {
@@ -39,7 +39,7 @@ UPGRADED = {
 
 @pytest.mark.parametrize("text", UPGRADED.values(), ids=UPGRADED)
 def test_only_the_attributes_go(text: str) -> None:
-    assert list(plan(node(text, opset=6), DEFAULT)) == [UPGRADE]
+    assert list(plan(node(text, opset=6))) == [UPGRADE]
 
 
 @pytest.mark.parametrize(
@@ -48,16 +48,16 @@ def test_only_the_attributes_go(text: str) -> None:
     ids=["from opset 7 on it is numpy's rule", "no broadcast", "Sum wants equal shapes before opset 8"],
 )
 def test_nothing_is_done(text: str, opset: int) -> None:
-    assert list(plan(node(text, opset=opset), DEFAULT)) == []
+    assert list(plan_model([node(text, opset=opset).graph])) == []
 
 
 @pytest.mark.parametrize("text", ["y[*] = Add(x[*], b[3], broadcast=1, axis=1)", "y[*] = PRelu(x[2,3,4], s[*])"])
 def test_a_rank_that_is_not_known_is_undecided(text: str) -> None:
     with pytest.raises(UnrankedOperand):
-        list(plan(node(text, opset=6), DEFAULT))
+        list(plan(node(text, opset=6)))
 
 
 @pytest.mark.parametrize("axis", [2, -4])
 def test_an_operand_that_sticks_out_is_refused(axis: int) -> None:
     with pytest.raises(Incompatible, match=r"\[3, 4\] at axis .* of \[2, 3, 4\]"):
-        list(plan(node(f"y[2,3,4] = Add(x[2,3,4], b[3,4], broadcast=1, axis={axis})", opset=6), DEFAULT))
+        list(plan(node(f"y[2,3,4] = Add(x[2,3,4], b[3,4], broadcast=1, axis={axis})", opset=6)))

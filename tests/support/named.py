@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
+from graphfix.graph.protocols import Step, chosen, flat
 from rewrites import ALL
 
-if TYPE_CHECKING:
-    from graphfix.graph.edits import Rewrite
 
-
-def rules(*names: str) -> tuple[Rewrite, ...]:
-    """Give the rewrites of these names."""
-    found = tuple(rule for rule in ALL if rule.name in names)
-    assert len(found) == len(names)
+def rules(*names: str) -> tuple[Step, ...]:
+    """Give the rewrites of these names, in the groups that repeat."""
+    found = chosen(ALL, names)
+    assert len(list(flat(found))) == len(names)
     return found

@@ -21,7 +21,6 @@ import onnx.checker
 from onnx import ModelProto, TensorProto, helper
 
 from graphfix import operators
-from graphfix.graph.edits import Options
 from graphfix.graph.view import Graph, Node, Value
 from graphfix.shapes.shape import Dim, Shape, Size, symbol
 from models.builders.grammar import Block, Line, read
@@ -146,7 +145,3 @@ def parsed(text: str, *, opset: int = 18, ir: int = 9) -> ModelProto:
     domains = sorted(set(re.findall(r'domain: "(\w+)"', text)))
     imports = ", ".join([f'"" : {opset}', *(f'"{domain}" : 1' for domain in domains)])
     return onnx.parser.parse_model(f"<ir_version: {ir}, opset_import: [{imports}]>\n{text}")
-
-
-EXPLICIT = Options()
-RANKS = Options(broadcasts="keep")

@@ -12,6 +12,7 @@ import pytest
 
 import graphfix
 from graphfix.engine import targets
+from graphfix.graph.protocols import flat
 from graphfix.results import GraphfixError
 from rewrites import ALL
 from tests.support.fuzz.onnx.checks import ERRORS, WAYS, Feeds, feeds, run, same, session
@@ -20,7 +21,7 @@ from tests.support.fuzz.onnx.room import Draft
 from tests.support.named import rules
 from tests.support.onnx.fixing import lines
 
-RULES = rules(*(rule.name for rule in ALL if rule.name in targets.TARGETS["tosa"].rules))
+RULES = rules(*(rule.name for rule in flat(ALL) if rule.name in targets.TARGETS["tosa"].rules))
 DEFAULT, LONG = 150, 3000
 
 

@@ -1,7 +1,7 @@
 """What nodes compute before the model runs: elements that follow from constants and from sizes that are numbers.
 
-Only what every runtime gives bit for bit is computed: elements that move, whole numbers, comparisons, and the float32
-and float64 operations that IEEE 754 rounds correctly. The operators themselves are those of onnx's reference.
+Only what every runtime computes to the same bits is folded: elements that move, whole numbers, comparisons, and the
+float32 and float64 operations that IEEE 754 rounds correctly. The operators themselves are those of onnx's reference.
 """
 
 from __future__ import annotations
@@ -48,8 +48,8 @@ FOLDED = MOVES | GROWS | WHOLE | PLAIN | SIZES | {"Cast"}
 
 
 @dataclass(slots=True, eq=False, repr=False)
-class Known:
-    """The known values of one view; computed when somebody asks, and once."""
+class Evaluator:
+    """The known values of one view: each is computed once, when it is asked for."""
 
     message: Callable[[Node], NodeProto]
     """A node of the file as it stands there."""
@@ -114,13 +114,15 @@ class Known:
         node, literal = value.producer, value.literal
         if node is None or literal is None or any(isinstance(it, (str, bytes)) for it in literal):
             return None
-        return np.asarray(literal, np.float32 if value.dtype == "float32" else np.int64).reshape(_dims(value))
+        return np.asarray(literal, np.float32 if value.dtype == "float32" else np.int64).reshape(value.shape.numbers)
 
     def _results(self, node: Node) -> Sequence[Array | None] | None:
-        """What the node gives, None where that is not known."""
+        """Return what the node computes, None where that is not known."""
         if node.op in SIZES:
-            shape = node.operand(0)
-            return _run(self.message(node), node.version, [np.empty(_dims(shape), np.bool_)]) if _sized(shape) else None
+            value = node.operand(0)
+            if not _sized(value):
+                return None
+            return _run(self.message(node), node.version, [np.empty(value.shape.numbers, np.bool_)])
         operands = [None if operand is None else self._arrays[operand] for operand in node.operands]
         absent = [operand is None for operand in node.operands]
         if any(array is None and not gap for array, gap in zip(operands, absent, strict=True)):
@@ -144,13 +146,9 @@ def at_hand(tensor: TensorProto | None, is_cut: Callable[[TensorProto], bool]) -
 def _followed(value: Value) -> Array | None:
     """The sizes that a vector holds, where inference followed them and all are numbers: one axis of a shape."""
     content = value.content if value.dtype == "int64" else None
-    if content is None or not content.static or not _sized(value) or prod(_dims(value)) != content.rank:
+    if content is None or not content.static or not _sized(value) or prod(value.shape.numbers) != content.rank:
         return None
-    return np.asarray(content.dims, np.int64).reshape(_dims(value))
-
-
-def _dims(value: Value) -> tuple[int, ...]:
-    return tuple(size for size in value.shape.dims if isinstance(size, int))
+    return np.asarray(content.dims, np.int64).reshape(value.shape.numbers)
 
 
 def _sized(value: Value) -> bool:
@@ -169,10 +167,10 @@ def _fits(value: Value, array: Array) -> bool:
 
 
 def _exact(node: Node, message: NodeProto, arrays: Sequence[Array]) -> bool:
-    """Whether every runtime gives the same bits, and not too many of them."""
+    """Whether every runtime computes the same bits, and not too many of them."""
     if node.op in GROWS:
         result = node.results[0]
-        return result is not None and _sized(result) and prod(_dims(result)) <= LIMIT
+        return result is not None and _sized(result) and prod(result.shape.numbers) <= LIMIT
     if node.op == "Cast":
         return _casts(message, arrays[0])
     if node.op in ("Div", "Mod") and not _divides(message, *arrays):
@@ -239,5 +237,5 @@ def _run(message: NodeProto, version: int, operands: Sequence[Array | None]) -> 
             found = ReferenceEvaluator(model).run(None, feeds)
     except (ArithmeticError, IndexError, RuntimeError, TypeError, ValueError):
         return None
-    given = dict(zip(wanted, found, strict=True))
-    return [np.asarray(given[name]) if name else None for name in message.output]
+    results = dict(zip(wanted, found, strict=True))
+    return [np.asarray(results[name]) if name else None for name in message.output]

@@ -9,16 +9,17 @@ from pathlib import Path
 import onnx
 from onnx import ModelProto
 
-from graphfix.formats.onnx import binding
+from graphfix.formats.editing import FreshNames
+from graphfix.formats.onnx import binding, validate
 from graphfix.formats.onnx.edit import cleanup
 from graphfix.formats.onnx.edit.editor import Editor
 from graphfix.formats.onnx.edit.inline import inline
-from graphfix.formats.onnx.edit.new_nodes import Desk
+from graphfix.formats.onnx.edit.new_nodes import NodeBuilder
+from graphfix.formats.onnx.edit.state import State
 from graphfix.formats.onnx.file.container import Container, read
 from graphfix.formats.onnx.infer.analysis import Facts, analyse
 from graphfix.formats.onnx.infer.scope import Step
 from graphfix.formats.onnx.opset import to_8, to_17
-from graphfix.formats.onnx.validate.wellformed import refuse_malformed
 from graphfix.formats.onnx.view import Views, build
 from graphfix.graph.edits import EXPAND_LIMIT, Edit, Refused, Upgrade
 from graphfix.graph.view import Graph, Node, Value
@@ -32,7 +33,7 @@ def load(source: Path | bytes | ModelProto) -> OnnxModel:
 
 
 class OnnxModel:
-    """The Model protocol of `graphfix.graph.edits` over an ONNX file."""
+    """The Model protocol of `graphfix.graph.protocols` over an ONNX file."""
 
     format = "onnx"
     added = 0
@@ -40,7 +41,7 @@ class OnnxModel:
 
     def __init__(self, container: Container) -> None:
         """Infer the shapes and build the view. Raises GraphfixError for a model that breaks the format's rules."""
-        nodes = refuse_malformed(container)
+        nodes = validate.check(container)
         self.container = container
         self.proto = container.proto
         self.changed = False
@@ -60,12 +61,13 @@ class OnnxModel:
         self._views: Views = build(self.proto, self._facts, self.container.is_cut)
         for scope in self._facts.scopes():
             scope.steps = ()  # read, and as big as the view: the edits take their place in memory
-        self._counters: dict[str, int] = {}
-        self._desks: dict[object, Desk] = {
-            graph: Desk(graph, self._views.holders[graph], scope, self.proto.ir_version, self._fresh)
+        self._fresh = FreshNames(self._views.names)
+        builders: dict[object, NodeBuilder] = {
+            graph: NodeBuilder(graph, self._views.holders[graph], scope, self.proto.ir_version, self._fresh)
             for graph, scope in self._views.scopes.items()
         }
-        self._editor = Editor(self._views, self._desks)
+        self._state = State(self._views, builders)
+        self._editor = Editor(self._state)
         self._upgraded = self._finished = False
 
     def _analysed(self, nodes: Sequence[Step] | None) -> Facts:
@@ -78,14 +80,17 @@ class OnnxModel:
     @property
     def graphs(self) -> Sequence[Graph]:
         """Every scope, an outer one before the bodies inside it."""
-        if self._upgraded or self._finished or self._editor.renews:
-            self._settle()
-            self._renew()
         return self._views.graphs
+
+    def refresh(self) -> None:
+        """Build the view anew where edits made more known than it says."""
+        if self._upgraded or self._finished or self._state.renews:
+            self._write_edits()
+            self._look_again()
 
     @property
     def assumes(self) -> Sequence[str]:
-        """The shared symbols and stored ranks that the view leans on."""
+        """The shared symbols and stored ranks that the view assumes."""
         return self._facts.assumes
 
     @property
@@ -96,54 +101,51 @@ class OnnxModel:
     @property
     def free(self) -> Sequence[str]:
         """The symbols of the inputs that are not bound."""
-        return binding.symbols(self.proto.graph)
+        return binding.free(self.proto.graph)
 
     def apply(self, node: Node, edits: Sequence[Edit]) -> Node:
         """Carry the edits of one node out, all or none. Raises Refused."""
         for edit in edits:
-            if isinstance(edit, Upgrade) and edit.version > to_8.TARGET:
-                self._restate(edit.version)
-                return node
             if isinstance(edit, Upgrade):
-                self._upgrade()
-        node = self._editor.apply(node, edits)
+                self._upgrade(edit.version)
+        rest = [edit for edit in edits if not isinstance(edit, Upgrade)]
+        if rest:
+            node = self._editor.apply(node, rest)
         self.changed = True
         return node
 
-    def _restate(self, version: int) -> None:
-        """State the whole model at a newer opset; the view is built anew. Raises Refused."""
+    def _upgrade(self, version: int) -> None:
+        """Convert the whole model to a newer opset, once. Raises Refused.
+
+        At opset 8 the view stays until it is refreshed: the lifts that belong to it are planned on it.
+        """
+        if version > to_8.TARGET:
+            self._convert(version)
+        elif not self._upgraded:
+            why = to_8.blocker(self.proto)
+            if why is not None:
+                raise Refused(why)
+            to_8.convert(self.proto)
+            self._upgraded = True
+
+    def _convert(self, version: int) -> None:
+        """Convert the model node by node, and build the view anew. Raises Refused."""
         if self.changed:
-            self._settle()
+            self._write_edits()
             self._look()
         copy = ModelProto()
         copy.CopyFrom(self.proto)
-        dropped = to_17.restate(copy, self._facts, version, self._fresh)
+        dropped = to_17.convert(copy, self._facts, version, self._fresh)
         self.proto.CopyFrom(copy)
-        self.changed = True
         self._look()
-        self._editor.unread.update({value: None for value in self._views.tensors if value.name in dropped})
-
-    def _upgrade(self) -> None:
-        """State the whole model at the newer opset, once. Raises Refused."""
-        if self._upgraded:
-            return
-        why = to_8.hindrance(self.proto)
-        if why is not None:
-            raise Refused(why)
-        to_8.restate(self.proto)
-        self._upgraded = True
+        self._state.dead.update({value: None for value in self._views.tensors if value.name in dropped})
 
     def bind(self, dims: Mapping[str, Size], shapes: Mapping[str, Sequence[int | None]]) -> None:
-        """Bind dims of the inputs; every stored shape is restated. Raises GraphfixError for an unknown name."""
+        """Bind dims of the inputs; every stored shape is updated. Raises GraphfixError for an unknown name."""
         self._ranges.update({name: size for name, size in dims.items() if not isinstance(size, int)})
-        numbers = {name: size for name, size in dims.items() if isinstance(size, int)}
-        where = str(self.container.path or "the model")
-        before = [value.SerializeToString() for value in self.proto.graph.input]
-        bound = binding.bind(self.proto.graph, where, dims, numbers, shapes)
-        if bound or before != [value.SerializeToString() for value in self.proto.graph.input]:
-            binding.rename(self.proto, bound)
+        if binding.bind(self.container, dims, shapes):
             self._look()
-            binding.restate(self._facts.main)
+            binding.update_shapes(self._facts.main)
             self.changed = True
         self._look()
 
@@ -166,7 +168,7 @@ class OnnxModel:
         self.container.refuse_output(path)
 
     def save(self, path: str | Path) -> Sequence[Path]:
-        """Write the file; a verbatim copy where nothing changed. Give the data files that were made beside it."""
+        """Write the file; a verbatim copy where nothing changed. Return the data files that were made beside it."""
         self.finish()
         return self.container.save(Path(path), changed=self.changed)
 
@@ -176,46 +178,37 @@ class OnnxModel:
         return self.container.tobytes()
 
     def finish(self) -> Sequence[Graph]:
-        """Settle what was made: order, names of shapes, what nobody reads any more. Answer the view as it is then."""
-        renews = self._editor.renews and not self._finished
-        self._settle()
+        """Write the edits into the file: order, shapes, without what nobody reads; return the view as it is then."""
+        renews = self._state.renews and not self._finished
+        self._write_edits()
         if renews:
-            self._renew()
+            self._look_again()
             self._finished = True
         return self._views.graphs
 
-    def _settle(self) -> None:
-        """Bring the file to what the edits say, once."""
+    def _write_edits(self) -> None:
+        """Write the edits into the file, once."""
         if self._finished:
             return
         self._finished = True
         if not self.changed:
             return
-        editor = self._editor
-        cleanup.drop_unread(editor)
-        for desk in self._desks.values():
-            cleanup.share_payloads(editor, desk, self.container.is_cut)
-            desk.arrange()
-            cleanup.state_shapes(desk)
-        for graph, names in editor.gone.items():
+        state = self._state
+        cleanup.drop_dead(state)
+        for builder in state.builders.values():
+            cleanup.share_payloads(state, builder, self.container.is_cut)
+            builder.arrange()
+            cleanup.declare_shapes(builder)
+        for graph, names in state.removed.items():
             cleanup.drop_claims(self._views.holders[graph], names)
-        inline(self.proto, editor.decided, self._fresh)
+        inline(self.proto, state.decided, self._fresh)
 
-    def _renew(self) -> None:
-        """Look at the file as it is now; what is known of stored shapes by it is stated."""
-        known = self._editor.renews
+    def _look_again(self) -> None:
+        """Build the view of the file as it is now, and complete the stored shapes where more is known."""
+        known = self._state.renews
         self._look()
         if known:
-            binding.fill(self._facts.main)
-
-    def _fresh(self, stem: str) -> str:
-        names = self._views.names
-        name = stem
-        while name in names:
-            self._counters[stem] = self._counters.get(stem, 0) + 1
-            name = f"{stem}_{self._counters[stem]}"
-        names.add(name)
-        return name
+            binding.complete_shapes(self._facts.main)
 
 
 def _first_line(error: Exception) -> str:

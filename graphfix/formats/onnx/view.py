@@ -12,10 +12,10 @@ import onnx
 from onnx import AttributeProto, FunctionProto, GraphProto, ModelProto, NodeProto, TensorProto
 
 from graphfix import operators
-from graphfix.formats.onnx.folding import Known, at_hand
+from graphfix.formats.onnx.folding import Evaluator, at_hand
 from graphfix.formats.onnx.infer.analysis import Facts
 from graphfix.formats.onnx.infer.integer_values import attributes as integers
-from graphfix.formats.onnx.infer.scope import Scope, Step, body_of
+from graphfix.formats.onnx.infer.scope import GraphScope, Step, body_of, is_standard
 from graphfix.graph.view import LITERAL_LIMIT, Graph, Kind, Node, Scalar, Value
 
 _row = cache(operators.row)
@@ -34,9 +34,9 @@ def dtype_name(code: int) -> str:
     return NUMPY_NAMES.get(name, name)
 
 
-def onnx_type(value: Value) -> int:
-    """The element type's number in the file."""
-    code: int = TensorProto.DataType.Value(ONNX_NAMES.get(value.dtype, value.dtype).upper())
+def onnx_type(dtype: str) -> int:
+    """The number in the file of an element type by numpy's name."""
+    code: int = TensorProto.DataType.Value(ONNX_NAMES.get(dtype, dtype).upper())
     return code
 
 
@@ -46,7 +46,7 @@ class Views:
 
     graphs: list[Graph] = field(default_factory=list)
     holders: dict[Graph, Holder] = field(default_factory=dict)
-    scopes: dict[Graph, Scope] = field(default_factory=dict)
+    scopes: dict[Graph, GraphScope] = field(default_factory=dict)
     protos: dict[Graph, list[NodeProto]] = field(default_factory=dict)
     """By place."""
     tensors: dict[Value, TensorProto] = field(default_factory=dict)
@@ -55,10 +55,10 @@ class Views:
     """Whether a tensor's payload is not in the skeleton."""
     names: set[str] = field(default_factory=set)
     """Every name of a value or node anywhere in the file."""
-    known: Known = field(init=False)
+    evaluator: Evaluator = field(init=False)
 
     def __post_init__(self) -> None:
-        self.known = Known(
+        self.evaluator = Evaluator(
             lambda node: self.protos[node.graph][node.index],
             lambda value: at_hand(self.tensors.get(value), self.is_cut),
         )
@@ -79,7 +79,7 @@ def build(proto: ModelProto, facts: Facts, is_cut: Callable[[TensorProto], bool]
 @dataclass(slots=True)
 class _Builder:
     views: Views
-    scope: Scope
+    scope: GraphScope
     holder: Holder
     around: _Builder | None = None
     graph: Graph = field(init=False)
@@ -90,7 +90,7 @@ class _Builder:
         self.graph.read_literal = self._literal
         self.graph.read_content = lambda value: self.scope.content(value.name)
         views = self.views
-        self.graph.read_known = views.known.elements
+        self.graph.read_known = views.evaluator.elements
         views.graphs.append(self.graph)
         views.holders[self.graph] = self.holder
         views.scopes[self.graph] = self.scope
@@ -98,7 +98,7 @@ class _Builder:
             self.graph.inputs = [self._value(name, "input") for name in self.holder.input]
         else:
             self._named(self.holder)
-        at: dict[int, list[tuple[str, Scope]]] = {}
+        at: dict[int, list[tuple[str, GraphScope]]] = {}
         for (index, attribute), child in self.scope.children.items():
             at.setdefault(index, []).append((attribute, child))
         views.protos[self.graph] = [step.message for step in self.scope.steps]
@@ -183,7 +183,7 @@ class _Builder:
 
 def constant_tensor(proto: NodeProto) -> TensorProto | None:
     """The tensor of a Constant node that holds one."""
-    if proto.op_type != "Constant" or proto.domain not in ("", "ai.onnx"):
+    if proto.op_type != "Constant" or not is_standard(proto.domain):
         return None
     held = (attribute.t for attribute in proto.attribute if attribute.name == "value" and attribute.HasField("t"))
     return next(held, None)

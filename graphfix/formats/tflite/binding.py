@@ -1,6 +1,6 @@
-"""Free sizes of the inputs bound to numbers, and every stored shape restated by them.
+"""Free sizes of the inputs bound to numbers, and every stored shape brought up to date.
 
-LiteRT itself is asked what the shapes become, in a child process; where it can't say, the house's own inference does.
+LiteRT itself is asked what the shapes become, in a child process; where it can't say, they are inferred here.
 """
 
 from __future__ import annotations
@@ -10,12 +10,12 @@ from collections.abc import Iterator, Mapping, Sequence
 from graphfix.formats.tflite.file.container import Container
 from graphfix.formats.tflite.file.records import ABSENT, Subgraph, Tensor
 from graphfix.formats.tflite.infer.analysis import analyse
-from graphfix.formats.tflite.infer.inputs import FREE, free, free_axes, named_inputs, stated
-from graphfix.formats.tflite.infer.terms import GREATEST
+from graphfix.formats.tflite.infer.names import FREE, declared, free, free_axes, named_inputs
 from graphfix.formats.tflite.infer.value_dependence import determined
 from graphfix.results import GraphfixError
 from graphfix.runtimes import litert
 from graphfix.runtimes.session import RefusedError
+from graphfix.shapes.polynomial import GREATEST
 from graphfix.shapes.shape import Shape, Size
 
 __all__ = ["bind", "free"]
@@ -30,7 +30,7 @@ def bind(
     shapes: Mapping[str, Sequence[int | None]],
     notes: list[str] | None = None,
 ) -> bool:
-    """Write numbers into the inputs of the main subgraph and into every shape that follows; say whether any changed.
+    """Write numbers into the inputs of the main subgraph and into every shape that follows; return whether any changed.
 
     `dims`: by label, `x[0]`; a size that is no number only narrows a range and changes nothing here. `shapes`: by
     input, None leaves a size free. `notes` gains a line where LiteRT could not be asked. Raises GraphfixError for
@@ -38,23 +38,25 @@ def bind(
     """
     bound = _bound(container, dims, shapes)
     tensors = container.subgraphs[0].tensors
-    news = {tensor: sizes for tensor, sizes in bound.items() if tuple(sizes) != stated(tensors[tensor])}
+    news = {tensor: sizes for tensor, sizes in bound.items() if tuple(sizes) != declared(tensors[tensor])}
     if not news:
         return False
     for tensor, sizes in news.items():
-        _state(container.subgraphs[0], tensors[tensor], sizes)
-    own = [facts.shapes for facts in analyse(container, {})]
+        _declare(container.subgraphs[0], tensors[tensor], sizes)
+    inferred = [facts.shapes for facts in analyse(container, {})]
     inputs = [tensor for tensor in container.subgraphs[0].inputs if tensor != ABSENT]
-    if any(FREE in stated(tensors[tensor]) for tensor in inputs):
-        _restate(container, own, {})
+    if any(FREE in declared(tensors[tensor]) for tensor in inputs):
+        _update_shapes(container, inferred, {})
         return True
     try:
-        told = _told(container, {tensor: stated(tensors[tensor]) for tensor in inputs if _ranked(tensors[tensor])})
+        reported = _reported(
+            container, {tensor: declared(tensors[tensor]) for tensor in inputs if _ranked(tensors[tensor])}
+        )
     except RefusedError as error:
-        told = {}
+        reported = {}
         if notes is not None:
             notes.append(f"the shapes behind the bound sizes are inferred, as LiteRT does not tell them ({error})")
-    _restate(container, own, told)
+    _update_shapes(container, inferred, reported)
     return True
 
 
@@ -69,13 +71,13 @@ def _bound(container: Container, dims: Mapping[str, Size], shapes: Mapping[str, 
             raise GraphfixError(f"{where}: --dim {label}: no input has a free size of that name; free: {known}")
         tensor, axis = labels[label]
         if isinstance(size, int):
-            sizes = bound.setdefault(tensor, list(stated(tensors[tensor])))
+            sizes = bound.setdefault(tensor, list(declared(tensors[tensor])))
             sizes[axis] = _one(f"{where}: --dim {label}", sizes[axis], size, sizes)
     for name, whole in shapes.items():
         if name not in inputs:
             raise GraphfixError(f"{where}: --shape {name}: no such input; inputs: {', '.join(inputs) or 'none'}")
         tensor = inputs[name]
-        have = bound.get(tensor, list(stated(tensors[tensor])))
+        have = bound.get(tensor, list(declared(tensors[tensor])))
         bound[tensor] = _whole(f"{where}: --shape {name}", tensors[tensor], have, whole)
     return bound
 
@@ -104,8 +106,8 @@ def _ranked(tensor: Tensor) -> bool:
     return bool(tensor.shape) or tensor.has_rank
 
 
-def _told(container: Container, inputs: Mapping[int, Sequence[int]]) -> dict[int, tuple[int, ...]]:
-    """What LiteRT says of the main subgraph's tensors, of those that every run gives the same shape.
+def _reported(container: Container, inputs: Mapping[int, Sequence[int]]) -> dict[int, tuple[int, ...]]:
+    """The shapes that LiteRT reports for the main subgraph's tensors, for those that have the same shape in every run.
 
     Nothing where the model is allocated but not run: shapes that follow from computed sizes are only then known.
     """
@@ -116,17 +118,19 @@ def _told(container: Container, inputs: Mapping[int, Sequence[int]]) -> dict[int
     return {tensor: asked.invoked[0][tensor] for tensor in determined(container)}
 
 
-def _restate(container: Container, own: Sequence[Sequence[Shape]], told: Mapping[int, tuple[int, ...]]) -> None:
-    """Write every shape that is known now into what an operator gives, and into the inputs of bodies."""
+def _update_shapes(
+    container: Container, inferred: Sequence[Sequence[Shape]], reported: Mapping[int, tuple[int, ...]]
+) -> None:
+    """Write every shape that is known now into the results of operators, and into the inputs of bodies."""
     for index, subgraph in enumerate(container.subgraphs):
         for tensor in _computed(subgraph, index):
             record = subgraph.tensors[tensor]
-            if index == 0 and tensor in told:
-                _state(subgraph, record, told[tensor])
+            if index == 0 and tensor in reported:
+                _declare(subgraph, record, reported[tensor])
             else:
-                sizes = _merged(record, own[index][tensor])
+                sizes = _merged(record, inferred[index][tensor])
                 if sizes is not None:
-                    _state(subgraph, record, sizes)
+                    _declare(subgraph, record, sizes)
 
 
 def _computed(subgraph: Subgraph, index: int) -> Iterator[int]:
@@ -138,15 +142,15 @@ def _merged(tensor: Tensor, shape: Shape) -> Sequence[int] | None:
     """The stored sizes with every number that was inferred; None where the rank is not known."""
     if shape.axes is None:
         return None
-    stored = stated(tensor)
+    stored = declared(tensor)
     if len(stored) != len(shape.axes):
         stored = (FREE,) * len(shape.axes)
     return [size if isinstance(size, int) else old for size, old in zip(shape.axes, stored, strict=True)]
 
 
-def _state(subgraph: Subgraph, tensor: Tensor, sizes: Sequence[int]) -> None:
+def _declare(subgraph: Subgraph, tensor: Tensor, sizes: Sequence[int]) -> None:
     """Write sizes into a record where they are others than it has; FREE is stored as 1."""
-    if tuple(sizes) == stated(tensor):
+    if tuple(sizes) == declared(tensor):
         return
     tensor.shape = tuple([1 if size == FREE else size for size in sizes])
     tensor.signature = tuple(sizes) if FREE in sizes else None

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 
 from graphfix.formats.tflite.file.container import Container
 from graphfix.formats.tflite.file.records import ABSENT, NEW
-from graphfix.formats.tflite.infer.inputs import FREE
+from graphfix.formats.tflite.infer.names import FREE
 from graphfix.formats.tflite.infer.value_dependence import computed
 from graphfix.graph.edits import Refused
 from graphfix.runtimes import litert

@@ -1,4 +1,4 @@
-"""What a TFLite file must be so that an edit means what it says: refused else, in one line, when it is read.
+"""What a TFLite file must be so that it can be edited: it is refused otherwise, in one line, when it is read.
 
 LiteRT refuses nearly all of it too, when it loads a model, allocates its tensors or runs it; it runs a
 tensor that two operators produce, and one that is read before it is there, whose bytes are then undefined.
@@ -27,7 +27,7 @@ SHOWN = 60
 """Characters of a name or of a shape that an error shows."""
 
 
-class IllFormedError(Exception):
+class MalformedModelError(Exception):
     """What is wrong, and where in the model."""
 
 
@@ -35,13 +35,15 @@ Options = Callable[[Operator], Mapping[str, object]]
 
 
 def check(parts: Parts, size: int, options: Options) -> None:
-    """Raise IllFormedError for the first thing that is wrong; `size` is the file's, in bytes."""
+    """Raise MalformedModelError for the first thing that is wrong; `size` is the file's, in bytes."""
     if not parts.subgraphs:
-        raise IllFormedError("it has no subgraph")
+        raise MalformedModelError("it has no subgraph")
     _check_codes(parts)
     for span in (*parts.payloads, *parts.custom_spans):
         if span[1] > size:
-            raise IllFormedError(f"the bytes from {span[0]} to {span[1]} of a buffer or of options lie outside of it")
+            raise MalformedModelError(
+                f"the bytes from {span[0]} to {span[1]} of a buffer or of options lie outside of it"
+            )
     for index, graph in enumerate(parts.subgraphs):
         where = f"subgraph {index} {_short(graph.name)}"
         _check_tensors(graph, parts, where)
@@ -54,9 +56,11 @@ def check(parts: Parts, size: int, options: Options) -> None:
 def _check_codes(parts: Parts) -> None:
     for index, code in enumerate(parts.codes):
         if code.builtin not in OPERATORS:
-            raise IllFormedError(f"operator code {index} is builtin operator {code.builtin}, which LiteRT 2.3 has not")
+            raise MalformedModelError(
+                f"operator code {index} is builtin operator {code.builtin}, which LiteRT 2.3 has not"
+            )
         if code.builtin == CUSTOM and not code.custom:
-            raise IllFormedError(f"operator code {index} is a custom operator without a name")
+            raise MalformedModelError(f"operator code {index} is a custom operator without a name")
 
 
 def _short(what: str | Sequence[int]) -> str:
@@ -72,7 +76,7 @@ def _check_tensors(graph: Subgraph, parts: Parts, where: str) -> None:
     for index, tensor in enumerate(graph.tensors):
         why = _tensor_fault(tensor, parts)
         if why is not None:
-            raise IllFormedError(f"{where}: tensor {index} {_short(tensor.name)} {why}")
+            raise MalformedModelError(f"{where}: tensor {index} {_short(tensor.name)} {why}")
 
 
 def _tensor_fault(tensor: Tensor, parts: Parts) -> str | None:
@@ -117,7 +121,9 @@ def _check_operators(graph: Subgraph, codes: int, where: str) -> None:
     _check_indices(graph.outputs, tensors, f"{where}: its outputs", 0)
     for index, operator in enumerate(graph.operators):
         if operator.code >= codes:
-            raise IllFormedError(f"{where}: operator {index} has operator code {operator.code}, but there are {codes}")
+            raise MalformedModelError(
+                f"{where}: operator {index} has operator code {operator.code}, but there are {codes}"
+            )
         _check_indices(operator.inputs, tensors, f"{where}: the inputs of operator {index}", ABSENT)
         _check_indices(operator.outputs, tensors, f"{where}: the outputs of operator {index}", ABSENT)
 
@@ -125,7 +131,7 @@ def _check_operators(graph: Subgraph, codes: int, where: str) -> None:
 def _check_indices(indices: Sequence[int], count: int, whose: str, lowest: int) -> None:
     if indices and not (lowest <= min(indices) and max(indices) < count):
         wrong = next(index for index in indices if not lowest <= index < count)
-        raise IllFormedError(f"{whose} name tensor {wrong}, but there are {count}")
+        raise MalformedModelError(f"{whose} name tensor {wrong}, but there are {count}")
 
 
 def _check_order(graph: Subgraph, parts: Parts, where: str) -> None:
@@ -136,16 +142,16 @@ def _check_order(graph: Subgraph, parts: Parts, where: str) -> None:
             other = producers.setdefault(tensor, index)
             if other != index and tensor != ABSENT:
                 name = f"tensor {tensor} {_short(graph.tensors[tensor].name)}"
-                raise IllFormedError(f"{where}: operators {other} and {index} produce {name}")
+                raise MalformedModelError(f"{where}: operators {other} and {index} produce {name}")
     producers.pop(ABSENT, None)
     for tensor in producers.keys() & {*graph.inputs, *_constants(graph, parts)}:
         name = f"tensor {tensor} {_short(graph.tensors[tensor].name)}"
-        raise IllFormedError(f"{where}: operator {producers[tensor]} produces {name}, an input or a constant")
+        raise MalformedModelError(f"{where}: operator {producers[tensor]} produces {name}, an input or a constant")
     for index, operator in enumerate(graph.operators):
         for tensor in operator.inputs:
             if producers.get(tensor, -1) >= index:
                 name = f"tensor {tensor} {_short(graph.tensors[tensor].name)}"
-                raise IllFormedError(f"{where}: operator {index} reads {name}, which is not produced before it")
+                raise MalformedModelError(f"{where}: operator {index} reads {name}, which is not produced before it")
 
 
 def _constants(graph: Subgraph, parts: Parts) -> Iterator[int]:
@@ -158,12 +164,14 @@ def _constants(graph: Subgraph, parts: Parts) -> Iterator[int]:
 def _check_names(parts: Parts) -> None:
     for name, buffer in parts.metadata:
         if buffer >= len(parts.buffers):
-            raise IllFormedError(f"the metadata {_short(name)} has buffer {buffer}, but there are {len(parts.buffers)}")
+            raise MalformedModelError(
+                f"the metadata {_short(name)} has buffer {buffer}, but there are {len(parts.buffers)}"
+            )
     for signature in parts.signatures:
         where = f"the signature {_short(signature.key)}"
         if signature.subgraph >= len(parts.subgraphs):
             count = len(parts.subgraphs)
-            raise IllFormedError(f"{where} has subgraph {signature.subgraph}, but there are {count}")
+            raise MalformedModelError(f"{where} has subgraph {signature.subgraph}, but there are {count}")
         tensors = [tensor for _, tensor in (*signature.inputs, *signature.outputs)]
         _check_indices(tensors, len(parts.subgraphs[signature.subgraph].tensors), f"{where}: its tensors", 0)
 
@@ -175,7 +183,7 @@ def _check_calls(parts: Parts, options: Options) -> None:
     for index, called in enumerate(calls):
         for other in called:
             if not 0 <= other < count:
-                raise IllFormedError(f"subgraph {index} has an operator that runs subgraph {other} of {count}")
+                raise MalformedModelError(f"subgraph {index} has an operator that runs subgraph {other} of {count}")
     heights = [0] * count
     for _ in range(DEEPEST):
         now = [1 + max((heights[other] for other in called), default=-1) for called in calls]
@@ -183,7 +191,9 @@ def _check_calls(parts: Parts, options: Options) -> None:
             return
         heights = now
     index = heights.index(max(heights))
-    raise IllFormedError(f"subgraph {index} has an operator that runs itself, or subgraphs more than {DEEPEST} deep")
+    raise MalformedModelError(
+        f"subgraph {index} has an operator that runs itself, or subgraphs more than {DEEPEST} deep"
+    )
 
 
 def _called(graph: Subgraph, codes: Sequence[Code], options: Options) -> set[int]:

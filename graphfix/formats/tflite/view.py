@@ -48,7 +48,7 @@ PACKED: Mapping[str, str] = {
 
 
 @dataclass(slots=True)
-class Scope:
+class SubgraphView:
     """One subgraph: its record in the file and its graph in the view."""
 
     index: int
@@ -72,16 +72,16 @@ class Scope:
         return self.record.tensors[self.tensors[value]]
 
 
-def build(container: Container, facts: Sequence[Facts], evaluator: Evaluator) -> list[Scope]:
+def build(container: Container, facts: Sequence[Facts], evaluator: Evaluator) -> list[SubgraphView]:
     """Build the view of every subgraph, callers before what they call."""
-    scopes = [_scope(container, index, path, facts[index]) for index, path in _paths(container).items()]
-    main = scopes[0]
+    views = [_subgraph_view(container, index, path, facts[index]) for index, path in _paths(container).items()]
+    main = views[0]
     main.graph.read_known = lambda value: _known(evaluator, main, value)
-    return scopes
+    return views
 
 
-def _known(evaluator: Evaluator, scope: Scope, value: Value) -> tuple[Scalar, ...] | None:
-    code, tensor = PACKED.get(value.dtype), scope.tensors[value]
+def _known(evaluator: Evaluator, view: SubgraphView, value: Value) -> tuple[Scalar, ...] | None:
+    code, tensor = PACKED.get(value.dtype), view.tensors[value]
     if code is None or not evaluator.folds(tensor):
         return None
     try:
@@ -112,12 +112,12 @@ def _paths(container: Container) -> dict[int, str]:
 
 
 def operator_name(container: Container, operator: Operator) -> str:
-    """The name of the operator: a builtin's by its code, a custom one's own."""
+    """The name of the operator: a builtin's by its code, a custom one's as the file has it."""
     code = container.codes[operator.code]
     return code.custom if code.builtin == CUSTOM else OPERATORS[code.builtin]
 
 
-def _scope(container: Container, index: int, path: str, facts: Facts) -> Scope:
+def _subgraph_view(container: Container, index: int, path: str, facts: Facts) -> SubgraphView:
     record = container.subgraphs[index]
     graph = Graph(path)
     producers = {tensor: at for at, operator in enumerate(record.operators) for tensor in operator.outputs}
@@ -125,36 +125,36 @@ def _scope(container: Container, index: int, path: str, facts: Facts) -> Scope:
     names = unique_names(record)
     values = []
     for at, tensor in enumerate(record.tensors):
-        kind = _kind(container, tensor, produced=at in producers, given=at in inputs)
+        kind = _kind(container, tensor, is_result=at in producers, is_input=at in inputs)
         dtype = TENSOR_TYPES[tensor.type][0]
         values.append(Value(names[at], facts.shapes[at], dtype, kind, graph, facts.stale.get(at), producers.get(at)))
-    scope = Scope(index, record, graph, facts, values, record.operators)
-    scope.tensors = {value: at for at, value in enumerate(values)}
+    view = SubgraphView(index, record, graph, facts, values, record.operators)
+    view.tensors = {value: at for at, value in enumerate(values)}
     graph.inputs = [values[at] for at in record.inputs if at != ABSENT]
     graph.outputs = {values[at] for at in record.outputs if at != ABSENT}
-    graph.read_literal = lambda value: literal(container, scope, value)
-    graph.read_content = lambda value: _content(scope, value)
-    graph.read_scales = lambda value: _scales(scope, value)
+    graph.read_literal = lambda value: literal(container, view, value)
+    graph.read_content = lambda value: _content(view, value)
+    graph.read_scales = lambda value: _scales(view, value)
     for at, operator in enumerate(record.operators):
-        _node(container, scope, at, operator)
-    return scope
+        _node(container, view, at, operator)
+    return view
 
 
-def _kind(container: Container, tensor: Tensor, *, produced: bool, given: bool) -> Kind:
-    if produced:
+def _kind(container: Container, tensor: Tensor, *, is_result: bool, is_input: bool) -> Kind:
+    if is_result:
         return "result"
-    if given or tensor.variable:
+    if is_input or tensor.variable:
         return "input"
     empty = 0 in tensor.shape and -1 not in (tensor.signature or ())
     return "constant" if container.holds(tensor.buffer) or tensor.external or empty else "input"
 
 
-def _node(container: Container, scope: Scope, at: int, operator: Operator) -> None:
+def _node(container: Container, view: SubgraphView, at: int, operator: Operator) -> None:
     code = container.codes[operator.code]
     custom = code.builtin == CUSTOM
-    op = code.custom if custom else OPERATORS[code.builtin]
+    op = operator_name(container, operator)
     domain = CUSTOM_DOMAIN if custom else TFLITE
-    values, graph = scope.values, scope.graph
+    values, graph = view.values, view.graph
     operands = tuple([values[tensor] if tensor != ABSENT else None for tensor in operator.inputs])
     results = tuple([values[tensor] if tensor != ABSENT else None for tensor in operator.outputs])
     row = _row(domain, op, code.version)
@@ -165,9 +165,9 @@ def _node(container: Container, scope: Scope, at: int, operator: Operator) -> No
             graph.note(at, operand)
 
 
-def literal(container: Container, scope: Scope, value: Value) -> tuple[Scalar, ...] | None:
+def literal(container: Container, view: SubgraphView, value: Value) -> tuple[Scalar, ...] | None:
     """The elements of a small constant; None for a big one, or one of a type that has no Python number."""
-    tensor = scope.tensor(value)
+    tensor = view.tensor(value)
     count = prod(tensor.shape)
     code = PACKED.get(value.dtype)
     if code is None or count > LITERAL_LIMIT or tensor.sparse or tensor.external:
@@ -176,14 +176,14 @@ def literal(container: Container, scope: Scope, value: Value) -> tuple[Scalar, .
     return struct.unpack(f"<{count}{code}", data) if len(data) == struct.calcsize(f"<{count}{code}") else None
 
 
-def _scales(scope: Scope, value: Value) -> int:
-    quantization = scope.tensor(value).quantization
+def _scales(view: SubgraphView, value: Value) -> int:
+    quantization = view.tensor(value).quantization
     return 0 if quantization is None else quantization.scales
 
 
-def _content(scope: Scope, value: Value) -> Shape | None:
-    tensor = scope.tensors.get(value)
-    sizes = scope.facts.contents.get(tensor) if tensor is not None else None
+def _content(view: SubgraphView, value: Value) -> Shape | None:
+    tensor = view.tensors.get(value)
+    sizes = view.facts.contents.get(tensor) if tensor is not None else None
     if sizes is None or any(isinstance(size, int) and size < 0 for size in sizes):
         return None
     return Shape(tuple(sizes))

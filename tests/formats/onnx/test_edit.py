@@ -7,7 +7,7 @@ import pytest
 
 import graphfix
 from graphfix.graph.edits import Lift
-from rewrites.materialize_broadcasts import plan as materialize
+from rewrites.broadcasts.materialize_broadcasts import plan as materialize
 from tests.support.notation import model, parsed
 from tests.support.onnx.fixing import attribute, difference, fixed, initializer, made_by
 

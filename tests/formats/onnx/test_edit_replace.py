@@ -10,7 +10,8 @@ import pytest
 from onnx import helper
 
 import graphfix
-from graphfix.graph.edits import DEFAULT, Edit, Evaluate, Made, New, Numbers, Options, Refused, Replace, Rewrite
+from graphfix.graph.edits import Edit, Evaluate, New, Numbers, Refused, Replace
+from graphfix.graph.protocols import Plan, Rewrite
 from graphfix.graph.view import Node
 from graphfix.shapes.shape import Shape
 from tests.support.notation import model, parsed
@@ -20,20 +21,20 @@ SHAPE = Shape((2, 3))
 HALF = Numbers((0.5,), (), "float32")
 
 
-def twice(node: Node, options: Options = DEFAULT) -> Iterator[Edit]:  # noqa: ARG001 -- every plan takes the options
+def twice(_: Node) -> Iterator[Edit]:
     """Relu(x) -> Mul(Relu(x), 0.5): the first node is the old one."""
     first = New("Relu", (0,), SHAPE, "float32")
-    yield Replace((first, New("Mul", (Made(0), HALF), SHAPE, "float32")), "GF304")
+    yield Replace(New("Mul", (first, HALF), SHAPE, "float32"), "GF304")
 
 
-def with_attributes(node: Node, options: Options = DEFAULT) -> Iterator[Edit]:  # noqa: ARG001 -- as above
+def with_attributes(node: Node) -> Iterator[Edit]:
     """Relu(x) -> own.Scaled(LeakyRelu(x, alpha), by=[1,2])."""
     first = New("LeakyRelu", (node.operand(0),), SHAPE, "float32", (("alpha", 0.25),))
-    yield Replace((first, New("Scaled", (Made(0),), SHAPE, "float32", (("by", (1, 2)),), "own")), "GF304")
+    yield Replace(New("Scaled", (first,), SHAPE, "float32", (("by", (1, 2)),), "own"), "GF304")
 
 
-def rule(plan: object, op: str = "Relu") -> tuple[Rewrite, ...]:
-    return (Rewrite("ad-hoc", plan, "GF304", "", frozenset({("", op)})),)  # type: ignore[arg-type]  # a plan without the protocol's default
+def rule(plan: Plan, op: str = "Relu") -> tuple[Rewrite, ...]:
+    return (Rewrite("ad-hoc", "", frozenset({("", op)}), "GF304", plan),)
 
 
 def test_the_last_node_takes_the_place_and_keeps_name_and_result() -> None:
@@ -71,11 +72,11 @@ def test_attributes_of_the_old_node_go() -> None:
 
 
 def test_equal_numbers_are_one_constant_and_a_negative_zero_is_another() -> None:
-    def zeros(node: Node, options: Options = DEFAULT) -> Iterator[Edit]:  # noqa: ARG001 -- as above
+    def zeros(_: Node) -> Iterator[Edit]:
         plus, minus = (Numbers((zero,), (), "float32") for zero in (0.0, -0.0))
         first = New("Add", (0, plus), SHAPE, "float32")
-        second = New("Add", (Made(0), minus), SHAPE, "float32")
-        yield Replace((first, second, New("Add", (Made(1), plus), SHAPE, "float32")), "GF304")
+        second = New("Add", (first, minus), SHAPE, "float32")
+        yield Replace(New("Add", (second, plus), SHAPE, "float32"), "GF304")
 
     result = fixed("y[2,3] = Relu(x[2,3])", rewrites=rule(zeros), stable=False)
     values = [onnx.numpy_helper.to_array(tensor) for tensor in result.after.graph.initializer]
@@ -84,9 +85,9 @@ def test_equal_numbers_are_one_constant_and_a_negative_zero_is_another() -> None
 
 @pytest.mark.parametrize("dtype", ["float16", "bfloat16", "float64", "int8", "int64", "bool", "uint32"])
 def test_numbers_are_of_the_element_type_that_is_asked_for(dtype: str) -> None:
-    def added(node: Node, options: Options = DEFAULT) -> Iterator[Edit]:  # noqa: ARG001 -- as above
+    def added(_: Node) -> Iterator[Edit]:
         constant = Numbers((1, 0), (2,), dtype)
-        yield Replace((New("Identity", (constant,), Shape((2,)), dtype),), "GF304")
+        yield Replace(New("Identity", (constant,), Shape((2,)), dtype), "GF304")
 
     result = fixed(f"y:{dtype}[2] = Identity(x:{dtype}[2])", rewrites=rule(added, "Identity"), stable=False)
     (tensor,) = result.after.graph.initializer
@@ -95,8 +96,8 @@ def test_numbers_are_of_the_element_type_that_is_asked_for(dtype: str) -> None:
 
 
 def test_what_only_the_old_node_read_goes() -> None:
-    def plain(node: Node, options: Options = DEFAULT) -> Iterator[Edit]:  # noqa: ARG001 -- as above
-        yield Replace((New("Relu", (0,), SHAPE, "float32"),), "GF304")
+    def plain(_: Node) -> Iterator[Edit]:
+        yield Replace(New("Relu", (0,), SHAPE, "float32"), "GF304")
 
     result = fixed("a[3] = Neg(w:const[3])\ny[2,3] = PRelu(x[2,3], a)", rewrites=rule(plain, "PRelu"), stable=False)
     assert result.view == ["y[2,3] = Relu(x[2,3])"]
@@ -104,8 +105,8 @@ def test_what_only_the_old_node_read_goes() -> None:
 
 
 def test_a_result_besides_the_first_that_is_read_is_refused() -> None:
-    def plain(node: Node, options: Options = DEFAULT) -> Iterator[Edit]:  # noqa: ARG001 -- as above
-        yield Replace((New("Relu", (0,), SHAPE, "float32"),), "GF304")
+    def plain(_: Node) -> Iterator[Edit]:
+        yield Replace(New("Relu", (0,), SHAPE, "float32"), "GF304")
 
     text = "v[2,3], i:int64[2,3] = TopK(x[2,3], k:const[1]{3})"
     result = fixed(text, rewrites=rule(plain, "TopK"))
@@ -167,7 +168,7 @@ def test_the_stored_shape_of_what_is_a_constant_now_goes_and_open_ones_are_fille
     proto.graph.value_info.append(helper.make_tensor_value_info("s", onnx.TensorProto.INT64, [2]))
     proto.graph.value_info.append(helper.make_tensor_value_info("a", onnx.TensorProto.FLOAT, ["k", None]))
 
-    def known(node: Node, options: Options = DEFAULT) -> Iterator[Edit]:  # noqa: ARG001 -- as above
+    def known(_: Node) -> Iterator[Edit]:
         yield Evaluate()
 
     result = fixed(proto, rewrites=rule(known, "Shape"))

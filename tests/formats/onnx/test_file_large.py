@@ -53,7 +53,7 @@ def test_a_model_of_more_than_2_gib_is_read_edited_and_written(tmp_path: Path) -
 MEASURE = """
 import resource, sys
 from pathlib import Path
-from graphfix.formats.onnx.file import read
+from graphfix.formats.onnx.file.container import read
 read(Path(sys.argv[1])).save(Path(sys.argv[1] + ".out"))
 print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss)
 """

@@ -88,7 +88,7 @@ def test_what_is_known_is_what_the_runtime_gives(text: str) -> None:
     assert isinstance(opened, OnnxModel)
     value = first(opened)
     given = run(proto, **{it.name: np.zeros(_sizes(it), np.float32) for it in proto.graph.input})[0]
-    array = opened._views.known.array(value)
+    array = opened._views.evaluator.array(value)
     assert array is not None
     assert same_bits(array, given)
     if value.shape.static:
@@ -125,7 +125,7 @@ def test_nothing_is_known(text: str) -> None:
     opened = graphfix.load(model(text))
     assert isinstance(opened, OnnxModel)
     assert first(opened).known is None
-    assert opened._views.known.array(first(opened)) is None
+    assert opened._views.evaluator.array(first(opened)) is None
 
 
 def test_a_constant_is_literal_not_known() -> None:

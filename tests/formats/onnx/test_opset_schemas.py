@@ -99,10 +99,10 @@ def test_each_operator_says_at_opset_8_what_it_said_or_is_refused() -> None:
     for version, old, new in changed(7, 8):
         proto = stated_at(plain(old), version)
         before = read(proto.graph.node[0], old)
-        if to_8.hindrance(proto) is not None:
+        if to_8.blocker(proto) is not None:
             refused[old.name] = version
             continue
-        to_8.restate(proto)
+        to_8.convert(proto)
         after = read(proto.graph.node[0], new)
         told[old.name] |= {name for name in before.keys() | after.keys() if before.get(name) != after.get(name)}
         assert {it.name for it in proto.graph.node[0].attribute} <= new.attributes.keys() | {"broadcast", "axis"}
@@ -123,7 +123,7 @@ def test_an_operator_that_did_not_change_is_never_refused(version: int) -> None:
     asked = 0
     for op in same:
         if onnx.defs.has(op, version, "") and op not in ("If", "Loop"):  # bodies are not made here
-            assert to_8.hindrance(stated_at(plain(onnx.defs.get_schema(op, version, "")), version)) is None, op
+            assert to_8.blocker(stated_at(plain(onnx.defs.get_schema(op, version, "")), version)) is None, op
             asked += 1
     assert asked > 20
 

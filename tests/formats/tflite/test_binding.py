@@ -1,4 +1,4 @@
-"""Free sizes of inputs bound to numbers: what is refused, what is restated, and whose word it is."""
+"""Free sizes of inputs bound to numbers: what is refused, which shapes are updated, and who computes them."""
 
 from __future__ import annotations
 
@@ -9,8 +9,7 @@ import pytest
 
 from graphfix.formats.tflite.binding import bind, free
 from graphfix.formats.tflite.file.container import Container, read
-from graphfix.formats.tflite.infer.inputs import stated
-from graphfix.formats.tflite.infer.names import unique_names
+from graphfix.formats.tflite.infer.names import declared, unique_names
 from graphfix.formats.tflite.infer.value_dependence import determined
 from graphfix.results import GraphfixError
 from graphfix.runtimes import litert
@@ -32,7 +31,7 @@ def bound(text: str, dims: Mapping[str, int], **shapes: Sequence[int | None]) ->
 def shapes(container: Container, index: int = 0) -> dict[str, tuple[int, ...]]:
     """The stored sizes, -1 where the signature has it."""
     subgraph = container.subgraphs[index]
-    return dict(zip(unique_names(subgraph), map(stated, subgraph.tensors), strict=True))
+    return dict(zip(unique_names(subgraph), map(declared, subgraph.tensors), strict=True))
 
 
 def test_the_free_sizes_are_listed_by_input_and_axis() -> None:
@@ -127,11 +126,11 @@ def test_an_input_of_unknown_rank_takes_the_shape_that_is_given() -> None:
 
 
 def test_litert_is_believed_before_the_own_inference(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A lie of the oracle is written: nothing of the house overrules it where the shape follows from sizes alone."""
+    """A wrong report of LiteRT is written: nothing here overrules it where the shape follows from sizes alone."""
 
     def lying(_: object, inputs: Mapping[int, Sequence[int]]) -> litert.Allocated:
-        told = (tuple(inputs.get(at, (9, 9)) for at in range(2)),)
-        return litert.Allocated(told, told)
+        reported = (tuple(inputs.get(at, (9, 9)) for at in range(2)),)
+        return litert.Allocated(reported, reported)
 
     monkeypatch.setattr(litert, "shapes", lying)
     assert shapes(bound("y[?] = NEG(x[?])", {"x[0]": 4}))["y"] == (9, 9)
@@ -177,7 +176,7 @@ def test_sizes_that_are_computed_from_sizes_become_numbers() -> None:
     assert shapes(container)["y"] == (4, 6)
 
 
-def test_bodies_are_restated_where_all_callers_agree() -> None:
+def test_bodies_are_updated_where_all_callers_agree() -> None:
     text = (
         "y[?] = IF(c:bool[], x[?], then=yes, else=no)\nsubgraph yes:\nt[?] = NEG(x[?])\nsubgraph no:\nt[?] = ABS(x[?])"
     )
@@ -235,7 +234,7 @@ def test_real_models_become_static_and_have_what_litert_gives(path: Path, tmp_pa
     container.save(out, changed=True)
     again = read(out)
     tensors = again.subgraphs[0].tensors
-    assert not any(-1 in stated(tensor) for tensor in tensors)
+    assert not any(-1 in declared(tensor) for tensor in tensors)
     (real,) = run(out, [{}])
     assert not isinstance(real, str), real
     produced = {tensor for operator in again.subgraphs[0].operators for tensor in operator.outputs}

@@ -6,7 +6,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from graphfix.formats.tflite.edit.constants import repeated
+from graphfix.formats.tflite.edit.operands import repeated
 
 AXES = st.lists(st.tuples(st.integers(0, 4), st.booleans()), max_size=5)
 

@@ -42,37 +42,37 @@ def one_operator(builtin: int, options: object, second: bool = False) -> Contain
 
 @pytest.mark.parametrize("path", zoo_models("tflite"))
 def test_a_real_model_reads_as_the_object_api_reads_it(path: Path) -> None:
-    container, told = read(path), unpacked(path.read_bytes())
-    assert [(entry.name.decode(), entry.buffer) for entry in told.metadata or []] == container.metadata
-    assert [max(entry.builtinCode, entry.deprecatedBuiltinCode) for entry in told.operatorCodes] == [
+    container, reported = read(path), unpacked(path.read_bytes())
+    assert [(entry.name.decode(), entry.buffer) for entry in reported.metadata or []] == container.metadata
+    assert [max(entry.builtinCode, entry.deprecatedBuiltinCode) for entry in reported.operatorCodes] == [
         entry.builtin for entry in container.codes
     ]
-    for graph, other in zip(container.subgraphs, told.subgraphs, strict=True):
+    for graph, other in zip(container.subgraphs, reported.subgraphs, strict=True):
         assert (list(graph.inputs), list(graph.outputs)) == (list(other.inputs), list(other.outputs))
         for found, entry in zip(graph.tensors, other.tensors, strict=True):
             same_tensor(found, entry)
         for node, entry in zip(graph.operators, other.operators, strict=True):
             assert (node.code, list(node.inputs)) == (entry.opcodeIndex, plain(entry.inputs))
             assert list(node.outputs) == plain(entry.outputs)
-    payloads = [b"" if entry.data is None else bytes(entry.data) for entry in told.buffers]
+    payloads = [b"" if entry.data is None else bytes(entry.data) for entry in reported.buffers]
     assert [container.data(index) for index in range(len(payloads))] == payloads
     assert [container.size(index) for index in range(len(payloads))] == [len(payload) for payload in payloads]
-    assert container.hindrance is None
+    assert container.blocker is None
 
 
 def plain(values: object) -> list[int]:
     return [] if values is None else [int(value) for value in values]  # type: ignore[attr-defined]  # an array or a list
 
 
-def same_tensor(found: Tensor, told: object) -> None:
-    assert found.name == told.name.decode()  # type: ignore[attr-defined]  # TensorT has no types
-    assert list(found.shape) == plain(told.shape)  # type: ignore[attr-defined]  # as above
-    assert (found.type, found.buffer) == (told.type, told.buffer)  # type: ignore[attr-defined]  # as above
-    signature = told.shapeSignature  # type: ignore[attr-defined]  # as above
+def same_tensor(found: Tensor, reported: object) -> None:
+    assert found.name == reported.name.decode()  # type: ignore[attr-defined]  # TensorT has no types
+    assert list(found.shape) == plain(reported.shape)  # type: ignore[attr-defined]  # as above
+    assert (found.type, found.buffer) == (reported.type, reported.buffer)  # type: ignore[attr-defined]  # as above
+    signature = reported.shapeSignature  # type: ignore[attr-defined]  # as above
     assert found.signature == (None if signature is None else tuple(plain(signature)))
-    assert found.sparse == (told.sparsity is not None)  # type: ignore[attr-defined]  # as above
-    told_scales = told.quantization and told.quantization.scale  # type: ignore[attr-defined]  # as above
-    assert (found.quantization.scales if found.quantization else 0) == len(plain(told_scales))
+    assert found.sparse == (reported.sparsity is not None)  # type: ignore[attr-defined]  # as above
+    reported_scales = reported.quantization and reported.quantization.scale  # type: ignore[attr-defined]  # as above
+    assert (found.quantization.scales if found.quantization else 0) == len(plain(reported_scales))
 
 
 def test_a_container_says_what_the_file_holds() -> None:
@@ -169,7 +169,7 @@ def branches() -> object:
         "fields of the past are no options",
         "64-bit numbers of the second union",
         "indices of subgraphs",
-        "options that the house does not read",
+        "options that are not read",
         "no options",
     ],
 )
@@ -182,7 +182,7 @@ def test_a_new_operator_has_no_options_and_hinders_nothing() -> None:
     container = read(packed(add_model()))
     made = Operator(0, (0,), (2,))
     assert container.options(made) == {}
-    assert container.operator_hindrance(made) is None
+    assert container.operator_blocker(made) is None
 
 
 def test_codes_above_126_are_found_by_the_wider_field() -> None:
@@ -191,9 +191,9 @@ def test_codes_above_126_are_found_by_the_wider_field() -> None:
 
 def test_control_dependencies_refuse_inserts() -> None:
     made = add_model()
-    assert read(packed(made)).inserts_refused is None
+    assert read(packed(made)).insertion_blocker is None
     made.metadata[0].name = "model_control_dependencies"
-    assert "model_control_dependencies" in (read(packed(made)).inserts_refused or "")
+    assert "model_control_dependencies" in (read(packed(made)).insertion_blocker or "")
 
 
 def test_reading_needs_neither_numpy_nor_flatbuffers_nor_a_runtime(tmp_path: Path) -> None:

@@ -7,7 +7,7 @@ import struct
 import pytest
 
 from graphfix.formats.tflite.file import schema as layouts
-from graphfix.formats.tflite.file.reader import MOST, Flat, MalformedError
+from graphfix.formats.tflite.file.reader import MOST, FlatBuffer, MalformedError
 from graphfix.formats.tflite.file.schema import layout
 from tests.support.tflite.flat_files import add_model, packed, schema
 
@@ -21,8 +21,8 @@ def made(vtable: list[int], table: bytes, behind: bytes = b"") -> bytes:
     return struct.pack("<I", 8 + len(data)) + b"TEST" + data + struct.pack("<i", len(data)) + table + behind
 
 
-def flat(data: bytes) -> Flat:
-    return Flat(memoryview(data))
+def flat(data: bytes) -> FlatBuffer:
+    return FlatBuffer(memoryview(data))
 
 
 def test_fields_are_read_by_slot_and_absent_ones_are_the_schemas_defaults() -> None:

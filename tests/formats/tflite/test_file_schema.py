@@ -59,12 +59,12 @@ def test_bits_of_an_element_are_what_numpy_or_the_types_name_says(name: str, bit
 
 @pytest.mark.parametrize("table", TABLES, ids=lambda table: table.table)
 def test_a_layout_has_the_slots_of_the_installed_schema(table: Layout) -> None:
-    stated = {
+    declared = {
         slot: (name.replace("_2", "2"), form, default)
         for slot, (name, form, default) in enumerate(zip(table.names, table.formats, table.defaults, strict=True))
         if name != "unused"
     }
-    assert stated == slots(table.table)
+    assert declared == slots(table.table)
 
 
 @pytest.mark.parametrize(
@@ -74,8 +74,8 @@ def test_a_layout_has_the_slots_of_the_installed_schema(table: Layout) -> None:
 )
 def test_options_have_the_slots_of_the_installed_schema(union: type, kinds: dict[int, str]) -> None:
     for kind, fields in kinds.items():
-        told = slots(members(union)[kind])
+        reported = slots(members(union)[kind])
         for slot, entry in enumerate(fields.split()):
             name, form, default = re.fullmatch(r"(.*?):(.*?)(?:=(\d+))?", entry).groups()  # type: ignore[union-attr]  # a miss is a failure
             if name != "-":
-                assert told[slot] == (name, "o" if form.endswith("*") else form, int(default or 0)), (kind, entry)
+                assert reported[slot] == (name, "o" if form.endswith("*") else form, int(default or 0)), (kind, entry)

@@ -65,8 +65,8 @@ def test_changed_results_are_written_for_the_operator_and_the_subgraph() -> None
     record.tensors.append(replace(record.tensors[2], name="y/new", place=NEW))
     record.operators[0].outputs = record.outputs = (3,)
     record.operators[0].changed = record.changed = True
-    told = unpacked(container.tobytes()).subgraphs[0]
-    assert (list(told.operators[0].outputs), list(told.outputs), list(told.inputs)) == ([3], [3], [0])
+    reported = unpacked(container.tobytes()).subgraphs[0]
+    assert (list(reported.operators[0].outputs), list(reported.outputs), list(reported.inputs)) == ([3], [3], [0])
 
 
 def test_new_options_take_the_place_of_both_unions() -> None:
@@ -122,11 +122,16 @@ def test_a_lifted_constant_shares_the_buffer_and_moves_its_quantized_axis() -> N
     moved = replace(old.quantization, dimension=2)
     record.tensors.append(replace(old, name="c/lifted", shape=(1, 1, 3), quantization=moved, place=NEW))
     record.changed = True
-    told = unpacked(container.tobytes()).subgraphs[0].tensors
-    assert (told[3].name, list(told[3].shape), told[3].buffer, told[3].type) == (b"c/lifted", [1, 1, 3], 1, 9)
-    assert told[3].quantization.quantizedDimension == 2
-    told[3].quantization.quantizedDimension = 0
-    assert tree(told[3].quantization) == tree(told[1].quantization)
+    reported = unpacked(container.tobytes()).subgraphs[0].tensors
+    assert (reported[3].name, list(reported[3].shape), reported[3].buffer, reported[3].type) == (
+        b"c/lifted",
+        [1, 1, 3],
+        1,
+        9,
+    )
+    assert reported[3].quantization.quantizedDimension == 2
+    reported[3].quantization.quantizedDimension = 0
+    assert tree(reported[3].quantization) == tree(reported[1].quantization)
 
 
 def test_an_unmoved_quantization_is_shared_and_none_is_left_out() -> None:
@@ -137,9 +142,9 @@ def test_an_unmoved_quantization_is_shared_and_none_is_left_out() -> None:
     record.tensors.append(replace(record.tensors[0], name="same", place=NEW))
     record.tensors.append(replace(record.tensors[0], name="none", quantization=None, place=NEW))
     record.changed = True
-    told = unpacked(container.tobytes()).subgraphs[0].tensors
-    assert tree(told[3].quantization) == tree(told[0].quantization)
-    assert told[4].quantization is None
+    reported = unpacked(container.tobytes()).subgraphs[0].tensors
+    assert tree(reported[3].quantization) == tree(reported[0].quantization)
+    assert reported[4].quantization is None
     assert isinstance(record.tensors[3].quantization, Quantization)
 
 
@@ -149,9 +154,9 @@ def test_a_scalar_tensor_keeps_its_empty_shape_and_a_signature_is_written() -> N
     record.tensors.append(Tensor("scalar", (), None, True, 0, 0))
     record.tensors.append(Tensor("free", (1, 3), (-1, 3), True, 0, 0))
     record.changed = True
-    told = unpacked(container.tobytes()).subgraphs[0].tensors
-    assert (told[3].hasRank, list(told[3].shape), told[3].shapeSignature) == (True, [], None)
-    assert list(told[4].shapeSignature) == [-1, 3]
+    reported = unpacked(container.tobytes()).subgraphs[0].tensors
+    assert (reported[3].hasRank, list(reported[3].shape), reported[3].shapeSignature) == (True, [], None)
+    assert list(reported[4].shapeSignature) == [-1, 3]
 
 
 def test_only_the_changed_subgraph_is_written_anew() -> None:

@@ -51,19 +51,19 @@ Strange = Callable[[str, Made], bytes]
 
 
 def test_unknown_fields_hinder_what_would_be_written_anew(strange: Strange) -> None:
-    def hindrances(data: bytes) -> list[str | None]:
+    def blockers(data: bytes) -> list[str | None]:
         container = read(data)
         graph = container.subgraphs[0]
         return [
-            container.hindrance,
-            container.subgraph_hindrance(0),
-            container.operator_hindrance(graph.operators[0]),
-            container.tensor_hindrance(graph.tensors[0]),
+            container.blocker,
+            container.subgraph_blocker(0),
+            container.operator_blocker(graph.operators[0]),
+            container.tensor_blocker(graph.tensors[0]),
         ]
 
-    assert hindrances(packed(add_model())) == [None] * 4
+    assert blockers(packed(add_model())) == [None] * 4
     for at, table in enumerate(("Model", "SubGraph", "Operator", "Tensor")):
-        found = hindrances(strange(table, add_model()))
+        found = blockers(strange(table, add_model()))
         assert found[at] == f"its {table} table has fields beyond the known ones"
         assert found[:at] + found[at + 1 :] == [None] * 3
 
@@ -86,9 +86,9 @@ def test_unknown_fields_of_tables_that_stay_survive(strange: Strange, table: str
     again = read(out)
     graph = again.subgraphs[0]
     expected = "its {} table has fields beyond the known ones".format
-    assert again.tensor_hindrance(graph.tensors[0]) == (expected("Tensor") if table == "Tensor" else None)
-    assert again.tensor_hindrance(graph.tensors[-1]) is None
-    assert again.operator_hindrance(graph.operators[0]) == (expected("Operator") if table == "Operator" else None)
+    assert again.tensor_blocker(graph.tensors[0]) == (expected("Tensor") if table == "Tensor" else None)
+    assert again.tensor_blocker(graph.tensors[-1]) is None
+    assert again.operator_blocker(graph.operators[0]) == (expected("Operator") if table == "Operator" else None)
     assert len(unpacked(out).operatorCodes) == 2
 
 
@@ -103,5 +103,5 @@ def test_unknown_fields_of_a_buffer_that_must_move_hinder_the_file(strange: Stra
     made = add_model()
     made.buffers[1] = schema.BufferT()
     made.buffers[1].offset, made.buffers[1].size = 16, 12
-    assert read(packed(made)).hindrance is None
-    assert read(strange("Buffer", made)).hindrance == "its Buffer table has fields beyond the known ones"
+    assert read(packed(made)).blocker is None
+    assert read(strange("Buffer", made)).blocker == "its Buffer table has fields beyond the known ones"

@@ -38,8 +38,8 @@ def test_a_real_model_keeps_all_but_what_was_added(path: Path, tmp_path: Path) -
     add_reshape(container, source, (1, *container.subgraphs[0].tensors[source].shape))
     container.save(tmp_path / "out.tflite")
     after = (tmp_path / "out.tflite").read_bytes()
-    told = unpacked(before)
-    assert tree(without_reshape(unpacked(after), len(told.operatorCodes))) == tree(told)
+    reported = unpacked(before)
+    assert tree(without_reshape(unpacked(after), len(reported.operatorCodes))) == tree(reported)
     assert len(after) - len(before) < 50_000
     same_archive(before, after)
     assert in_child(run, after) == in_child(run, before)  # three have operators that LiteRT lacks: both say so
@@ -88,8 +88,8 @@ def test_a_written_file_can_be_changed_again() -> None:
 
 
 def notes(data: bytes) -> dict[str, bytes]:
-    told = unpacked(data)
-    return {entry.name.decode(): bytes(told.buffers[entry.buffer].data) for entry in told.metadata}
+    reported = unpacked(data)
+    return {entry.name.decode(): bytes(reported.buffers[entry.buffer].data) for entry in reported.metadata}
 
 
 def test_notes_make_one_entry_and_are_never_written_twice() -> None:

@@ -12,8 +12,7 @@ import pytest
 
 from graphfix.formats.tflite.file.container import Container, read
 from graphfix.formats.tflite.infer.analysis import Facts, analyse
-from graphfix.formats.tflite.infer.inputs import free_axes
-from graphfix.formats.tflite.infer.names import unique_names
+from graphfix.formats.tflite.infer.names import free_axes, unique_names
 from graphfix.shapes.shape import Dim, Shape, Size, same, symbol
 from models.builders.tflite.text import model
 from tests.support.places import committed_models, model_id, zoo_models
@@ -31,14 +30,14 @@ def infer(text: str, ranges: Mapping[str, Size] | None = None) -> dict[str, Shap
     return by_name(container, analyse(container, ranges or {})[0])
 
 
-def spelled(shape: Shape, names: Mapping[tuple[str, ...], str]) -> str:
+def shown(shape: Shape, names: Mapping[tuple[str, ...], str]) -> str:
     """The shape, free sizes of inputs by their labels: `[x.0, 4]`; other names are `?`."""
     if shape.axes is None:
         return str(shape)
     return f"[{', '.join(str(n) if isinstance(n, int) else names.get(n.parts, '?') for n in shape.axes)}]"
 
 
-def stated_inputs(container: Container) -> list[dict[int, list[int]]]:
+def declared_inputs(container: Container) -> list[dict[int, list[int]]]:
     free = list(dict.fromkeys(free_axes(container).values()))
     tensors = container.subgraphs[0].tensors
     stored = {tensor: tensors[tensor].shape for tensor, _ in free}
@@ -50,7 +49,7 @@ def assert_instances(path: Path, least: int = 1) -> None:
     container = read(path)
     shapes = analyse(container, {})[0].shapes
     labels = {place: label for label, place in free_axes(container).items()}
-    every = stated_inputs(container)
+    every = declared_inputs(container)
     answers = run(path, every)
     ran = 0
     for inputs, answer in zip(every, answers, strict=True):
@@ -138,7 +137,7 @@ RULES = {
     "pack": ("y[?,2,3] = PACK(x[?,3], z[?,3], axis=1, values_count=2)", "[x.0, 2, 3]"),
     "unpack": ("a[?,3], y[?,3] = UNPACK(x[?,2,3], axis=1, num=2)", "[x.0, 3]"),
     "split": ("a[?,3], y[?,3] = SPLIT(d:const:int32[]{1}, x[?,6], num_splits=2)", "[x.0, 3]"),
-    "split as stated": (
+    "split_v: sizes from an operand": (
         "a[?,2], y[?,4] = SPLIT_V(x[?,6], s:const:int32[2]{2,-1}, d:const:int32[]{1}, num_splits=2)",
         "[x.0, 4]",
     ),
@@ -204,7 +203,7 @@ def test_a_rule_carries_numbers_and_names_and_litert_agrees(text: str, expected:
     facts = analyse(container, {})[0]
     shapes = by_name(container, facts)
     names = {(f"?{name}.{axis}",): f"{name}.{axis}" for name in "xz" for axis in range(4)}
-    assert spelled(shapes["y"], names) == expected
+    assert shown(shapes["y"], names) == expected
     assert not facts.stale
     path = tmp_path / "m.tflite"
     path.write_bytes(data)
@@ -448,7 +447,7 @@ def test_a_missing_shape_is_a_scalar_only_where_something_says_so() -> None:
     assert infer(text)["u"] == Shape(())
 
 
-def test_an_operator_that_cannot_run_has_the_stated_shape() -> None:
+def test_an_operator_that_cannot_run_has_the_declared_shape() -> None:
     _, facts = facts_of("y[2,3] = ADD(a[2,3], b[2,4])")
     assert facts.shapes[2] == Shape((2, 3))
     assert facts.assumes == ["the stored shape of 'y'"]

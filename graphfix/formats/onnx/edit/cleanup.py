@@ -1,4 +1,4 @@
-"""What is settled once all edits are carried out: what nobody reads goes, payloads stay single, shapes are stated."""
+"""What follows once all edits are carried out: dead nodes go, payloads stay single, shapes are declared."""
 
 from __future__ import annotations
 
@@ -6,67 +6,57 @@ from collections.abc import Callable, Container
 
 from onnx import FunctionProto, GraphProto, TensorProto, TypeProto, ValueInfoProto
 
-from graphfix.formats.onnx.edit.editor import Editor
-from graphfix.formats.onnx.edit.new_nodes import Desk
+from graphfix.formats import editing
+from graphfix.formats.onnx.edit.new_nodes import NodeBuilder
+from graphfix.formats.onnx.edit.state import State
+from graphfix.formats.onnx.infer.scope import write_dims
 from graphfix.formats.onnx.view import Holder, onnx_type
 from graphfix.graph.view import Graph, Node, Value
 
 SIZES = "int64"
 """Shape arithmetic: what a new node computes of it, every tool infers."""
 NO_TYPE = "?"
-"""An element type that is not known: it can't be stated."""
+"""An element type that is not known: it can't be declared."""
 
 
-def drop_unread(editor: Editor) -> None:
+def drop_dead(state: State) -> None:
     """Remove the constants and nodes that only served what was edited."""
-    pending = list(editor.unread)
-    dropped: dict[Graph, set[str]] = {}
-    while pending:
-        value = pending.pop()
-        if value in value.graph.outputs or value.is_read:
-            continue
-        node = value.producer
-        if node is None:
-            if value.kind == "constant":
-                dropped.setdefault(value.graph, set()).add(value.name)
-        elif _is_idle(editor, node):
-            pending += [operand for operand in node.operands if operand is not None]
-            editor.remove(node)
-    for graph, names in dropped.items():
-        holder = editor.views.holders[graph]
+    constants: dict[Graph, set[str]] = {}
+    for value in editing.remove_dead(state, lambda node: _is_removable(state, node)):
+        constants.setdefault(value.graph, set()).add(value.name)
+    for graph, names in constants.items():
+        holder = state.views.holders[graph]
         if isinstance(holder, GraphProto):
             _remove_initializers(holder, names)
 
 
-def _is_idle(editor: Editor, node: Node) -> bool:
-    desk = editor.desks[node.graph]
+def _is_removable(state: State, node: Node) -> bool:
+    """Whether a node whose results nobody reads is one of the file, still there and without a body."""
     return (
         node.index >= 0
-        and node.index not in desk.order.gone
-        and not any(result in result.graph.outputs or result.is_read for result in node.results if result)
-        and not any(attribute.HasField("g") or attribute.graphs for attribute in editor.message(node).attribute)
+        and node.index not in state.builders[node.graph].order.gone
+        and not any(attribute.HasField("g") or attribute.graphs for attribute in state.message(node).attribute)
     )
 
 
-def share_payloads(editor: Editor, desk: Desk, is_cut: Callable[[TensorProto], bool]) -> None:
+def share_payloads(state: State, builder: NodeBuilder, is_cut: Callable[[TensorProto], bool]) -> None:
     """A big constant that keeps other readers is not written twice: its lifted copy becomes a Reshape of it."""
     names: set[str] = set()
-    for made, (source, axes) in desk.copies.items():
-        tensor = desk.initializers.get(made)
-        still_read = source in source.graph.outputs or source.is_read
-        if tensor is None or not still_read or not is_cut(tensor):
+    for made, (source, axes) in builder.copies.items():
+        tensor = builder.initializers.get(made)
+        if tensor is None or editing.is_unread(source) or not is_cut(tensor):
             continue
         readers = made.reads
-        if any(reader.graph is not desk.graph for reader, _ in readers):
+        if any(reader.graph is not builder.graph for reader, _ in readers):
             continue
         names.add(made.name)
-        lifted = desk.lifted(source, axes, min(desk.order.anchor(reader) for reader, _ in readers))
+        lifted = builder.lifted(source, axes, min(builder.order.anchor(reader) for reader, _ in readers))
         if lifted.place is not None:
-            desk.order.early.add(lifted.place)
+            builder.order.early.add(lifted.place)
         for reader, at in readers:
-            editor.put(editor.current(reader), at, lifted)
-    if names and isinstance(desk.holder, GraphProto):
-        _remove_initializers(desk.holder, names)
+            state.put(reader, at, lifted)
+    if names and isinstance(builder.holder, GraphProto):
+        _remove_initializers(builder.holder, names)
 
 
 def drop_claims(graph: Holder, names: Container[str]) -> None:
@@ -77,20 +67,20 @@ def drop_claims(graph: Holder, names: Container[str]) -> None:
         graph.value_info.extend(kept)
 
 
-def state_shapes(desk: Desk) -> None:
-    """State the shapes of what was made and of what has other dims now; quantization notes follow their operands."""
-    holder = desk.holder
+def declare_shapes(builder: NodeBuilder) -> None:
+    """Declare the shapes of what was made and of what has other dims now; quantization notes follow their operands."""
+    holder = builder.holder
     if isinstance(holder, FunctionProto):
         return
     stored = {info.name: info for info in holder.value_info}
     types: dict[object, ValueInfoProto] = {}
-    made = [result for node in desk.graph.made for result in node.results if result is not None]
+    made = [result for node in builder.graph.made for result in node.results if result is not None]
     values = [value for value in made if value.kind == "result" and value.dtype not in (SIZES, NO_TYPE)]
-    for value in [*values, *(value for value in desk.restated if value.name in stored)]:
+    for value in [*values, *(value for value in builder.reshaped if value.name in stored)]:
         if value.shape.axes is not None:
             info = types.get((value.dtype, value.shape))
             if info is None:
-                info = ValueInfoProto(type=_stated_type(value, onnx_type(value)))
+                info = ValueInfoProto(type=_declared_type(value))
                 types[value.dtype, value.shape] = info
             if value.name in stored:
                 stored[value.name].type.CopyFrom(info.type)
@@ -98,7 +88,7 @@ def state_shapes(desk: Desk) -> None:
                 info.name = value.name
                 holder.value_info.append(info)  # a copy
     notes = {note.tensor_name: note for note in holder.quantization_annotation}
-    for value, source in [*_sources(desk)] if notes else []:
+    for value, source in [*_sources(builder)] if notes else []:
         if source.name in notes and value.name not in notes:
             copy = holder.quantization_annotation.add()
             copy.CopyFrom(notes[source.name])
@@ -106,10 +96,10 @@ def state_shapes(desk: Desk) -> None:
             notes[value.name] = copy
 
 
-def _sources(desk: Desk) -> list[tuple[Value, Value]]:
-    """(new value, the value that it is a lift or stretch of)."""
-    pairs = [(made, source) for made, (source, _) in desk.copies.items()]
-    for node in desk.graph.made:
+def _sources(builder: NodeBuilder) -> list[tuple[Value, Value]]:
+    """List (new value, the value that it is a lift or stretch of)."""
+    pairs = [(made, source) for made, (source, _) in builder.copies.items()]
+    for node in builder.graph.made:
         value, first = node.results[0], node.operands[0] if node.operands else None
         if value is not None and first is not None and node.op in ("Reshape", "Unsqueeze", "Expand", "Tile"):
             pairs.append((value, first))
@@ -125,15 +115,9 @@ def _remove_initializers(graph: GraphProto, names: set[str]) -> None:
     drop_claims(graph, names)
 
 
-def _stated_type(value: Value, code: int) -> TypeProto:
-    """The type of a value of known rank, as a value_info states it; a size without a symbol of the file stays open."""
-    stated = TypeProto()
-    stated.tensor_type.elem_type = code
-    stated.tensor_type.shape.SetInParent()
-    for size in value.shape.json or ():
-        dim = stated.tensor_type.shape.dim.add()
-        if isinstance(size, int):
-            dim.dim_value = size
-        elif size is not None:
-            dim.dim_param = size
-    return stated
+def _declared_type(value: Value) -> TypeProto:
+    """Return the type of a value of known rank for a value_info; a size without a symbol of the file stays open."""
+    declared = TypeProto()
+    declared.tensor_type.elem_type = onnx_type(value.dtype)
+    write_dims(declared.tensor_type, value.shape.json or ())
+    return declared

@@ -10,7 +10,7 @@ import onnx
 from onnx import GraphProto, ModelProto, NodeProto, TensorProto
 
 from graphfix.formats.onnx.edit.new_nodes import INITIALIZER_ALONE_SINCE_IR
-from graphfix.formats.onnx.edit.nodes import Decided
+from graphfix.formats.onnx.edit.state import Decided
 from graphfix.formats.onnx.infer.scope import subgraphs
 from graphfix.formats.onnx.view import Holder
 
@@ -50,7 +50,7 @@ class _Move:
         self._place(node)
 
     def _rename(self, body: GraphProto, node: NodeProto) -> list[NodeProto]:
-        """Choose the names; give the nodes for results that no node of the branch makes, or that it gives twice."""
+        """Choose the names; return nodes for the results that no node of the branch makes, or that it has twice."""
         made = {name for inner in body.node for name in inner.output if name}
         constants = set(_held(body))
         shown = {_name(output) for output in self.holder.output}
@@ -135,7 +135,7 @@ def _held(graph: GraphProto) -> Iterator[str]:
 
 
 def _rename_nodes(nodes: Iterable[NodeProto], names: Mapping[str, str]) -> None:
-    """Rename what nodes read and make, also in their bodies, but for what a body defines itself."""
+    """Rename what nodes read and make, also in their bodies, except for what a body defines itself."""
     nodes = list(nodes)
     for node in nodes:
         for names_of in (node.input, node.output):

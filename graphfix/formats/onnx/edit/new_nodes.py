@@ -1,4 +1,4 @@
-"""New nodes and constants for one scope: made once, standing before their first reader, serving no other scope."""
+"""New nodes and constants for one graph: made once, standing before their first reader, serving no other graph."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ import onnx
 from onnx import FunctionProto, NodeProto, TensorProto
 
 from graphfix.formats.insertion import Order
-from graphfix.formats.onnx.infer.scope import Scope
-from graphfix.formats.onnx.view import ONNX_NAMES, PLAIN, Holder
+from graphfix.formats.onnx.infer.scope import GraphScope
+from graphfix.formats.onnx.view import PLAIN, Holder, onnx_type
 from graphfix.graph.edits import Numbers, Refused, with_axes
 from graphfix.graph.view import Graph, Kind, Node, Value
 from graphfix.shapes.shape import UNKNOWN, UNRANKED, Shape
@@ -26,22 +26,22 @@ INTEGER_CONSTANT_SINCE = 9
 
 
 @dataclass(slots=True, eq=False, repr=False)
-class Desk:
-    """Where the edits of one scope are carried out.
+class NodeBuilder:
+    """Adds nodes and constants to one graph.
 
-    What is made is a node of the view first; `order` writes its message, once all that it reads is settled.
+    What is made is a node of the view first; `arrange` writes its message, once no edit changes its operands any more.
     """
 
     graph: Graph
     holder: Holder
-    scope: Scope
+    scope: GraphScope
     ir_version: int
     fresh: Callable[[str], str]
     """A name that nothing in the file has."""
     templates: dict[int, NodeProto] = field(default_factory=dict)
     """By place: what a made node that is a copy of another has of it."""
     initializers: dict[Value, TensorProto] = field(default_factory=dict)
-    restated: set[Value] = field(default_factory=set)
+    reshaped: set[Value] = field(default_factory=set)
     """Values that kept their name and got new dims."""
     copies: dict[Value, tuple[Value, tuple[int, ...]]] = field(default_factory=dict)
     """Constants that were copied to be lifted: from which value, by which axes."""
@@ -65,7 +65,7 @@ class Desk:
 
     @property
     def holds_integers(self) -> bool:
-        """Whether integers can be stated as they are here: an initializer, or a Constant node that may hold them."""
+        """Whether integers can be written as they are here: an initializer, or a Constant node that may hold them."""
         return self.holds_initializers or self.version >= INTEGER_CONSTANT_SINCE
 
     def node(
@@ -118,29 +118,28 @@ class Desk:
         version = self.scope.versions.get(domain, 1)
         self.order.enter(op, domain, version, name, operands, value, reader, attributes)
 
-    def integers(self, numbers: Sequence[int], reader: int) -> Value:
-        """A vector of int64, made once in this scope."""
-        key = ("integers", tuple(numbers))
+    def integers(self, elements: Sequence[int], reader: int) -> Value:
+        """A vector of int64, made once in this graph."""
+        key = ("integers", tuple(elements))
         value = self.order.reuse(key, reader)
         if value is not None:
             return value
-        stem = "shape_" + "x".join(str(number) for number in numbers)
-        shape = Shape((len(numbers),))
+        stem = "shape_" + "x".join(str(element) for element in elements)
+        shape = Shape((len(elements),))
         exact = np.int64 if self.holds_integers else np.float64  # a float64 holds every size up to 2**53
-        tensor = onnx.numpy_helper.from_array(np.asarray(numbers, exact))
+        tensor = onnx.numpy_helper.from_array(np.asarray(elements, exact))
         value = self.constant(stem, tensor, shape, exact.__name__, reader)
         if not self.holds_integers:
             value = self.node("Cast", (value,), stem, shape, "int64", reader, {"to": int(TensorProto.INT64)})
         self.order.made[key] = value
         return value
 
-    def numbers(self, new: Numbers, stem: str, reader: int) -> Value:
-        """A constant that a rewrite states, made once in this scope."""
-        key = ("numbers", new.dtype, new.dims, repr(new.elements))  # 0, False and -0.0 are not the same
+    def new_constant(self, new: Numbers, stem: str, reader: int) -> Value:
+        """A constant of a plan, made once in this graph."""
+        key = ("new constant", new.dtype, new.dims, repr(new.elements))  # 0, False and -0.0 are not the same
         value = self.order.reuse(key, reader)
         if value is None:
-            code = TensorProto.DataType.Value(ONNX_NAMES.get(new.dtype, new.dtype).upper())
-            tensor = onnx.helper.make_tensor(stem, code, new.dims, new.elements)
+            tensor = onnx.helper.make_tensor(stem, onnx_type(new.dtype), new.dims, new.elements)
             value = self.order.made[key] = self.constant(stem, tensor, Shape(new.dims), new.dtype, reader)
         return value
 
@@ -179,7 +178,7 @@ class Desk:
         shape = with_axes(value.shape, axes)
         stem = f"{value.name}_lifted"
         if shape.static and 0 not in shape.dims and self.version >= RESHAPE_OPERAND_SINCE and self.holds_integers:
-            target = self.integers([int(size) for size in shape.dims if isinstance(size, int)], reader)
+            target = self.integers(shape.numbers, reader)
             made = self.node("Reshape", (value, target), stem, shape, value.dtype, reader)
         elif self.version >= AXES_OPERAND_SINCE:
             made = self.node("Unsqueeze", (value, self.integers(axes, reader)), stem, shape, value.dtype, reader)
@@ -228,11 +227,10 @@ class Desk:
     def tiled(self, value: Value, shape: Shape, reader: int) -> Value:
         """A Tile with static repeats: what opset 6 and 7 have instead of Expand."""
         pairs = zip(value.shape.dims, shape.dims, strict=True)
-        repeats = [1 if have == want else want for have, want in pairs]
-        numbers = [repeat for repeat in repeats if isinstance(repeat, int)]
-        if len(numbers) != len(repeats):
+        repeats = Shape(tuple([1 if have == want else want for have, want in pairs]))
+        if not repeats.static:
             raise Refused("opset 7 has no Expand, and a Tile needs sizes that are known")
-        target = self.integers(numbers, reader)
+        target = self.integers(repeats.numbers, reader)
         key = ("tile", value, target)
         found = self.order.reuse(key, reader)
         if found is None:
@@ -241,17 +239,11 @@ class Desk:
         return found
 
     def arrange(self) -> None:
-        """Put every node that was made before its first reader, take out those that are gone; file and view alike."""
-        self.order.settle()
+        """Put every node that was made before its first reader, remove those that are gone; file and view alike."""
         self._write()
-        nodes = [*self.graph.nodes, *self.graph.made]
-        keys = self.order.keys()
-        kept = len(nodes) - len(self.order.gone)
-        turns = iter([*keys, *keys])
-        self.holder.node.sort(key=lambda _: next(turns))
-        nodes.sort(key=lambda _: next(turns))
-        del self.holder.node[kept:], nodes[kept:]
-        self.graph.nodes = nodes
+        keys = iter(self.order.arrange())
+        self.holder.node.sort(key=lambda _: next(keys))
+        del self.holder.node[len(self.graph.nodes) :]
 
     def _write(self) -> None:
         """Add the messages of the new nodes behind those of the file."""
@@ -264,15 +256,10 @@ class Desk:
                 message = add(op_type=node.op, name=node.name, input=inputs, output=outputs)
                 if node.domain:
                     message.domain = node.domain
-                for key, given in node.attributes.items():
-                    message.attribute.append(onnx.helper.make_attribute(key, given))
+                for key, value in node.attributes.items():
+                    message.attribute.append(onnx.helper.make_attribute(key, value))
             else:
                 message = add()
                 message.CopyFrom(template)
                 message.name = node.name
                 message.input[:], message.output[:] = inputs, outputs
-
-
-def numbers(shape: Shape) -> list[int]:
-    """The sizes of a static shape."""
-    return [size for size in shape.dims if isinstance(size, int)]

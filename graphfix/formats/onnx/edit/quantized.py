@@ -29,7 +29,7 @@ def _axis(node: Node) -> int:
 
 
 def _axis_shift(node: Node, axes: tuple[int, ...]) -> int | None:
-    """The axis after unit axes were added in front of it; None where it stays as it is stated."""
+    """Return the axis after unit axes were added in front of it; None where it stays as it is."""
     axis = _axis(node)
     if not axes or not _per_axis(node) or axis < 0:
         return None
@@ -39,7 +39,7 @@ def _axis_shift(node: Node, axes: tuple[int, ...]) -> int | None:
 
 
 def set_axis(proto: NodeProto, node: Node, axes: tuple[int, ...]) -> dict[str, object]:
-    """Move the quantized axis along with the lift; the attributes as they are now."""
+    """Move the quantized axis along with the lift; return the attributes as they are now."""
     shift = _axis_shift(node, axes)
     if shift is None:
         return dict(node.attributes)

@@ -11,7 +11,7 @@ from typing import Final
 from google.protobuf.message import DecodeError, EncodeError  # type: ignore[import-untyped]  # has no types
 from onnx import ModelProto, TensorProto
 
-from graphfix.formats.files import Piece, Source, Staging, open_source, staged, told
+from graphfix.formats.files import Piece, Source, Staging, open_source, reason, staged
 from graphfix.formats.onnx.file.external import (
     ExternalData,
     check_external,
@@ -49,7 +49,7 @@ class Container:
         return self.cut(tensor) is not None
 
     def payload(self, tensor: TensorProto) -> memoryview:
-        """Give the `raw_data` of a tensor, cut or not, little-endian as the format has it.
+        """Return the `raw_data` of a tensor, cut or not, little-endian as the format has it.
 
         Raises ValueError where its data is in a typed field: `whole` reads those.
         """
@@ -89,10 +89,10 @@ class Container:
         refuse_data_name([*files.values(), *(out.parent / location for location in files)], out)
 
     def save(self, out: Path, *, changed: bool = True) -> Sequence[Path]:
-        """Write the model, with `changed=False` a verbatim copy of what was read; give the data files that were made.
+        """Write the model, with `changed=False` a verbatim copy of what was read; return the data files made.
 
-        A file at `out`, be it the model's own, is replaced when all is written; on any failure nothing
-        is left. Where `out` is in the model's own folder external data is not opened, else each data
+        A file at `out`, be it the one that was read, is replaced when all is written; on any failure nothing
+        is left. Where `out` is in the model's folder external data is not opened, else each data
         file is copied to the same location under the folder of `out`.
 
         Raises GraphfixError where the system refuses (no room, no permission), the source was changed
@@ -109,7 +109,9 @@ class Container:
                     self._place_external(out, staging)
                 staging.write(out, self.source, pieces)
         except OSError as error:
-            raise GraphfixError(f"{out}: can't be written: {told(error)}; make room or choose another place") from error
+            raise GraphfixError(
+                f"{out}: can't be written: {reason(error)}; make room or choose another place"
+            ) from error
         return staging.placed
 
     def _place_external(self, out: Path, staging: Staging) -> None:
@@ -142,7 +144,7 @@ def read(source: Path | bytes) -> Container:
     What counts as a model: records that end exactly where the source ends, that protobuf can parse, with
     a graph, an IR version, and from IR version 3 on at least one opset_import. Writers put opset_import
     behind the graph, so this finds files that were cut short; a part that protobuf takes for complete
-    and that states all three is a model. The bytes of a payload are not looked at.
+    and that has all three is a model. The bytes of a payload are not looked at.
 
     Raises GraphfixError, one line with the source's name, where the source is missing, empty, unreadable
     or no such model, or where `check_external` finds fault.

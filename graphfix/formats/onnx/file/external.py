@@ -11,7 +11,7 @@ from typing import Any, Final
 
 from onnx import ModelProto, TensorProto
 
-from graphfix.formats.files import CHUNK, Staging, told
+from graphfix.formats.files import CHUNK, Staging, reason
 from graphfix.formats.onnx.file.wire import ROUTES, TENSOR
 from graphfix.results import GraphfixError
 
@@ -25,7 +25,7 @@ class ExternalData:
 
     tensor: str
     location: str
-    """As the model states it: relative to the model's folder."""
+    """As the model declares it: relative to the model's folder."""
     path: Path
     offset: int
     """Bytes from the start of the file."""
@@ -125,7 +125,7 @@ def _size(folder: Path, location: str, where: str) -> int:
         found = path.lstat()
         inside = path.parent.resolve(strict=True).is_relative_to(folder.resolve(strict=True))
     except OSError as error:
-        raise GraphfixError(f"{where} can't be used: {told(error)}; put the file into the model's folder") from error
+        raise GraphfixError(f"{where} can't be used: {reason(error)}; put the file into the model's folder") from error
     if not stat.S_ISREG(found.st_mode) and not stat.S_ISLNK(found.st_mode):
         raise GraphfixError(f"{where} is no regular file; put the file itself into the model's folder")
     if stat.S_ISLNK(found.st_mode) or not inside:

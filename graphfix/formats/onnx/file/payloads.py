@@ -60,7 +60,7 @@ class Cutter:
     nonce: bytes
     cuts: list[Cut] = field(default_factory=list)
     mapped: int = 0
-    """Where the pages begin that were touched since the last ones were given back."""
+    """Where the pages begin that were touched since the last ones were released."""
 
     def skeleton(self) -> bytes:
         """Put a marker in place of each payload of at least THRESHOLD bytes. Raises MalformedError."""
@@ -180,7 +180,7 @@ class Weaver:
 
 
 def cut_of(raw_data: bytes, nonce: bytes, cuts: Sequence[Cut]) -> Cut | None:
-    """Find what a tensor's `raw_data` stands for; None where it is no marker."""
+    """Find the payload that a tensor's `raw_data` is the marker of; None where it is no marker."""
     if len(raw_data) != MARKER or not raw_data.startswith(nonce):
         return None
     index = int.from_bytes(raw_data[NONCE:], "little")

@@ -92,7 +92,7 @@ def encode(value: int) -> bytes:
 
 
 def _skip(data: memoryview, pos: int, end: int, tag: int) -> int:
-    """Find the end of a record that states no length; a group (an old form) ends with its own tag."""
+    """Find the end of a record that has no length; a group (an old form) ends with a tag of its number."""
     groups: list[int] = []
     while True:
         pos = _skip_one(data, pos, end, tag, groups)
@@ -164,7 +164,7 @@ def refuse_uneven(data: memoryview, record: Record) -> None:
 
 
 def _data_tags() -> dict[int, int]:
-    """Give the wire type of one element for each tag of a tensor's data, packed or not: protobuf reads both."""
+    """Return the wire type of one element for each tag of a tensor's data, packed or not: protobuf reads both."""
     unpacked = {
         "float_data": FIXED32,
         "double_data": FIXED64,

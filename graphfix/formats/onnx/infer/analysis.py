@@ -2,25 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from onnx import AttributeProto, FunctionProto, GraphProto, ModelProto, NodeProto, TensorProto
+from onnx import AttributeProto, FunctionProto, GraphProto, ModelProto, NodeProto, OperatorSetIdProto, TensorProto
 
 from graphfix.formats.onnx.infer.fixpoint import CALL_BUDGET, infer
 from graphfix.formats.onnx.infer.scope import (
-    Names,
-    Scope,
+    GraphScope,
+    SizeNames,
     Step,
+    agreed,
+    declared,
     enter_bodies,
-    fill,
     input_shape,
     scope_of,
-    stated,
+    standard,
     steps,
     subgraphs,
+    write_dims,
 )
-from graphfix.shapes.shape import UNKNOWN, Dim, Shape, Size, same, symbol
+from graphfix.shapes.shape import Dim, Shape, Size, symbol
 
 FunctionKey = tuple[str, str]
 """(domain, name)."""
@@ -32,30 +34,29 @@ OPAQUE = "graphfix.opaque"
 
 @dataclass(slots=True)
 class Facts:
-    """The scopes of a model, and what they lean on."""
+    """The scopes of a model, and what was assumed of them."""
 
-    main: Scope
-    functions: dict[FunctionKey, Scope]
-    """Those that are called; a function that nobody calls has no facts."""
+    main: GraphScope
+    functions: dict[FunctionKey, GraphScope]
+    """Those that are called; a function that nobody calls is not inferred."""
     assumes: list[str]
 
-    def scopes(self) -> list[Scope]:
+    def scopes(self) -> list[GraphScope]:
         """Every scope, an outer one before those inside it."""
         return [scope for top in (self.main, *self.functions.values()) for scope in top.walk()]
 
 
 def analyse(proto: ModelProto, ranges: Mapping[str, Size], nodes: Sequence[Step] | None = None) -> Facts:
     """Infer the shapes of every value. `ranges` narrows symbols; `proto` is not changed."""
-    versions = {"" if entry.domain == "ai.onnx" else entry.domain: entry.version for entry in proto.opset_import}
-    main = scope_of(proto.graph, "main", None, versions or {"": 1}, nodes)
+    main = scope_of(proto.graph, "main", None, _versions(proto.opset_import) or {"": 1}, nodes)
     holders: dict[str, list[str]] = {}
-    stated_inputs = {value.name: dims for value in proto.graph.input if (dims := stated(value)) is not None}
-    for name, dims in stated_inputs.items():
+    declared_inputs = {value.name: dims for value in proto.graph.input if (dims := declared(value)) is not None}
+    for name, dims in declared_inputs.items():
         for axis, size in enumerate(dims):
             if isinstance(size, str):
                 holders.setdefault(size, []).append(f"{name}[{axis}]")
-    names = Names({name: ranges.get(name, symbol(name)) for name in holders})
-    main.shapes.update({name: input_shape(name, dims, names.declared) for name, dims in stated_inputs.items()})
+    names = SizeNames({name: ranges.get(name, symbol(name)) for name in holders})
+    main.shapes.update({name: input_shape(name, dims, names.symbols) for name, dims in declared_inputs.items()})
     work = ModelProto()
     work.CopyFrom(proto)
     if proto.ir_version >= OVERRIDABLE_SINCE_IR:
@@ -65,12 +66,19 @@ def analyse(proto: ModelProto, ranges: Mapping[str, Size], nodes: Sequence[Step]
     infer(main, work, names)
     functions = _functions(proto, main, names)
     assumes = [f"the dims named '{name}' are equal: {', '.join(at)}" for name, at in holders.items() if len(at) > 1]
-    assumes += [f"the stored rank of '{name}' in {scope.path}" for scope in main.walk() for name in sorted(scope.leant)]
+    assumes += [
+        f"the stored rank of '{name}' in {scope.path}" for scope in main.walk() for name in sorted(scope.assumed)
+    ]
     return Facts(main, functions, assumes)
 
 
+def _versions(imports: Iterable[OperatorSetIdProto]) -> dict[str, int]:
+    """Return the version of each operator set by its domain, "" for the standard one."""
+    return {standard(entry.domain): entry.version for entry in imports}
+
+
 def _withhold_defaults(graph: GraphProto) -> None:
-    """Take out the initializers that are inputs too: onnx computes with them as if nobody could give others."""
+    """Remove the initializers that are inputs too: onnx computes with them as if callers could not override them."""
     inputs = {value.name for value in graph.input}
     kept = [tensor for tensor in graph.initializer if tensor.name not in inputs]
     if len(kept) < len(graph.initializer):
@@ -96,14 +104,14 @@ def _expanded(proto: ModelProto) -> int:
     return size(proto.graph.node)
 
 
-def _functions(proto: ModelProto, main: Scope, names: Names) -> dict[FunctionKey, Scope]:
+def _functions(proto: ModelProto, main: GraphScope, names: SizeNames) -> dict[FunctionKey, GraphScope]:
     """One scope a called function, callers before callees."""
     bodies = {(function.domain, function.name): function for function in proto.functions}
     if not bodies:
         return {}
-    calls: dict[FunctionKey, list[tuple[Scope, NodeProto]]] = {key: [] for key in bodies}
+    calls: dict[FunctionKey, list[tuple[GraphScope, NodeProto]]] = {key: [] for key in bodies}
     _collect(main, calls)
-    done: dict[FunctionKey, Scope] = {}
+    done: dict[FunctionKey, GraphScope] = {}
     for key in _callers_first(proto):
         if not calls[key]:
             continue
@@ -114,7 +122,7 @@ def _functions(proto: ModelProto, main: Scope, names: Names) -> dict[FunctionKey
     return done
 
 
-def _collect(top: Scope, calls: Mapping[FunctionKey, list[tuple[Scope, NodeProto]]]) -> None:
+def _collect(top: GraphScope, calls: Mapping[FunctionKey, list[tuple[GraphScope, NodeProto]]]) -> None:
     for scope in top.walk():
         for node in scope.nodes:
             if (node.domain, node.op_type) in calls:
@@ -144,18 +152,17 @@ def _callers_first(proto: ModelProto) -> list[FunctionKey]:
     return order[::-1]
 
 
-def _function_scope(function: FunctionProto) -> Scope:
-    versions = {"" if entry.domain == "ai.onnx" else entry.domain: entry.version for entry in function.opset_import}
+def _function_scope(function: FunctionProto) -> GraphScope:
     path = f"function {function.domain}.{function.name}" if function.domain else f"function {function.name}"
-    scope = Scope(path, steps(function.node), None, None, versions)
+    scope = GraphScope(path, steps(function.node), None, None, _versions(function.opset_import))
     enter_bodies(scope)
     return scope
 
 
 def _standalone(
-    function: FunctionProto, scope: Scope, calls: Sequence[tuple[Scope, NodeProto]], proto: ModelProto
+    function: FunctionProto, scope: GraphScope, calls: Sequence[tuple[GraphScope, NodeProto]], proto: ModelProto
 ) -> ModelProto:
-    """The function's body as a model of its own, its inputs at what all its calls agree on."""
+    """Return the function's body as a model, its inputs with the shapes that all its calls agree on."""
     work = ModelProto(ir_version=proto.ir_version, opset_import=function.opset_import)
     work.opset_import.add(domain=OPAQUE, version=1)
     work.graph.node.extend(function.node)
@@ -167,31 +174,30 @@ def _standalone(
         shapes = [_operand(at, node, index) for at, node in calls]
         dtypes = {at.dtype(node.input[index]) for at, node in calls if index < len(node.input) and node.input[index]}
         value.type.tensor_type.elem_type = dtypes.pop() if len(dtypes) == 1 else TensorProto.UNDEFINED
-        scope.shapes[name] = _agreed(shapes, f"?{scope.path}:{name}")
+        scope.shapes[name] = _input_shape(shapes, f"?{scope.path}:{name}")
         axes = scope.shapes[name].axes
         if axes is not None:
-            fill(value.type.tensor_type, [None] * len(axes))
+            write_dims(value.type.tensor_type, [None] * len(axes))
     for name in function.output:
         work.graph.output.add(name=name)
     return work
 
 
-def _operand(scope: Scope, node: NodeProto, index: int) -> Shape | None:
+def _operand(scope: GraphScope, node: NodeProto, index: int) -> Shape | None:
     return scope.shape(node.input[index]) if index < len(node.input) and node.input[index] else None
 
 
-def _agreed(shapes: Sequence[Shape | None], term: str) -> Shape:
-    """The dims that every call has; unranked where the ranks differ or one is not known."""
-    known = [shape for shape in shapes if shape is not None and shape.axes is not None]
-    if len(known) != len(shapes) or not known or len({shape.rank for shape in known}) > 1:
+def _input_shape(shapes: Sequence[Shape | None], term: str) -> Shape:
+    """Return the shape that all calls agree on; what stays open is named after the input."""
+    shape = agreed(shapes)
+    if shape is None:
         return Shape(None, (term,))
-    columns = zip(*(shape.dims for shape in known), strict=True)
-    return Shape(tuple(_one(column, f"{term}.{axis}") for axis, column in enumerate(columns)))
-
-
-def _one(column: Sequence[Size], term: str) -> Size:
-    agreed = column[0] if all(same(column[0], other) for other in column) else UNKNOWN
-    return agreed if isinstance(agreed, int) or agreed.parts else Dim((term,))
+    named = (Dim((f"{term}.{axis}",)) for axis in range(shape.rank))
+    return Shape(
+        tuple(
+            size if isinstance(size, int) or size.parts else name for size, name in zip(shape.dims, named, strict=True)
+        )
+    )
 
 
 def _substitute(nodes: Sequence[NodeProto], function: FunctionProto, calls: Sequence[NodeProto]) -> None:
@@ -204,9 +210,9 @@ def _substitute(nodes: Sequence[NodeProto], function: FunctionProto, calls: Sequ
             if not attribute.ref_attr_name:
                 continue
             wanted = attribute.ref_attr_name
-            given = [_given(call, wanted, defaults) for call in calls]
-            agreed = given[0]
-            if agreed is None or any(other != agreed for other in given):
+            values = [_value(call, wanted, defaults) for call in calls]
+            agreed = values[0]
+            if agreed is None or any(other != agreed for other in values):
                 node.domain = OPAQUE
                 continue
             name = attribute.name
@@ -214,5 +220,5 @@ def _substitute(nodes: Sequence[NodeProto], function: FunctionProto, calls: Sequ
             attribute.name = name
 
 
-def _given(call: NodeProto, name: str, defaults: Mapping[str, AttributeProto]) -> AttributeProto | None:
+def _value(call: NodeProto, name: str, defaults: Mapping[str, AttributeProto]) -> AttributeProto | None:
     return next((attribute for attribute in call.attribute if attribute.name == name), defaults.get(name))

@@ -1,4 +1,4 @@
-"""One pass of the own rules over what onnx inferred, in the order of execution."""
+"""One pass of this program's rules over what onnx inferred, in the order of execution."""
 
 from __future__ import annotations
 
@@ -8,16 +8,16 @@ from dataclasses import dataclass, field
 from onnx import GraphProto, NodeProto, ValueInfoProto
 
 from graphfix import operators
-from graphfix.formats.onnx.infer import integer_values, rules
+from graphfix.formats.onnx.infer import integer_values, rules, rules_layout
 from graphfix.formats.onnx.infer.loops import Loops, loop_carried
 from graphfix.formats.onnx.infer.operands import Call
-from graphfix.formats.onnx.infer.scope import Dims, Names, Scope, Step, body_of, stated
-from graphfix.shapes.shape import UNKNOWN, UNRANKED, Dim, Incompatible, Shape, Size, same
+from graphfix.formats.onnx.infer.scope import Dims, GraphScope, SizeNames, Step, agreed, body_of, declared, is_standard
+from graphfix.shapes.shape import UNKNOWN, UNRANKED, Dim, Incompatible, Shape, Size
 
 
 @dataclass(frozen=True, slots=True)
-class Told:
-    """What onnx says of one value."""
+class Reported:
+    """What onnx reports of one value."""
 
     dtype: int
     dims: Dims | None
@@ -26,26 +26,27 @@ class Told:
 
 
 @dataclass(slots=True)
-class Sweep:
-    """One pass of the own rules over onnx's result, in the order of execution."""
+class ForwardPass:
+    """One pass of this program's rules over onnx's result, in the order of execution."""
 
-    names: Names
+    names: SizeNames
     loops: Loops
-    gains: dict[Scope, set[str]] = field(default_factory=dict)
-    untold: set[Scope] = field(default_factory=set)
+    gains: dict[GraphScope, set[str]] = field(default_factory=dict)
+    """By scope: the values of which more is known here than onnx reports."""
+    unreported: set[GraphScope] = field(default_factory=set)
     """Bodies whose inputs' shapes onnx does not know yet."""
-    types: dict[bytes, Told] = field(default_factory=dict)
+    types: dict[bytes, Reported] = field(default_factory=dict)
     """By serialized type: a big model has few distinct ones."""
 
-    def run(self, main: Scope, inferred: GraphProto) -> None:
-        """Fill every scope; note, by scope, the values that onnx should be told about."""
+    def run(self, main: GraphScope, inferred: GraphProto) -> None:
+        """Fill every scope; note, by scope, the values whose shapes onnx should be given."""
         self._scope(main, inferred)
 
-    def _scope(self, scope: Scope, inferred: GraphProto) -> None:
+    def _scope(self, scope: GraphScope, inferred: GraphProto) -> None:
         self.gains[scope] = set()
-        told = self._told(scope, inferred)
+        reported = self._reported(scope, inferred)
         held = inferred.node
-        by_node: dict[int, list[tuple[str, Scope]]] = {}
+        by_node: dict[int, list[tuple[str, GraphScope]]] = {}
         for (index, attribute), child in scope.children.items():
             by_node.setdefault(index, []).append((attribute, child))
         for index, step in enumerate(scope.steps):
@@ -53,12 +54,12 @@ class Sweep:
             for attribute, child in bodies:
                 self._body_inputs(scope, step.message, child)
                 self._scope(child, body_of(held[index], attribute))
-            self._node(scope, step, told, [child for _, child in bodies])
-        self._settle(scope)
+            self._node(scope, step, reported, [child for _, child in bodies])
+        self._compare_stored(scope)
 
-    def _told(self, scope: Scope, inferred: GraphProto) -> dict[str, Told]:
-        """What onnx says, by name; constants and inputs are entered at once."""
-        told: dict[str, Told] = {}
+    def _reported(self, scope: GraphScope, inferred: GraphProto) -> dict[str, Reported]:
+        """Return what onnx reports, by name; enter constants and inputs."""
+        reported: dict[str, Reported] = {}
         dtypes, types = scope.dtypes, self.types
         for value in (*inferred.value_info, *inferred.output, *inferred.input):
             key = value.type.SerializeToString()
@@ -68,27 +69,27 @@ class Sweep:
             name = value.name
             if known.dtype:
                 dtypes[name] = known.dtype
-            told[name] = known
+            reported[name] = known
         if scope.graph is not None:
             self._constants(scope, scope.graph)
             for value in inferred.input:
                 shape = scope.shapes.get(value.name)
                 if shape is None:
-                    self._enter(scope, value.name, told[value.name].dims, None)
-                elif shape.axes is not None and told[value.name].dims is None and scope.outer is not None:
+                    self._enter(scope, value.name, reported[value.name].dims, None)
+                elif shape.axes is not None and reported[value.name].dims is None and scope.outer is not None:
                     self.gains[scope].add(value.name)
-                    self.untold.add(scope)
-        return told
+                    self.unreported.add(scope)
+        return reported
 
-    def _type(self, value: ValueInfoProto) -> Told:
-        dims = stated(value)
-        declared = self.names.declared
-        sizes = [size if isinstance(size, int) or size is None else declared.get(size) for size in dims or ()]
+    def _type(self, value: ValueInfoProto) -> Reported:
+        dims = declared(value)
+        symbols = self.names.symbols
+        sizes = [size if isinstance(size, int) or size is None else symbols.get(size) for size in dims or ()]
         known = tuple(size for size in sizes if size is not None)
         whole = Shape(known) if dims is not None and len(known) == len(dims) else None
-        return Told(value.type.tensor_type.elem_type, dims, whole)
+        return Reported(value.type.tensor_type.elem_type, dims, whole)
 
-    def _constants(self, scope: Scope, graph: GraphProto) -> None:
+    def _constants(self, scope: GraphScope, graph: GraphProto) -> None:
         overridable = {value.name for value in graph.input}
         for tensor in graph.initializer:
             scope.dtypes[tensor.name] = tensor.data_type
@@ -100,7 +101,7 @@ class Sweep:
             scope.dtypes[sparse.values.name] = sparse.values.data_type
             scope.shapes[sparse.values.name] = Shape(tuple(sparse.dims))
 
-    def _body_inputs(self, scope: Scope, node: NodeProto, child: Scope) -> None:
+    def _body_inputs(self, scope: GraphScope, node: NodeProto, child: GraphScope) -> None:
         if child.graph is None:
             return
         for value in child.graph.input:
@@ -108,49 +109,49 @@ class Sweep:
         for value, initial in loop_carried(node, child):
             child.shapes[value] = self.loops.enters(child, value, scope.shape(initial))
 
-    def _loop(self, node: NodeProto, body: Scope) -> list[Shape | None]:
-        """A Loop's results: the carried values, and what the scan outputs pile up."""
+    def _loop(self, node: NodeProto, body: GraphScope) -> list[Shape | None]:
+        """Return a Loop's results: the carried values, and the stacked scan outputs."""
         if body.graph is None:
             return []
         carried = loop_carried(node, body)
         outputs = [value.name for value in body.graph.output][1:]
-        if body in self.untold:
+        if body in self.unreported:
             self.loops.untried = True
         else:
             for (name, _), left in zip(carried, outputs, strict=False):
                 self.loops.leaves(body, name, body.shapes[name], body.shape(left))
-        piles = [body.shape(name).axes for name in outputs[len(carried) :]]
-        scans = [None if axes is None else rules.unknowns(len(axes) + 1) for axes in piles]
+        scanned = [body.shape(name).axes for name in outputs[len(carried) :]]
+        scans = [None if axes is None else rules_layout.unknowns(len(axes) + 1) for axes in scanned]
         return [*(self._outside(body.shapes[name], body) for name, _ in carried), *scans]
 
     @staticmethod
-    def _outside(shape: Shape, body: Scope) -> Shape | None:
-        """A carried shape as the loop's result has it: sizes that change inside have no name outside."""
+    def _outside(shape: Shape, body: GraphScope) -> Shape | None:
+        """Return a carried shape as the loop's result: sizes that change inside have no name outside."""
         if shape.axes is None:
             return None
         inner = f"?{body.path}:"
-        own = (isinstance(size, Dim) and any(part.startswith(inner) for part in size.parts) for size in shape.axes)
-        return Shape(tuple(UNKNOWN if mine else size for mine, size in zip(own, shape.axes, strict=True)))
+        named = (isinstance(size, Dim) and any(part.startswith(inner) for part in size.parts) for size in shape.axes)
+        return Shape(tuple(UNKNOWN if by_body else size for by_body, size in zip(named, shape.axes, strict=True)))
 
-    def _node(self, scope: Scope, step: Step, told: dict[str, Told], bodies: list[Scope]) -> None:
+    def _node(self, scope: GraphScope, step: Step, reported: dict[str, Reported], bodies: list[GraphScope]) -> None:
         op, outputs = step.op, step.outputs
         if not step.domain and op in integer_values.FOLLOW:
             integer_values.node(scope, step.message, op, outputs[0])
-        own: Sequence[Shape | None] = ()
+        computed: Sequence[Shape | None] = ()
         if bodies and not step.domain:
-            own = self._loop(step.message, bodies[0]) if op == "Loop" else _joined(bodies) if op == "If" else ()
-        elif _all_whole(scope.shapes, outputs, told):
+            computed = self._loop(step.message, bodies[0]) if op == "Loop" else _joined(bodies) if op == "If" else ()
+        elif _all_whole(scope.shapes, outputs, reported):
             return
         else:
-            own = self._by_rule(scope, step)
+            computed = self._by_rule(scope, step)
         for index, name in enumerate(outputs):
             if name:
-                known = told.get(name)
+                known = reported.get(name)
                 dims = known.dims if known is not None else None
-                self._enter(scope, name, dims, own[index] if index < len(own) else None, op == "Constant")
+                self._enter(scope, name, dims, computed[index] if index < len(computed) else None, op == "Constant")
 
     @staticmethod
-    def _by_rule(scope: Scope, step: Step) -> Sequence[Shape | None]:
+    def _by_rule(scope: GraphScope, step: Step) -> Sequence[Shape | None]:
         row = operators.row(step.domain, step.op, scope.versions.get(step.domain, 1))
         rule = rules.rule(step.domain, step.op, row)
         if rule is None:
@@ -160,66 +161,70 @@ class Sweep:
         except Incompatible:
             return ()
 
-    def _enter(self, scope: Scope, name: str, told: Dims | None, own: Shape | None, constant: bool = False) -> None:
-        """Merge what onnx and the own rules say of one value; note what onnx does not know yet."""
+    def _enter(
+        self, scope: GraphScope, name: str, reported: Dims | None, computed: Shape | None, constant: bool = False
+    ) -> None:
+        """Merge what onnx and the rules know of one value; note what onnx does not know yet."""
         if name in scope.shapes and constant:
             return
-        if told is None:
-            if own is None or not own.valid:
-                own = UNRANKED
-            shape = own if own.axes is not None or own.parts else Shape(None, (f"?{self._at(scope)}{name}",))
-            if own.axes is not None:
-                shape = Shape(self._sizes(scope, name, (None,) * len(own.axes), own.axes))
-                self.gains[scope].add(name)
-            scope.shapes[name] = shape
+        if reported is None:
+            scope.shapes[name] = self._unreported(scope, name, computed if computed is not None else UNRANKED)
             return
         axes = (
-            own.axes
-            if own is not None and own.axes is not None and len(own.axes) == len(told)
-            else (UNKNOWN,) * len(told)
+            computed.axes
+            if computed is not None and computed.axes is not None and len(computed.axes) == len(reported)
+            else (UNKNOWN,) * len(reported)
         )
-        sizes = self._sizes(scope, name, told, axes)
-        if any(isinstance(size, int) and not isinstance(was, int) for size, was in zip(sizes, told, strict=True)):
+        sizes = self._sizes(scope, name, reported, axes)
+        if any(isinstance(size, int) and not isinstance(was, int) for size, was in zip(sizes, reported, strict=True)):
             self.gains[scope].add(name)
         scope.shapes[name] = Shape(sizes)
 
-    def _at(self, scope: Scope) -> str:
+    def _unreported(self, scope: GraphScope, name: str, computed: Shape) -> Shape:
+        """Return the shape of a value whose rank onnx does not know; unranked, it is named after the value."""
+        if computed.axes is not None:
+            self.gains[scope].add(name)
+            return Shape(self._sizes(scope, name, (None,) * len(computed.axes), computed.axes))
+        return computed if computed.parts and computed.valid else Shape(None, (f"?{self._prefix(scope)}{name}",))
+
+    @staticmethod
+    def _prefix(scope: GraphScope) -> str:
         return "" if scope.path == "main" else f"{scope.path}:"
 
     def _sizes(
-        self, scope: Scope, name: str, told: Sequence[int | str | None], own: Sequence[Size]
+        self, scope: GraphScope, name: str, reported: Sequence[int | str | None], computed: Sequence[Size]
     ) -> tuple[Size, ...]:
         return tuple(
-            self._size(scope, name, axis, said, mine) for axis, (said, mine) in enumerate(zip(told, own, strict=True))
+            self._size(scope, name, axis, *pair) for axis, pair in enumerate(zip(reported, computed, strict=True))
         )
 
-    def _size(self, scope: Scope, name: str, axis: int, told: int | str | None, own: Size) -> Size:
-        if isinstance(told, int):
-            return told
-        known = self.names.size(told) if told is not None else None
-        term = _better(known, own)
+    def _size(self, scope: GraphScope, name: str, axis: int, reported: int | str | None, computed: Size) -> Size:
+        if isinstance(reported, int):
+            return reported
+        known = self.names.size(reported) if reported is not None else None
+        term = _better(known, computed)
         if term is None:
-            term = Dim((f"?{self._at(scope)}{name}.{axis}",))
-        if told is not None and known is None:
-            self.names.met[told] = term
+            term = Dim((f"?{self._prefix(scope)}{name}.{axis}",))
+        if reported is not None and known is None:
+            self.names.generated[reported] = term
         return term
 
-    def _settle(self, scope: Scope) -> None:
-        """Compare the stored shapes with the computed ones; take a stored rank where none could be computed."""
-        for name in _leaning(scope):
+    def _compare_stored(self, scope: GraphScope) -> None:
+        """Compare the stored shapes with the computed ones; assume a stored rank where none could be computed."""
+        for name in _assumed_ranks(scope):
             rank = len(scope.claims[name])
             scope.shapes[name] = Shape(self._sizes(scope, name, (None,) * rank, (UNKNOWN,) * rank))
             self.gains[scope].add(name)
-            scope.leant.add(name)
+            scope.assumed.add(name)
         for name, claim in scope.claims.items():
             shape = scope.shapes.get(name)
-            if shape is not None and shape.axes is not None and contradicts(shape.axes, claim):
+            if shape is not None and shape.axes is not None and _contradicts(shape.axes, claim):
                 stored = ",".join("?" if size is None else str(size) for size in claim)
                 scope.stale[name] = f"the stored shape [{stored}] of '{name}' contradicts the computed {shape}"
 
 
-def _leaning(scope: Scope) -> list[str]:
-    """The values whose stored rank is taken: first those that nothing else can tell, then the rest."""
+def _assumed_ranks(scope: GraphScope) -> list[str]:
+    """List the values whose stored rank is assumed: those that nothing else can decide, else all without one."""
     if scope.path != "main":
         return []  # a body's values may change their rank from one call to the next
     shapes = scope.shapes
@@ -228,47 +233,39 @@ def _leaning(scope: Scope) -> list[str]:
         return []
     waiting: set[str] = set()
     for node in scope.nodes:
-        if node.domain in ("", "ai.onnx") and any(name and scope.shape(name).axes is None for name in node.input):
+        if is_standard(node.domain) and any(name and scope.shape(name).axes is None for name in node.input):
             waiting.update(node.output)  # a standard operator: its result follows once its operands are known
     return [name for name in blank if name not in waiting] or blank
 
 
-def _better(known: Size | None, own: Size) -> Size | None:
-    """The more telling of two terms for one size, None when neither says anything."""
-    if isinstance(own, int) or known is None:
-        return own if isinstance(own, int) or own.parts else None
-    if isinstance(known, int) or not own.parts or len(own.parts) > 1:
+def _better(known: Size | None, computed: Size) -> Size | None:
+    """Return the more precise of two terms for one size, None when neither is known."""
+    if isinstance(computed, int) or known is None:
+        return computed if isinstance(computed, int) or computed.parts else None
+    if isinstance(known, int) or not computed.parts or len(computed.parts) > 1:
         return known
-    return own
+    return computed
 
 
-def contradicts(computed: Sequence[Size], stored: Dims) -> bool:
+def _contradicts(computed: Sequence[Size], stored: Dims) -> bool:
     """Whether a stored shape can't be that of the value: another rank, or another number."""
     return len(computed) != len(stored) or any(
-        isinstance(have, int) and isinstance(said, int) and have != said
-        for have, said in zip(computed, stored, strict=True)
+        isinstance(have, int) and isinstance(claim, int) and have != claim
+        for have, claim in zip(computed, stored, strict=True)
     )
 
 
-def _all_whole(shapes: dict[str, Shape], outputs: Sequence[str], told: dict[str, Told]) -> bool:
-    """Enter the results of a node of which onnx says all there is."""
+def _all_whole(shapes: dict[str, Shape], outputs: Sequence[str], reported: dict[str, Reported]) -> bool:
+    """Enter the results of a node where onnx reports all of them in full; say whether it does."""
     for name in outputs:
-        known = told.get(name)
+        known = reported.get(name)
         if known is None or known.whole is None:
             return False
         shapes.setdefault(name, known.whole)
     return True
 
 
-def _joined(bodies: Sequence[Scope]) -> list[Shape | None]:
-    """An If's results: what both branches agree on; branches of different rank leave the result unranked."""
+def _joined(bodies: Sequence[GraphScope]) -> list[Shape | None]:
+    """Return an If's results: what both branches agree on; different ranks leave the result unranked."""
     outputs = [[body.shape(value.name) for value in body.graph.output] for body in bodies if body.graph is not None]
-    return [_common(pair) for pair in zip(*outputs, strict=False)]
-
-
-def _common(branches: Sequence[Shape]) -> Shape | None:
-    head = branches[0]
-    if head.axes is None or any(other.axes is None or len(other.axes) != len(head.axes) for other in branches):
-        return None
-    columns = zip(*(branch.dims for branch in branches), strict=True)
-    return Shape(tuple(column[0] if all(same(column[0], other) for other in column) else UNKNOWN for column in columns))
+    return [agreed(pair) for pair in zip(*outputs, strict=False)]

@@ -11,24 +11,24 @@ from onnx import AttributeProto, NodeProto, TensorProto
 from graphfix.shapes.shape import UNKNOWN, Shape, Size
 
 if TYPE_CHECKING:
-    from graphfix.formats.onnx.infer.scope import Scope
+    from graphfix.formats.onnx.infer.scope import GraphScope
 
 LIMIT = 64
 """Integer tensors of more elements are no shapes."""
 INTEGERS = (TensorProto.INT64, TensorProto.INT32)
 WHOLE = (*INTEGERS, TensorProto.DOUBLE)
-"""Before opset 9 a Constant node can't hold integers: a shape is stated in float64 and cast."""
+"""Before opset 9 a Constant node can't hold integers: a shape is written in float64 and cast."""
 
 
-def enter(scope: Scope, name: str, tensor: TensorProto) -> None:
+def enter(scope: GraphScope, name: str, tensor: TensorProto) -> None:
     """Note the elements of a small constant of whole numbers."""
     if tensor.data_type not in WHOLE or len(tensor.dims) > 1 or (tensor.dims and tensor.dims[0] > LIMIT):
         return
     if tensor.data_location == TensorProto.EXTERNAL:
         return
-    numbers = onnx.numpy_helper.to_array(tensor).reshape(-1).tolist()
-    if all(isinstance(number, int) or number.is_integer() for number in numbers):
-        scope.elements[name] = tuple(map(int, numbers))
+    elements = onnx.numpy_helper.to_array(tensor).reshape(-1).tolist()
+    if all(isinstance(element, int) or element.is_integer() for element in elements):
+        scope.elements[name] = tuple(map(int, elements))
 
 
 def attributes(node: NodeProto) -> dict[str, object]:
@@ -42,13 +42,13 @@ def attributes(node: NodeProto) -> dict[str, object]:
     return found
 
 
-def node(scope: Scope, proto: NodeProto, op: str, result: str) -> None:
+def node(scope: GraphScope, proto: NodeProto, op: str, result: str) -> None:
     """Note what the first result of a standard operator that FOLLOW has holds."""
     if op == "Constant" or scope.dtypes.get(result, TensorProto.INT64) in INTEGERS:
         FOLLOW[op](scope, proto)
 
 
-def _constant(scope: Scope, proto: NodeProto) -> None:
+def _constant(scope: GraphScope, proto: NodeProto) -> None:
     name = proto.output[0]
     for attribute in proto.attribute:
         if attribute.name == "value" and attribute.type == AttributeProto.TENSOR:
@@ -58,7 +58,7 @@ def _constant(scope: Scope, proto: NodeProto) -> None:
             scope.elements[name] = (attribute.i,) if attribute.name == "value_int" else tuple(attribute.ints)
 
 
-def _shape(scope: Scope, proto: NodeProto) -> None:
+def _shape(scope: GraphScope, proto: NodeProto) -> None:
     name, shape = proto.output[0], scope.shape(proto.input[0])
     options = attributes(proto)
     if shape.axes is None:
@@ -69,19 +69,19 @@ def _shape(scope: Scope, proto: NodeProto) -> None:
         scope.elements[name] = shape.axes[start:end]
 
 
-def _same(scope: Scope, proto: NodeProto) -> None:
+def _same(scope: GraphScope, proto: NodeProto) -> None:
     elements = scope.vector(proto.input[0])
     if elements is not None:
         scope.elements[proto.output[0]] = elements
 
 
-def _gather(scope: Scope, proto: NodeProto) -> None:
+def _gather(scope: GraphScope, proto: NodeProto) -> None:
     elements, indices = scope.vector(proto.input[0]), scope.ints(proto.input[1])
     if elements is not None and indices is not None and all(-len(elements) <= at < len(elements) for at in indices):
         scope.elements[proto.output[0]] = tuple(elements[at] for at in indices)
 
 
-def _slice(scope: Scope, proto: NodeProto) -> None:
+def _slice(scope: GraphScope, proto: NodeProto) -> None:
     elements = scope.vector(proto.input[0])
     if elements is None:
         return
@@ -96,7 +96,7 @@ def _slice(scope: Scope, proto: NodeProto) -> None:
             scope.elements[proto.output[0]] = elements[start:end:step]
 
 
-def _concat(scope: Scope, proto: NodeProto) -> None:
+def _concat(scope: GraphScope, proto: NodeProto) -> None:
     sizes: list[Size] = []
     for name in proto.input:
         elements = scope.vector(name)
@@ -109,8 +109,8 @@ def _concat(scope: Scope, proto: NodeProto) -> None:
     scope.elements[proto.output[0]] = tuple(sizes)
 
 
-def _arithmetic(scope: Scope, proto: NodeProto) -> None:
-    """Element by element where both are numbers; a number of one element serves all."""
+def _arithmetic(scope: GraphScope, proto: NodeProto) -> None:
+    """Compute element by element where both are numbers; a single element is combined with all."""
     left, right = (scope.vector(name) for name in proto.input)
     if not left or not right:
         return
@@ -118,10 +118,10 @@ def _arithmetic(scope: Scope, proto: NodeProto) -> None:
     if {len(left), len(right)} - {1, count}:
         return
     pairs = zip(left * (count // len(left)), right * (count // len(right)), strict=True)
-    scope.elements[proto.output[0]] = tuple(_number(proto.op_type, *pair) for pair in pairs)
+    scope.elements[proto.output[0]] = tuple(_computed(proto.op_type, *pair) for pair in pairs)
 
 
-def _number(op: str, a: Size, b: Size) -> Size:
+def _computed(op: str, a: Size, b: Size) -> Size:
     if not isinstance(a, int) or not isinstance(b, int):
         return a if op in ("Mul", "Div") and b == 1 else a if op in ("Add", "Sub") and b == 0 else UNKNOWN
     if op == "Div":
@@ -129,7 +129,7 @@ def _number(op: str, a: Size, b: Size) -> Size:
     return a + b if op == "Add" else a - b if op == "Sub" else a * b
 
 
-FOLLOW: dict[str, Callable[[Scope, NodeProto], None]] = {
+FOLLOW: dict[str, Callable[[GraphScope, NodeProto], None]] = {
     "Constant": _constant,
     "Shape": _shape,
     "Identity": _same,

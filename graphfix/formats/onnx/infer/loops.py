@@ -1,4 +1,4 @@
-"""Loop-carried values by induction: what enters a loop holds in every iteration if the body gives it back."""
+"""Loop-carried values by induction: the shape that enters a loop holds in every iteration if the body returns it."""
 
 from __future__ import annotations
 
@@ -6,13 +6,13 @@ from dataclasses import dataclass, field
 
 from onnx import NodeProto
 
-from graphfix.formats.onnx.infer.scope import Scope
+from graphfix.formats.onnx.infer.scope import GraphScope
 from graphfix.shapes.shape import Dim, Shape, same
 
 
 @dataclass(slots=True)
 class Loops:
-    """What is known of loop-carried values by induction: the shape that enters the loop, if the body gives it back.
+    """What is assumed of loop-carried values: the shape that enters the loop, if the body returns it.
 
     An axis (or the rank) that the body changes is widened, and everything is inferred anew without it.
     """
@@ -22,9 +22,9 @@ class Loops:
     ranks: set[tuple[str, str]] = field(default_factory=set)
     """Those whose rank changes."""
     broken: bool = False
-    """Whether the last sweep leant on an assumption that did not hold."""
+    """Whether the last round made an assumption that did not hold."""
     untried: bool = False
-    """Whether onnx does not know the assumptions of the last sweep yet: what the body gives back is not judged."""
+    """Whether onnx does not know the assumptions of the last round yet: what the body returns is not compared."""
     abandoned: bool = False
     """Nothing is assumed any more: there were too many rounds."""
 
@@ -33,12 +33,12 @@ class Loops:
         self.untried, self.abandoned = False, abandoned
 
     @property
-    def settled(self) -> bool:
-        """Whether every assumption of the last sweep held."""
+    def hold(self) -> bool:
+        """Whether every assumption of the last round held."""
         return not self.broken and not self.untried
 
-    def enters(self, body: Scope, name: str, initial: Shape) -> Shape:
-        """The shape of a carried value in every iteration."""
+    def enters(self, body: GraphScope, name: str, initial: Shape) -> Shape:
+        """Return the shape of a carried value in every iteration."""
         key = (body.path, name)
         if initial.axes is None or key in self.ranks or self.abandoned:
             return Shape(None, (f"?{body.path}:{name}",))
@@ -51,8 +51,8 @@ class Loops:
             )
         )
 
-    def leaves(self, body: Scope, name: str, entered: Shape, left: Shape) -> None:
-        """Compare with what the body gives back."""
+    def leaves(self, body: GraphScope, name: str, entered: Shape, left: Shape) -> None:
+        """Compare with what the body returns."""
         if entered.axes is None:
             return
         key = (body.path, name)
@@ -67,8 +67,8 @@ class Loops:
             self.broken = True
 
 
-def loop_carried(node: NodeProto, body: Scope) -> list[tuple[str, str]]:
-    """(the body's input, the value that enters the loop) of every loop-carried value."""
+def loop_carried(node: NodeProto, body: GraphScope) -> list[tuple[str, str]]:
+    """List (the body's input, the value that enters the loop) of every loop-carried value."""
     if node.op_type != "Loop" or body.graph is None:
         return []
     return list(zip([value.name for value in body.graph.input][2:], node.input[2:], strict=False))

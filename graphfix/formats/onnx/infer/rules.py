@@ -1,32 +1,38 @@
-"""Own shape rules, by operator: dims as terms and ranks where onnx's inference says nothing.
+"""Shape rules by operator: dims as terms, and ranks where onnx's inference reports nothing.
 
-Sources: the ONNX operator specification; broadcasting operators follow their row of the catalogue. A rule answers one
-shape a result, or None where it has nothing to say; it never guesses.
+Sources: the ONNX operator specification; broadcasting operators follow their row of the catalogue. A rule returns one
+shape a result, or None where it does not know it; it never guesses.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from math import prod
-from typing import TypeAlias
-
 from graphfix import operators
-from graphfix.formats.onnx.infer.operands import Call
-from graphfix.formats.onnx.infer.plain import RANK_KEPT, REDUCTIONS, SAME_SHAPE, SAME_SHAPE_MICROSOFT
+from graphfix.formats.onnx.infer import rules_layout as layout
+from graphfix.formats.onnx.infer.operands import NOTHING, Call, Results, Rule
+from graphfix.formats.onnx.infer.rules_layout import unknowns
 from graphfix.operators import Row
 from graphfix.shapes import shape as shapes
-from graphfix.shapes.shape import UNKNOWN, Shape, Size, never_one, same
+from graphfix.shapes.shape import UNKNOWN, Shape, never_one
 
-Results: TypeAlias = tuple[Shape | None, ...]
-Rule: TypeAlias = Callable[[Call], Results]
-NOTHING: Results = ()
-AXES_AT = 3
-"""The operand of Slice that names its axes."""
-
-
-def unknowns(rank: int) -> Shape:
-    """[?, ?, ...] of that rank."""
-    return Shape((UNKNOWN,) * rank)
+SAME_SHAPE = """
+Abs Acos Acosh Asin Asinh Atan Atanh BitwiseNot Cast CastLike Ceil Celu Clip Cos Cosh CumSum Dropout Elu Erf Exp Floor
+Gelu HardSigmoid HardSwish Hardmax Identity InstanceNormalization IsInf IsNaN LRN LayerNormalization LeakyRelu Log
+LogSoftmax LpNormalization MeanVarianceNormalization Mish Neg Not QuantizeLinear DequantizeLinear RMSNormalization
+RandomNormalLike RandomUniformLike Reciprocal Relu Round ScatterElements ScatterND Scatter Selu Shrink Sigmoid Sign Sin
+Sinh Softmax Softplus Softsign Sqrt Swish Tan Tanh ThresholdedRelu Trilu BatchNormalization GroupNormalization
+ReverseSequence EyeLike Bernoulli
+""".split()
+SAME_SHAPE_MICROSOFT = """
+BiasGelu FastGelu Gelu QuickGelu QuantizeLinear DequantizeLinear SkipLayerNormalization SkipSimplifiedLayerNormalization
+""".split()
+REDUCTIONS = """
+ReduceL1 ReduceL2 ReduceLogSum ReduceLogSumExp ReduceMax ReduceMean ReduceMin ReduceProd ReduceSum ReduceSumSquare
+ArgMax ArgMin
+""".split()
+RANK_KEPT = """
+Pad Resize Upsample MaxPool AveragePool LpPool GlobalAveragePool GlobalMaxPool GlobalLpPool
+GatherElements DepthToSpace SpaceToDepth
+""".split()
 
 
 def first(call: Call) -> Results:
@@ -36,13 +42,13 @@ def first(call: Call) -> Results:
 
 def rank_of_first(call: Call) -> Results:
     """The result has the rank of operand 0, its sizes are computed."""
-    dims = call.ranked(0)
+    dims = call.dims(0)
     return NOTHING if dims is None else (unknowns(len(dims)),)
 
 
 def every_rank_of_first(call: Call) -> Results:
     """Every result has the rank of operand 0."""
-    dims = call.ranked(0)
+    dims = call.dims(0)
     return NOTHING if dims is None else (unknowns(len(dims)),) * 64
 
 
@@ -71,7 +77,7 @@ def matmul(call: Call) -> Results:
     """numpy.matmul: batch axes broadcast, [.., M, K] x [.., K, N]; a rank-1 operand is promoted, its axis removed."""
     if call.row is None or len(call.row.operands) < 2:  # noqa: PLR2004 -- a product has two operands
         return NOTHING
-    left, right = (call.ranked(operand.index) for operand in call.row.operands[:2])
+    left, right = (call.dims(operand.index) for operand in call.row.operands[:2])
     if not left or not right or call.attributes:  # FusedMatMul's transA/transBatchA: onnxruntime's own inference
         return NOTHING
     batch = shapes.broadcast(Shape(left[:-2]), Shape(right[:-2])).dims
@@ -82,7 +88,7 @@ def matmul(call: Call) -> Results:
 
 def gemm(call: Call) -> Results:
     """(M, N), by transA and transB."""
-    left, right = call.ranked(0), call.ranked(1)
+    left, right = call.dims(0), call.dims(1)
     if left is None or right is None or len(left) != 2 or len(right) != 2:  # noqa: PLR2004 -- matrices
         return NOTHING
     m = left[1 if call.number("transA", 0) else 0]
@@ -92,7 +98,7 @@ def gemm(call: Call) -> Results:
 
 def expand(call: Call) -> Results:
     """Two-directional with the shape operand; where that is computed, a size that is never 1 stays."""
-    dims, target = call.ranked(0), call.content(1)
+    dims, target = call.dims(0), call.content(1)
     shape = call.shape(0)
     if target is not None and shape is not None:
         return (shapes.broadcast(shape, target),)
@@ -104,106 +110,10 @@ def expand(call: Call) -> Results:
     return (Shape((*[UNKNOWN] * (rank - len(dims)), *kept)),)
 
 
-def unsqueeze(call: Call) -> Results:
-    """Unit axes at the positions of the result that `axes` names."""
-    dims, axes = call.ranked(0), call.ints(1, "axes")
-    if dims is None or axes is None:
-        length = call.length(1)
-        return NOTHING if dims is None or length is None else (unknowns(len(dims) + length),)
-    rank = len(dims) + len(axes)
-    places = {axis % rank for axis in axes if -rank <= axis < rank}
-    if len(places) < len(axes):
-        return NOTHING  # an axis twice, or one that is not there: the runtime's error
-    rest = iter(dims)
-    return (Shape(tuple(1 if axis in places else next(rest) for axis in range(rank))),)
-
-
-def squeeze(call: Call) -> Results:
-    """The named axes go."""
-    dims, axes = call.ranked(0), call.ints(1, "axes")
-    if dims is None or axes is None or not all(-len(dims) <= axis < len(dims) for axis in axes):
-        return NOTHING
-    gone = {axis % len(dims) for axis in axes}
-    return (Shape(tuple(size for axis, size in enumerate(dims) if axis not in gone)),)
-
-
-def transpose(call: Call) -> Results:
-    """Axes permuted; reversed without `perm`."""
-    dims, perm = call.ranked(0), call.attributes.get("perm")
-    if dims is None:
-        return NOTHING
-    order = perm if isinstance(perm, tuple) else tuple(reversed(range(len(dims))))
-    return (Shape(tuple(dims[axis] for axis in order)),) if sorted(order) == list(range(len(dims))) else NOTHING
-
-
-def reshape(call: Call) -> Results:
-    """The target's sizes: 0 copies (unless allowzero), one -1 takes what is left; else only the rank is known."""
-    given = call.attributes.get("shape")
-    target = given if isinstance(given, tuple) else call.vector(1)
-    if target is None:
-        length = call.length(1)
-        return NOTHING if length is None else (unknowns(length),)
-    source = call.ranked(0)
-    copies = not call.number("allowzero", 0)
-    sizes = [_copied(source, axis) if size == 0 and copies else size for axis, size in enumerate(target)]
-    if -1 in sizes:
-        sizes[sizes.index(-1)] = _rest(source, [size for size in sizes if size != -1])
-    return NOTHING if any(isinstance(size, int) and size < 0 for size in sizes) else (Shape(tuple(sizes)),)
-
-
-def _copied(source: tuple[Size, ...] | None, axis: int) -> Size:
-    return source[axis] if source is not None and axis < len(source) else UNKNOWN
-
-
-def _rest(source: tuple[Size, ...] | None, others: list[Size]) -> Size:
-    """The size of the -1 axis: named sizes on both sides cancel, the rest must be numbers that divide."""
-    if source is None:
-        return UNKNOWN
-    remaining = list(source)
-    divisor: list[int] = []
-    for size in others:
-        match = next((at for at, have in enumerate(remaining) if same(have, size)), None)
-        if match is not None:
-            remaining.pop(match)
-        elif isinstance(size, int):
-            divisor.append(size)
-        else:
-            return UNKNOWN
-    named = [size for size in remaining if not isinstance(size, int)]
-    whole, by = prod(size for size in remaining if isinstance(size, int)), prod(divisor)
-    if by == 0 or whole % by:
-        return UNKNOWN
-    if not named:
-        return whole // by
-    return named[0] if len(named) == 1 and whole == by else UNKNOWN
-
-
 def reduce(call: Call) -> Results:
     """With keepdims=1 the rank stays, also where the axes are computed."""
-    dims = call.ranked(0)
+    dims = call.dims(0)
     return (unknowns(len(dims)),) if dims is not None and call.number("keepdims", 1) else NOTHING
-
-
-def slices(call: Call) -> Results:
-    """Axes that are not sliced keep their size; older operator sets name the axes in an attribute."""
-    dims, axes = call.ranked(0), call.ints(3, "axes")
-    starts = call.length(1)
-    if dims is None:
-        return NOTHING
-    if axes is None:
-        named = len(call.inputs) > AXES_AT and bool(call.inputs[AXES_AT])
-        axes = tuple(range(starts)) if starts is not None and not named else tuple(range(len(dims)))
-    cut = {axis % len(dims) for axis in axes} if dims else set()
-    return (Shape(tuple(UNKNOWN if axis in cut else size for axis, size in enumerate(dims))),)
-
-
-def gather(call: Call) -> Results:
-    """data[:axis] + indices + data[axis+1:]."""
-    data, indices = call.ranked(0), call.ranked(1)
-    if data is None or indices is None:
-        return NOTHING
-    axis = call.number("axis", 0) % max(len(data), 1)
-    return (Shape((*data[:axis], *indices, *data[axis + 1 :])),)
 
 
 def constant_of_shape(call: Call) -> Results:
@@ -215,30 +125,16 @@ def constant_of_shape(call: Call) -> Results:
 
 def shape_of(call: Call) -> Results:
     """As many elements as the operand has axes from `start` to `end`."""
-    dims = call.ranked(0)
+    dims = call.dims(0)
     if dims is None:
         return (unknowns(1),)
     start, end = call.number("start", 0), call.number("end", len(dims))
     return (Shape((len(dims[start:end]),)),)
 
 
-def tile(call: Call) -> Results:
-    """Each size times its repeats; a size that is repeated once stays what it is."""
-    dims, repeats = call.ranked(0), call.vector(1)
-    if dims is None or repeats is None or len(repeats) != len(dims):
-        return rank_of_first(call)
-    return (Shape(tuple(shapes.mul(size, times) for size, times in zip(dims, repeats, strict=True))),)
-
-
 def convolution(call: Call) -> Results:
     """Data, weight and result have one rank."""
-    dims = call.ranked(0) or call.ranked(1)
-    return NOTHING if dims is None else (unknowns(len(dims)),)
-
-
-def concat(call: Call) -> Results:
-    """All operands have the rank of the result."""
-    dims = next((dims for index in range(len(call.inputs)) if (dims := call.ranked(index)) is not None), None)
+    dims = call.dims(0) or call.dims(1)
     return NOTHING if dims is None else (unknowns(len(dims)),)
 
 
@@ -250,23 +146,23 @@ RULES: dict[tuple[str, str], Rule] = {
     **{("", op): every_rank_of_first for op in ("Split", "TopK")},
     **{("", op): convolution for op in ("Conv", "ConvTranspose", "ConvInteger")},
     ("", "Expand"): expand,
-    ("", "Slice"): slices,
+    ("", "Slice"): layout.slices,
     ("", "Shape"): shape_of,
     ("", "Size"): always(0),
-    ("", "Tile"): tile,
-    ("", "Unsqueeze"): unsqueeze,
-    ("", "Squeeze"): squeeze,
-    ("", "Transpose"): transpose,
-    ("", "Reshape"): reshape,
+    ("", "Tile"): layout.tile,
+    ("", "Unsqueeze"): layout.unsqueeze,
+    ("", "Squeeze"): layout.squeeze,
+    ("", "Transpose"): layout.transpose,
+    ("", "Reshape"): layout.reshape,
     ("", "Range"): always(1),
     ("", "NonZero"): always(2),
     ("", "Flatten"): always(2),
     ("", "LSTM"): always(4, 3, 3),
     ("", "GRU"): always(4, 3),
     ("", "RNN"): always(4, 3),
-    ("", "Gather"): gather,
+    ("", "Gather"): layout.gather,
     ("", "ConstantOfShape"): constant_of_shape,
-    ("", "Concat"): concat,
+    ("", "Concat"): layout.concat,
 }
 BY_STYLE: dict[str, Rule] = {
     "multidirectional": multidirectional,

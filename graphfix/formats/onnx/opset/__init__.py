@@ -1,1 +1,1 @@
-"""State an ONNX model at another operator set."""
+"""Convert an ONNX model to another operator set."""

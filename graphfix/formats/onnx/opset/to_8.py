@@ -1,26 +1,26 @@
-"""A model of opset 1-6 stated at opset 8: only if every operator in it has a known meaning there.
+"""A model of opset 1-6 converted to opset 8: only if every operator in it has a known meaning there.
 
 From opset 7 on broadcasting follows numpy; `broadcast` and `axis` are gone, and so are some other attributes. What a
-node leaves to a default that is another at opset 8 is stated. onnx's own version converter mis-converts several of
+node leaves to a default that is another at opset 8 is written down. onnx's version converter mis-converts several of
 these (PRelu's slope silently). Source: the ONNX changelog, operator by operator.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from functools import cache
 
 import onnx
-from onnx import AttributeProto, ModelProto, NodeProto
+from onnx import AttributeProto, ModelProto, NodeProto, OperatorSetIdProto
 from onnx.defs import OpSchema
 
-from graphfix.formats.onnx.infer.scope import subgraphs
+from graphfix.formats.onnx.infer.scope import is_standard, subgraphs
 
 TARGET = 8
 NUMPY_SINCE = 7
 """From this opset on broadcasting follows numpy."""
 REWRITTEN = frozenset("Add Sub Mul Div Pow And Or Xor Equal Greater Less Gemm PRelu".split())
-"""Their `broadcast` and `axis` are what the rewrite takes out."""
+"""Their `broadcast` and `axis` are gone: the rewrite lifts the operand to where they align it."""
 SAME = frozenset(["Max", "Min", "Sum", "Mean", "AveragePool", "MaxPool"])
 """New versions up to 8 only allow more: equal shapes, padding left out of the mean, no `storage_order`."""
 TESTED = frozenset(["BatchNormalization", "Dropout"])
@@ -30,11 +30,11 @@ RECURRENT = frozenset(("LSTM", "GRU", "RNN"))
 MEMORY_HINT = "consumed_inputs"
 
 
-def hindrance(proto: ModelProto) -> str | None:
-    """Why the model can't be stated at opset 8, None when it can."""
+def blocker(proto: ModelProto) -> str | None:
+    """Why the model can't be converted to opset 8, None when it can."""
     if proto.functions:
         return "the model has local functions, which no opset below 7 knows"
-    version = _version(proto)
+    version = standard_version(proto.opset_import)
     for node in _nodes(proto):
         if (why := _changed(node, version)) is not None:
             return f"the model can't be stated at opset {TARGET}: {node.op_type} '{node.name}' {why}"
@@ -42,13 +42,21 @@ def hindrance(proto: ModelProto) -> str | None:
 
 
 def legacy(proto: ModelProto) -> str | None:
-    """Which operator still has a broadcast of its own, None where there is none."""
+    """Which operator still has a legacy broadcast, None where there is none."""
     node = next((node for node in _nodes(proto) if node.op_type in REWRITTEN), None)
     return f"{node.op_type} '{node.name}' has a broadcast of opset 1 to 6" if node is not None else None
 
 
-def _version(proto: ModelProto) -> int:
-    return next((entry.version for entry in proto.opset_import if entry.domain in ("", "ai.onnx")), 1)
+def standard_version(imports: Iterable[OperatorSetIdProto], default: int = 1) -> int:
+    """Return the imported version of the standard operators."""
+    return next((entry.version for entry in imports if is_standard(entry.domain)), default)
+
+
+def set_standard_version(imports: Iterable[OperatorSetIdProto], version: int) -> None:
+    """Import another version of the standard operators."""
+    for entry in imports:
+        if is_standard(entry.domain):
+            entry.version = version
 
 
 def _nodes(proto: ModelProto) -> Iterator[NodeProto]:
@@ -56,7 +64,7 @@ def _nodes(proto: ModelProto) -> Iterator[NodeProto]:
     pending = [proto.graph]
     while pending:
         graph = pending.pop()
-        yield from (node for node in graph.node if node.domain in ("", "ai.onnx"))
+        yield from (node for node in graph.node if is_standard(node.domain))
         pending += [body for _, _, body in subgraphs(graph.node)]
 
 
@@ -101,23 +109,23 @@ def _only_memory_hints(old: OpSchema, new: OpSchema) -> bool:
 @cache
 def defaults(op: str, version: int) -> Mapping[str, AttributeProto | None]:
     """The attributes whose default is another at opset 8: what it was, None where there was none. Selu's, Clip's."""
-    if op in SAME | RECURRENT | REWRITTEN | TESTED:  # what changed there is told above; GRU misspells `forward`
+    if op in SAME | RECURRENT | REWRITTEN | TESTED:  # what changed there is said above; GRU misspells `forward`
         return {}
     old, new = (onnx.defs.get_schema(op, number, "").attributes for number in (version, TARGET))
     changed = [name for name in new if name in old and old[name].default_value != new[name].default_value]
     return {name: old[name].default_value if old[name].default_value.type else None for name in changed}
 
 
-def restate(proto: ModelProto) -> None:
-    """Drop what is gone, state what was a default, raise the opset; the rewrite lifts the legacy broadcasts."""
-    version = _version(proto)
+def convert(proto: ModelProto) -> None:
+    """Drop what is gone, write down what was a default, raise the opset; legacy broadcasts are lifted already."""
+    version = standard_version(proto.opset_import)
     for node in _nodes(proto):
         gone = {MEMORY_HINT, "is_test"} if node.op_type in TESTED else {MEMORY_HINT}
+        if node.op_type in REWRITTEN:
+            gone |= {"broadcast", "axis"}
         for attribute in [attribute for attribute in node.attribute if attribute.name in gone]:
             node.attribute.remove(attribute)
-        stated = {attribute.name for attribute in node.attribute}
+        present = {attribute.name for attribute in node.attribute}
         was = defaults(node.op_type, version)
-        node.attribute.extend(given for name, given in was.items() if given is not None and name not in stated)
-    for entry in proto.opset_import:
-        if entry.domain in ("", "ai.onnx"):
-            entry.version = TARGET
+        node.attribute.extend(given for name, given in was.items() if given is not None and name not in present)
+    set_standard_version(proto.opset_import, TARGET)

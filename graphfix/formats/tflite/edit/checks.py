@@ -1,18 +1,16 @@
-"""What can't be carried out on a TFLite model, told before anything is changed."""
+"""What can't be carried out on a TFLite model: edits are checked before anything is changed."""
 
 from __future__ import annotations
 
 from math import prod
 
-from graphfix.formats.tflite.edit.constants import BYTE, item_bytes
-from graphfix.formats.tflite.edit.made import numbers
-from graphfix.formats.tflite.edit.new_nodes import Desk
-from graphfix.formats.tflite.edit.operands import is_same
-from graphfix.formats.tflite.edit.state import DEQUANTIZE, State
-from graphfix.formats.tflite.file.schema import TENSOR_TYPES
-from graphfix.graph.edits import Edit, Evaluate, Fold, Lift, Refused, Replace, Spell, Stretch
+from graphfix.formats.tflite.edit.new_nodes import NodeBuilder
+from graphfix.formats.tflite.edit.operands import DEQUANTIZE, stretched_source
+from graphfix.formats.tflite.edit.state import State
+from graphfix.formats.tflite.file.schema import BYTE, TENSOR_TYPES, item_bytes
+from graphfix.graph.edits import Canonicalize, Edit, Evaluate, Fold, Lift, New, Refused, Replace, Stretch
 from graphfix.graph.view import Node, Value
-from graphfix.shapes.shape import broadcast, cstr_broadcastable
+from graphfix.shapes.shape import broadcast, cstr_broadcastable, same_shape
 
 DENSIFY = "DENSIFY"
 UNSHAPED = frozenset({"resource", "variant"})
@@ -20,30 +18,30 @@ UNSHAPED = frozenset({"resource", "variant"})
 
 def check(state: State, node: Node, edit: Edit) -> None:
     """Raise Refused where the edit can't be carried out; the text completes "left alone because"."""
-    desk = state.desks[node.graph]
-    index, operator = desk.scope.index, desk.scope.operator(node.index)
+    builder = state.builders[node.graph]
+    index, operator = builder.subgraph.index, builder.subgraph.operator(node.index)
     container = state.container
-    why = container.hindrance or container.subgraph_hindrance(index) or container.operator_hindrance(operator)
+    why = container.blocker or container.subgraph_blocker(index) or container.operator_blocker(operator)
     if why is not None:
         raise Refused(why)
     match edit:
         case Lift():
-            _check_lift(state, desk, node.operand(edit.operand))
+            _check_lift(state, builder, node.operand(edit.operand))
         case Stretch():
-            _check_stretch(state, desk, node, edit)
-        case Spell():
+            _check_stretch(state, builder, node, edit)
+        case Canonicalize():
             _check_repeated(node.operand(0))
         case Fold() | Evaluate() | Replace():
-            _check_node(state, desk, node, edit)
+            _check_node(state, builder, node, edit)
 
 
-def _check_node(state: State, desk: Desk, node: Node, edit: Fold | Evaluate | Replace) -> None:
+def _check_node(state: State, builder: NodeBuilder, node: Node, edit: Fold | Evaluate | Replace) -> None:
     if not isinstance(edit, Replace) and any(result in node.graph.outputs for result in node.results):
         raise Refused("its result is an output of the graph")
-    if not isinstance(edit, Replace) or len(edit.nodes) > 1:
+    if not isinstance(edit, Replace) or any(isinstance(source, New) for source in edit.node.operands):
         _check_insertion(state)
     if isinstance(edit, Evaluate):
-        _check_known(state, desk, node)
+        _check_known(state, builder, node)
     if isinstance(edit, Fold):
         _check_bypass(node)
 
@@ -57,28 +55,29 @@ def _check_bypass(node: Node) -> None:
         raise Refused("XNNPACK leaves the result of a DEQUANTIZE unset that reads a constant")
 
 
-def _check_known(state: State, desk: Desk, node: Node) -> None:
+def _check_known(state: State, builder: NodeBuilder, node: Node) -> None:
     result = node.results[0]
     if result is None:
         raise Refused("it has no result")
     if not state.is_known(node):
         raise Refused("what it computes is not known before the model runs: bind the free sizes (--dim, --shape)")
-    size = prod(numbers(result.shape)) * item_bytes(desk.scope.tensor(result))
+    known = [size for size in result.shape.dims if isinstance(size, int)]  # another size is 1, or it is refused below
+    size = prod(known) * item_bytes(builder.subgraph.tensor(result).type)
     if node.op != DENSIFY and size > state.expand_limit:
         raise Refused(f"the constant would take {size} bytes, more than --max-expand-bytes")
-    if len(state.evaluator.elements(desk.scope.tensors[result])) != size:
+    if len(state.evaluator.elements(builder.subgraph.tensors[result])) != size:
         raise Refused(f"LiteRT computes other sizes than {result.shape}")
 
 
 def _check_insertion(state: State) -> None:
-    if state.container.inserts_refused is not None:
-        raise Refused(state.container.inserts_refused)
+    if state.container.insertion_blocker is not None:
+        raise Refused(state.container.insertion_blocker)
 
 
-def _check_lift(state: State, desk: Desk, value: Value) -> None:
+def _check_lift(state: State, builder: NodeBuilder, value: Value) -> None:
     """A second tensor on the constant's buffer, or a node behind a result."""
-    record = desk.scope.tensor(value)
-    why = state.container.tensor_hindrance(record)
+    record = builder.subgraph.tensor(value)
+    why = state.container.tensor_blocker(record)
     if why is not None:
         raise Refused(why)
     if value.dtype in UNSHAPED:
@@ -92,13 +91,13 @@ def _check_lift(state: State, desk: Desk, value: Value) -> None:
         _check_insertion(state)
 
 
-def _check_stretch(state: State, desk: Desk, node: Node, edit: Stretch) -> None:
+def _check_stretch(state: State, builder: NodeBuilder, node: Node, edit: Stretch) -> None:
     value = node.operand(edit.operand)
     if not (value.shape.ranked and edit.to.ranked):
         raise Refused("the rank of an operand is not known, and BROADCAST_ARGS ends the process where shapes differ")
     _check_repeated(value)
-    _check_lift(state, desk, value)
-    if state.source(desk, value, edit.to) is not None and value.kind == "constant":
+    _check_lift(state, builder, value)
+    if stretched_source(state, builder, value, edit.to) is not None and value.kind == "constant":
         return
     _check_insertion(state)
     if edit.to.static and value.shape.static:
@@ -116,14 +115,14 @@ def _check_repeated(value: Value) -> None:
 
 
 def _check_sizes(node: Node, value: Value, edit: Stretch) -> None:
-    """BROADCAST_ARGS ends the process where two shapes do not meet: it is only made where they do for certain."""
+    """BROADCAST_ARGS ends the process where two shapes do not broadcast: it is only made where they provably do."""
     shape = value.shape
     for by in edit.by:
         if not isinstance(by, int):
             continue
         other = node.operand(by).shape
         whole = broadcast(shape, other)
-        if not is_same(whole, other) and cstr_broadcastable(shape, other) is not True:
+        if not same_shape(whole, other) and cstr_broadcastable(shape, other) is not True:
             raise Refused(
                 f"whether {shape} and {other} meet is known only at run time, "
                 "and BROADCAST_ARGS ends the process where they do not"

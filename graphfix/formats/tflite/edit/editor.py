@@ -9,20 +9,7 @@ from graphfix.formats.tflite.edit import nodes
 from graphfix.formats.tflite.edit.checks import check
 from graphfix.formats.tflite.edit.operands import lift, stretch
 from graphfix.formats.tflite.edit.state import State
-from graphfix.graph.edits import (
-    Assume,
-    Edit,
-    Evaluate,
-    Fold,
-    Inline,
-    Leave,
-    Lift,
-    Refused,
-    Replace,
-    Spell,
-    Stretch,
-    Upgrade,
-)
+from graphfix.graph.edits import Assume, Edit, Leave, Lift, Stretch
 from graphfix.graph.view import Node
 
 
@@ -51,21 +38,7 @@ class Editor:
             case Stretch():
                 value = stretch(state, before, node.operand(edit.operand), edit)
                 return state.put(node, edit.operand, value)
-            case Fold() | Evaluate() | Spell() | Replace():
-                return self._of_node(node, edit)
-            case Upgrade() | Inline():
-                raise Refused("TFLite has no operator sets, and its bodies are subgraphs")
             case Leave() | Assume():
                 return node
-
-    def _of_node(self, node: Node, edit: Fold | Evaluate | Spell | Replace) -> Node:
-        match edit:
-            case Fold():
-                nodes.bypass(self.state, node)
-            case Evaluate():
-                nodes.evaluate(self.state, node)
-            case Spell():
-                return nodes.spell(self.state, node, edit.to)
-            case Replace():
-                return nodes.take_place(self.state, node, edit)
-        return node
+            case _:
+                return nodes.carry_out(state, node, edit)

@@ -1,4 +1,4 @@
-"""New tensors and operators for one subgraph: made once, standing before their first reader."""
+"""New tensors and operators for one subgraph: each made once, before its first reader."""
 
 from __future__ import annotations
 
@@ -7,12 +7,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 
+from graphfix.formats.editing import FreshNames
 from graphfix.formats.insertion import Order
-from graphfix.formats.tflite.edit.made import (
+from graphfix.formats.tflite.edit.new_records import (
     CONCATENATION,
     EXPAND_DIMS,
     GATHER,
-    INT32,
     NEW_SHAPE_RANK,
     NONE,
     RESHAPE,
@@ -22,16 +22,15 @@ from graphfix.formats.tflite.edit.made import (
     broadcast_to_version,
     lifted,
     new_tensor,
-    numbers,
     options_of,
     repeats_of,
     tile_version,
 )
 from graphfix.formats.tflite.file.container import Container
 from graphfix.formats.tflite.file.records import Operator, Options, Tensor
-from graphfix.formats.tflite.file.schema import CODES
-from graphfix.formats.tflite.view import PACKED, Scope
-from graphfix.graph.edits import Made, New, Numbers, Source, with_axes
+from graphfix.formats.tflite.file.schema import CODES, INT32
+from graphfix.formats.tflite.view import PACKED, SubgraphView
+from graphfix.graph.edits import New, Numbers, Source, with_axes
 from graphfix.graph.view import Kind, Node, Value
 from graphfix.operators.row import TFLITE
 from graphfix.shapes.shape import Shape
@@ -40,82 +39,83 @@ PLAIN: Mapping[str, object] = MappingProxyType({})
 
 
 @dataclass(slots=True, eq=False, repr=False)
-class Desk:
-    """Where the edits of one subgraph are carried out."""
+class NodeBuilder:
+    """Makes the new tensors and operators of one subgraph; file and view alike."""
 
     container: Container
-    scope: Scope
+    subgraph: SubgraphView
     buffers: dict[bytes, int]
     """The new buffers of the model, by content."""
-    names: set[str]
+    fresh: FreshNames
+    """Names that no tensor of the subgraph has."""
     order: Order = field(init=False)
-    counters: dict[str, int] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        self.order = Order(self.scope.graph)
-
-    def fresh(self, stem: str) -> str:
-        """A name that no tensor of the subgraph has."""
-        name = stem
-        while name in self.names:
-            self.counters[stem] = self.counters.get(stem, 0) + 1
-            name = f"{stem}_{self.counters[stem]}"
-        self.names.add(name)
-        return name
+        self.order = Order(self.subgraph.graph)
 
     def value(self, record: Tensor, shape: Shape, dtype: str, kind: Kind) -> Value:
         """Enter a new tensor into the file and the view; a result is that of the next new operator."""
-        scope = self.scope
+        subgraph = self.subgraph
         place = self.order.next_place if kind == "result" else None
-        value = Value(record.name, shape, dtype, kind, scope.graph, None, place)
-        scope.tensors[value] = len(scope.record.tensors)
-        scope.record.tensors.append(record)
-        scope.record.changed = True
+        value = Value(record.name, shape, dtype, kind, subgraph.graph, None, place)
+        subgraph.tensors[value] = len(subgraph.record.tensors)
+        subgraph.record.tensors.append(record)
+        subgraph.record.changed = True
         return value
 
     def like(self, source: Value, stem: str, shape: Shape, axes: Sequence[int] = ()) -> Tensor:
         """A tensor of another shape with the type and quantization of `source`; `axes` are those it is lifted by."""
-        record = self.scope.tensor(source)
+        record = self.subgraph.tensor(source)
         return new_tensor(self.fresh(stem), shape, record.type, quantization=lifted(record, axes))
 
     def operator(
         self, op: str, version: int, operands: tuple[Value, ...], options: Options, value: Value, reader: int
     ) -> Value:
         """Add an operator with one result before `reader`."""
-        tensors = self.scope.tensors
+        tensors = self.subgraph.tensors
         code = self.container.code(CODES[op], version)
         inputs = tuple(tensors[operand] for operand in operands)
-        self.scope.made.append(Operator(code, inputs, (tensors[value],), options=options, changed=True))
+        self.subgraph.made.append(Operator(code, inputs, (tensors[value],), options=options, changed=True))
         self.order.enter(op, TFLITE, version, "", operands, value, reader, PLAIN)
         return value
 
     def copy(self, place: int, op: str, operands: tuple[Value, ...], value: Value, reader: int) -> Value:
         """Add a copy of an operator, on other operands, before `reader`."""
-        tensors, original = self.scope.tensors, self.scope.operator(place)
+        tensors, original = self.subgraph.tensors, self.subgraph.operator(place)
         inputs = tuple(tensors[operand] for operand in operands)
-        self.scope.made.append(replace(original, inputs=inputs, outputs=(tensors[value],), changed=True))
+        self.subgraph.made.append(replace(original, inputs=inputs, outputs=(tensors[value],), changed=True))
         self.order.enter(op, TFLITE, 1, "", operands, value, reader, PLAIN)
         return value
 
-    def source(self, source: Source, node: Node, made: Sequence[Value]) -> Value:
-        """What a new node of a plan reads."""
+    def source(self, source: Source, node: Node, made: dict[int, Value]) -> Value:
+        """What a new node of a plan reads; `made` holds by identity what is made already."""
         match source:
             case int():
                 return node.operand(source)
-            case Made():
-                return made[source.at]
+            case New():
+                if id(source) not in made:
+                    made[id(source)] = self.new(source, node, made)
+                return made[id(source)]
             case Numbers():
                 return self.numbers(source)
             case _:
                 return source
 
-    def new(self, told: New, node: Node, made: Sequence[Value]) -> Value:
+    def new(self, new: New, node: Node, made: dict[int, Value]) -> Value:
         """Make one of the operators that stand in the place of `node`, before it."""
-        operands = tuple(self.source(source, node, made) for source in told.operands)
-        stem = f"{node.results[0].name if node.results[0] is not None else node.op}_{told.op.lower()}"
-        record = new_tensor(self.fresh(stem), told.shape, TYPES[told.dtype])
-        value = self.value(record, told.shape, told.dtype, "result")
-        return self.operator(told.op, told.version, operands, options_of(told), value, node.index)
+        operands = tuple(self.source(source, node, made) for source in new.operands)
+        stem = f"{node.results[0].name if node.results[0] is not None else node.op}_{new.op.lower()}"
+        record = new_tensor(self.fresh(stem), new.shape, TYPES[new.dtype])
+        value = self.value(record, new.shape, new.dtype, "result")
+        return self.operator(new.op, new.version, operands, options_of(new), value, node.index)
+
+    def arrange(self) -> None:
+        """Put every operator that was made before its first reader, remove those that are gone; file and view alike."""
+        subgraph = self.subgraph
+        operators = [*subgraph.operators, *subgraph.made]
+        keys = self.order.arrange()
+        turns = sorted(range(len(keys)), key=keys.__getitem__)[: len(subgraph.graph.nodes)]
+        subgraph.record.operators = [operators[at] for at in turns]
 
     # --- constants ----------------------------------------------------------------------------------------------
 
@@ -145,7 +145,7 @@ class Desk:
         if found is None:
             shape = with_axes(value.shape, axes)
             record = self.like(value, f"{value.name}_lifted", shape, axes)
-            original = self.scope.tensor(value)
+            original = self.subgraph.tensor(value)
             record.buffer, record.external = original.buffer, original.external
             if original.signature is not None:
                 record.signature = record.shape
@@ -164,14 +164,14 @@ class Desk:
         self.order.made["stretch", value, shape] = made
         return made
 
-    def numbers(self, told: Numbers) -> Value:
+    def numbers(self, new: Numbers) -> Value:
         """A new constant of a plan, made once in this subgraph."""
-        found = self.order.made.get(told)
+        found = self.order.made.get(new)
         if found is None:
-            shape = Shape(told.dims)
-            record = new_tensor(self.fresh("constant"), shape, TYPES[told.dtype])
-            record.buffer = self.buffer(struct.pack(f"<{len(told.elements)}{PACKED[told.dtype]}", *told.elements))
-            found = self.order.made[told] = self.value(record, shape, told.dtype, "constant")
+            shape = Shape(new.dims)
+            record = new_tensor(self.fresh("constant"), shape, TYPES[new.dtype])
+            record.buffer = self.buffer(struct.pack(f"<{len(new.elements)}{PACKED[new.dtype]}", *new.elements))
+            found = self.order.made[new] = self.value(record, shape, new.dtype, "constant")
         return found
 
     # --- operators ----------------------------------------------------------------------------------------------
@@ -238,7 +238,7 @@ class Desk:
     def shape_of(self, value: Value, reader: int) -> Value:
         """The run-time shape of a value, as an int32 vector; a constant where it is known."""
         if value.shape.static:
-            return self.integers(numbers(value.shape))
+            return self.integers(value.shape.numbers)
         key = ("shape", value)
         found = self.order.reuse(key, reader)
         if found is None:
@@ -248,7 +248,7 @@ class Desk:
         return found
 
     def merged(self, one: Value, other: Value, rank: int, reader: int) -> Value:
-        """BROADCAST_ARGS of two shapes: it aborts the process where they do not meet."""
+        """BROADCAST_ARGS of two shapes: it aborts the process where they do not broadcast."""
         key = ("merged", frozenset((one, other)))
         found = self.order.reuse(key, reader)
         if found is None:

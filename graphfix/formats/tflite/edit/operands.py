@@ -2,82 +2,133 @@
 
 from __future__ import annotations
 
-from graphfix.formats.tflite.edit.constants import item_bytes, repeated
-from graphfix.formats.tflite.edit.made import numbers
-from graphfix.formats.tflite.edit.new_nodes import Desk
-from graphfix.formats.tflite.edit.state import DEQUANTIZE, State, dequantized
+from collections.abc import Sequence
+from math import prod
+
+from graphfix.formats.tflite.edit.new_nodes import NodeBuilder
+from graphfix.formats.tflite.edit.state import State
+from graphfix.formats.tflite.file.schema import item_bytes
 from graphfix.graph.edits import Refused, Stretch, with_axes
 from graphfix.graph.view import Node, Value
-from graphfix.shapes.shape import Shape, broadcast, same
+from graphfix.shapes.shape import Shape, broadcast, same_shape
 
+DEQUANTIZE = "DEQUANTIZE"
+LARGEST_TOTAL = 2
+"""All materialized constants together take at most this many times the file's size."""
 NOT_TILED = frozenset({"complex128"})
 """What BROADCAST_TO repeats and TILE does not."""
 
 
+# --- lift -----------------------------------------------------------------------------------------------------------
+
+
 def lift(state: State, value: Value, axes: tuple[int, ...], reader: int) -> Value:
     """The value with unit axes at the positions `axes`, for the node at the place `reader`."""
-    desk = state.desks[value.graph]
+    builder = state.builders[value.graph]
     if value.kind == "constant":
-        return desk.lifted_constant(value, axes)
+        return builder.lifted_constant(value, axes)
     source = dequantized(value)
     if source is not None:
         return _again(state, value, lift(state, source, axes, reader), with_axes(value.shape, axes), axes, reader)
-    return desk.lifted(value, axes, reader)
+    return builder.lifted(value, axes, reader)
+
+
+# --- stretch --------------------------------------------------------------------------------------------------------
 
 
 def stretch(state: State, before: Node, value: Value, edit: Stretch) -> Value:
     """The value stretched, by the run-time sizes of the node's operands as they were before its edits."""
-    desk, reader = state.desks[before.graph], before.index
-    made = _constant(state, desk, value, edit.to, reader)
+    builder, reader = state.builders[before.graph], before.index
+    made = _constant(state, builder, value, edit.to, reader)
     if made is not None:
-        state.pinned[before] = None
+        state.fixed[before] = None
         return made
     if edit.to.static:
-        state.pinned[before] = None
+        state.fixed[before] = None
         if value.shape.static and value.dtype not in NOT_TILED:
-            return desk.tiled(value, edit.to, reader)
-        return desk.expanded(value, desk.integers(numbers(edit.to)), broadcast(value.shape, edit.to), reader)
+            return builder.tiled(value, edit.to, reader)
+        return builder.expanded(value, builder.integers(edit.to.numbers), broadcast(value.shape, edit.to), reader)
     for by in edit.by:
         if isinstance(by, int):
             other = before.operand(by)
             shape = broadcast(value.shape, other.shape)
-            target = desk.shape_of(other, reader)
-            if not is_same(shape, other.shape):
-                target = desk.merged(desk.shape_of(value, reader), target, shape.rank, reader)
+            target = builder.shape_of(other, reader)
+            if not same_shape(shape, other.shape):
+                target = builder.merged(builder.shape_of(value, reader), target, shape.rank, reader)
         else:
             parts = [size if isinstance(size, int) else (before.operand(size[0]), size[1]) for size in by]
-            target, shape = desk.sizes(parts, reader), broadcast(value.shape, edit.to)
-        value = desk.expanded(value, target, shape, reader)
+            target, shape = builder.sizes(parts, reader), broadcast(value.shape, edit.to)
+        value = builder.expanded(value, target, shape, reader)
     return value
 
 
-def _constant(state: State, desk: Desk, value: Value, to: Shape, reader: int) -> Value | None:
-    source = state.source(desk, value, to)
+def stretched_source(state: State, builder: NodeBuilder, value: Value, to: Shape) -> Value | None:
+    """The constant to write out in full, where there is one and the limits allow it."""
+    source = value if value.kind == "constant" else dequantized(value)
+    if source is None or not to.static or not source.shape.static or source.dtype == "string":
+        return None
+    if source is not value and 0 in to.dims:  # a DEQUANTIZE of several scales ends the process where it is empty
+        return None
+    if ("stretch", source, to) in builder.order.made:
+        return source
+    record = builder.subgraph.tensor(source)
+    item = item_bytes(record.type)
+    size, total = prod(to.numbers) * item, LARGEST_TOTAL * len(state.container.source.data)
+    if record.sparse or record.external or size > state.expand_limit or state.added + size > total:
+        return None
+    return source if state.container.size(record.buffer) == prod(source.shape.numbers) * item else None
+
+
+def _constant(state: State, builder: NodeBuilder, value: Value, to: Shape, reader: int) -> Value | None:
+    source = stretched_source(state, builder, value, to)
     if source is None:
         return None
-    made = desk.order.made.get(("stretch", source, to))
+    made = builder.order.made.get(("stretch", source, to))
     if made is None:
-        record = desk.scope.tensor(source)
-        data = repeated(state.container.data(record.buffer), numbers(source.shape), numbers(to), item_bytes(record))
+        record = builder.subgraph.tensor(source)
+        data = repeated(state.container.data(record.buffer), source.shape.numbers, to.numbers, item_bytes(record.type))
         state.added += len(data)
-        made = desk.materialized(source, to, data)
+        made = builder.materialized(source, to, data)
     return made if source is value else _again(state, value, made, to, (), reader)
+
+
+def repeated(data: bytes, shape: Sequence[int], to: Sequence[int], item: int) -> bytes:
+    """Repeat the size-1 axes of row-major elements of `item` bytes: [2,1] to [2,3] repeats each element three times.
+
+    `shape` and `to` have one rank; `data` has an element for each index of `shape`.
+    """
+    # numpy would take a third of the memory and of the time of a run, to be imported for this alone.
+    if 0 in to:
+        return b""
+    run = item
+    for have, want in zip(reversed(shape), reversed(to), strict=True):
+        if have != want:
+            data = b"".join([data[start : start + run] * want for start in range(0, len(data), run)])
+        run *= want
+    return data
+
+
+# --- quantized operands ---------------------------------------------------------------------------------------------
+
+
+def dequantized(value: Value) -> Value | None:
+    """The constant that a DEQUANTIZE reads whose result this is: it is edited there."""
+    producer = value.producer
+    if producer is None or producer.op != DEQUANTIZE:
+        return None
+    source = producer.operands[0] if producer.operands else None
+    return source if source is not None and source.kind == "constant" else None
 
 
 def _again(state: State, value: Value, source: Value, shape: Shape, axes: tuple[int, ...], reader: int) -> Value:
     """The DEQUANTIZE whose result `value` is once more, on the edited constant."""
-    desk = state.desks[value.graph]
+    builder = state.builders[value.graph]
     key = ("again", value, source)
-    found = desk.order.reuse(key, reader)
+    found = builder.order.reuse(key, reader)
     if found is None and value.place is not None:
-        record = desk.like(value, f"{value.name}_{'lifted' if axes else 'stretched'}", shape, axes)
-        made = desk.value(record, shape, value.dtype, "result")
-        found = desk.order.made[key] = desk.copy(value.place, DEQUANTIZE, (source,), made, reader)
+        record = builder.like(value, f"{value.name}_{'lifted' if axes else 'stretched'}", shape, axes)
+        made = builder.value(record, shape, value.dtype, "result")
+        found = builder.order.made[key] = builder.copy(value.place, DEQUANTIZE, (source,), made, reader)
     if found is None:
         raise Refused(f"'{value.name}' has no producer")
     return found
-
-
-def is_same(one: Shape, other: Shape) -> bool:
-    """Whether two shapes are provably equal."""
-    return one.rank == other.rank and all(same(a, b) for a, b in zip(one.dims, other.dims, strict=True))

@@ -1,21 +1,13 @@
-"""What the edits of a TFLite model share: its desks, what they added, and how an operand is put in place."""
+"""What the edits of a TFLite model share: operands are replaced and nodes removed, in file and view alike."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from math import prod
 
-from graphfix.formats.tflite.edit.constants import item_bytes
-from graphfix.formats.tflite.edit.made import numbers
-from graphfix.formats.tflite.edit.new_nodes import Desk
+from graphfix.formats.tflite.edit.new_nodes import NodeBuilder
 from graphfix.formats.tflite.file.container import Container
 from graphfix.formats.tflite.folding import Evaluator
-from graphfix.graph.view import Node, Value, settle
-from graphfix.shapes.shape import Shape
-
-DEQUANTIZE = "DEQUANTIZE"
-LARGEST_TOTAL = 2
-"""All materialized constants together take at most this many times the file's size."""
+from graphfix.graph.view import Graph, Node, Value, settle
 
 
 @dataclass(slots=True, eq=False, repr=False)
@@ -23,16 +15,16 @@ class State:
     """One model while it is edited."""
 
     container: Container
-    desks: dict[object, Desk]
+    builders: dict[object, NodeBuilder]
     """By graph."""
     expand_limit: int
     """Bytes that one materialized constant may take; above it a stretch is an operator."""
     evaluator: Evaluator
     added: int = 0
     """Bytes of constants that edits have added."""
-    unread: dict[Value, None] = field(default_factory=dict)
-    """Values that lost a reader: those that nobody reads in the end go."""
-    pinned: dict[Node, None] = field(default_factory=dict)
+    dead: dict[Value, None] = field(default_factory=dict)
+    """Values that lost a reader: those that nobody reads in the end are removed."""
+    fixed: dict[Node, None] = field(default_factory=dict)
     """Nodes with an operand that was stretched to stored sizes: it follows no other ones."""
 
     def put(self, node: Node, index: int, value: Value) -> Node:
@@ -41,54 +33,52 @@ class State:
         old = node.operands[index]
         if old is value:
             return node
-        scope = self.desks[node.graph].scope
-        record = scope.operator(node.index)
-        tensor = scope.tensors[value]
+        subgraph = self.builders[node.graph].subgraph
+        record = subgraph.operator(node.index)
+        tensor = subgraph.tensors[value]
         record.inputs = (*record.inputs[:index], tensor, *record.inputs[index + 1 :])
-        record.changed = scope.record.changed = True
+        record.changed = subgraph.record.changed = True
         new = node.reading((*node.operands[:index], value, *node.operands[index + 1 :]))
         settle(new)
         if old is not None:
-            self.unread[old] = None
+            self.dead[old] = None
         new.graph.note(new.index, value)
         return new
 
     def remove(self, node: Node) -> None:
-        """Take a node out that nobody reads any more."""
-        self.unread.update(dict.fromkeys(value for value in node.operands if value is not None))
+        """Remove a node whose results nobody reads any more."""
+        node = node.graph.at(node.index)
+        self.dead.update(dict.fromkeys(value for value in node.operands if value is not None))
         settle(node.reading(()))
-        desk = self.desks[node.graph]
-        desk.order.gone.add(node.index)
-        desk.scope.record.changed = True
+        builder = self.builders[node.graph]
+        builder.order.gone.add(node.index)
+        builder.subgraph.record.changed = True
 
     def is_known(self, node: Node) -> bool:
-        """Whether all that the node gives follows from constants and sizes: it has no side effect."""
-        scope = self.desks[node.graph].scope
-        return scope.index == 0 and all(
-            self.evaluator.knows(scope.tensors[it]) for it in node.results if it is not None
+        """Whether all results of the node follow from constants and sizes: it has no side effect."""
+        subgraph = self.builders[node.graph].subgraph
+        return subgraph.index == 0 and all(
+            self.evaluator.knows(subgraph.tensors[it]) for it in node.results if it is not None
         )
 
-    def source(self, desk: Desk, value: Value, to: Shape) -> Value | None:
-        """The constant to write out in full, where there is one and the limits allow it."""
-        source = value if value.kind == "constant" else dequantized(value)
-        if source is None or not to.static or not source.shape.static or source.dtype == "string":
-            return None
-        if source is not value and 0 in to.dims:  # a DEQUANTIZE of several scales ends the process where it is empty
-            return None
-        if ("stretch", source, to) in desk.order.made:
-            return source
-        record = desk.scope.tensor(source)
-        item = item_bytes(record)
-        size, total = prod(numbers(to)) * item, LARGEST_TOTAL * len(self.container.source.data)
-        if record.sparse or record.external or size > self.expand_limit or self.added + size > total:
-            return None
-        return source if self.container.size(record.buffer) == prod(numbers(source.shape)) * item else None
+    def fixed_inputs(self, main: Graph) -> list[str]:
+        """A line for each input of the main subgraph that can't be resized any more.
 
-
-def dequantized(value: Value) -> Value | None:
-    """The constant that a DEQUANTIZE reads whose result this is: it is edited there."""
-    producer = value.producer
-    if producer is None or producer.op != DEQUANTIZE:
-        return None
-    source = producer.operands[0] if producer.operands else None
-    return source if source is not None and source.kind == "constant" else None
+        Its sizes reach a node with an operand that was stretched to stored sizes: that one follows no others.
+        """
+        pending = [
+            operand for node in self.fixed if node.graph is main for operand in node.operands if operand is not None
+        ]
+        seen: set[Value] = set()
+        while pending:
+            value = pending.pop()
+            if value in seen:
+                continue
+            seen.add(value)
+            producer = value.producer
+            pending += [operand for operand in producer.operands if operand is not None] if producer is not None else []
+        return [
+            f"callers leave the input {value} at its stored sizes: a stretched operand follows no others"
+            for value in main.inputs
+            if value in seen and any(isinstance(size, int) for size in value.shape.axes or ())
+        ]

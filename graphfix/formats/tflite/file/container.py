@@ -7,17 +7,16 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from graphfix.formats.files import Piece, Source, open_source, staged, told
-from graphfix.formats.tflite import validate
+from graphfix.formats.files import Piece, Source, open_source, reason, staged
+from graphfix.formats.tflite import IDENTIFIER, IDENTIFIER_AT, validate
 from graphfix.formats.tflite.file import zip as archive
 from graphfix.formats.tflite.file.options import read_options
-from graphfix.formats.tflite.file.reader import Flat, MalformedError
+from graphfix.formats.tflite.file.reader import FlatBuffer, MalformedError
 from graphfix.formats.tflite.file.rebuild import Rebuilder
 from graphfix.formats.tflite.file.records import NEW, Buffer, Code, Operator, Signature, Subgraph, Tensor
 from graphfix.formats.tflite.file.schema import (
     BUFFER,
     CUSTOM,
-    IDENTIFIER,
     METADATA,
     MODEL,
     OPERATOR,
@@ -47,10 +46,10 @@ class Container:
     """Where it was read from; None for bytes."""
     source: Source
     parts: Parts
-    flat: Flat
+    flat: FlatBuffer
     metadata_before: tuple[tuple[str, int], ...]
     """The metadata entries of the file."""
-    hindrance: str | None
+    blocker: str | None
     """Why no operator of the file can be edited: completes "left alone because"."""
 
     @property
@@ -78,10 +77,10 @@ class Container:
         """The metadata entries: (name, buffer)."""
         return self.parts.metadata
 
-    # --- what the file says -------------------------------------------------------------------------------------------
+    # --- what the file holds ------------------------------------------------------------------------------------------
 
     def holds(self, buffer: int) -> bool:
-        """Tell whether a tensor with this buffer is a constant."""
+        """Whether a tensor with this buffer is a constant."""
         found = self.buffers[buffer]
         return found.present or found.data is not None
 
@@ -101,12 +100,12 @@ class Container:
         try:
             return bytes(self.source.read(*self.parts.payloads[buffer]))
         except OSError as error:
-            raise GraphfixError(f"{self.source.name}: {told(error)}; read it again") from error
+            raise GraphfixError(f"{self.source.name}: {reason(error)}; read it again") from error
 
     def options(self, operator: Operator) -> Mapping[str, object]:
-        """Give the builtin options of an operator by the schema's names, defaults filled in.
+        """Return the builtin options of an operator by the schema's names, defaults filled in.
 
-        {} for operators whose options the house does not read, for those that have none, and for new ones; a
+        {} for operators whose options are not read here, for those that have none, and for new ones; a
         copy has those of the original. Raises GraphfixError where they lie outside of the file.
         """
         try:
@@ -115,23 +114,23 @@ class Container:
             what = f"the options of an operator are cut short: {error}"
             raise GraphfixError(f"{self.source.name}: {what}; get the file again") from error
 
-    def subgraph_hindrance(self, index: int) -> str | None:
-        """Say why no operator of the subgraph can be edited."""
-        return self._hindrance(self.subgraphs[index].place, SUBGRAPH)
+    def subgraph_blocker(self, index: int) -> str | None:
+        """Return why no operator of the subgraph can be edited, None where they can."""
+        return self._blocker(self.subgraphs[index].place, SUBGRAPH)
 
-    def operator_hindrance(self, operator: Operator) -> str | None:
-        """Say why the operator can't be edited."""
-        return self._hindrance(operator.place, OPERATOR)
+    def operator_blocker(self, operator: Operator) -> str | None:
+        """Return why the operator can't be edited, None where it can."""
+        return self._blocker(operator.place, OPERATOR)
 
-    def tensor_hindrance(self, tensor: Tensor) -> str | None:
-        """Say why the tensor can't be changed."""
-        return self._hindrance(tensor.place, TENSOR)
+    def tensor_blocker(self, tensor: Tensor) -> str | None:
+        """Return why the tensor can't be changed, None where it can."""
+        return self._blocker(tensor.place, TENSOR)
 
-    def _hindrance(self, place: int, layout: Layout) -> str | None:
+    def _blocker(self, place: int, layout: Layout) -> str | None:
         return None if place == NEW else _unknown(self.flat, place, layout)
 
     @property
-    def inserts_refused(self) -> str | None:
+    def insertion_blocker(self) -> str | None:
         """Why no operator may be inserted or removed."""
         if any(name == DEPENDENCIES for name, _ in self.metadata):
             return f"the metadata {DEPENDENCIES!r} names operators by their index, which would change"
@@ -140,7 +139,7 @@ class Container:
     # --- what is added ------------------------------------------------------------------------------------------------
 
     def code(self, builtin: int, version: int) -> int:
-        """Give the index of a builtin operator's code at this version, added where it is missing."""
+        """Return the index of a builtin operator's code at this version, added where it is missing."""
         for index, code in enumerate(self.codes):
             if builtin != CUSTOM and (code.builtin, code.version) == (builtin, version):
                 return index
@@ -148,7 +147,7 @@ class Container:
         return len(self.codes) - 1
 
     def add_buffer(self, data: bytes) -> int:
-        """Add a payload; give its index."""
+        """Add a payload; return its index."""
         if not self.buffers:
             self.buffers.append(Buffer())  # tensors without a payload have the first one
         self.buffers.append(Buffer(present=True, data=data))
@@ -171,11 +170,11 @@ class Container:
 
     def _refuse_unknown_metadata(self, index: int, key: str) -> None:
         places = self.parts.metadata_places
-        why = self._hindrance(places[index] if index < len(places) else NEW, METADATA)
+        why = self._blocker(places[index] if index < len(places) else NEW, METADATA)
         if why is not None:
             raise GraphfixError(f"{self.source.name}: the metadata {key!r} can't be added to: {why}; remove it")
 
-    # --- the file that comes of it ------------------------------------------------------------------------------------
+    # --- the file that is written -------------------------------------------------------------------------------------
 
     def refuse_output(self, out: Path) -> None:
         """Raise GraphfixError where writing to `out` would replace a file that holds buffers of the model."""
@@ -186,7 +185,7 @@ class Container:
                 raise GraphfixError(f"{out}: this file holds buffers of {self.source.name}; choose another name")
 
     def tobytes(self, *, changed: bool = True) -> bytes:
-        """Give the file as bytes. Raises GraphfixError as `save` does."""
+        """Return the file as bytes. Raises GraphfixError as `save` does."""
         self.source.check()
         data = self.source.data
         pieces = self._pieces() if changed else [(0, len(data))]
@@ -211,7 +210,9 @@ class Container:
             with staged() as staging:
                 staging.write(out, self.source, pieces)
         except OSError as error:
-            raise GraphfixError(f"{out}: can't be written: {told(error)}; make room or choose another place") from error
+            raise GraphfixError(
+                f"{out}: can't be written: {reason(error)}; make room or choose another place"
+            ) from error
         return staging.placed
 
     def _refuse_folder(self, out: Path) -> None:
@@ -220,8 +221,8 @@ class Container:
             raise GraphfixError(f"{out}: the model has buffers in files of its folder ({names}); write it there")
 
     def _pieces(self) -> Sequence[Piece]:
-        if self.hindrance is not None:
-            raise GraphfixError(f"{self.source.name}: can't be changed: {self.hindrance}; convert the model again")
+        if self.blocker is not None:
+            raise GraphfixError(f"{self.source.name}: can't be changed: {self.blocker}; convert the model again")
         size = len(self.source.data)
         tables = Rebuilder(self.flat, self.parts, self.metadata_before).model()
         try:
@@ -248,13 +249,13 @@ def _patched(size: int, patches: Sequence[archive.Patch]) -> Iterator[Piece]:
     yield (start, size)
 
 
-def _unknown(flat: Flat, place: int, layout: Layout) -> str | None:
+def _unknown(flat: FlatBuffer, place: int, layout: Layout) -> str | None:
     if flat.has_unknown(place, layout):
         return f"its {layout.table} table has fields beyond the known ones"
     return None
 
 
-def _file_hindrance(flat: Flat, parts: Parts) -> str | None:
+def _file_blocker(flat: FlatBuffer, parts: Parts) -> str | None:
     """Whether a table that must be rebuilt with every change has unknown fields."""
     why = _unknown(flat, parts.model, MODEL)
     for index in parts.outside:
@@ -270,20 +271,20 @@ def read(source: Path | bytes) -> Container:
     """Read a TFLite model without its weights.
 
     What counts as a model: the identifier TFL3, tables and vectors that lie inside of the file, and parts
-    that name one another as `wellformed` says.
+    that name one another as `validate` requires.
 
     Raises GraphfixError, one line with the source's name, where the source is missing, empty, unreadable or
     no such model.
     """
     opened = open_source(source)
-    if bytes(opened.data[4:8]) != IDENTIFIER:
+    if bytes(opened.data[IDENTIFIER_AT]) != IDENTIFIER:
         raise GraphfixError(f"{opened.name}: no TFLite model: it has no identifier TFL3; give the path of one")
-    flat = Flat(opened.data)
+    flat = FlatBuffer(opened.data)
     try:
         parts = read_parts(flat, opened)
         validate.check(parts, len(opened.data), lambda operator: read_options(flat, operator.place))
-        hindrance = _file_hindrance(flat, parts)
-    except (MalformedError, validate.IllFormedError) as error:
+        blocker = _file_blocker(flat, parts)
+    except (MalformedError, validate.MalformedModelError) as error:
         raise GraphfixError(f"{opened.name}: no TFLite model, or cut short: {error}; get the file again") from error
     path = None if isinstance(source, bytes) else source
-    return Container(path, opened, parts, flat, tuple(parts.metadata), hindrance)
+    return Container(path, opened, parts, flat, tuple(parts.metadata), blocker)

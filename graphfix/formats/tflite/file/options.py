@@ -1,11 +1,11 @@
-"""The builtin options that the house reads: which table of the options union has which fields."""
+"""The builtin options that are read: which table of the options union has which fields."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from typing import Final
 
-from graphfix.formats.tflite.file.reader import Flat
+from graphfix.formats.tflite.file.reader import FlatBuffer
 from graphfix.formats.tflite.file.schema import OPERATOR, Layout, layout
 
 _CONVOLUTION: Final = "padding:b stride_w:i stride_h:i"
@@ -79,11 +79,11 @@ _LAYOUTS: Final[Mapping[tuple[str, int], Layout]] = {
 }
 
 
-def read_options(flat: Flat, place: int) -> Mapping[str, object]:
+def read_options(flat: FlatBuffer, place: int) -> Mapping[str, object]:
     """Read the builtin options of the Operator table at `place`, by the schema's names.
 
     A field that is not there has the schema's default, a vector (); {} where the operator has no options or
-    has some that the house does not read. Raises MalformedError.
+    has some that are not read here. Raises MalformedError.
     """
     found = flat.fields(place, OPERATOR)
     for union in ("builtin_options", "builtin_options_2"):
@@ -93,7 +93,7 @@ def read_options(flat: Flat, place: int) -> Mapping[str, object]:
     return {}
 
 
-def _values(flat: Flat, place: int, form: Layout) -> dict[str, object]:
+def _values(flat: FlatBuffer, place: int, form: Layout) -> dict[str, object]:
     read = {"i*": flat.integers, "q*": flat.long_integers}
     return {
         name: read[kind](value) if kind in read else value

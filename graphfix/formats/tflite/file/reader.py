@@ -1,4 +1,4 @@
-"""Checked reading of a FlatBuffer: tables, vectors and strings by their position in the file, nothing by trust.
+"""Checked reading of a FlatBuffer: tables, vectors and strings by their position in the file, nothing is trusted.
 
 A table begins with the distance back to its vtable; the vtable holds the table's fields by slot, each as
 a distance from the table's begin, 0 for a field that is not there (FlatBuffers' internals document).
@@ -41,7 +41,7 @@ class _Decoder(NamedTuple):
     """Whether there are fields beyond the known slots."""
 
 
-class Flat:
+class FlatBuffer:
     """A FlatBuffer over the bytes of a file."""
 
     def __init__(self, data: memoryview) -> None:
@@ -75,11 +75,11 @@ class Flat:
         return {name: values[slot] for slot, name in enumerate(layout.names) if decoder.order[slot] < decoder.present}
 
     def has_unknown(self, position: int, layout: Layout) -> bool:
-        """Tell whether the table has fields beyond the known slots: a reference can't be told from a number."""
+        """Whether the table has fields beyond the known slots: a reference there looks like a number."""
         return self._decoder(position, layout).unknown
 
     def vector(self, position: int, width: int) -> tuple[int, int]:
-        """Give where the items of a vector begin, `width` bytes each, and how many there are."""
+        """Return where the items of a vector begin, `width` bytes each, and how many there are."""
         start = position + WORD
         if not 0 <= position <= self._size - WORD:
             raise MalformedError(f"a vector at byte {position} lies outside of the file")
@@ -89,7 +89,7 @@ class Flat:
         return start, count
 
     def references(self, position: int) -> Iterator[int]:
-        """Give the positions that a vector of references points at; none for position 0."""
+        """Yield the positions that a vector of references points at; none for position 0."""
         if not position:
             return
         start, count = self.vector(position, WORD)

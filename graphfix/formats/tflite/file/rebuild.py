@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Final
 
-from graphfix.formats.tflite.file.reader import Flat
+from graphfix.formats.tflite.file.reader import FlatBuffer
 from graphfix.formats.tflite.file.records import NEW, Buffer, Code, Operator, Options, Quantization, Subgraph, Tensor
 from graphfix.formats.tflite.file.schema import (
     BUFFER,
@@ -20,7 +20,7 @@ from graphfix.formats.tflite.file.schema import (
     Layout,
 )
 from graphfix.formats.tflite.file.tables import Parts, read_operator, read_tensor
-from graphfix.formats.tflite.file.writer import Bytes, Field, Moved, Numbers, Table, Tables
+from graphfix.formats.tflite.file.writer import Bytes, Field, Integers, Moved, Table, Tables
 
 _UNIONS: Final = ("builtin_options_type", "builtin_options", "builtin_options_2_type", "builtin_options_2")
 _VECTOR: Final = "*"
@@ -30,7 +30,7 @@ _VECTOR: Final = "*"
 class Rebuilder:
     """What is written anew, of one model."""
 
-    flat: Flat
+    flat: FlatBuffer
     parts: Parts
     metadata: tuple[tuple[str, int], ...]
     """The entries as they were read."""
@@ -84,7 +84,7 @@ class Rebuilder:
         for name, indices in (("inputs", graph.inputs), ("outputs", graph.outputs)):
             stored = fields.get(name, 0)
             if not isinstance(stored, int) or self.flat.integers(stored) != indices:
-                fields[name] = Numbers("i", indices)
+                fields[name] = Integers("i", indices)
         if graph.place == NEW:
             fields["name"] = Bytes(graph.name.encode(), text=True)
         return Table(SUBGRAPH, fields)
@@ -99,12 +99,12 @@ class Rebuilder:
         fields = self._fields(tensor.place, TENSOR)
         if tensor.place == NEW:
             fields["name"] = Bytes(tensor.name.encode(), text=True)
-            fields["shape"] = Numbers("i", tensor.shape)
+            fields["shape"] = Integers("i", tensor.shape)
             stored = None
         else:
             stored = read_tensor(self.flat, tensor.place)
             if stored.shape != tensor.shape:
-                fields["shape"] = Numbers("i", tensor.shape)
+                fields["shape"] = Integers("i", tensor.shape)
         self._signature(tensor, stored, fields)
         self._quantization(tensor.quantization, fields)
         fields["type"], fields["buffer"] = tensor.type, tensor.buffer
@@ -116,7 +116,7 @@ class Rebuilder:
         if tensor.signature is None:
             fields.pop("shape_signature", None)
         elif stored is None or stored.signature != tensor.signature:
-            fields["shape_signature"] = Numbers("i", tensor.signature)
+            fields["shape_signature"] = Integers("i", tensor.signature)
 
     def _quantization(self, quantization: Quantization | None, fields: dict[str, Field]) -> None:
         if quantization is None:
@@ -136,9 +136,9 @@ class Rebuilder:
         fields["opcode_index"] = operator.code
         stored = None if operator.place == NEW else read_operator(self.flat, operator.place)[0]
         if stored is None or stored.inputs != operator.inputs:
-            fields["inputs"] = Numbers("i", operator.inputs)
+            fields["inputs"] = Integers("i", operator.inputs)
         if stored is None or stored.outputs != operator.outputs:
-            fields["outputs"] = Numbers("i", operator.outputs)
+            fields["outputs"] = Integers("i", operator.outputs)
         if outside:
             fields["large_custom_options_offset"] = Moved(
                 self.flat.fields(operator.place, OPERATOR)["large_custom_options_offset"]
@@ -149,7 +149,7 @@ class Rebuilder:
 
 
 def _without_defaults(layout: Layout, fields: dict[str, Field]) -> dict[str, Field]:
-    """Drop the numbers that say what is said by leaving them out."""
+    """Drop the numbers that are the defaults: readers take those for what is left out."""
     defaults = dict(zip(layout.names, layout.defaults, strict=True))
     return {name: value for name, value in fields.items() if not isinstance(value, int) or value != defaults[name]}
 
@@ -176,7 +176,7 @@ def _replace_options(options: Options, fields: dict[str, Field]) -> None:
 
 
 def _options(options: Options) -> Table:
-    """A table of its own layout: the fields that the record states."""
+    """A table with the layout of the record's fields."""
     forms = {slot: form for slot, form, _ in options.fields}
     slots = range(1 + max(forms, default=-1))
     names = tuple(str(slot) for slot in slots)
@@ -192,7 +192,7 @@ def _option(form: str, value: object) -> Field:
     if form.endswith(_VECTOR):
         if not isinstance(value, tuple | list):
             raise TypeError(f"an option of format {form} is {value!r}, no sequence")
-        return Numbers(form.removesuffix(_VECTOR), value)
+        return Integers(form.removesuffix(_VECTOR), value)
     if not isinstance(value, int | float):
         raise TypeError(f"an option of format {form} is {value!r}, no number")
     return value

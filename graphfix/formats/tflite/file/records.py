@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 NEW = -1
 """The place of a part that the file does not have."""
 ABSENT = -1
-"""The index of an optional operand that is not given."""
+"""The index of an optional operand that is absent."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,7 +57,7 @@ class Options:
 
 @dataclass(slots=True, eq=False)
 class Operator:
-    """One operator of a subgraph; tensors are named by index, -1 is an operand that is not given."""
+    """One operator of a subgraph; tensors are named by index, -1 is an operand that is absent."""
 
     code: int
     """Index of its operator code."""

@@ -1,4 +1,4 @@
-"""The TFLite schema as far as the house needs it: operators, element types, and the fields of each table.
+"""The TFLite schema as far as it is needed here: operators, element types, and the fields of each table.
 
 Field numbers, types and defaults are those of the schema that LiteRT 2.3 ships; a test compares them.
 """
@@ -9,10 +9,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Final
 
-IDENTIFIER: Final = b"TFL3"
-"""The file identifier, bytes 4 to 8."""
 VERSION: Final = 3
-"""The only schema version that has this identifier."""
+"""The only schema version that has the identifier TFL3."""
 CUSTOM: Final = 32
 """The builtin code of an operator that has a name instead."""
 LARGEST_DEPRECATED: Final = 127
@@ -77,6 +75,13 @@ TENSOR_TYPES: Final[Mapping[int, tuple[str, int | None]]] = {
     22: ("float8_e5m2", 8),
 }
 """The number of an element type -> numpy's name or the format's own, and bits an element; None where sizes vary."""
+INT32, INT64, STRING = 2, 4, 5
+BYTE: Final = 8
+
+
+def item_bytes(element: int) -> int:
+    """Bytes of one element; 0 for types of less than a byte, and for those without a size."""
+    return (TENSOR_TYPES[element][1] or 0) // BYTE
 
 
 REFERENCES: Final = frozenset({"o", "i*", "q*"})

@@ -1,11 +1,11 @@
-"""The tables of a TFLite file as records: what each says, and where it stands."""
+"""The tables of a TFLite file as records: what each holds, and where it stands."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
 
 from graphfix.formats.files import Source
-from graphfix.formats.tflite.file.reader import Flat, MalformedError
+from graphfix.formats.tflite.file.reader import FlatBuffer, MalformedError
 from graphfix.formats.tflite.file.records import Buffer, Code, Operator, Quantization, Signature, Subgraph, Tensor
 from graphfix.formats.tflite.file.schema import (
     BUFFER,
@@ -30,13 +30,13 @@ HELD = 1 << 24
 
 @dataclass(slots=True, eq=False)
 class Parts:
-    """What a file holds, in its own order."""
+    """What a file holds, in its order."""
 
     model: int
     """Where the Model table stands."""
     codes: list[Code] = field(default_factory=list)
     code_places: list[int] = field(default_factory=list)
-    """Where the file's own codes stand, in its order."""
+    """Where the file's codes stand, in its order."""
     unused_codes: frozenset[int] = frozenset()
     """Codes that no operator of the file has: they stay as they are."""
     subgraphs: list[Subgraph] = field(default_factory=list)
@@ -56,7 +56,7 @@ class Parts:
     """Files beside the model that hold buffers of it."""
 
 
-def read_parts(flat: Flat, source: Source) -> Parts:
+def read_parts(flat: FlatBuffer, source: Source) -> Parts:
     """Read every table but the ones that no edit names. Raises MalformedError."""
     parts = Parts(flat.root())
     version, codes, subgraphs, _, buffers, _, metadata, signatures, groups, _ = flat.table(parts.model, MODEL)
@@ -87,7 +87,7 @@ def read_parts(flat: Flat, source: Source) -> Parts:
     return parts
 
 
-def read_tensor(flat: Flat, place: int) -> Tensor:
+def read_tensor(flat: FlatBuffer, place: int) -> Tensor:
     """Read the Tensor table at `place`. Raises MalformedError."""
     (shape, number, buffer, name, quantization, variable, sparsity, signature, has_rank, _, external) = flat.table(
         place, TENSOR
@@ -107,12 +107,12 @@ def read_tensor(flat: Flat, place: int) -> Tensor:
     )
 
 
-def _quantization(flat: Flat, place: int) -> Quantization:
+def _quantization(flat: FlatBuffer, place: int) -> Quantization:
     _, _, scale, _, _, _, dimension = flat.table(place, QUANTIZATION)
     return Quantization(place, flat.vector(scale, 4)[1] if scale else 0, dimension)
 
 
-def read_operator(flat: Flat, place: int) -> tuple[Operator, tuple[int, int]]:
+def read_operator(flat: FlatBuffer, place: int) -> tuple[Operator, tuple[int, int]]:
     """Read the Operator table at `place`, and where in the file its large options start and stop.
 
     (0, 0) where it has none. Raises MalformedError.
@@ -123,12 +123,12 @@ def read_operator(flat: Flat, place: int) -> tuple[Operator, tuple[int, int]]:
     return operator, (offset, offset + size) if offset > 1 else (0, 0)
 
 
-def _code(flat: Flat, place: int) -> Code:
+def _code(flat: FlatBuffer, place: int) -> Code:
     deprecated, custom, version, builtin = flat.table(place, OPERATOR_CODE)
     return Code(max(deprecated, builtin), version, flat.text(custom), place)
 
 
-def _enter_buffer(flat: Flat, place: int, parts: Parts) -> None:
+def _enter_buffer(flat: FlatBuffer, place: int, parts: Parts) -> None:
     data, offset, size = flat.table(place, BUFFER)
     if data:
         start, count = flat.vector(data, 1)
@@ -142,7 +142,7 @@ def _enter_buffer(flat: Flat, place: int, parts: Parts) -> None:
     parts.buffers.append(Buffer(place, bool(parts.buffers) and bool(data or offset > 1)))
 
 
-def _subgraph(flat: Flat, place: int, parts: Parts) -> Subgraph:
+def _subgraph(flat: FlatBuffer, place: int, parts: Parts) -> Subgraph:
     tensors, inputs, outputs, operators, name, _ = flat.table(place, SUBGRAPH)
     graph = Subgraph(flat.text(name), [], [], flat.integers(inputs), flat.integers(outputs), place)
     graph.tensors.extend(read_tensor(flat, at) for at in flat.references(tensors))
@@ -155,11 +155,11 @@ def _subgraph(flat: Flat, place: int, parts: Parts) -> Subgraph:
     return graph
 
 
-def _signature(flat: Flat, place: int) -> Signature:
+def _signature(flat: FlatBuffer, place: int) -> Signature:
     inputs, outputs, key, _, subgraph = flat.table(place, SIGNATURE)
     return Signature(flat.text(key), subgraph, _tensor_map(flat, inputs), _tensor_map(flat, outputs))
 
 
-def _tensor_map(flat: Flat, position: int) -> tuple[tuple[str, int], ...]:
+def _tensor_map(flat: FlatBuffer, position: int) -> tuple[tuple[str, int], ...]:
     entries = (flat.table(place, TENSOR_MAP) for place in flat.references(position))
     return tuple((flat.text(name), tensor) for name, tensor in entries)

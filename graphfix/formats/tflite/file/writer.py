@@ -33,7 +33,7 @@ class Moved:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Numbers:
+class Integers:
     """A vector of numbers of one of struct's formats."""
 
     form: str
@@ -63,7 +63,7 @@ class Tables:
     items: Sequence[Table | int]
 
 
-Part = Numbers | Bytes | Table | Tables
+Part = Integers | Bytes | Table | Tables
 """What a reference may point at; a position in the old file is an int."""
 Field = Part | Moved | int | float | bool
 
@@ -102,19 +102,19 @@ class Block:
         return memoryview(self._bytes)  # not copied: it may hold many stretched constants
 
     def _write(self, part: Part) -> int:
-        """Write one object; give where it stands."""
+        """Write one object; return where it stands."""
         if isinstance(part, Table):
             return self._table(part)
         if isinstance(part, Tables):
             return self._references(part)
-        if isinstance(part, Numbers):
+        if isinstance(part, Integers):
             return self._numbers(part)
         if part.text:
             return self._vector(4, len(part.data), part.data + b"\0")
         return self._vector(ALIGNMENT, len(part.data), part.data)
 
     def _pad(self, alignment: int, ahead: int = 0) -> int:
-        """Fill up, so that what stands `ahead` bytes further is aligned; give where that starts."""
+        """Fill up, so that what stands `ahead` bytes further is aligned; return where that starts."""
         self._bytes += bytes(-(len(self._bytes) + ahead) % alignment)
         return len(self._bytes)
 
@@ -124,7 +124,7 @@ class Block:
         self._bytes += data
         return position
 
-    def _numbers(self, part: Numbers) -> int:
+    def _numbers(self, part: Integers) -> int:
         data = struct.pack(f"<{len(part.values)}{part.form}", *part.values)
         return self._vector(struct.calcsize("<" + part.form), len(part.values), data)
 
@@ -149,7 +149,7 @@ class Block:
         self._bytes += struct.pack(f"<i{plan.size - _WORD.size}x", position - vtable)
         for name, distance, number in plan.fields:
             value, at = part.fields[name], position + distance
-            if isinstance(value, Numbers | Bytes | Table | Tables):
+            if isinstance(value, Integers | Bytes | Table | Tables):
                 self._waiting.append((value, at))
             elif isinstance(value, Moved):
                 self._moved.append((at, value.position))
@@ -160,7 +160,7 @@ class Block:
         return position
 
     def _vtable(self, data: bytes) -> int:
-        """Give where the vtable stands: tables with the same fields share one."""
+        """Return where the vtable stands: tables with the same fields share one."""
         found = self._vtables.get(data)
         if found is None:
             found = self._vtables[data] = self._pad(_WORD.size)

@@ -17,7 +17,7 @@ _ENTRY: Final = struct.Struct("<4s24xHHH8xI")
 END, ENTRY, LOCAL = b"PK\5\6", b"PK\1\2", b"PK\3\4"
 LONGEST_COMMENT: Final = 0xFFFF
 BEYOND: Final = 0xFFFFFFFF
-"""What a 32-bit field says of an archive that has ZIP64 fields."""
+"""What a 32-bit field holds in an archive that has ZIP64 fields."""
 
 Patch = tuple[int, bytes]
 """What the copy of the file has at a position in place of what is there."""
@@ -26,7 +26,7 @@ Patch = tuple[int, bytes]
 def moved(source: Source, by: int) -> list[Patch]:
     """List the patches that move every offset by `by` bytes, in the order of their positions.
 
-    None where there is no archive, where its offsets don't count from the file's begin, and for ZIP64.
+    No patches where there is no archive, where its offsets don't count from the file's begin, and for ZIP64.
     Raises OSError and GraphfixError where the source can't be read.
     """
     size = len(source.data)
@@ -57,7 +57,7 @@ def _moved(source: Source, tail: bytes, start: int, at: int, by: int) -> list[Pa
 
 
 def _entries(directory: bytes, offset: int, count: int, by: int) -> list[tuple[int, Patch]] | None:
-    """For each entry where its local header lies, and its patch; None where the directory is not as stated."""
+    """For each entry where its local header lies, and its patch; None for a broken directory."""
     patches: list[tuple[int, Patch]] = []
     at = 0
     for _ in range(count):

@@ -2,7 +2,7 @@
 
 Stored shapes are claims. `shape_signature` is read before `shape`; a size that is free is a named unknown, `?x.0` for
 axis 0 of the input x, so that it is provably equal to itself wherever the rules carry it. What the rules compute goes
-before what is stored; the file is leaned on, and `assumes` says so, where they cannot tell.
+before what is stored; where they can't tell, the stored shape is assumed, and `assumes` lists it.
 """
 
 from __future__ import annotations
@@ -11,9 +11,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from graphfix.formats.tflite.file.container import Container
-from graphfix.formats.tflite.infer.inputs import free_axes
-from graphfix.formats.tflite.infer.scope import Scope
-from graphfix.formats.tflite.infer.subgraphs import Bodies
+from graphfix.formats.tflite.infer.names import free_axes
+from graphfix.formats.tflite.infer.scope import GraphScope
+from graphfix.formats.tflite.infer.subgraphs import Inference
 from graphfix.shapes.shape import Shape, Size
 
 
@@ -28,7 +28,7 @@ class Facts:
     contents: dict[int, tuple[Size, ...]] = field(default_factory=dict)
     """The elements of small integer vectors and scalars; they may be negative."""
     assumes: list[str] = field(default_factory=list)
-    """The stored shapes that nothing else tells."""
+    """The stored shapes that are assumed: nothing else determines them."""
 
 
 def analyse(container: Container, ranges: Mapping[str, Size]) -> list[Facts]:
@@ -38,12 +38,12 @@ def analyse(container: Container, ranges: Mapping[str, Size]) -> list[Facts]:
     """
     axes = free_axes(container)
     narrowed = {axes[label]: size for label, size in ranges.items() if label in axes}
-    scopes = Bodies(container, narrowed).run()
+    scopes = Inference(container, narrowed).run()
     return [_facts(scope) for scope in scopes]
 
 
-def _facts(scope: Scope) -> Facts:
+def _facts(scope: GraphScope) -> Facts:
     vectors = {tensor: sizes for tensor, sizes in scope.contents().items() if len(scope.shapes[tensor].axes or ()) <= 1}
     where = f" in subgraph {scope.index}" if scope.index else ""
-    assumes = [f"the stored shape of '{scope.names[tensor]}'{where}" for tensor in sorted(scope.leant)]
+    assumes = [f"the stored shape of '{scope.names[tensor]}'{where}" for tensor in sorted(scope.assumed)]
     return Facts(scope.shapes, scope.stale, vectors, assumes)

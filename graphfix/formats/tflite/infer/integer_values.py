@@ -2,29 +2,19 @@
 
 from __future__ import annotations
 
-import struct
 from collections.abc import Callable
 from math import prod
 from typing import TypeAlias
 
+from graphfix.formats.tflite.file.records import ABSENT
 from graphfix.formats.tflite.infer import strided_slice
 from graphfix.formats.tflite.infer.operands import Call
-from graphfix.formats.tflite.infer.terms import maybe_negative
+from graphfix.formats.tflite.infer.scope import INTEGERS, LIMIT
+from graphfix.shapes.polynomial import maybe_negative
 from graphfix.shapes.shape import UNKNOWN, Incompatible, Shape, Size, broadcast
-
-LIMIT = 64
-"""Integer tensors of more elements are no shapes."""
-INTEGERS = {2: "i", 4: "q"}
-"""int32 and int64, by the schema's numbers, as struct writes them."""
 
 Elements: TypeAlias = tuple[Size, ...]
 Follow: TypeAlias = Callable[[Call], Elements | None]
-
-
-def constant(data: bytes, kind: int) -> Elements | None:
-    """The numbers of a constant's payload; None where the bytes are none of that type."""
-    size = struct.calcsize(INTEGERS[kind])
-    return struct.unpack(f"<{len(data) // size}{INTEGERS[kind]}", data) if len(data) % size == 0 else None
 
 
 def _shape(call: Call) -> Elements | None:
@@ -77,7 +67,7 @@ def _slice(call: Call) -> Elements | None:
 
 
 def _gather(call: Call) -> Elements | None:
-    elements, indices = call.elements(0), call.numbers(1)
+    elements, indices = call.elements(0), call.ints(1)
     if elements is None or indices is None or len(call.dims(0) or ()) != 1 or call.number("batch_dims"):
         return None
     return tuple([elements[at] for at in indices]) if all(0 <= at < len(elements) for at in indices) else None
@@ -98,7 +88,7 @@ def _joined(call: Call) -> Elements | None:
 
 def _product(call: Call) -> Elements | None:
     elements, dims = call.elements(0), call.dims(0)
-    if elements is None or dims is None or len(dims) != 1 or call.numbers(1) not in ((0,), (-1,)):
+    if elements is None or dims is None or len(dims) != 1 or call.ints(1) not in ((0,), (-1,)):
         return None
     return (call.terms.mul(*elements) if elements else 1,)
 
@@ -112,7 +102,7 @@ def _range(call: Call) -> Elements | None:
 
 
 def _fill(call: Call) -> Elements | None:
-    sizes, value = call.numbers(0), call.elements(1)
+    sizes, value = call.ints(0), call.elements(1)
     if sizes is None or value is None or len(value) != 1 or min(sizes, default=0) < 0:
         return None
     return value * prod(sizes) if prod(sizes) <= LIMIT else None
@@ -151,7 +141,7 @@ def _split(call: Call) -> Elements | None:
     return elements if elements is not None and len(call.dims(1 if call.op == "SPLIT" else 0) or ()) == 1 else None
 
 
-def part(op: str, whole: Elements, lengths: list[int], index: int) -> Elements:
+def _part(op: str, whole: Elements, lengths: list[int], index: int) -> Elements:
     """What result `index` of several holds, where the results have these lengths."""
     if op == "UNPACK":
         return whole[index : index + 1]
@@ -160,7 +150,7 @@ def part(op: str, whole: Elements, lengths: list[int], index: int) -> Elements:
 
 
 IN_PARTS = frozenset({"SPLIT", "SPLIT_V", "UNPACK"})
-"""Operators whose results are parts of what `follows` gives."""
+"""Operators whose results are parts of what their rule returns."""
 FOLLOW: dict[str, Follow] = {
     "SHAPE": _shape,
     "RANK": _rank,
@@ -182,8 +172,23 @@ FOLLOW: dict[str, Follow] = {
 """By operator, of results that are integers."""
 
 
-def follows(call: Call) -> Elements | None:
-    """What the results hold, as far as it can be followed."""
-    rule = FOLLOW.get(call.op)
-    elements = rule(call) if rule is not None else None
-    return elements if elements is None or len(elements) <= LIMIT else None
+def follow(call: Call) -> None:
+    """Enter what the results of an operator hold, as far as it can be followed."""
+    scope = call.scope
+    outputs = [tensor for tensor in call.operator.outputs if tensor != ABSENT]
+    if not outputs or scope.tensors[outputs[0]].type not in INTEGERS:
+        return
+    elements = FOLLOW[call.op](call)
+    if elements is None or len(elements) > LIMIT:
+        return
+    if call.op not in IN_PARTS:
+        scope.enter(outputs[0], elements)
+        return
+    lengths = [_length(scope.shapes[tensor]) for tensor in outputs]
+    for at, tensor in enumerate(outputs):
+        scope.enter(tensor, _part(call.op, elements, lengths, at))
+
+
+def _length(shape: Shape) -> int:
+    (length,) = shape.axes if shape.axes is not None and len(shape.axes) == 1 else (1,)
+    return length if isinstance(length, int) else LIMIT + 1

@@ -1,44 +1,23 @@
-"""One operator as a rule sees it: its operands' shapes and elements, its options, and the file's word on a result."""
+"""One operator as a shape rule sees it: its operands' shapes and elements, and its options."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Protocol, TypeAlias
+from typing import TypeAlias
 
 from graphfix.formats.tflite.file.records import ABSENT, Operator, Tensor
-from graphfix.formats.tflite.infer.terms import Terms
+from graphfix.formats.tflite.infer.scope import GraphScope
 from graphfix.operators import Row
-from graphfix.shapes.shape import Dim, Shape, Size
-
-
-class Sight(Protocol):
-    """What a subgraph can say of its tensors, and the names of sizes that the analysis makes."""
-
-    terms: Terms
-    index: int
-
-    def name(self, tensor: int, axis: int) -> Dim:
-        """The named unknown that is the size of one axis."""
-
-    def shape(self, tensor: int) -> Shape:
-        """The shape, as far as it is known by now."""
-
-    def elements(self, tensor: int) -> tuple[Size, ...] | None:
-        """The elements of a small integer tensor, row-major; they may be negative."""
-
-    def record(self, tensor: int) -> Tensor:
-        """What the file says of it."""
-
-    def options(self, operator: Operator) -> Mapping[str, object]:
-        """The builtin options."""
+from graphfix.shapes.polynomial import Terms
+from graphfix.shapes.shape import Shape, Size
 
 
 @dataclass(slots=True)
 class Call:
     """One operator as a rule sees it; operands and results are named by position."""
 
-    sight: Sight
+    scope: GraphScope
     op: str
     row: Row | None
     operator: Operator
@@ -47,7 +26,7 @@ class Call:
     @property
     def terms(self) -> Terms:
         """Arithmetic with sizes."""
-        return self.sight.terms
+        return self.scope.terms
 
     @property
     def count(self) -> int:
@@ -62,7 +41,7 @@ class Call:
     def shape(self, index: int) -> Shape | None:
         """The operand's shape, None when absent."""
         tensor = self.tensor(index)
-        return self.sight.shape(tensor) if tensor != ABSENT else None
+        return self.scope.shape(tensor) if tensor != ABSENT else None
 
     def dims(self, index: int) -> tuple[Size, ...] | None:
         """The operand's dims, None when absent or unranked."""
@@ -72,20 +51,20 @@ class Call:
     def elements(self, index: int) -> tuple[Size, ...] | None:
         """The elements of an integer operand, as far as they can be followed; they may be negative."""
         tensor = self.tensor(index)
-        return self.sight.elements(tensor) if tensor != ABSENT else None
+        return self.scope.elements(tensor) if tensor != ABSENT else None
 
-    def numbers(self, index: int) -> tuple[int, ...] | None:
+    def ints(self, index: int) -> tuple[int, ...] | None:
         """The elements of an integer operand where all of them are numbers."""
         elements = self.elements(index)
         if elements is None:
             return None
-        numbers = tuple([element for element in elements if isinstance(element, int)])
-        return numbers if len(numbers) == len(elements) else None
+        found = tuple([element for element in elements if isinstance(element, int)])
+        return found if len(found) == len(elements) else None
 
     def scalar(self, index: int) -> int | None:
         """The one element of an operand where it is a number."""
-        numbers = self.numbers(index)
-        return numbers[0] if numbers is not None and len(numbers) == 1 else None
+        found = self.ints(index)
+        return found[0] if found is not None and len(found) == 1 else None
 
     def length(self, index: int) -> int | None:
         """How many elements a vector operand has."""
@@ -95,7 +74,7 @@ class Call:
     def option(self, name: str) -> object:
         """A builtin option, None where the file or the reader has none."""
         if self._options is None:
-            self._options = self.sight.options(self.operator)
+            self._options = self.scope.options(self.operator)
         return self._options.get(name)
 
     def number(self, name: str, default: int = 0) -> int:
@@ -104,11 +83,11 @@ class Call:
         return value if isinstance(value, int) else default
 
     def result(self, index: int = 0) -> Tensor | None:
-        """What the file says of a result."""
+        """The record of a result."""
         outputs = self.operator.outputs
-        return self.sight.record(outputs[index]) if index < len(outputs) and outputs[index] != ABSENT else None
+        return self.scope.record(outputs[index]) if index < len(outputs) and outputs[index] != ABSENT else None
 
 
 Results: TypeAlias = tuple[Shape | None, ...]
-"""One shape a result, None (or nothing) where a rule has nothing to say; a size that it cannot tell is UNKNOWN."""
+"""One shape a result, None (or nothing) where no shape follows; a size that does not follow is UNKNOWN."""
 Rule: TypeAlias = Callable[[Call], Results]

@@ -1,7 +1,7 @@
 """The shape rules by operator: what follows from the operands, and which operands' elements a shape may follow from.
 
 Sources: TFLite's schema and the Prepare functions of LiteRT's kernels; broadcasting operators follow their row of the
-catalogue. A rule never guesses: what it cannot tell is UNKNOWN, and an operator without a rule has the stated shape.
+catalogue. A rule never guesses: what does not follow is UNKNOWN, and an operator without a rule has the declared shape.
 """
 
 from __future__ import annotations
@@ -9,12 +9,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from graphfix.formats.tflite.infer import rules_layout as layout
-from graphfix.formats.tflite.infer import rules_windows as spatial
+from graphfix.formats.tflite.infer import rules_windows as windows
 from graphfix.formats.tflite.infer.operands import Call, Results, Rule
 from graphfix.formats.tflite.infer.strided_slice import strided_slice
-from graphfix.formats.tflite.infer.terms import as_size
 from graphfix.operators import Row
 from graphfix.shapes import shape as shapes
+from graphfix.shapes.polynomial import as_size
 from graphfix.shapes.shape import UNKNOWN, UNRANKED, Shape, Size
 
 SAME_SHAPE = (
@@ -43,7 +43,7 @@ def multidirectional(call: Call) -> Results:
     return (shapes.broadcast(*parts),) if parts else ()
 
 
-def onto(call: Call) -> Results:
+def unidirectional(call: Call) -> Results:
     """The result has the shape of the operand that the others are broadcast onto."""
     row = call.row
     return (call.shape(row.onto),) if row is not None and row.onto is not None else ()
@@ -61,7 +61,7 @@ def matmul(call: Call) -> Results:
 
 
 def select(call: Call) -> Results:
-    """What the row says, but operands of one element each leave a result of one element the shape that the file states.
+    """By the row's style; but where every operand has one element, a result of one element keeps its declared shape.
 
     It is so for SELECT and for SELECT_V2.
     """
@@ -96,9 +96,9 @@ def fully_connected(call: Call) -> Results:
     return (Shape((batch, units)),)
 
 
-def reduction(call: Call) -> Results:
+def reduce(call: Call) -> Results:
     """The axes that operand 1 names go, or become 1 with keep_dims."""
-    dims, axes = call.dims(0), call.numbers(1)
+    dims, axes = call.dims(0), call.ints(1)
     if dims is None:
         return ()
     keeps = bool(call.option("keep_dims"))
@@ -109,7 +109,7 @@ def reduction(call: Call) -> Results:
     return (Shape(tuple(kept)),)
 
 
-def arg_reduction(call: Call) -> Results:
+def arg_reduce(call: Call) -> Results:
     """ARG_MAX and ARG_MIN: the axis that operand 1 names goes."""
     dims, axis = call.dims(0), call.scalar(1)
     if not dims:
@@ -138,7 +138,7 @@ def broadcast_args(call: Call) -> Results:
     return (Shape((max(known),)) if len(known) == len(lengths) else layout.unknowns(1),)
 
 
-def counted(call: Call) -> Results:
+def range_of(call: Call) -> Results:
     """RANGE: the numbers from operand 0 to operand 1 by steps of operand 2."""
     start, limit, step = (_single(call, index) for index in range(3))
     if isinstance(start, int) and isinstance(limit, int) and isinstance(step, int) and step:
@@ -153,7 +153,7 @@ def _single(call: Call, index: int) -> Size | None:
     return elements[0] if elements is not None and len(elements) == 1 else None
 
 
-def top(call: Call) -> Results:
+def top_k(call: Call) -> Results:
     """TOPK_V2: the last size becomes what operand 1 holds, for values and indices."""
     dims, count = call.dims(0), _single(call, 1)
     if not dims:
@@ -162,7 +162,7 @@ def top(call: Call) -> Results:
     return (Shape((*dims[:-1], last)),) * 2
 
 
-def places(call: Call) -> Results:
+def where(call: Call) -> Results:
     """WHERE: one row of indices for each element that is true, as many as the data has."""
     dims = call.dims(0)
     return () if dims is None else (Shape((UNKNOWN, len(dims))),)
@@ -181,28 +181,28 @@ def diagonal(call: Call) -> Results:
 
 RULES: Mapping[str, Rule] = {
     **dict.fromkeys(SAME_SHAPE, first),
-    **dict.fromkeys(REDUCTIONS, reduction),
-    **dict.fromkeys(("ARG_MAX", "ARG_MIN"), arg_reduction),
-    **dict.fromkeys(("AVERAGE_POOL_2D", "MAX_POOL_2D", "L2_POOL_2D"), spatial.pool),
-    **dict.fromkeys(("RESIZE_BILINEAR", "RESIZE_NEAREST_NEIGHBOR"), spatial.resize),
-    **dict.fromkeys(("PAD", "PADV2", "MIRROR_PAD"), spatial.pad),
+    **dict.fromkeys(REDUCTIONS, reduce),
+    **dict.fromkeys(("ARG_MAX", "ARG_MIN"), arg_reduce),
+    **dict.fromkeys(("AVERAGE_POOL_2D", "MAX_POOL_2D", "L2_POOL_2D"), windows.pool),
+    **dict.fromkeys(("RESIZE_BILINEAR", "RESIZE_NEAREST_NEIGHBOR"), windows.resize),
+    **dict.fromkeys(("PAD", "PADV2", "MIRROR_PAD"), windows.pad),
     **dict.fromkeys(("SELECT", "SELECT_V2"), select),
-    "CONV_2D": spatial.convolution,
-    "DEPTHWISE_CONV_2D": spatial.depthwise,
-    "CONV_3D": spatial.volume,
-    "TRANSPOSE_CONV": spatial.stated_shape(0),
-    "CONV_3D_TRANSPOSE": spatial.stated_shape(0),
-    "SPACE_TO_DEPTH": spatial.space_to_depth,
-    "DEPTH_TO_SPACE": spatial.depth_to_space,
-    "SPACE_TO_BATCH_ND": spatial.space_to_batch,
-    "BATCH_TO_SPACE_ND": spatial.batch_to_space,
-    "RFFT2D": spatial.spectrum,
-    "BROADCAST_TO": spatial.stated_shape(1),
-    "SPARSE_TO_DENSE": spatial.stated_shape(1),
-    "SCATTER_ND": spatial.stated_shape(2),
-    "FILL": spatial.stated_shape(0),
-    "RANDOM_UNIFORM": spatial.stated_shape(0),
-    "RANDOM_STANDARD_NORMAL": spatial.stated_shape(0),
+    "CONV_2D": windows.convolution,
+    "DEPTHWISE_CONV_2D": windows.depthwise,
+    "CONV_3D": windows.volume,
+    "TRANSPOSE_CONV": windows.shape_held_by(0),
+    "CONV_3D_TRANSPOSE": windows.shape_held_by(0),
+    "SPACE_TO_DEPTH": windows.space_to_depth,
+    "DEPTH_TO_SPACE": windows.depth_to_space,
+    "SPACE_TO_BATCH_ND": windows.space_to_batch,
+    "BATCH_TO_SPACE_ND": windows.batch_to_space,
+    "RFFT2D": windows.spectrum,
+    "BROADCAST_TO": windows.shape_held_by(1),
+    "SPARSE_TO_DENSE": windows.shape_held_by(1),
+    "SCATTER_ND": windows.shape_held_by(2),
+    "FILL": windows.shape_held_by(0),
+    "RANDOM_UNIFORM": windows.shape_held_by(0),
+    "RANDOM_STANDARD_NORMAL": windows.shape_held_by(0),
     "FULLY_CONNECTED": fully_connected,
     "RESHAPE": layout.reshape,
     "EXPAND_DIMS": layout.expand_dims,
@@ -212,7 +212,7 @@ RULES: Mapping[str, Rule] = {
     "PACK": layout.pack,
     "UNPACK": layout.unpack,
     "SPLIT": layout.split,
-    "SPLIT_V": layout.split_as_stated,
+    "SPLIT_V": layout.split_v,
     "GATHER": layout.gather,
     "GATHER_ND": layout.gather_nd,
     "EMBEDDING_LOOKUP": layout.lookup,
@@ -223,21 +223,21 @@ RULES: Mapping[str, Rule] = {
     "SHAPE": shape_of,
     "RANK": scalar,
     "BROADCAST_ARGS": broadcast_args,
-    "RANGE": counted,
-    "TOPK_V2": top,
-    "WHERE": places,
+    "RANGE": range_of,
+    "TOPK_V2": top_k,
+    "WHERE": where,
     "UNIQUE": unique,
     "MATRIX_DIAG": diagonal,
 }
 BY_STYLE: Mapping[str, Rule] = {
     "multidirectional": multidirectional,
-    "unidirectional": onto,
+    "unidirectional": unidirectional,
     "matmul": matmul,
     "equal": first,
-    "own": onto,
+    "own": unidirectional,
 }
 
-GIVEN: Mapping[str, tuple[int, ...]] = {
+SHAPE_OPERANDS: Mapping[str, tuple[int, ...]] = {
     **dict.fromkeys(
         (*REDUCTIONS, "ARG_MAX", "ARG_MIN", "RESIZE_BILINEAR", "RESIZE_NEAREST_NEIGHBOR", "PAD", "PADV2"), (1,)
     ),

@@ -1,6 +1,6 @@
 """Shape rules of the operators that rearrange, cut, join or repeat axes.
 
-Source: the Prepare functions of LiteRT's kernels, and what LiteRT was measured to give for sizes of 0.
+Source: the Prepare functions of LiteRT's kernels, and what LiteRT was measured to compute for sizes of 0.
 """
 
 from __future__ import annotations
@@ -8,13 +8,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from graphfix.formats.tflite.file.records import ABSENT
+from graphfix.formats.tflite.file.schema import INT32
 from graphfix.formats.tflite.infer.operands import Call, Results
-from graphfix.formats.tflite.infer.terms import Terms, as_size, maybe_negative
+from graphfix.shapes.polynomial import Terms, as_size, maybe_negative
 from graphfix.shapes.shape import UNKNOWN, UNRANKED, Dim, Incompatible, Shape, Size, never_one, same
-
-INT32 = 2
-"""The schema's number of the element type that a shape operand of RESHAPE has; others are not read by LiteRT."""
-
 
 MOST_AXES = 64
 """No tensor has more; what a broken file computes for a rank is not made a shape of."""
@@ -26,7 +23,7 @@ def unknowns(rank: int) -> Shape:
 
 
 def reshape(call: Call) -> Results:
-    """The sizes that operand 1 or new_shape states, 0 means 0; one -1 takes what is left."""
+    """The sizes that operand 1 or new_shape holds, 0 means 0; one -1 takes what is left."""
     target = _target(call)
     if target is None:
         length = call.length(1)
@@ -41,17 +38,17 @@ def reshape(call: Call) -> Results:
 
 
 def _target(call: Call) -> tuple[Size, ...] | None:
-    tensor = call.tensor(1)
-    if tensor != ABSENT and call.sight.record(tensor).type == INT32 and len(call.dims(1) or ()) == 1:
+    tensor = call.tensor(1)  # LiteRT reads a shape operand of int32 alone
+    if tensor != ABSENT and call.scope.record(tensor).type == INT32 and len(call.dims(1) or ()) == 1:
         return call.elements(1)
-    given = call.option("new_shape")
-    if not isinstance(given, tuple | list):
+    sizes = call.option("new_shape")
+    if not isinstance(sizes, tuple | list):
         return None
-    return () if tuple(given) == (0,) else tuple(given)  # [0] is how old files write a scalar
+    return () if tuple(sizes) == (0,) else tuple(sizes)  # [0] is how old files write a scalar
 
 
 def remaining(terms: Terms, source: Sequence[Size], others: Sequence[Size]) -> Size:
-    """The one size that is not stated: names on both sides cancel, and the rest must divide.
+    """The one size that is left open: names on both sides cancel, and the rest must divide.
 
     LiteRT leaves sizes of 0 out of both products, so a name cancels only where 0 changes nothing.
     """
@@ -77,7 +74,7 @@ def _positive(size: Size) -> bool:
 
 
 def expand_dims(call: Call) -> Results:
-    """A unit axis where operand 1 says, counted on the result."""
+    """A unit axis at the position of operand 1, counted on the result."""
     dims, axis = call.dims(0), call.scalar(1)
     if dims is None:
         return ()
@@ -94,8 +91,8 @@ def squeeze(call: Call) -> Results:
     if dims is None:
         return ()
     if not isinstance(axes, tuple | list) or not axes:
-        settled = all(isinstance(size, int) or never_one(size) for size in dims)
-        return (Shape(tuple([size for size in dims if size != 1])) if settled else UNRANKED,)
+        decided = all(isinstance(size, int) or never_one(size) for size in dims)
+        return (Shape(tuple([size for size in dims if size != 1])) if decided else UNRANKED,)
     if not all(-len(dims) <= axis < len(dims) for axis in axes):
         return ()
     gone = {axis % len(dims) for axis in axes}
@@ -103,8 +100,8 @@ def squeeze(call: Call) -> Results:
 
 
 def transpose(call: Call) -> Results:
-    """Axes in the order that operand 1 gives."""
-    dims, order = call.dims(0), call.numbers(1)
+    """Axes in the order of operand 1."""
+    dims, order = call.dims(0), call.ints(1)
     if dims is None:
         return ()
     if order is None or sorted(axis % len(dims) for axis in order if dims) != list(range(len(dims))):
@@ -129,11 +126,11 @@ def concatenate(call: Call) -> Results:
 
 def agreed(sizes: Sequence[Size]) -> Size:
     """One size of which there are several descriptions: a number, else a name. Raises Incompatible."""
-    numbers = {size for size in sizes if isinstance(size, int)}
-    if len(numbers) > 1:
-        raise Incompatible(f"sizes that must be equal are {sorted(numbers)}")
-    if numbers:
-        return numbers.pop()
+    known = {size for size in sizes if isinstance(size, int)}
+    if len(known) > 1:
+        raise Incompatible(f"sizes that must be equal are {sorted(known)}")
+    if known:
+        return known.pop()
     return next((size for size in sizes if isinstance(size, Dim) and size.parts), UNKNOWN)
 
 
@@ -171,7 +168,7 @@ def split(call: Call) -> Results:
     return (Shape((*dims[:at], part, *dims[at + 1 :])),) * parts
 
 
-def split_as_stated(call: Call) -> Results:
+def split_v(call: Call) -> Results:
     """SPLIT_V: operand 0 in parts of the sizes that operand 1 holds, along the axis of operand 2; -1 is the rest."""
     dims, sizes, axis, parts = call.dims(0), call.elements(1), call.scalar(2), len(call.operator.outputs)
     if dims is None:
@@ -180,8 +177,8 @@ def split_as_stated(call: Call) -> Results:
         return (unknowns(len(dims)),) * parts
     at = axis % len(dims)
     others = call.terms.add(*[size for size in sizes if size != -1])
-    settled = [call.terms.sub(dims[at], others) if size == -1 else size for size in sizes]
-    return tuple([Shape((*dims[:at], as_size(size), *dims[at + 1 :])) for size in settled])
+    lengths = [call.terms.sub(dims[at], others) if size == -1 else size for size in sizes]
+    return tuple([Shape((*dims[:at], as_size(length), *dims[at + 1 :])) for length in lengths])
 
 
 def gather(call: Call) -> Results:
@@ -221,7 +218,7 @@ def one_hot(call: Call) -> Results:
 
 
 def tile(call: Call) -> Results:
-    """Each size times what operand 1 says."""
+    """Each size times the number in operand 1."""
     dims, times = call.dims(0), call.elements(1)
     if dims is None:
         return ()
@@ -231,7 +228,7 @@ def tile(call: Call) -> Results:
 
 
 def slices(call: Call) -> Results:
-    """SLICE: from begin, as many as size says; -1 is all that are left."""
+    """SLICE: from begin, as many as size holds; -1 is all that are left."""
     dims, begins, sizes = call.dims(0), call.elements(1), call.elements(2)
     if dims is None:
         return ()

@@ -1,13 +1,13 @@
 """Shape rules of the operators that slide windows over images, resize them or move blocks.
 
 Source: the Prepare functions of LiteRT's kernels. SAME: the input's size divided by the stride, rounded up; VALID: the
-same of the input without the last window's overhang. A rule's UNKNOWN gives way to the size that the file states.
+same of the input without the last window's overhang. Where a rule returns UNKNOWN, the declared size is taken.
 """
 
 from __future__ import annotations
 
 from graphfix.formats.tflite.infer.operands import Call, Results, Rule
-from graphfix.formats.tflite.infer.terms import as_size
+from graphfix.shapes.polynomial import as_size
 from graphfix.shapes.shape import UNKNOWN, Shape, Size
 
 VALID = 1
@@ -62,14 +62,14 @@ def pool(call: Call) -> Results:
 
 
 def volume(call: Call) -> Results:
-    """CONV_3D: [B,D,H,W,C] by a filter [d,h,w,I,O]; the sizes between are what the file states."""
+    """CONV_3D: [B,D,H,W,C] by a filter [d,h,w,I,O]; the sizes between are what the file declares."""
     image, kernel = call.dims(0), call.dims(1)
     if image is None or kernel is None or len(image) != len(kernel):
         return ()
     return (Shape((image[0], *[UNKNOWN] * (len(image) - 2), kernel[-1])),)
 
 
-def stated_shape(index: int) -> Rule:
+def shape_held_by(index: int) -> Rule:
     """The result has the shape that operand `index` holds."""
 
     def rule(call: Call) -> Results:
@@ -126,7 +126,7 @@ def depth_to_space(call: Call) -> Results:
 
 def space_to_batch(call: Call) -> Results:
     """Padded spatial axes are cut into blocks, which go to the batch."""
-    dims, blocks, paddings = call.dims(0), call.numbers(1), call.elements(2)
+    dims, blocks, paddings = call.dims(0), call.ints(1), call.elements(2)
     if dims is None:
         return ()
     if blocks is None or paddings is None or len(paddings) != 2 * len(blocks) or not 0 < len(blocks) < len(dims):
@@ -139,7 +139,7 @@ def space_to_batch(call: Call) -> Results:
 
 def batch_to_space(call: Call) -> Results:
     """Blocks come back from the batch, and the crops go."""
-    dims, blocks, crops = call.dims(0), call.numbers(1), call.elements(2)
+    dims, blocks, crops = call.dims(0), call.ints(1), call.elements(2)
     if dims is None:
         return ()
     if blocks is None or crops is None or len(crops) != 2 * len(blocks) or not 0 < len(blocks) < len(dims):

@@ -1,29 +1,29 @@
-"""One subgraph while its shapes are inferred: what the file states of a tensor, and how a computed shape meets it."""
+"""One subgraph while its shapes are inferred: the declared shape of a tensor, and how it and a computed one agree."""
 
 from __future__ import annotations
 
+import struct
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from math import prod
 
 from graphfix.formats.tflite.file.container import Container
-from graphfix.formats.tflite.file.records import ABSENT, Operator, Subgraph, Tensor
-from graphfix.formats.tflite.file.schema import TENSOR_TYPES
-from graphfix.formats.tflite.infer import integer_values
-from graphfix.formats.tflite.infer.inputs import FREE, stated
-from graphfix.formats.tflite.infer.names import unique_names
-from graphfix.formats.tflite.infer.operands import Call
-from graphfix.formats.tflite.infer.terms import LEAST, Terms
+from graphfix.formats.tflite.file.records import Operator, Subgraph, Tensor
+from graphfix.formats.tflite.file.schema import INT32, INT64, STRING, TENSOR_TYPES
+from graphfix.formats.tflite.infer.names import FREE, declared, unique_names
+from graphfix.shapes.polynomial import LEAST, Terms
 from graphfix.shapes.shape import UNRANKED, Dim, Shape, Size
 
-STRING = 5
-"""The schema's number of the element type whose payload begins with how many there are."""
+INTEGERS = {INT32: "i", INT64: "q"}
+"""The element types that are followed, as struct writes them."""
+LIMIT = 64
+"""Integer tensors of more elements are no shapes."""
 SCALAR = Shape(())
 
 
 @dataclass(slots=True)
-class Scope:
-    """What is known of one subgraph's tensors; rules see it as `call.Sight`."""
+class GraphScope:
+    """What is known of one subgraph's tensors."""
 
     container: Container
     index: int
@@ -31,14 +31,14 @@ class Scope:
     names: list[str]
     tensors: list[Tensor]
     shapes: list[Shape]
-    """By tensor: the stated one until an operator settles it."""
+    """By tensor: the declared one until its operator is visited."""
     stale: dict[int, str] = field(default_factory=dict)
-    leant: set[int] = field(default_factory=set)
-    """The tensors whose stored shape nothing else tells."""
+    assumed: set[int] = field(default_factory=set)
+    """The tensors whose stored shape is assumed: nothing else determines it."""
     doubtful: set[int] = field(default_factory=set)
     """Those, and what follows from them."""
     produced: frozenset[int] = frozenset()
-    given: frozenset[int] = frozenset()
+    inputs: frozenset[int] = frozenset()
     _elements: dict[int, tuple[Size, ...] | None] = field(default_factory=dict)
 
     def shape(self, tensor: int) -> Shape:
@@ -46,7 +46,7 @@ class Scope:
         return self.shapes[tensor]
 
     def record(self, tensor: int) -> Tensor:
-        """What the file says of it."""
+        """The record of the file."""
         return self.tensors[tensor]
 
     def options(self, operator: Operator) -> Mapping[str, object]:
@@ -68,17 +68,17 @@ class Scope:
 
     def _first_look(self, tensor: int) -> tuple[Size, ...] | None:
         record, axes = self.tensors[tensor], self.shapes[tensor].axes
-        if record.type not in integer_values.INTEGERS or axes is None:
+        if record.type not in INTEGERS or axes is None:
             return None
         sizes = [size for size in axes if isinstance(size, int)]
         count = prod(sizes)
-        if len(sizes) < len(axes) or count > integer_values.LIMIT:
+        if len(sizes) < len(axes) or count > LIMIT:
             return None
         if self.is_constant(tensor):
             if not count or record.sparse or record.external:
                 return None if count else ()
-            numbers = integer_values.constant(self.container.data(record.buffer), record.type)
-            return numbers if numbers is not None and len(numbers) == count else None
+            found = _unpacked(self.container.data(record.buffer), record.type)
+            return found if found is not None and len(found) == count else None
         if record.variable or len(axes) > 1:
             return None
         return tuple([Dim((f"?{self._label(tensor)}:{at}",), LEAST) for at in range(count)])
@@ -86,14 +86,14 @@ class Scope:
     def is_constant(self, tensor: int) -> bool:
         """Whether it has its elements in the file, or none at all."""
         record = self.tensors[tensor]
-        if tensor in self.produced or tensor in self.given or record.variable:
+        if tensor in self.produced or tensor in self.inputs or record.variable:
             return False
         return self.container.holds(record.buffer) or bool(record.external) or 0 in record.shape
 
     def enter(self, tensor: int, elements: tuple[Size, ...]) -> None:
-        """Note what a result holds; its shape is settled."""
+        """Note what a result holds; its shape is there already."""
         axes = self.shapes[tensor].axes
-        if self.tensors[tensor].type not in integer_values.INTEGERS or axes is None:
+        if self.tensors[tensor].type not in INTEGERS or axes is None:
             return
         sizes = [size for size in axes if isinstance(size, int)]
         if len(sizes) == len(axes) and prod(sizes) == len(elements):
@@ -102,47 +102,32 @@ class Scope:
     def contents(self) -> dict[int, tuple[Size, ...]]:
         """The elements of every tensor that can be followed: all small constants, and what rules noted or asked for."""
         for tensor, record in enumerate(self.tensors):
-            small = record.type in integer_values.INTEGERS and len(record.shape) <= 1
+            small = record.type in INTEGERS and len(record.shape) <= 1
             if small and tensor not in self._elements and self.is_constant(tensor):
                 self.elements(tensor)
         return {tensor: elements for tensor, elements in self._elements.items() if elements is not None}
 
-    def follow(self, call: Call) -> None:
-        """Note what the results of an operator hold."""
-        outputs = [tensor for tensor in call.operator.outputs if tensor != ABSENT]
-        if not outputs or self.tensors[outputs[0]].type not in integer_values.INTEGERS:
-            return
-        whole = integer_values.follows(call)
-        if whole is None:
-            return
-        if call.op not in integer_values.IN_PARTS:
-            self.enter(outputs[0], whole)
-            return
-        lengths = [_length(self.shapes[tensor]) for tensor in outputs]
-        for at, tensor in enumerate(outputs):
-            self.enter(tensor, integer_values.part(call.op, whole, lengths, at))
+    def set_shape(self, tensor: int, computed: Shape | None, trusted: bool) -> None:
+        """Set the shape of a result to what the rules computed, and to the declared one where they can't tell.
 
-    def settle(self, tensor: int, computed: Shape | None, trusted: bool) -> None:
-        """Take what the rules computed for a result, and the file's word where they cannot tell.
-
-        `trusted`: nothing that it was computed from is the file's word.
+        `trusted`: nothing that it was computed from is assumed.
         """
         record = self.tensors[tensor]
         if computed is not None and record.signature is None and computed.axes == record.shape:
             self.shapes[tensor] = computed
         elif computed is None or not computed.valid:
-            self.shapes[tensor] = shape = self.claimed(tensor)
+            self.shapes[tensor] = shape = self.declared_shape(tensor)
             if shape.ranked:
-                self.leant.add(tensor)
+                self.assumed.add(tensor)
         elif computed.axes is None:
             self.shapes[tensor] = computed
         else:
-            self.shapes[tensor] = self._met(tensor, computed.axes, record, trusted)
+            self.shapes[tensor] = self._merged(tensor, computed.axes, record, trusted)
 
-    def claimed(self, tensor: int) -> Shape:
-        """What the file states of a tensor; a free size is a name."""
+    def declared_shape(self, tensor: int) -> Shape:
+        """The shape that the file declares; a free size is a name."""
         record = self.tensors[tensor]
-        sizes = stated(record)
+        sizes = declared(record)
         if not sizes and not record.has_rank and not self._holds_one(tensor):
             return UNRANKED
         if not sizes:
@@ -157,48 +142,48 @@ class Scope:
         if not self.is_constant(tensor) or record.external:
             return False
         bits = TENSOR_TYPES[record.type][1]
-        if record.type == STRING:
+        if record.type == STRING:  # its payload begins with how many elements there are
             return self.container.data(record.buffer)[:4] == b"\1\0\0\0"
         return bits is not None and self.container.size(record.buffer) == (bits + 7) // 8
 
-    def _met(self, tensor: int, computed: tuple[Size, ...], record: Tensor, trusted: bool) -> Shape:
-        claim = stated(record)
-        if not claim and not record.has_rank:
-            claim = (FREE,) * len(computed)  # nothing is claimed
-        if len(claim) != len(computed) or any(map(_contradict, computed, claim)):
+    def _merged(self, tensor: int, computed: tuple[Size, ...], record: Tensor, trusted: bool) -> Shape:
+        stored = declared(record)
+        if not stored and not record.has_rank:
+            stored = (FREE,) * len(computed)  # nothing is declared
+        if len(stored) != len(computed) or any(map(_contradict, computed, stored)):
             shape = Shape(tuple([self._named(tensor, axis, size) for axis, size in enumerate(computed)]))
-            self.stale[tensor] = self._contradiction(tensor, shape, claim)
-            return shape if trusted else UNRANKED  # else the claims that it was computed from may be the wrong ones
+            self.stale[tensor] = self._contradiction(tensor, shape, stored)
+            return shape if trusted else UNRANKED  # else what it was computed from may be wrong instead
         sizes = list(computed)
-        for axis, (size, stored) in enumerate(zip(computed, claim, strict=True)):
+        for axis, (size, number) in enumerate(zip(computed, stored, strict=True)):
             if isinstance(size, int) or size.parts:
-                continue  # a name is what the size follows from: a stored number would be another claim
-            if stored == FREE:
+                continue  # a name is what the size follows from: a stored number would only be assumed
+            if number == FREE:
                 sizes[axis] = self._named(tensor, axis, size)
             else:
-                sizes[axis] = stored
-                self.leant.add(tensor)
+                sizes[axis] = number
+                self.assumed.add(tensor)
         return Shape(tuple(sizes))
 
     def _named(self, tensor: int, axis: int, size: Size) -> Size:
         """The size, by the name of the result where it has none."""
         return size if isinstance(size, int) or size.parts else self.name(tensor, axis, size.lo, size.hi)
 
-    def _contradiction(self, tensor: int, shape: Shape, claim: Sequence[int]) -> str:
-        stored = ", ".join("?" if size == FREE else str(size) for size in claim)
-        return f"the stored shape [{stored}] of '{self.names[tensor]}' contradicts the computed {shape}"
+    def _contradiction(self, tensor: int, shape: Shape, stored: Sequence[int]) -> str:
+        sizes = ", ".join("?" if size == FREE else str(size) for size in stored)
+        return f"the stored shape [{sizes}] of '{self.names[tensor]}' contradicts the computed {shape}"
 
 
-def scope_of(container: Container, index: int, terms: Terms, inputs: Mapping[int, Shape]) -> Scope:
+def scope_of(container: Container, index: int, terms: Terms, inputs: Mapping[int, Shape]) -> GraphScope:
     """The subgraph before its first operator; `inputs` are the shapes of its inputs, by tensor."""
     subgraph: Subgraph = container.subgraphs[index]
     tensors = subgraph.tensors
-    scope = Scope(container, index, terms, unique_names(subgraph), tensors, [UNRANKED] * len(tensors))
+    scope = GraphScope(container, index, terms, unique_names(subgraph), tensors, [UNRANKED] * len(tensors))
     scope.produced = frozenset([tensor for operator in subgraph.operators for tensor in operator.outputs])
-    scope.given = frozenset(subgraph.inputs)
+    scope.inputs = frozenset(subgraph.inputs)
     for tensor in range(len(tensors)):
         if tensor not in scope.produced:
-            scope.shapes[tensor] = inputs[tensor] if tensor in inputs else scope.claimed(tensor)
+            scope.shapes[tensor] = inputs[tensor] if tensor in inputs else scope.declared_shape(tensor)
     return scope
 
 
@@ -211,6 +196,7 @@ def _contradict(size: Size, stored: int) -> bool:
     return stored < size.lo or (size.hi is not None and stored > size.hi)
 
 
-def _length(shape: Shape) -> int:
-    (length,) = shape.axes if shape.axes is not None and len(shape.axes) == 1 else (1,)
-    return length if isinstance(length, int) else integer_values.LIMIT + 1
+def _unpacked(data: bytes, element: int) -> tuple[Size, ...] | None:
+    """The elements of a constant's payload; None where the bytes are none of that type."""
+    size = struct.calcsize(INTEGERS[element])
+    return struct.unpack(f"<{len(data) // size}{INTEGERS[element]}", data) if len(data) % size == 0 else None

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from graphfix.formats.tflite.infer.operands import Call, Results
-from graphfix.formats.tflite.infer.terms import Terms, as_size, bounds
+from graphfix.shapes.polynomial import Terms, as_size, bounds
 from graphfix.shapes.shape import UNKNOWN, Shape, Size, same
 
 
@@ -27,15 +27,15 @@ def entries(call: Call, rank: int, length: int) -> list[Entry] | None:
     """One entry for each axis that is read or made, in order; None where they do not fit the rank."""
     ellipsis, new, shrink = (call.number(f"{name}_mask") for name in ("ellipsis", "new_axis", "shrink_axis"))
     made = sum(new >> at & 1 for at in range(length) if not ellipsis >> at & 1)
-    stated = length - made - bool(ellipsis & (1 << length) - 1)
-    if stated > rank or (ellipsis & (ellipsis - 1)):
+    named = length - made - bool(ellipsis & (1 << length) - 1)
+    if named > rank or (ellipsis & (ellipsis - 1)):
         return None
     found: list[Entry] = []
     axis = 0
     for at in range(length):
         if ellipsis >> at & 1:
-            found += [Entry(whole, None) for whole in range(axis, axis + rank - stated)]
-            axis += rank - stated
+            found += [Entry(whole, None) for whole in range(axis, axis + rank - named)]
+            axis += rank - named
         elif new >> at & 1:
             found.append(Entry(None, at))
         else:
@@ -54,7 +54,7 @@ class Cut:
 
 
 def cut(call: Call, at: int) -> Cut:
-    """What the operands and the masks say at one position."""
+    """The bounds that the operands and the masks set at one position."""
     begin, end, stride = (_element(call, index, at) for index in (1, 2, 3))
     if call.number("offset") and not call.number("end_mask") >> at & 1:
         end = call.terms.add(begin, end)
@@ -131,6 +131,6 @@ def _whole_or_named(terms: Terms, size: Size, cut: Cut) -> Size:
     """A cut that arithmetic does not follow: the same one of the same size leaves the same."""
     if cut.stride == -1 and cut.begin is None and cut.end is None:
         return size
-    begin, end, stride = (bound for bound in (cut.begin, cut.end, cut.stride))
+    begin, end, stride = cut.begin, cut.end, cut.stride
     kind = f"strided {begin is None} {end is None}"
     return terms.opaque(kind, size, *[bound for bound in (begin, end, stride) if bound is not None], low=0)

@@ -1,7 +1,7 @@
-"""The subgraphs of a model in the order in which they are run: bodies have the shapes that every caller gives them.
+"""The subgraphs of a model in the order in which they are run: bodies have the shapes that every caller passes.
 
-LiteRT resizes the inputs of a body to what its caller has. So a body's size is a number only where all callers give
-that number, and what comes back out of a body is a number, or a size of an operand that the body hands through.
+LiteRT resizes the inputs of a body to what its caller has. So a body's size is a number only where all callers pass
+that number, and what a body returns has sizes that are numbers, or those of an operand that the body passes through.
 """
 
 from __future__ import annotations
@@ -15,13 +15,13 @@ from graphfix.formats.tflite.file.container import Container
 from graphfix.formats.tflite.file.records import ABSENT, Operator
 from graphfix.formats.tflite.file.schema import CUSTOM, OPERATORS
 from graphfix.formats.tflite.infer import integer_values
-from graphfix.formats.tflite.infer.inputs import stated
+from graphfix.formats.tflite.infer.names import FREE, declared
 from graphfix.formats.tflite.infer.operands import Call, Results, Rule
 from graphfix.formats.tflite.infer.rules import rule
-from graphfix.formats.tflite.infer.scope import Scope, scope_of
-from graphfix.formats.tflite.infer.terms import Terms
+from graphfix.formats.tflite.infer.scope import GraphScope, scope_of
 from graphfix.operators import Row
 from graphfix.operators.row import TFLITE
+from graphfix.shapes.polynomial import Terms
 from graphfix.shapes.shape import UNRANKED, Dim, Incompatible, Shape, Size, same
 
 Kind: TypeAlias = tuple[str, Row | None, Rule | None]
@@ -34,22 +34,22 @@ OPAQUE = frozenset({13, 14})
 
 
 @dataclass(slots=True)
-class Bodies:
+class Inference:
     """One analysis of a whole model."""
 
     container: Container
     narrowed: Mapping[Place, Size]
-    """What callers say of free sizes of the main subgraph's inputs."""
+    """The ranges that callers set for free sizes of the main subgraph's inputs."""
     terms: Terms = field(default_factory=Terms)
-    _scopes: dict[int, Scope] = field(default_factory=dict)
+    _scopes: dict[int, GraphScope] = field(default_factory=dict)
     _entered: dict[int, list[Shape]] = field(default_factory=dict)
     """The shapes of a body's inputs, as far as all callers so far agree, by position."""
     _weakened: bool = False
-    """Whether a body that was done already got less to know: its earlier callers leant on more."""
+    """Whether a body that was done already knows less now: its earlier callers assumed more."""
     _kinds: list[Kind] = field(default_factory=list)
 
-    def run(self) -> list[Scope]:
-        """Infer every subgraph: the main one and SignatureDefs' with what they state, bodies by their callers."""
+    def run(self) -> list[GraphScope]:
+        """Infer every subgraph: the main one and SignatureDefs' with what they declare, bodies by their callers."""
         self._kinds = [_kind(code.builtin, code.version) for code in self.container.codes]
         count = len(self.container.subgraphs)
         roots = dict.fromkeys((0, *(signature.subgraph for signature in self.container.signatures)))
@@ -64,73 +64,73 @@ class Bodies:
                 self._enter(index, None)  # nobody runs it
         return [self._scopes[index] for index in range(count)]
 
-    def _enter(self, index: int, operands: Sequence[Shape] | None) -> Scope:
-        """A subgraph with these operands, None for what it states itself; as it is, where that is nothing new."""
+    def _enter(self, index: int, operands: Sequence[Shape] | None) -> GraphScope:
+        """Infer a subgraph with these operands, None for what it declares itself; not again for the same ones."""
         scope = scope_of(self.container, index, self.terms, {})
         inputs = self.container.subgraphs[index].inputs
         if operands is None:
-            given = [self._stated(scope, tensor) for tensor in inputs]
+            shapes = [self._declared_input(scope, tensor) for tensor in inputs]
         else:
-            given = [self._received(scope, *pair) for pair in zip(inputs, operands, strict=False)]
+            shapes = [self._received(scope, *pair) for pair in zip(inputs, operands, strict=False)]
         before = self._entered.get(index)
         if before is not None:
-            given = [self._weaker(scope, *each) for each in zip(inputs, before, given, strict=False)]
+            shapes = [self._weaker(scope, *each) for each in zip(inputs, before, shapes, strict=False)]
         if index in self._scopes:
-            if given == before:
+            if shapes == before:
                 return self._scopes[index]
             self._weakened = True
-        self._entered[index] = given
-        for tensor, shape in zip(inputs, given, strict=False):
+        self._entered[index] = shapes
+        for tensor, shape in zip(inputs, shapes, strict=False):
             scope.shapes[tensor] = shape
         self._scopes[index] = scope
         for operator in self.container.subgraphs[index].operators:
             self._visit(scope, operator)
         return scope
 
-    def _stated(self, scope: Scope, tensor: int) -> Shape:
+    def _declared_input(self, scope: GraphScope, tensor: int) -> Shape:
         """An input of the main subgraph, or of a SignatureDef's."""
-        shape = scope.claimed(tensor)
+        shape = scope.declared_shape(tensor)
         if scope.index or shape.axes is None or not self.narrowed:
             return shape
         sizes = [_narrowed(size, self.narrowed.get((tensor, axis))) for axis, size in enumerate(shape.axes)]
         return Shape(tuple(sizes))
 
-    def _received(self, scope: Scope, tensor: int, operand: Shape) -> Shape:
-        """An input of a body: numbers that the caller gives and the body states, or leaves open."""
+    def _received(self, scope: GraphScope, tensor: int, operand: Shape) -> Shape:
+        """An input of a body: numbers that the caller passes and the body declares, or leaves open."""
         if operand.axes is None:
             return UNRANKED
-        claim = stated(scope.tensors[tensor])
-        if len(claim) != len(operand.axes):
-            claim = (-1,) * len(operand.axes)
-        pairs = zip(operand.axes, claim, strict=True)
+        stored = declared(scope.tensors[tensor])
+        if len(stored) != len(operand.axes):
+            stored = (FREE,) * len(operand.axes)
+        pairs = zip(operand.axes, stored, strict=True)
         sizes = [
-            size if isinstance(size, int) and stored in (-1, size) else scope.name(tensor, axis)
-            for axis, (size, stored) in enumerate(pairs)
+            size if isinstance(size, int) and number in (FREE, size) else scope.name(tensor, axis)
+            for axis, (size, number) in enumerate(pairs)
         ]
         return Shape(tuple(sizes))
 
-    def _weaker(self, scope: Scope, tensor: int, a: Shape, b: Shape) -> Shape:
+    def _weaker(self, scope: GraphScope, tensor: int, a: Shape, b: Shape) -> Shape:
         """What two callers agree on."""
         if a.axes is None or b.axes is None or len(a.axes) != len(b.axes):
             return UNRANKED
         pairs = enumerate(zip(a.axes, b.axes, strict=True))
         return Shape(tuple([one if same(one, other) else scope.name(tensor, axis) for axis, (one, other) in pairs]))
 
-    def _visit(self, scope: Scope, operator: Operator) -> None:
-        """Settle the results of one operator."""
+    def _visit(self, scope: GraphScope, operator: Operator) -> None:
+        """Infer the results of one operator."""
         op, row, shape_rule = self._kinds[operator.code]
         call = Call(scope, op, row, operator)
         results = _computed(call, shape_rule) if shape_rule is not None else self._run_bodies(call)
         if not results and _any_unranked(scope, operator):
-            results = (UNRANKED,) * len(operator.outputs)  # what follows from an unknown rank is not the file's to say
+            results = (UNRANKED,) * len(operator.outputs)  # the file is not asked what follows from an unknown rank
         trusted = scope.doubtful.isdisjoint(operator.inputs)
         for at, tensor in enumerate(operator.outputs):
             if tensor != ABSENT:
-                scope.settle(tensor, results[at] if at < len(results) else None, trusted)
-        if scope.leant and not (trusted and scope.leant.isdisjoint(operator.outputs)):
+                scope.set_shape(tensor, results[at] if at < len(results) else None, trusted)
+        if scope.assumed and not (trusted and scope.assumed.isdisjoint(operator.outputs)):
             scope.doubtful.update(operator.outputs)
         if op in integer_values.FOLLOW:
-            scope.follow(call)
+            integer_values.follow(call)
 
     def _run_bodies(self, call: Call) -> Results:
         """The results of an operator that runs subgraphs."""
@@ -138,7 +138,7 @@ class Bodies:
         return controls(self, call) if controls is not None else ()
 
     def branches(self, call: Call) -> Results:
-        """IF: what both branches give."""
+        """IF: what both branches return."""
         operands = [_operand(call, at) for at in range(1, call.count)]
         each = [
             self._returned(self._enter(body, operands), operands)
@@ -154,7 +154,7 @@ class Bodies:
         test, body = self._body(call, "cond_subgraph_index"), self._body(call, "body_subgraph_index")
         if test is None or body is None:
             return ()
-        scope = self._enter(body, _outputs(self._enter(body, operands)))  # each turn gives the next one its inputs
+        scope = self._enter(body, _outputs(self._enter(body, operands)))  # each turn passes the next one its inputs
         self._enter(test, self._entered[body])
         inputs, outputs = self.container.subgraphs[body].inputs, self.container.subgraphs[body].outputs
         kept = [at for at, (one, other) in enumerate(zip(inputs, outputs, strict=False)) if one == other]
@@ -170,7 +170,7 @@ class Bodies:
         return ()
 
     def decomposed(self, call: Call) -> Results:
-        """STABLEHLO_COMPOSITE: what its decomposition gives."""
+        """STABLEHLO_COMPOSITE: what its decomposition returns."""
         body = self._body(call, "decomposition_subgraph_index")
         operands = [_operand(call, at) for at in range(call.count)]
         return () if body is None else tuple(self._returned(self._enter(body, operands), operands))
@@ -179,10 +179,10 @@ class Bodies:
         body = call.option(option)
         return body if isinstance(body, int) and 0 <= body < len(self.container.subgraphs) else None
 
-    def _returned(self, scope: Scope, operands: Sequence[Shape], kept: Sequence[int] | None = None) -> list[Shape]:
+    def _returned(self, scope: GraphScope, operands: Sequence[Shape], kept: Sequence[int] | None = None) -> list[Shape]:
         """The outputs of a body in its caller's names: numbers, and sizes of the operands that `kept` names.
 
-        Other sizes are anonymous. `kept`: the positions that every turn of a loop hands on unchanged, all by default.
+        Other sizes are anonymous. `kept`: the positions that every turn of a loop passes on unchanged, all by default.
         """
         subgraph = self.container.subgraphs[scope.index]
         positions = range(len(operands)) if kept is None else kept
@@ -198,12 +198,12 @@ class Bodies:
         ]
 
 
-Control: TypeAlias = Callable[[Bodies, Call], Results]
+Control: TypeAlias = Callable[[Inference, Call], Results]
 CONTROL: Mapping[str, Control] = {
-    "IF": Bodies.branches,
-    "WHILE": Bodies.loop,
-    "CALL_ONCE": Bodies.once,
-    "STABLEHLO_COMPOSITE": Bodies.decomposed,
+    "IF": Inference.branches,
+    "WHILE": Inference.loop,
+    "CALL_ONCE": Inference.once,
+    "STABLEHLO_COMPOSITE": Inference.decomposed,
 }
 
 
@@ -215,7 +215,7 @@ def _kind(builtin: int, version: int) -> Kind:
     return op, row, rule(op, row)
 
 
-def _any_unranked(scope: Scope, operator: Operator) -> bool:
+def _any_unranked(scope: GraphScope, operator: Operator) -> bool:
     return any(
         not scope.shapes[tensor].ranked and scope.tensors[tensor].type not in OPAQUE
         for tensor in operator.inputs
@@ -231,7 +231,7 @@ def _computed(call: Call, shape_rule: Rule) -> Results:
 
 
 def _narrowed(size: Size, by: Size | None) -> Size:
-    """A free size in the range that the caller gives it; it keeps its name."""
+    """A free size in the range that the caller sets; it keeps its name."""
     if by is None or isinstance(size, int) or isinstance(by, int):
         return size if by is None or isinstance(size, int) else by
     return Dim(size.parts, by.lo, by.hi)
@@ -242,7 +242,7 @@ def _operand(call: Call, index: int) -> Shape:
     return UNRANKED if shape is None else shape
 
 
-def _outputs(scope: Scope) -> list[Shape]:
+def _outputs(scope: GraphScope) -> list[Shape]:
     return [scope.shapes[tensor] for tensor in scope.container.subgraphs[scope.index].outputs]
 
 
@@ -259,4 +259,4 @@ def _both(call: Call, at: int, pair: tuple[Shape, Shape]) -> Shape:
         return UNRANKED
     tensor = call.operator.outputs[at]
     pairs = enumerate(zip(one.axes, other.axes, strict=True))
-    return Shape(tuple([a if same(a, b) else call.sight.name(tensor, axis) for axis, (a, b) in pairs]))
+    return Shape(tuple([a if same(a, b) else call.scope.name(tensor, axis) for axis, (a, b) in pairs]))

@@ -1,4 +1,4 @@
-"""Which tensors' shapes follow from the sizes of the inputs alone, so that one run tells them for every run."""
+"""Which tensors' shapes follow from the sizes of the inputs alone, so that one run shows them for every run."""
 
 from __future__ import annotations
 
@@ -8,14 +8,14 @@ from graphfix import operators
 from graphfix.formats.tflite.file.container import Container
 from graphfix.formats.tflite.file.records import ABSENT, Operator
 from graphfix.formats.tflite.file.schema import CUSTOM, OPERATORS, TENSOR_TYPES
-from graphfix.formats.tflite.infer.rules import BY_DATA, GIVEN, rule
+from graphfix.formats.tflite.infer.rules import BY_DATA, SHAPE_OPERANDS, rule
 from graphfix.operators.row import TFLITE
 
 RECURRENT = frozenset(
     "LSTM RNN SVDF UNIDIRECTIONAL_SEQUENCE_LSTM UNIDIRECTIONAL_SEQUENCE_RNN BIDIRECTIONAL_SEQUENCE_LSTM"
     " BIDIRECTIONAL_SEQUENCE_RNN".split()
 )
-"""Operators without a rule of the house whose results' shapes LiteRT computes from those of the operands."""
+"""Operators without a rule here whose results' shapes LiteRT computes from those of the operands."""
 SIZES = frozenset({"SHAPE", "RANK"})
 """Operators whose results are the sizes of an operand, whatever its elements are."""
 WHOLE = frozenset({"int32", "int64", "bool"})
@@ -36,7 +36,7 @@ class _Known:
 def determined(container: Container) -> frozenset[int]:
     """The tensors of the main subgraph whose shapes do not follow from the elements of inputs or variables.
 
-    What custom operators, IF and WHILE give is not among them, nor is what follows from it.
+    What custom operators, IF and WHILE return is not among them, nor is what follows from it.
     """
     return frozenset(_known(container).shapes)
 
@@ -58,8 +58,7 @@ def _known(container: Container) -> _Known:
     main = container.subgraphs[0]
     produced = {tensor for operator in main.operators for tensor in operator.outputs}
     known = _Known({tensor for tensor in range(len(main.tensors)) if tensor not in produced})
-    given = set(main.inputs)
-    for tensor in known.shapes - given:
+    for tensor in known.shapes.difference(main.inputs):
         record = main.tensors[tensor]
         if not record.variable and (container.holds(record.buffer) or record.external or 0 in record.shape):
             known.elements.add(tensor)
@@ -75,8 +74,8 @@ def _follow(known: _Known, operator: Operator, op: str, version: int) -> None:
     has_rule = op in RECURRENT or rule(op, operators.row(TFLITE, op, version)) is not None
     if not has_rule or op in BY_DATA or not known.shapes.issuperset(operands):
         return
-    stated = [operator.inputs[at] for at in GIVEN.get(op, ()) if at < len(operator.inputs)]
-    if not known.elements.issuperset(tensor for tensor in stated if tensor != ABSENT):
+    held = [operator.inputs[at] for at in SHAPE_OPERANDS.get(op, ()) if at < len(operator.inputs)]
+    if not known.elements.issuperset(tensor for tensor in held if tensor != ABSENT):
         return
     results = [tensor for tensor in operator.outputs if tensor != ABSENT]
     known.shapes.update(results)

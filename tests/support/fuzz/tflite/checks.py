@@ -11,7 +11,7 @@ import numpy as np
 from graphfix import api
 from graphfix.formats.tflite.file.records import ABSENT
 from graphfix.formats.tflite.model import TfliteModel
-from graphfix.formats.tflite.view import Scope
+from graphfix.formats.tflite.view import SubgraphView
 from graphfix.graph.view import Graph
 from graphfix.results import GraphfixError, Outcome
 from graphfix.shapes.shape import Shape
@@ -107,24 +107,24 @@ def load(file: bytes) -> TfliteModel:
     return model
 
 
-def always_run(model: TfliteModel) -> list[Scope]:
+def always_run(model: TfliteModel) -> list[SubgraphView]:
     """The subgraphs that every run runs: the main one, and those of loops."""
-    return [scope for scope in model._scopes if scope.record.name.startswith(("main", "test", "step"))]
+    return [view for view in model._views if view.record.name.startswith(("main", "test", "step"))]
 
 
 def known_shapes(model: TfliteModel) -> list[tuple[int, dict[int, Shape]]]:
     """By subgraph, the shapes of what its operators read and give: LiteRT lets go of what nobody reads."""
     found = []
-    for scope in always_run(model):
-        operators = scope.record.operators
+    for view in always_run(model):
+        operators = view.record.operators
         used = {tensor for operator in operators for tensor in (*operator.inputs, *operator.outputs)}
-        found.append((scope.index, {tensor: scope.values[tensor].shape for tensor in sorted(used - {ABSENT})}))
+        found.append((view.index, {tensor: view.values[tensor].shape for tensor in sorted(used - {ABSENT})}))
     return found
 
 
 def _labels(draft: Draft, model: TfliteModel) -> dict[str, tuple[int, int, str]]:
     """Free sizes by label: (input, axis, letter)."""
-    main = model._scopes[0]
+    main = model._views[0]
     names = [main.values[tensor].name for tensor in main.record.inputs]
     return {
         f"{name}[{axis}]": (at, axis, size)
@@ -181,8 +181,8 @@ def _fix(case: Case, options: Options, bound: Mapping[str, int]) -> None:
         return
     view = _view(model.finish())
     model.finish()
-    labels = {scope.record.name: [node.label for node in scope.graph.nodes] for scope in always_run(model)}
-    paths = {scope.graph.path: scope.record.name for scope in always_run(model)}
+    labels = {view.record.name: [node.label for node in view.graph.nodes] for view in always_run(model)}
+    paths = {view.graph.path: view.record.name for view in always_run(model)}
     data = model.tobytes()
     again = load(data)
     fresh = _view(again.graphs)

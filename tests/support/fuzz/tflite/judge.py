@@ -8,7 +8,7 @@ from itertools import product
 
 import numpy as np
 
-from graphfix.formats.tflite.view import Scope
+from graphfix.formats.tflite.view import SubgraphView
 from graphfix.shapes.shape import Dim, Shape, Size
 from tests.support.fuzz.tflite.checks import Case, Fixed, Way, always_run, jobs, known_shapes, load, prepared
 from tests.support.fuzz.tflite.ops import BROADCAST
@@ -47,8 +47,8 @@ def judge(case: Case, ran: Sequence[Ran]) -> bool:
         _compared(case, fixed, before, told[fixed.data])
         model = load(fixed.data)
         _inferred(case, told[fixed.data], known_shapes(model), fixed.bound)
-        for scope in always_run(model):
-            _left(case, fixed, scope, told[fixed.data])
+        for view in always_run(model):
+            _left(case, fixed, view, told[fixed.data])
     return runs
 
 
@@ -176,17 +176,17 @@ def _wrong_broadcast(size: Dim, actual: int, sizes: Mapping[str, int]) -> bool:
 # --- what operators met when the model ran ---------------------------------------------------------------------------
 
 
-def _left(case: Case, fixed: Fixed, scope: Scope, ran: Sequence[Ran]) -> None:
+def _left(case: Case, fixed: Fixed, view: SubgraphView, ran: Sequence[Ran]) -> None:
     """No operand of another rank (another shape, for `explicit`) than its node's result, unless a site says why."""
-    name = scope.record.name
-    nodes = zip(fixed.labels[name], scope.graph.nodes, scope.record.operators, strict=True)
+    name = view.record.name
+    nodes = zip(fixed.labels[name], view.graph.nodes, view.record.operators, strict=True)
     asked = [
         (label, operator)
         for label, node, operator in nodes
         if node.op in BROADCAST and (name, label, None) not in fixed.excused
     ]
     for (_, told), (label, operator) in product(_shaped(case, ran, fixed.bound), asked):
-        shapes = told.shapes[scope.index]
+        shapes = told.shapes[view.index]
         operands = [
             shapes[tensor] for at, tensor in enumerate(operator.inputs) if (name, label, at) not in fixed.excused
         ]

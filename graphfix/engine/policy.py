@@ -1,0 +1,114 @@
+"""What the user chose about broadcasts, applied to the candidate edits of one node.
+
+`equalize-ranks` and `materialize-broadcasts` plan whatever could be made explicit. Which of it is carried out is
+decided here, in this order: `--keep-fusions`, `--broadcasts two-sided`, `--unknown`; with `--broadcasts keep` the
+second is not in the list. Other rewrites plan what their target needs: nothing of that is a choice.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from math import prod
+from typing import Literal
+
+from graphfix.graph.broadcast import align, has_ranks
+from graphfix.graph.edits import Assume, Edit, Leave, Lift, Stretch
+from graphfix.graph.protocols import Rewrite
+from graphfix.graph.view import Node
+from graphfix.results import GraphfixError
+from graphfix.shapes.shape import Shape
+
+Broadcasts = Literal["keep", "two-sided", "explicit"]
+Unknown = Literal["expand", "keep", "assume", "error"]
+EQUALIZE, MATERIALIZE = "equalize-ranks", "materialize-broadcasts"
+FUSED = "a runtime fuses the operator by this constant's shape (--keep-fusions)"
+
+
+@dataclass(frozen=True, slots=True)
+class Policy:
+    """What the user or the target asks of the rewrites of broadcasts."""
+
+    broadcasts: Broadcasts = "explicit"
+    unknown: Unknown = "expand"
+    keep_fusions: bool = False
+
+    def edits(self, rewrite: Rewrite, node: Node) -> Sequence[Edit]:
+        """The edits of one node that are carried out. Raises as the plan does, and GraphfixError (--unknown error)."""
+        if rewrite.name not in (EQUALIZE, MATERIALIZE):
+            return list(rewrite.plan(node))
+        if not (self._expands or has_ranks(node)):
+            align(node)  # raises with the name of the operand whose rank is not known
+        edits = [self._fused(rewrite, node, edit) for edit in rewrite.plan(node)]
+        stretches = [edit for edit in edits if isinstance(edit, Stretch)]
+        others = [edit for edit in edits if not isinstance(edit, Stretch)]
+        return [*others, *(edit for stretch in self._two_sided(node, stretches) for edit in self._known(node, stretch))]
+
+    @property
+    def _expands(self) -> bool:
+        """Whether what is not known is stretched by the run-time form, which aligns ranks as well."""
+        return self.broadcasts != "keep" and self.unknown == "expand"
+
+    def _fused(self, rewrite: Rewrite, node: Node, edit: Edit) -> Edit:
+        """Leave a scalar or rank-1 constant as it is where fusions are to be kept."""
+        if not self.keep_fusions or not isinstance(edit, (Lift, Stretch, Leave)) or edit.operand is None:
+            return edit
+        if isinstance(edit, Leave) and edit.code != "GF301":
+            return edit  # left for a reason that holds whatever the user chose
+        value = node.operand(edit.operand)
+        if value.kind != "constant" or value.shape.rank > 1:
+            return edit
+        unknown = isinstance(edit, Stretch) and not edit.to.ranked
+        return Leave(edit.operand, FUSED, "GF101" if rewrite.name == EQUALIZE else "GF103" if unknown else "GF102")
+
+    def _two_sided(self, node: Node, stretches: Sequence[Stretch]) -> Sequence[Stretch]:
+        """With `two-sided`, the cheapest until at most one operand is repeated by the operator itself."""
+        if self.broadcasts != "two-sided" or not all(stretch.to.ranked for stretch in stretches):
+            return stretches
+        if len(stretches) <= 1:
+            return []
+        unknown = not all(stretch.to.static and "maybe" not in stretch.axes for stretch in stretches)
+        # nothing is saved where there are no elements, and some kernels fail on an empty operand that they stretch
+        if unknown or any(0 in stretch.to.dims for stretch in stretches):
+            return stretches
+        costs = {stretch.operand: (_bytes(node, stretch), stretch.operand) for stretch in stretches}
+        return sorted(stretches, key=lambda stretch: costs[stretch.operand])[:-1]
+
+    def _known(self, node: Node, stretch: Stretch) -> Iterator[Edit]:
+        """What `--unknown` makes of a stretch that only the run decides."""
+        if "maybe" not in stretch.axes or self.unknown == "expand":
+            yield stretch
+            return
+        value, result = node.operand(stretch.operand), _result(node)
+        if self.unknown == "error":
+            raise GraphfixError(
+                f"{node.op} '{node.label}': operand {stretch.operand} {value} may be stretched when the model runs; "
+                "bind its dims (--dim, --shape) or choose another --unknown"
+            )
+        if self.unknown == "keep":
+            reason = f"whether {value.shape} is stretched to {result} is known only at run time (--unknown keep)"
+            yield Leave(stretch.operand, reason, "GF103", "left")
+            return
+        # the result's shape is the same before and after the other operands are stretched: a second run says the same
+        sizes = f"operand {stretch.operand} {value.shape} to {result}"
+        yield Assume(
+            stretch.operand, f"{node.op} '{_lasting_name(node)}' never stretches an unknown size of {sizes}", "GF103"
+        )
+        if "yes" in stretch.axes:
+            yield replace(stretch, code="GF102")
+
+
+def _bytes(node: Node, stretch: Stretch) -> int:
+    digits = "".join(filter(str.isdigit, node.operand(stretch.operand).dtype))
+    return prod(stretch.to.numbers) * max(int(digits or 8) // 8, 1)
+
+
+def _result(node: Node) -> Shape | None:
+    alignment = align(node)
+    return alignment.result if alignment is not None else None
+
+
+def _lasting_name(node: Node) -> str:
+    """The name, or the first result's: the place of a node without a name is another one once nodes were added."""
+    result = node.results[0] if node.results else None
+    return node.name or (result.name if result is not None else node.label)

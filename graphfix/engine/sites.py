@@ -1,0 +1,60 @@
+"""What a report says of the edits of a node: carried out, left with a reason, or kept on purpose."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from typing import TypeAlias
+
+from graphfix.graph.edits import Assume, Canonicalize, Edit, Fold, Leave, Lift, Stretch, with_axes
+from graphfix.graph.view import Node, Value
+from graphfix.results import JsonShape, Site
+
+Row: TypeAlias = tuple[str, int | None, JsonShape, JsonShape]
+"""Of one edit: its code, the operand, and the operand's shape before and after."""
+
+
+def left(code: str, node: Node, operand: int | None, reason: str, rewrite: str | None) -> Site:
+    """The site of what was left alone."""
+    shape = _json(node.operands[operand]) if operand is not None else None
+    return Site(code, node.label, node.op, node.graph.path, operand, shape, None, "left", rewrite, reason)
+
+
+def kept(node: Node, edits: Sequence[Edit], rewrite: str | None) -> Iterator[Site]:
+    """The sites of those that are no edits: operands that stay as they are."""
+    for edit in edits:
+        if isinstance(edit, Leave):
+            yield replace(left(edit.code, node, edit.operand, edit.reason, rewrite), status=edit.status)
+        elif isinstance(edit, Assume):
+            reason = f"it is assumed that {edit.text}"
+            yield replace(left(edit.code, node, edit.operand, reason, rewrite), status="exempt")
+
+
+def row(edit: Edit, before: Sequence[Value | None], after: Sequence[Value | None]) -> Row:
+    """What a site says of an edit, from the node's operands before and after it."""
+    operand = operand_of(edit)
+    was = _json(before[operand or 0]) if before else None
+    match edit:
+        case Stretch() | Canonicalize():
+            now = edit.to.json
+        case Lift():
+            value = before[edit.operand]
+            now = with_axes(value.shape, edit.axes).json if value is not None and value.shape.ranked else None
+        case _:
+            now = _json(after[0] if after else None)
+    return edit.code, operand, was, now
+
+
+def operand_of(edit: Edit) -> int | None:
+    """The operand that an edit is about; None where it is about the node."""
+    match edit:
+        case Lift() | Stretch():
+            return edit.operand
+        case Fold() | Canonicalize():
+            return 0
+        case _:
+            return None
+
+
+def _json(value: Value | None) -> JsonShape:
+    return value.shape.json if value is not None else None

@@ -1,0 +1,85 @@
+"""What carrying edits out has in common in every format: fresh names, nodes replaced in the view, dead ones removed."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Protocol
+
+from graphfix.graph.view import Node, Value, settle
+
+
+@dataclass(slots=True, eq=False, repr=False)
+class FreshNames:
+    """Names for what edits add: `x`, `x_1`, `x_2` ..., each of them unique."""
+
+    taken: set[str]
+    """Every name that is in use."""
+    counters: dict[str, int] = field(default_factory=dict)
+    """By stem: the last number that was tried."""
+
+    def __call__(self, stem: str) -> str:
+        """Return a name that nothing has, and take it."""
+        name = stem
+        while name in self.taken:
+            self.counters[stem] = self.counters.get(stem, 0) + 1
+            name = f"{stem}_{self.counters[stem]}"
+        self.taken.add(name)
+        return name
+
+
+class State(Protocol):
+    """What the edits of one model share, as far as it is the same in every format."""
+
+    dead: dict[Value, None]
+    """Values that lost a reader: those that nobody reads in the end are removed."""
+
+    def put(self, node: Node, index: int, value: Value) -> Node:
+        """Let the node read `value` as operand `index`."""
+
+    def remove(self, node: Node) -> None:
+        """Remove a node whose results nobody reads any more."""
+
+
+def bypass(state: State, node: Node) -> None:
+    """Let everyone who reads the node's first result read its operand 0, and remove the node."""
+    source, result = node.operand(0), node.results[0]
+    for reader, at in result.reads if result is not None else ():
+        state.put(reader, at, source)
+    state.remove(node)
+
+
+def replace_node(state: State, old: Node, new: Node) -> Node:
+    """Put a node in the place of another in the view; whatever that one read has lost a reader."""
+    settle(new)
+    for operand in new.operands:
+        if operand is not None:
+            new.graph.note(new.index, operand)
+    state.dead.update(dict.fromkeys(operand for operand in old.operands if operand is not None))
+    return new
+
+
+def is_unread(value: Value) -> bool:
+    """Whether no node reads the value and its graph does not return it."""
+    return value not in value.graph.outputs and not value.is_read
+
+
+def remove_dead(state: State, is_removable: Callable[[Node], bool]) -> list[Value]:
+    """Remove the nodes that only served what was edited; return the constants that only served it.
+
+    `is_removable` says of a node none of whose results is read whether it may go.
+    """
+    constants: list[Value] = []
+    pending = list(state.dead)
+    while pending:
+        value = pending.pop()
+        if not is_unread(value):
+            continue
+        node = value.producer
+        if node is None:
+            if value.kind == "constant":
+                constants.append(value)
+        elif all(is_unread(result) for result in node.results if result is not None) and is_removable(node):
+            pending += [operand for operand in node.operands if operand is not None]
+            state.remove(node)
+    return constants

@@ -1,0 +1,86 @@
+"""What can't be carried out on an ONNX model, reported before anything is changed."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from onnx import AttributeProto, NodeProto
+
+from graphfix.formats.onnx.edit.new_nodes import EXPAND_SINCE
+from graphfix.formats.onnx.edit.quantized import check_quantized
+from graphfix.formats.onnx.edit.state import State
+from graphfix.graph.edits import Canonicalize, Edit, Evaluate, Fold, Inline, Lift, Refused, Replace, Stretch
+from graphfix.graph.view import Node, Value
+
+NOT_KNOWN = "what it computes is not known before the model runs"
+
+
+def check(state: State, node: Node, edit: Edit) -> None:
+    """Raise Refused where the edit can't be carried out; the text completes "left alone because"."""
+    match edit:
+        case Lift():
+            _check_version(state, node)
+            check_quantized(node.operand(edit.operand), None)
+        case Stretch():
+            _check_stretch(state, node, edit)
+        case Canonicalize():
+            _check_version(state, node, EXPAND_SINCE)
+        case Fold() | Evaluate() | Replace() | Inline():
+            _check_node(state, node, edit)
+
+
+def _check_node(state: State, node: Node, edit: Fold | Evaluate | Replace | Inline) -> None:
+    used = [value for value in node.results if value is not None and is_used(state, value)]
+    match edit:
+        case Fold():
+            if any(result in node.graph.outputs for result in node.results):
+                raise Refused("its result is an output of the graph")
+        case Evaluate():
+            _check_evaluate(state, node, used)
+        case Replace():
+            if any(value is not node.results[0] for value in used):
+                raise Refused("more than its first result is read")
+            _check_version(state, node)
+        case Inline():
+            _check_branch(state.message(node), edit.branch)
+
+
+def is_used(state: State, value: Value) -> bool:
+    """Whether any node reads it, or some graph returns it."""
+    return value.is_read or any(value in graph.outputs for graph in state.views.graphs)
+
+
+def _check_version(state: State, node: Node, expand_since: int = 0) -> None:
+    version = state.builders[node.graph].version  # refuses where no standard operator can be added
+    if version < expand_since:
+        raise Refused(f"opset {version} has no Expand")
+
+
+def _check_stretch(state: State, node: Node, edit: Stretch) -> None:
+    value = node.operand(edit.operand)
+    check_quantized(value, edit.to)
+    version = state.builders[node.graph].version
+    if version < EXPAND_SINCE and not (edit.to.static and value.shape.static):
+        raise Refused(f"opset {version} has no Expand, and a Tile needs sizes that are known")
+
+
+def _check_evaluate(state: State, node: Node, used: Sequence[Value]) -> None:
+    builder = state.builders[node.graph]
+    if any(state.views.evaluator.array(value) is None for value in used):
+        raise Refused(NOT_KNOWN)
+    if any(reader.op == "Range" and value.shape.rank for value in used for reader, _ in value.reads):
+        raise Refused("a Range reads it, and runtimes refuse one whose operand is a constant with axes")
+    nodes = [value for value in used if not builder.holds_initializers or value in node.graph.outputs]
+    if nodes and len(used) > 1:
+        raise Refused("several of its results would have to be Constant nodes")
+    if nodes and not builder.holds_integers and nodes[0].dtype not in ("float32", "float64"):
+        raise Refused(f"opset {builder.version} has no Constant of {nodes[0].dtype}")
+
+
+def _check_branch(message: NodeProto, name: str) -> None:
+    """Refuse where the branch is not there, or has another number of results than the node."""
+    held = next((attribute for attribute in message.attribute if attribute.name == name), None)
+    if held is None or held.type != AttributeProto.GRAPH or held.ref_attr_name:
+        raise Refused(f"it has no body {name}")
+    if len(held.g.output) != len(message.output) or held.g.input:
+        raise Refused(f"its {name} gives {len(held.g.output)} results, the node {len(message.output)}")

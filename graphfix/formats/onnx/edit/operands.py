@@ -1,0 +1,161 @@
+"""Lifts and stretches of operands, carried out on an ONNX model: in place where nobody else reads them."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from onnx import NodeProto, TensorProto
+
+from graphfix.formats.onnx.edit.new_nodes import EXPAND_SINCE
+from graphfix.formats.onnx.edit.quantized import DEQUANTIZE, QUANTIZE, set_axis
+from graphfix.formats.onnx.edit.state import State
+from graphfix.graph.edits import Refused, Stretch, with_axes
+from graphfix.graph.view import Node, Value, settle
+from graphfix.shapes.shape import broadcast
+
+
+def lift(state: State, value: Value, axes: tuple[int, ...], reader: Node, *, alone: bool = True) -> Value:
+    """Return the value with unit axes at the positions `axes`, for `reader`; changed in place only where `alone`."""
+    tensor = state.views.tensors.get(value)
+    if tensor is not None and value.kind == "constant":
+        return _lift_constant(state, value, tensor, axes, reader, alone=alone)
+    producer = value.producer
+    if producer is not None and producer.op == DEQUANTIZE:
+        return _through(state, producer, axes, None, reader)
+    return state.builders[reader.graph].lifted(value, axes, reader.index)
+
+
+def _lift_constant(
+    state: State, value: Value, tensor: TensorProto, axes: tuple[int, ...], reader: Node, *, alone: bool
+) -> Value:
+    home = state.builders[value.graph]
+    key = ("constant", value, axes)
+    found = home.order.reuse(key, reader.index) if value.graph is reader.graph else home.order.made.get(key)
+    if found is not None:
+        return found
+    shape = with_axes(value.shape, axes)
+    if alone and _only_reader(value):
+        tensor.dims[:] = shape.numbers
+        new = state.reshape(value, shape)
+        state.views.tensors[new] = state.views.tensors.pop(value)
+        return new
+    if value.graph is not reader.graph and not home.holds_initializers:
+        return state.builders[reader.graph].lifted(value, axes, reader.index)
+    copy = TensorProto()
+    copy.CopyFrom(tensor)
+    copy.dims[:] = shape.numbers
+    made = home.constant(f"{value.name}_lifted", copy, shape, value.dtype, reader.index)
+    held = home.tensor(made)
+    if held is not None:
+        state.views.tensors[made] = held
+    home.order.made[key] = made
+    home.copies[made] = (value, axes)
+    return made
+
+
+def _only_reader(value: Value) -> bool:
+    return len(value.reads) == 1 and value not in value.graph.outputs
+
+
+def stretch(state: State, before: Node, value: Value, edit: Stretch) -> Value:
+    """Return the value stretched, by the run-time sizes of the node's operands as they were before its edits."""
+    producer = value.producer
+    if producer is not None and producer.op == DEQUANTIZE:
+        return _through(state, producer, (), (before, edit), before)
+    return _expanded(state, before, value, edit)
+
+
+def _expanded(state: State, before: Node, value: Value, edit: Stretch) -> Value:
+    builder = state.builders[before.graph]
+    reader = before.index
+    if edit.to.static and value.shape.ranked:
+        if builder.version < EXPAND_SINCE:
+            return builder.tiled(value, edit.to, reader)
+        # a size that is not known stays as it is where the target says 1
+        target, shape = builder.integers(edit.to.numbers, reader), broadcast(value.shape, edit.to)
+        return builder.expanded(value, target, shape, reader)
+    for by in edit.by:
+        if isinstance(by, int):
+            other = before.operand(by)
+            value = _with_rank_of(state, value, other, before)
+            shape = broadcast(value.shape, other.shape)
+            if shape == value.shape and shape.static:
+                continue  # the rank was all that differed
+            target = builder.shape_of(other, reader)
+        else:
+            parts = [size if isinstance(size, int) else (before.operand(size[0]), size[1]) for size in by]
+            target, shape = builder.sizes(parts, reader), broadcast(value.shape, edit.to)
+        value = builder.expanded(value, target, shape, reader)
+    return value
+
+
+def _with_rank_of(state: State, value: Value, other: Value, before: Node) -> Value:
+    """Return the value at the rank of what expands it, where both are known: no Expand changes a rank here."""
+    missing = other.shape.rank - value.shape.rank if value.shape.ranked and other.shape.ranked else 0
+    return lift(state, value, tuple(range(missing)), before, alone=False) if missing > 0 else value
+
+
+# --- quantized operands ---------------------------------------------------------------------------------------------
+
+
+def _through(
+    state: State, dequantize: Node, axes: tuple[int, ...], stretched: tuple[Node, Stretch] | None, reader: Node
+) -> Value:
+    """Edit in front of a DequantizeLinear (and of the QuantizeLinear that feeds it): it stays at its operator."""
+    chain = [dequantize]
+    source = dequantize.operand(0)
+    if source.producer is not None and source.producer.op == QUANTIZE:
+        chain.append(source.producer)
+        source = source.producer.operand(0)
+    alone = all(_is_alone(node, reader) for node in chain) and (stretched is None or stretched[1].to.static)
+    if stretched is None:
+        behind_another = source.producer is not None and source.producer.op == DEQUANTIZE
+        source = lift(state, source, axes, reader, alone=alone and not behind_another)
+    else:
+        source = _expanded(state, stretched[0], source, stretched[1])
+    for node in reversed(chain):
+        again = _moved if alone else _again
+        source = again(state, node.graph.at(node.index), source, axes, reader)
+    return source
+
+
+def _is_alone(node: Node, reader: Node) -> bool:
+    """Whether only the planned node depends on a quantize or dequantize node of the file."""
+    result = node.results[0]
+    return result is not None and node.graph is reader.graph and node.index >= 0 and _only_reader(result)
+
+
+def _moved(state: State, node: Node, source: Value, axes: tuple[int, ...], reader: Node) -> Value:
+    """Let the node read the edited operand; it stays in its place, so what was made for it moves before it."""
+    proto = state.message(node)
+    proto.input[0] = source.name
+    attributes = set_axis(proto, node, axes)
+    operands = (source, *node.operands[1:])
+    state.builders[node.graph].order.reuse_before(source, min(node.index, reader.index))
+    new = replace(node, operands=operands, attributes=attributes)
+    settle(new)
+    state.dead[node.operand(0)] = None
+    new.graph.note(new.index, source)
+    old = new.results[0]
+    if old is None:
+        raise Refused(f"{node.op} '{node.label}' has no result")
+    return state.reshape(old, source.shape)
+
+
+def _again(state: State, node: Node, source: Value, axes: tuple[int, ...], reader: Node) -> Value:
+    """Add the same quantize or dequantize node once more, on the edited operand."""
+    builder = state.builders[reader.graph]
+    old = node.results[0]
+    key = ("again", old, source)
+    found = builder.order.reuse(key, reader.index)
+    if found is not None:
+        return found
+    if old is None:
+        raise Refused(f"{node.op} '{node.label}' has no result")
+    template = NodeProto()
+    template.CopyFrom(state.message(node))
+    attributes = set_axis(template, node, axes)
+    stem = f"{old.name}_{'lifted' if axes else 'stretched'}"
+    value = builder.copy(node, template, (source, *node.operands[1:]), stem, old.dtype, reader.index, attributes)
+    builder.order.made[key] = value
+    return value

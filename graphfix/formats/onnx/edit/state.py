@@ -1,0 +1,90 @@
+"""What the edits of an ONNX model share: its views and builders, and how an operand or a value is replaced."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+
+from onnx import NodeProto
+
+from graphfix.formats.onnx.edit.new_nodes import NodeBuilder
+from graphfix.formats.onnx.view import Holder, Views
+from graphfix.graph.view import Graph, Node, Value, settle
+from graphfix.shapes.shape import Shape
+
+
+@dataclass(frozen=True, slots=True)
+class Decided:
+    """A node whose branch takes its place when all other edits are carried out."""
+
+    holder: Holder
+    """Of the node."""
+    message: NodeProto
+    branch: str
+
+
+@dataclass(slots=True, eq=False, repr=False)
+class State:
+    """One model while it is edited."""
+
+    views: Views
+    builders: dict[object, NodeBuilder]
+    """By graph."""
+    dead: dict[Value, None] = field(default_factory=dict)
+    """Values that lost a reader: those that nobody reads in the end are removed."""
+    removed: dict[Graph, set[str]] = field(default_factory=dict)
+    """Results of nodes that were removed: no stored shape may be left of them."""
+    decided: list[Decided] = field(default_factory=list)
+    """Branches to be put in the place of their nodes, an outer one before those inside it."""
+    renews: bool = False
+    """Whether more may be known of the model after what was done: the view is to be built anew."""
+
+    def message(self, node: Node) -> NodeProto:
+        """Return the node in the file, or what a made one is a copy of."""
+        if node.index >= 0:
+            return self.views.protos[node.graph][node.index]
+        return self.builders[node.graph].templates[node.index]
+
+    def put(self, node: Node, index: int, value: Value) -> Node:
+        """Let the node read `value` as operand `index`."""
+        node = node.graph.at(node.index)
+        old = node.operands[index]
+        if old is value:
+            return node
+        if node.index >= 0:
+            self.message(node).input[index] = value.name
+        new = node.reading((*node.operands[:index], value, *node.operands[index + 1 :]))
+        settle(new)
+        maker = value.producer
+        if old is not None and (maker is None or old not in maker.operands):
+            self.dead[old] = None
+        new.graph.note(new.index, value)
+        return new
+
+    def reshape(self, value: Value, shape: Shape) -> Value:
+        """Replace a value by one with its name and another shape; whoever read it reads that one."""
+        return self.renew(value, replace(value, shape=shape))
+
+    def renew(self, value: Value, new: Value) -> Value:
+        """Replace a value by one with its name; whoever read it reads that one."""
+        graph = value.graph
+        for reader, _ in value.reads:
+            settle(reader.reading(tuple(new if it is value else it for it in reader.operands)))
+        graph.restate(value, new)
+        if value in graph.outputs:
+            graph.outputs.remove(value)
+            graph.outputs.add(new)
+        producer = value.producer
+        if producer is not None:
+            settle(replace(producer, results=tuple(new if it is value else it for it in producer.results)))
+        self.dead.pop(value, None)
+        self.builders[graph].reshaped.discard(value)
+        self.builders[graph].reshaped.add(new)
+        return new
+
+    def remove(self, node: Node) -> None:
+        """Remove a node whose results nobody reads any more."""
+        node = node.graph.at(node.index)
+        self.dead.update(dict.fromkeys(value for value in node.operands if value is not None))
+        self.removed.setdefault(node.graph, set()).update(value.name for value in node.results if value is not None)
+        settle(node.reading(()))
+        self.builders[node.graph].order.gone.add(node.index)

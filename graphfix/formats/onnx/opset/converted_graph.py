@@ -1,0 +1,85 @@
+"""The graph that an opset conversion works on: a node is converted where it stands, others are added beside it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+import onnx
+from numpy.typing import NDArray
+from onnx import GraphProto, NodeProto
+
+from graphfix.formats.onnx.edit.new_nodes import INITIALIZER_ALONE_SINCE_IR
+from graphfix.formats.onnx.infer.scope import GraphScope
+from graphfix.formats.onnx.view import Holder, constant_tensor
+
+
+@dataclass(slots=True)
+class ConvertedGraph:
+    """One graph while its nodes are converted: what is known of its values, and what is added to it."""
+
+    holder: Holder
+    scope: GraphScope | None
+    """None where nothing is known of its values."""
+    ir_version: int
+    version: int
+    """The opset that its nodes are converted from."""
+    fresh: Callable[[str], str]
+    dropped: set[str]
+    """The values that lost a reader; shared by all graphs of the model."""
+    at: int = 0
+    """The place of the node that is converted."""
+    before: dict[int, list[NodeProto]] = field(default_factory=dict)
+    """By place: the nodes to be added before the one there."""
+    after: dict[int, list[NodeProto]] = field(default_factory=dict)
+    constants: dict[tuple[str, bytes, tuple[int, ...]], str] = field(default_factory=dict)
+
+    def dims(self, name: str) -> tuple[int | None, ...] | None:
+        """Return the sizes of a value as far as they are numbers; None where its rank is not known."""
+        axes = self.scope.shape(name).axes if self.scope is not None else None
+        return None if axes is None else tuple(size if isinstance(size, int) else None for size in axes)
+
+    def dtype(self, name: str) -> int:
+        """Return the element type of a value, 0 where it is not known."""
+        return self.scope.dtype(name) if self.scope is not None else 0
+
+    def elements(self, name: str) -> Sequence[float] | None:
+        """Return the elements of a constant of this graph, None for anything else."""
+        holder = self.holder
+        tensors = [constant_tensor(node) for node in holder.node if name in node.output]
+        if isinstance(holder, GraphProto) and all(value.name != name for value in holder.input):
+            tensors += [tensor for tensor in holder.initializer if tensor.name == name]
+        return next((list(map(float, onnx.numpy_helper.to_array(it).reshape(-1))) for it in tensors if it), None)
+
+    def constant(self, stem: str, array: NDArray[np.generic]) -> str:
+        """Add a constant, made once in this graph; return its name."""
+        key = (array.dtype.name, array.tobytes(), array.shape)
+        if key not in self.constants:
+            tensor = onnx.numpy_helper.from_array(array, self.fresh(stem))
+            name = self.constants[key] = tensor.name
+            if isinstance(self.holder, GraphProto) and self.ir_version >= INITIALIZER_ALONE_SINCE_IR:
+                self.holder.initializer.append(tensor)
+            else:
+                made = onnx.helper.make_node("Constant", [], [name], name=name, value=tensor)
+                self.before.setdefault(0, []).insert(0, made)
+        return self.constants[key]
+
+    def drop(self, name: str) -> None:
+        """Note that a value has a reader less."""
+        self.dropped.add(name)
+
+    def add(self, node: NodeProto, *, behind: bool = False) -> None:
+        """Add a node before the one that is converted, or behind it."""
+        (self.after if behind else self.before).setdefault(self.at, []).append(node)
+
+    def place(self) -> None:
+        """Put what was added where it belongs."""
+        nodes = self.holder.node
+        keys = [3 * at + 1 for at in range(len(nodes))]
+        for groups, shift in ((self.before, 0), (self.after, 2)):
+            for at, group in groups.items():
+                nodes.extend(group)
+                keys += [3 * at + shift] * len(group)
+        following = iter(keys)
+        nodes.sort(key=lambda _: next(following))

@@ -1,0 +1,264 @@
+"""The check of a whole model, made once: names, order, arities, element types, sizes of payloads.
+
+Every later step relies on these rules of the ONNX specification (docs/IR.md and the operators' schemas), which a
+damaged file breaks. What onnxruntime takes although onnx's checker does not (operators without a schema, attributes
+that a schema does not list) passes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from graphlib import CycleError, TopologicalSorter
+from typing import Final
+
+import onnx
+from onnx import AttributeProto, FunctionProto, GraphProto, NodeProto, TensorProto
+
+from graphfix.formats.onnx.file.container import OPSETS_SINCE, Container
+from graphfix.formats.onnx.infer.scope import Step, standard, steps
+from graphfix.formats.onnx.validate.errors import (
+    MalformedModelError,
+    UnknownVersionError,
+    check_texts,
+    named,
+    place,
+    short,
+    shown,
+    text,
+)
+from graphfix.formats.onnx.validate.parts import (
+    ANY,
+    Signature,
+    check_attribute_type,
+    check_declared,
+    check_element_type,
+    check_gap,
+    payload_fault,
+    signature_of,
+)
+
+CALL_DEPTH: Final = 100
+"""Functions that call functions deeper than this are followed by no runtime either."""
+
+
+def check(container: Container) -> list[Step]:
+    """Raise GraphfixError, with the file, the place and what is wrong there, for a model that breaks these rules.
+
+    Returns the nodes of the main graph as they were read for it.
+    """
+    name = container.source.name
+    try:
+        return _model(container)
+    except MalformedModelError as error:
+        raise MalformedModelError(f"{name}: no valid ONNX model: {error}; export it again") from None
+    except UnknownVersionError as error:
+        raise UnknownVersionError(f"{name}: {error}; install a newer onnx, or export it for an older version") from None
+
+
+def _model(container: Container) -> list[Step]:
+    proto = container.proto
+    if proto.ir_version < 1:
+        raise MalformedModelError(f"its IR version is {proto.ir_version}")
+    functions = frozenset((standard(function.domain), function.name) for function in proto.functions)
+    validator = _Validator(container, functions)
+    versions = _versions(proto.opset_import)
+    if not versions and proto.ir_version < OPSETS_SINCE:
+        versions = {"": 1}
+    nodes = validator.graph(proto.graph, "main", versions, ())
+    for function in proto.functions:
+        validator.function(function)
+    _check_recursion(proto.functions)
+    return nodes
+
+
+def _versions(imports: Iterable[onnx.OperatorSetIdProto]) -> dict[str, int]:
+    """Return the version of each operator set by its domain, "" for the standard one."""
+    versions = {standard(text(entry.domain, "an opset_import")): entry.version for entry in imports}
+    newest = onnx.defs.onnx_opset_version()
+    version = versions.get("", 1)
+    if version > newest:
+        raise UnknownVersionError(f"it uses version {version} of the standard operators, known are 1 to {newest}")
+    if any(version < 1 for version in versions.values()):
+        raise MalformedModelError("it imports an operator set of a version below 1")
+    return versions
+
+
+@dataclass(slots=True)
+class _Validator:
+    container: Container
+    functions: frozenset[tuple[str, str]]
+    """The model's functions, which hide operators of the same name."""
+
+    def graph(self, graph: GraphProto, path: str, versions: Mapping[str, int], outer: Sequence[set[str]]) -> list[Step]:
+        own: set[str] = set()
+        _define(own, (value.name for value in graph.input), path)
+        constants: set[str] = set()
+        for tensor in graph.initializer:
+            self._tensor(tensor, f"{path}: the initializer {shown(tensor.name)}")
+        for sparse in graph.sparse_initializer:
+            self._sparse(sparse, f"{path}: the sparse initializer {shown(sparse.values.name)}")
+        names = (*(t.name for t in graph.initializer), *(s.values.name for s in graph.sparse_initializer))
+        _define(constants, names, path)
+        own |= constants
+        for value in (*graph.input, *graph.output):
+            check_declared(value, path)
+        for value in graph.value_info:
+            check_element_type(value, path)
+        nodes = steps(graph.node)
+        self.nodes(nodes, path, versions, own, outer)
+        _outputs((value.name for value in graph.output), own, outer, path)
+        return nodes
+
+    def function(self, function: FunctionProto) -> None:
+        path = f"function {shown(function.name)}"
+        text(function.domain, path)
+        own: set[str] = set()
+        _define(own, function.input, path)
+        self.nodes(steps(function.node), path, _versions(function.opset_import), own, ())
+        _outputs(function.output, own, (), path)
+
+    def nodes(
+        self,
+        nodes: Sequence[Step],
+        path: str,
+        versions: Mapping[str, int],
+        own: set[str],
+        outer: Sequence[set[str]],
+    ) -> None:
+        """Check that each node reads what stands before it, and makes what no other makes."""
+        known: dict[tuple[str, str], Signature] = {}
+        for index, step in enumerate(nodes):
+            node, inputs, outputs = step.message, step.inputs, step.outputs
+            key = (step.domain, step.op)
+            signature = known.get(key)
+            if signature is None:
+                own_function = key in self.functions
+                signature = known[key] = ANY if own_function else signature_of(node, index, path, versions)
+            if not own.issuperset(inputs):
+                _refuse_undefined([step.message for step in nodes], index, path, (own, *outer))
+            if len(inputs) not in signature.inputs or len(outputs) not in signature.outputs:
+                counts = f"{len(inputs)} operands and {len(outputs)} results"
+                raise MalformedModelError(f"{place(node, index, path)} has {counts}, which its operator does not take")
+            if "" in inputs:
+                check_gap(node, index, path, signature)
+            if signature.required or not step.bare:
+                self._attributes(node, index, path, versions, signature, (*outer, own))
+            if len(outputs) > 1 or not own.isdisjoint(outputs):
+                _check_results(node, index, path, own)
+            own.update(outputs)
+        check_texts([*own, *(step.message.name for step in nodes)], path)
+
+    def _attributes(
+        self,
+        node: NodeProto,
+        index: int,
+        path: str,
+        versions: Mapping[str, int],
+        signature: Signature,
+        scopes: Sequence[set[str]],
+    ) -> None:
+        at = place(node, index, path)
+        names = [attribute.name for attribute in node.attribute]
+        check_texts(names, at)
+        if len(set(names)) < len(names):
+            raise MalformedModelError(f"{at} has an attribute twice")
+        if not signature.required <= set(names):
+            raise MalformedModelError(f"{at} has no attribute {min(signature.required - set(names))!r}")
+        for attribute in node.attribute:
+            where = f"{at}, attribute {shown(attribute.name)}"
+            check_attribute_type(attribute, where, signature)
+            if attribute.ref_attr_name:
+                text(attribute.ref_attr_name, where)
+            bodies = [attribute.g] if attribute.type == AttributeProto.GRAPH else []
+            for body in (*bodies, *attribute.graphs):
+                self.graph(body, f"{path}/{short(node.name or node.op_type)}.{short(attribute.name)}", versions, scopes)
+            self._attribute_tensors(attribute, where)
+
+    def _attribute_tensors(self, attribute: AttributeProto, where: str) -> None:
+        tensors = [attribute.t] if attribute.type == AttributeProto.TENSOR and not attribute.ref_attr_name else []
+        for tensor in (*tensors, *attribute.tensors):
+            self._tensor(tensor, where)
+        lone = [attribute.sparse_tensor] if attribute.HasField("sparse_tensor") else []
+        for sparse in (*lone, *attribute.sparse_tensors):
+            self._sparse(sparse, where)
+
+    def _tensor(self, tensor: TensorProto, where: str) -> None:
+        fault = payload_fault(tensor, self.container.cut(tensor))
+        if fault is not None:
+            raise MalformedModelError(f"{where} {fault}")
+
+    def _sparse(self, sparse: onnx.SparseTensorProto, where: str) -> None:
+        self._tensor(sparse.values, where)
+        self._tensor(sparse.indices, where)
+        if any(size < 0 for size in sparse.dims):
+            raise MalformedModelError(f"{where} has the shape {list(sparse.dims)}")
+
+
+# --- names ---------------------------------------------------------------------------------------------------
+
+
+def _define(own: set[str], names: Iterable[str], path: str) -> None:
+    for name in names:
+        if name and name in own:
+            raise MalformedModelError(f"{path}: the name {shown(name)} is given twice")
+        own.add(name)
+    own.add("")  # an operand that is left out
+
+
+def _outputs(names: Iterable[str], own: set[str], outer: Sequence[set[str]], path: str) -> None:
+    for name in names:
+        if not name or not any(name in scope for scope in (own, *outer)):
+            raise MalformedModelError(f"{path}: no node makes the output {shown(name)}")
+
+
+def _check_results(node: NodeProto, index: int, path: str, own: set[str]) -> None:
+    for at, name in enumerate(node.output):
+        if name and (name in own or name in node.output[:at]):
+            raise MalformedModelError(f"{place(node, index, path)} makes {shown(name)}, a name that exists already")
+
+
+def _refuse_undefined(nodes: Sequence[NodeProto], index: int, path: str, visible: Sequence[set[str]]) -> None:
+    """Refuse a value that is not there when it is read: nobody makes it, a later node does, or there is a cycle."""
+    name = next((name for name in nodes[index].input if not any(name in scope for scope in visible)), None)
+    if name is None:
+        return
+    at = f"{place(nodes[index], index, path)} reads {shown(name)}"
+    makers = {made: maker for maker, node in enumerate(nodes) for made in node.output if made}
+    if name not in makers:
+        raise MalformedModelError(f"{at}, which nothing makes")
+    reads = {reader: {makers[read] for read in node.input if read in makers} for reader, node in enumerate(nodes)}
+    try:
+        TopologicalSorter(reads).prepare()
+    except CycleError as error:
+        ring = " -> ".join(named(nodes[member], member) for member in error.args[1][:4])
+        raise MalformedModelError(f"{at}; the nodes form a cycle: {ring}") from None
+    raise MalformedModelError(f"{at}, which a later node makes: the nodes are not sorted")
+
+
+# --- functions -----------------------------------------------------------------------------------------------------
+
+
+def _check_recursion(functions: Sequence[FunctionProto]) -> None:
+    """Refuse functions that call themselves, directly or by others, or one another too deep."""
+    bodies = {(function.domain, function.name): function.node for function in functions}
+    calls = {key: {call for call in _called(nodes) if call in bodies} for key, nodes in bodies.items()}
+    try:
+        order = list(TopologicalSorter(calls).static_order())
+    except CycleError as error:
+        raise MalformedModelError(f"the function {shown(error.args[1][0][1])} calls itself") from None
+    depth: dict[tuple[str, str], int] = {}
+    for key in order:
+        depth[key] = 1 + max((depth[call] for call in calls[key]), default=0)
+    if depth and max(depth.values()) > CALL_DEPTH:
+        raise MalformedModelError(
+            f"its functions call each other {max(depth.values())} deep, at most {CALL_DEPTH} are followed"
+        )
+
+
+def _called(nodes: Iterable[NodeProto]) -> Iterator[tuple[str, str]]:
+    for node in nodes:
+        yield node.domain, node.op_type
+        for attribute in node.attribute:
+            for body in (attribute.g, *attribute.graphs):
+                yield from _called(body.node)

@@ -1,0 +1,155 @@
+"""What one part of a model must be by itself: a node by its operator's schema, a declared type, a tensor's payload."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import cache
+from math import prod
+from typing import Final, cast
+
+import onnx
+from onnx import AttributeProto, NodeProto, TensorProto, ValueInfoProto
+
+from graphfix import operators
+from graphfix.formats.onnx.file.payloads import Cut
+from graphfix.formats.onnx.infer.scope import standard
+from graphfix.formats.onnx.validate.errors import MalformedModelError, check_texts, place, shown
+
+HELD: Final = {
+    AttributeProto.TENSOR: "t",
+    AttributeProto.GRAPH: "g",
+    AttributeProto.SPARSE_TENSOR: "sparse_tensor",
+}
+"""Attribute type -> the message that it must hold. A number that is absent means 0 to many writers."""
+ELEMENT_TYPES: Final = frozenset(TensorProto.DataType.values())
+"""The known ones, and 0 for one that is not declared."""
+BITS: Final = {
+    "FLOAT": 32, "DOUBLE": 64, "FLOAT16": 16, "BFLOAT16": 16,
+    "INT8": 8, "INT16": 16, "INT32": 32, "INT64": 64,
+    "UINT8": 8, "UINT16": 16, "UINT32": 32, "UINT64": 64,
+    "BOOL": 8, "COMPLEX64": 64, "COMPLEX128": 128,
+    "INT4": 4, "UINT4": 4, "INT2": 2, "UINT2": 2, "FLOAT4E2M1": 4, "FLOAT6E2M3": 6, "FLOAT6E3M2": 6,
+}  # fmt: skip
+"""Bits of an element in raw_data (onnx.proto, TensorProto.raw_data); an 8-bit float type has 8."""
+BYTE: Final = 8
+FIELDS: Final = {
+    "FLOAT": "float_data", "COMPLEX64": "float_data", "DOUBLE": "double_data", "COMPLEX128": "double_data",
+    "INT64": "int64_data", "UINT32": "uint64_data", "UINT64": "uint64_data", "STRING": "string_data",
+}  # fmt: skip
+"""The typed field of an element type; all others are in int32_data (onnx.proto, TensorProto)."""
+
+
+# --- nodes ---------------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Signature:
+    """What a schema asks of a node."""
+
+    inputs: range
+    outputs: range
+    needed: tuple[int, ...] = ()
+    """The operands that may not be left out, where this program reads them."""
+    attributes: Mapping[str, int] = field(default_factory=dict)
+    """Name -> type."""
+    required: frozenset[str] = frozenset()
+
+
+ANY: Final = Signature(range(1 << 31), range(1 << 31))
+
+
+@cache
+def _schema_signature(op: str, domain: str, version: int) -> Signature:
+    """Return the signature of an operator in a version of its operator set; ANY where onnx has no schema for it."""
+    if not onnx.defs.has(op, version, domain):
+        return ANY
+    schema = onnx.defs.get_schema(op, version, domain)
+    read = operators.row(domain, op, version) is not None or op in ("QuantizeLinear", "DequantizeLinear")
+    single = onnx.defs.OpSchema.FormalParameterOption.Single
+    return Signature(
+        range(schema.min_input, schema.max_input + 1),
+        range(schema.min_output, schema.max_output + 1),
+        tuple(at for at, operand in enumerate(schema.inputs) if read and operand.option == single),
+        {name: int(cast("int", attribute.type)) for name, attribute in schema.attributes.items()},
+        frozenset(name for name, attribute in schema.attributes.items() if attribute.required),
+    )
+
+
+def signature_of(node: NodeProto, index: int, path: str, versions: Mapping[str, int]) -> Signature:
+    """Return what the schema of a node's operator asks of it. Raises MalformedModelError where there can be none."""
+    check_texts([node.op_type, node.domain], f"{path}: node {index}")
+    if not node.op_type:
+        raise MalformedModelError(f"{path}: node {index} has no operator")
+    domain = standard(node.domain)
+    version = versions.get(domain)
+    if version is None and not domain:
+        raise MalformedModelError(f"{place(node, index, path)}: the model imports no version of the standard operators")
+    return ANY if version is None else _schema_signature(node.op_type, domain, version)
+
+
+def check_gap(node: NodeProto, index: int, path: str, signature: Signature) -> None:
+    """Raise MalformedModelError where an operand is left out that this program reads."""
+    for at in signature.needed:
+        if not node.input[at]:
+            raise MalformedModelError(f"{place(node, index, path)} has no operand {at}")
+
+
+# --- types ---------------------------------------------------------------------------------------------------
+
+
+def check_declared(value: ValueInfoProto, path: str) -> None:
+    """Raise MalformedModelError for the unknown element type of an input or output, and for a dim that is no text."""
+    check_element_type(value, path)
+    dims = value.type.tensor_type.shape.dim if value.type.HasField("tensor_type") else ()
+    check_texts([dim.dim_param for dim in dims], f"{path}: a dim of {shown(value.name)}")
+
+
+def check_element_type(value: ValueInfoProto, path: str) -> None:
+    """Raise MalformedModelError where the declared element type is not one of ONNX's."""
+    code = value.type.tensor_type.elem_type
+    if code not in ELEMENT_TYPES:
+        raise MalformedModelError(f"{path}: {shown(value.name)} has the unknown element type {code}")
+
+
+def check_attribute_type(attribute: AttributeProto, where: str, signature: Signature) -> None:
+    """Raise MalformedModelError where an attribute has another type than its schema asks for, or nothing in it."""
+    expected = signature.attributes.get(attribute.name)
+    if expected is not None and attribute.type not in (expected, AttributeProto.UNDEFINED):
+        types = AttributeProto.AttributeType.Name(attribute.type), AttributeProto.AttributeType.Name(expected)
+        raise MalformedModelError(f"{where} has the type {types[0]}, the operator asks for {types[1]}")
+    held = HELD.get(attribute.type)
+    if held is not None and not attribute.ref_attr_name and not attribute.HasField(held):
+        raise MalformedModelError(f"{where} is empty")
+
+
+# --- payloads ------------------------------------------------------------------------------------------------------
+
+
+def payload_fault(tensor: TensorProto, cut: Cut | None) -> str | None:
+    """Say what is wrong with a tensor, None where nothing is. `cut` is its payload where that was cut out."""
+    code = tensor.data_type
+    if code not in ELEMENT_TYPES or code == TensorProto.UNDEFINED:
+        return f"has the unknown element type {code}"
+    if any(size < 0 for size in tensor.dims):
+        return f"has the shape {list(tensor.dims)}"
+    if tensor.data_location == TensorProto.EXTERNAL:
+        return None
+    elements = prod(tensor.dims)
+    have, want, unit = _sizes(tensor, cut, elements)
+    if have is None or have == want:
+        return None
+    return f"holds {have} {unit}, its shape {list(tensor.dims)} asks for {want}"
+
+
+def _sizes(tensor: TensorProto, cut: Cut | None, elements: int) -> tuple[int | None, int, str]:
+    """Return what there is (None where it was cut out uncounted), what there should be, and the unit of both."""
+    name = TensorProto.DataType.Name(tensor.data_type)
+    bits = BITS.get(name, BYTE)
+    if cut is not None:
+        return (None if cut.raw is None else cut.raw[1] - cut.raw[0]), -(-elements * bits // BYTE), "bytes"
+    if tensor.HasField("raw_data") and name != "STRING":
+        return len(tensor.raw_data), -(-elements * bits // BYTE), "bytes"
+    count = len(getattr(tensor, FIELDS.get(name, "int32_data")))
+    wanted = 2 * elements if name.startswith("COMPLEX") else -(-elements * min(bits, BYTE) // BYTE)
+    return count, wanted, "elements" if name == "STRING" else "numbers"

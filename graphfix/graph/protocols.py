@@ -1,0 +1,183 @@
+"""What a rewrite is, and what the engine asks of a model: the seams between rewrites, engine and formats.
+
+A rewrite is a module: its docstring is its page, `ON` says which nodes it plans, `CODE` is the finding of a node that
+it is undecided about, and `plan` is a pure function from one node of the view to edits. What is done of it is decided
+by the order of `rewrites.ALL` and by the engine's policy; a rewrite knows neither.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from types import ModuleType
+from typing import Literal, Protocol, TypeAlias
+
+from graphfix.graph.edits import Edit
+from graphfix.graph.view import Graph, Node, Value
+from graphfix.shapes.shape import Size
+
+BROADCASTING: Literal["broadcasting"] = "broadcasting"
+"""Every node whose operator has a row in the catalogue."""
+ANY: Literal["any"] = "any"
+"""Every node, whatever its operator."""
+Operators: TypeAlias = Literal["broadcasting", "any"] | frozenset[tuple[str, str]]
+"""Which nodes a rewrite plans: those of these (domain, operator), or all of a kind."""
+Sees: TypeAlias = Literal["node", "operands"]
+
+
+class Plan(Protocol):
+    """A pure function from one node of the view to edits."""
+
+    def __call__(self, node: Node, /) -> Iterator[Edit]:
+        """Yield the edits. Raises Undecided where the view does not say enough, Incompatible where sizes clash."""
+
+
+class ModelPlan(Protocol):
+    """A pure function from the whole view to the plans of the nodes that change together."""
+
+    def __call__(self, graphs: Sequence[Graph], /) -> Iterator[tuple[Node, Iterable[Edit]]]:
+        """Yield the nodes with their plans, which raise as `Plan` does."""
+
+
+@dataclass(frozen=True, slots=True)
+class Rewrite:
+    """A rewrite that plans node by node."""
+
+    name: str
+    page: str
+    on: Operators
+    code: str
+    """The finding code of a node that the plan is undecided about."""
+    plan: Plan
+    sees: Sees = "node"
+    """`operands`: the plan follows from the operator, its attributes, and the shape, kind and element type of each
+    operand, so that nodes that look alike have one plan."""
+    instead_of: tuple[str, ...] = ()
+    """The rewrites that leave the nodes of this one alone where both run."""
+
+    def concerns(self, node: Node) -> bool:
+        """Whether the rewrite plans this node; one that was taken out has no operands."""
+        if not node.operands or self.on == ANY:
+            return bool(node.operands)
+        return node.row is not None if self.on == BROADCASTING else (node.domain, node.op) in self.on
+
+
+@dataclass(frozen=True, slots=True)
+class ModelRewrite:
+    """A rewrite that states something of the whole file: all of its plans are carried out, or none."""
+
+    name: str
+    page: str
+    code: str
+    plan_model: ModelPlan
+
+
+@dataclass(frozen=True, slots=True)
+class UntilNothingChanges:
+    """Rewrites that tell one another more of the model: they run in turn until none has anything left to do."""
+
+    rewrites: tuple[Rewrite | ModelRewrite, ...]
+
+
+Step: TypeAlias = Rewrite | ModelRewrite | UntilNothingChanges
+
+
+def rewrite(module: ModuleType) -> Rewrite | ModelRewrite:
+    """The rewrite that a module is."""
+    name = module.__name__.rpartition(".")[2].replace("_", "-")
+    page = module.__doc__ or ""
+    if hasattr(module, "plan_model"):
+        return ModelRewrite(name, page, module.CODE, module.plan_model)
+    sees: Sees = getattr(module, "SEES", "node")
+    return Rewrite(name, page, module.ON, module.CODE, module.plan, sees, getattr(module, "INSTEAD_OF", ()))
+
+
+def until_nothing_changes(*modules: ModuleType) -> UntilNothingChanges:
+    """These rewrites, in turn, until none has anything left to do."""
+    return UntilNothingChanges(tuple(map(rewrite, modules)))
+
+
+def in_order(*steps: ModuleType | UntilNothingChanges) -> tuple[Step, ...]:
+    """The steps of a list of modules and of groups that repeat."""
+    return tuple(rewrite(step) if isinstance(step, ModuleType) else step for step in steps)
+
+
+def flat(steps: Iterable[Step]) -> Iterator[Rewrite | ModelRewrite]:
+    """Every rewrite of these steps."""
+    for step in steps:
+        if isinstance(step, UntilNothingChanges):
+            yield from step.rewrites
+        else:
+            yield step
+
+
+def chosen(steps: Iterable[Step], names: Iterable[str]) -> tuple[Step, ...]:
+    """The steps with the rewrites of these names alone, in the same order."""
+    wanted = frozenset(names)
+    kept: list[Step] = []
+    for step in steps:
+        if isinstance(step, UntilNothingChanges):
+            step = UntilNothingChanges(tuple(each for each in step.rewrites if each.name in wanted))  # noqa: PLW2901
+        if step.rewrites if isinstance(step, UntilNothingChanges) else step.name in wanted:
+            kept.append(step)
+    return tuple(kept)
+
+
+class Model(Protocol):
+    """What the engine asks of a format."""
+
+    @property
+    def format(self) -> str:
+        """`onnx` or `tflite`."""
+
+    @property
+    def graphs(self) -> Sequence[Graph]:
+        """Every scope of the model as the view has it; an outer scope before the bodies inside it."""
+
+    def refresh(self) -> None:
+        """Build the view anew where edits made more known than it says: the engine asks before each rewrite."""
+
+    @property
+    def changed(self) -> bool:
+        """Whether an edit or a binding changed anything."""
+
+    expand_limit: int
+    """Bytes that one materialized constant may take; above it, and in ONNX always, a stretch is a node."""
+
+    @property
+    def added(self) -> int:
+        """Bytes of materialized constants that edits have added."""
+
+    @property
+    def inferring(self) -> float:
+        """Seconds that the inference of shapes has taken."""
+
+    @property
+    def assumes(self) -> Sequence[str]:
+        """The stored shapes and shared symbols that the view leans on, and what edits made fixed."""
+
+    @property
+    def stale(self) -> Sequence[tuple[str, str, str]]:
+        """(graph, value, why) of every stored shape that the computed one contradicts."""
+
+    def apply(self, node: Node, edits: Sequence[Edit]) -> Node:
+        """Carry the edits of one node out, all or none, and return the node as it is now. Raises Refused."""
+
+    def bind(self, dims: Mapping[str, Size], shapes: Mapping[str, Sequence[int | None]]) -> None:
+        """Bind free dims before anything else. Raises GraphfixError for a name that the model does not have."""
+
+    def example(self, value: Value) -> Sequence[int] | None:
+        """The sizes that the file stores for an input beside the free ones, None where it stores none."""
+
+    def note(self, key: str, text: str) -> None:
+        """Record a line in the file's metadata (an assumption that a rewrite made)."""
+
+    def refuse_output(self, path: Path) -> None:
+        """Raise GraphfixError where writing to `path` would replace a file that the model itself needs."""
+
+    def save(self, path: str | Path) -> Sequence[Path]:
+        """Write the model; what no edit names comes out as it went in. Give the data files that were made beside it."""
+
+    def tobytes(self) -> bytes:
+        """The file as bytes, for models that fit into memory."""

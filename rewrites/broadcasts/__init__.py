@@ -1,0 +1,1 @@
+"""The rewrites that every target runs: how a broadcast is written, in both formats."""

@@ -1,0 +1,79 @@
+"""Give the operands of a broadcasting operator one rank.
+
+    Add(x[2,3,4,5], b[4,5])          ->  Add(x, b[1,1,4,5])
+    ADD(x[2,3,4,5], b[4,5])          ->  ADD(x, b[1,1,4,5])              TFLite: the same
+    BATCH_MATMUL(a[8,2,3], b[3,4])   ->  BATCH_MATMUL(a, b[1,3,4])
+
+Every operand that takes part in the broadcast gets leading unit axes until it has the rank of the result, by a node
+that only re-dimensions; a constant is re-dimensioned itself. Right-aligned operators align trailing axes, so leading
+unit axes change no element: each axis follows the result axis that it followed before. In a matrix product only the
+batch axes take part; a Gemm's C gets the rank of its matrix.
+
+Left as they are, with the reason: rank-1 operands of a matrix product (they are promoted, not broadcast), a constant
+matrix weight (onnxruntime prepacks it: another kernel, other last bits), the scale and bias of a normalization, PRELU's
+alpha, the condition of TFLite's SELECT (a scalar, or it follows axis 0), and an operand whose rank is not known.
+`--keep-fusions` also leaves scalar and rank-1 constants: onnxruntime fuses operators by their shapes.
+
+Left as findings: a result of more axes than the runtime broadcasts (GF301), and operands of different shapes where an
+operator looks like one that broadcasts but needs equal shapes, as ATAN2 and StableHLO's do (GF105).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from graphfix.graph.broadcast import BroadcastOperand, align, exemption, has_ranks, over_limit
+from graphfix.graph.edits import Edit, Leave, Lift
+from graphfix.graph.protocols import BROADCASTING
+from graphfix.graph.view import Node
+from graphfix.operators import Row
+from graphfix.shapes.shape import cstr_eq, same_shape
+
+ON = BROADCASTING
+CODE = "GF101"
+SEES = "operands"
+
+
+def plan(node: Node) -> Iterator[Edit]:
+    """Lift every operand that has fewer axes than the result."""
+    if not has_ranks(node):
+        return  # the run-time form aligns ranks and sizes at once
+    if node.row is not None:
+        yield from _no_broadcast(node, node.row)
+    alignment = align(node)
+    if alignment is None:
+        return
+    limit = over_limit(node, alignment)
+    for operand in alignment.operands:
+        missing = alignment.rank - operand.value.shape.rank
+        if missing > 0:
+            yield _lifted(operand, missing, limit)
+
+
+def _lifted(operand: BroadcastOperand, missing: int, limit: str | None) -> Edit:
+    reason = exemption(operand, operand.operand.keep_rank)
+    if reason is not None:
+        return Leave(operand.index, reason, "GF101")
+    if limit is not None:
+        return Leave(operand.index, limit, "GF301", "left")
+    return Lift(operand.index, tuple(range(missing)))
+
+
+def _no_broadcast(node: Node, row: Row) -> Iterator[Leave]:
+    """What is left of an operator that has a rule of its own, or none and needs equal shapes."""
+    if row.unequal is not None:
+        yield from _unequal(node, row, row.unequal)
+    elif row.left is not None and row.onto is not None:
+        for operand in row.taking_part(len(node.operands)):
+            if not same_shape(node.operand(operand.index).shape, node.operand(row.onto).shape):
+                yield Leave(operand.index, row.left.reason, "GF101")
+    elif row.left is not None and (row.operands or row.variadic):
+        yield Leave(None, row.left.reason, "GF101")
+
+
+def _unequal(node: Node, row: Row, reason: str) -> Iterator[Leave]:
+    """The operands whose shape is another than the first one's for certain."""
+    first, *others = [(operand.index, node.operand(operand.index)) for operand in row.taking_part(len(node.operands))]
+    for index, value in others:
+        if first[1].stale is None and value.stale is None and cstr_eq(first[1].shape, value.shape) is False:
+            yield Leave(index, f"{first[1].shape} and {value.shape} differ: {reason}", "GF105", "left")

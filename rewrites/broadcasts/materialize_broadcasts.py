@@ -1,0 +1,69 @@
+"""Stretch size-1 axes by an explicit node, so that no operator repeats an operand silently.
+
+    Add(x[2,3,4], b[1,1,4])      ->  Add(x, Expand(b, [2,3,4]))
+    Mul(a[N,1], c[N,T])          ->  Mul(Expand(a, Shape(c)), c)
+    Add(a[N], c[M])              ->  Add(Expand(a, Shape(c)), Expand(c, Shape(a)))
+    ADD(x[2,3,4], b[1,1,4])      ->  ADD(x, TILE(b, [2,3,1]))            TFLite
+    BATCH_MATMUL(a[8,2,3], b[1,3,4])  ->  BATCH_MATMUL(a, TILE(b, [8,1,1]))
+
+The third line is the run-time form: a size that is not known may be 1 when the model runs. Each operand is expanded by
+the run-time shape of the others, which does nothing where the sizes agree and equals numpy's rule for all sizes, 0
+included; sizes that can't meet still fail when the model runs. An operand that is provably never stretched is not
+touched.
+
+`--broadcasts keep` leaves all of this to `equalize-ranks`; `two-sided` stretches only where more than one operand of a
+node would be: the one that costs fewest bytes, ties to the lowest index, all of them where sizes are not known;
+`explicit` stretches every operand. `--unknown` says what happens where a size is not known: `expand` (the run-time
+form), `keep` (left, reported), `assume` (sizes that are not known are taken to be equal, never 1 against another; the
+assumption is written into the report and the model's metadata) or `error`.
+
+Left as they are, with the reason: a Pow exponent of one element, the operands of an ONNX matrix product, the scale and
+bias of a normalization, PRELU's alpha in TFLite; with `--keep-fusions` scalar and rank-1 constants. Left as a
+finding: a result of more axes than the runtime broadcasts (GF301).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from graphfix.graph.broadcast import (
+    Alignment,
+    BroadcastOperand,
+    align,
+    align_at_run_time,
+    exemption,
+    has_ranks,
+    over_limit,
+)
+from graphfix.graph.edits import Edit, Leave, Stretch
+from graphfix.graph.protocols import BROADCASTING
+from graphfix.graph.view import Node
+from graphfix.shapes.axis import Certainty
+
+ON = BROADCASTING
+CODE = "GF103"
+SEES = "operands"
+
+
+def plan(node: Node) -> Iterator[Edit]:
+    """Stretch every operand that is, or may be, repeated."""
+    alignment = align(node) if has_ranks(node) else align_at_run_time(node)
+    if alignment is None:
+        return
+    limit = over_limit(node, alignment)
+    for operand in alignment.operands:
+        axes = alignment.stretches(operand)
+        if all(axis == "no" for axis in axes):
+            continue
+        reason = exemption(operand, operand.operand.keep_dims)
+        if reason is not None:
+            yield Leave(operand.index, reason, "GF102" if alignment.result.ranked else "GF103")
+        elif limit is None:
+            yield _stretched(alignment, operand, axes)
+        elif operand.value.shape.rank == alignment.rank:  # else equalize-ranks has left it
+            yield Leave(operand.index, limit, "GF301", "left")
+
+
+def _stretched(alignment: Alignment, operand: BroadcastOperand, axes: tuple[Certainty, ...]) -> Stretch:
+    by, to = alignment.run_time_shape(operand)
+    return Stretch(operand.index, by, to, "GF103" if "maybe" in axes else "GF102", axes)

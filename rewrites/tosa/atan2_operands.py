@@ -1,0 +1,31 @@
+"""Write the operands of an ATAN2 in full, which looks like a broadcasting operator and is none (TFLite only).
+
+    ATAN2(y[2,3], x[1,3])  ->  ATAN2(y, x[2,3])
+
+LiteRT compares the ranks only: where a size differs it reads behind the end of the smaller operand, so the model as it
+is computes nothing that is defined. What numpy's rule says is written out; no other tool has to guess.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from graphfix.graph.edits import Edit, Lift, Stretch, with_axes
+from graphfix.graph.view import Node
+from graphfix.operators.row import TFLITE
+from graphfix.shapes.shape import broadcast, same_shape
+
+ON = frozenset({(TFLITE, "ATAN2")})
+CODE = "GF304"
+
+
+def plan(node: Node) -> Iterator[Edit]:
+    """Lift and stretch each operand to the broadcast of both."""
+    shapes = [node.operand(index).ranked for index in (0, 1)]
+    whole = broadcast(*shapes)
+    for index, shape in enumerate(shapes):
+        missing = whole.rank - shape.rank
+        if missing:
+            yield Lift(index, tuple(range(missing)), "GF304")
+        if not same_shape(with_axes(shape, range(missing)), whole):
+            yield Stretch(index, (1 - index,), whole, "GF304")

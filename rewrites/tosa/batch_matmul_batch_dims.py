@@ -1,0 +1,49 @@
+"""Stretch the batch axes of a BATCH_MATMUL, or leave them as they are: nothing between (TFLite only).
+
+    BATCH_MATMUL(a[2,3,4], b[1,4,5])      ->  BATCH_MATMUL(a, b[2,4,5])
+    BATCH_MATMUL(a[6,1,3,4], b[2,4,5])    ->  BATCH_MATMUL(a[6,2,3,4], b[6,2,4,5])
+    BATCH_MATMUL(a[2,3,4], b[4,5])            stays
+
+TOSA's converter reads an operand of a lower rank where it alone is broadcast; one that is lifted only, with ones as
+batch axes, gives a module that does not validate. So the operator is left alone in that one form, and has its batch
+axes written out in full in every other; `equalize-ranks` leaves it to this rewrite.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from graphfix.graph.broadcast import Alignment, BroadcastOperand, align
+from graphfix.graph.edits import Edit, Leave
+from graphfix.graph.view import Node
+from graphfix.operators.row import TFLITE
+from rewrites.broadcasts import equalize_ranks, materialize_broadcasts
+
+ON = frozenset({(TFLITE, "BATCH_MATMUL")})
+CODE = "GF304"
+INSTEAD_OF = ("equalize-ranks",)
+READ = "a converter to TOSA reads it as it is: one operand of a lower rank, and no other batch axis of size 1"
+
+
+def plan(node: Node) -> Iterator[Edit]:
+    """Lift and stretch whatever needs it, unless one operand of a lower rank is all that does."""
+    alignment = align(node)
+    if alignment is None:
+        return
+    needing = [operand for operand in alignment.operands if _needs(alignment, operand)]
+    if len(needing) == 1 and _is_read(alignment, needing[0]):
+        yield Leave(needing[0].index, READ, "GF101")
+    elif needing:
+        yield from equalize_ranks.plan(node)
+        yield from materialize_broadcasts.plan(node)
+
+
+def _needs(alignment: Alignment, operand: BroadcastOperand) -> bool:
+    return operand.value.shape.rank < alignment.rank or any(axis != "no" for axis in alignment.stretches(operand))
+
+
+def _is_read(alignment: Alignment, operand: BroadcastOperand) -> bool:
+    """A lower rank, whose own batch axes are those of the result."""
+    own = operand.shape.rank
+    stretched = alignment.stretches(operand)
+    return operand.value.shape.rank < alignment.rank and all(axis == "no" for axis in stretched[len(stretched) - own :])

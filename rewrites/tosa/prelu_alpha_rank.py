@@ -1,0 +1,38 @@
+"""Give PRELU's alpha one axis less than its input has (TFLite only).
+
+    PRELU(x[1,8,8,4], a[4])        ->  PRELU(x, a[1,1,4])
+    PRELU(x[1,8,8,4], a[1,1,1,4])  ->  PRELU(x, a[1,1,4])
+
+LiteRT broadcasts an alpha of any rank; TOSA's importer wants just this one. An alpha with a batch axis of its own can't
+be said so and is left alone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from graphfix.graph.edits import Edit, Leave, Lift, New, Replace, reshape
+from graphfix.graph.view import Node
+from graphfix.operators.row import TFLITE
+from graphfix.shapes.shape import Undecided
+
+ON = frozenset({(TFLITE, "PRELU")})
+CODE = "GF304"
+
+
+def plan(node: Node) -> Iterator[Edit]:
+    """Lift alpha, or take its leading unit axis away."""
+    shape, alpha, result = node.operand(0).ranked, node.operand(1), node.results[0]
+    missing = shape.rank - 1 - alpha.ranked.rank
+    if missing > 0:
+        yield Lift(1, tuple(range(missing)), "GF304")
+    elif missing < 0 and result is not None:
+        if not alpha.shape.static:
+            raise Undecided(f"the sizes of {alpha} are not all known")
+        sizes = alpha.shape.numbers
+        if any(size != 1 for size in sizes[:-missing]):
+            why = f"alpha {alpha.shape} follows the batch of {shape}, which PRELU in TOSA can't"
+            yield Leave(1, why, "GF304", "left")
+            return
+        lower = reshape(node, 1, sizes[-missing:], alpha.dtype)
+        yield Replace(New("PRELU", (0, lower), result.shape, result.dtype), "GF304")

@@ -1,0 +1,30 @@
+"""Write SELECT as SELECT_V2, whose condition follows numpy's rule (TFLite only).
+
+    SELECT(c[2], x[2,3,4], y[2,3,4])  ->  SELECT_V2(c[2,1,1], x, y)
+    SELECT(c[], x[2,3], y[2,3])       ->  SELECT_V2(c[1,1], x, y)
+
+A condition of rank 1 follows the first axis of the others, so ones are missing on its right: padded on the left, as
+every other operator does it, it would choose along the last axis. TOSA's importers take SELECT_V2 and refuse this form.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from graphfix.graph.edits import Edit, Lift, New, Replace
+from graphfix.graph.view import Node
+from graphfix.operators.row import TFLITE
+
+ON = frozenset({(TFLITE, "SELECT")})
+CODE = "GF304"
+
+
+def plan(node: Node) -> Iterator[Edit]:
+    """Lift the condition by trailing axes (a scalar by all), and name the other operator."""
+    condition, chosen, result = node.operand(0).ranked, node.operand(1).ranked, node.results[0]
+    if result is None:
+        return
+    missing = chosen.rank - condition.rank
+    if missing > 0:
+        yield Lift(0, tuple(range(condition.rank, chosen.rank)), "GF304")
+    yield Replace(New("SELECT_V2", (0, 1, 2), result.shape, result.dtype), "GF304")

@@ -1,0 +1,107 @@
+"""What the user chose about broadcasts: which of the planned edits are carried out."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import pytest
+
+from graphfix.engine.policy import Policy
+from graphfix.graph.edits import Assume, Edit, Leave, Lift, Stretch
+from graphfix.graph.protocols import Rewrite
+from graphfix.graph.view import UnrankedOperand
+from graphfix.results import GraphfixError
+from tests.support.named import rules
+from tests.support.notation import node
+
+EQUALIZE, MATERIALIZE = rules("equalize-ranks", "materialize-broadcasts")
+TWO_SIDED = Policy("two-sided")
+
+
+def chosen(text: str, policy: Policy, rewrite: object = MATERIALIZE) -> Sequence[Edit]:
+    assert isinstance(rewrite, Rewrite)
+    return policy.edits(rewrite, node(text))
+
+
+@pytest.mark.parametrize("text", ["y[2,3] = Mul(x[2,3], s:const[]{2.0})", "y[2,3] = Add(x[2,3], b:const[3])"])
+def test_keep_fusions_leaves_constants_of_rank_0_and_1(text: str) -> None:
+    for rewrite, code in ((EQUALIZE, "GF101"), (MATERIALIZE, "GF102")):
+        (edit,) = chosen(text, Policy(keep_fusions=True), rewrite)
+        assert isinstance(edit, Leave)
+        assert (edit.code, edit.status) == (code, "exempt")
+        assert "--keep-fusions" in edit.reason
+
+
+@pytest.mark.parametrize("text", ["y[2,3] = Add(x[2,3], b[3])", "y[2,3,4] = Add(x[2,3,4], b:const[3,4])"])
+def test_keep_fusions_leaves_nothing_else(text: str) -> None:
+    assert chosen(text, Policy(keep_fusions=True), EQUALIZE) == [Lift(1, (0,))]
+
+
+def test_a_fused_constant_is_left_for_that_reason_above_the_runtime_s_limit_too() -> None:
+    text = "y[2,1,1,1,1,1,1,1,3] = tflite.ADD(a[2,1,1,1,1,1,1,1,3], b:const[3])"
+    for policy, status in ((Policy(), "left"), (Policy(keep_fusions=True), "exempt")):
+        (edit,) = chosen(text, policy, EQUALIZE)
+        assert isinstance(edit, Leave)
+        assert edit.status == status
+
+
+TWO = {
+    "no element: all of them, there is nothing to save": ("y[2,0] = Mul(a[2,1], b[1,0])", [0, 1]),
+    "one operand only": ("y[2,3] = Add(x[2,3], b[1,3])", []),
+    "a tie goes to the lowest index": ("y[2,3] = Add(x[2,1], b[1,3])", [0]),
+    "fewest bytes after the stretch, by element size": ("y[2,3] = Where(c:bool[2,1], x[1,3], z[2,3])", [0]),
+    "fewest bytes though its index is higher": ("y:float64[2,3] = Pow(x:float64[2,1], e[1,3])", [1]),
+    "the mask is the cheaper one wherever it stands": (
+        "y[2,3] = Where(c:bool[2,3], x:int64[2,1], z:int64[1,3])",
+        [1],
+    ),
+    "until one is left to the operator": ("y[2,3,4] = Sum(a[1,3,4], b[2,1,4], c[2,3,1])", [0, 1]),
+    "sizes not known: all of them": ("y[?] = Add(a[N], c[M])", [0, 1]),
+    "sizes not known but one operand only": ("y[N,T] = Mul(a[N,1], c[N,T])", []),
+    "the smaller matrix of a product": ("y[5,6,9,9] = tflite.BATCH_MATMUL(a[5,1,9,2], b[1,6,2,1])", [1]),
+    "a matrix of unknown size": ("y[5,6,T,9] = tflite.BATCH_MATMUL(a[5,1,T,2], b[1,6,2,9])", [0, 1]),
+}
+
+
+@pytest.mark.parametrize(("text", "operands"), TWO.values(), ids=TWO)
+def test_two_sided_stretches_the_cheapest(text: str, operands: list[int]) -> None:
+    assert [edit.operand for edit in chosen(text, TWO_SIDED)] == operands
+
+
+def test_unknown_keep_leaves_a_finding() -> None:
+    edits = chosen("y[?] = Add(a[N], c[M])", Policy(unknown="keep"))
+    assert [(type(edit), edit.operand, edit.code, edit.status) for edit in edits if isinstance(edit, Leave)] == [
+        (Leave, 0, "GF103", "left"),
+        (Leave, 1, "GF103", "left"),
+    ]
+
+
+def test_unknown_assume_states_the_assumption_and_stretches_what_is_certain() -> None:
+    edits = chosen("y[?,T] = Add(a[N,1], c[M,T])", Policy(unknown="assume"))
+    assert [type(edit) for edit in edits] == [Assume, Stretch, Assume]
+    first = edits[0]
+    assert isinstance(first, Assume)
+    assert first.code == "GF103"
+    assert "operand 0 [N, 1] to [?, T]" in first.text
+
+
+def test_unknown_error_names_the_operand_and_says_what_to_do() -> None:
+    with pytest.raises(GraphfixError, match=r"operand 0 a\[N\] may be stretched.*--dim"):
+        chosen("y[?] = Add(a[N], c[M])", Policy(unknown="error"))
+
+
+def test_unknown_error_has_nothing_against_a_certain_stretch() -> None:
+    (edit,) = chosen("y[N,T] = Mul(a[N,1], c[N,T])", Policy(unknown="error"))
+    assert isinstance(edit, Stretch)
+    assert (edit.operand, edit.by, edit.code) == (0, (1,), "GF102")
+
+
+@pytest.mark.parametrize("policy", [Policy("keep"), Policy(unknown="keep")], ids=["keep", "unknown keep"])
+def test_without_the_run_time_form_a_rank_that_is_not_known_is_undecided(policy: Policy) -> None:
+    for rewrite in (EQUALIZE, MATERIALIZE):
+        with pytest.raises(UnrankedOperand, match="the rank of 'x' is not known"):
+            chosen("y[*] = Add(x[*], b[3])", policy, rewrite)
+
+
+def test_two_sided_stretches_all_operands_where_a_rank_is_not_known() -> None:
+    assert len(chosen("y[*] = Add(x[*], b[3])", TWO_SIDED)) == 2
