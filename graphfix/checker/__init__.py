@@ -31,8 +31,8 @@ def verify(
 ) -> Verdict:
     """Prove two ONNX or TFLite models equal, run both on the same seeded inputs, and compare every output bit by bit.
 
-    `bindings` gives sizes to symbols of the inputs (`name[axis]` where there is no symbol, as in TFLite),
-    `shapes` to whole inputs; dims that stay free are swept, one set of sizes a run, at most `runs` of them.
+    `bindings` sets the sizes of symbols of the inputs (`name[axis]` where there is no symbol, as in TFLite),
+    `shapes` of whole inputs; dims that stay free are swept, one set of sizes a run, at most `runs` of them.
     `inputs` is an .npz (names are input names, or what a SignatureDef calls them) or an ONNX test_data_set
     folder, and replaces the seeded inputs of the main graph. With `atol` or `rtol` the outputs are compared
     with that tolerance instead. TFLite models run on each kernel set of LiteRT, and under every SignatureDef
@@ -42,8 +42,8 @@ def verify(
     GraphfixError for an unreadable file, files of two formats, a name that no input has, or inputs that do
     not fit.
     """
-    from graphfix.checker.runs.difference import Criterion
-    from graphfix.checker.task import Task, judge
+    from graphfix.checker.task import Criterion, Task
+    from graphfix.checker.verdict import judge
 
     task = Task(
         before=before,

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Protocol
 
-from graphfix.graph.view import Node, Value, settle
+from graphfix.graph.view import Node, Value, set_node
 
 
 @dataclass(slots=True, eq=False, repr=False)
@@ -51,7 +51,7 @@ def bypass(state: State, node: Node) -> None:
 
 def replace_node(state: State, old: Node, new: Node) -> Node:
     """Put a node in the place of another in the view; whatever that one read has lost a reader."""
-    settle(new)
+    set_node(new)
     for operand in new.operands:
         if operand is not None:
             new.graph.note(new.index, operand)

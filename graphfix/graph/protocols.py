@@ -155,7 +155,7 @@ class Model(Protocol):
 
     @property
     def assumes(self) -> Sequence[str]:
-        """The stored shapes and shared symbols that the view leans on, and what edits made fixed."""
+        """The stored shapes and shared symbols that the view assumes, and what edits made fixed."""
 
     @property
     def stale(self) -> Sequence[tuple[str, str, str]]:
@@ -177,7 +177,7 @@ class Model(Protocol):
         """Raise GraphfixError where writing to `path` would replace a file that the model itself needs."""
 
     def save(self, path: str | Path) -> Sequence[Path]:
-        """Write the model; what no edit names comes out as it went in. Give the data files that were made beside it."""
+        """Write the model; what no edit names comes out as it went in. Return the data files made beside it."""
 
     def tobytes(self) -> bytes:
         """The file as bytes, for models that fit into memory."""

@@ -24,7 +24,7 @@ class UnrankedOperand(Undecided):
 
 
 class MissingOperandError(Undecided, LookupError):
-    """An operand that the operator must have and the file does not give: the runtime refuses such a node."""
+    """An operand that the operator must have and the file does not name: the runtime refuses such a node."""
 
 
 class StaleShape(Undecided):
@@ -123,7 +123,7 @@ class Value:
 
 @dataclass(slots=True, eq=False, repr=False)
 class Node:
-    """One operator at its place: what it reads, what it gives, and its row of the catalogue; read-only by type."""
+    """One operator at its place: its operands, its results, and its row of the catalogue; read-only by type."""
 
     op: Final[str]
     domain: Final[str]
@@ -140,7 +140,7 @@ class Node:
 
     @property
     def label(self) -> str:
-        """The name, or `Op#index` where the file gives none."""
+        """The name, or `Op#index` where the file has none."""
         return self.name or f"{self.op}#{self.index}"
 
     def reading(self, operands: tuple[Value | None, ...]) -> Node:
@@ -217,7 +217,7 @@ class Graph:
         self.captured[new] = self.captured.pop(old, [])
 
 
-def settle(node: Node) -> None:
+def set_node(node: Node) -> None:
     """Put a node in its place, instead of the one that is there."""
     if node.index >= 0:
         node.graph.nodes[node.index] = node

@@ -1,1 +1,1 @@
-"""The runtimes that models are run in, each behind one face."""
+"""The runtimes that models are run in, each behind the same interface."""

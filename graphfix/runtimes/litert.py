@@ -1,4 +1,4 @@
-"""What LiteRT says of a TFLite model: its inputs and outputs, and the shapes that its tensors get.
+"""What LiteRT computes of a TFLite model: the shapes that its tensors get, and what they hold.
 
 LiteRT's kernels abort the process where they are asked too much (an ADD of rank 9 does), so it only ever
 runs in a child process: `graphfix.runtimes.process` holds the sessions.
@@ -21,36 +21,6 @@ KERNELS = ("reference", "builtin", "xnnpack")
 
 Shapes = tuple[tuple[tuple[int, ...], ...], ...]
 """By subgraph, by tensor index: the sizes of the axes."""
-
-
-@dataclass(frozen=True, slots=True)
-class Port:
-    """An input or an output, as LiteRT tells it.
-
-    A tensor whose name is empty or belongs to another one of its subgraph too is called `t<index>`.
-    """
-
-    name: str
-    index: int
-    dtype: str
-    """numpy's name; `bytes` for strings, `object` for what has no values of its own (a resource)."""
-    shape: tuple[int, ...]
-    shape_signature: tuple[int, ...]
-    """As `shape`, with -1 for the sizes that are free."""
-    scales: tuple[float, ...] = ()
-    zero_points: tuple[int, ...] = ()
-    quantized_axis: int = 0
-    alias: str = ""
-    """What a SignatureDef of the same subgraph calls it."""
-
-
-@dataclass(frozen=True, slots=True)
-class Face:
-    """What can be fed and read, and the SignatureDefs of the model: (key, subgraph)."""
-
-    inputs: tuple[Port, ...]
-    outputs: tuple[Port, ...]
-    signatures: tuple[tuple[str, int], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

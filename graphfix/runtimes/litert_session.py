@@ -12,11 +12,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from ai_edge_litert.interpreter import Interpreter, OpResolverType
 
-from graphfix.runtimes.litert import Face, Port, Shapes
-from graphfix.runtimes.session import RefusedError, one_line
+from graphfix.runtimes.session import Interface, RefusedError, TensorSpec, one_line
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
+
+    from graphfix.runtimes.litert import Shapes
 
 _RESOLVERS = {
     "reference": OpResolverType.BUILTIN_REF,
@@ -25,7 +26,7 @@ _RESOLVERS = {
     "preserving": OpResolverType.BUILTIN_WITHOUT_DEFAULT_DELEGATES,
 }
 _STRINGS, _VALUELESS = "bytes", "object"
-_FOREIGN = (ValueError, RuntimeError, TypeError, KeyError, OSError, MemoryError)
+_ERRORS = (ValueError, RuntimeError, TypeError, KeyError, OSError, MemoryError)
 # What keeps a state that no reset reaches: such a model gets a new interpreter for each run.
 _STATEFUL = frozenset("VAR_HANDLE CALL_ONCE HASHTABLE MULTINOMIAL RANDOM_UNIFORM RANDOM_STANDARD_NORMAL".split())
 _CUSTOM = re.compile(r"unresolved custom op: (.*?)\.\s+See instructions|Node number \d+ \((Flex\w+)\)", re.DOTALL)
@@ -34,7 +35,7 @@ _LACKS = ("Didn't find op for builtin opcode", "Didn't find custom operator", "U
 
 
 class LitertSession:
-    """One interpreter, made again where the one before is spoilt or keeps a state."""
+    """One interpreter, made again where the one before has failed or keeps a state."""
 
     def __init__(self, model: Path | bytes, kernels: str, signature: str | None, expose: Sequence[str]) -> None:
         self._model, self._kernels = model, kernels
@@ -45,7 +46,7 @@ class LitertSession:
             self._subgraph = int(core.GetSubgraphIndexFromSignature(signature)) if signature else 0
             self._counts = [int(core.NumTensors(at)) for at in range(core.NumSubgraphs())]
             self._stateful = any(core.NodeName(at) in _STATEFUL for at in range(core.NumNodes()))
-            self.face = _face(core, self._subgraph, signature, expose)
+            self.interface = _interface(core, self._subgraph, signature, expose)
 
     def run(self, feeds: Mapping[str, object]) -> list[object]:
         """Run once; variables start anew. Raises RefusedError."""
@@ -53,7 +54,7 @@ class LitertSession:
             if self._stateful:
                 self._interpreter = None
             core, subgraph = self._core(), self._subgraph
-            values = {port.index: np.asarray(feeds[port.name], order="C") for port in self.face.inputs}
+            values = {spec.index: np.asarray(feeds[spec.name], order="C") for spec in self.interface.inputs}
             for index, value in values.items():
                 if tuple(core.TensorSize(index, subgraph)) != value.shape:
                     core.ResizeInputTensor(index, np.array(value.shape, np.int32), False, subgraph)
@@ -62,10 +63,10 @@ class LitertSession:
             for index, value in values.items():
                 core.SetTensor(index, value, subgraph)
             core.Invoke(subgraph)
-            return [_value(core, port, subgraph) for port in self.face.outputs]
+            return [_value(core, spec, subgraph) for spec in self.interface.outputs]
 
     def allocate(self, inputs: Mapping[int, Sequence[int]]) -> Shapes:
-        """Resize inputs of subgraph 0, and give the planned shapes. Raises RefusedError."""
+        """Resize inputs of subgraph 0, and return the planned shapes. Raises RefusedError."""
         with self._refusing():
             core = self._core()
             for index, shape in inputs.items():
@@ -74,18 +75,18 @@ class LitertSession:
             return self._shapes(core)
 
     def invoke_on_zeros(self) -> Shapes:
-        """Run what was allocated, and give the shapes behind it. Raises RefusedError."""
+        """Run what was allocated, and return the shapes after it. Raises RefusedError."""
         with self._refusing():
             core = self._core()
-            for port in self.face.inputs:
-                size = tuple(core.TensorSize(port.index, 0))
-                zeros = np.full(size, b"", object) if port.dtype == _STRINGS else np.zeros(size, port.dtype)
-                core.SetTensor(port.index, zeros, 0)
+            for spec in self.interface.inputs:
+                size = tuple(core.TensorSize(spec.index, 0))
+                zeros = np.full(size, b"", object) if spec.dtype == _STRINGS else np.zeros(size, spec.dtype)
+                core.SetTensor(spec.index, zeros, 0)
             core.Invoke()
             return self._shapes(core)
 
     def elements(self, tensors: Sequence[int]) -> list[bytes]:
-        """Give what tensors of subgraph 0 hold after a run, as they lie in memory. Raises RefusedError."""
+        """Return what tensors of subgraph 0 hold after a run, as they lie in memory. Raises RefusedError."""
         with self._refusing():
             core = self._core()
             return [core.GetTensor(index, 0).tobytes() for index in tensors]
@@ -97,7 +98,7 @@ class LitertSession:
         )
 
     def _core(self) -> Any:  # noqa: ANN401 - LiteRT has no types
-        """Give the native interpreter, which alone reaches the subgraphs behind the first."""
+        """Return the native interpreter, which alone reaches the subgraphs behind the first."""
         if self._interpreter is None:
             given = (
                 {"model_path": str(self._model)} if isinstance(self._model, Path) else {"model_content": self._model}
@@ -115,7 +116,7 @@ class LitertSession:
         """Turn LiteRT's exceptions into a refusal; an interpreter that has raised one is not used again."""
         try:
             yield
-        except _FOREIGN as error:
+        except _ERRORS as error:
             self._interpreter = None
             raise _refused(error) from None
 
@@ -132,29 +133,29 @@ def load(
     return LitertSession(model, kernels, signature, expose)
 
 
-def _face(core: Any, subgraph: int, signature: str | None, expose: Sequence[str]) -> Face:  # noqa: ANN401 - see above
+def _interface(core: Any, subgraph: int, signature: str | None, expose: Sequence[str]) -> Interface:  # noqa: ANN401 - see above
     keys = core.GetSignatureDefs()
     where = {str(key): int(core.GetSubgraphIndexFromSignature(key)) for key in keys}
     names = _unique_names(core, subgraph)
-    exposed = tuple(_port(core, subgraph, names.index(name), name) for name in expose)
+    exposed = tuple(_spec(core, subgraph, names.index(name), name) for name in expose)
     if signature is not None:
         sides = [
-            tuple(_port(core, subgraph, int(index), str(name)) for name, index in keys[signature][side].items())
+            tuple(_spec(core, subgraph, int(index), str(name)) for name, index in keys[signature][side].items())
             for side in ("inputs", "outputs")
         ]
     else:
         aliases = _aliases([keys[key] for key in keys if where[key] == 0])
         sides = [
             tuple(
-                replace(_port(core, 0, int(index), names[index]), alias=aliases.get(int(index), "")) for index in side
+                replace(_spec(core, 0, int(index), names[index]), alias=aliases.get(int(index), "")) for index in side
             )
             for side in (core.InputIndices(), core.OutputIndices())
         ]
-    return Face(sides[0], sides[1] + exposed, tuple(where.items()))
+    return Interface(sides[0], sides[1] + exposed, tuple(where.items()))
 
 
 def _aliases(signatures: Sequence[Any]) -> dict[int, str]:
-    """Give what the first SignatureDef that has it calls a tensor."""
+    """Return what the first SignatureDef that has it calls a tensor."""
     found: dict[int, str] = {}
     for signature in signatures:
         for side in ("inputs", "outputs"):
@@ -176,12 +177,12 @@ def _unique_names(core: Any, subgraph: int) -> list[str]:  # noqa: ANN401 - see 
     return unique
 
 
-def _port(core: Any, subgraph: int, index: int, name: str) -> Port:  # noqa: ANN401 - see above
+def _spec(core: Any, subgraph: int, index: int, name: str) -> TensorSpec:  # noqa: ANN401 - see above
     kind = core.TensorType(index, subgraph)
     if not kind:
         raise RefusedError(f"LiteRT: numpy has no type for the tensor '{name}'", missing_kernel=True)
     scales, zero_points, axis, *_ = core.TensorQuantizationParameters(index, subgraph)
-    return Port(
+    return TensorSpec(
         name,
         index,
         np.dtype(kind).name,
@@ -193,9 +194,9 @@ def _port(core: Any, subgraph: int, index: int, name: str) -> Port:  # noqa: ANN
     )
 
 
-def _value(core: Any, port: Port, subgraph: int) -> object:  # noqa: ANN401 - see above
+def _value(core: Any, spec: TensorSpec, subgraph: int) -> object:  # noqa: ANN401 - see above
     """Copy a tensor; a resource has no values, and asking for them ends the process."""
-    return None if port.dtype == _VALUELESS else core.GetTensor(port.index, subgraph)
+    return None if spec.dtype == _VALUELESS else core.GetTensor(spec.index, subgraph)
 
 
 def _refused(error: Exception) -> RefusedError:
@@ -206,5 +207,5 @@ def _refused(error: Exception) -> RefusedError:
         message = f"LiteRT has no kernel for the custom operator '{custom}'"
         return RefusedError(message, missing_kernel=True, custom=custom)
     missing = any(words in text for words in _LACKS)
-    told = one_line(_RUN_TOGETHER.sub("; node", text))
-    return RefusedError(f"LiteRT: {told or type(error).__name__}", missing_kernel=missing)
+    message = one_line(_RUN_TOGETHER.sub("; node", text))
+    return RefusedError(f"LiteRT: {message or type(error).__name__}", missing_kernel=missing)

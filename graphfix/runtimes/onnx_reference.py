@@ -3,8 +3,8 @@
 It knows bfloat16 arithmetic. What it does not know, the `broadcast` and `axis` attributes of operator
 sets 1 to 6, is added here after the operator specification of those versions (Operators changelog,
 Add-1, Add-6, Gemm-1, PRelu-6): B's axes stand at `axis` of A, by default at its last axes. What it reads by a newer
-version is stated: it takes Selu's constants of set 6 before set 6, counts the padding in a mean before set 7, and
-trains a BatchNormalization of sets 7 and 8.
+version is declared in the model: it takes Selu's constants of set 6 before set 6, counts the padding in a mean before
+set 7, and trains a BatchNormalization of sets 7 and 8.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from onnx.reference import ReferenceEvaluator
 
 Array = np.ndarray[Any, Any]
-_FOREIGN = (
+_ERRORS = (
     ArithmeticError,
     AssertionError,
     AttributeError,
@@ -48,7 +48,7 @@ _BINARY: dict[str, Callable[..., Any]] = {
     "Greater": np.greater,
 }
 _LAST_LEGACY_OPSET = 6
-_STATED: dict[str, tuple[range, dict[str, float]]] = {
+_DEFAULTS: dict[str, tuple[range, dict[str, float]]] = {
     "Selu": (range(1, 6), {"alpha": 1.6732, "gamma": 1.0507}),
     "AveragePool": (range(1, 7), {"count_include_pad": 0}),
     "BatchNormalization": (range(7, 9), {"is_test": 1}),
@@ -71,7 +71,7 @@ class ReferenceSession:
                     return list(self.evaluator.run(list(self.outputs), dict(feeds)))
                 values: Any = self.evaluator.run(None, dict(feeds), intermediate=True)
                 return [values[name] for name in self.outputs]
-        except _FOREIGN as error:
+        except _ERRORS as error:
             raise RefusedError(f"onnx.reference: {one_line(str(error))}") from None
 
 
@@ -83,22 +83,22 @@ def load(model: Path, *, expose: Sequence[str] = ()) -> ReferenceSession:
     try:
         proto = load_model(model)
         opset = next((o.version for o in proto.opset_import if o.domain in ("", "ai.onnx")), 1)
-        _state(proto.graph, opset)
+        _declare_defaults(proto.graph, opset)
         evaluator = ReferenceEvaluator(proto, new_ops=_legacy() if opset <= _LAST_LEGACY_OPSET else None)
-    except (*_FOREIGN, OSError) as error:
+    except (*_ERRORS, OSError) as error:
         raise RefusedError(f"onnx.reference: {one_line(str(error))}") from None
     return ReferenceSession(evaluator, (*evaluator.output_names, *expose))
 
 
-def _state(graph: GraphProto, opset: int) -> None:
-    """State the defaults of a graph's nodes, and of its bodies', that the evaluator would read otherwise."""
+def _declare_defaults(graph: GraphProto, opset: int) -> None:
+    """Declare the defaults of a graph's nodes, and of its bodies', that the evaluator would read otherwise."""
     from onnx import helper
 
     for node in graph.node:
         for attribute in node.attribute:
             for body in (*attribute.graphs, *((attribute.g,) if attribute.HasField("g") else ())):
-                _state(body, opset)
-        sets, said = _STATED.get(node.op_type, (range(0), {}))
+                _declare_defaults(body, opset)
+        sets, said = _DEFAULTS.get(node.op_type, (range(0), {}))
         if opset not in sets or node.domain not in ("", "ai.onnx") or any(node.output[1:]):
             continue
         given = {attribute.name for attribute in node.attribute}
@@ -106,7 +106,7 @@ def _state(graph: GraphProto, opset: int) -> None:
 
 
 def at_axis(a: Array, b: Array, axis: int | None) -> Array:
-    """Give B the unit axes that put it at `axis` of A: [3,4] at axis 1 of [2,3,4,5] -> [3,4,1]."""
+    """Add to B the unit axes that put it at `axis` of A: [3,4] at axis 1 of [2,3,4,5] -> [3,4,1]."""
     if axis is None or b.ndim == 0:
         return b
     start = axis + a.ndim if axis < 0 else axis

@@ -1,7 +1,7 @@
-"""onnxruntime on the CPU, one thread, so that equal models give equal bits.
+"""onnxruntime on the CPU, one thread, so that equal models return equal bits.
 
 It runs inside the calling process, and a model that makes onnxruntime abort takes that with it (an LSTM
-on a batch of 0 does): `graphfix.runtimes.process` keeps it in a process of its own, and stops a hang.
+on a batch of 0 does): `graphfix.runtimes.process` keeps it in a child process, and stops a hang.
 """
 
 from __future__ import annotations
@@ -51,20 +51,20 @@ class OrtSession:
     outputs: tuple[str, ...]
 
     @property
-    def face(self) -> tuple[str, ...]:
-        """What a parent process is told: the names of the outputs."""
+    def interface(self) -> tuple[str, ...]:
+        """What a parent process receives: the names of the outputs."""
         return self.outputs
 
     def run(self, feeds: Mapping[str, object]) -> list[object]:
         """Run once. Raises RefusedError with onnxruntime's message."""
-        foreign = _errors()
+        errors = _errors()
         types = {i.name: i.type for i in [*self.session.get_inputs(), *self.session.get_outputs()]}
         try:
             if _EXOTIC.keys().isdisjoint(types.values()):
                 return list(self.session.run(list(self.outputs), dict(feeds)))
             values = {name: _to_ort(value, types.get(name, "")) for name, value in feeds.items()}
             return [_from_ort(v) for v in self.session.run_with_ort_values(list(self.outputs), values)]
-        except foreign as error:
+        except errors as error:
             raise _refused(error) from None
 
 
@@ -82,14 +82,14 @@ def load(
 
     options = _options(optimized=optimized)
     providers = ["CPUExecutionProvider"]
-    foreign: tuple[type[Exception], ...] = (*_errors(), OSError)
+    errors: tuple[type[Exception], ...] = (*_errors(), OSError)
     try:
         if not expose:
             source = str(model) if isinstance(model, Path) else model
             session = rt.InferenceSession(_with_folder(options, source, folder), options, providers=providers)
         else:
             session = _exposed(model, expose, folder, options)
-    except foreign as error:
+    except errors as error:
         raise _refused(error) from None
     return OrtSession(session, tuple(output.name for output in session.get_outputs()))
 
@@ -150,7 +150,7 @@ def _exposed(
 
 
 def _errors() -> tuple[type[Exception], ...]:
-    """Collect onnxruntime's exceptions: they share no base of their own."""
+    """Collect onnxruntime's exceptions: they share no base."""
     from onnxruntime.capi import onnxruntime_pybind11_state as state
 
     own = [e for e in vars(state).values() if isinstance(e, type) and issubclass(e, Exception)]

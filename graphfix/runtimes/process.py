@@ -1,4 +1,4 @@
-"""A runtime in a child process: a model on which it aborts or hangs is refused, and nothing else is lost."""
+"""A runtime or a tool in a process apart: a model on which it aborts or hangs is refused, and nothing else is lost."""
 
 from __future__ import annotations
 
@@ -7,21 +7,24 @@ import pickle
 import signal
 import subprocess
 import sys
+import tempfile
 import threading
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any, Self
 
 from graphfix.runtimes.session import RefusedError
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-    from pathlib import Path
+    from collections.abc import Callable, Mapping, Sequence
 
-    from graphfix.runtimes.litert import Face, Port
+    from graphfix.runtimes.session import Interface, TensorSpec
 
 _ABORTED = (EOFError, BrokenPipeError, ConnectionError, pickle.UnpicklingError)
 LONGEST_SECONDS = 600.0
 """How long one request may take before the process is stopped."""
+_LONGEST_LINE = 4096
+"""Of a line only so much is read: MLIR's notes print whole weights."""
 
 
 class Child:
@@ -40,12 +43,12 @@ class Child:
 
     def load(
         self, model: Path, *, optimized: bool = False, expose: Sequence[str] = (), folder: Path | None = None
-    ) -> ChildSession:
+    ) -> OnnxSession:
         """Load an ONNX file as runtimes.onnxruntime does, in the place of the model before. Raises RefusedError."""
         options = {"optimized": optimized, "expose": tuple(expose), "folder": folder}
         request = Request("onnxruntime", model, tuple(options.items()))
         outputs: tuple[str, ...] = self._load(request)
-        return ChildSession(self, request, outputs)
+        return OnnxSession(self, request, outputs)
 
     def load_tflite(
         self, model: Path | bytes, kernels: str, *, signature: str | None = None, expose: Sequence[str] = ()
@@ -53,8 +56,8 @@ class Child:
         """Load a TFLite model as graphfix.runtimes.litert_session does, likewise. Raises RefusedError."""
         options = {"kernels": kernels, "signature": signature, "expose": tuple(expose)}
         request = Request("LiteRT", model, tuple(options.items()))
-        face: Face = self._load(request)
-        return LitertSession(self, request, face)
+        interface: Interface = self._load(request)
+        return LitertSession(self, request, interface)
 
     def ask(self, request: Request, method: str, *arguments: object) -> Any:  # noqa: ANN401 - the session's own answer
         """Call a method of the session of a load request, loading it again where another took its place."""
@@ -62,11 +65,11 @@ class Child:
             self._load(request)
         return self._answer(request.runtime, ("ask", method, *arguments))
 
-    def _load(self, request: Request) -> Any:  # noqa: ANN401 - the session's own face
+    def _load(self, request: Request) -> Any:  # noqa: ANN401 - the session's interface
         self._loaded = None
-        face = self._answer(request.runtime, ("load", request.runtime, request.model, dict(request.options)))
+        interface = self._answer(request.runtime, ("load", request.runtime, request.model, dict(request.options)))
         self._loaded = request
-        return face
+        return interface
 
     def _answer(self, runtime: str, message: tuple[object, ...]) -> Any:  # noqa: ANN401 - see above
         process = self._process or self._started()
@@ -89,13 +92,12 @@ class Child:
         return answer[0]
 
     def _started(self) -> subprocess.Popen[bytes]:
-        # -P and PYTHONPATH: the child imports what this process would, whatever lies in the working folder
         self._process = subprocess.Popen(
             [sys.executable, "-P", "-m", "graphfix.runtimes.worker"],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL,
-            env={**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, map(os.path.abspath, sys.path)))},
+            env=_environment(),
         )
         return self._process
 
@@ -123,7 +125,7 @@ class Request:
 
 
 @dataclass(frozen=True, slots=True)
-class ChildSession:
+class OnnxSession:
     """An ONNX model in the child, with the names of its outputs."""
 
     child: Child = field(repr=False)
@@ -138,21 +140,21 @@ class ChildSession:
 
 @dataclass(frozen=True, slots=True)
 class LitertSession:
-    """A TFLite model in the child, with what LiteRT says of its inputs and outputs."""
+    """A TFLite model in the child, with what LiteRT reports of its inputs and outputs."""
 
     child: Child = field(repr=False)
     request: Request
-    face: Face
+    interface: Interface
 
     @property
-    def inputs(self) -> tuple[Port, ...]:
+    def inputs(self) -> tuple[TensorSpec, ...]:
         """What must be fed, in the model's order."""
-        return self.face.inputs
+        return self.interface.inputs
 
     @property
-    def outputs(self) -> tuple[Port, ...]:
-        """What `run` answers, in that order; the exposed tensors come behind the model's own."""
-        return self.face.outputs
+    def outputs(self) -> tuple[str, ...]:
+        """The names of what `run` returns, in that order; the exposed tensors come behind the model's own."""
+        return tuple(spec.name for spec in self.interface.outputs)
 
     def run(self, feeds: Mapping[str, object]) -> list[object]:
         """Run once on values by input name. Raises RefusedError, also where the process aborts."""
@@ -188,7 +190,72 @@ def _close(pipe: IO[bytes]) -> None:
         return  # the child is gone, and what was left for it
 
 
+@dataclass(frozen=True, slots=True)
+class Ended:
+    """A process that has ended."""
+
+    cause: str
+    """Why it ended badly: a signal's name or an exit status; empty where it ended well."""
+    killed: bool
+    """Whether a signal ended it."""
+    errors: tuple[str, ...]
+    """What it complained of on its standard error, each complaint once, in order."""
+    last: str
+    """The last line it printed."""
+
+
+def finished(
+    tool: str,
+    command: Sequence[str],
+    complaint: Callable[[str], str],
+    *,
+    given: bytes = b"",
+    folder: Path | None = None,
+    seconds: float,
+) -> Ended:
+    """Run a command to its end, in `folder` or nowhere. Raises RefusedError, `aborted`, after `seconds`.
+
+    `complaint` returns what a line of its output complains of, or nothing. Its PATH is an empty folder: the
+    reference model calls a debugger on a core dump, LLVM a symbolizer.
+    """
+    with tempfile.TemporaryDirectory() as scratch:
+        log = Path(scratch) / "log"
+        with log.open("wb") as printed:
+            try:
+                ended = subprocess.run(  # noqa: S603 - programs that this package or its tools installed
+                    command,
+                    input=given,
+                    stdout=printed,
+                    stderr=printed,
+                    cwd=folder or scratch,
+                    env={**_environment(), "PATH": scratch},
+                    timeout=seconds,
+                    check=False,
+                )
+            except subprocess.TimeoutExpired:
+                stopped = f"{tool} was stopped: no answer within {seconds:g} seconds"
+                raise RefusedError(stopped, aborted=True) from None
+        errors, last = _complaints(log, complaint)
+    return Ended(_cause(ended.returncode) if ended.returncode else "", ended.returncode < 0, errors, last)
+
+
+def _complaints(log: Path, complaint: Callable[[str], str]) -> tuple[tuple[str, ...], str]:
+    """Read what a log complains of, each complaint once, and its last line."""
+    last, found = "", []
+    with log.open(encoding="utf-8", errors="replace") as printed:
+        for line in printed:
+            last = line[:_LONGEST_LINE].strip() or last
+            found.append(complaint(line[:_LONGEST_LINE]))
+    return tuple(dict.fromkeys(filter(None, found))), last
+
+
+def _environment() -> dict[str, str]:
+    """Return an environment in which a child imports what this process would, whatever lies in its working folder."""
+    return {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, map(os.path.abspath, sys.path)))}
+
+
 def _cause(status: int) -> str:
+    """Name why a process ended: its exit status, or the signal that ended it."""
     if status >= 0:
         return f"exit status {status}"
     try:

@@ -1,7 +1,8 @@
-"""What every runtime offers: a loaded model that maps inputs to outputs, and one way to refuse."""
+"""What every runtime offers: a loaded model that maps inputs to outputs, what it reports of them, one way to refuse."""
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
 
 from graphfix.results import GraphfixError
@@ -15,8 +16,8 @@ _LONGEST = 300
 class RefusedError(GraphfixError):
     """A runtime would not load a model or run it: one line, in the runtime's own words.
 
-    `missing_kernel` tells a runtime that lacks something (an operator for a type, an operator set newer
-    than it is) from a model that is wrong; `custom` names the custom operator that it lacks. `aborted`:
+    `missing_kernel`: the runtime lacks something (an operator for a type, an operator set newer than it is),
+    the model need not be wrong; `custom` names the custom operator that it lacks. `aborted`:
     the process died, or was stopped, so the next request takes a new one.
     """
 
@@ -35,7 +36,7 @@ class Session(Protocol):
 
     @property
     def outputs(self) -> tuple[str, ...]:
-        """The names of what `run` answers, in that order."""
+        """The names of what `run` returns, in that order."""
         ...
 
     def run(self, feeds: Mapping[str, object]) -> list[object]:
@@ -43,7 +44,37 @@ class Session(Protocol):
         ...
 
 
+@dataclass(frozen=True, slots=True)
+class TensorSpec:
+    """An input or an output, as LiteRT reports it.
+
+    A tensor whose name is empty or belongs to another one of its subgraph too is called `t<index>`.
+    """
+
+    name: str
+    index: int
+    dtype: str
+    """numpy's name; `bytes` for strings, `object` for what has no values (a resource)."""
+    shape: tuple[int, ...]
+    shape_signature: tuple[int, ...]
+    """As `shape`, with -1 for the sizes that are free."""
+    scales: tuple[float, ...] = ()
+    zero_points: tuple[int, ...] = ()
+    quantized_axis: int = 0
+    alias: str = ""
+    """What a SignatureDef of the same subgraph calls it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Interface:
+    """What can be fed and read, and the SignatureDefs of the model: (key, subgraph)."""
+
+    inputs: tuple[TensorSpec, ...]
+    outputs: tuple[TensorSpec, ...]
+    signatures: tuple[tuple[str, int], ...] = ()
+
+
 def one_line(text: str) -> str:
-    """Give a foreign message as a single line of at most 300 characters."""
+    """Return a runtime's message as a single line of at most 300 characters."""
     line = " ".join(text.split())
     return line if len(line) <= _LONGEST else f"{line[: _LONGEST - 3]}..."

@@ -7,6 +7,8 @@ converted file counts for nothing before `validate` has seen it. The packages co
 from __future__ import annotations
 
 import importlib.util
+import pickle
+import re
 import shutil
 import sys
 import tempfile
@@ -17,8 +19,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from graphfix.results import GraphfixError
+from graphfix.runtimes.process import LONGEST_SECONDS, finished
 from graphfix.runtimes.session import RefusedError, one_line
-from graphfix.runtimes.tosa_process import asked, finished
 
 if TYPE_CHECKING:
     import numpy as np
@@ -37,8 +39,13 @@ _TARGET = (
     "extensions=int16,int4,bf16,fft,variable,controlflow,doubleround,inexactround"
 )
 _OF_THE_DIALECT = ("tosa.", "func.", "builtin.")
-LONGEST_SECONDS = 600.0
-"""How long one tool may take before it is stopped."""
+_ERROR = re.compile(r"(?P<where>.*?)(?:: )?\berror: (?P<what>.*)")
+_PLACED = re.compile(r"(?P<where>loc\(.*?\)): (?P<what>.*)")
+_OPERATOR = re.compile(r"'(?P<name>[\w.]+)' op (?P<what>.*)")
+_QUOTED = re.compile(r'loc\([^"]*"([^"]+)"')
+_ASSERTION = re.compile(r"(Assertion .* failed|LLVM ERROR: .*|CHECK FAIL.*|REQUIRE\(\) fails.*|Check failed: .*)")
+_LISTED = re.compile(r'\s*(?:%[^=]*= )?"([\w.$-]+)"[(<]')
+_CUSTOM = re.compile(r'operator_name = "([^"]*)"')
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,7 +76,7 @@ class Answer:
 
 
 def convert(model: Path, out: Path, *, seconds: float = LONGEST_SECONDS) -> None:
-    """Convert a TFLite or an ONNX file, told apart by content, to TOSA as MLIR bytecode in `out`.
+    """Convert a TFLite or an ONNX file, recognized by its content, to TOSA as MLIR bytecode in `out`.
 
     TFLite goes through tosa-converter-for-tflite, ONNX through torch-mlir. `out` is only written where the
     tool ends well, which says little: see `validate`. Raises RefusedError with the first operator that the
@@ -79,7 +86,7 @@ def convert(model: Path, out: Path, *, seconds: float = LONGEST_SECONDS) -> None
     _require(tool)
     with tempfile.TemporaryDirectory() as scratch:
         made = Path(scratch) / "made.mlirbc"
-        asked(tool, verb, (str(model.resolve()), str(made)), seconds)
+        _asked(tool, verb, (str(model.resolve()), str(made)), seconds)
         shutil.move(made, out)
 
 
@@ -103,14 +110,14 @@ def validate(mlirbc: Path, tosa: Path | None = None, *, seconds: float = LONGEST
             # a dialect that tosa-opt does not know stops its parser: read once more, to name the operators
             errors = _optimized(tosa_opt, mlirbc, listing, ["--allow-unregistered-dialect"], seconds) or errors
         operators = _operators(listing) if listing.exists() else {}
-        foreign = {name: count for name, count in operators.items() if not name.startswith(_OF_THE_DIALECT)}
-        if foreign:
-            names = ", ".join(f"{name} ({count})" for name, count in foreign.items())
+        unconverted = {name: count for name, count in operators.items() if not name.startswith(_OF_THE_DIALECT)}
+        if unconverted:
+            names = ", ".join(f"{name} ({count})" for name, count in unconverted.items())
             errors = (f"operators that were not converted are left: {names}",)
         if not errors and not made.exists():
             errors = ("tosa-opt wrote no flatbuffer, and does not say why",)
         if errors:
-            return Validation(errors, foreign)
+            return Validation(errors, unconverted)
         if tosa is not None:
             shutil.move(made, tosa)
         return Validation(operators={name: n for name, n in operators.items() if name.startswith("tosa.")})
@@ -123,12 +130,12 @@ def run(tosa: Path, inputs: Sequence[Array], *, seconds: float = LONGEST_SECONDS
     process dies (an integer division by zero does that).
     """
     _require(TOSA_TOOLS)
-    outputs, status = asked(TOSA_TOOLS, "run", (str(tosa.resolve()), list(inputs)), seconds)
+    outputs, status = _asked(TOSA_TOOLS, "run", (str(tosa.resolve()), list(inputs)), seconds)
     return Answer(outputs, status)
 
 
 def versions() -> dict[str, str]:
-    """Give the version of each tool that is installed."""
+    """Return the version of each tool that is installed."""
     return {tool: metadata.version(tool) for tool in _PACKAGES if not _absent(tool)}
 
 
@@ -152,6 +159,43 @@ def _tosa_opt() -> str:
     return str(program)
 
 
+def _asked(tool: str, verb: str, arguments: tuple[object, ...], seconds: float) -> Any:  # noqa: ANN401 - the verb's answer
+    """Have `graphfix.runtimes.worker` do one thing in a process apart, and return its answer.
+
+    Raises RefusedError in the tool's own words; `aborted` where the process died or was stopped.
+    """
+    with tempfile.TemporaryDirectory() as scratch:
+        answer = Path(scratch) / "answer"
+        command = [sys.executable, "-P", "-m", "graphfix.runtimes.worker", verb, str(answer)]
+        ended = finished(tool, command, _complaint, given=pickle.dumps(arguments, protocol=5), seconds=seconds)
+        if ended.killed or not answer.exists():
+            complaint = ended.errors[0] if ended.errors else ended.last
+            how = f"{tool} aborts the process ({ended.cause})" if ended.killed else f"{tool} fails"
+            raise RefusedError(one_line(f"{how}: {complaint}" if complaint else how), aborted=True)
+        kind, value = pickle.loads(answer.read_bytes())  # noqa: S301 - our own child wrote it
+    if kind == "refused":
+        raise RefusedError(one_line(f"{tool}: {ended.errors[0] if ended.errors else value}"))
+    return value
+
+
+def _complaint(line: str) -> str:
+    """Return what a line complains of, and the place where it names one; nothing where it does not complain.
+
+    loc("y"("m.tflite":0:0)): error: 'tfl.prelu' op 'alpha' should ...   ->  tfl.prelu: 'alpha' should ... at 'y'
+    <unknown>:0: error: loc("nn"): 'tosa.const' op is not aligned ...    ->  tosa.const: is not aligned ... at 'nn'
+    """
+    error = _ERROR.match(line)
+    if error is None:
+        assertion = _ASSERTION.search(line)
+        return one_line(assertion[1]) if assertion else ""
+    placed = _PLACED.match(error["what"])
+    where, what = (placed["where"], placed["what"]) if placed else (error["where"], error["what"])
+    operator = _OPERATOR.match(what)
+    text = one_line(f"{operator['name']}: {operator['what']}" if operator else what)
+    place = _QUOTED.match(where)
+    return f"{text} at '{place[1]}'" if place else text
+
+
 def _is_tflite(model: Path) -> bool:
     try:
         with model.open("rb") as file:
@@ -161,11 +205,11 @@ def _is_tflite(model: Path) -> bool:
 
 
 def _optimized(tosa_opt: str, module: Path, listing: Path, passes: Sequence[str], seconds: float) -> tuple[str, ...]:
-    """Run passes over a module, list its operators, one a line and without their weights, and give the errors."""
+    """Run passes over a module, list its operators, one a line and without their weights, and return the errors."""
     shown = ["--mlir-print-op-generic", "--mlir-elide-elementsattrs-if-larger=4", "--mlir-print-op-on-diagnostic=false"]
     shown.append("--mlir-elide-resource-strings-if-larger=4")
     command = [tosa_opt, str(module.resolve()), *passes, *shown, "-o", str(listing)]
-    ended = finished("tosa-opt", command, folder=listing.parent, seconds=seconds)
+    ended = finished("tosa-opt", command, _complaint, folder=listing.parent, seconds=seconds)
     if ended.cause and not ended.errors:
         return (one_line(f"tosa-opt ends with {ended.cause}: {ended.last}"),)
     return ended.errors
@@ -173,17 +217,13 @@ def _optimized(tosa_opt: str, module: Path, listing: Path, passes: Sequence[str]
 
 def _operators(listing: Path) -> dict[str, int]:
     """Count the operators of a module in MLIR's generic form; a custom one goes by its own name too."""
-    import re
-
     found: dict[str, int] = {}
-    made = re.compile(r'\s*(?:%[^=]*= )?"([\w.$-]+)"[(<]')
-    custom = re.compile(r'operator_name = "([^"]*)"')
     with listing.open(encoding="utf-8", errors="replace") as lines:
         for line in lines:
-            match = made.match(line)
+            match = _LISTED.match(line)
             if match is None:
                 continue
-            named = custom.search(line) if match[1] == "tosa.custom" else None
+            named = _CUSTOM.search(line) if match[1] == "tosa.custom" else None
             name = f"{match[1]}:{named[1]}" if named else match[1]
             found[name] = found.get(name, 0) + 1
     return found

@@ -1,8 +1,17 @@
-"""The process that holds a runtime's session for graphfix.runtimes.process: pickles in, pickles out.
+"""The process of a runtime or of a TOSA tool: pickles in, pickles out.
 
-Messages: ("load", runtime, model, options) -> ("done", the session's face); ("ask", method, arguments ...) ->
-("done", what the session's method gives); either may answer ("refused", message, missing_kernel, custom). The
-end of the input ends the process.
+Without a verb it holds a session for graphfix.runtimes.process. Messages: ("load", runtime, model, options) ->
+("done", the session's interface); ("ask", method, arguments ...) -> ("done", what the session's method returns);
+either may answer ("refused", message, missing_kernel, custom). The end of the input ends the process.
+
+With a verb it does one thing for graphfix.runtimes.tosa, its arguments pickled on the standard input:
+
+    tflite  (model, made)     tosa-converter-for-tflite writes bytecode to `made`
+    onnx    (model, made)     torch-mlir does
+    run     (tosa, inputs)    the reference model runs; answers (outputs, status)
+
+The answer, ("done", value) or ("refused", message), is pickled into the file that the command line names, since
+the tools print to the standard output and error as they like.
 """
 
 from __future__ import annotations
@@ -10,16 +19,33 @@ from __future__ import annotations
 import importlib
 import os
 import pickle
+import re
 import sys
-from typing import Any, BinaryIO
+from collections.abc import Callable, Iterable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, BinaryIO
 
 from graphfix.runtimes.session import RefusedError
+
+if TYPE_CHECKING:
+    import onnx
 
 _MODULES = {"onnxruntime": "graphfix.runtimes.onnxruntime", "LiteRT": "graphfix.runtimes.litert_session"}
 
 
+_PIPELINES = ("torch-onnx-to-torch-backend-pipeline", "torch-backend-to-tosa-backend-pipeline")
+_ILLEGAL = re.compile(r"failed to legalize operation '(?P<op>[^']*)'")
+_ONNX_NAME = re.compile(r'name = "(onnx\.[^"]+)"')
+_PLACE = re.compile(r'loc\(.*?"([^"]*)"')
+_LONGEST_MESSAGE = 4096
+_ERRORS = (RuntimeError, ValueError, TypeError, LookupError, AttributeError, OSError, MemoryError)
+
+
 def main() -> None:
-    """Serve requests until there are no more."""
+    """Do what the command line's verb says; without one serve requests until there are no more."""
+    if sys.argv[1:]:
+        use_tool(*sys.argv[1:])
+        return
     # what native code prints must not get between the answers
     answers = os.fdopen(os.dup(1), "wb")
     os.dup2(2, 1)
@@ -39,7 +65,7 @@ def serve(requests: BinaryIO, answers: BinaryIO) -> None:
                 session = None  # the old model goes before the new one comes
                 runtime, model, options = arguments
                 session = importlib.import_module(_MODULES[runtime]).load(model, **options)
-                answer: tuple[object, ...] = ("done", session.face)
+                answer: tuple[object, ...] = ("done", session.interface)
             elif session is None:
                 answer = ("refused", "no model is loaded", False, "")
             else:
@@ -50,6 +76,100 @@ def serve(requests: BinaryIO, answers: BinaryIO) -> None:
         pickle.dump(answer, answers, protocol=5)
         answers.flush()
 
+
+def use_tool(verb: str, answer: str) -> None:
+    """Have a TOSA tool do one thing, and write what it answers to a file."""
+    arguments = pickle.load(sys.stdin.buffer)  # noqa: S301 - the parent process writes it
+    try:
+        result: tuple[object, ...] = ("done", _VERBS[verb](*arguments))
+    except RefusedError as error:
+        result = ("refused", str(error))
+    Path(answer).write_bytes(pickle.dumps(result, protocol=5))
+
+
+def _convert_tflite(model: str, made: str) -> None:
+    from tosa_converter_for_tflite import TosaConverterDebugInfo, TosaConverterOutputFormat
+    from tosa_converter_for_tflite import tflite_flatbuffer_to_tosa_mlir as converted
+
+    try:
+        # bytecode: the text form writes booleans in a way that tosa-opt refuses; no debug info: it names this path
+        converted(model, made, TosaConverterOutputFormat.Bytecode, TosaConverterDebugInfo.Disabled)
+    except _ERRORS as error:
+        raise RefusedError(f"{str(error).rstrip('.')} (it names no operator)") from None
+
+
+def _convert_onnx(model: str, made: str) -> None:
+    from torch_mlir.dialects import torch as dialect
+    from torch_mlir.extras.onnx_importer import Config, ModelInfo, NodeImporter, OnnxImportError
+    from torch_mlir.ir import Context, MLIRError
+    from torch_mlir.passmanager import PassManager
+
+    context = Context()
+    dialect.register_dialect(context)
+    try:
+        info = ModelInfo(_inferred(model), config=Config())
+        module = info.create_module(context=context).operation
+        NodeImporter.define_function(info.main_graph, module).import_all()
+        module.verify()
+        with context:
+            for pipeline in _PIPELINES:
+                PassManager.parse(f"builtin.module({pipeline})").run(module)
+        with Path(made).open("wb") as file:
+            module.write_bytecode(file)
+    except MLIRError as error:
+        raise RefusedError(_diagnosed(error.error_diagnostics) or error.message) from None
+    except (OnnxImportError, *_ERRORS) as error:
+        raise RefusedError(str(error) or type(error).__name__) from None
+
+
+def _inferred(model: str) -> onnx.ModelProto:
+    """Load an ONNX file with the shapes that onnx infers; where it can't, with those that are stored."""
+    import onnx
+    from google.protobuf.message import DecodeError  # type: ignore[import-untyped]  # protobuf ships no stubs
+    from onnx.shape_inference import InferenceError, infer_shapes
+
+    try:
+        proto = onnx.load(model)
+    except DecodeError as error:
+        raise RefusedError(f"{model} is no ONNX file: {error}") from None
+    try:
+        return infer_shapes(proto, data_prop=True)
+    except (InferenceError, ValueError):  # ValueError: 2 GB is the most that a message may have
+        return proto
+
+
+def _diagnosed(diagnostics: Iterable[Any]) -> str:
+    """Return MLIR's first error: the operator that it can't take, by its ONNX name if it has one still, and node."""
+    for diagnostic in diagnostics:
+        message = diagnostic.message[:_LONGEST_MESSAGE]
+        illegal = _ILLEGAL.match(message)
+        named = _ONNX_NAME.search(message)
+        if illegal is not None:
+            message = f"failed to legalize {named[1] if named else illegal['op']}"
+        place = _PLACE.match(str(diagnostic.location)[:_LONGEST_MESSAGE])
+        return f"{message} at '{place[1]}'" if place and place[1] else message
+    return ""
+
+
+def _run_tosa(tosa: str, inputs: list[Any]) -> tuple[list[Any], str]:
+    import numpy as np
+    import tosa_reference_model as reference
+
+    values = [np.ascontiguousarray(value) for value in inputs]
+    try:
+        # without a level: tosa-opt has checked it, and the model ends the process where it is not kept
+        outputs, status = reference.run(Path(tosa).read_bytes(), values)
+    except _ERRORS as error:
+        raise RefusedError(str(error) or type(error).__name__) from None
+    if status == reference.GraphStatus.TOSA_ERROR:
+        raise RefusedError("the reference model refuses the graph or its inputs (TOSA_ERROR)")
+    # TOSA has no empty tensors: an output that the binding can't carry comes as one, with a warning only
+    if any(output.size == 0 for output in outputs):
+        raise RefusedError("the reference model gives no values for an output")
+    return outputs, "valid" if status == reference.GraphStatus.TOSA_VALID else "unpredictable"
+
+
+_VERBS: dict[str, Callable[..., object]] = {"tflite": _convert_tflite, "onnx": _convert_onnx, "run": _run_tosa}
 
 if __name__ == "__main__":
     main()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
-from graphfix.shapes.dim import INVALID_SIZE, Dim, Parts, Size, bounds, is_symbol, never_one, same, settled
+from graphfix.shapes.dim import INVALID_SIZE, Dim, Parts, Size, bounds, is_symbol, never_one, same, simplified
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -14,19 +14,19 @@ Certainty: TypeAlias = Literal["no", "yes", "maybe"]
 
 
 def add(a: Size, b: Size) -> Size:
-    """Add two sizes; an unknown one stays unknown, its range follows; an invalid one gives INVALID_SIZE."""
-    a, b = settled(a), settled(b)
+    """Add two sizes; an unknown one stays unknown, its range follows; an invalid one makes INVALID_SIZE."""
+    a, b = simplified(a), simplified(b)
     if INVALID_SIZE in (a, b):
         return INVALID_SIZE
     if 0 in (a, b):
         return b if a == 0 else a
     (a_lo, a_hi), (b_lo, b_hi) = bounds(a), bounds(b)
-    return settled(Dim((), a_lo + b_lo, None if a_hi is None or b_hi is None else a_hi + b_hi))
+    return simplified(Dim((), a_lo + b_lo, None if a_hi is None or b_hi is None else a_hi + b_hi))
 
 
 def mul(a: Size, b: Size) -> Size:
     """Multiply two sizes, as `add` adds them; 0 times anything valid is 0."""
-    a, b = settled(a), settled(b)
+    a, b = simplified(a), simplified(b)
     if INVALID_SIZE in (a, b):
         return INVALID_SIZE
     if 0 in (a, b):
@@ -34,13 +34,13 @@ def mul(a: Size, b: Size) -> Size:
     if 1 in (a, b):
         return b if a == 1 else a
     (a_lo, a_hi), (b_lo, b_hi) = bounds(a), bounds(b)
-    return settled(Dim((), a_lo * b_lo, None if a_hi is None or b_hi is None else a_hi * b_hi))
+    return simplified(Dim((), a_lo * b_lo, None if a_hi is None or b_hi is None else a_hi * b_hi))
 
 
 def broadcast_sizes(sizes: Sequence[Size]) -> Size:
     """Broadcast one axis over all operands at once, so that their order cannot matter.
 
-    Takes settled sizes, as the axes of a shape are; gives INVALID_SIZE when they cannot agree.
+    Takes simplified sizes, as the axes of a shape are; returns INVALID_SIZE when they cannot agree.
     """
     known = 1
     dims: list[Dim] = []
@@ -65,7 +65,7 @@ def _under(dims: Sequence[Dim], size: int) -> Size:
 
 
 def _unified(dims: Iterable[Dim]) -> list[Size]:
-    """Give every named dim once, in the range that all its mentions leave it."""
+    """Return every named dim once, in the range that all its mentions leave it."""
     mentions: dict[Parts, list[Dim]] = {}
     for dim in dims:
         mentions.setdefault(dim.parts, []).append(dim)
@@ -90,7 +90,7 @@ def meet(sizes: Sequence[Size]) -> Size:
     """Combine descriptions of one size: the best name in the range that all leave it, else INVALID_SIZE."""
     lows, highs = zip(*map(bounds, sizes), strict=True)
     hi = min((bound for bound in highs if bound is not None), default=None)
-    return settled(Dim(preferred(size.parts for size in sizes if isinstance(size, Dim)), max(lows), hi))
+    return simplified(Dim(preferred(size.parts for size in sizes if isinstance(size, Dim)), max(lows), hi))
 
 
 def stretch(sizes: Sequence[Size], operand: int, result: Size) -> Certainty:
@@ -126,7 +126,7 @@ def one_covers(names: Sequence[Parts]) -> bool:
 
 
 def spelled(size: Size) -> Iterator[str]:
-    """Give the names that a size adds to an axis: "" that the axis is there, then each but 1; no two read the same."""
+    """Return the names that a size adds to an axis: "" that the axis is there, then each but 1; all different."""
     yield ""
     if isinstance(size, Dim):
         yield from (name if _plain(name) else repr(name) for name in size.parts)

@@ -46,7 +46,7 @@ INVALID_SIZE = Dim((), 0, -1)
 
 
 def symbol(name: str, lo: int = 0, hi: int | None = None) -> Dim:
-    """Give the dim that `name` stands for; all dims of one name are one size. "" and "?" name nothing."""
+    """Return the dim that `name` stands for; all dims of one name are one size. "" and "?" name nothing."""
     return Dim((name,) if name not in {"", "?"} else (), lo, hi)
 
 
@@ -69,11 +69,11 @@ class Shape:
         for size in axes:
             if not (size >= 0 if isinstance(size, int) else size.hi is None or size.hi > size.lo):
                 break
-        else:  # nothing to settle: nearly always
+        else:  # nothing to simplify: nearly always
             return
         if any(isinstance(size, int) and size < 0 for size in axes):
             raise ValueError(f"a dim is at least 0: {list(map(str, axes))}")
-        axes = tuple(map(settled, axes))
+        axes = tuple(map(simplified, axes))
         valid = INVALID_SIZE not in axes
         object.__setattr__(self, "axes", axes if valid else None)
         object.__setattr__(self, "valid", valid)
@@ -137,7 +137,7 @@ INVALID = Shape(None, valid=False)
 
 
 def of(*dims: Size) -> Shape:
-    """Give the ranked shape with these dims."""
+    """Return the ranked shape with these dims."""
     return Shape(dims)
 
 
@@ -165,8 +165,8 @@ def _parse_dim(dim: str, text: str) -> Size:
     return symbol(dim)
 
 
-def settled(size: Size) -> Size:
-    """Give a dim whose range is one point as that int, and every empty range as the one INVALID_SIZE."""
+def simplified(size: Size) -> Size:
+    """Return a dim whose range is one point as that int, and every empty range as the one INVALID_SIZE."""
     if isinstance(size, int) or size.hi is None or size.hi > size.lo:
         return size
     return size.lo if size.hi == size.lo else INVALID_SIZE
@@ -174,7 +174,7 @@ def settled(size: Size) -> Size:
 
 def same(a: Size, b: Size) -> bool:
     """Whether two dims are provably one size: equal ints, or one name."""
-    a, b = settled(a), settled(b)
+    a, b = simplified(a), simplified(b)
     if isinstance(a, int) or isinstance(b, int):
         return a == b
     return a.parts == b.parts != ()
@@ -187,10 +187,10 @@ def never_one(a: Size) -> bool:
 
 
 def bounds(size: Size) -> tuple[int, int | None]:
-    """Give the least and the greatest size that a dim can take, both inclusive; None is unbounded."""
+    """Return the least and the greatest size that a dim can take, both inclusive; None is unbounded."""
     return (size, size) if isinstance(size, int) else (size.lo, size.hi)
 
 
 def is_symbol(parts: Parts) -> bool:
-    """Whether a name is one that the model itself gives, such as ("N",)."""
+    """Whether a name is one that the model itself has, such as ("N",)."""
     return len(parts) == 1 and not parts[0].startswith("?")

@@ -61,14 +61,9 @@ __all__ = [
     "Undecided",
     "Witness",
     "add",
-    "any_",
-    "assuming_all",
     "broadcast",
-    "concat",
     "cstr_broadcastable",
     "cstr_eq",
-    "equalize_ranks",
-    "infer_result",
     "join",
     "mul",
     "never_one",
@@ -77,10 +72,8 @@ __all__ = [
     "parse",
     "same",
     "same_shape",
-    "split_at",
     "stretches",
     "symbol",
-    "verify_result",
 ]
 
 Witness: TypeAlias = bool | None
@@ -88,10 +81,10 @@ Witness: TypeAlias = bool | None
 
 
 def broadcast(*shapes: Shape) -> Shape:
-    """Give the shape that the operands have together: right-aligned, size 1 gives way (numpy's rule).
+    """Return the shape that the operands have together: right-aligned, size 1 gives way (numpy's rule).
 
-    An invalid operand gives INVALID; else an unranked one gives an unranked shape, named if every operand is.
-    Raises Incompatible when the known dims cannot agree. No operand at all gives [].
+    An invalid operand makes INVALID; else an unranked one makes an unranked shape, named if every operand is.
+    Raises Incompatible when the known dims cannot agree. No operand at all makes [].
     """
     every = tuple([shape.axes for shape in shapes])
     if None in every:
@@ -128,12 +121,12 @@ def _columns(every: Iterable[tuple[Size, ...]]) -> list[tuple[Size, ...]]:
 
 def _checked(result: Shape, shapes: Sequence[Shape]) -> Shape:
     if not result.valid:
-        raise Incompatible(f"{_listed(shapes)} do not broadcast{_ranges(shapes)}")
+        raise Incompatible(f"{listed(shapes)} do not broadcast{ranges(shapes)}")
     return result
 
 
 def _terms(shape: Shape) -> tuple[str, ...]:
-    """Give the names that a shape adds to an unranked result: its own, or those of its axes; () if none.
+    """Return the names that a shape adds to an unranked result: its own, or those of its axes; () if none.
 
     [2,N,1] adds `1:`, `2:`, `2:N`, `3:`, `3:2`: an axis counted from the right is there, and it is at least this
     size. The names of two shapes together are the names of their broadcast.
@@ -143,36 +136,6 @@ def _terms(shape: Shape) -> tuple[str, ...]:
     if any(isinstance(size, Dim) and not size.parts for size in shape.axes):
         return ()
     return tuple([f"{at}:{name}" for at, size in enumerate(reversed(shape.axes), 1) for name in spelled(size)])
-
-
-def infer_result(*shapes: Shape) -> Shape | None:
-    """Give the result shape as the Broadcastable trait does: unranked operands are dropped, None if all are.
-
-    No bound on the real rank when an operand was dropped; `broadcast` is one. Raises Incompatible.
-    """
-    known = [shape for shape in shapes if shape.ranked or not shape.valid]
-    return broadcast(*known) if known else None
-
-
-def verify_result(inputs: Iterable[Shape], result: Shape, strict: bool = False) -> None:
-    """Check a declared result shape against the operands; raises Incompatible when it contradicts them.
-
-    A declared size where the inferred one is unknown is a cast and accepted, unless `strict`: the
-    trait's formal Verify refuses it.
-    """
-    inputs = tuple(inputs)
-    inferred = infer_result(*inputs)
-    if inferred is None or (inferred.valid and result.valid and not result.ranked):
-        return
-    if cstr_eq(inferred, result) is not False and not (strict and _casts(inferred, result)):
-        return
-    why = f"contradicts the inferred {inferred}{_ranges([*inputs, result])}"
-    raise Incompatible(f"the declared result {result} of {_listed(inputs)} {why}")
-
-
-def _casts(inferred: Shape, declared: Shape) -> bool:
-    pairs = zip(inferred.dims, declared.dims, strict=True)
-    return any(isinstance(there, int) and here != there for here, there in pairs)
 
 
 def join(*shapes: Shape) -> Shape:
@@ -185,33 +148,6 @@ def join(*shapes: Shape) -> Shape:
     if len(set(map(len, ranked))) > 1:
         return INVALID
     return Shape(tuple(map(meet, zip(*ranked, strict=True))))
-
-
-def any_(*shapes: Shape) -> Shape:
-    """Give one of several equally good shapes (shape.any): their join, or the first where they contradict."""
-    joined = join(*shapes)
-    return joined if joined.valid or not all(shape.valid for shape in shapes) else shapes[0]
-
-
-def split_at(shape: Shape, index: int) -> tuple[Shape, Shape]:
-    """Cut a shape in two before axis `index`, from the end if negative; raises IndexError beyond the rank."""
-    if shape.axes is None:
-        half = UNRANKED if shape.valid else INVALID
-        return half, half
-    rank = len(shape.axes)
-    if not -rank <= index <= rank:
-        raise IndexError(f"{shape} cannot be split at {index}: the index goes from {-rank} to {rank}")
-    cut = index + rank if index < 0 else index
-    return Shape(shape.axes[:cut]), Shape(shape.axes[cut:])
-
-
-def concat(*shapes: Shape) -> Shape:
-    """Put shapes one behind the other; an invalid one gives INVALID, else an unranked one UNRANKED."""
-    if not all(shape.valid for shape in shapes):
-        return INVALID
-    if not all(shape.ranked for shape in shapes):
-        return UNRANKED
-    return Shape(tuple(size for shape in shapes for size in shape.dims))
 
 
 def num_elements(shape: Shape) -> Size:
@@ -254,19 +190,6 @@ def same_shape(a: Shape, b: Shape) -> bool:
     return len(a.axes) == len(b.axes) and all(map(same, a.axes, b.axes))
 
 
-def assuming_all(*witnesses: Witness) -> Witness:
-    """Join witnesses (shape.assuming_all): one False fails all, else one None leaves all to the run."""
-    if False in witnesses:
-        return False
-    return None if None in witnesses else True
-
-
-def equalize_ranks(*shapes: Shape) -> tuple[Shape, ...]:
-    """Lift all operands to the greatest rank by 1s in front; raises as `Shape.dims` does."""
-    rank = max((shape.rank for shape in shapes), default=0)
-    return tuple(s if s.rank == rank else Shape((1,) * (rank - s.rank) + s.dims) for s in shapes)
-
-
 def stretches(shapes: Sequence[Shape], operand: int) -> tuple[Certainty, ...]:
     """Say for each axis of the lifted operand whether broadcasting with the others repeats it.
 
@@ -288,12 +211,12 @@ def _stretches(every: tuple[tuple[Size, ...], ...], operand: int) -> tuple[Certa
     return tuple(stretch(sizes, operand, result) for sizes, result in results)
 
 
-def _listed(shapes: Sequence[Shape]) -> str:
+def listed(shapes: Sequence[Shape]) -> str:
     *firsts, last = map(str, shapes)
     return f"{', '.join(firsts)} and {last}" if firsts else last
 
 
-def _ranges(shapes: Iterable[Shape]) -> str:
+def ranges(shapes: Iterable[Shape]) -> str:
     """Spell out the ranges that the printed shapes leave out: they may be what forbids the broadcast."""
     dims = {size for shape in shapes for size in shape.axes or () if isinstance(size, Dim)}
     bounded = sorted({f"{dim} is {dim.lo} to {dim.hi}" for dim in dims if dim.hi is not None})

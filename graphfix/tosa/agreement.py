@@ -10,11 +10,8 @@ from typing import Any
 
 import numpy as np
 
-from graphfix.checker.runs import given_inputs
-from graphfix.checker.runs.interface import Face
-from graphfix.checker.runs.limits import Limits
-from graphfix.checker.runs.seeded_inputs import Choice, seeded
-from graphfix.checker.runs.sizes import shape_of
+from graphfix.checker.files import is_tflite
+from graphfix.checker.runs.static_model import StaticModel, static_onnx, static_tflite
 from graphfix.results import ConversionStatus, Gap
 from graphfix.runtimes import tosa
 from graphfix.runtimes.process import Child
@@ -47,8 +44,7 @@ class _Original:
     """A loaded original, and the inputs that the converted model takes."""
 
     session: Session
-    face: Face
-    limits: Limits
+    model: StaticModel
     beside: str
 
 
@@ -78,7 +74,7 @@ def agreement(
     """
     with Child() as child:
         try:
-            known = _tflite(child, original, fixed) if _is_tflite(fixed) else _onnx(child, original, fixed)
+            known = _tflite(child, original, fixed) if is_tflite(fixed) else _onnx(child, original, fixed)
             return _compared(known, converted, _cases(known, seed, inputs), progress)
         except RefusedError as error:
             return Agreement("not run", str(error))
@@ -86,43 +82,31 @@ def agreement(
 
 def _cases(known: _Original, seed: int, inputs: Sequence[Path]) -> list[Feeds]:
     if inputs:
-        return [given_inputs.load(path, known.face).feeds for path in inputs]
-    return [uniform(known.face, known.limits, seed + number) for number in range(RUNS)]
+        return [known.model.given(path) for path in inputs]
+    return [uniform(known.model, seed + number) for number in range(RUNS)]
 
 
-def uniform(face: Face, limits: Limits, seed: int) -> dict[str, object]:
+def uniform(model: StaticModel, seed: int) -> Feeds:
     """Seeded inputs of a static model: floats uniform in -1..1, everything else as verification makes it."""
-    feeds = dict(seeded(face, {}, limits, Choice(), (seed, 0)).feeds)
-    for port in face.inputs:
-        if port.dtype is not None and port.dtype.kind == "f" and port.name not in limits.intervals:
-            source = np.random.default_rng([seed, zlib.crc32(port.name.encode())])
-            feeds[port.name] = np.asarray(source.uniform(-1, 1, shape_of(port, {}))).astype(port.dtype)
+    feeds = model.seeded(seed)
+    for spec in model.interface.inputs:
+        if spec.dtype is not None and spec.dtype.kind == "f" and spec.name not in model.limits.intervals:
+            source = np.random.default_rng([seed, zlib.crc32(spec.name.encode())])
+            shape = np.shape(np.asarray(feeds[spec.name]))
+            feeds[spec.name] = np.asarray(source.uniform(-1, 1, shape)).astype(spec.dtype)
     return feeds
 
 
 # --- the originals --------------------------------------------------------------------------------------------------
 
 
-def _is_tflite(path: Path) -> bool:
-    with path.open("rb") as file:
-        return file.read(8)[4:] == b"TFL3"
-
-
 def _tflite(child: Child, original: Path, fixed: Path) -> _Original:
     """Load the original in LiteRT, on the first kernel set that has all of its kernels. Raises RefusedError."""
-    from graphfix.checker.files.tflite_runs import read
-    from graphfix.checker.runs.tflite.input_limits import limits
-    from graphfix.checker.runs.tflite.session import Opener, face_of
-
     first: RefusedError | None = None
     for kernels in _LITERT_KERNELS:
         try:
-            settled = child.load_tflite(fixed, kernels)
-            face = face_of(settled.face)
-            names = {port.index: port.name for port in settled.inputs}
-            shapes = {port.name: port.shape for port in settled.inputs}
-            known = limits(read(fixed), 0, names, shapes)
-            return _Original(Opener(child, original, kernels)(), face, known, f"LiteRT ({kernels} kernels)")
+            model = static_tflite(fixed, child.load_tflite(fixed, kernels).interface)
+            return _Original(child.load_tflite(original, kernels), model, f"LiteRT ({kernels} kernels)")
         except RefusedError as error:
             first = first or error
     raise first or RefusedError("LiteRT has no kernels")
@@ -130,14 +114,7 @@ def _tflite(child: Child, original: Path, fixed: Path) -> _Original:
 
 def _onnx(child: Child, original: Path, fixed: Path) -> _Original:
     """Load the original in onnxruntime, optimizations off. Raises RefusedError."""
-    from graphfix.checker.files.onnx.skeleton import read
-    from graphfix.checker.runs.input_limits import limits
-    from graphfix.checker.runs.onnx_interface import face_of
-
-    model = read(fixed)
-    face = face_of(model)
-    shapes = {port.name: shape_of(port, {}) for port in face.inputs}
-    return _Original(child.load(original), face, limits(model, shapes), "onnxruntime (optimizations off)")
+    return _Original(child.load(original), static_onnx(fixed), "onnxruntime (optimizations off)")
 
 
 # --- the differences ------------------------------------------------------------------------------------------------
@@ -149,7 +126,7 @@ def _compared(known: _Original, converted: Path, cases: Sequence[Feeds], progres
         progress(f"run {number} of {len(cases)}: {known.beside}")
         wanted = known.session.run(feeds)
         progress(f"run {number} of {len(cases)}: the TOSA reference model")
-        answer = tosa.run(converted, [np.asarray(feeds[port.name]) for port in known.face.inputs])
+        answer = tosa.run(converted, [np.asarray(feeds[spec.name]) for spec in known.model.interface.inputs])
         if len(answer.outputs) != len(worst):
             raise RefusedError(f"the TOSA file has {len(answer.outputs)} outputs, the original {len(worst)}")
         for name, want, got in zip(worst, wanted, answer.outputs, strict=True):

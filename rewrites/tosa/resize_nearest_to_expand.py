@@ -92,8 +92,7 @@ def _scales(node: Node) -> Sequence[float] | None:
 def _repeated(node: Node, source: Source, sizes: Sequence[int], factors: Sequence[int], turns: list[list[int]]) -> New:
     """Repeat along the axes of each turn: a few axes at a time, so that no rank is above TOSA's."""
     axes, *rest = turns
-    dtype = node.operand(0).dtype
-    wide = _split(sizes, axes, factors)
+    dtype, wide = node.operand(0).dtype, _split(sizes, axes, factors)
     split = reshape(node, source, _split(sizes, axes, [1] * len(sizes)), dtype)
     expanded = New("Expand", (split, Numbers(wide, (len(wide),), "int64")), Shape(wide), dtype)
     grown = tuple(size * factors[axis] if axis in axes else size for axis, size in enumerate(sizes))

@@ -53,7 +53,7 @@ def test_a_verification_of_tflite_imports_nothing_of_the_rewriter_and_no_onnx(tm
     code += "\nassert v.status == 'different'"
     names = imported(code, *map(str, paths))
     ours = [name for name in names if name.split(".")[0] in ("graphfix", "rewrites")]
-    assert "graphfix.checker.files.tflite_runs" in ours
+    assert "graphfix.checker.files.tflite" in ours
     assert [n for n in ours if n not in ALLOWED and not n.startswith(("graphfix.checker.", "graphfix.runtimes."))] == []
     assert {"onnx", "onnxruntime", "tflite"}.isdisjoint(names)
     assert "ai_edge_litert.interpreter" not in names  # LiteRT runs in a child process only

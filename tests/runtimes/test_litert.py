@@ -74,8 +74,8 @@ def test_a_signature_of_another_subgraph_runs_under_its_own_names() -> None:
     )
     with Child() as child:
         session = child.load_tflite(model, "xnnpack", signature="two")
-        assert session.face.signatures == (("one", 0), ("two", 1))
-        assert [port.name for port in session.outputs] == ["d"]
+        assert session.interface.signatures == (("one", 0), ("two", 1))
+        assert list(session.outputs) == ["d"]
         assert np.asarray(session.run({"c": np.ones((3, 2), np.float32)})[0]).tolist() == [[-1, -1]] * 3
 
 
@@ -84,7 +84,7 @@ def test_exposed_tensors_come_behind_the_outputs() -> None:
     with Child() as child:
         session = child.load_tflite(model, "reference", expose=["t"])
         y, t = session.run({"x": np.full((2, 4), -3, np.float32)})
-    assert [port.name for port in session.outputs] == ["y", "t"]
+    assert list(session.outputs) == ["y", "t"]
     assert (np.asarray(y) == -3).all()
     assert (np.asarray(t) == 3).all()
 

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from graphfix.results import GraphfixError
-from graphfix.runtimes import tosa, tosa_process, tosa_worker
+from graphfix.runtimes import process, tosa, worker
 from graphfix.runtimes.session import RefusedError
 from tests.support.places import ZOO
 from tests.support.runtimes.tosa_loop import needs_tools, onnx_file, ran, tflite, validated
@@ -100,7 +100,7 @@ def test_what_the_reference_model_only_hints_at_is_refused(
     monkeypatch.setitem(sys.modules, "tosa_reference_model", stub)
     (tmp_path / "m.tosa").write_bytes(b"")
     with pytest.raises(RefusedError, match=told):
-        tosa_worker._run(str(tmp_path / "m.tosa"), [])
+        worker._run_tosa(str(tmp_path / "m.tosa"), [])
 
 
 def test_a_file_that_is_no_flatbuffer_is_refused(tmp_path: Path) -> None:
@@ -141,14 +141,14 @@ def test_a_tool_that_is_not_installed_is_one_line_that_says_what_to_do(
 
 def test_a_process_that_ends_without_an_answer_is_refused_with_its_last_words() -> None:
     with pytest.raises(RefusedError, match=r"^the tool fails: KeyError: 'no such verb'$"):
-        tosa_process.asked("the tool", "no such verb", (), 60)
+        tosa._asked("the tool", "no such verb", (), 60)
 
 
 def test_no_debugger_or_symbolizer_is_found_by_a_tool(tmp_path: Path) -> None:
     assert shutil.which("sh") is not None
     program = tmp_path / "p.py"
     program.write_text("import shutil, sys; sys.exit(3 if shutil.which('sh') else 4)")
-    assert tosa_process.finished("p", [sys.executable, str(program)], seconds=60).cause == "exit status 4"
+    assert process.finished("p", [sys.executable, str(program)], str, seconds=60).cause == "exit status 4"
 
 
 @pytest.mark.zoo

@@ -12,6 +12,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from graphfix.shapes.dialect import equalize_ranks, infer_result, verify_result
 from graphfix.shapes.shape import (
     UNKNOWN,
     Dim,
@@ -22,8 +23,6 @@ from graphfix.shapes.shape import (
     broadcast,
     cstr_broadcastable,
     cstr_eq,
-    equalize_ranks,
-    infer_result,
     join,
     mul,
     never_one,
@@ -33,7 +32,6 @@ from graphfix.shapes.shape import (
     same,
     stretches,
     symbol,
-    verify_result,
 )
 
 if TYPE_CHECKING:

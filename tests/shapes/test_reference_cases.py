@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pytest
 
+from graphfix.shapes import dialect
 from graphfix.shapes import shape as shapes
 from graphfix.shapes.shape import INVALID, INVALID_SIZE, UNKNOWN, UNRANKED, Incompatible, Shape, of
 from tests.support.places import ROOT
@@ -94,15 +95,15 @@ def check_infer(case: Case) -> None:
     assert case["result"] == case["inferred"]
     if not case["ok"]:
         with pytest.raises(Incompatible):
-            shapes.infer_result(*case.inputs)
+            dialect.infer_result(*case.inputs)
         return
-    result = shapes.infer_result(*case.inputs)
+    result = dialect.infer_result(*case.inputs)
     assert (result and str(result)) == (None if case["result"] is None else written(case["result"]))
 
 
 def accepts(case: Case, *, strict: bool) -> bool:
     try:
-        shapes.verify_result(case.inputs, decoded(case["result"]), strict)
+        dialect.verify_result(case.inputs, decoded(case["result"]), strict)
     except Incompatible:
         return False
     return True
@@ -116,12 +117,12 @@ def check_verify(case: Case) -> None:
 
 def check_inferred(case: Case) -> None:
     if case["inferred"] is not None:
-        assert str(shapes.infer_result(*case.inputs)) == written(case["inferred"])
+        assert str(dialect.infer_result(*case.inputs)) == written(case["inferred"])
     elif case["ok"]:
-        assert shapes.infer_result(*case.inputs) is None
+        assert dialect.infer_result(*case.inputs) is None
     else:
         with pytest.raises(Incompatible):
-            shapes.infer_result(*case.inputs)
+            dialect.infer_result(*case.inputs)
 
 
 def check_broadcast(case: Case) -> None:
@@ -150,9 +151,9 @@ def check_split_at(case: Case) -> None:
     if not case["ok"]:
         assert case["result"] is None
         with pytest.raises(IndexError):
-            shapes.split_at(shape, case["index"])
+            dialect.split_at(shape, case["index"])
         return
-    assert [str(part) for part in shapes.split_at(shape, case["index"])] == list(map(written, case["result"]))
+    assert [str(part) for part in dialect.split_at(shape, case["index"])] == list(map(written, case["result"]))
 
 
 def check_num_elements(case: Case) -> None:
@@ -168,7 +169,7 @@ def check_witness(function: Callable[..., bool | None]) -> Callable[[Case], None
         witness = function(*case.inputs)
         assert witness is case["witness"]
         assert (witness is not False) == case["ok"]
-        assert shapes.assuming_all(True, witness) is witness
+        assert dialect.assuming_all(True, witness) is witness
 
     return check
 
@@ -179,7 +180,7 @@ def check_rank_equalize(case: Case) -> None:
 
 
 def check_reshaped(case: Case) -> None:
-    lifted = shapes.equalize_ranks(*case.inputs)
+    lifted = dialect.equalize_ranks(*case.inputs)
     for before, after, expected in zip(case.inputs, lifted, case["reshaped"], strict=True):
         assert str(after) == (str(before) if expected is None else written(expected))
 
@@ -198,7 +199,7 @@ def check_lowering(case: Case) -> None:
     maybe = [[operand, axis] for operand, axes in enumerate(answers) for axis, is_ in enumerate(axes) if is_ == "maybe"]
     assert maybe == case["cond"]
     result = shapes.broadcast(*case.inputs)
-    lifted = shapes.equalize_ranks(*case.inputs)
+    lifted = dialect.equalize_ranks(*case.inputs)
     unknowns = [sum(shape.dims[axis] == UNKNOWN for shape in lifted) for axis in range(result.rank)]
     assert [axis for axis, count in enumerate(unknowns) if count > 1 and result.dims[axis] == UNKNOWN] == case[
         "maxdims"
@@ -212,7 +213,7 @@ def check_run_time(case: Case) -> None:
     """Hold what is said before the run against what happens in it with these sizes."""
     assert case["inferred"] is None
     actual = tuple(map(decoded, case["runtime"]))
-    shapes.verify_result(case.inputs, decoded(case["result"]))
+    dialect.verify_result(case.inputs, decoded(case["result"]))
     witness = shapes.cstr_broadcastable(*case.inputs)
     if case["runtime_result"] == "ub":
         assert not case["ok"]
@@ -237,10 +238,10 @@ CHECKS: dict[str, Callable[[Case], None]] = {
     "verify": check_verify,
     "rank_equalize": check_rank_equalize,
     "shape_broadcast": check_broadcast,
-    "shape_any": check_shape(shapes.any_),
+    "shape_any": check_shape(dialect.any_),
     "shape_join": check_shape(shapes.join),
     "shape_split_at": check_split_at,
-    "shape_concat": check_shape(shapes.concat),
+    "shape_concat": check_shape(dialect.concat),
     "shape_num_elements": check_num_elements,
     "cstr_broadcastable": check_witness(shapes.cstr_broadcastable),
     "cstr_eq": check_witness(shapes.cstr_eq),

@@ -6,6 +6,7 @@ import pickle
 
 import pytest
 
+from graphfix.shapes.dialect import any_, assuming_all, concat, equalize_ranks, infer_result, split_at, verify_result
 from graphfix.shapes.shape import (
     INVALID,
     INVALID_SIZE,
@@ -17,14 +18,9 @@ from graphfix.shapes.shape import (
     Size,
     Undecided,
     add,
-    any_,
-    assuming_all,
     broadcast,
-    concat,
     cstr_broadcastable,
     cstr_eq,
-    equalize_ranks,
-    infer_result,
     join,
     mul,
     never_one,
@@ -32,10 +28,8 @@ from graphfix.shapes.shape import (
     of,
     parse,
     same,
-    split_at,
     stretches,
     symbol,
-    verify_result,
 )
 
 N, M = symbol("N"), symbol("M")

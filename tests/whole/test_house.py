@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import ast
+import io
+import token
+import tokenize
 import tomllib
 from collections.abc import Mapping
 from graphlib import CycleError, TopologicalSorter
@@ -14,6 +18,10 @@ from tests.support.places import ROOT
 
 BESIDE_THE_ROOMS = {"__init__", "__main__"}
 MOST_ENTRIES = 12
+MOST_CODE_OF_A_REWRITE = 60
+MOST_LINES = 300
+LAYOUT = frozenset({token.NEWLINE, token.INDENT, token.DEDENT, token.ENDMARKER, tokenize.COMMENT, tokenize.NL})
+"""Tokens that are no code."""
 
 
 def imports_of(*packages: str) -> dict[str, set[str]]:
@@ -49,6 +57,48 @@ def test_a_planted_circle_is_seen(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     (package / "two.py").write_text(lines[late])
     monkeypatch.syspath_prepend(tmp_path)
     assert set(circle(imports_of("planted")) or ()) == {"planted.one", "planted.two"}
+
+
+def modules(*folders: str) -> list[Path]:
+    """Every module below these folders."""
+    return sorted(path for folder in folders for path in (ROOT / folder).rglob("*.py"))
+
+
+def lines_of_code(text: str) -> int:
+    """The lines that are not blank, comment, docstring or import."""
+    spared = {
+        line
+        for node in ast.walk(ast.parse(text))
+        if isinstance(node, (ast.Import, ast.ImportFrom))
+        or (isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant) and isinstance(node.value.value, str))
+        for line in range(node.lineno, (node.end_lineno or node.lineno) + 1)
+    }
+    tokens = tokenize.generate_tokens(io.StringIO(text).readline)
+    lines = {line for token in tokens if token.type not in LAYOUT for line in range(token.start[0], token.end[0] + 1)}
+    return len(lines - spared)
+
+
+def test_lines_of_code_are_counted_without_text_and_imports() -> None:
+    text = (
+        '"""Docstring\n\nof three lines."""\nimport os\n\nA = (\n    1,  # one\n)\n"""About A."""\n# a comment\nB = A\n'
+    )
+    assert lines_of_code(text) == 4
+
+
+@pytest.mark.parametrize("path", modules("rewrites"), ids=lambda path: path.stem)
+def test_a_rewrite_is_a_page(path: Path) -> None:
+    assert lines_of_code(path.read_text(encoding="utf-8")) <= MOST_CODE_OF_A_REWRITE
+
+
+def test_no_module_is_longer_than_its_reader() -> None:
+    lengths = {path: len(path.read_text(encoding="utf-8").splitlines()) for path in modules("graphfix", "rewrites")}
+    assert [str(path) for path, lines in lengths.items() if lines > MOST_LINES] == []
+
+
+def test_no_function_takes_an_argument_that_it_does_not_use() -> None:
+    """The linter refuses one unless it is told not to look."""
+    found = [str(path) for path in modules("graphfix", "rewrites") if "ARG001" in path.read_text(encoding="utf-8")]
+    assert found == []
 
 
 def rooms() -> set[str]:

@@ -41,7 +41,7 @@ class Opened:
 
     @property
     def size(self) -> int:
-        """Give the bytes that the file holds."""
+        """Return the bytes that the file holds."""
         return self.state[2]
 
     def fill(self, buffer: bytearray, offset: int) -> None:
@@ -49,7 +49,7 @@ class Opened:
         self.file.seek(offset)
         with memoryview(buffer) as view:
             done = 0
-            while done < len(buffer):  # one call of the system gives 2 GiB at most
+            while done < len(buffer):  # one call of the system reads 2 GiB at most
                 more = self.file.readinto(view[done:])
                 if not more:
                     raise GraphfixError(f"{self.path}: ended while it was read; run again when nothing writes to it")
@@ -74,7 +74,7 @@ class Payload(NamedTuple):
     data: bytes = b""
 
     def read(self, start: int, count: int) -> bytes:
-        """Give bytes of the range; fewer where it ends."""
+        """Return bytes of the range; fewer where it ends."""
         count = max(min(count, self.length - start), 0)
         if self.file is None:
             return self.data[start : start + count]
@@ -83,7 +83,7 @@ class Payload(NamedTuple):
         return bytes(buffer)
 
     def _fill(self, buffer: bytearray, start: int) -> bytes | bytearray:
-        """Give as many bytes as the buffer holds; a buffer that ends behind the range is cut to what is left."""
+        """Return as many bytes as the buffer holds; a buffer that ends behind the range is cut to what is left."""
         del buffer[self.length - start :]
         if self.file is None:
             return self.data[start : start + len(buffer)]
@@ -91,12 +91,12 @@ class Payload(NamedTuple):
         return buffer
 
     def pieces(self, step: int = PIECE) -> Iterator[bytes]:
-        """Give all bytes in order."""
+        """Yield all bytes in order."""
         for start in range(0, self.length, step):
             yield self.read(start, step)
 
     def part(self, start: int, length: int) -> Payload:
-        """Give a range of this one."""
+        """Return a range of this one."""
         if self.file is None:
             return held(self.data[start : start + length])
         return Payload(self.file, self.offset + start, length)

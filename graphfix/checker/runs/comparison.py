@@ -1,11 +1,11 @@
-"""Put the second model to what the first has answered, and weigh what differs."""
+"""Run the second model on what the first has answered, and weigh what differs."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
-from graphfix.checker.runs.difference import Criterion, Difference, difference
+from graphfix.checker.runs.difference import Difference, difference
 from graphfix.checker.runs.first_difference import Place
 from graphfix.checker.runs.given_inputs import expectation
 from graphfix.results import Run, Verdict
@@ -15,16 +15,17 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
 
     from graphfix.checker.runs.original_runs import Answer, Answers
+    from graphfix.checker.task import Criterion
     from graphfix.runtimes.session import Session
 
     Opener = Callable[[], Session]
 
 
-_LOPSIDED = "nan-against-number"
+_ONE_SIDED_NAN = "nan-against-number"
 
 
 @dataclass(frozen=True, slots=True)
-class Contest:
+class Comparison:
     """Two models, each with what opens it, and what is known of the runtime's own ways."""
 
     opened: tuple[Opener, Opener]
@@ -47,11 +48,11 @@ class _Finding:
     first: dict[str, object] | None = None
 
 
-def weigh(contest: Contest, answers: Answers) -> tuple[Verdict, bool]:
-    """Run the second model and compare; also tell whether it lacks a kernel that the first did not need."""
-    contest.progress("running the second model")
+def weigh(comparison: Comparison, answers: Answers) -> tuple[Verdict, bool]:
+    """Run the second model and compare; also return whether it lacks a kernel that the first did not need."""
+    comparison.progress("running the second model")
     try:
-        session = contest.opened[1]()
+        session = comparison.opened[1]()
     except RefusedError as error:
         reason = f"the second model does not load, the first runs: {error}"
         return Verdict("different", runs=answers.refused, reason=reason), error.missing_kernel
@@ -60,9 +61,9 @@ def weigh(contest: Contest, answers: Answers) -> tuple[Verdict, bool]:
     findings: list[_Finding] = []
     for answer, outputs in zip(answers.accepted, given, strict=True):
         decided = any(finding.run.status == "different" for finding in findings)
-        findings.append(_found(contest, answer, outputs, located=decided))
+        findings.append(_found(comparison, answer, outputs, located=decided))
     verdict = _verdict(findings, answers)
-    optimized = _optimized(contest.optimized, contest, answers) if contest.optimized is not None else []
+    optimized = _optimized(comparison.optimized, comparison, answers) if comparison.optimized is not None else []
     runs = [*(finding.run for finding in findings), *optimized, *answers.refused]
     return replace(verdict, runs=tuple(runs)), False
 
@@ -85,13 +86,15 @@ def _outputs(session: Session, answer: Answer) -> dict[str, object] | RefusedErr
         return error
 
 
-def _found(contest: Contest, answer: Answer, outputs: dict[str, object] | RefusedError, *, located: bool) -> _Finding:
+def _found(
+    comparison: Comparison, answer: Answer, outputs: dict[str, object] | RefusedError, *, located: bool
+) -> _Finding:
     """Compare the outputs of one run; `located`: the place of a difference is known from another one."""
     sizes = dict(answer.case.sizes)
     if isinstance(outputs, RefusedError):
         reason = f"the second model fails where the first runs: {outputs}"
         return _Finding(Run(sizes, "off", "different", reason=reason))
-    differences = _compared(answer, outputs, contest.criterion)
+    differences = _compared(answer, outputs, comparison.criterion)
     run = Run(
         sizes,
         "off",
@@ -103,20 +106,20 @@ def _found(contest: Contest, answer: Answer, outputs: dict[str, object] | Refuse
     if not differences or located:
         decided = any("value" in found.counts for found in differences.values())
         return _Finding(replace(run, status="different", reason=_named(differences)) if decided else run)
-    return _placed(contest, answer, differences, run)
+    return _placed(comparison, answer, differences, run)
 
 
-def _placed(contest: Contest, answer: Answer, differences: Mapping[str, Difference], run: Run) -> _Finding:
-    contest.progress("looking for the first tensor that differs")
-    place = contest.locate(answer.case.feeds, differences)
-    decisive = [(name, found) for name, found in differences.items() if contest.decisive(found, place)]
+def _placed(comparison: Comparison, answer: Answer, differences: Mapping[str, Difference], run: Run) -> _Finding:
+    comparison.progress("looking for the first tensor that differs")
+    place = comparison.locate(answer.case.feeds, differences)
+    decisive = [(name, found) for name, found in differences.items() if comparison.decisive(found, place)]
     if decisive:
         name, found = decisive[0]
         record = (place or Place(name, "", "not found", found)).as_record()
         return _Finding(replace(run, status="different", reason=_named(differences)), first=record)
     site = place.producer if place is not None else None
     entries: list[dict[str, object]] = [
-        {"class": _LOPSIDED if kind == "value" else kind, "output": name, "site": site, "count": count}
+        {"class": _ONE_SIDED_NAN if kind == "value" else kind, "output": name, "site": site, "count": count}
         for name, found in differences.items()
         for kind, count in found.counts.items()
     ]
@@ -129,9 +132,9 @@ def _compared(answer: Answer, outputs: Mapping[str, object], criterion: Criterio
     return {name: each for name, each in found.items() if each is not None}
 
 
-def _optimized(openers: tuple[Opener, Opener], contest: Contest, answers: Answers) -> list[Run]:
+def _optimized(openers: tuple[Opener, Opener], comparison: Comparison, answers: Answers) -> list[Run]:
     """Run both models with all optimizations; this is reported and decides nothing."""
-    contest.progress("running both models with optimizations")
+    comparison.progress("running both models with optimizations")
     results: list[list[dict[str, object] | RefusedError]] = []
     try:
         for opener in openers:
@@ -141,7 +144,7 @@ def _optimized(openers: tuple[Opener, Opener], contest: Contest, answers: Answer
     except RefusedError as error:
         return [Run({}, "on", "undecided", reason=str(error))]
     return [
-        _optimized_run(answer, before, after, contest.criterion)
+        _optimized_run(answer, before, after, comparison.criterion)
         for answer, before, after in zip(answers.accepted, *results, strict=True)
     ]
 

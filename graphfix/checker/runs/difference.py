@@ -11,23 +11,9 @@ import numpy as np
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from graphfix.checker.task import Criterion
+
 Array = np.ndarray[Any, Any]
-
-
-@dataclass(frozen=True, slots=True)
-class Criterion:
-    """Bit equality, or an explicit tolerance: |a - b| <= atol + rtol * |b|."""
-
-    atol: float | None = None
-    rtol: float | None = None
-
-    @property
-    def exact(self) -> bool:
-        """Whether bits are compared."""
-        return self.atol is None and self.rtol is None
-
-    def __str__(self) -> str:
-        return "bit for bit" if self.exact else f"at atol {self.atol or 0:g}, rtol {self.rtol or 0:g}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,7 +30,7 @@ class Difference:
     counts: Mapping[str, int] = field(default_factory=dict)
     largest: float | None = None
     """The largest |a - b|, inf where one is not finite, None where there is no such number."""
-    lopsided: int = 0
+    one_sided_nan: int = 0
     """How many of the `value` ones are NaN on one side only."""
 
     @property
@@ -78,8 +64,8 @@ def _first_of(pairs: Mapping[Any, tuple[object, object]], criterion: Criterion) 
         for name, count in each.counts.items():
             counts[name] = counts.get(name, 0) + count
     largest = [d.largest for _, d in found if d.largest is not None]
-    lopsided = sum(each.lopsided for _, each in found)
-    return Difference((key, *first.index), first.before, first.after, counts, max(largest, default=None), lopsided)
+    one_sided_nan = sum(each.one_sided_nan for _, each in found)
+    return Difference((key, *first.index), first.before, first.after, counts, max(largest, default=None), one_sided_nan)
 
 
 def _arrays(a: Array, b: Array, criterion: Criterion) -> Difference | None:
@@ -97,8 +83,8 @@ def _arrays(a: Array, b: Array, criterion: Criterion) -> Difference | None:
     counts = {name: n for name, mask in classes.items() if (n := int(np.count_nonzero(mask)))}
     where = classes["value"] if "value" in counts else differs
     index = tuple(int(axis[0]) for axis in np.nonzero(np.atleast_1d(where)))[: a.ndim]
-    lopsided = int(np.count_nonzero(np.isnan(a) != np.isnan(b))) if _is_float(a) else 0
-    return Difference(index, plain(a[index]), plain(b[index]), counts, _largest(a[differs], b[differs]), lopsided)
+    one_sided_nan = int(np.count_nonzero(np.isnan(a) != np.isnan(b))) if _is_float(a) else 0
+    return Difference(index, plain(a[index]), plain(b[index]), counts, _largest(a[differs], b[differs]), one_sided_nan)
 
 
 def _halves(array: Array) -> Array:

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from graphfix.checker.runs.difference import Criterion, Difference, difference
+from graphfix.checker.runs.difference import Difference, difference
+from graphfix.checker.task import Criterion
 from graphfix.runtimes.session import RefusedError
 
 if TYPE_CHECKING:
@@ -16,7 +17,7 @@ if TYPE_CHECKING:
     from graphfix.runtimes.session import Session
 
     Producers = Mapping[str, tuple[str, str]]
-    Opened = Callable[[Sequence[str]], Session]
+    ExposingOpener = Callable[[Sequence[str]], Session]
 
 _FIRST_CHUNK = 64
 
@@ -31,7 +32,7 @@ class Place:
     difference: Difference
 
     def as_record(self) -> dict[str, object]:
-        """Give the form that a verdict shows."""
+        """Return the form that a verdict shows."""
         found = self.difference
         return {
             "tensor": self.tensor,
@@ -46,7 +47,7 @@ class Place:
 def first_place(
     models: tuple[Producers, Producers],
     ends: Collection[str],
-    opened: tuple[Opened, Opened],
+    opened: tuple[ExposingOpener, ExposingOpener],
     feeds: Mapping[str, object],
     criterion: Criterion,
 ) -> Place | None:
@@ -55,8 +56,8 @@ def first_place(
     `models` has tensor -> (operator, how a report names the node) in the order of execution, `ends` the
     outputs of the first model. `opened` loads each model with further outputs. A tensor that differs in
     more than NaN payloads and signs of zero comes before one that does not. None where no common tensor of
-    the main graph differs (or none can be shown). Tensors that two runs of the first model give differently
-    are passed over.
+    the main graph differs (or none can be shown). Tensors in which two runs of the first model
+    differ are passed over.
     """
     producers, others = models
     common = [name for name in producers if name in others]
@@ -76,7 +77,7 @@ def first_place(
 def _differences(
     chunk: Sequence[str],
     expose: Sequence[str],
-    opened: tuple[Opened, Opened],
+    opened: tuple[ExposingOpener, ExposingOpener],
     feeds: Mapping[str, object],
     criterion: Criterion,
 ) -> Iterator[tuple[str, Difference]]:
@@ -92,13 +93,15 @@ def _differences(
                 yield name, found
 
 
-def _values(opened: Opened, expose: Sequence[str], feeds: Mapping[str, object], times: int) -> list[dict[str, object]]:
+def _values(
+    opened: ExposingOpener, expose: Sequence[str], feeds: Mapping[str, object], times: int
+) -> list[dict[str, object]]:
     session = opened(expose)
     return [dict(zip(session.outputs, session.run(feeds), strict=True)) for _ in range(times)]
 
 
 def _one_shape(a: object, b: object) -> tuple[object, object]:
-    """Stretch the smaller of two tensors: [4] and [1,1,4] are two spellings of one operand."""
+    """Stretch the smaller of two tensors: [4] and [1,1,4] are two ways to write one operand."""
     if not isinstance(a, np.ndarray) or not isinstance(b, np.ndarray) or a.shape == b.shape:
         return a, b
     try:

@@ -11,50 +11,48 @@ from graphfix.checker.runs.seeded_inputs import Case
 from graphfix.results import GraphfixError
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
     from pathlib import Path
 
-    from graphfix.checker.runs.interface import Face, Port
+    from graphfix.checker.runs.interface import Interface, TensorSpec
 
 
-def load(path: Path, face: Face) -> Case:
+def load(path: Path, interface: Interface) -> Case:
     """Read the inputs of one run. Raises GraphfixError where they are no inputs of this model."""
     if path.is_dir():
-        from graphfix.checker.runs.data_set import folder  # which imports onnx
-
-        feeds, expected = folder(path, face)
+        feeds, expected = _folder(path, interface)
     else:
         feeds, expected = _archive(path), {}
-    aliases = {port.alias: port.name for port in face.inputs if port.alias}
+    aliases = {spec.alias: spec.name for spec in interface.inputs if spec.alias}
     feeds = {aliases.get(name, name): value for name, value in feeds.items()}
-    ports = {port.name: port for port in face.inputs}
+    specs = {spec.name: spec for spec in interface.inputs}
     for name in feeds:
-        if name not in ports and all(name != port.name for port in face.defaults):
-            raise GraphfixError(f"{path}: the model has no input '{name}'; its inputs are: {', '.join(ports)}")
-    missing = [name for name in ports if name not in feeds]
+        if name not in specs and all(name != spec.name for spec in interface.defaults):
+            raise GraphfixError(f"{path}: the model has no input '{name}'; its inputs are: {', '.join(specs)}")
+    missing = [name for name in specs if name not in feeds]
     if missing:
         raise GraphfixError(f"{path}: no value for the input '{missing[0]}'; add it under that name")
     sizes: dict[str, int] = {}
     for name, value in feeds.items():
-        if name in ports and isinstance(value, np.ndarray):
-            _fit(path, ports[name], value, sizes)
+        if name in specs and isinstance(value, np.ndarray):
+            _fit(path, specs[name], value, sizes)
     return Case(sizes, feeds, expected)
 
 
-def _fit(path: Path, port: Port, value: np.ndarray, sizes: dict[str, int]) -> None:
+def _fit(path: Path, spec: TensorSpec, value: np.ndarray, sizes: dict[str, int]) -> None:
     """Check a value against what the model declares, and read the sizes of the free dims from it."""
-    wanted = value.dtype if port.dtype is None else port.dtype
+    wanted = value.dtype if spec.dtype is None else spec.dtype
     if value.dtype != wanted and not (wanted.kind == "O" and value.dtype.kind in "US"):
-        raise GraphfixError(f"{path}: '{port.name}' is {value.dtype.name}, the model takes {wanted.name}; convert it")
-    if port.dims is None:
+        raise GraphfixError(f"{path}: '{spec.name}' is {value.dtype.name}, the model takes {wanted.name}; convert it")
+    if spec.dims is None:
         return
-    if len(port.dims) != value.ndim:
-        raise GraphfixError(f"{path}: '{port.name}' has rank {value.ndim}, the model takes {list(port.dims)}")
-    for dim, size in zip(port.dims, value.shape, strict=True):
+    if len(spec.dims) != value.ndim:
+        raise GraphfixError(f"{path}: '{spec.name}' has rank {value.ndim}, the model takes {list(spec.dims)}")
+    for dim, size in zip(spec.dims, value.shape, strict=True):
         if isinstance(dim, str):
             sizes.setdefault(dim, int(size))
         elif dim != size:
-            raise GraphfixError(f"{path}: '{port.name}' is {list(value.shape)}, the model takes {list(port.dims)}")
+            raise GraphfixError(f"{path}: '{spec.name}' is {list(value.shape)}, the model takes {list(spec.dims)}")
 
 
 def _archive(path: Path) -> dict[str, object]:
@@ -68,6 +66,36 @@ def _archive(path: Path) -> dict[str, object]:
         raise GraphfixError(f"{path}: can't be read: {error.strerror or error}") from None
     except (ValueError, EOFError, zipfile.BadZipFile) as error:
         raise GraphfixError(f"{path}: no .npz of arrays: {error}; save the inputs with numpy.savez") from None
+
+
+def _folder(path: Path, interface: Interface) -> tuple[dict[str, object], dict[str, object]]:
+    """Read input_0.pb, input_1.pb ... in the order of the model's inputs, and output_0.pb ... likewise."""
+    if not (path / "input_0.pb").is_file() and interface.inputs:
+        raise GraphfixError(f"{path}: no input_0.pb in it; name a test_data_set folder")
+    return _values(path, "input", interface.declared), _values(path, "output", interface.outputs)
+
+
+def _values(path: Path, what: str, specs: Sequence[TensorSpec]) -> dict[str, object]:
+    files = [(spec, path / f"{what}_{i}.pb") for i, spec in enumerate(specs)]
+    return {spec.name: _value(file, spec) for spec, file in files if file.is_file()}
+
+
+def _value(file: Path, spec: TensorSpec) -> object:
+    import onnx  # a verification on seeded inputs of TFLite does without
+    from google.protobuf.message import DecodeError  # type: ignore[import-untyped]  # protobuf ships no stubs
+    from onnx import numpy_helper
+
+    try:
+        data = file.read_bytes()
+        if spec.kind.startswith("optional"):
+            return numpy_helper.to_optional(onnx.OptionalProto.FromString(data))
+        if spec.kind == "sequence":
+            return numpy_helper.to_list(onnx.SequenceProto.FromString(data))
+        return numpy_helper.to_array(onnx.TensorProto.FromString(data))
+    except OSError as error:
+        raise GraphfixError(f"{file}: can't be read: {error.strerror}") from None
+    except (DecodeError, ValueError, TypeError) as error:
+        raise GraphfixError(f"{file}: no {spec.kind} of onnx: {error}; check the file") from None
 
 
 def expectation(outputs: Mapping[str, object], expected: Mapping[str, object]) -> str | None:

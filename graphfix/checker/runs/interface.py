@@ -1,4 +1,4 @@
-"""What two models must have in common before they can be run on the same inputs."""
+"""The inputs and outputs of a model, and what two models must have in common to be run on the same inputs."""
 
 from __future__ import annotations
 
@@ -10,12 +10,18 @@ import numpy as np
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
+    import onnx
+
+    from graphfix.runtimes import session as runtime
+
 Dim = int | str
 Kind = Literal["tensor", "sequence", "optional", "optional sequence", "map", "unknown"]
+_UNNAMED = frozenset({"", "?", "-1"})
+_UNQUANTIZED_KINDS = "fcb"
 
 
 @dataclass(frozen=True, slots=True)
-class Port:
+class TensorSpec:
     """An input or an output: its type, and its dims as sizes and labels (None: the rank is not known).
 
     A label is the declared symbol, or `name[axis]` where the model declares none.
@@ -33,38 +39,38 @@ class Port:
 
 
 @dataclass(frozen=True, slots=True)
-class Face:
+class Interface:
     """The inputs that must be fed, those with a default, and the outputs."""
 
-    inputs: tuple[Port, ...]
-    defaults: tuple[Port, ...]
-    outputs: tuple[Port, ...]
-    declared: tuple[Port, ...]
+    inputs: tuple[TensorSpec, ...]
+    defaults: tuple[TensorSpec, ...]
+    outputs: tuple[TensorSpec, ...]
+    declared: tuple[TensorSpec, ...]
     """Inputs with and without a default, in the file's order."""
 
     @property
     def unranked(self) -> bool:
         """Whether the rank of some input is not known."""
-        return any(port.dims is None for port in self.inputs)
+        return any(spec.dims is None for spec in self.inputs)
 
-    def settled(self, other: Face, shapes: Mapping[str, Sequence[int]]) -> Face:
+    def with_ranks_of(self, other: Interface, shapes: Mapping[str, Sequence[int]]) -> Interface:
         """Take the dims of inputs of unknown rank from the given shapes, or from the other model."""
-        theirs = {port.name: port.dims for port in other.inputs}
+        theirs = {spec.name: spec.dims for spec in other.inputs}
         given = {name: tuple(shape) for name, shape in shapes.items()}
-        ports = (
+        specs = (
             p if p.dims is not None else replace(p, dims=given.get(p.name, theirs.get(p.name))) for p in self.inputs
         )
-        return replace(self, inputs=tuple(ports))
+        return replace(self, inputs=tuple(specs))
 
-    def with_rank(self, rank: int) -> Face:
-        """Give the inputs of unknown rank this rank, with free dims."""
+    def with_rank(self, rank: int) -> Interface:
+        """Set the rank of the inputs of unknown rank, with free dims."""
         free = {p.name: tuple(f"{p.name}[{axis}]" for axis in range(rank)) for p in self.inputs}
-        ports = (p if p.dims is not None else replace(p, dims=free[p.name]) for p in self.inputs)
-        return replace(self, inputs=tuple(ports))
+        specs = (p if p.dims is not None else replace(p, dims=free[p.name]) for p in self.inputs)
+        return replace(self, inputs=tuple(specs))
 
 
-def disagreement(before: Face, after: Face) -> str | None:
-    """Say why the two can't be equal by their faces alone, or None."""
+def disagreement(before: Interface, after: Interface) -> str | None:
+    """Say why the two can't be equal by their interfaces alone, or None."""
     return (
         _names_differ("inputs", before.inputs, after.inputs)
         or _names_differ("outputs", before.outputs, after.outputs)
@@ -74,15 +80,32 @@ def disagreement(before: Face, after: Face) -> str | None:
     )
 
 
-def assumed_defaults(before: Face, after: Face) -> tuple[str, ...]:
+def assumed_defaults(before: Interface, after: Interface) -> tuple[str, ...]:
     """Name the defaults that only one of the models lets a caller override."""
-    a, b = ({port.name for port in face.defaults} for face in (before, after))
+    a, b = ({spec.name for spec in interface.defaults} for interface in (before, after))
     return tuple(
         f"the default of '{name}' is not overridden: it is an input of one model only" for name in sorted(a ^ b)
     )
 
 
-def _names_differ(what: str, before: Sequence[Port], after: Sequence[Port]) -> str | None:
+def outputs_disagree(before: Interface, after: Interface) -> str | None:
+    """Say how the declared outputs differ where the inputs do not, or None.
+
+    A model whose inputs were given sizes declares other outputs, rightly; the runs compare the real ones.
+    """
+    if [spec.dims for spec in before.inputs] != [spec.dims for spec in after.inputs]:
+        return None
+    for a, b in zip(before.outputs, after.outputs, strict=True):
+        pairs = list(zip(a.dims or (), b.dims or (), strict=False))
+        sizes_differ = any(isinstance(m, int) and isinstance(n, int) and m != n for m, n in pairs)
+        if len(a.dims or ()) != len(b.dims or ()) or sizes_differ:
+            return (
+                f"the output '{a.name}' is {_listed(a.dims or ())} in the first, {_listed(b.dims or ())} in the second"
+            )
+    return None
+
+
+def _names_differ(what: str, before: Sequence[TensorSpec], after: Sequence[TensorSpec]) -> str | None:
     a, b = [p.name for p in before], [p.name for p in after]
     if a == b:
         return None
@@ -93,7 +116,7 @@ def _names_differ(what: str, before: Sequence[Port], after: Sequence[Port]) -> s
     return f"the {what} differ: {', '.join(parts)}"
 
 
-def _types_differ(what: str, before: Iterable[Port], after: Iterable[Port]) -> str | None:
+def _types_differ(what: str, before: Iterable[TensorSpec], after: Iterable[TensorSpec]) -> str | None:
     for a, b in zip(before, after, strict=True):
         if (a.kind, a.dtype) != (b.kind, b.dtype) and "unknown" not in (a.kind, b.kind):
             return f"the {what} '{a.name}' is {_type_name(a)} in the first, {_type_name(b)} in the second"
@@ -102,7 +125,7 @@ def _types_differ(what: str, before: Iterable[Port], after: Iterable[Port]) -> s
     return None
 
 
-def _shapes_differ(before: Iterable[Port], after: Iterable[Port]) -> str | None:
+def _shapes_differ(before: Iterable[TensorSpec], after: Iterable[TensorSpec]) -> str | None:
     for a, b in zip(before, after, strict=True):
         if a.dims is None or b.dims is None:
             continue
@@ -112,10 +135,77 @@ def _shapes_differ(before: Iterable[Port], after: Iterable[Port]) -> str | None:
     return None
 
 
-def _type_name(port: Port) -> str:
-    name = "untyped" if port.dtype is None else "string" if port.dtype == np.object_ else port.dtype.name
-    return f"{port.kind} of {name}"
+def _type_name(spec: TensorSpec) -> str:
+    name = "untyped" if spec.dtype is None else "string" if spec.dtype == np.object_ else spec.dtype.name
+    return f"{spec.kind} of {name}"
 
 
 def _listed(items: Iterable[object]) -> str:
     return f"[{', '.join(str(item) for item in items)}]"
+
+
+def onnx_interface(model: onnx.ModelProto) -> Interface:
+    """Read what the inputs and outputs of an ONNX model declare."""
+    graph = model.graph
+    given = {t.name for t in graph.initializer} | {s.values.name for s in graph.sparse_initializer}
+    declared = tuple(_onnx_spec(v) for v in graph.input)
+    return Interface(
+        inputs=tuple(spec for spec in declared if spec.name not in given),
+        defaults=tuple(spec for spec in declared if spec.name in given),
+        outputs=tuple(_onnx_spec(v) for v in graph.output),
+        declared=declared,
+    )
+
+
+def _onnx_spec(value: onnx.ValueInfoProto) -> TensorSpec:
+    kind, tensor = _onnx_kind(value.type)
+    if tensor is None:
+        return TensorSpec(value.name, kind, _onnx_dtype(value.type.map_type.value_type.tensor_type.elem_type), ())
+    if not tensor.HasField("shape"):
+        return TensorSpec(value.name, kind, _onnx_dtype(tensor.elem_type), None)
+    dims = tuple(_onnx_dim(d, f"{value.name}[{axis}]") for axis, d in enumerate(tensor.shape.dim))
+    return TensorSpec(value.name, kind, _onnx_dtype(tensor.elem_type), dims)
+
+
+def _onnx_kind(proto: onnx.TypeProto) -> tuple[Kind, onnx.TypeProto.Tensor | None]:
+    which = proto.WhichOneof("value")
+    if which == "tensor_type":
+        return "tensor", proto.tensor_type
+    if which == "sequence_type" and proto.sequence_type.elem_type.HasField("tensor_type"):
+        return "sequence", proto.sequence_type.elem_type.tensor_type
+    if which == "optional_type":
+        inner, tensor = _onnx_kind(proto.optional_type.elem_type)
+        optional: dict[Kind, Kind] = {"tensor": "optional", "sequence": "optional sequence"}
+        return optional.get(inner, "unknown"), tensor
+    return ("map" if which == "map_type" else "unknown"), None
+
+
+def _onnx_dim(dim: onnx.TensorShapeProto.Dimension, label: str) -> Dim:
+    # exporters write -1 and "?" where they mean unknown
+    if dim.HasField("dim_value") and dim.dim_value >= 0:
+        return int(dim.dim_value)
+    return label if dim.dim_param in _UNNAMED else str(dim.dim_param)
+
+
+def _onnx_dtype(element: int) -> np.dtype[Any] | None:
+    from onnx import helper  # a verification of TFLite imports no onnx
+
+    return np.dtype(helper.tensor_dtype_to_np_dtype(element)) if element else None
+
+
+def litert_interface(reported: runtime.Interface) -> Interface:
+    """Convert what LiteRT reports of a model; a label of a free dim is `name[axis]`."""
+    inputs = tuple(map(_litert_spec, reported.inputs))
+    return Interface(inputs, (), tuple(map(_litert_spec, reported.outputs)), inputs)
+
+
+def _litert_spec(spec: runtime.TensorSpec) -> TensorSpec:
+    dims: tuple[Dim, ...] = tuple(
+        size if free >= 0 and size >= 0 else f"{spec.name}[{axis}]"
+        for axis, (size, free) in enumerate(zip(spec.shape, spec.shape_signature or spec.shape, strict=True))
+    )
+    dtype: np.dtype[Any] = np.dtype(object) if spec.dtype == "bytes" else np.dtype(spec.dtype)
+    # some converters leave parameters behind on tensors of floats, where they mean nothing
+    quantized = spec.scales and dtype.kind not in _UNQUANTIZED_KINDS
+    parameters = (spec.scales, spec.zero_points, spec.quantized_axis) if quantized else ()
+    return TensorSpec(spec.name, "tensor", dtype, dims, parameters, spec.alias)

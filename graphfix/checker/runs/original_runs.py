@@ -1,4 +1,4 @@
-"""Run the original under the sizes and inputs that it takes: its answers are what the other model owes."""
+"""Run the original under the sizes and inputs that it takes: the other model must return the same."""
 
 from __future__ import annotations
 
@@ -7,17 +7,18 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from graphfix.checker.runs.difference import Criterion, difference
+from graphfix.checker.runs.difference import difference
 from graphfix.checker.runs.seeded_inputs import Case, choices, seeded
 from graphfix.checker.runs.sizes import alternatives, principal, shape_of
+from graphfix.checker.task import Criterion
 from graphfix.results import Run
 from graphfix.runtimes.session import RefusedError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
 
-    from graphfix.checker.runs.interface import Face
-    from graphfix.checker.runs.limits import Limits
+    from graphfix.checker.runs.input_limits import Limits
+    from graphfix.checker.runs.interface import Interface
     from graphfix.checker.runs.sizes import Free
     from graphfix.runtimes.session import Session
 
@@ -26,7 +27,7 @@ _SHOWN_REFUSALS = 8
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """What the original gave for one case, and the outputs that two runs of it gave differently."""
+    """What the original returned for one case, and the outputs in which two runs of it differ."""
 
     case: Case
     outputs: Mapping[str, object] = field(repr=False)
@@ -57,7 +58,7 @@ def ask(session: Session, case: Case) -> Answer:
     return Answer(case, first, tuple(unstable))
 
 
-def golden_answers(session: Session, case: Case) -> Answers:
+def given_answers(session: Session, case: Case) -> Answers:
     """Run the one case of given inputs."""
     try:
         return Answers((ask(session, case),))
@@ -66,7 +67,7 @@ def golden_answers(session: Session, case: Case) -> Answers:
 
 
 def asked_again(session: Session, cases: Sequence[Case]) -> Answers:
-    """Run cases that the same model has taken elsewhere; what it refuses here is told and left out."""
+    """Run cases that the same model has taken elsewhere; what it refuses here is reported and left out."""
     accepted: list[Answer] = []
     refused: list[Run] = []
     missing: RefusedError | None = None
@@ -80,31 +81,31 @@ def asked_again(session: Session, cases: Sequence[Case]) -> Answers:
     return Answers(tuple(accepted), tuple(refused[:_SHOWN_REFUSALS]), missing is not None, custom)
 
 
-def settled(session: Session, answers: Answers) -> Answers:
-    """Ask the original, loaded again, for the same: what it answers otherwise is not stable either.
+def after_reload(session: Session, answers: Answers) -> Answers:
+    """Ask the original, loaded again, for the same: an output that differs then is not stable either.
 
     A kernel that reads past the end of a tensor finds there what the loading left.
     """
-    return replace(answers, accepted=tuple(_settled(session, answer) for answer in answers.accepted))
+    return replace(answers, accepted=tuple(_after_reload(session, answer) for answer in answers.accepted))
 
 
-def _settled(session: Session, answer: Answer) -> Answer:
+def _after_reload(session: Session, answer: Answer) -> Answer:
     again = dict(zip(session.outputs, session.run(answer.case.feeds), strict=True))
     unstable = (name for name in again if name in answer.unstable or _differs(answer.outputs[name], again[name]))
     return replace(answer, unstable=tuple(unstable))
 
 
 @dataclass(frozen=True, slots=True)
-class Interviewer:
-    """Asks one model, whose inputs have one face, with seeded inputs."""
+class Sweep:
+    """Runs one model on seeded inputs at several sizes."""
 
     session: Session
     limits: Callable[[Mapping[str, tuple[int, ...]]], Limits]
     """What the values of the inputs must keep to, under these shapes of them."""
-    face: Face
+    interface: Interface
     seed: int
 
-    def sweep(self, free: Free, runs: int) -> Answers:
+    def run(self, free: Free, runs: int) -> Answers:
         """Run at most `runs` sets of sizes; where one is refused, look for others that are taken."""
         accepted: list[Answer] = []
         refused: list[Run] = []
@@ -116,7 +117,7 @@ class Interviewer:
                 refused += [run for run in [_refusal(sizes, result)] if run not in refused]
                 missing = missing or (result if result.missing_kernel else None)
                 if not accepted and (missing is not None or (result.aborted and not free.labels)):
-                    break  # no other size gives it a kernel, no other value a way around an abort
+                    break  # no other size has a kernel, no other value avoids an abort
                 result = None if missing is not None else self._instead(free, kind, accepted, len(refused) == 1)
             if result is not None and (not free.labels or all(a.case.sizes != result.case.sizes for a in accepted)):
                 accepted.append(result)
@@ -131,7 +132,7 @@ class Interviewer:
         return self.first(alternatives(free, kind, None), 0, filled=True) if fresh else None
 
     def first(self, candidates: Iterator[Mapping[str, int]], number: int, *, filled: bool) -> Answer | None:
-        """Give the answer for the first sizes that the model takes."""
+        """Return the answer for the first sizes that the model takes."""
         for sizes in candidates:
             result = self.attempt(sizes, number, filled=filled)
             if isinstance(result, Answer):
@@ -140,11 +141,11 @@ class Interviewer:
 
     def attempt(self, sizes: Mapping[str, int], number: int, *, filled: bool) -> Answer | RefusedError:
         """Run these sizes with values that the model takes; `filled`: some output must have an element."""
-        shapes = {port.name: shape_of(port, sizes) for port in self.face.inputs}
+        shapes = {spec.name: shape_of(spec, sizes) for spec in self.interface.inputs}
         known = self.limits(shapes)
         refusal: RefusedError | None = None
-        for choice in choices(self.face, known, number):
-            case = seeded(self.face, sizes, known, choice, (self.seed, number))
+        for choice in choices(self.interface, known, number):
+            case = seeded(self.interface, sizes, known, choice, (self.seed, number))
             try:
                 answer = ask(self.session, case)
             except RefusedError as error:

@@ -14,8 +14,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
     from graphfix.checker.runs.difference import Array
-    from graphfix.checker.runs.interface import Face, Port
-    from graphfix.checker.runs.limits import Limits
+    from graphfix.checker.runs.input_limits import Limits
+    from graphfix.checker.runs.interface import Interface, TensorSpec
 
 _WORDS = ("a", "bc", "def", "", "graph", "10", "-1.5")
 _SEQUENCE_LENGTH = 3
@@ -46,11 +46,11 @@ class Case:
     expected: Mapping[str, object] = field(default_factory=dict, repr=False)
 
 
-def choices(face: Face, limits: Limits, number: int) -> Iterator[Choice]:
-    """Give the choices for run `number`, best first: compared constants in turn, then smaller integers."""
-    ports = {port.name: port for port in face.inputs}
-    turns = max((len(limits.compared[name]) + 1 for name in limits.compared if name in ports), default=1)
-    loose = any(_integer(port) and port.name not in limits.intervals for port in face.inputs)
+def choices(interface: Interface, limits: Limits, number: int) -> Iterator[Choice]:
+    """Yield the choices for run `number`, best first: compared constants in turn, then smaller integers."""
+    specs = {spec.name: spec for spec in interface.inputs}
+    turns = max((len(limits.compared[name]) + 1 for name in limits.compared if name in specs), default=1)
+    loose = any(_integer(spec) and spec.name not in limits.intervals for spec in interface.inputs)
     softness = number % _SOFTNESSES
     for turn in range(min(turns, 4)):
         yield Choice(number + turn, softness=softness)
@@ -58,38 +58,44 @@ def choices(face: Face, limits: Limits, number: int) -> Iterator[Choice]:
         yield Choice(number, 1, softness)
 
 
-def seeded(face: Face, sizes: Mapping[str, int], limits: Limits, choice: Choice, seed: tuple[int, int]) -> Case:
+def seeded(
+    interface: Interface, sizes: Mapping[str, int], limits: Limits, choice: Choice, seed: tuple[int, int]
+) -> Case:
     """Make the inputs of a run; `seed` is the user's, and the number of the run."""
     feeds = {}
-    for port in face.inputs:
+    for spec in interface.inputs:
         # the name is part of the seed: an input keeps its values when another one comes or goes
-        source = np.random.default_rng([*seed, zlib.crc32(port.name.encode())])
-        feeds[port.name] = _value(port, shape_of(port, sizes), limits, choice, source)
+        source = np.random.default_rng([*seed, zlib.crc32(spec.name.encode())])
+        feeds[spec.name] = _value(spec, shape_of(spec, sizes), limits, choice, source)
     return Case(sizes, feeds)
 
 
-def _value(port: Port, shape: tuple[int, ...], limits: Limits, choice: Choice, source: np.random.Generator) -> object:
-    if port.kind == "map":
+def _value(
+    spec: TensorSpec, shape: tuple[int, ...], limits: Limits, choice: Choice, source: np.random.Generator
+) -> object:
+    if spec.kind == "map":
         return {word: float(source.normal()) for word in _WORDS[:3]}
-    if port.kind in ("sequence", "optional sequence"):
-        return [_tensor(port, shape, limits, choice, source) for _ in range(_SEQUENCE_LENGTH)]
-    return _tensor(port, shape, limits, choice, source)
+    if spec.kind in ("sequence", "optional sequence"):
+        return [_tensor(spec, shape, limits, choice, source) for _ in range(_SEQUENCE_LENGTH)]
+    return _tensor(spec, shape, limits, choice, source)
 
 
-def _tensor(port: Port, shape: tuple[int, ...], limits: Limits, choice: Choice, source: np.random.Generator) -> Array:
-    """Make one tensor. Shape: `shape`; type: the port's."""
-    dtype = np.dtype(np.float32) if port.dtype is None else port.dtype
+def _tensor(
+    spec: TensorSpec, shape: tuple[int, ...], limits: Limits, choice: Choice, source: np.random.Generator
+) -> Array:
+    """Make one tensor. Shape: `shape`; type: the spec's."""
+    dtype = np.dtype(np.float32) if spec.dtype is None else spec.dtype
     if dtype == np.object_:
         return np.array(_WORDS, object)[source.integers(0, len(_WORDS), shape)].reshape(shape)
     if dtype == np.bool_:
         return np.asarray(source.random(shape) < 0.5)  # noqa: PLR2004 - a fair coin
-    if port.name in limits.intervals:
-        low, high = _typed_interval(limits.intervals[port.name], dtype)
+    if spec.name in limits.intervals:
+        low, high = _typed_interval(limits.intervals[spec.name], dtype)
         values = np.asarray(source.integers(low, high, shape, endpoint=True)).astype(dtype)
     else:
         low, high = None, None
-        values = _whole(dtype, shape, source) if port.quantization else _free(dtype, shape, choice, source)
-    compared = limits.compared.get(port.name)
+        values = _whole(dtype, shape, source) if spec.quantization else _free(dtype, shape, choice, source)
+    compared = limits.compared.get(spec.name)
     turn = choice.turn % (len(compared) + 1) if compared else 0
     if not compared or turn == len(compared) or dtype.kind not in "iuf":
         return values
@@ -116,7 +122,7 @@ def _whole(dtype: np.dtype[Any], shape: tuple[int, ...], source: np.random.Gener
 
 
 def _amplitudes(shape: tuple[int, ...], softness: int) -> Array:
-    """Give 1, 0.1, 0.01 in turn along axis 0: what saturates on a loud row still answers on a soft one."""
+    """Return 1, 0.1, 0.01 in turn along axis 0: what saturates on a loud row still answers on a soft one."""
     rows = shape[0] if len(shape) > 1 else 1
     powers = (softness + np.arange(rows)) % _SOFTNESSES
     return np.asarray(10.0**-powers).reshape((-1,) + (1,) * (len(shape) - 1) if shape else ())
@@ -137,5 +143,5 @@ def _typed_interval(interval: tuple[int, int], dtype: np.dtype[Any]) -> tuple[in
     return low, max(low, high)
 
 
-def _integer(port: Port) -> bool:
-    return port.dtype is not None and port.dtype.kind in "iu"
+def _integer(spec: TensorSpec) -> bool:
+    return spec.dtype is not None and spec.dtype.kind in "iu"

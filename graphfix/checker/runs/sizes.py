@@ -13,7 +13,7 @@ from graphfix.results import GraphfixError
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-    from graphfix.checker.runs.interface import Dim, Face, Port
+    from graphfix.checker.runs.interface import Dim, Interface, TensorSpec
 
 Sizes = dict[str, int]
 
@@ -35,26 +35,26 @@ class Free:
     leading: frozenset[str]
     """Labels that stand at axis 0 of some input: batch sizes, most often."""
     given: Mapping[str, int]
-    ports: tuple[Port, ...] = field(default=(), repr=False)
+    specs: tuple[TensorSpec, ...] = field(default=(), repr=False)
 
     def complete(self, sizes: Mapping[str, int]) -> Sizes:
-        """Give every label a size; a label that is a sum of others, such as `past + 1`, follows from them."""
+        """Return every label a size; a label that is a sum of others, such as `past + 1`, follows from them."""
         known = {**sizes, **self.given}
         sums = {label: total for label in known if (total := _sum_of(label, known)) is not None}
         return {**known, **sums, **self.given}
 
     def fits(self, sizes: Mapping[str, int]) -> bool:
         """Tell whether the inputs stay small enough to be made."""
-        return all(math.prod(shape_of(port, sizes)) <= MOST_ELEMENTS for port in self.ports)
+        return all(math.prod(shape_of(spec, sizes)) <= MOST_ELEMENTS for spec in self.specs)
 
 
-def shape_of(port: Port, sizes: Mapping[str, int]) -> tuple[int, ...]:
-    """Give an input's shape under these sizes. Shape: one int an axis."""
-    return tuple(dim if isinstance(dim, int) else sizes[dim] for dim in port.dims or ())
+def shape_of(spec: TensorSpec, sizes: Mapping[str, int]) -> tuple[int, ...]:
+    """Return an input's shape under these sizes. Shape: one int an axis."""
+    return tuple(dim if isinstance(dim, int) else sizes[dim] for dim in spec.dims or ())
 
 
 def free_dims(
-    before: Face, after: Face, bindings: Mapping[str, int], shapes: Mapping[str, Sequence[int]]
+    before: Interface, after: Interface, bindings: Mapping[str, int], shapes: Mapping[str, Sequence[int]]
 ) -> Free | str:
     """Collect the free dims of two models, or say why no size fits both.
 
@@ -90,7 +90,7 @@ def principal(free: Free, runs: int) -> list[tuple[str, Sizes]]:
 
 
 def alternatives(free: Free, kind: str, base: Mapping[str, int] | None) -> Iterator[Sizes]:
-    """Give sizes to try where a model refuses the principal ones; `base` is what it has taken before."""
+    """Yield sizes to try where a model refuses the principal ones; `base` is what it has taken before."""
     if not free.labels:
         return
     tried = _searched(free) if base is None else _varied(free, kind, base)
@@ -162,9 +162,9 @@ def _sum_of(label: str, known: Mapping[str, int]) -> int | None:
 
 
 def _demands(
-    before: Face, after: Face, bindings: Mapping[str, int], shapes: Mapping[str, Sequence[int]]
+    before: Interface, after: Interface, bindings: Mapping[str, int], shapes: Mapping[str, Sequence[int]]
 ) -> Iterator[tuple[Dim, int]]:
-    """Give (the first model's dim, the size it must have) for every size that is known."""
+    """Yield (the first model's dim, the size it must have) for every size that is known."""
     for a, b in zip(before.inputs, after.inputs, strict=True):
         other = a.dims if b.dims is None else b.dims
         for dim, second in zip(a.dims or (), other or (), strict=False):
@@ -178,17 +178,19 @@ def _demands(
             yield dim, size
 
 
-def _check_names(before: Face, after: Face, bindings: Mapping[str, int], shapes: Mapping[str, Sequence[int]]) -> None:
-    dims = {dim for face in (before, after) for port in face.inputs for dim in port.dims or ()}
+def _check_names(
+    before: Interface, after: Interface, bindings: Mapping[str, int], shapes: Mapping[str, Sequence[int]]
+) -> None:
+    dims = {dim for interface in (before, after) for spec in interface.inputs for dim in spec.dims or ()}
     for name in bindings:
         if name not in dims:
             labels = sorted(d for d in dims if isinstance(d, str))
             known = ", ".join([d for d in labels if "[" not in d] or labels) or "none"
             raise GraphfixError(f"no input has the dim '{name}'; the symbols are: {known}")
-    ports = {port.name: port for port in before.inputs}
+    specs = {spec.name: spec for spec in before.inputs}
     for name, shape in shapes.items():
-        if name not in ports:
-            raise GraphfixError(f"there is no input '{name}'; the inputs are: {', '.join(ports) or 'none'}")
-        rank = ports[name].dims
+        if name not in specs:
+            raise GraphfixError(f"there is no input '{name}'; the inputs are: {', '.join(specs) or 'none'}")
+        rank = specs[name].dims
         if rank is not None and len(rank) != len(shape):
             raise GraphfixError(f"input '{name}' has rank {len(rank)}; the shape {list(shape)} has {len(shape)}")

@@ -8,7 +8,8 @@ import ml_dtypes
 import numpy as np
 import pytest
 
-from graphfix.checker.runs.difference import Criterion, difference
+from graphfix.checker.runs.difference import difference
+from graphfix.checker.task import Criterion
 
 EXACT = Criterion()
 A = np.float32([1.0, np.nan, 0.0, np.inf])

@@ -8,9 +8,9 @@ import pytest
 from onnx import TensorProto
 
 from graphfix.checker.files.onnx.skeleton import read
-from graphfix.checker.runs.input_limits import limits
-from graphfix.checker.runs.limits import Limits
-from graphfix.checker.runs.onnx_interface import face_of
+from graphfix.checker.runs.input_limits import Limits
+from graphfix.checker.runs.interface import onnx_interface
+from graphfix.checker.runs.onnx.input_limits import limits
 from graphfix.checker.runs.seeded_inputs import Choice, seeded
 from tests.support.by_runs import verify
 from tests.support.written import Written
@@ -76,8 +76,8 @@ def test_sequence_lengths_count_the_steps_of_the_sequence(written: Written) -> N
 
 def test_seeded_indices_reach_the_whole_interval_and_nothing_else(written: Written) -> None:
     model = read(written("g (int64[K] i) => (float[K,4] y) { y = Gather(w, i) }", w=TABLE))
-    face = face_of(model)
-    case = seeded(face, {"K": 200}, limits(model, {"i": (200,)}), Choice(), (0, 0))
+    interface = onnx_interface(model)
+    case = seeded(interface, {"K": 200}, limits(model, {"i": (200,)}), Choice(), (0, 0))
     assert set(np.asarray(case.feeds["i"]).tolist()) == {0, 1, 2, 3, 4}
 
 
@@ -98,7 +98,7 @@ def test_a_scalar_takes_each_constant_it_is_compared_with_in_turn_and_none_of_th
     model = read(written(text))
     known = limits(model, {"x": (3,), "rate": ()})
     assert known.compared["rate"] == (16000.0, 8000.0)
-    values = [seeded(face_of(model), {"N": 3}, known, Choice(turn), (0, 0)).feeds["rate"] for turn in range(4)]
+    values = [seeded(onnx_interface(model), {"N": 3}, known, Choice(turn), (0, 0)).feeds["rate"] for turn in range(4)]
     assert values[:2] == [16000, 8000]
     assert values[2] not in (16000, 8000)
     assert values[3] == 16000
@@ -117,9 +117,9 @@ def test_both_branches_of_a_comparison_are_compared(written: Written, changed: i
 
 
 def test_rows_of_floats_are_loud_and_soft_in_turn_and_runs_begin_elsewhere(written: Written) -> None:
-    face = face_of(read(written("g (float[N,1000] x, float s) => (float[N,1000] y) { y = Mul(x, s) }")))
+    interface = onnx_interface(read(written("g (float[N,1000] x, float s) => (float[N,1000] y) { y = Mul(x, s) }")))
     for softness, expected in ((0, [1, 0.1, 0.01, 1]), (1, [0.1, 0.01, 1, 0.1])):
-        case = seeded(face, {"N": 4}, Limits(), Choice(softness=softness), (0, 0))
+        case = seeded(interface, {"N": 4}, Limits(), Choice(softness=softness), (0, 0))
         deviations = np.asarray(case.feeds["x"]).std(axis=1)
         np.testing.assert_allclose(deviations, expected, rtol=0.15)
         assert np.shape(case.feeds["s"]) == ()
@@ -158,12 +158,12 @@ def test_every_element_type_gets_values_of_its_own_type(name: str) -> None:
             [onnx.helper.make_tensor_value_info("y", element, ["N", 2])],
         )
     )
-    value = np.asarray(seeded(face_of(model), {"N": 5}, Limits(), Choice(), (3, 0)).feeds["x"])
+    value = np.asarray(seeded(onnx_interface(model), {"N": 5}, Limits(), Choice(), (3, 0)).feeds["x"])
     assert value.shape == (5, 2)
     assert value.dtype == onnx.helper.tensor_dtype_to_np_dtype(element)
-    again = np.asarray(seeded(face_of(model), {"N": 5}, Limits(), Choice(), (3, 0)).feeds["x"])
+    again = np.asarray(seeded(onnx_interface(model), {"N": 5}, Limits(), Choice(), (3, 0)).feeds["x"])
     assert value.tolist() == again.tolist()
-    other = np.asarray(seeded(face_of(model), {"N": 5}, Limits(), Choice(), (4, 0)).feeds["x"])
+    other = np.asarray(seeded(onnx_interface(model), {"N": 5}, Limits(), Choice(), (4, 0)).feeds["x"])
     assert value.tolist() != other.tolist()
 
 

@@ -10,10 +10,11 @@ import numpy as np
 import pytest
 
 from graphfix import report
-from graphfix.checker.runs.difference import Criterion, difference
-from graphfix.checker.runs.tflite.kernel_run import Leg
+from graphfix.checker.runs.difference import difference
+from graphfix.checker.runs.tflite.kernel_run import KernelRun
 from graphfix.checker.runs.tflite.verdict import _only
 from graphfix.checker.runs.tflite.xnnpack_nan import only_nan_or_zero
+from graphfix.checker.task import Criterion
 from graphfix.report.verdict import verdict_text
 from graphfix.results import GraphfixError, Outcome, Verdict
 from graphfix.runtimes.litert import KERNELS
@@ -341,19 +342,19 @@ def test_a_number_against_a_number_is_no_exception(saved: Saved) -> None:
 
 def test_only_nan_against_numbers_and_signs_of_zero_may_be_the_runtimes_own() -> None:
     a, nan, zero = np.float32([1, 0, 2]), np.float32([np.nan, 0, 2]), np.float32([1, -0.0, 2])
-    lopsided, signs, both = (difference(a, b, Criterion()) for b in (nan, zero, np.float32([np.nan, 0, 3])))
-    assert lopsided is not None
+    one_sided, signs, both = (difference(a, b, Criterion()) for b in (nan, zero, np.float32([np.nan, 0, 3])))
+    assert one_sided is not None
     assert signs is not None
     assert both is not None
-    assert [only_nan_or_zero(found) for found in (lopsided, signs, both)] == [True, True, False]
+    assert [only_nan_or_zero(found) for found in (one_sided, signs, both)] == [True, True, False]
 
 
 def test_a_difference_of_one_kernel_set_names_it() -> None:
-    legs = [Leg(kernels, "", Verdict("equal"), cases=()) for kernels in KERNELS]
-    legs[2] = replace(legs[2], verdict=Verdict("different", reason="the outputs differ: y"))
-    assert _only(legs, legs[2]) == "only with XNNPACK: "
-    legs[1] = replace(legs[1], verdict=legs[2].verdict)
-    assert _only(legs, legs[1]) == "only with the builtin kernels and XNNPACK: "
+    kernel_runs = [KernelRun(kernels, "", Verdict("equal"), cases=()) for kernels in KERNELS]
+    kernel_runs[2] = replace(kernel_runs[2], verdict=Verdict("different", reason="the outputs differ: y"))
+    assert _only(kernel_runs, kernel_runs[2]) == "only with XNNPACK: "
+    kernel_runs[1] = replace(kernel_runs[1], verdict=kernel_runs[2].verdict)
+    assert _only(kernel_runs, kernel_runs[1]) == "only with the builtin kernels and XNNPACK: "
 
 
 def test_inputs_from_a_file_are_named_as_tensors_or_as_the_signature_does(saved: Saved, tmp_path: Path) -> None:

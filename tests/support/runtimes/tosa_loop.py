@@ -73,7 +73,7 @@ def litert_reference(model: Path, feeds: Mapping[str, np.ndarray]) -> dict[str, 
     """What LiteRT's reference kernels compute."""
     with Child() as child:
         session = child.load_tflite(model, "reference")
-        names = [port.name for port in session.outputs]
+        names = session.outputs
         return dict(zip(names, map(np.asarray, session.run(feeds)), strict=True))
 
 

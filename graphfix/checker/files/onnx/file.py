@@ -42,20 +42,20 @@ class Source:
     path: Path
     stack: ExitStack
     mark: bytes = field(default_factory=lambda: os.urandom(16))
-    """Begins what stands in the place of a payload: made anew for each reading, so that no file can hold it."""
+    """Begins the placeholder of a payload: made anew for each reading, so that no file can hold it."""
     files: dict[Path, Opened] = field(default_factory=dict)
 
     def read(self) -> ModelProto:
-        """Read the model; what stands in the place of a big payload says where it is. Raises GraphfixError."""
+        """Read the model; the placeholder of a big payload says where it is. Raises GraphfixError."""
         self._open(self.path)
-        return skeleton.read(self.path, self._stand_in, whole=_WHOLE)
+        return skeleton.read(self.path, self._placeholder, whole=_WHOLE)
 
-    def _stand_in(self, number: int, start: int, end: int) -> bytes:
-        told = self.mark + _PLACE.pack(number, start, end)
-        return bytes([_STRING_FIELD, len(told)]) + told
+    def _placeholder(self, number: int, start: int, end: int) -> bytes:
+        place = self.mark + _PLACE.pack(number, start, end)
+        return bytes([_STRING_FIELD, len(place)]) + place
 
     def payload(self, tensor: TensorProto) -> Payload | None:
-        """Give the elements of a tensor as little-endian bytes; None for types whose elements are no whole bytes."""
+        """Return the elements of a tensor as little-endian bytes; None for types whose elements are no whole bytes."""
         if tensor.data_location == TensorProto.EXTERNAL:
             return self._external(tensor)
         if tensor.string_data and tensor.string_data[0].startswith(self.mark):
@@ -89,8 +89,8 @@ class Source:
         try:
             return held(numpy_helper.to_array(tensor).tobytes())
         except ValueError:
-            told = f"{name!r} does not hold the elements that its shape {list(tensor.dims)} asks for"
-            raise GraphfixError(f"{self.path}: {told}; check the model") from None
+            reason = f"{name!r} does not hold the elements that its shape {list(tensor.dims)} asks for"
+            raise GraphfixError(f"{self.path}: {reason}; check the model") from None
 
     def _external(self, tensor: TensorProto) -> Payload | None:
         entries = {entry.key: entry.value for entry in tensor.external_data}
@@ -103,16 +103,16 @@ class Source:
             raise GraphfixError(f"{path}: holds {rest} bytes from {offset} on, and {tensor.name!r} needs {length}")
         return Payload(file, offset, length)
 
-    def _location(self, name: str, stated: str) -> str:
+    def _location(self, name: str, declared: str) -> str:
         """Bytes that are no UTF-8 come as bytes. Raises GraphfixError."""
-        if isinstance(stated, str) and "\0" not in stated:
-            return stated
-        raise GraphfixError(f"{self.path}: {name!r} lies in a file with the name {stated!r}; check the model")
+        if isinstance(declared, str) and "\0" not in declared:
+            return declared
+        raise GraphfixError(f"{self.path}: {name!r} lies in a file with the name {declared!r}; check the model")
 
-    def _number(self, name: str, stated: str) -> int:
-        if isinstance(stated, str) and stated.isascii() and stated.isdecimal():
-            return int(stated)
-        raise GraphfixError(f"{self.path}: {name!r} states {stated!r} as a place in its file; check the model")
+    def _number(self, name: str, declared: str) -> int:
+        if isinstance(declared, str) and declared.isascii() and declared.isdecimal():
+            return int(declared)
+        raise GraphfixError(f"{self.path}: {name!r} states {declared!r} as a place in its file; check the model")
 
     def _open(self, path: Path) -> Opened:
         if path not in self.files:
@@ -136,5 +136,5 @@ def _tagged(number: int, body: bytes) -> bytes:
 
 
 def width(data_type: int) -> int:
-    """Give the bytes of an element; 0 for strings and for types that are compared as they are stored."""
+    """Return the bytes of an element; 0 for strings and for types that are compared as they are stored."""
     return next((size for kind, size in WIDTHS.items() if kind == data_type), 0)

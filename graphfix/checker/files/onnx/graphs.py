@@ -14,20 +14,20 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True)
-class Scope:
-    """One graph: the main one, or a body of If, Loop, Scan that sees its outer scope."""
+class NestedGraph:
+    """One graph: the main one, or a body of If, Loop, Scan, which reads values of the graphs around it."""
 
-    graph: onnx.GraphProto
-    outer: Scope | None
-    actuals: Mapping[str, tuple[Scope, str]]
-    """A body's input -> the value of the outer scope that it stands for."""
+    proto: onnx.GraphProto
+    outer: NestedGraph | None
+    actuals: Mapping[str, tuple[NestedGraph, str]]
+    """A body's input -> the value of the outer graph that is passed to it."""
     producers: Mapping[str, onnx.NodeProto] = field(repr=False)
     tensors: Mapping[str, onnx.TensorProto] = field(repr=False)
     shapes: Mapping[str, tuple[int | None, ...]] = field(repr=False)
     inputs: frozenset[str]
 
-    def home(self, name: str) -> Scope | None:
-        """Find the scope that defines a name."""
+    def home(self, name: str) -> NestedGraph | None:
+        """Find the graph that defines a name."""
         if name in self.producers or name in self.tensors or self.is_input(name) or name in self.actuals:
             return self
         return None if self.outer is None else self.outer.home(name)
@@ -37,7 +37,7 @@ class Scope:
         return self.outer is None and name not in self.tensors and name in self.inputs
 
     def shape(self, name: str) -> tuple[int | None, ...] | None:
-        """Give the dims of a value, None for an unknown dim; None when unranked."""
+        """Return the dims of a value, None for an unknown dim; None when unranked."""
         home = self.home(name)
         if home is None:
             return None
@@ -46,14 +46,14 @@ class Scope:
         return home.shapes.get(name)
 
 
-def open_scopes(graph: onnx.GraphProto) -> Iterator[Scope]:
-    """Give the scope of a graph and of every body inside it."""
-    yield from _open(graph, None, {})
+def nested_graphs(proto: onnx.GraphProto) -> Iterator[NestedGraph]:
+    """Yield a graph and every body inside it, each after what is around it."""
+    yield from _nested(proto, None, {})
 
 
-def constant(scope: Scope, name: str) -> np.ndarray[Any, Any] | None:
-    """Give the value of a small constant, None for what is none or lies outside the file."""
-    home = scope.home(name)
+def constant(graph: NestedGraph, name: str) -> np.ndarray[Any, Any] | None:
+    """Return the value of a small constant, None for what is none or lies outside the file."""
+    home = graph.home(name)
     if home is None:
         return None
     node = home.producers.get(name)
@@ -68,28 +68,30 @@ def constant(scope: Scope, name: str) -> np.ndarray[Any, Any] | None:
         return None  # its payload was left out when the file was read
 
 
-def _open(graph: onnx.GraphProto, outer: Scope | None, actuals: Mapping[str, tuple[Scope, str]]) -> Iterator[Scope]:
-    values = [*graph.input, *graph.value_info, *graph.output]
-    scope = Scope(
-        graph,
+def _nested(
+    proto: onnx.GraphProto, outer: NestedGraph | None, actuals: Mapping[str, tuple[NestedGraph, str]]
+) -> Iterator[NestedGraph]:
+    values = [*proto.input, *proto.value_info, *proto.output]
+    graph = NestedGraph(
+        proto,
         outer,
         actuals,
-        {name: node for node in graph.node for name in node.output if name},
-        {t.name: t for t in graph.initializer},
+        {name: node for node in proto.node for name in node.output if name},
+        {t.name: t for t in proto.initializer},
         {v.name: _shape(v.type.tensor_type) for v in values if v.type.tensor_type.HasField("shape")},
-        frozenset(v.name for v in graph.input),
+        frozenset(v.name for v in proto.input),
     )
-    yield scope
-    for node in graph.node:
+    yield graph
+    for node in proto.node:
         for attribute in node.attribute:
             if attribute.HasField("g"):
-                yield from _open(attribute.g, scope, _actuals(node, attribute.g, scope))
+                yield from _nested(attribute.g, graph, _actuals(node, attribute.g, graph))
 
 
-def _actuals(node: onnx.NodeProto, body: onnx.GraphProto, scope: Scope) -> dict[str, tuple[Scope, str]]:
+def _actuals(node: onnx.NodeProto, body: onnx.GraphProto, graph: NestedGraph) -> dict[str, tuple[NestedGraph, str]]:
     """Pair a body's inputs with operands, one to one; Loop's counter stays below its trip count."""
     pairs = zip((v.name for v in body.input), node.input, strict=False)
-    return {formal: (scope, actual) for formal, actual in pairs if actual}
+    return {formal: (graph, actual) for formal, actual in pairs if actual}
 
 
 def _shape(tensor: onnx.TypeProto.Tensor) -> tuple[int | None, ...]:

@@ -9,7 +9,7 @@ _VERSIONS = 1 << 31
 
 
 def schema(op: str, domain: str, version: int) -> onnx.defs.OpSchema | None:
-    """Give onnx's definition of an operator in an operator set; None where it has none."""
+    """Return onnx's definition of an operator in an operator set; None where it has none."""
     if not (isinstance(op, str) and isinstance(domain, str) and 0 < version < _VERSIONS):
         return None  # a name that is no UTF-8 comes as bytes
     try:
@@ -19,6 +19,6 @@ def schema(op: str, domain: str, version: int) -> onnx.defs.OpSchema | None:
 
 
 def since(op: str, domain: str, version: int) -> int:
-    """Give the version of an operator's meaning in an operator set; the set's own version where onnx does not know."""
+    """Return the version of an operator's meaning in an operator set; the set's version where onnx does not know."""
     known = schema(op, domain, version)
     return version if known is None else int(known.since_version)

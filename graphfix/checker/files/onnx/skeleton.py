@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, TypeAlias
 import onnx
 from google.protobuf.message import DecodeError  # type: ignore[import-untyped]  # protobuf ships no stubs
 
-from graphfix.checker.files.onnx.graphs import open_scopes
+from graphfix.checker.files.onnx.graphs import nested_graphs
 from graphfix.results import GraphfixError
 
 if TYPE_CHECKING:
@@ -34,23 +34,18 @@ _KEPT_BYTES = 1024
 _DEEPEST = 100
 """Messages within each other: more are refused by protobuf itself."""
 _FIXED = {1: 8, 5: 4}
-StandIn: TypeAlias = Callable[[int, int, int], bytes]
-"""What stands in the place of a payload, by its field, its first byte in the file, and the byte behind it."""
+Placeholder: TypeAlias = Callable[[int, int, int], bytes]
+"""What replaces a payload, by its field, its first byte in the file, and the byte behind it."""
 
 
-def left_out(number: int, start: int, end: int) -> bytes:  # noqa: ARG001 - where it was does not matter here
-    """Leave the payload out."""
-    return b""
-
-
-def read(path: Path, stand_in: StandIn = left_out, *, whole: int = 0) -> onnx.ModelProto:
-    """Read a model; tensor payloads above 1 KiB give way to a stand-in. Raises GraphfixError for what is no model.
+def read(path: Path, placeholder: Placeholder | None = None, *, whole: int = 0) -> onnx.ModelProto:
+    """Read a model; tensor payloads above 1 KiB are left out, or replaced. Raises GraphfixError for what is no model.
 
     A file of up to `whole` bytes is read as it is.
     """
     try:
         with path.open("rb") as file:
-            skeleton = _skeleton(file, stand_in, whole)
+            skeleton = _skeleton(file, placeholder, whole)
     except OSError as error:
         raise GraphfixError(f"{path}: can't be read: {error.strerror}") from None
     except ValueError as error:
@@ -66,24 +61,26 @@ def read(path: Path, stand_in: StandIn = left_out, *, whole: int = 0) -> onnx.Mo
 
 
 def external_folder(path: Path, model: onnx.ModelProto) -> Path | None:
-    """Give the folder of a model some of whose weights lie in other files, None where all are inside."""
+    """Return the folder of a model some of whose weights lie in other files, None where all are inside."""
     inside = all(
         tensor.data_location != onnx.TensorProto.EXTERNAL
-        for scope in open_scopes(model.graph)
-        for tensor in scope.tensors.values()
+        for graph in nested_graphs(model.graph)
+        for tensor in graph.tensors.values()
     )
     return None if inside else path.parent
 
 
-def _skeleton(file: BinaryIO, stand_in: StandIn, whole: int) -> bytes:
+def _skeleton(file: BinaryIO, placeholder: Placeholder | None, whole: int) -> bytes:
     """Copy a file but for the payloads. Raises ValueError."""
     if not file.seek(0, os.SEEK_END):
         raise ValueError("it is empty")
     with mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as data:
-        return data[:] if len(data) <= whole else _weightless(data, 0, len(data), "Model", stand_in, 1)
+        return data[:] if len(data) <= whole else _weightless(data, 0, len(data), "Model", placeholder, 1)
 
 
-def _weightless(data: mmap.mmap, start: int, end: int, message: str, stand_in: StandIn, depth: int) -> bytes:
+def _weightless(
+    data: mmap.mmap, start: int, end: int, message: str, placeholder: Placeholder | None, depth: int
+) -> bytes:
     """Copy one message but for the payloads in it."""
     if depth > _DEEPEST:
         raise ValueError(f"more than {_DEEPEST} messages are nested at byte {start}")
@@ -92,10 +89,10 @@ def _weightless(data: mmap.mmap, start: int, end: int, message: str, stand_in: S
         if body is None or after - body <= _KEPT_BYTES:
             continue
         if message == "Tensor" and number in _PAYLOADS:
-            parts += (data[copied:begin], stand_in(number, body, after))
+            parts += (data[copied:begin], b"" if placeholder is None else placeholder(number, body, after))
             copied = after
         elif number in routes:
-            inner = _weightless(data, body, after, routes[number], stand_in, depth + 1)
+            inner = _weightless(data, body, after, routes[number], placeholder, depth + 1)
             parts += (data[copied:begin], _varint_bytes(number << 3 | 2), _varint_bytes(len(inner)), inner)
             copied = after
     parts.append(data[copied:end])
@@ -103,7 +100,7 @@ def _weightless(data: mmap.mmap, start: int, end: int, message: str, stand_in: S
 
 
 def _fields(data: mmap.mmap, start: int, end: int) -> Iterator[tuple[int, int, int | None, int]]:
-    """Give (field number, where its tag is, where its bytes begin or None, where it ends)."""
+    """Yield (field number, where its tag is, where its bytes begin or None, where it ends)."""
     at = start
     while at < end:
         begin = at

@@ -1,4 +1,4 @@
-"""A TFLite file as the proof reads it: tensors and operators as plain values, payloads as ranges of the file."""
+"""A TFLite file as the checker reads it: tensors and operators as plain values, payloads as ranges of the file."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ class Tensor(NamedTuple):
     name: str
     dtype: str
     dims: tuple[int | None, ...] | None
-    """The declared shape, None for a free size; None where the rank is not stated."""
+    """The declared shape, None for a free size; None where the rank is not declared."""
     stored: tuple[int, ...]
     quantization: Quantization | None
     variable: bool
@@ -115,12 +115,15 @@ _TENSOR_NAME, _TENSOR_INDEX = range(2)
 _BYTE, _SIGNED_BYTE, _UNSIGNED, _LONG, _FLAG = (struct.Struct(f"<{form}") for form in "BbIQ?")
 
 
-def read(path: Path, stack: ExitStack) -> tuple[Model, Opened]:
-    """Read a file, which stays open. Raises GraphfixError for what is no TFLite model."""
+def read(path: Path, stack: ExitStack, *, lenient: bool = False) -> tuple[Model, Opened]:
+    """Read a file, which stays open. Raises GraphfixError for what is no TFLite model.
+
+    What the schema does not know raises UnsupportedFieldError, or is passed over where it is `lenient`.
+    """
     opened = Opened.at(path, stack)
     try:
         data = stack.enter_context(mmap.mmap(opened.file.fileno(), 0, access=mmap.ACCESS_READ))
-        return _model(Tables(data), opened), opened
+        return _model(Tables(data, lenient), opened), opened
     except OSError as error:
         raise GraphfixError(f"{path}: can't be read: {error.strerror}") from None
     except (struct.error, IndexError, ValueError, TypeError, AttributeError) as error:
@@ -157,7 +160,7 @@ def _code(code: Table) -> tuple[str, int]:
 
 
 def _payload(buffer: Table, file: Opened) -> Payload | None:
-    """Give the range of a buffer; None for one without bytes."""
+    """Return the range of a buffer; None for one without bytes."""
     known(buffer, _SIZE + 1, "a buffer")
     start, length = buffer.number(_OFFSET, _LONG), buffer.number(_SIZE, _LONG)
     if start <= 1:
@@ -178,7 +181,7 @@ def _subgraph(graph: Table, codes: list[tuple[str, int]], payloads: list[Payload
 
 def _tensor(tensor: Table, payloads: list[Payload | None]) -> Tensor:
     known(tensor, _EXTERNAL + 1, "a tensor")
-    if tensor.offsets[_VARIANTS]:
+    if tensor.offsets[_VARIANTS] and not tensor.tables.lenient:
         raise UnsupportedFieldError("a tensor of variants is not read")
     stored, signature = tensor.numbers(_SHAPE), tensor.numbers(_SIGNATURE)
     buffer = tensor.number(_BUFFER, _UNSIGNED)
@@ -230,11 +233,11 @@ def _operator(op: Table, codes: list[tuple[str, int]], tensors: tuple[Tensor, ..
     if kinds[1]:
         plain = plain | _options(op, _OPTIONS_2, OPTIONS_2, kinds[1])
     running = sorted(filter(_runs, plain))
-    told = tuple([pair for pair in plain.items() if pair[0] not in running])
+    others = tuple([pair for pair in plain.items() if pair[0] not in running])
     bodies = tuple([(key, at) for key in running for at in _each(plain[key])])
     between = tuple([(tensors[at].dtype, tensors[at].quantization) for at in op.numbers(_INTERMEDIATES) if at >= 0])
     custom = _custom(op) if op.offsets[_CUSTOM_OPTIONS] or op.offsets[_LARGE_SIZE] else b""
-    key = (name, *kinds, told, custom, op.numbers(_MUTATING, "?"), between)
+    key = (name, *kinds, others, custom, op.numbers(_MUTATING, "?"), between)
     return Operator(name, version, op.numbers(_OPERANDS), op.numbers(_RESULTS), plain, bodies, key)
 
 
@@ -254,16 +257,16 @@ def _options(op: Table, slot: int, names: Mapping[int, str], kind: int) -> dict[
     if table is None:
         return {}
     key = (slot, kind, *table.inline)
-    told = op.tables.plain.get(key)
-    if told is None:
-        told = fields(table, names.get(kind))
-        if not any(isinstance(value, tuple | bytes) for value in told.values()):
-            op.tables.plain[key] = told
-    return told
+    found = op.tables.plain.get(key)
+    if found is None:
+        found = fields(table, names.get(kind))
+        if not any(isinstance(value, tuple | bytes) for value in found.values()):
+            op.tables.plain[key] = found
+    return found
 
 
 def _custom(op: Table) -> bytes:
-    """Give the options of a custom operator, wherever they are."""
+    """Return the options of a custom operator, wherever they are."""
     start, size = op.number(_LARGE_OFFSET, _LONG), op.number(_LARGE_SIZE, _LONG)
     return op.bytes(_CUSTOM_OPTIONS) + op.data[start : start + size]
 

@@ -47,7 +47,7 @@ CUSTOM = next(code for code, name in OPERATORS.items() if name == "CUSTOM")
 _UNIONS: Mapping[str, Mapping[int, str]] = dict.fromkeys(
     ("ArraySegments", "ArrayIndices"), _numbered("SparseIndexVector")
 )
-"""The tables that a field may hold whose kind another field tells."""
+"""The tables that a field may hold whose kind is in another field."""
 
 
 class Form(NamedTuple):
@@ -77,11 +77,11 @@ def _form(name: str) -> Form:
 
 
 def known(table: Table, count: int, what: str) -> Table:
-    """Give a table that has no field beyond these. Raises UnsupportedFieldError: what another one says may count."""
+    """Return a table that has no field beyond these. Raises UnsupportedFieldError: what another one says may count."""
     read = table.tables.read
     if (id(table.offsets), count) in read:
         return table
-    if any(table.offsets[count:]):
+    if any(table.offsets[count:]) and not table.tables.lenient:
         raise UnsupportedFieldError(f"{what} has a field that the schema of the proof does not know")
     read.add((id(table.offsets), count))
     return table
@@ -89,6 +89,8 @@ def known(table: Table, count: int, what: str) -> Table:
 
 def fields(table: Table, name: str | None) -> dict[str, object]:
     """All fields of a table of this kind, as values that compare. Raises UnsupportedFieldError for an unknown kind."""
+    if name is None and table.tables.lenient:
+        return {}
     if name is None:
         raise UnsupportedFieldError("the file has a table of a kind that the schema of the proof does not know")
     return _fields(name, table.data, table.place, table)
@@ -106,7 +108,7 @@ def _fields(name: str, data: Any, place: int, table: Table) -> dict[str, object]
 
 
 def _vector(reader: Any, name: str, table: Table) -> object:  # noqa: ANN401 - generated, without types
-    """Give a vector of numbers or tables; None for one that is not given."""
+    """Return a vector of numbers or tables; None for one that is not given."""
     if getattr(reader, f"{name}IsNone")():
         return None
     if hasattr(reader, f"{name}AsNumpy"):
@@ -126,7 +128,7 @@ def _plain(value: Any, kind: str | None, table: Table) -> object:  # noqa: ANN40
         return (kind, tuple(_inner(kind or "", value, table).items()))
     if hasattr(value, "_tab"):
         name = type(value).__name__
-        return (name, tuple(_inner(name, value._tab, table).items()))  # noqa: SLF001 - where it begins is told nowhere else
+        return (name, tuple(_inner(name, value._tab, table).items()))  # noqa: SLF001 - nothing else says where it begins
     return value.hex() if isinstance(value, float) else value
 
 

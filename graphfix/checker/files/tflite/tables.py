@@ -1,4 +1,4 @@
-"""FlatBuffers tables, read in place: the fields of a table by their slots, at the offsets that its vtable tells."""
+"""FlatBuffers tables, read in place: the fields of a table by their slots, at the offsets in its vtable."""
 
 from __future__ import annotations
 
@@ -25,6 +25,8 @@ class Tables:
     """
 
     data: mmap.mmap
+    lenient: bool = False
+    """Whether fields that the schema does not know are passed over."""
     vtables: dict[int, tuple[int, ...]] = field(default_factory=dict)
     read: set[tuple[int, int]] = field(default_factory=set)
     """Vtables, by identity, that have no field beyond so many."""
@@ -41,8 +43,8 @@ class Tables:
         if place < 0:
             raise ValueError("a table says that it is described before the file begins")
         count = max(_SHORT.unpack_from(self.data, place)[0] - 4, 0) // 2
-        stated = unpack_from(f"<{count}H", self.data, place + 4)
-        self.vtables[place] = stated + (0,) * (_MOST_FIELDS - count)
+        declared = unpack_from(f"<{count}H", self.data, place + 4)
+        self.vtables[place] = declared + (0,) * (_MOST_FIELDS - count)
         return self.vtables[place]
 
     def root(self) -> Table:
@@ -61,19 +63,19 @@ class Table(NamedTuple):
 
     @property
     def inline(self) -> tuple[object, ...]:
-        """Give all that the table itself holds: numbers, and where what is stored elsewhere is from here."""
+        """Return all that the table itself holds: numbers, and where what is stored elsewhere is from here."""
         vtable = self.place - _SIGNED.unpack_from(self.data, self.place)[0]
         size = _SHORT.unpack_from(self.data, vtable + 2)[0]
         return self.offsets, self.data[self.place + 4 : self.place + size]
 
     def number(self, slot: int, form: Struct = _SIGNED, default: int = 0) -> int:
-        """Give a number of this form."""
+        """Return a number of this form."""
         offset = self.offsets[slot]
         found: tuple[int, ...] = form.unpack_from(self.data, self.place + offset) if offset else (default,)
         return found[0]
 
     def inner(self, slot: int) -> int:
-        """Give the byte at which a table, vector or string begins that is stored elsewhere; 0 for none."""
+        """Return the byte at which a table, vector or string begins that is stored elsewhere; 0 for none."""
         offset = self.offsets[slot]
         if not offset:
             return 0
@@ -82,17 +84,17 @@ class Table(NamedTuple):
         return at + further[0]
 
     def table(self, slot: int) -> Table | None:
-        """Give a table."""
+        """Return a table."""
         at = self.inner(slot)
         return self.tables.at(at) if at else None
 
     def vector(self, slot: int) -> tuple[int, int]:
-        """Give the first byte behind a vector's length, and how many elements it has."""
+        """Return the first byte behind a vector's length, and how many elements it has."""
         at = self.inner(slot)
         return (at + 4, _OFFSET.unpack_from(self.data, at)[0]) if at else (0, 0)
 
     def numbers(self, slot: int, form: str = "i") -> tuple[int, ...]:
-        """Give a vector of numbers of this form."""
+        """Return a vector of numbers of this form."""
         offset = self.offsets[slot]
         if not offset:
             return ()
@@ -101,7 +103,7 @@ class Table(NamedTuple):
         return unpack_from(f"<{_OFFSET.unpack_from(self.data, at)[0]}{form}", self.data, at + 4)
 
     def bytes(self, slot: int) -> bytes:
-        """Give a string or a vector of bytes. Raises ValueError where it is cut short."""
+        """Return a string or a vector of bytes. Raises ValueError where it is cut short."""
         start, count = self.vector(slot)
         found = self.data[start : start + count]
         if len(found) < count:
@@ -109,6 +111,6 @@ class Table(NamedTuple):
         return found
 
     def each(self, slot: int) -> Sequence[Table]:
-        """Give a vector of tables."""
+        """Return a vector of tables."""
         start, _ = self.vector(slot)
         return [self.tables.at(start + 4 * index + offset) for index, offset in enumerate(self.numbers(slot, "I"))]

@@ -1,1 +1,1 @@
-"""The TFLite side of the checker: LiteRT runs both models on each of its kernel sets."""
+"""The TFLite side of the runs: LiteRT runs both models on each of its kernel sets."""

@@ -1,4 +1,4 @@
-"""Whether LiteRT's own allocation gives the tensors of a static model the shapes that its file states."""
+"""Whether LiteRT's allocation gives the tensors of a static model the shapes that its file declares."""
 
 from __future__ import annotations
 
@@ -8,26 +8,28 @@ import struct
 import tempfile
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from ai_edge_litert import schema_py_generated as schema
-
-from graphfix.checker.files.tflite_runs import read
+from graphfix.checker.files.tflite.graphs import read_graphs
+from graphfix.checker.files.tflite.tables import Tables
 from graphfix.runtimes.session import RefusedError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Mapping, Sequence
 
     from graphfix.runtimes.process import Child
 
 _LARGEST = 1 << 30
 """Bytes of the largest file that is copied for this."""
-_SHAPE = 4
-"""Where the vtable of a Tensor has its shape."""
+# The fields of the schema's tables, by the place in which it declares them.
+_SUBGRAPHS = 2
+_TENSORS, _OPERATORS = 0, 3
+_SHAPE = 0
+_RESULTS = 2
 
 
 @dataclass(frozen=True, slots=True)
-class _Stated:
+class _Declared:
     """A shape of the file: of which tensor, where its vector begins (0: it has none), and what it says."""
 
     graph: int
@@ -37,9 +39,9 @@ class _Stated:
 
 
 def shapes_hold(child: Child, path: Path, bindings: Mapping[str, int], shapes: Mapping[str, Sequence[int]]) -> bool:
-    """Whether every operator's result is allocated as it is stated; False where LiteRT can't tell for all of them.
+    """Whether every operator's result is allocated as it is declared; False where LiteRT does not compute all of them.
 
-    A kernel whose result follows from values leaves the shape that was stored. So the question is put to a copy of
+    A kernel whose result follows from values leaves the shape that was stored. So LiteRT is asked about a copy of
     the file in which the stored shapes of all results are wrong: what is right there, LiteRT has computed. With an
     input of a free size the answer is False: an allocation is of one size.
     """
@@ -49,22 +51,22 @@ def shapes_hold(child: Child, path: Path, bindings: Mapping[str, int], shapes: M
     with tempfile.TemporaryDirectory(prefix="graphfix-") as folder:
         wrong = Path(folder, "wrong.tflite")
         shutil.copyfile(path, wrong)
-        stated = _spoilt(wrong)
-        if stated is None:
+        declared = _with_wrong_shapes(wrong)
+        if declared is None:
             return False
         try:
             session = child.load_tflite(wrong, "preserving")
             found = child.ask(session.request, "allocate", inputs)
         except RefusedError:
             return False
-    return all(found[each.graph][each.tensor] == each.sizes for each in stated)
+    return all(found[each.graph][each.tensor] == each.sizes for each in declared)
 
 
 def _inputs(
     path: Path, bindings: Mapping[str, int], shapes: Mapping[str, Sequence[int]]
 ) -> dict[int, tuple[int, ...]] | None:
-    """Give the sizes of the main inputs by tensor; None where one is free."""
-    graph = read(path)[0]
+    """Return the sizes of the main inputs by tensor; None where one is free."""
+    graph = read_graphs(path)[0]
     found = {}
     for at in graph.inputs:
         name = graph.names[at]
@@ -74,11 +76,10 @@ def _inputs(
     return given if all(len(given[at]) == len(sizes) for at, sizes in found.items()) else None
 
 
-def _spoilt(path: Path) -> list[_Stated] | None:
-    """Make the stored shapes of all results wrong; give what they were, None where one can't be told apart."""
+def _with_wrong_shapes(path: Path) -> list[_Declared] | None:
+    """Make the stored shapes of all results wrong; return what they were, None where one can't be told apart."""
     with path.open("r+b") as file, mmap.mmap(file.fileno(), 0) as data:
-        model = schema.Model.GetRootAs(data, 0)
-        computed, others = _sorted(model)
+        computed, others = _sorted(Tables(data))
         kept = {each.vector for each in others if each.vector}
         if any(each.vector in kept for each in computed if each.sizes):
             return None
@@ -88,25 +89,13 @@ def _spoilt(path: Path) -> list[_Stated] | None:
         return computed
 
 
-def _sorted(model: Any) -> tuple[list[_Stated], list[_Stated]]:  # noqa: ANN401 - generated, without types
-    """Give the shapes of what operators compute, and of all other tensors."""
-    computed: list[_Stated] = []
-    others: list[_Stated] = []
-    for index in range(model.SubgraphsLength()):
-        graph = model.Subgraphs(index)
-        results = set(_results(graph))
-        for at in range(graph.TensorsLength()):
-            tensor = graph.Tensors(at)
-            table = tensor._tab  # noqa: SLF001 - where a vector begins is told nowhere else
-            place = table.Offset(_SHAPE)
-            sizes = tuple(tensor.ShapeAsNumpy().tolist()) if place else ()
-            stated = _Stated(index, at, table.Vector(place) if place else 0, sizes)
-            (computed if at in results else others).append(stated)
+def _sorted(tables: Tables) -> tuple[list[_Declared], list[_Declared]]:
+    """Return the shapes of what operators compute, and of all other tensors."""
+    computed: list[_Declared] = []
+    others: list[_Declared] = []
+    for index, graph in enumerate(tables.root().each(_SUBGRAPHS)):
+        results = {at for operator in graph.each(_OPERATORS) for at in operator.numbers(_RESULTS)}
+        for at, tensor in enumerate(graph.each(_TENSORS)):
+            declared = _Declared(index, at, tensor.vector(_SHAPE)[0], tensor.numbers(_SHAPE))
+            (computed if at in results else others).append(declared)
     return computed, others
-
-
-def _results(graph: Any) -> Iterator[int]:  # noqa: ANN401 - generated, without types
-    for index in range(graph.OperatorsLength()):
-        operator = graph.Operators(index)
-        for at in range(operator.OutputsLength()):
-            yield operator.Outputs(at)

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any
 import flatbuffers
 from ai_edge_litert import schema_py_generated as schema
 
-from graphfix.checker.files.tflite_runs import read
+from graphfix.checker.files import TFLITE_IDENTIFIER
+from graphfix.checker.files.tflite.graphs import read_graphs
 from graphfix.runtimes.session import RefusedError
 
 if TYPE_CHECKING:
@@ -44,7 +45,7 @@ def aborting_operator(child: Child, path: Path, kernels: str, feeds: Mapping[str
         while high - low > 1:
             middle = (low + high) // 2
             low, high = (low, middle) if aborts(middle) else (middle, high)
-    return f"{read(path)[0].ops[high - 1].name}#{high - 1}"
+    return f"{read_graphs(path)[0].ops[high - 1].name}#{high - 1}"
 
 
 def _beginning(model: Any, operators: list[Any], count: int) -> bytes:  # noqa: ANN401 - generated
@@ -53,5 +54,5 @@ def _beginning(model: Any, operators: list[Any], count: int) -> bytes:  # noqa: 
     graph.operators, graph.outputs = operators[:count], operators[count - 1].outputs
     model.signatureDefs = None
     builder = flatbuffers.Builder(1024)
-    builder.Finish(model.Pack(builder), b"TFL3")
+    builder.Finish(model.Pack(builder), TFLITE_IDENTIFIER)
     return bytes(builder.Output())

@@ -10,12 +10,12 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from graphfix.checker.runs.limits import Interval, Limits, below, meet, solved
+from graphfix.checker.runs.input_limits import Interval, Limits, below, meet, solved
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-    from graphfix.checker.files.tflite_runs import Graph, Op
+    from graphfix.checker.files.tflite.graphs import Graph, Op
 
 # Operators whose result holds elements of these operands (None: of all) and nothing else.
 _CARRIERS: dict[str, tuple[int, ...] | None] = {
@@ -97,12 +97,12 @@ class _Search:
                     self.callers.setdefault(body, []).append((where, op))
 
     def shape(self, where: int, tensor: int) -> tuple[int | None, ...]:
-        """Give the sizes of a tensor, None for one that is not known."""
+        """Return the sizes of a tensor, None for one that is not known."""
         fed = self.fed.get(tensor) if where == self.subgraph else None
         return self.graphs[where].shapes[tensor] if fed is None else fed
 
     def origins(self, where: int, tensor: int, interval: Interval, steps: int = 0) -> Iterator[tuple[int, Interval]]:
-        """Give (input, what it must keep to) for the inputs that a tensor's values come from."""
+        """Yield (input, what it must keep to) for the inputs that a tensor's values come from."""
         graph = self.graphs[where]
         if steps > _FARTHEST or tensor < 0:
             return
@@ -119,7 +119,7 @@ class _Search:
 
 
 def _sources(graph: Graph, op: Op, interval: Interval) -> Iterator[tuple[int, Interval]]:
-    """Give the operands that a result's elements come from, with what they may be."""
+    """Yield the operands that a result's elements come from, with what they may be."""
     if op.name in _CARRIERS:
         places = _CARRIERS[op.name]
         yield from ((tensor, interval) for at, tensor in enumerate(op.inputs) if places is None or at in places)
@@ -133,7 +133,7 @@ def _sources(graph: Graph, op: Op, interval: Interval) -> Iterator[tuple[int, In
 
 
 def _demands(search: _Search, where: int, op: Op) -> Iterator[tuple[int, Interval]]:
-    """Give (tensor, interval) for every operand of an operator whose values must stay in one."""
+    """Yield (tensor, interval) for every operand of an operator whose values must stay in one."""
     for place, interval in _STEERING.get(op.name, {}).items():
         if place < len(op.inputs):
             yield op.inputs[place], interval
@@ -141,7 +141,7 @@ def _demands(search: _Search, where: int, op: Op) -> Iterator[tuple[int, Interva
 
 
 def _indices(search: _Search, where: int, op: Op) -> Iterator[tuple[int, Interval]]:
-    """Give the operands that are indices, and what they may be under the sizes that they index."""
+    """Yield the operands that are indices, and what they may be under the sizes that they index."""
     sizes = [search.shape(where, tensor) if tensor >= 0 else () for tensor in op.inputs]
     constants = search.graphs[where].constants
     match op.name:

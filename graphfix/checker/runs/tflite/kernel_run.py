@@ -1,4 +1,4 @@
-"""One leg of a verification: two files, one SignatureDef, one of LiteRT's kernel sets."""
+"""One part of a verification: two files, one SignatureDef, one of LiteRT's kernel sets."""
 
 from __future__ import annotations
 
@@ -6,17 +6,17 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import TYPE_CHECKING
 
-from graphfix.checker.files.tflite_runs import read
+from graphfix.checker.files.tflite.graphs import read_graphs
 from graphfix.checker.runs import given_inputs
-from graphfix.checker.runs.comparison import Contest, weigh
+from graphfix.checker.runs.comparison import Comparison, weigh
 from graphfix.checker.runs.first_difference import first_place
-from graphfix.checker.runs.limits import Limits
-from graphfix.checker.runs.original_runs import Answers, Interviewer, asked_again, golden_answers, settled
+from graphfix.checker.runs.input_limits import Limits
+from graphfix.checker.runs.interface import litert_interface
+from graphfix.checker.runs.original_runs import Answers, Sweep, after_reload, asked_again, given_answers
 from graphfix.checker.runs.seeded_inputs import Choice, seeded
 from graphfix.checker.runs.sizes import Free, free_dims
 from graphfix.checker.runs.tflite.find_abort import aborting_operator
 from graphfix.checker.runs.tflite.input_limits import limits
-from graphfix.checker.runs.tflite.session import Opener, face_of
 from graphfix.checker.runs.tflite.xnnpack_nan import SELECTING, ancestors, only_nan_or_zero, selecting_place
 from graphfix.results import Run, Verdict
 from graphfix.runtimes.process import Child
@@ -26,14 +26,14 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from pathlib import Path
 
-    from graphfix.checker.files.tflite_runs import Graph, Op
+    from graphfix.checker.files.tflite.graphs import Graph, Op
     from graphfix.checker.runs.difference import Difference
     from graphfix.checker.runs.first_difference import Place
-    from graphfix.checker.runs.interface import Face
+    from graphfix.checker.runs.interface import Interface
     from graphfix.checker.runs.original_runs import Answer
     from graphfix.checker.runs.seeded_inputs import Case
-    from graphfix.checker.runs.tflite.session import Named
     from graphfix.checker.task import Task
+    from graphfix.runtimes.process import LitertSession
 
 KERNEL_NAMES = {"reference": "the reference kernels", "builtin": "the builtin kernels", "xnnpack": "XNNPACK"}
 
@@ -42,8 +42,27 @@ _UNCHECKED = frozenset({"ATAN2", "STABLEHLO_SHIFT_LEFT"})
 
 
 @dataclass(frozen=True, slots=True)
-class Leg:
-    """What one leg showed."""
+class Opener:
+    """Loads one file on one kernel set, for one of its SignatureDefs or (None) for subgraph 0."""
+
+    child: Child
+    path: Path
+    kernels: str
+    signature: str | None = None
+
+    def __call__(self) -> LitertSession:
+        """Load it as it is. Raises RefusedError."""
+        return self.child.load_tflite(self.path, self.kernels, signature=self.signature)
+
+    def exposing(self, names: Sequence[str]) -> LitertSession:
+        """Load it with further outputs. XNNPACK keeps no inner tensors: the builtin kernels show them."""
+        kernels = "builtin" if self.kernels == "xnnpack" else self.kernels
+        return self.child.load_tflite(self.path, kernels, signature=self.signature, expose=names)
+
+
+@dataclass(frozen=True, slots=True)
+class KernelRun:
+    """What the runs of one kernel set showed."""
 
     kernels: str
     signature: str
@@ -55,12 +74,12 @@ class Leg:
 
     @property
     def runs(self) -> tuple[Run, ...]:
-        """The leg's runs, each with its kernel set."""
+        """All runs, each with its kernel set."""
         return tuple(replace(run, kernels=self.kernels, signature=self.signature) for run in self.verdict.runs)
 
 
 @dataclass(frozen=True, slots=True)
-class Bench:
+class KernelRunner:
     """Two files and the process that runs them."""
 
     task: Task
@@ -70,26 +89,29 @@ class Bench:
     """Whether the inputs are made even where the task has a file of them."""
     _graphs: dict[Path, tuple[Graph, ...]] = field(default_factory=dict, repr=False)
 
-    def leg(self, kernels: str, signature: str | None, cases: Sequence[Case]) -> Leg:
+    def run(self, kernels: str, signature: str | None, cases: Sequence[Case]) -> KernelRun:
         """Run both files; `cases` are the inputs that another kernel set has taken."""
-        openers = tuple(Opener(self.child, path, kernels, signature) for path in self.paths)
+        openers = (
+            Opener(self.child, self.paths[0], kernels, signature),
+            Opener(self.child, self.paths[1], kernels, signature),
+        )
         self.task.progress(f"running the first model on {KERNEL_NAMES[kernels]}")
         try:
-            answers = self._answers(openers[0](), openers[1], cases)
+            answers = self._answers(*openers, cases)
         except RefusedError as error:
             reason = f"the first model does not load: {error}"
-            return Leg(kernels, signature or "", _refused(reason), custom=error.custom)
+            return KernelRun(kernels, signature or "", _refused(reason), custom=error.custom)
         if isinstance(answers, str):
-            return Leg(kernels, signature or "", _refused(answers))
+            return KernelRun(kernels, signature or "", _refused(answers))
         if not answers.accepted:
             verdict = Verdict("undecided", runs=answers.refused, reason=answers.refusal)
-            return Leg(kernels, signature or "", verdict, custom=answers.custom)
-        verdict = self._weighed(openers[0], self._contest(openers[0], openers[1]), answers)
-        return Leg(kernels, signature or "", verdict, tuple(answer.case for answer in answers.accepted))
+            return KernelRun(kernels, signature or "", verdict, custom=answers.custom)
+        verdict = self._weighed(openers[0], self._comparison(*openers), answers)
+        return KernelRun(kernels, signature or "", verdict, tuple(answer.case for answer in answers.accepted))
 
-    def _weighed(self, opener: Opener, contest: Contest, answers: Answers) -> Verdict:
+    def _weighed(self, opener: Opener, comparison: Comparison, answers: Answers) -> Verdict:
         """Weigh, and where something differs put the original in the second one's place: it must not differ there."""
-        verdict, _ = weigh(contest, answers)
+        verdict, _ = weigh(comparison, answers)
         if verdict.status != "different":
             return verdict
         self.task.progress("running the first model in the place of the second")
@@ -97,21 +119,21 @@ class Bench:
             again = replace(opener, child=child)
             try:
                 asked_again(again(), [answer.case for answer in answers.accepted])
-                stable = settled(again(), answers)
+                stable = after_reload(again(), answers)
             except RefusedError:
                 return verdict
         loose = self._loose(opener)
         stable = replace(stable, accepted=tuple(_with_loose(answer, loose) for answer in stable.accepted))
         if not any(answer.unstable for answer in stable.accepted):
             return verdict
-        weighed, _ = weigh(contest, stable)
+        weighed, _ = weigh(comparison, stable)
         if weighed.status != "undecided" or not loose:
             return weighed
         readers = ", ".join(sorted(set(loose.values())))
         return replace(weighed, reason=f"{readers} reads past the end of an operand, and {', '.join(loose)} follows")
 
     def _loose(self, opener: Opener) -> dict[str, str]:
-        """Give output -> the operator before it that LiteRT lets read past the end of an operand."""
+        """Return output -> the operator before it that LiteRT lets read past the end of an operand."""
         if opener.signature is not None:
             return {}
         graph = self._read(opener.path)[0]
@@ -119,52 +141,53 @@ class Bench:
         reached = {index: ancestors(graph, [index]) & found.keys() for index in graph.outputs} if found else {}
         return {graph.names[index]: found[min(places)] for index, places in reached.items() if places}
 
-    def aborting(self, leg: Leg) -> str:
-        """Give ` at ADD#3` for a leg on which the original aborts, where the operator can be found."""
-        if leg.signature or not leg.runs or "aborts the process" not in (leg.verdict.reason or ""):
+    def aborting(self, kernel_run: KernelRun) -> str:
+        """Return ` at ADD#3` for runs in which the original aborts, where the operator can be found."""
+        if kernel_run.signature or not kernel_run.runs or "aborts the process" not in (kernel_run.verdict.reason or ""):
             return ""
         self.task.progress("looking for the operator that aborts")
         try:
-            face = face_of(self.child.load_tflite(self.paths[0], leg.kernels).face)
+            interface = litert_interface(self.child.load_tflite(self.paths[0], kernel_run.kernels).interface)
         except RefusedError:
             return ""
-        case = seeded(face, leg.runs[0].bindings, Limits(), Choice(), (self.task.seed, 0))
-        found = aborting_operator(self.child, self.paths[0], leg.kernels, case.feeds)
+        case = seeded(interface, kernel_run.runs[0].bindings, Limits(), Choice(), (self.task.seed, 0))
+        found = aborting_operator(self.child, self.paths[0], kernel_run.kernels, case.feeds)
         return f" at {found}" if found is not None else ""
 
-    def _answers(self, session: Named, other: Opener, cases: Sequence[Case]) -> Answers | str:
+    def _answers(self, before: Opener, after: Opener, cases: Sequence[Case]) -> Answers | str:
+        session = before()
         if cases:
             return asked_again(session, cases)
-        faces = face_of(session.session.face), self._other_face(session, other)
-        free = free_dims(*faces, self.task.bindings, self.task.shapes)
+        interfaces = litert_interface(session.interface), self._other_interface(session, after)
+        free = free_dims(*interfaces, self.task.bindings, self.task.shapes)
         if isinstance(free, str):
             return free
         if self.task.inputs is not None and not self.own_inputs:
-            return golden_answers(session, given_inputs.load(self.task.inputs, faces[0]))
-        return self._sweep(session, faces[0], free)
+            return given_answers(session, given_inputs.load(self.task.inputs, interfaces[0]))
+        return self._sweep(session, before.signature, interfaces[0], free)
 
-    def _other_face(self, session: Named, other: Opener) -> Face:
-        """Ask the second model for its face; one that does not load is run at the first one's sizes."""
+    def _other_interface(self, session: LitertSession, other: Opener) -> Interface:
+        """Ask the second model for its interface; one that does not load is run at the first one's sizes."""
         try:
-            return face_of(other().session.face)
+            return litert_interface(other().interface)
         except RefusedError:
-            return face_of(session.session.face)
+            return litert_interface(session.interface)
 
-    def _sweep(self, session: Named, face: Face, free: Free) -> Answers:
+    def _sweep(self, session: LitertSession, signature: str | None, interface: Interface, free: Free) -> Answers:
         whole = any(
-            port.dtype is not None and port.dtype.kind in "iu" and not port.quantization for port in face.inputs
+            spec.dtype is not None and spec.dtype.kind in "iu" and not spec.quantization for spec in interface.inputs
         )
-        names = {port.index: port.name for port in session.session.inputs} if whole else {}
-        subgraph = dict(session.session.face.signatures).get(session.signature or "", 0)
+        names = {spec.index: spec.name for spec in session.inputs} if whole else {}
+        subgraph = dict(session.interface.signatures).get(signature or "", 0)
         known = partial(limits, self._read(self.paths[0]), subgraph, names) if whole else _no_limits
-        return _without_loose_ends(Interviewer(session, known, face, self.task.seed).sweep(free, self.task.runs))
+        return _without_loose_ends(Sweep(session, known, interface, self.task.seed).run(free, self.task.runs))
 
     def _read(self, path: Path) -> tuple[Graph, ...]:
         if path not in self._graphs:
-            self._graphs[path] = read(path)
+            self._graphs[path] = read_graphs(path)
         return self._graphs[path]
 
-    def _contest(self, before: Opener, after: Opener) -> Contest:
+    def _comparison(self, before: Opener, after: Opener) -> Comparison:
         def locate(feeds: Mapping[str, object], differences: Mapping[str, Difference]) -> Place | None:
             if before.signature is not None:
                 return None  # LiteRT lists the operators of the first subgraph only
@@ -175,10 +198,10 @@ class Bench:
             place = first_place(models, ends, opened, feeds, self.task.criterion)
             if place is not None or before.kernels != "xnnpack":
                 return place
-            return selecting_place(before, graphs[0], feeds, differences)
+            return selecting_place(before.exposing, graphs[0], feeds, differences)
 
         decisive = _decisive_with_xnnpack if before.kernels == "xnnpack" else _decisive
-        return Contest((before, after), self.task.criterion, locate, decisive, self.task.progress)
+        return Comparison((before, after), self.task.criterion, locate, decisive, self.task.progress)
 
 
 def _decisive(found: Difference, _: Place | None) -> bool:

@@ -1,4 +1,4 @@
-"""Judge two TFLite models: every kernel set of LiteRT, every SignatureDef, and what the verdict is."""
+"""Compare two TFLite models: every kernel set of LiteRT, every SignatureDef, and what the verdict is."""
 
 from __future__ import annotations
 
@@ -9,31 +9,30 @@ from importlib import metadata
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from graphfix.checker.runs.interface import disagreement
-from graphfix.checker.runs.tflite.kernel_run import KERNEL_NAMES, Bench, Leg
-from graphfix.checker.runs.tflite.session import face_of, outputs_disagree
+from graphfix.checker.runs.interface import disagreement, litert_interface, outputs_disagree
+from graphfix.checker.runs.tflite.kernel_run import KERNEL_NAMES, KernelRun, KernelRunner
 from graphfix.checker.runs.tflite.without_custom_ops import cut_alike
 from graphfix.results import GraphfixError, Run, Verdict, VerdictStatus
 from graphfix.runtimes import litert
 from graphfix.runtimes.process import Child
-from graphfix.runtimes.session import RefusedError
+from graphfix.runtimes.session import Interface, RefusedError
 
 if TYPE_CHECKING:
     from graphfix.checker.runs.seeded_inputs import Case
     from graphfix.checker.task import Task
 
-# How LiteRT says that a file is none of its own.
+# How LiteRT says that a file is no TFLite model.
 _NO_MODEL = ("valid Flatbuffer", "schema version", "Could not open", "Failed to open")
 
 
-def judged(task: Task) -> Verdict:
+def by_runs(task: Task) -> Verdict:
     """Compare two TFLite files. Raises GraphfixError for bad input."""
     with Child() as child:
-        verdict = _judged(task, child)
+        verdict = _by_runs(task, child)
     return replace(verdict, versions={"ai-edge-litert": metadata.version("ai-edge-litert")})
 
 
-def _judged(task: Task, child: Child) -> Verdict:
+def _by_runs(task: Task, child: Child) -> Verdict:
     before, after = _declared(child, task.before), _declared(child, task.after)
     if isinstance(before, RefusedError):
         return Verdict("undecided", reason=f"the first model does not load: {before}")
@@ -42,21 +41,21 @@ def _judged(task: Task, child: Child) -> Verdict:
     reason = _disagreement(before, after)
     if reason is not None:
         return Verdict("different", reason=reason)
-    bench = Bench(task, child, (task.before, task.after))
+    runner = KernelRunner(task, child, (task.before, task.after))
     others = [key for key, subgraph in before.signatures if subgraph]
-    legs = list(_legs(bench, None))
+    kernel_runs = list(_on_each_kernel_set(runner, None))
     for key in others:
-        legs += _legs(replace(bench, own_inputs=True), key)
-    cut, assumes = _cut_legs(bench, [leg for leg in legs if not leg.signature])
-    return replace(_combined([*legs, *cut], bench), assumes=assumes)
+        kernel_runs += _on_each_kernel_set(replace(runner, own_inputs=True), key)
+    cut, assumes = _without_custom_ops(runner, [each for each in kernel_runs if not each.signature])
+    return replace(_combined([*kernel_runs, *cut], runner), assumes=assumes)
 
 
-def _declared(child: Child, path: Path) -> litert.Face | RefusedError:
+def _declared(child: Child, path: Path) -> Interface | RefusedError:
     """Ask the first kernel set that loads a file. Raises GraphfixError for what is no model."""
     refusal: RefusedError | None = None
     for kernels in litert.KERNELS:
         try:
-            return child.load_tflite(path, kernels).face
+            return child.load_tflite(path, kernels).interface
         except RefusedError as error:
             refusal = refusal or error
             if any(words in str(error) for words in _NO_MODEL):
@@ -64,41 +63,45 @@ def _declared(child: Child, path: Path) -> litert.Face | RefusedError:
     return refusal or RefusedError("LiteRT has no kernels")
 
 
-def _disagreement(before: litert.Face, after: litert.Face) -> str | None:
-    faces = face_of(before), face_of(after)
-    reason = disagreement(*faces) or outputs_disagree(*faces)
+def _disagreement(before: Interface, after: Interface) -> str | None:
+    interfaces = litert_interface(before), litert_interface(after)
+    reason = disagreement(*interfaces) or outputs_disagree(*interfaces)
     if reason is not None:
         return reason
     if sorted(before.signatures) != sorted(after.signatures):
-        a, b = (", ".join(f"{key} (subgraph {at})" for key, at in face.signatures) for face in (before, after))
+        a, b = (
+            ", ".join(f"{key} (subgraph {at})" for key, at in interface.signatures) for interface in (before, after)
+        )
         return f"the signatures differ: {a or 'none'} in the first, {b or 'none'} in the second"
-    for a_port, b_port in zip(before.inputs + before.outputs, after.inputs + after.outputs, strict=True):
-        if a_port.alias != b_port.alias:
-            return f"the signature calls '{a_port.name}' '{a_port.alias}' in the first, '{b_port.alias}' in the second"
+    for a_spec, b_spec in zip(before.inputs + before.outputs, after.inputs + after.outputs, strict=True):
+        if a_spec.alias != b_spec.alias:
+            return f"the signature calls '{a_spec.name}' '{a_spec.alias}' in the first, '{b_spec.alias}' in the second"
     return None
 
 
-def _legs(bench: Bench, signature: str | None) -> Iterator[Leg]:
-    """Run each kernel set; what the first one took is put to the others too."""
+def _on_each_kernel_set(runner: KernelRunner, signature: str | None) -> Iterator[KernelRun]:
+    """Run each kernel set; the inputs that the first one took are run on the others too."""
     cases: Sequence[Case] = ()
     for kernels in litert.KERNELS:
-        leg = bench.leg(kernels, signature, cases)
-        cases = cases or leg.cases
-        yield leg
+        kernel_run = runner.run(kernels, signature, cases)
+        cases = cases or kernel_run.cases
+        yield kernel_run
 
 
-def _cut_legs(bench: Bench, legs: Sequence[Leg]) -> tuple[list[Leg], tuple[str, ...]]:
+def _without_custom_ops(
+    runner: KernelRunner, kernel_runs: Sequence[KernelRun]
+) -> tuple[list[KernelRun], tuple[str, ...]]:
     """Run the models without the custom operators that LiteRT does not know, on the kernel sets that lack them."""
-    cut: list[Leg] = []
+    cut: list[KernelRun] = []
     names: frozenset[str] = frozenset()
     with tempfile.TemporaryDirectory(prefix="graphfix-") as folder:
-        for leg in legs:
-            if leg.custom:
-                found, names = _cut_leg(bench, leg, names | {leg.custom}, Path(folder))
+        for kernel_run in kernel_runs:
+            if kernel_run.custom:
+                found, names = _without(runner, kernel_run, names | {kernel_run.custom}, Path(folder))
                 cut += found
-    if not any(leg.cases for leg in cut):
+    if not any(each.cases for each in cut):
         return cut, ()
-    lacking = " and ".join(KERNEL_NAMES[leg.kernels] for leg in cut) if len(cut) < len(legs) else "LiteRT"
+    lacking = " and ".join(KERNEL_NAMES[each.kernels] for each in cut) if len(cut) < len(kernel_runs) else "LiteRT"
     return cut, tuple(_assumption(name, lacking) for name in sorted(names))
 
 
@@ -109,59 +112,64 @@ def _assumption(name: str, lacking: str) -> str:
     )
 
 
-def _cut_leg(bench: Bench, leg: Leg, names: frozenset[str], folder: Path) -> tuple[list[Leg], frozenset[str]]:
+def _without(
+    runner: KernelRunner, kernel_run: KernelRun, names: frozenset[str], folder: Path
+) -> tuple[list[KernelRun], frozenset[str]]:
     """Cut out one operator after the other until the rest runs."""
     while True:
-        paths = cut_alike(bench.paths, names, folder)
-        told = ", ".join(f"'{name}'" for name in sorted(names))
+        paths = cut_alike(runner.paths, names, folder)
+        listed = ", ".join(f"'{name}'" for name in sorted(names))
         if isinstance(paths, str):
-            reason = f"LiteRT has no kernel for the custom operator {told}: {paths}"
+            reason = f"LiteRT has no kernel for the custom operator {listed}: {paths}"
             run = Run({}, "off", "undecided", reason=reason)
-            return [Leg(leg.kernels, "", Verdict("undecided", runs=(run,), reason=reason))], names
-        found = Bench(bench.task, bench.child, paths, own_inputs=True).leg(leg.kernels, None, ())
+            return [KernelRun(kernel_run.kernels, "", Verdict("undecided", runs=(run,), reason=reason))], names
+        found = KernelRunner(runner.task, runner.child, paths, own_inputs=True).run(kernel_run.kernels, None, ())
         if not found.custom or found.custom in names:
-            runs = tuple(replace(run, reason=run.reason or f"without {told}") for run in found.verdict.runs)
+            runs = tuple(replace(run, reason=run.reason or f"without {listed}") for run in found.verdict.runs)
             return [replace(found, verdict=replace(found.verdict, runs=runs))], names
         names |= {found.custom}
 
 
-def _combined(legs: Sequence[Leg], bench: Bench) -> Verdict:
-    """Give one verdict: a kernel set on which the original does not run decides nothing."""
-    runs = tuple(run for leg in legs for run in leg.runs)
-    exceptions = tuple({**entry, "kernels": leg.kernels} for leg in legs for entry in leg.verdict.exceptions)
-    ran = [leg for leg in legs if leg.cases]
-    worst = next((leg for leg in ran if leg.verdict.status == "different"), None)
+def _combined(kernel_runs: Sequence[KernelRun], runner: KernelRunner) -> Verdict:
+    """Return one verdict: a kernel set on which the original does not run decides nothing."""
+    runs = tuple(run for each in kernel_runs for run in each.runs)
+    exceptions = tuple({**entry, "kernels": each.kernels} for each in kernel_runs for entry in each.verdict.exceptions)
+    ran = [each for each in kernel_runs if each.cases]
+    worst = next((each for each in ran if each.verdict.status == "different"), None)
     if worst is not None:
         reason = f"{_only(ran, worst)}{_where(worst)}{worst.verdict.reason}"
         first = worst.verdict.first_difference
         return Verdict("different", runs=runs, exceptions=exceptions, first_difference=first, reason=reason)
-    open_reason = next((f"{_where(leg)}{leg.verdict.reason}" for leg in ran if leg.verdict.status != "equal"), None)
-    undecided = open_reason or _never_ran(legs, bench)
+    open_reason = next(
+        (f"{_where(each)}{each.verdict.reason}" for each in ran if each.verdict.status != "equal"),
+        None,
+    )
+    undecided = open_reason or _never_ran(kernel_runs, runner)
     status: VerdictStatus = "equal" if undecided is None else "undecided"
     return Verdict(status, runs=runs, exceptions=exceptions, reason=undecided)
 
 
-def _never_ran(legs: Iterable[Leg], bench: Bench) -> str | None:
+def _never_ran(kernel_runs: Iterable[KernelRun], runner: KernelRunner) -> str | None:
     """Say why a signature (or the model itself) ran on no kernel set, or None."""
-    by_signature: dict[str, list[Leg]] = {}
-    for leg in legs:
-        by_signature.setdefault(leg.signature, []).append(leg)
+    by_signature: dict[str, list[KernelRun]] = {}
+    for kernel_run in kernel_runs:
+        by_signature.setdefault(kernel_run.signature, []).append(kernel_run)
     for group in by_signature.values():
-        if not any(leg.cases for leg in group):
+        if not any(each.cases for each in group):
             # what was said last is of the model without its custom operators, where it has some
-            told = group[-1] if group[0].custom else group[0]
-            return f"{_where(told)}{told.verdict.reason}{bench.aborting(told)}"
+            last = group[-1] if group[0].custom else group[0]
+            return f"{_where(last)}{last.verdict.reason}{runner.aborting(last)}"
     return None
 
 
-def _only(ran: Sequence[Leg], worst: Leg) -> str:
+def _only(ran: Sequence[KernelRun], worst: KernelRun) -> str:
     """Name the kernel sets that show a difference where others do not."""
-    same = [leg for leg in ran if leg.signature == worst.signature]
-    differing = [leg.kernels for leg in same if leg.verdict.status == "different"]
+    same = [each for each in ran if each.signature == worst.signature]
+    differing = [each.kernels for each in same if each.verdict.status == "different"]
     if len(differing) == len(same):
         return ""
     return f"only with {' and '.join(KERNEL_NAMES[kernels] for kernels in dict.fromkeys(differing))}: "
 
 
-def _where(leg: Leg) -> str:
-    return f"signature '{leg.signature}': " if leg.signature else ""
+def _where(kernel_run: KernelRun) -> str:
+    return f"signature '{kernel_run.signature}': " if kernel_run.signature else ""

@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Any
 import flatbuffers
 from ai_edge_litert import schema_py_generated as schema
 
+from graphfix.checker.files import TFLITE_IDENTIFIER
+
 if TYPE_CHECKING:
     from collections.abc import Iterable
     from pathlib import Path
@@ -40,7 +42,7 @@ def cut_alike(paths: tuple[Path, Path], names: frozenset[str], folder: Path) -> 
         taken.append(found)
         written.append(folder / f"{which}-{len(names)}.tflite")
         builder = flatbuffers.Builder(1024)
-        builder.Finish(model.Pack(builder), b"TFL3")
+        builder.Finish(model.Pack(builder), TFLITE_IDENTIFIER)
         written[-1].write_bytes(builder.Output())
     if taken[0] != taken[1]:
         return "the two models do not have it alike"
@@ -79,5 +81,5 @@ def _custom_name(code: Any) -> str:  # noqa: ANN401 - generated
 
 
 def _indices(rows: Iterable[Any]) -> list[int]:
-    """Give the tensors of many operators, each once, in order."""
+    """Return the tensors of many operators, each once, in order."""
     return list(dict.fromkeys(int(index) for row in rows for index in (row if row is not None else ()) if index >= 0))

@@ -1,6 +1,6 @@
-"""XNNPACK's own way with NaN: its MAXIMUM and MINIMUM answer by the pattern of their operands.
+"""What XNNPACK does with NaN: its MAXIMUM and MINIMUM answer by the pattern of their operands.
 
-Where one operand is NaN and the other a number, XNNPACK gives the one or the other, as its loop for that
+Where one operand is NaN and the other a number, XNNPACK returns the one or the other, as its loop for that
 pattern of shapes has them in the processor's operands; the sign of the larger of two zeros goes the same
 way. An operand that is written out in full takes another loop.
 """
@@ -17,20 +17,20 @@ from graphfix.runtimes.session import RefusedError
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from graphfix.checker.files.tflite_runs import Graph
+    from graphfix.checker.files.tflite.graphs import Graph
     from graphfix.checker.runs.difference import Difference
-    from graphfix.checker.runs.tflite.session import Opener
+    from graphfix.checker.runs.first_difference import ExposingOpener
 
 SELECTING = frozenset({"MAXIMUM", "MINIMUM"})
 
 
 def only_nan_or_zero(found: Difference) -> bool:
     """Tell whether all that differs is NaN against a number, NaN's bits, or the sign of zero."""
-    return found.counts.get("value", 0) == found.lopsided
+    return found.counts.get("value", 0) == found.one_sided_nan
 
 
 def selecting_place(
-    opener: Opener, graph: Graph, feeds: Mapping[str, object], differences: Mapping[str, Difference]
+    exposing: ExposingOpener, graph: Graph, feeds: Mapping[str, object], differences: Mapping[str, Difference]
 ) -> Place | None:
     """Find the first MAXIMUM or MINIMUM before the outputs that differ which is given a NaN or a zero.
 
@@ -41,10 +41,10 @@ def selecting_place(
     index = {name: at for at, name in enumerate(graph.names)}
     behind = ancestors(graph, [index[name] for name in differences if name in index])
     first = next(iter(differences.values()))
-    wanted = np.isnan if any(found.lopsided for found in differences.values()) else _is_zero
+    wanted = np.isnan if any(found.one_sided_nan for found in differences.values()) else _is_zero
     for at in sorted(behind):
         op = graph.ops[at]
-        if op.name in SELECTING and any(map(np.any, map(wanted, _operands(opener, graph, op.inputs, feeds)))):
+        if op.name in SELECTING and any(map(np.any, map(wanted, _operands(exposing, graph, op.inputs, feeds)))):
             return Place(graph.names[op.outputs[0]], op.name, f"{op.name}#{at}", first)
     return None
 
@@ -53,9 +53,11 @@ def _is_zero(value: np.ndarray) -> np.ndarray:
     return np.asarray(value == 0)
 
 
-def _operands(opener: Opener, graph: Graph, tensors: Sequence[int], feeds: Mapping[str, object]) -> list[np.ndarray]:
+def _operands(
+    exposing: ExposingOpener, graph: Graph, tensors: Sequence[int], feeds: Mapping[str, object]
+) -> list[np.ndarray]:
     try:
-        session = opener.exposing([graph.names[tensor] for tensor in tensors])
+        session = exposing([graph.names[tensor] for tensor in tensors])
         values = session.run(feeds)[-len(tensors) :]
     except RefusedError:
         return []  # the builtin kernels do not run it: nothing is known of its operands
@@ -63,7 +65,7 @@ def _operands(opener: Opener, graph: Graph, tensors: Sequence[int], feeds: Mappi
 
 
 def ancestors(graph: Graph, tensors: list[int]) -> set[int]:
-    """Give the places of the operators that tensors come from."""
+    """Return the places of the operators that tensors come from."""
     found: set[int] = set()
     while tensors:
         maker = graph.makers.get(tensors.pop())

@@ -13,7 +13,7 @@ from graphfix.formats.editing import bypass, replace_node
 from graphfix.formats.onnx.edit.checks import NOT_KNOWN, is_used
 from graphfix.formats.onnx.edit.state import Decided, State
 from graphfix.graph.edits import Canonicalize, Evaluate, Fold, Inline, New, Numbers, Refused, Replace, Source
-from graphfix.graph.view import Graph, Node, Value, settle
+from graphfix.graph.view import Graph, Node, Value, set_node
 
 
 def carry_out(state: State, node: Node, edit: Fold | Canonicalize | Evaluate | Replace | Inline) -> Node:
@@ -39,7 +39,7 @@ def _canonicalize(state: State, node: Node, edit: Canonicalize) -> Node:
         proto.op_type = "Expand"
         del proto.attribute[:]
         node = replace(node, op="Expand", attributes={})
-        settle(node)
+        set_node(node)
     return state.put(node, 1, state.builders[node.graph].integers(edit.to.numbers, node.index))
 
 

@@ -10,7 +10,7 @@ from graphfix.formats.onnx.edit.new_nodes import EXPAND_SINCE
 from graphfix.formats.onnx.edit.quantized import DEQUANTIZE, QUANTIZE, set_axis
 from graphfix.formats.onnx.edit.state import State
 from graphfix.graph.edits import Refused, Stretch, with_axes
-from graphfix.graph.view import Node, Value, settle
+from graphfix.graph.view import Node, Value, set_node
 from graphfix.shapes.shape import broadcast
 
 
@@ -133,7 +133,7 @@ def _moved(state: State, node: Node, source: Value, axes: tuple[int, ...], reade
     operands = (source, *node.operands[1:])
     state.builders[node.graph].order.reuse_before(source, min(node.index, reader.index))
     new = replace(node, operands=operands, attributes=attributes)
-    settle(new)
+    set_node(new)
     state.dead[node.operand(0)] = None
     new.graph.note(new.index, source)
     old = new.results[0]

@@ -8,7 +8,7 @@ from onnx import NodeProto
 
 from graphfix.formats.onnx.edit.new_nodes import NodeBuilder
 from graphfix.formats.onnx.view import Holder, Views
-from graphfix.graph.view import Graph, Node, Value, settle
+from graphfix.graph.view import Graph, Node, Value, set_node
 from graphfix.shapes.shape import Shape
 
 
@@ -53,7 +53,7 @@ class State:
         if node.index >= 0:
             self.message(node).input[index] = value.name
         new = node.reading((*node.operands[:index], value, *node.operands[index + 1 :]))
-        settle(new)
+        set_node(new)
         maker = value.producer
         if old is not None and (maker is None or old not in maker.operands):
             self.dead[old] = None
@@ -68,14 +68,14 @@ class State:
         """Replace a value by one with its name; whoever read it reads that one."""
         graph = value.graph
         for reader, _ in value.reads:
-            settle(reader.reading(tuple(new if it is value else it for it in reader.operands)))
+            set_node(reader.reading(tuple(new if it is value else it for it in reader.operands)))
         graph.restate(value, new)
         if value in graph.outputs:
             graph.outputs.remove(value)
             graph.outputs.add(new)
         producer = value.producer
         if producer is not None:
-            settle(replace(producer, results=tuple(new if it is value else it for it in producer.results)))
+            set_node(replace(producer, results=tuple(new if it is value else it for it in producer.results)))
         self.dead.pop(value, None)
         self.builders[graph].reshaped.discard(value)
         self.builders[graph].reshaped.add(new)
@@ -86,5 +86,5 @@ class State:
         node = node.graph.at(node.index)
         self.dead.update(dict.fromkeys(value for value in node.operands if value is not None))
         self.removed.setdefault(node.graph, set()).update(value.name for value in node.results if value is not None)
-        settle(node.reading(()))
+        set_node(node.reading(()))
         self.builders[node.graph].order.gone.add(node.index)

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from graphfix.formats.tflite.edit.new_nodes import NodeBuilder
 from graphfix.formats.tflite.file.container import Container
 from graphfix.formats.tflite.folding import Evaluator
-from graphfix.graph.view import Graph, Node, Value, settle
+from graphfix.graph.view import Graph, Node, Value, set_node
 
 
 @dataclass(slots=True, eq=False, repr=False)
@@ -39,7 +39,7 @@ class State:
         record.inputs = (*record.inputs[:index], tensor, *record.inputs[index + 1 :])
         record.changed = subgraph.record.changed = True
         new = node.reading((*node.operands[:index], value, *node.operands[index + 1 :]))
-        settle(new)
+        set_node(new)
         if old is not None:
             self.dead[old] = None
         new.graph.note(new.index, value)
@@ -49,7 +49,7 @@ class State:
         """Remove a node whose results nobody reads any more."""
         node = node.graph.at(node.index)
         self.dead.update(dict.fromkeys(value for value in node.operands if value is not None))
-        settle(node.reading(()))
+        set_node(node.reading(()))
         builder = self.builders[node.graph]
         builder.order.gone.add(node.index)
         builder.subgraph.record.changed = True

@@ -7,8 +7,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from graphfix.checker.files.onnx.graphs import Scope, constant
-from graphfix.checker.runs.limits import Interval, below
+from graphfix.checker.files.onnx.graphs import NestedGraph, constant
+from graphfix.checker.runs.input_limits import Interval, below
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -39,28 +39,28 @@ _STEERING: dict[str, dict[int, Interval]] = {
 _RECURRENT_LENGTHS = 4
 
 
-def demands(node: onnx.NodeProto, scope: Scope) -> Iterator[tuple[str, Interval]]:
-    """Give (operand, interval) for every operand of a node whose values must stay in one."""
+def demands(node: onnx.NodeProto, graph: NestedGraph) -> Iterator[tuple[str, Interval]]:
+    """Yield (operand, interval) for every operand of a node whose values must stay in one."""
     for place, interval in _STEERING.get(node.op_type, {}).items():
         if place < len(node.input) and node.input[place]:
             yield node.input[place], interval
     rule = _RULES.get(node.op_type)
     if rule is not None:
-        yield from ((name, interval) for name, interval in rule(node, scope) if name)
+        yield from ((name, interval) for name, interval in rule(node, graph) if name)
 
 
-def _along_axis(node: onnx.NodeProto, scope: Scope, default: int = 0) -> Iterator[tuple[str, Interval]]:
+def _along_axis(node: onnx.NodeProto, graph: NestedGraph, default: int = 0) -> Iterator[tuple[str, Interval]]:
     """Gather and its kin: operand 1 indexes the axis `axis` of operand 0."""
-    yield node.input[1], below(_dim(scope, node.input[0], _attribute(node, "axis", default)))
+    yield node.input[1], below(_dim(graph, node.input[0], _attribute(node, "axis", default)))
 
 
-def _last_axis(node: onnx.NodeProto, scope: Scope) -> Iterator[tuple[str, Interval]]:
-    return _along_axis(node, scope, -1)
+def _last_axis(node: onnx.NodeProto, graph: NestedGraph) -> Iterator[tuple[str, Interval]]:
+    return _along_axis(node, graph, -1)
 
 
-def _gather_nd(node: onnx.NodeProto, scope: Scope) -> Iterator[tuple[str, Interval]]:
+def _gather_nd(node: onnx.NodeProto, graph: NestedGraph) -> Iterator[tuple[str, Interval]]:
     """GatherND, ScatterND: operand 1 holds coordinates on its last axis; the shortest axis bounds all."""
-    data, indices = scope.shape(node.input[0]), scope.shape(node.input[1])
+    data, indices = graph.shape(node.input[0]), graph.shape(node.input[1])
     first = _attribute(node, "batch_dims", 0)
     last = None if not indices or indices[-1] is None else first + indices[-1]
     dims = () if data is None else data[first:last]
@@ -68,53 +68,53 @@ def _gather_nd(node: onnx.NodeProto, scope: Scope) -> Iterator[tuple[str, Interv
     yield node.input[1], below(min(known) if known and len(known) == len(dims) else None)
 
 
-def _one_hot(node: onnx.NodeProto, scope: Scope) -> Iterator[tuple[str, Interval]]:
-    depth = constant(scope, node.input[1])
+def _one_hot(node: onnx.NodeProto, graph: NestedGraph) -> Iterator[tuple[str, Interval]]:
+    depth = constant(graph, node.input[1])
     yield node.input[0], below(int(depth.reshape(-1)[0]) if depth is not None and depth.size else 2)
 
 
-def _lengths(node: onnx.NodeProto, scope: Scope) -> Iterator[tuple[str, Interval]]:
+def _lengths(node: onnx.NodeProto, graph: NestedGraph) -> Iterator[tuple[str, Interval]]:
     """LSTM, GRU, RNN: operand 4 counts time steps of operand 0, axis 0, or 1 with layout=1."""
     if len(node.input) > _RECURRENT_LENGTHS:
-        steps = _dim(scope, node.input[0], 1 if _attribute(node, "layout", 0) else 0)
+        steps = _dim(graph, node.input[0], 1 if _attribute(node, "layout", 0) else 0)
         yield node.input[_RECURRENT_LENGTHS], (1, max(1, steps or 1))
 
 
-def _reverse_sequence(node: onnx.NodeProto, scope: Scope) -> Iterator[tuple[str, Interval]]:
-    steps = _dim(scope, node.input[0], _attribute(node, "time_axis", 0))
+def _reverse_sequence(node: onnx.NodeProto, graph: NestedGraph) -> Iterator[tuple[str, Interval]]:
+    steps = _dim(graph, node.input[0], _attribute(node, "time_axis", 0))
     yield node.input[1], (1, max(1, steps or 1))
 
 
-def _top_k(node: onnx.NodeProto, scope: Scope) -> Iterator[tuple[str, Interval]]:
+def _top_k(node: onnx.NodeProto, graph: NestedGraph) -> Iterator[tuple[str, Interval]]:
     if len(node.input) > 1:
-        size = _dim(scope, node.input[0], _attribute(node, "axis", -1))
+        size = _dim(graph, node.input[0], _attribute(node, "axis", -1))
         yield node.input[1], (1, max(1, size or 1))
 
 
-def _classes(node: onnx.NodeProto, scope: Scope) -> Iterator[tuple[str, Interval]]:
-    yield node.input[1], below(_dim(scope, node.input[0], 1))
+def _classes(node: onnx.NodeProto, graph: NestedGraph) -> Iterator[tuple[str, Interval]]:
+    yield node.input[1], below(_dim(graph, node.input[0], 1))
 
 
-def _region_batch(node: onnx.NodeProto, scope: Scope) -> Iterator[tuple[str, Interval]]:
-    yield node.input[2], below(_dim(scope, node.input[0], 0))
+def _region_batch(node: onnx.NodeProto, graph: NestedGraph) -> Iterator[tuple[str, Interval]]:
+    yield node.input[2], below(_dim(graph, node.input[0], 0))
 
 
-def _positions(node: onnx.NodeProto, scope: Scope) -> Iterator[tuple[str, Interval]]:
+def _positions(node: onnx.NodeProto, graph: NestedGraph) -> Iterator[tuple[str, Interval]]:
     """RotaryEmbedding: onnx has the positions behind the tables, com.microsoft before them."""
     if node.domain == "com.microsoft":
-        yield node.input[1], below(_dim(scope, node.input[2], 0))
+        yield node.input[1], below(_dim(graph, node.input[2], 0))
     elif len(node.input) > 3:  # noqa: PLR2004 - X, cos_cache, sin_cache, position_ids
-        yield node.input[3], below(_dim(scope, node.input[1], 0))
+        yield node.input[3], below(_dim(graph, node.input[1], 0))
 
 
-def _embeddings(node: onnx.NodeProto, scope: Scope) -> Iterator[tuple[str, Interval]]:
+def _embeddings(node: onnx.NodeProto, graph: NestedGraph) -> Iterator[tuple[str, Interval]]:
     """EmbedLayerNormalization: ids, segments and positions (operands 0, 1, 8) index tables 2, 4 and 3."""
     for place, table in ((0, 2), (1, 4), (8, 3)):
         if max(place, table) < len(node.input) and node.input[table]:
-            yield node.input[place], below(_dim(scope, node.input[table], 0))
+            yield node.input[place], below(_dim(graph, node.input[table], 0))
 
 
-_RULES: dict[str, Callable[[onnx.NodeProto, Scope], Iterator[tuple[str, Interval]]]] = {
+_RULES: dict[str, Callable[[onnx.NodeProto, NestedGraph], Iterator[tuple[str, Interval]]]] = {
     **dict.fromkeys(("Gather", "GatherElements", "Scatter", "ScatterElements", "GatherBlockQuantized"), _along_axis),
     **dict.fromkeys(("GatherND", "ScatterND"), _gather_nd),
     **dict.fromkeys(("LSTM", "GRU", "RNN"), _lengths),
@@ -129,8 +129,8 @@ _RULES: dict[str, Callable[[onnx.NodeProto, Scope], Iterator[tuple[str, Interval
 }
 
 
-def _dim(scope: Scope, name: str, axis: int) -> int | None:
-    shape = scope.shape(name)
+def _dim(graph: NestedGraph, name: str, axis: int) -> int | None:
+    shape = graph.shape(name)
     return shape[axis] if shape is not None and -len(shape) <= axis < len(shape) else None
 
 

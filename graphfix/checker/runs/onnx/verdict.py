@@ -1,4 +1,4 @@
-"""Judge two ONNX models: what is run by which runtime, and what the verdict is."""
+"""Compare two ONNX models: what is run by which runtime, and what the verdict is."""
 
 from __future__ import annotations
 
@@ -11,12 +11,11 @@ import onnx
 
 from graphfix.checker.files.onnx.skeleton import external_folder, read
 from graphfix.checker.runs import given_inputs
-from graphfix.checker.runs.comparison import Contest, weigh
+from graphfix.checker.runs.comparison import Comparison, weigh
 from graphfix.checker.runs.first_difference import Place, first_place
-from graphfix.checker.runs.input_limits import limits
-from graphfix.checker.runs.interface import Face, assumed_defaults, disagreement
-from graphfix.checker.runs.onnx_interface import face_of
-from graphfix.checker.runs.original_runs import Answers, Interviewer, golden_answers
+from graphfix.checker.runs.interface import Interface, assumed_defaults, disagreement, onnx_interface
+from graphfix.checker.runs.onnx.input_limits import limits
+from graphfix.checker.runs.original_runs import Answers, Sweep, given_answers
 from graphfix.checker.runs.sizes import free_dims
 from graphfix.results import Verdict
 from graphfix.runtimes import onnx_reference
@@ -28,103 +27,111 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from graphfix.checker.runs.difference import Difference
-    from graphfix.checker.runs.first_difference import Opened
+    from graphfix.checker.runs.first_difference import ExposingOpener
     from graphfix.checker.task import Task
     from graphfix.runtimes.session import Session
 
 _LAST_WITHOUT_KERNELS = 6
 _RANKS_TO_TRY = (2, 1, 3, 4, 0)
-# Where onnxruntime's own kernels give another sign of zero for an operand that is written out in full.
-_OWN_WAY_WITH_ZERO = frozenset({"Add", "Mul", "Sum", "Mean", "Max", "Min", "PRelu"})
+# Where onnxruntime's kernels return another sign of zero for an operand that is written out in full.
+_OTHER_SIGN_OF_ZERO = frozenset({"Add", "Mul", "Sum", "Mean", "Max", "Min", "PRelu"})
 
 
-def judged(task: Task) -> Verdict:
+def by_runs(task: Task) -> Verdict:
     """Compare two ONNX files. Raises GraphfixError for bad input."""
     models = read(task.before), read(task.after)
-    faces = face_of(models[0]), face_of(models[1])
-    verdict = _judged(task, models, faces)
+    interfaces = onnx_interface(models[0]), onnx_interface(models[1])
+    verdict = _by_runs(task, models, interfaces)
     versions = {"onnx": onnx.__version__, **verdict.versions}
-    return replace(verdict, versions=versions, assumes=assumed_defaults(*faces))
+    return replace(verdict, versions=versions, assumes=assumed_defaults(*interfaces))
 
 
-def _judged(task: Task, models: tuple[onnx.ModelProto, onnx.ModelProto], faces: tuple[Face, Face]) -> Verdict:
-    reason = disagreement(*faces)
+def _by_runs(
+    task: Task, models: tuple[onnx.ModelProto, onnx.ModelProto], interfaces: tuple[Interface, Interface]
+) -> Verdict:
+    reason = disagreement(*interfaces)
     if reason is not None:
         return Verdict("different", reason=reason)
-    verdict, fallback = _by_onnxruntime(task, models, faces)
+    verdict, fallback = _by_onnxruntime(task, models, interfaces)
     if not fallback:
         return verdict
-    second = _by_reference(task, models, faces)
+    second = _by_reference(task, models, interfaces)
     if second.status == "undecided" and verdict.status == "different":
         return verdict
     return second
 
 
 def _by_onnxruntime(
-    task: Task, models: tuple[onnx.ModelProto, onnx.ModelProto], faces: tuple[Face, Face]
+    task: Task, models: tuple[onnx.ModelProto, onnx.ModelProto], interfaces: tuple[Interface, Interface]
 ) -> tuple[Verdict, bool]:
-    """Judge by onnxruntime; also tell whether its lack of kernels calls for the reference evaluator."""
+    """Run onnxruntime; also return whether its lack of kernels calls for the reference evaluator."""
     legacy = any(_opset(model) <= _LAST_WITHOUT_KERNELS for model in models)
     with Child() as child:
 
-        def opener(path: Path, model: onnx.ModelProto) -> Opened:
+        def opener(path: Path, model: onnx.ModelProto) -> ExposingOpener:
             folder = external_folder(path, model)
             return lambda expose: child.load(path, expose=expose, folder=folder if expose else None)
 
         openers = opener(task.before, models[0]), opener(task.after, models[1])
-        contest = replace(
-            _contest(task, models, openers),
+        comparison = replace(
+            _comparison(task, models, openers),
             optimized=(
                 partial(child.load, task.before, optimized=True),
                 partial(child.load, task.after, optimized=True),
             ),
         )
-        verdict, lacking = _run(task, contest, models[0], faces)
+        verdict, lacking = _run(task, comparison, models[0], interfaces)
     versions = {"onnxruntime": metadata.version("onnxruntime")}
     return replace(verdict, versions=versions), lacking or (legacy and not verdict.runs)
 
 
-def _by_reference(task: Task, models: tuple[onnx.ModelProto, onnx.ModelProto], faces: tuple[Face, Face]) -> Verdict:
-    """Judge by onnx's reference evaluator, both models alike."""
+def _by_reference(
+    task: Task, models: tuple[onnx.ModelProto, onnx.ModelProto], interfaces: tuple[Interface, Interface]
+) -> Verdict:
+    """Run onnx's reference evaluator, both models alike."""
     task.progress("onnxruntime lacks a kernel: running onnx's reference evaluator")
 
-    def opener(path: Path) -> Opened:
+    def opener(path: Path) -> ExposingOpener:
         return lambda expose: onnx_reference.load(path, expose=expose)
 
     openers = opener(task.before), opener(task.after)
-    verdict, _ = _run(task, _contest(task, models, openers), models[0], faces)
+    verdict, _ = _run(task, _comparison(task, models, openers), models[0], interfaces)
     return replace(verdict, versions={"onnx.reference": onnx.__version__})
 
 
-def _contest(task: Task, models: tuple[onnx.ModelProto, onnx.ModelProto], openers: tuple[Opened, Opened]) -> Contest:
+def _comparison(
+    task: Task, models: tuple[onnx.ModelProto, onnx.ModelProto], openers: tuple[ExposingOpener, ExposingOpener]
+) -> Comparison:
     def locate(feeds: Mapping[str, object], _: Mapping[str, Difference]) -> Place | None:
         ends = {value.name for value in models[0].graph.output}
         producers = dict(_producers(models[0])), dict(_producers(models[1]))
         return first_place(producers, ends, openers, feeds, task.criterion)
 
     opened = partial(openers[0], ()), partial(openers[1], ())
-    return Contest(opened, task.criterion, locate, _decisive, task.progress)
+    return Comparison(opened, task.criterion, locate, _decisive, task.progress)
 
 
 def _decisive(found: Difference, place: Place | None) -> bool:
     if "value" in found.counts:
         return True
-    return "signed-zero" in found.counts and (place is None or place.op not in _OWN_WAY_WITH_ZERO)
+    return "signed-zero" in found.counts and (place is None or place.op not in _OTHER_SIGN_OF_ZERO)
 
 
 def _producers(model: onnx.ModelProto) -> Iterator[tuple[str, tuple[str, str]]]:
-    """Give (tensor, (operator, how a report names the node)), in the file's order."""
+    """Yield (tensor, (operator, how a report names the node)), in the file's order."""
     for index, node in enumerate(model.graph.node):
-        # a constant may be lifted in place; what reads it tells whether that mattered
+        # a constant may be lifted in place; what reads it shows whether that mattered
         if node.op_type != "Constant":
             label = f"{node.op_type} '{node.name}'" if node.name else f"{node.op_type}#{index}"
             yield from ((name, (node.op_type, label)) for name in node.output if name)
 
 
-def _run(task: Task, contest: Contest, model: onnx.ModelProto, faces: tuple[Face, Face]) -> tuple[Verdict, bool]:
-    """Give the verdict, and whether a kernel was lacking."""
+def _run(
+    task: Task, comparison: Comparison, model: onnx.ModelProto, interfaces: tuple[Interface, Interface]
+) -> tuple[Verdict, bool]:
+    """Return the verdict, and whether a kernel was lacking."""
     try:
-        answers = _answers(task, contest, model, faces)
+        answers = _answers(task, comparison, model, interfaces)
     except RefusedError as error:
         reason = f"the first model does not load: {error}"
         return Verdict("undecided", reason=reason), error.missing_kernel
@@ -132,34 +139,36 @@ def _run(task: Task, contest: Contest, model: onnx.ModelProto, faces: tuple[Face
         return Verdict("undecided", reason=answers), False
     if not answers.accepted:
         return Verdict("undecided", runs=answers.refused, reason=answers.refusal), answers.missing_kernel
-    return weigh(contest, answers)
+    return weigh(comparison, answers)
 
 
-def _answers(task: Task, contest: Contest, model: onnx.ModelProto, faces: tuple[Face, Face]) -> Answers | str:
+def _answers(
+    task: Task, comparison: Comparison, model: onnx.ModelProto, interfaces: tuple[Interface, Interface]
+) -> Answers | str:
     """Ask the original. A string says why no size fits. Raises RefusedError where it does not load."""
-    settled = faces[0].settled(faces[1], task.shapes)
-    given = given_inputs.load(task.inputs, settled) if task.inputs is not None else None
+    before = interfaces[0].with_ranks_of(interfaces[1], task.shapes)
+    given = given_inputs.load(task.inputs, before) if task.inputs is not None else None
     task.progress("running the first model")
     session: Session | None = None
     answers = Answers(())
-    for face in _ranked(settled):
-        free = free_dims(face, faces[1], task.bindings, task.shapes)
+    for interface in _ranked(before):
+        free = free_dims(interface, interfaces[1], task.bindings, task.shapes)
         if isinstance(free, str):
             return free
-        session = session or contest.opened[0]()
+        session = session or comparison.opened[0]()
         if given is not None:
-            return golden_answers(session, given)
-        answers = Interviewer(session, partial(limits, model), face, task.seed).sweep(free, task.runs)
+            return given_answers(session, given)
+        answers = Sweep(session, partial(limits, model), interface, task.seed).run(free, task.runs)
         if answers.accepted:
             break
     return answers
 
 
-def _ranked(face: Face) -> Iterator[Face]:
-    if face.unranked:
-        yield from (face.with_rank(rank) for rank in _RANKS_TO_TRY)
+def _ranked(interface: Interface) -> Iterator[Interface]:
+    if interface.unranked:
+        yield from (interface.with_rank(rank) for rank in _RANKS_TO_TRY)
     else:
-        yield face
+        yield interface
 
 
 def _opset(model: onnx.ModelProto) -> int:

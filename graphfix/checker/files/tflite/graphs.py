@@ -1,0 +1,110 @@
+"""The graphs of a TFLite model as the runs need them: names as LiteRT reports them, shapes, small constants."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from contextlib import ExitStack
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from graphfix.checker.files.tflite.file import Operator, Subgraph, Tensor, read
+from graphfix.checker.files.tflite.schema import UnsupportedFieldError
+from graphfix.results import GraphfixError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+    from pathlib import Path
+
+_MOST_ELEMENTS = 1024
+_NUMERIC = frozenset({"float32", "int32", "int64", "int16", "int8", "uint8"})
+_CONTROL_FLOW = frozenset({"IF", "WHILE"})
+
+
+@dataclass(frozen=True, slots=True)
+class Op:
+    """One operator: its name (of a custom one as in the file), the tensors by index, and the options that matter."""
+
+    name: str
+    inputs: tuple[int, ...]
+    outputs: tuple[int, ...]
+    axis: int = 0
+    bodies: tuple[int, ...] = ()
+    """The subgraphs that an IF or WHILE runs."""
+
+
+@dataclass(frozen=True, slots=True)
+class Graph:
+    """One subgraph; tensors are indices."""
+
+    names: tuple[str, ...]
+    shapes: tuple[tuple[int | None, ...], ...]
+    """None for a size that is free."""
+    constants: Mapping[int, np.ndarray[Any, Any]] = field(repr=False)
+    """The small ones, of the plain numeric types."""
+    inputs: tuple[int, ...]
+    outputs: tuple[int, ...]
+    ops: tuple[Op, ...]
+    makers: Mapping[int, int] = field(repr=False)
+    """Tensor -> the place of the operator that makes it."""
+
+    def producers(self) -> dict[str, tuple[str, str]]:
+        """Return tensor -> (operator, how a report names it), in the order of execution."""
+        return {
+            self.names[index]: (op.name, f"{op.name}#{at}") for at, op in enumerate(self.ops) for index in op.outputs
+        }
+
+
+def read_graphs(path: Path) -> tuple[Graph, ...]:
+    """Read all subgraphs of a file; what the schema does not know is passed over. Raises GraphfixError."""
+    try:
+        with ExitStack() as stack:
+            model, _ = read(path, stack, lenient=True)
+            return tuple(map(_graph, model.subgraphs))
+    except UnsupportedFieldError as error:
+        raise GraphfixError(f"{path}: {error}") from None
+
+
+def _graph(graph: Subgraph) -> Graph:
+    ops = tuple(map(_op, graph.operators))
+    constants = ((index, _constant(tensor)) for index, tensor in enumerate(graph.tensors))
+    return Graph(
+        tuple(_unique([tensor.name for tensor in graph.tensors])),
+        tuple(tensor.dims or () for tensor in graph.tensors),
+        {index: value for index, value in constants if value is not None},
+        graph.inputs,
+        graph.outputs,
+        ops,
+        {index: at for at, op in enumerate(ops) for index in op.outputs},
+    )
+
+
+def _op(op: Operator) -> Op:
+    axis = op.options.get("axis") if op.name == "GATHER" else 0
+    bodies = tuple(at for _, at in op.bodies) if op.name in _CONTROL_FLOW else ()
+    name = op.name.removeprefix("custom ")
+    return Op(name, op.inputs, op.outputs, axis if isinstance(axis, int) else 0, bodies)
+
+
+def _constant(tensor: Tensor) -> np.ndarray[Any, Any] | None:
+    """Return the elements of a small numeric constant. Shape: as stored."""
+    payload, count = tensor.payload, math.prod(tensor.stored)
+    if payload is None or tensor.dtype not in _NUMERIC or count > _MOST_ELEMENTS:
+        return None
+    dtype = np.dtype(tensor.dtype)
+    if not payload.length or payload.length != count * dtype.itemsize:
+        return None
+    return np.frombuffer(payload.read(0, payload.length), dtype).reshape(tensor.stored)
+
+
+def _unique(names: Sequence[str]) -> Iterator[str]:
+    """Name tensors as graphfix.runtimes.litert_session does: an empty or repeated name gives way to `t<index>`."""
+    counts = Counter(names)
+    taken = {name for name, count in counts.items() if name and count == 1}
+    for index, name in enumerate(names):
+        made = name if name in taken else f"t{index}"
+        while name not in taken and made in taken:
+            made += "_"
+        yield made

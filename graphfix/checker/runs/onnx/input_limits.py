@@ -1,0 +1,148 @@
+"""Find what integer inputs index or steer, so that seeded values stay inside what a model can take."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import onnx
+import onnx.checker
+import onnx.inliner
+import onnx.shape_inference
+
+from graphfix.checker.files.onnx.graphs import NestedGraph, constant, nested_graphs
+from graphfix.checker.runs.input_limits import Interval, Limits, meet, solved
+from graphfix.checker.runs.onnx.operand_limits import demands
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+
+# Operators whose result holds elements of these operands (None: of all) and nothing else.
+_CARRIERS: dict[str, tuple[int, ...] | None] = {
+    **dict.fromkeys(
+        ("Identity", "Cast", "Reshape", "Unsqueeze", "Squeeze", "Flatten", "Transpose", "Expand", "Tile"),
+        (0,),
+    ),
+    **dict.fromkeys(("Slice", "Split", "Gather", "GatherND", "GatherElements", "Clip", "Pad", "Compress"), (0,)),
+    **dict.fromkeys(("Concat", "Max", "Min"), None),
+    "Where": (1, 2),
+    "Floor": (0,),
+    "Ceil": (0,),
+    "Round": (0,),
+    "ReduceMax": (0,),
+    "ReduceMin": (0,),
+}
+_FARTHEST = 64
+# Operators that are choosy about whole numbers only: a divisor of 0, a negative exponent.
+_WHOLE_ONLY = frozenset({"Div", "Mod", "Pow"})
+_FRACTIONAL = frozenset(
+    {onnx.TensorProto.FLOAT, onnx.TensorProto.DOUBLE, onnx.TensorProto.FLOAT16, onnx.TensorProto.BFLOAT16}
+)
+
+
+def limits(model: onnx.ModelProto, shapes: Mapping[str, tuple[int, ...]]) -> Limits:
+    """Find the limits of the inputs of a weightless model, under these shapes of its inputs.
+
+    Where the size of an indexed axis can't be known, the index is 0.
+    """
+    flat = _inlined(model)
+    found = _collected(flat)
+    # inference is worth its time only where some input indexes or steers at all
+    return _collected(_inferred(flat, shapes)) if found.intervals else found
+
+
+def _collected(model: onnx.ModelProto) -> Limits:
+    intervals: dict[str, Interval] = {}
+    compared: dict[str, set[float]] = {}
+    fractional = {v.name for v in model.graph.input if v.type.tensor_type.elem_type in _FRACTIONAL}
+    for graph in nested_graphs(model.graph):
+        for node in graph.proto.node:
+            exempt = fractional if node.op_type in _WHOLE_ONLY else frozenset[str]()
+            for operand, interval in demands(node, graph):
+                for name, reached in _origins(graph, operand, interval):
+                    if name not in exempt:
+                        intervals[name] = meet(intervals.get(name), reached)
+            for name, value in _comparisons(node, graph):
+                compared.setdefault(name, set()).add(value)
+    return Limits(intervals, {name: tuple(sorted(values, reverse=True)) for name, values in compared.items()})
+
+
+def _inlined(model: onnx.ModelProto) -> onnx.ModelProto:
+    if not model.functions:
+        return model
+    try:
+        return onnx.inliner.inline_local_functions(model)
+    except (onnx.checker.ValidationError, RuntimeError, ValueError):
+        return model  # the limits are then those of the graph outside the functions
+
+
+def _inferred(model: onnx.ModelProto, shapes: Mapping[str, tuple[int, ...]]) -> onnx.ModelProto:
+    bound = onnx.ModelProto()
+    bound.CopyFrom(model)
+    for value in bound.graph.input:
+        if value.name in shapes and value.type.HasField("tensor_type"):
+            del value.type.tensor_type.shape.dim[:]
+            for size in shapes[value.name]:
+                value.type.tensor_type.shape.dim.add().dim_value = size
+    try:
+        return onnx.shape_inference.infer_shapes(bound, data_prop=True)
+    except (onnx.shape_inference.InferenceError, RuntimeError, ValueError):
+        return bound  # stored shapes and weights are all there is
+
+
+def _comparisons(node: onnx.NodeProto, graph: NestedGraph) -> Iterator[tuple[str, float]]:
+    """Yield (input, constant) of an Equal: a sampling rate, a mode."""
+    if node.op_type != "Equal" or len(node.input) != 2:  # noqa: PLR2004 - Equal has two operands
+        return
+    for one, other in (node.input, reversed(node.input)):
+        value = constant(graph, other)
+        if value is None or value.dtype.kind not in "iuf":
+            continue
+        for name, interval in _origins(graph, one, (0, 0)):
+            offset = interval[0]  # x + c == v  ->  x == v - c
+            yield from ((name, float(v) + offset) for v in value.reshape(-1)[:4])
+
+
+def _origins(graph: NestedGraph, name: str, interval: Interval, steps: int = 0) -> Iterator[tuple[str, Interval]]:
+    """Follow a value back to the model's inputs, and its interval with it."""
+    if steps > _FARTHEST:
+        return
+    home = graph.home(name)
+    if home is None:
+        return
+    if home.is_input(name):
+        yield name, interval
+        return
+    if name in home.actuals:
+        outer, outer_name = home.actuals[name]
+        yield from _origins(outer, outer_name, interval, steps + 1)
+        return
+    node = home.producers.get(name)
+    if node is not None:
+        for operand, reached in _operands(home, node, interval):
+            yield from _origins(home, operand, reached, steps + 1)
+
+
+def _operands(graph: NestedGraph, node: onnx.NodeProto, interval: Interval) -> Iterator[tuple[str, Interval]]:
+    """Yield the operands a result's elements come from, with what they may be."""
+    if node.op_type in _CARRIERS:
+        places = _CARRIERS[node.op_type]
+        names = node.input if places is None else [node.input[i] for i in places if i < len(node.input)]
+        yield from ((name, interval) for name in names if name)
+    elif node.op_type in ("Add", "Sub", "Mul", "Div"):
+        yield from _arithmetic(graph, node, interval)
+
+
+def _arithmetic(graph: NestedGraph, node: onnx.NodeProto, interval: Interval) -> Iterator[tuple[str, Interval]]:
+    left, right = node.input[0], node.input[1]
+    a, b = constant(graph, left), constant(graph, right)
+    if a is None and b is None:
+        if node.op_type == "Add":  # two unknown parts share the room
+            low, high = interval
+            yield from ((name, (min(low, 0), max(high, 0) // 2)) for name in (left, right))
+        return
+    known, other = (b, left) if a is None else (a, right)
+    if known is not None and known.size and known.dtype.kind in "iuf":
+        reached = solved(node.op_type, interval, known, reverse=a is not None)
+        if reached is not None:
+            yield other, reached

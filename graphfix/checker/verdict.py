@@ -1,0 +1,102 @@
+"""Compare two model files by the proof and by their runs: which format they are of, and what every verdict says."""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import replace
+from time import perf_counter
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from graphfix.checker.files import is_tflite
+from graphfix.results import GraphfixError, Verdict
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from pathlib import Path
+
+    from graphfix.checker.proof import Proof
+    from graphfix.checker.task import Task
+
+
+def judge(task: Task) -> Verdict:
+    """Compare the two files of a task. Raises GraphfixError for bad input."""
+    _check_numbers(task)
+    before, after = is_tflite(task.before), is_tflite(task.after)
+    if before != after:
+        names = (task.after, task.before) if after else (task.before, task.after)
+        raise GraphfixError(f"{names[0]} is a TFLite model, {names[1]} is none; name two files of one format")
+    proof, document = _proof(task, tflite=before)
+    not_run = Verdict("undecided", reason="nothing was run")
+    verdict = not_run if task.proof == "only" else _by_runs(task, tflite=before)
+    if not task.criterion.exact and verdict.status == "equal":
+        verdict = replace(verdict, reason=f"the outputs were compared {task.criterion}, not bit for bit")
+    if proof is not None:
+        verdict = replace(_both(verdict, proof, _discharged(task, verdict, proof)), proof=document)
+    return replace(
+        verdict,
+        seed=task.seed,
+        versions={"numpy": np.__version__, **verdict.versions},
+        sha256={"before": _digest(task.before), "after": _digest(task.after)},
+    )
+
+
+def _proof(task: Task, *, tflite: bool) -> tuple[Proof | None, Mapping[str, object] | None]:
+    """Ask the proof, unless it is not wanted; return it as a document too."""
+    if task.proof == "without":
+        return None, None
+    from graphfix.checker.proof import prove
+
+    task.progress("proving")
+    started = perf_counter()
+    proof = prove(task.before, task.after, bindings=task.bindings, shapes=task.shapes, tflite=tflite)
+    return proof, proof.document(perf_counter() - started)
+
+
+def _discharged(task: Task, verdict: Verdict, proof: Proof) -> frozenset[str]:
+    """Return what the proof assumes and a runtime has shown: shapes that LiteRT allocates as they are stored."""
+    from graphfix.checker.proof import STORED_SHAPES
+
+    ran = any(run.status == "equal" for run in verdict.runs)
+    if not ran or not proof.proved or STORED_SHAPES not in proof.assumes:
+        return frozenset()
+    from graphfix.checker.runs.tflite.allocated_shapes import shapes_hold
+    from graphfix.runtimes.process import Child
+
+    task.progress("comparing the stored shapes with LiteRT's")
+    with Child() as child:
+        hold = shapes_hold(child, task.before, task.bindings, task.shapes)
+    return frozenset((STORED_SHAPES,)) if hold else frozenset()
+
+
+def _both(verdict: Verdict, proof: Proof, discharged: frozenset[str]) -> Verdict:
+    """Combine proof and runs: a run that differs is reported whatever is proved; a proof decides where none can."""
+    if not proof.proved or verdict.status == "different":
+        return verdict
+    assumes = tuple(dict.fromkeys((*verdict.assumes, *(text for text in proof.assumes if text not in discharged))))
+    return replace(verdict, status="proved", assumes=assumes)
+
+
+def _by_runs(task: Task, *, tflite: bool) -> Verdict:
+    if tflite:
+        from graphfix.checker.runs.tflite import verdict as tflite_runs
+
+        return tflite_runs.by_runs(task)
+    from graphfix.checker.runs.onnx import verdict as onnx_runs
+
+    return onnx_runs.by_runs(task)
+
+
+def _check_numbers(task: Task) -> None:
+    if task.runs < 1:
+        raise GraphfixError(f"{task.runs} runs decide nothing; ask for at least 1")
+    if any(limit is not None and limit < 0 for limit in (task.criterion.atol, task.criterion.rtol)):
+        raise GraphfixError(f"a tolerance is at least 0, not {task.criterion}")
+    if task.seed < 0:
+        raise GraphfixError(f"a seed is at least 0, not {task.seed}")
+
+
+def _digest(path: Path) -> str:
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
