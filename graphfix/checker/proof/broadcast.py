@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, TypeAlias
 
-from graphfix.checker.proof.sizes import right_aligned, settled
-from graphfix.checker.proof.terms import Frame, View, composed, extent, whole
+from graphfix.checker.proof.sizes import result_size, right_aligned
+from graphfix.checker.proof.terms import CONSTANTS, Frame, View, composed, extent, whole
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Sequence
@@ -14,25 +14,23 @@ if TYPE_CHECKING:
     from graphfix.checker.proof.terms import Axes, Core, Extent, Table
 
 Key: TypeAlias = tuple[object, ...]
-STATED = frozenset({"constant", "numbers"})
-"""How the terms of constants with elements begin; their element type comes next."""
-Met: TypeAlias = "tuple[tuple[Core, ...], tuple[Axes, ...], Sizes]"
+Broadcast: TypeAlias = "tuple[tuple[Core, ...], tuple[Axes, ...], Sizes]"
 """The operands' cores, their maps and the space: what the key of every broadcasting operator's term ends with."""
 
 MATRIX = 2
 PRODUCT_AXES = 3
 """The last axes of a matrix product's space: of its rows, its columns, and the sum."""
-MEETING = frozenset({"each", "onto", "product", "gemm"})
-"""The rules by which operands meet: what a term of one begins with."""
+BROADCASTING = frozenset({"each", "onto", "product", "gemm"})
+"""The rules by which operands are broadcast: what a term of one begins with."""
 
 
-def met_by(core: Core) -> Met | None:
-    """Give what an operator's operands are read by, as terms are compared; None where they are read exactly."""
-    return core.key[-3:] if core.key[0] in MEETING else None  # type: ignore[return-value]  # keys hold anything
+def broadcast_of(core: Core) -> Broadcast | None:
+    """Return what an operator's operands are read by, as terms are compared; None where they are read exactly."""
+    return core.key[-3:] if core.key[0] in BROADCASTING else None  # type: ignore[return-value]  # keys hold anything
 
 
-def elementwise(table: Table, key: Key, views: Sequence[View], told: str) -> View:
-    """Give the result of an operator that reads one element of each operand for each point, right-aligned.
+def elementwise(table: Table, key: Key, views: Sequence[View], description: str) -> View:
+    """Return the result of an operator that reads one element of each operand for each point, right-aligned.
 
     The term holds the map of each operand's core and the sizes of the space, for those axes only that some operand
     follows; the others are axes of the result's map. So lifting or stretching all operands is lifting or stretching
@@ -43,24 +41,24 @@ def elementwise(table: Table, key: Key, views: Sequence[View], told: str) -> Vie
     frame = table.frames.get(known)
     if frame is None:
         if any(axes is None or sizes is None for axes, sizes in form):
-            return _unranked(table, key, views, told)
+            return _unranked(table, key, views, description)
         frame = table.frames[known] = _right_aligned(table, form)
-    if 0 in frame.sizes and any(view.core.key[0] in STATED for view in views):
-        return elementwise(table, key, [_unread(table, view) for view in views], told)
-    return _read(table, key, [view.core for view in views], frame, told)
+    if 0 in frame.sizes and any(view.core.key[0] in CONSTANTS for view in views):
+        return elementwise(table, key, [_without_elements(table, view) for view in views], description)
+    return _read(table, key, [view.core for view in views], frame, description)
 
 
-def _unread(table: Table, view: View) -> View:
+def _without_elements(table: Table, view: View) -> View:
     """Where a space has no point nothing is read of a constant: it counts by its type and its sizes alone."""
-    if view.core.key[0] not in STATED or view.sizes is None:
+    if view.core.key[0] not in CONSTANTS or view.sizes is None:
         return view
     kind = view.core.key[1]
     return table.empty(str(kind[0] if isinstance(kind, tuple) else kind), view.sizes)
 
 
-def aligned(table: Table, key: Key, uses: Sequence[tuple[Core, Axes]], space: Sizes, told: str) -> View:
-    """Give the result over a space whose axes the operands' axes follow as their maps say."""
-    return _read(table, key, [core for core, _ in uses], _frame([axes for _, axes in uses], space), told)
+def aligned(table: Table, key: Key, uses: Sequence[tuple[Core, Axes]], space: Sizes, description: str) -> View:
+    """Return the result over a space whose axes the operands' axes follow as their maps say."""
+    return _read(table, key, [core for core, _ in uses], _frame([axes for _, axes in uses], space), description)
 
 
 def _right_aligned(table: Table, form: Sequence[tuple[Axes | None, Sizes | None]]) -> Frame:
@@ -68,7 +66,7 @@ def _right_aligned(table: Table, form: Sequence[tuple[Axes | None, Sizes | None]
     rank = max((len(axes) for axes, _ in shapes), default=0)
     maps = [(None,) * (rank - len(axes)) + axes for axes, _ in shapes]
     columns = zip(*(right_aligned(sizes, rank) for _, sizes in shapes), strict=True)
-    return _frame(maps, tuple(map(table.algebra.met, columns)))
+    return _frame(maps, tuple(map(table.algebra.broadcast_size, columns)))
 
 
 def _frame(maps: Sequence[Axes], space: Sizes) -> Frame:
@@ -78,49 +76,51 @@ def _frame(maps: Sequence[Axes], space: Sizes) -> Frame:
     return Frame(
         tuple(tuple(axes[axis] for axis in followed) for axes in maps),
         tuple(space[axis] for axis in followed),
-        tuple(settled(space[axis]) for axis in followed),
+        tuple(result_size(space[axis]) for axis in followed),
         tuple(places.get(axis) for axis in range(len(space))),
         # An axis that none follows is stretched by nothing but its readers: they see what has to fit in it.
-        tuple(settled(size) if axis in places else size for axis, size in enumerate(space)),
+        tuple(result_size(size) if axis in places else size for axis, size in enumerate(space)),
     )
 
 
-def _read(table: Table, key: Key, cores: Sequence[Core], frame: Frame, told: str) -> View:
-    core, new = table.core(("each", key, tuple(cores), frame.maps, frame.space), told)
+def _read(table: Table, key: Key, cores: Sequence[Core], frame: Frame, description: str) -> View:
+    core, new = table.core(("each", key, tuple(cores), frame.maps, frame.space), description)
     if new:
-        core.sizes = frame.settled
+        core.sizes = frame.core_sizes
     return View(core, frame.axes, frame.sizes)
 
 
-def unary(table: Table, key: Key, view: View, told: str) -> View:
-    """Give the result of an elementwise operator of one operand: its map is the operand's own."""
-    return composed(view, elementwise(table, key, [whole(view.core)], told))
+def unary(table: Table, key: Key, view: View, description: str) -> View:
+    """Return the result of an elementwise operator of one operand: its map is the operand's own."""
+    return composed(view, elementwise(table, key, [whole(view.core)], description))
 
 
-def _unranked(table: Table, key: Key, views: Sequence[View], told: str) -> View:
-    """Some rank is not known: the space is the set of all shapes that meet, and every map is right-aligned.
+def _unranked(table: Table, key: Key, views: Sequence[View], description: str) -> View:
+    """Some rank is not known: the space is the set of all shapes, and every map is right-aligned.
 
     A value of known rank takes part with its map, unit axes in front left out; so a stretch by another operand's
     shape adds nothing to the set.
     """
-    meeting: set[Extent] = set()
+    shapes: set[Extent] = set()
     reads: list[tuple[object, ...]] = []
     for view in views:
-        meeting |= view.more or {extent(view)}
+        shapes |= view.more or {extent(view)}
         reads.append((view.core, _stripped(view)))
-    table.met(frozenset(meeting))
-    core, new = table.core(("unranked", key, tuple(reads), *_space(table, meeting)), told)
+    table.check_fit(frozenset(shapes))
+    core, new = table.core(("unranked", key, tuple(reads), *_space(table, shapes)), description)
     if new and len(views) == 1:
         core.shaped = views[0].core.shaped or views[0].core
     return View(core, None, None)
 
 
-def _space(table: Table, meeting: Collection[Extent]) -> tuple[frozenset[Extent], Sizes]:
+def _space(table: Table, shapes: Collection[Extent]) -> tuple[frozenset[Extent], Sizes]:
     """Keep values of unknown rank by name, and put all known shapes into one."""
-    known = [sizes for sizes in meeting if not isinstance(sizes, View)]
+    known = [sizes for sizes in shapes if not isinstance(sizes, View)]
     rank = max(map(len, known), default=0)
     columns = zip(*(right_aligned(sizes, rank) for sizes in known), strict=True)
-    return frozenset(sizes for sizes in meeting if isinstance(sizes, View)), tuple(map(table.algebra.met, columns))
+    return frozenset(sizes for sizes in shapes if isinstance(sizes, View)), tuple(
+        map(table.algebra.broadcast_size, columns)
+    )
 
 
 def _stripped(view: View) -> Axes | None:
@@ -130,27 +130,29 @@ def _stripped(view: View) -> Axes | None:
     return view.axes[front:]
 
 
-def onto(table: Table, key: Key, view: View, others: Sequence[View], told: str) -> View:
-    """Give the result of an operator whose operand 0 is read exactly and has the result's shape, the others onto it."""
+def onto(table: Table, key: Key, view: View, others: Sequence[View], description: str) -> View:
+    """Return the result of an operator that reads operand 0, of the result's shape, exactly, the others onto it."""
     if view.sizes is None or any(other.sizes is None for other in others):
         reads = tuple((other.core, _stripped(other)) for other in others)
-        meetings = [frozenset({extent(view), *(other.more or {extent(other)})}) for other in others]
-        meets = tuple(_space(table, table.met(extents)) for extents in meetings)
-        return table.result(("unranked onto", *key, view, reads, meets), told, view.sizes)
+        checked = [frozenset({extent(view), *(other.more or {extent(other)})}) for other in others]
+        spaces = tuple(_space(table, table.check_fit(extents)) for extents in checked)
+        return table.result(("unranked onto", *key, view, reads, spaces), description, view.sizes)
     if any(len(other.sizes or ()) > len(view.sizes) for other in others):
-        return table.result(("whole", *key, (view, *others)), told, view.sizes)
+        return table.result(("whole", *key, (view, *others)), description, view.sizes)
     rank = len(view.sizes)
     columns = zip(view.sizes, *(right_aligned(other.sizes or (), rank) for other in others), strict=True)
     cores, maps = tuple(other.core for other in others), tuple(_over(other, rank) for other in others)
-    return table.result(("onto", *key, view, cores, maps, tuple(map(table.algebra.met, columns))), told, view.sizes)
+    return table.result(
+        ("onto", *key, view, cores, maps, tuple(map(table.algebra.broadcast_size, columns))), description, view.sizes
+    )
 
 
-def onto_target(table: Table, view: View, target: Sizes, told: str) -> View | None:
-    """Give the stretch to a target that the operand may not fit: an operator, which reads the operand by its map."""
+def onto_target(table: Table, view: View, target: Sizes, description: str) -> View | None:
+    """Return the stretch to a target that the operand may not fit: an operator, which reads the operand by its map."""
     if view.sizes is None or len(view.sizes) > len(target) or any(isinstance(to, int) and to < 0 for to in target):
         return None
     sizes = tuple(right_aligned(view.sizes, len(target)))
-    return table.result(("stretch", view.core, _over(view, len(target)), sizes, target), told, target)
+    return table.result(("stretch", view.core, _over(view, len(target)), sizes, target), description, target)
 
 
 def _over(view: View, rank: int) -> Axes:
@@ -162,29 +164,31 @@ def product(
     table: Table,
     key: Key,
     pair: tuple[View, View],
-    told: str,
+    description: str,
     *,
     outer: tuple[int, int] = (-2, -1),
 ) -> View:
-    """Give the product of two stacks of matrices: batch axes meet, the last two of each are read exactly.
+    """Return the product of two stacks of matrices: batch axes are broadcast, the last two of each are read exactly.
 
     `outer` names the axis of each operand that stays in the result. A vector is promoted: it has the summed axis alone.
     """
     if any(0 in view.sizes for view in pair if view.sizes):
-        pair = _unread(table, pair[0]), _unread(table, pair[1])
+        pair = _without_elements(table, pair[0]), _without_elements(table, pair[1])
     one, two = pair
     if not one.sizes or not two.sizes:
-        return table.result(("whole", *key, (one, two)), told, None)
+        return table.result(("whole", *key, (one, two)), description, None)
     batches = [view.sizes[:-MATRIX] for view in (one, two) if view.sizes is not None]
     rank = max(map(len, batches))
-    batch = tuple(map(table.algebra.met, zip(*(right_aligned(sizes, rank) for sizes in batches), strict=True)))
+    batch = tuple(
+        map(table.algebra.broadcast_size, zip(*(right_aligned(sizes, rank) for sizes in batches), strict=True))
+    )
     (rows, summed), (columns, other) = _sides(one.sizes, outer[0]), _sides(two.sizes, outer[1])
-    space = (*batch, *(rows or (1,)), *(columns or (1,)), table.algebra.met((*summed, *other)))
+    space = (*batch, *(rows or (1,)), *(columns or (1,)), table.algebra.broadcast_size((*summed, *other)))
     maps = _stacked(one, rank, outer[0], left=True), _stacked(two, rank, outer[1], left=False)
     # The space says less of the last two axes than their sizes: those have to be equal, and none is stretched.
     exactly = tuple(sizes[-MATRIX:] for sizes in (one.sizes, two.sizes))
     term = ("product", *key, exactly, (one.core, two.core), maps, space)
-    return table.result(term, told, (*batch, *rows, *columns))
+    return table.result(term, description, (*batch, *rows, *columns))
 
 
 def _sides(sizes: Sizes, outer: int) -> tuple[Sizes, Sizes]:

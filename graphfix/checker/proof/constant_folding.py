@@ -9,6 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from graphfix.checker.files import constant_bytes
+from graphfix.checker.proof.sizes import numbers
+from graphfix.checker.proof.terms import CONSTANTS
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -23,21 +25,17 @@ MOST: Final = 1 << 16
 TYPES: Final = frozenset("bool int8 int16 int32 int64 uint8 uint16 uint32 uint64 float16 float32 float64".split())
 
 
-HELD: Final = frozenset({"constant", "numbers"})
-"""How the terms of constants with elements begin."""
-
-
-def held(view: View) -> bool:
+def is_constant(view: View) -> bool:
     """Whether a value is a constant."""
-    return view.core.key[0] in HELD
+    return view.core.key[0] in CONSTANTS
 
 
 def literal(view: View | None) -> Array | None:
-    """Give the elements of a value that is a small constant; None for any other."""
-    if view is None or view.axes is None or view.sizes is None or not held(view):
+    """Return the elements of a value that is a small constant; None for any other."""
+    if view is None or view.axes is None or view.sizes is None or not is_constant(view):
         return None
-    sizes = tuple(size for size in view.sizes if isinstance(size, int))
-    if len(sizes) < len(view.sizes) or prod(sizes) > MOST:
+    sizes = numbers(view.sizes)
+    if sizes is None or prod(sizes) > MOST:
         return None
     array = _core(view)
     followed = [axis for axis in view.axes if axis is not None]
@@ -49,7 +47,7 @@ def literal(view: View | None) -> Array | None:
 
 def is_number(view: View, number: int) -> bool:
     """Whether a value is a constant of one element, which is this number."""
-    array = literal(view) if held(view) and view.sizes is not None and set(view.sizes) <= {1} else None
+    array = literal(view) if is_constant(view) and view.sizes is not None and set(view.sizes) <= {1} else None
     return array is not None and bool((array == number).all())
 
 
@@ -57,10 +55,10 @@ def _core(view: View) -> Array | None:
     """Read the core of a view."""
     core = view.core
     if core.content is not None:
-        numbers = [number for number in core.content if isinstance(number, int)]
-        if len(numbers) < len(core.content):
+        content = numbers(core.content)
+        if content is None:
             return None
-        return np.array(numbers, str(core.key[1])).reshape([] if core.sizes == () else [len(numbers)])
+        return np.array(content, str(core.key[1])).reshape([] if core.sizes == () else [len(content)])
     if core.payload is None or core.key[1] not in TYPES or core.sizes is None:
         return None
     dtype, native = np.dtype(str(core.key[1])).newbyteorder("<"), str(core.key[1])
@@ -70,16 +68,16 @@ def _core(view: View) -> Array | None:
     return np.frombuffer(core.payload.read(0, core.payload.length), dtype).reshape(sizes).astype(native)
 
 
-def entered(constants: Constants, array: Array, told: str) -> View:
+def as_constant(constants: Constants, array: Array, description: str) -> View:
     """See an array as the constant that a file may hold in its place."""
     data = array.astype(array.dtype.newbyteorder("<")).tobytes()
-    return constants.view(array.dtype.name, array.shape, constant_bytes.held(data), array.dtype.itemsize, told)
+    return constants.view(array.dtype.name, array.shape, constant_bytes.held(data), array.dtype.itemsize, description)
 
 
-# --- operators that all give the same bits ------------------------------------------------------------------------
+# --- operators that all compute the same bits ---------------------------------------------------------------------
 
 
-def settled(array: Array) -> bool:
+def reproducible(array: Array) -> bool:
     """Whether arithmetic on these elements leaves nothing open: no NaN, no infinity, no zero with a sign."""
     if array.dtype.kind != "f":
         return True
@@ -92,13 +90,13 @@ def _integral(rule: Callable[[Array, Array], Array]) -> Callable[[Array, Array],
     def computed(one: Array, two: Array) -> Array | None:
         if one.dtype.kind == "f":
             return rule(one, two)
-        return _held(np.asarray(rule(one.astype(object), two.astype(object))), one.dtype)
+        return _in_range(np.asarray(rule(one.astype(object), two.astype(object))), one.dtype)
 
     return computed
 
 
-def _held(full: Array, dtype: np.dtype[Any]) -> Array | None:
-    """Give whole numbers in a type that holds each of them; None where it does not."""
+def _in_range(full: Array, dtype: np.dtype[Any]) -> Array | None:
+    """Return whole numbers in a type that holds each of them; None where it does not."""
     least, most = int(np.iinfo(dtype).min), int(np.iinfo(dtype).max)
     return full.astype(dtype) if not full.size or least <= full.min() <= full.max() <= most else None
 
@@ -132,24 +130,24 @@ REDUCTIONS: Mapping[str, Callable[..., Array]] = {"prod": np.prod, "sum": np.sum
 
 
 def small(*arrays: Array) -> bool:
-    """Whether what these meet in has not too many elements. Raises ValueError where they do not fit."""
+    """Whether the broadcast of these has not too many elements. Raises ValueError where they do not fit."""
     return prod(np.broadcast_shapes(*(array.shape for array in arrays))) <= MOST
 
 
 def paired(rule: str, one: Array, two: Array) -> Array | None:
     """Compute an operator of two operands of one type, by numpy's broadcasting."""
-    if one.dtype != two.dtype or not (settled(one) and settled(two)) or not small(one, two):
+    if one.dtype != two.dtype or not (reproducible(one) and reproducible(two)) or not small(one, two):
         return None
     found = PAIRS[rule](one, two)
-    return found if found is not None and settled(found) else None
+    return found if found is not None and reproducible(found) else None
 
 
 def single(rule: str, array: Array) -> Array | None:
     """Compute an operator of one operand."""
-    if not settled(array) or (rule in ("neg", "abs") and array.dtype.kind == "i" and _has_least(array)):
+    if not reproducible(array) or (rule in ("neg", "abs") and array.dtype.kind == "i" and _has_least(array)):
         return None
     found = SINGLE[rule](array)
-    return found.astype(array.dtype) if settled(found) else None
+    return found.astype(array.dtype) if reproducible(found) else None
 
 
 def _has_least(array: Array) -> bool:
@@ -159,18 +157,18 @@ def _has_least(array: Array) -> bool:
 
 def reduced(rule: str, array: Array, axes: tuple[int, ...] | None, *, keep: bool) -> Array | None:
     """Reduce over axes (None: all of them); sums and products of whole numbers only, and such as fit their type."""
-    if not array.size or not settled(array):
+    if not array.size or not reproducible(array):
         return None
     if rule in ("min", "max"):
         return np.asarray(REDUCTIONS[rule](array, axis=axes, keepdims=keep))
     if array.dtype.kind not in "iu":
         return None
-    return _held(np.asarray(REDUCTIONS[rule](array.astype(object), axis=axes, keepdims=keep)), array.dtype)
+    return _in_range(np.asarray(REDUCTIONS[rule](array.astype(object), axis=axes, keepdims=keep)), array.dtype)
 
 
 def converted(array: Array, to: str) -> Array | None:
     """Convert elements to a type that holds each of them, a float's whole part where it is one of integers."""
-    if to not in TYPES or not settled(array):
+    if to not in TYPES or not reproducible(array):
         return None
     if to == "bool":
         return np.asarray(array != 0)
@@ -185,5 +183,5 @@ def ranged(start: Array, limit: Array, step: Array) -> Array | None:
     ends = [start.item(), limit.item(), step.item()]
     if start.dtype.kind not in "iu" or not ends[2]:
         return None
-    numbers = range(*ends)
-    return np.array(numbers, start.dtype) if len(numbers) <= MOST else None
+    counted = range(*ends)
+    return np.array(counted, start.dtype) if len(counted) <= MOST else None

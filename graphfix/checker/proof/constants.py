@@ -1,4 +1,4 @@
-"""Constants as terms: what they hold, in the least form that gives every element, read in pieces from the files."""
+"""Constants as terms: what they hold, in the smallest form that has every element, read in pieces from the files."""
 
 from __future__ import annotations
 
@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from graphfix.checker.files.constant_bytes import SMALL, held
-from graphfix.checker.proof.constant_axes import cut
+from graphfix.checker.files.constant_bytes import PIECE, SMALL, held
 from graphfix.checker.proof.terms import MOST_ELEMENTS, View, whole
 
 if TYPE_CHECKING:
@@ -17,6 +16,9 @@ if TYPE_CHECKING:
 
     from graphfix.checker.files.constant_bytes import Payload
     from graphfix.checker.proof.terms import Core, Table
+
+MOST_HELD = 1 << 24
+"""Bytes of what is cut out of a constant; beyond them it is compared as it is."""
 
 
 @dataclass(slots=True, eq=False)
@@ -27,7 +29,7 @@ class Constants:
     stored: dict[tuple[object, ...], list[tuple[Payload, Core]]] = field(default_factory=dict)
 
     def view(
-        self, dtype: str, dims: Sequence[int], payload: Payload, width: int, told: str, fixed: int | None = None
+        self, dtype: str, dims: Sequence[int], payload: Payload, width: int, description: str, fixed: int | None = None
     ) -> View:
         """See a constant of these dims; `width` is the bytes of an element, 0 where elements are no whole bytes.
 
@@ -39,9 +41,9 @@ class Constants:
         if 0 in dims and not payload.length:
             return self.table.empty(dtype, dims)
         if width and prod(dims) * width != payload.length:
-            return self.odd((dtype, "of another length"), dims, payload, told)
-        if not width:  # strings, and types of less than a byte: only unit axes are told
-            return self._squeezed((dtype, "as stored"), dims, payload, told)
+            return self.odd((dtype, "of another length"), dims, payload, description)
+        if not width:  # strings, and types of less than a byte: only unit axes are dropped
+            return self._squeezed((dtype, "as stored"), dims, payload, description)
         if payload.length <= SMALL:
             payload = held(payload.read(0, payload.length))
         inner = list(dims)
@@ -50,34 +52,81 @@ class Constants:
             if least is not None:
                 payload, inner[axis] = least, 1
         kept = [axis for axis, size in enumerate(inner) if size != 1]
-        view = self._inner(dtype, tuple(inner[axis] for axis in kept), payload, width, told)
+        view = self._inner(dtype, tuple(inner[axis] for axis in kept), payload, width, description)
         places = {axis: place for place, axis in enumerate(kept)}
         return View(view.core, tuple(places.get(axis) for axis in range(len(dims))), dims)
 
-    def odd(self, kind: tuple[object, ...], dims: tuple[int, ...], payload: Payload, told: str) -> View:
+    def odd(self, kind: tuple[object, ...], dims: tuple[int, ...], payload: Payload, description: str) -> View:
         """See a constant whose bytes are not plainly its elements, such as a sparse one: just as it is stored."""
-        return whole(self._core((kind, dims), dims, payload, told))
+        return whole(self._core((kind, dims), dims, payload, description))
 
-    def _squeezed(self, kind: tuple[object, ...], dims: tuple[int, ...], payload: Payload, told: str) -> View:
+    def _squeezed(self, kind: tuple[object, ...], dims: tuple[int, ...], payload: Payload, description: str) -> View:
         kept = tuple(size for size in dims if size != 1)
-        core = self._core((kind, kept), kept, payload, told)
+        core = self._core((kind, kept), kept, payload, description)
         places = iter(range(len(kept)))
         return View(core, tuple(None if size == 1 else next(places) for size in dims), dims)
 
-    def _inner(self, dtype: str, dims: tuple[int, ...], payload: Payload, width: int, told: str) -> View:
+    def _inner(self, dtype: str, dims: tuple[int, ...], payload: Payload, width: int, description: str) -> View:
         if dtype in ("int64", "int32") and len(dims) <= 1 and payload.length <= MOST_ELEMENTS * width:
             numbers = np.frombuffer(payload.read(0, payload.length), np.dtype(dtype).newbyteorder("<"))
-            return self.table.numbers(tuple(map(int, numbers)), dtype, scalar=not dims)
-        return whole(self._core((dtype, dims), dims, payload, told))
+            return self.table.integers(tuple(map(int, numbers)), dtype, scalar=not dims)
+        return whole(self._core((dtype, dims), dims, payload, description))
 
-    def _core(self, kind: tuple[object, ...], dims: tuple[int, ...], payload: Payload, told: str) -> Core:
+    def _core(self, kind: tuple[object, ...], dims: tuple[int, ...], payload: Payload, description: str) -> Core:
         small = payload.length <= SMALL
         held = payload.read(0, SMALL) if small else (payload.length, payload.print)
         known = self.stored.setdefault(("constant", *kind, held), [])
         for other, core in known:
             if small or payload.same(other):
                 return core
-        core, _ = self.table.core(("constant", *kind, held, len(known)), told, counted=False)
+        core, _ = self.table.core(("constant", *kind, held, len(known)), description, counted=False)
         core.sizes, core.payload = dims, payload
         known.append((payload, core))
         return core
+
+
+# --- axes along which nothing changes -------------------------------------------------------------------------------
+
+
+def cut(payload: Payload, dims: Sequence[int], axis: int, width: int) -> Payload | None:
+    """Return index 0 of an axis along which nothing changes; None where something does, or too much would be held.
+
+    `dims` are those of the payload, which holds `width` bytes an element and is not empty; the axis has several.
+    """
+    row = prod(dims[axis + 1 :]) * width
+    block = row * dims[axis]
+    if payload.length > block and payload.length // dims[axis] > MOST_HELD:
+        return None
+    look = min(row, SMALL)
+    if payload.read(0, look) != payload.read(row, look):
+        return None
+    if not (_even_each if block > PIECE else _even_many)(payload, row, block):
+        return None
+    return _first(payload, row, block)
+
+
+def _even_each(payload: Payload, row: int, block: int) -> bool:
+    """Whether in every block the rows are the same: the block then is what it is one row further on."""
+    return all(
+        payload.part(start, block - row).same(payload.part(start + row, block - row))
+        for start in range(0, payload.length, block)
+    )
+
+
+def _even_many(payload: Payload, row: int, block: int) -> bool:
+    """The same for blocks many of which make a piece."""
+    count = block // row
+    for piece in payload.pieces(PIECE // block * block):
+        if any(piece[at : at + block] != piece[at : at + row] * count for at in range(0, len(piece), block)):
+            return False
+    return True
+
+
+def _first(payload: Payload, row: int, block: int) -> Payload:
+    """Read the first row of every block."""
+    if payload.length == block:
+        return payload.part(0, row)
+    if block > PIECE:
+        return held(b"".join(payload.read(start, row) for start in range(0, payload.length, block)))
+    pieces = payload.pieces(PIECE // block * block)
+    return held(b"".join(piece[at : at + row] for piece in pieces for at in range(0, len(piece), block)))

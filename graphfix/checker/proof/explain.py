@@ -1,37 +1,94 @@
-"""What tells two nodes apart that have no match: the first of the things that a term is made of."""
+"""Why two nodes have no match: notes of nodes, and the first difference of what their terms are made of."""
 
 from __future__ import annotations
 
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
-from graphfix.checker.proof.broadcast import met_by
+from graphfix.checker.proof.broadcast import broadcast_of
 from graphfix.checker.proof.indexing_maps import reads_of
 from graphfix.checker.proof.sizes import clashing
+from graphfix.checker.proof.terms import CONSTANTS, Core, Table, View
 
 if TYPE_CHECKING:
-    from graphfix.checker.proof.broadcast import Met
-    from graphfix.checker.proof.notes import Note
-    from graphfix.checker.proof.terms import Core, View
+    from collections.abc import Callable, Sequence
 
+    from graphfix.checker.proof.broadcast import Broadcast
+    from graphfix.checker.proof.indexing_maps import Note
+    from graphfix.checker.proof.result import Proof
+    from graphfix.checker.proof.sizes import Algebra
+
+OPERAND = "operand"
 INPUTS = frozenset({"input", "parameter"})
-CONSTANTS = frozenset({"constant", "numbers", "sparse", "empty"})
+CONSTANT_TERMS = CONSTANTS | {"sparse"}
 MOVING = frozenset(
     "Reshape Unsqueeze Squeeze Flatten Expand Tile RESHAPE EXPAND_DIMS SQUEEZE BROADCAST_TO TILE"
     " STABLEHLO_BROADCAST_IN_DIM".split()
 )
-"""Operators that are no term of their own where they are read as views."""
+"""Operators that are no terms where they are read as views."""
 
 
-def unlike(one: Note, two: Note) -> str | None:
+@dataclass(slots=True, eq=False)
+class Notes:
+    """Notes of the nodes that are asked for, in the order in which they were read."""
+
+    wanted: frozenset[int] | None = None
+    """The numbers of cores whose nodes are asked for; None for every node that broadcasts."""
+    taken: list[Note] = field(default_factory=list)
+    makers: dict[int, Note] = field(default_factory=dict)
+    """By the number of a wanted core the node that made it."""
+
+    def take(self, results: Sequence[View | None], before: int, note: Callable[[], Note]) -> None:
+        """Keep a node of these results, if it is asked for; `before` is how many cores there were until then."""
+        if self.wanted is None:
+            made = note()
+            if made.isolated is not None:
+                self.taken.append(made)
+            return
+        found = {view.core.number for view in results if view is not None and view.core.number >= before} & self.wanted
+        for number in found - self.makers.keys():
+            self.makers[number] = note()
+
+    def forget(self, count: int) -> None:
+        """Keep the first notes alone: a body is read anew, on values of other shapes."""
+        del self.taken[count:]
+
+
+def isolated(algebra: Algebra, views: Sequence[View | None]) -> tuple[Table, list[View | None]]:
+    """Return each operand as a separate value of its sizes: the maps over it are those of the operand.
+
+    The table is another one, so that nothing is entered into what is compared.
+    """
+    seen: list[View | None] = []
+    for index, view in enumerate(views):
+        if view is None:
+            seen.append(None)
+            continue
+        core = Core((OPERAND, index), index, f"operand {index}", counted=False)
+        core.sizes = view.sizes
+        seen.append(View(core, None if view.sizes is None else tuple(range(len(view.sizes))), view.sizes))
+    return Table(algebra), seen
+
+
+def explained(proof: Proof, notes: Notes) -> Proof:
+    """Say in what the two nodes differ, which were noted when the files were read again."""
+    one, two = (None if number is None else notes.makers.get(number) for number in proof.cores)
+    why = None if two is None else (None if one is None else difference(one, two)) or not_a_view(two)
+    reason = proof.reason if why is None else f"{proof.reason}: {why}"
+    nodes = None if one is None else reads_of(one), None if two is None else reads_of(two)
+    return replace(proof, reason=reason, nodes=nodes)
+
+
+def difference(one: Note, two: Note) -> str | None:
     """Say in what a node of the first file and one of the second differ; None where they have nothing in common."""
     if one.op != two.op:
         same = list(map(_core, one.operands)) == list(map(_core, two.operands))
         return f"the operator is {one.op} before, {two.op} after" if same else None
-    told = _parts(one, two) or _values(one, two) or _views(one, two) or _maps(one, two) or _spaces(one, two)
-    return told or "what its bodies give, or how many results it has, is another"
+    found = _parts(one, two) or _values(one, two) or _views(one, two) or _maps(one, two) or _spaces(one, two)
+    return found or "what its bodies give, or how many results it has, is another"
 
 
-def unseen(note: Note) -> str | None:
+def not_a_view(note: Note) -> str | None:
     """Say why an operator that moves elements is not seen through; None for any other."""
     if note.op not in MOVING:
         return None
@@ -84,23 +141,25 @@ def _core(view: View | None) -> Core | None:
 def _value(index: int, mine: View | None, other: View | None) -> str:
     if mine is None or other is None:
         return f"operand {index} is given {'after' if mine is None else 'before'} only"
-    constants = [view.core.key[0] in CONSTANTS for view in (mine, other)]
+    constants = [view.core.key[0] in CONSTANT_TERMS for view in (mine, other)]
     if all(constants) and mine.core.key[1:3] == other.core.key[1:3]:
-        return f"operand {index}, the constant {other.core.told!r}, has the same type and shape and other bytes"
+        return f"operand {index}, the constant {other.core.description!r}, has the same type and shape and other bytes"
     return f"operand {index} is another value: {given_by(mine)} before, {given_by(other)} after"
 
 
 def given_by(view: View) -> str:
-    """Name what gives a value: `a result of Add 'n3'`, `input 'x'`."""
+    """Name what computes a value: `a result of Add 'n3'`, `input 'x'`."""
     kind = view.core.key[0]
     if kind in INPUTS:
-        return view.core.told
-    return f"the constant {view.core.told!r}" if kind in CONSTANTS else f"a result of {view.core.told}"
+        return view.core.description
+    return (
+        f"the constant {view.core.description!r}" if kind in CONSTANT_TERMS else f"a result of {view.core.description}"
+    )
 
 
 def _views(one: Note, two: Note) -> str | None:
     """In which shape each value is read, where one of the two nodes reads its operands exactly."""
-    if _met(one) is not None and _met(two) is not None:
+    if _broadcast(one) is not None and _broadcast(two) is not None:
         return None
     for index, (mine, other) in enumerate(zip(one.operands, two.operands, strict=True)):
         if mine != other and _shape(mine) == _shape(other):
@@ -112,7 +171,7 @@ def _views(one: Note, two: Note) -> str | None:
 
 def _maps(one: Note, two: Note) -> str | None:
     """By which map each value is read."""
-    mine, other = _met(one), _met(two)
+    mine, other = _broadcast(one), _broadcast(two)
     if mine is None or other is None:
         return None
     differing = [place for place, (axes, after) in enumerate(zip(mine[1], other[1], strict=False)) if axes != after]
@@ -130,15 +189,15 @@ def _maps(one: Note, two: Note) -> str | None:
 
 
 def _spaces(one: Note, two: Note) -> str | None:
-    mine, other = _met(one), _met(two)
+    mine, other = _broadcast(one), _broadcast(two)
     if mine is None or other is None or mine[2] == other[2]:
         return None
     return f"other sizes meet: {list(mine[2])} before, {list(other[2])} after"
 
 
-def _met(note: Note) -> Met | None:
+def _broadcast(note: Note) -> Broadcast | None:
     view = note.results[0] if note.results else None
-    return None if view is None else met_by(view.core)
+    return None if view is None else broadcast_of(view.core)
 
 
 def _shape(view: View | None) -> str:

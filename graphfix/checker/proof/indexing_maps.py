@@ -6,16 +6,35 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
-from graphfix.checker.proof.broadcast import PRODUCT_AXES, met_by
+from graphfix.checker.proof.broadcast import PRODUCT_AXES, broadcast_of
 from graphfix.checker.proof.sizes import Symbol, clashing
 from graphfix.checker.proof.terms import whole
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from graphfix.checker.proof.notes import Note
     from graphfix.checker.proof.sizes import Size, Sizes
     from graphfix.checker.proof.terms import Axes, Core, View
+
+
+@dataclass(frozen=True, slots=True)
+class Note:
+    """One node of one file."""
+
+    graph: str
+    """`main`, `main/NODE.BODY` for a body, `function DOMAIN.NAME` for a function."""
+    label: str
+    """Its name, or `Op#index` where the file has none."""
+    description: str
+    op: str
+    names: tuple[tuple[str, ...], tuple[str, ...]]
+    """Of its operands and of its results; nothing for one that is not given."""
+    operands: tuple[View | None, ...]
+    results: tuple[View | None, ...]
+    parts: Mapping[str, tuple[object, str]]
+    """What else a term of it is made of: by name the thing that is compared, and how it is printed."""
+    isolated: Core | None
+    """Its term where each operand is a separate value, if it broadcasts: the maps of this are the node's own."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,7 +54,7 @@ class Read:
 
     @property
     def whole(self) -> str:
-        """Give the map to the value that the node reads in the end, whatever view of it the operand is."""
+        """Return the map to the value that the node reads in the end, whatever view of it the operand is."""
         return self.through or self.map
 
 
@@ -46,15 +65,15 @@ class Reads:
     graph: str
     """`main`, `main/NODE.BODY` for a body, `function DOMAIN.NAME` for a function."""
     label: str
-    """The node's name, or `Op#index` where the file gives none."""
+    """The node's name, or `Op#index` where the file has none."""
     op: str
     notation: str
     """`y[2,3] = Add(x[2,3], b[3])`"""
     reads: tuple[Read, ...] | None
-    """None where there are no maps: a rank is not known, or the sizes can't meet."""
+    """None where there are no maps: a rank is not known, or the sizes can't be broadcast."""
 
     def document(self) -> Mapping[str, object]:
-        """Give it as the JSON document shows it."""
+        """Return it as the JSON document shows it."""
         maps = [
             {"operand": read.operand, "value": read.value, "map": read.map, "of": read.of, "through": read.through}
             for read in self.reads or ()
@@ -68,11 +87,11 @@ def reads_of(note: Note) -> Reads:
 
 
 def _reads(note: Note) -> tuple[Read, ...] | None:
-    met = None if note.apart is None else met_by(note.apart)
-    if note.apart is None or met is None or any(map(clashing, met[2])):
+    found = None if note.isolated is None else broadcast_of(note.isolated)
+    if note.isolated is None or found is None or any(map(clashing, found[2])):
         return None
-    exact = PRODUCT_AXES if note.apart.key[0] == "product" else 0
-    return tuple(_read(note, core, axes, met[2], exact) for core, axes in zip(met[0], met[1], strict=True))
+    exact = PRODUCT_AXES if note.isolated.key[0] == "product" else 0
+    return tuple(_read(note, core, axes, found[2], exact) for core, axes in zip(found[0], found[1], strict=True))
 
 
 def _read(note: Note, core: Core, axes: Axes, space: Sizes, exact: int) -> Read:
@@ -85,7 +104,7 @@ def _read(note: Note, core: Core, axes: Axes, space: Sizes, exact: int) -> Read:
         return Read(index, value, sizes, printed)
     inner = view.axes
     through = tuple(None if axis is None else inner[axis] for axis in axes)
-    source = f"{view.core.told}[{_listed(view.core.sizes)}]"
+    source = f"{view.core.description}[{_listed(view.core.sizes)}]"
     return Read(index, value, sizes, printed, source, linalg(through, view.core.sizes, space, exact))
 
 
@@ -94,7 +113,7 @@ def linalg(axes: Axes, sizes: Sizes, space: Sizes, exact: int = 0) -> str:
 
     `axes` names for each axis of the space the operand's axis that follows it. An axis of size 1 under another size
     is read at 0 throughout; one that may be 1 under another size at run time is marked `?`. The last `exact` axes of
-    the space are no place where sizes meet.
+    the space are not broadcast.
     """
     followed = {axis: place for place, axis in enumerate(axes) if axis is not None}
     parts = []
@@ -109,10 +128,10 @@ def linalg(axes: Axes, sizes: Sizes, space: Sizes, exact: int = 0) -> str:
     return f"({', '.join(f'd{place}' for place in range(len(space)))}) -> ({', '.join(parts)})"
 
 
-def _part(place: int, size: Size, met: Size) -> str:
-    if size == 1 != met:
+def _part(place: int, size: Size, broadcast: Size) -> str:
+    if size == 1 != broadcast:
         return "0"
-    return f"d{place}?" if isinstance(size, Symbol) and size != met else f"d{place}"
+    return f"d{place}?" if isinstance(size, Symbol) and size != broadcast else f"d{place}"
 
 
 def _notation(note: Note) -> str:

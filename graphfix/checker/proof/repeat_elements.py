@@ -5,6 +5,7 @@ from __future__ import annotations
 from math import prod
 from typing import TYPE_CHECKING
 
+from graphfix.checker.proof.sizes import numbers
 from graphfix.checker.proof.terms import View
 
 if TYPE_CHECKING:
@@ -16,13 +17,13 @@ LONGEST = 1 << 20
 """Sizes below: coordinates that are computed in float32 fall where they fall in whole numbers."""
 
 
-def repeated(table: Table, view: View, factors: Sequence[int], told: str) -> View | None:
+def repeated(table: Table, view: View, factors: Sequence[int], description: str) -> View | None:
     """Let element i of each axis be what element `i // factor` was; sizes must be numbers.
 
     An axis that follows none stays so. Of an axis that is repeated already the factors are one: (i // a) // b is
     i // (a * b).
     """
-    sizes, times = numbers(view), _times(view, factors)
+    sizes, times = numbers(view.sizes), _times(view, factors)
     if sizes is None or times is None:
         return None
     wanted = tuple(size * factor for size, factor in zip(sizes, factors, strict=True))
@@ -31,7 +32,7 @@ def repeated(table: Table, view: View, factors: Sequence[int], told: str) -> Vie
     core, _ = _base(view.core)
     if all(time == 1 for time in times):
         return View(core, view.axes, wanted)
-    made, new = table.core(("repeat", core, times), told, counted=False)
+    made, new = table.core(("repeat", core, times), description, counted=False)
     if new:
         pairs = zip(core.sizes or (), times, strict=True)
         made.sizes = tuple(size * time if isinstance(size, int) else size for size, time in pairs)
@@ -39,7 +40,7 @@ def repeated(table: Table, view: View, factors: Sequence[int], told: str) -> Vie
 
 
 def _times(view: View, factors: Sequence[int]) -> tuple[int, ...] | None:
-    """Give for each axis of what is repeated how often it is in all."""
+    """Return for each axis of what is repeated how often it is in all."""
     core, before = _base(view.core)
     followed = [axis for axis in view.axes or () if axis is not None]
     if core.sizes is None or view.axes is None or view.sizes is None or len(set(followed)) < len(followed):
@@ -54,15 +55,15 @@ def _times(view: View, factors: Sequence[int]) -> tuple[int, ...] | None:
 
 
 def _base(core: Core) -> tuple[Core, tuple[int, ...]]:
-    """Give what is repeated, and how often so far."""
+    """Return what is repeated, and how often so far."""
     if core.key[0] != "repeat":
         return core, ()
     return core.key[1], core.key[2]  # type: ignore[return-value]  # what `repeated` put there
 
 
-def merged(table: Table, view: View, target: Sequence[int], told: str) -> View | None:
+def merged(table: Table, view: View, target: Sequence[int], description: str) -> View | None:
     """Reshape where axes that follow none are joined to the one in front of them; None where it does more."""
-    sizes = numbers(view)
+    sizes = numbers(view.sizes)
     if sizes is None or view.axes is None or 0 in sizes or prod(sizes) != prod(target):
         return None
     pairs = [pair for pair in zip(view.axes, sizes, strict=True) if pair[1] != 1]
@@ -76,7 +77,7 @@ def merged(table: Table, view: View, target: Sequence[int], told: str) -> View |
         kept.append((axis, own))
         factors.append(size // own)
     inner = View(view.core, tuple(axis for axis, _ in kept), tuple(size for _, size in kept))
-    return repeated(table, inner, factors, told)
+    return repeated(table, inner, factors, description)
 
 
 def _taken(pairs: list[tuple[int | None, int]], size: int) -> list[tuple[int | None, int]] | None:
@@ -86,11 +87,3 @@ def _taken(pairs: list[tuple[int | None, int]], size: int) -> list[tuple[int | N
         group.append(pairs.pop(0))
     fits = prod(each for _, each in group) == size and all(axis is None for axis, _ in group[1:])
     return group if fits else None
-
-
-def numbers(view: View) -> tuple[int, ...] | None:
-    """Give the sizes of a view, all of them numbers."""
-    if view.sizes is None:
-        return None
-    sizes = tuple(size for size in view.sizes if isinstance(size, int))
-    return sizes if len(sizes) == len(view.sizes) else None

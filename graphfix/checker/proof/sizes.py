@@ -1,4 +1,4 @@
-"""Sizes of axes as terms: a number, or a symbol that is one object wherever the same term is met."""
+"""Sizes of axes as terms: a number, or a symbol that is one object wherever the same term occurs."""
 
 from __future__ import annotations
 
@@ -12,15 +12,15 @@ if TYPE_CHECKING:
 class Symbol:
     """A size (or an element of a computed shape) that is known only at run time: equal terms are one object."""
 
-    __slots__ = ("key", "number", "told")
+    __slots__ = ("key", "name", "number")
 
-    def __init__(self, key: tuple[object, ...], number: int, told: str) -> None:
+    def __init__(self, key: tuple[object, ...], number: int, name: str) -> None:
         """Keep what the symbol stands for, and how it is printed."""
-        self.key, self.number, self.told = key, number, told
+        self.key, self.number, self.name = key, number, name
 
     def __repr__(self) -> str:
         """Print the symbol as a report shows it."""
-        return self.told
+        return self.name
 
 
 Size: TypeAlias = int | Symbol
@@ -38,29 +38,29 @@ class Algebra:
     """Where the node stands that is being read."""
     closed: bool = False
     """Whether the first file is read."""
-    seen: dict[Symbol, list[Place]] = field(default_factory=dict)
+    checks: dict[Symbol, list[Place]] = field(default_factory=dict)
     """Which sizes the first file's nodes see to fit, and where."""
-    asked: dict[tuple[Symbol, Place], None] = field(default_factory=dict)
+    second_checks: dict[tuple[Symbol, Place], None] = field(default_factory=dict)
     """Which the second's do."""
     shapes: dict[tuple[Place, bool, Sizes, Sizes], Sizes] = field(default_factory=dict)
-    """What two shapes give when they meet at a place of a file: most nodes of a model are alike."""
+    """The broadcast shape of two at a place of a file: most nodes of a model are alike."""
 
-    def symbol(self, key: tuple[object, ...], told: str = "") -> Symbol:
-        """Give the symbol of a term, the same object each time."""
+    def symbol(self, key: tuple[object, ...], name: str = "") -> Symbol:
+        """Return the symbol of a term, the same object each time."""
         found = self.known.get(key)
         if found is None:
-            found = self.known[key] = Symbol(key, len(self.known), told or f"s{len(self.known)}")
+            found = self.known[key] = Symbol(key, len(self.known), name or f"s{len(self.known)}")
         return found
 
-    def met(self, sizes: Sizes) -> Size:
-        """Give the size that an axis has where operands of these sizes meet in it, by numpy's rule.
+    def broadcast_size(self, sizes: Sizes) -> Size:
+        """Return the size that an axis has where operands of these sizes are broadcast, by numpy's rule.
 
-        Ones give way. What is left is one term for the set of all that meet, however it was nested: also beside a
+        Ones are dropped. What is left is one term for the set of all sizes, however it was nested: also beside a
         number, which is then the size, the symbols stay, because the operands fit only where each is 1 or that number.
         """
         parts: set[Size] = set()
         for size in sizes:
-            if isinstance(size, Symbol) and size.key[0] == "met":
+            if isinstance(size, Symbol) and size.key[0] == "broadcast":
                 parts.update(part for part in size.key[1:] if isinstance(part, (int, Symbol)))
             else:
                 parts.add(size)
@@ -68,33 +68,41 @@ class Algebra:
         if len(parts) <= 1:
             return parts.pop() if parts else 1
         ordered = sorted(parts, key=_order)
-        met = self.symbol(("met", *ordered), f"bc{{{','.join(map(repr, ordered))}}}")
+        checked = self.symbol(("broadcast", *ordered), f"bc{{{','.join(map(repr, ordered))}}}")
         if self.closed:
-            self.asked[met, self.place] = None
+            self.second_checks[checked, self.place] = None
         else:
-            noted(self.seen.setdefault(met, []), self.place)
-        return met
+            add_once(self.checks.setdefault(checked, []), self.place)
+        return checked
 
-    def unseen(self) -> Symbol | None:
-        """Give sizes that only the second file needs to fit: where they do not, it fails and the first does not."""
-        for met, place in self.asked:
-            wider = (at for other, at in self.seen.items() if set(met.key) <= set(other.key))
-            if not reached(self.seen.get(met, ()), place) and not any(reached(at, place) for at in wider):
-                return met
+    def unmatched_check(self) -> Symbol | None:
+        """Return sizes that only the second file needs to fit: where they do not, it fails and the first does not."""
+        for checked, place in self.second_checks:
+            wider = (at for other, at in self.checks.items() if set(checked.key) <= set(other.key))
+            if not reached(self.checks.get(checked, ()), place) and not any(reached(at, place) for at in wider):
+                return checked
         return None
 
-    def shape(self, one: Sizes, two: Sizes) -> Sizes:
-        """Give the shape in which two meet, right-aligned."""
+    def broadcast_shape(self, one: Sizes, two: Sizes) -> Sizes:
+        """Return the broadcast shape of two, right-aligned."""
         known = (self.place, self.closed, one, two)
         found = self.shapes.get(known)
         if found is None:
             rank = max(len(one), len(two))
             pairs = zip(right_aligned(one, rank), right_aligned(two, rank), strict=True)
-            found = self.shapes[known] = tuple(self.met(pair) for pair in pairs)
+            found = self.shapes[known] = tuple(self.broadcast_size(pair) for pair in pairs)
         return found
 
 
-def noted(places: list[Place], place: Place) -> None:
+def numbers(sizes: Sequence[Size | None] | None) -> tuple[int, ...] | None:
+    """Return sizes that are all numbers; None where one is not, or where there are none to ask."""
+    if sizes is None:
+        return None
+    found = tuple(size for size in sizes if isinstance(size, int))
+    return found if len(found) == len(sizes) else None
+
+
+def add_once(places: list[Place], place: Place) -> None:
     """Enter a place once."""
     if place not in places:
         places.append(place)
@@ -109,17 +117,19 @@ def _order(size: Size) -> tuple[bool, int]:
     return (True, size.number) if isinstance(size, Symbol) else (False, size)
 
 
-def settled(size: Size) -> Size:
-    """Give the size of an axis of a result: the number that met, once an operator was there to see that all fit."""
-    if not isinstance(size, Symbol) or size.key[0] != "met":
+def result_size(size: Size) -> Size:
+    """Return the size of an axis of a result: the number in the set, once an operator checks that all fit."""
+    if not isinstance(size, Symbol) or size.key[0] != "broadcast":
         return size
     numbers = [part for part in size.key[1:] if isinstance(part, int)]
     return numbers[0] if len(numbers) == 1 else size
 
 
 def clashing(size: Size) -> bool:
-    """Whether two numbers meet in an axis: no run can be."""
-    return isinstance(size, Symbol) and size.key[0] == "met" and sum(isinstance(part, int) for part in size.key) > 1
+    """Whether an axis has two different numbers: no run is possible."""
+    return (
+        isinstance(size, Symbol) and size.key[0] == "broadcast" and sum(isinstance(part, int) for part in size.key) > 1
+    )
 
 
 def right_aligned(sizes: Sizes, rank: int) -> Sizes:

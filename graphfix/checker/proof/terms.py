@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
-from graphfix.checker.proof.sizes import noted, reached, settled
+from graphfix.checker.proof.sizes import add_once, reached, result_size
 
 if TYPE_CHECKING:
     from graphfix.checker.files.constant_bytes import Payload
@@ -19,25 +19,25 @@ class Core:
     """An input, a constant, or one result of an operator on certain uses: equal terms are one object."""
 
     __slots__ = (
-        "content", "counted", "dtype", "key", "number", "payload", "places", "shape_of", "shaped", "sizes", "told",
-        "touched",
+        "content", "counted", "description", "dtype", "key", "matched", "number", "payload", "places", "shape_of",
+        "shaped", "sizes",
     )  # fmt: skip
 
-    def __init__(self, key: tuple[object, ...], number: int, told: str, *, counted: bool) -> None:
-        """Enter a core; `told` is the node that made it, `counted` whether the other file must have it too."""
-        self.key, self.number, self.told, self.counted = key, number, told, counted
+    def __init__(self, key: tuple[object, ...], number: int, description: str, *, counted: bool) -> None:
+        """Enter a core; `description` is the node that made it, `counted` whether the other file must have it too."""
+        self.key, self.number, self.description, self.counted = key, number, description, counted
         self.sizes: Sizes | None = None
         self.content: Sizes | None = None
         self.payload: Payload | None = None
         self.shape_of: View | None = None
         self.shaped: Core | None = None
-        self.touched = False
+        self.matched = False
         self.places: list[Place] = []
         self.dtype: int | bytes | None = None
 
     def __repr__(self) -> str:
         """Print the node that made it."""
-        return self.told
+        return self.description
 
 
 class View(NamedTuple):
@@ -66,13 +66,15 @@ class View(NamedTuple):
 Extent: TypeAlias = "View | Sizes"
 """A shape: its sizes, or a value that has it where its rank is not known."""
 
+CONSTANTS = frozenset({"constant", "integers"})
+"""How the terms of constants with elements begin; their element type comes next."""
 MOST_ELEMENTS = 64
 """Vectors of integers up to this length are read as shapes."""
 
 
-def held(view: View) -> str | None:
-    """Give the type of integers that are known as terms."""
-    return str(view.core.key[1]) if view.core.key[0] in ("numbers", "nothing") else None
+def integer_type(view: View) -> str | None:
+    """Return the type of integers that are known as terms."""
+    return str(view.core.key[1]) if view.core.key[0] in ("integers", "nothing") else None
 
 
 class Frame(NamedTuple):
@@ -80,7 +82,7 @@ class Frame(NamedTuple):
 
     maps: tuple[Axes, ...]
     space: Sizes
-    settled: Sizes
+    core_sizes: Sizes
     """The sizes that the core has."""
     axes: Axes
     """The map of the result."""
@@ -95,33 +97,33 @@ class Table:
     cores: dict[tuple[object, ...], Core] = field(default_factory=dict)
     closed: bool = False
     """Whether the first file is read: what is entered from then on, it does not have."""
-    foreign: list[Core] = field(default_factory=list)
+    unmatched: list[Core] = field(default_factory=list)
     """The operators' results that the second file has and the first one has not."""
     frames: dict[object, Frame] = field(default_factory=dict)
     """How operands of certain maps and sizes are read together, right-aligned: most nodes of a model are alike."""
-    meetings: dict[frozenset[Extent], list[Place]] = field(default_factory=dict)
+    checks: dict[frozenset[Extent], list[Place]] = field(default_factory=dict)
     """Shapes, one of an unknown rank at least, that the first file's nodes see to fit, and where."""
-    asked: dict[tuple[frozenset[Extent], Place], None] = field(default_factory=dict)
+    second_checks: dict[tuple[frozenset[Extent], Place], None] = field(default_factory=dict)
     """Which the second's do."""
-    stated: dict[View, list[tuple[int | None, ...]]] = field(default_factory=dict)
-    """The shapes that the first file states of values."""
-    mistold: set[tuple[View, int | bytes]] = field(default_factory=set)
-    """Types that the first file states of values which have others: the second one may say no more."""
+    declared: dict[View, list[tuple[int | None, ...]]] = field(default_factory=dict)
+    """The shapes that the first file declares of values."""
+    misdeclared: set[tuple[View, int | bytes]] = field(default_factory=set)
+    """Types that the first file declares of values which have others: the second one may say no more."""
     claims: dict[str, None] = field(default_factory=dict)
-    """Values of which the second file states sizes that no rule tells."""
-    spelled: dict[Core, str] = field(default_factory=dict)
-    """By which operator a product that has other spellings was said first."""
+    """Values of which the second file declares sizes that no rule knows."""
+    product_ops: dict[Core, str] = field(default_factory=dict)
+    """By which operator a product that several operators compute was written first."""
     assumes: dict[str, None] = field(default_factory=dict)
-    """What the terms lean on, each once."""
+    """What the terms assume, each once."""
 
-    def core(self, key: tuple[object, ...], told: str, *, counted: bool = True) -> tuple[Core, bool]:
-        """Find or enter a core; True when it is new and its sizes are to be stated."""
+    def core(self, key: tuple[object, ...], description: str, *, counted: bool = True) -> tuple[Core, bool]:
+        """Find or enter a core; True when it is new and its sizes are to be set."""
         found = self.cores.get(key)
         if found is not None:
-            found.touched = found.touched or self.closed
+            found.matched = found.matched or self.closed
             self._placed(found)
             return found, False
-        made = self.cores[key] = Core(key, len(self.cores), told, counted=counted)
+        made = self.cores[key] = Core(key, len(self.cores), description, counted=counted)
         self._placed(made)
         return made, True
 
@@ -130,56 +132,56 @@ class Table:
         if not core.counted:
             return
         if not self.closed:
-            noted(core.places, self.algebra.place)
+            add_once(core.places, self.algebra.place)
         elif not reached(core.places, self.algebra.place):
-            self.foreign.append(core)
+            self.unmatched.append(core)
 
     def close(self) -> None:
         """Say that the first file is read."""
         self.closed = self.algebra.closed = True
 
-    def met(self, extents: frozenset[Extent]) -> frozenset[Extent]:
+    def check_fit(self, extents: frozenset[Extent]) -> frozenset[Extent]:
         """Enter that a node sees these shapes to fit, some of a rank that is not known."""
         if self.closed:
-            self.asked[extents, self.algebra.place] = None
+            self.second_checks[extents, self.algebra.place] = None
         else:
-            noted(self.meetings.setdefault(extents, []), self.algebra.place)
+            add_once(self.checks.setdefault(extents, []), self.algebra.place)
         return extents
 
-    def unseen(self) -> str | None:
+    def unmatched_check(self) -> str | None:
         """Name sizes or shapes that only the second file needs to fit."""
-        sizes = self.algebra.unseen()
+        sizes = self.algebra.unmatched_check()
         if sizes is not None:
             return repr(sizes)
-        for extents, place in self.asked:
-            if not reached(self.meetings.get(extents, ()), place) and not any(
-                extents <= other and reached(at, place) for other, at in self.meetings.items()
+        for extents, place in self.second_checks:
+            if not reached(self.checks.get(extents, ()), place) and not any(
+                extents <= other and reached(at, place) for other, at in self.checks.items()
             ):
                 return ", ".join(sorted(map(shown, extents)))
         return None
 
-    def result(self, key: tuple[object, ...], told: str, sizes: tuple[Size | None, ...] | None) -> View:
-        """Give the result of an operator; a size that is None becomes a symbol of its own."""
-        core, new = self.core(key, told)
+    def result(self, key: tuple[object, ...], description: str, sizes: tuple[Size | None, ...] | None) -> View:
+        """Return the result of an operator; a size that is None becomes a new symbol."""
+        core, new = self.core(key, description)
         if new:
-            core.sizes = self.named(core, sizes)
+            core.sizes = self.named_sizes(core, sizes)
         return whole(core)
 
-    def named(self, core: Core, sizes: tuple[Size | None, ...] | None) -> Sizes | None:
+    def named_sizes(self, core: Core, sizes: tuple[Size | None, ...] | None) -> Sizes | None:
         """Name the sizes that are not known by the core and the axis."""
         if sizes is None:
             return None
         return tuple(
-            self.algebra.symbol(("dim", core.number, axis)) if size is None else settled(size)
+            self.algebra.symbol(("dim", core.number, axis)) if size is None else result_size(size)
             for axis, size in enumerate(sizes)
         )
 
-    def numbers(self, terms: Sizes, dtype: str, *, scalar: bool = False) -> View:
+    def integers(self, terms: Sizes, dtype: str, *, scalar: bool = False) -> View:
         """A vector of integers (or a scalar) whose elements are known as terms."""
         if not terms:
             return self.empty(dtype, (0,))
         folded = terms[:1] if terms and len(set(terms)) == 1 else terms
-        core, new = self.core(("numbers", dtype, folded), f"{list(terms)}", counted=False)
+        core, new = self.core(("integers", dtype, folded), f"{list(terms)}", counted=False)
         if new:
             core.content = folded
             core.sizes = () if len(folded) == 1 else (len(folded),)
@@ -225,5 +227,5 @@ def shown(value: Any) -> str:  # noqa: ANN401 - a use may be any term
     if not isinstance(value, View):
         return repr(value)
     if value.sizes is None:
-        return f"{value.core.told}[*]"
-    return f"{value.core.told}[{','.join(map(repr, value.sizes))}]"
+        return f"{value.core.description}[*]"
+    return f"{value.core.description}[{','.join(map(repr, value.sizes))}]"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from graphfix.checker.proof.sizes import Symbol, right_aligned
+from graphfix.checker.proof.sizes import Symbol, numbers, right_aligned
 from graphfix.checker.proof.terms import View, extent
 
 if TYPE_CHECKING:
@@ -34,7 +34,7 @@ def squeezed(view: View, axes: Iterable[int] | None) -> View | None:
         return None
     rank = len(view.sizes)
     if axes is None:
-        if not all(isinstance(size, int) for size in view.sizes):
+        if numbers(view.sizes) is None:
             return None
         gone = {axis for axis, size in enumerate(view.sizes) if size == 1}
     else:
@@ -102,32 +102,32 @@ def flattened(view: View, axis: int) -> View | None:
 
 
 def expanded(algebra: Algebra, view: View, target: Sizes) -> View | None:
-    """Expand both ways, as ONNX does: each axis gets the size in which the operand's and the target's meet."""
+    """Expand both ways, as ONNX does: each axis gets the size that the operand's and the target's broadcast to."""
     if view.axes is None or view.sizes is None or any(isinstance(size, int) and size < 0 for size in target):
         return None
-    sizes = algebra.shape(view.sizes, target)
+    sizes = algebra.broadcast_shape(view.sizes, target)
     return View(view.core, (None,) * (len(sizes) - len(view.axes)) + view.axes, sizes)
 
 
 def expanded_by(view: View, shape: frozenset[Extent]) -> View:
-    """Expand where one of the two ranks is not known: the shapes that meet are kept as they are."""
+    """Expand where one of the two ranks is not known: the shapes are kept as they are."""
     return View(view.core, view.axes, None, (view.more or frozenset((extent(view),))) | shape)
 
 
 def broadcast_to(algebra: Algebra, view: View, target: Sizes) -> View | None:
     """Stretch to exactly this shape, as TFLite does; None where the operand may not fit it, one way.
 
-    It fits where its size is part of what meets in the target, or where the target is a number other than 1: then
-    both ways of broadcasting ask the same of the operand.
+    It fits where the target is a broadcast of its size, or where the target is a number other than 1: then both ways
+    of broadcasting ask the same of the operand.
     """
     if view.axes is None or view.sizes is None or len(target) < len(view.sizes):
         return None
     sizes = []
     for size, to in zip(right_aligned(view.sizes, len(target)), target, strict=True):
-        met = algebra.met((size, to))
-        if (isinstance(to, int) and (to < 0 or to == 1 != size)) or (isinstance(to, Symbol) and met is not to):
+        both = algebra.broadcast_size((size, to))
+        if (isinstance(to, int) and (to < 0 or to == 1 != size)) or (isinstance(to, Symbol) and both is not to):
             return None
-        sizes.append(met)
+        sizes.append(both)
     return View(view.core, (None,) * (len(target) - len(view.axes)) + view.axes, tuple(sizes))
 
 

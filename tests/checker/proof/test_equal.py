@@ -11,7 +11,7 @@ from onnx import ModelProto, NodeProto
 
 from graphfix import api
 from graphfix.checker.proof import Proof, prove
-from graphfix.checker.proof.sizes import Algebra, settled
+from graphfix.checker.proof.sizes import Algebra, result_size
 from graphfix.results import GraphfixError
 from tests.support.faults.tflite import planted as tflite_faults
 from tests.support.places import MODELS, committed_models, model_id
@@ -144,8 +144,8 @@ def test_a_check_that_only_the_second_file_makes_is_not_proved(written: Written)
 def test_sizes_that_meet_are_one_set_however_they_were_nested() -> None:
     algebra = Algebra()
     n, m = algebra.symbol(("n",)), algebra.symbol(("m",))
-    assert algebra.met((n, 1)) is n
-    assert algebra.met((n, algebra.met((m, n)))) is algebra.met((m, n))
-    assert algebra.met((n, 4)) is not algebra.met((m, 4))
-    assert settled(algebra.met((n, 4))) == 4
-    assert settled(algebra.met((2, 3))) is algebra.met((3, 2))  # nothing fits: no size
+    assert algebra.broadcast_size((n, 1)) is n
+    assert algebra.broadcast_size((n, algebra.broadcast_size((m, n)))) is algebra.broadcast_size((m, n))
+    assert algebra.broadcast_size((n, 4)) is not algebra.broadcast_size((m, 4))
+    assert result_size(algebra.broadcast_size((n, 4))) == 4
+    assert result_size(algebra.broadcast_size((2, 3))) is algebra.broadcast_size((3, 2))  # nothing fits: no size

@@ -9,11 +9,12 @@ import numpy as np
 import pytest
 
 from graphfix.checker.proof import maps, prove
-from graphfix.checker.proof.broadcast import met_by
-from graphfix.checker.proof.notes import Note, Notes
-from graphfix.checker.proof.onnx import compare as onnx_models
+from graphfix.checker.proof.broadcast import broadcast_of
+from graphfix.checker.proof.explain import Notes
+from graphfix.checker.proof.indexing_maps import Note
+from graphfix.checker.proof.onnx import compare as onnx_compare
 from graphfix.checker.proof.terms import Core
-from graphfix.checker.proof.tflite import compare as tflite_models
+from graphfix.checker.proof.tflite import compare as tflite_compare
 from models.builders.tflite.text import model as tflite
 from tests.support.places import committed_models
 from tests.support.written import Written
@@ -174,9 +175,9 @@ def test_what_is_printed_is_what_is_compared() -> None:
     for path in committed_models():
         notes = Notes()
         with ExitStack() as stack:
-            (tflite_models if path.suffix == ".tflite" else onnx_models).noted(path, stack, {}, {}, notes)
+            (tflite_compare if path.suffix == ".tflite" else onnx_compare).note_nodes(path, stack, {}, {}, notes)
         for note in notes.taken:
-            term, alone = (None if core is None else met_by(core) for core in (_core(note), note.apart))
+            term, alone = (None if core is None else broadcast_of(core) for core in (_core(note), note.isolated))
             if term is None or alone is None or note.op in DEFINED:
                 continue
             views = [note.operands[core.number] for core in alone[0]]

@@ -19,8 +19,8 @@ import graphfix
 from graphfix.checker.files import constant_bytes
 from graphfix.checker.files.constant_bytes import Opened, Payload, held
 from graphfix.checker.files.onnx import skeleton
-from graphfix.checker.proof import constant_axes, prove
-from graphfix.checker.proof.tflite import compare as tflite_models
+from graphfix.checker.proof import constants, prove
+from graphfix.checker.proof.tflite import compare as tflite_compare
 from graphfix.results import GraphfixError
 from tests.support.written import Written
 
@@ -30,7 +30,7 @@ MODELS = Path(graphfix.__file__).parent.parent / "models"
 @pytest.fixture(params=[1, 3, 8, 1 << 18])
 def piece(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> int:
     """Read this many bytes at a time."""
-    for module in (constant_bytes, constant_axes):
+    for module in (constant_bytes, constants):
         monkeypatch.setattr(module, "PIECE", request.param)
     return int(request.param)
 
@@ -69,9 +69,9 @@ def test_an_axis_is_cut_exactly_where_nothing_changes_along_it(size: int, data: 
     first = values.take([0], axis)
     even = bool((values == first).all())
     with pytest.MonkeyPatch.context() as patch:
-        for module in (constant_bytes, constant_axes):
+        for module in (constant_bytes, constants):
             patch.setattr(module, "PIECE", size)
-        found = constant_axes.cut(held(values.tobytes()), values.shape, axis, 2)
+        found = constants.cut(held(values.tobytes()), values.shape, axis, 2)
     assert (found is not None) == even
     assert found is None or found.read(0, found.length) == first.tobytes()
 
@@ -104,7 +104,7 @@ def test_a_model_that_is_written_to_during_the_proof_is_not_proved(
 
         return reading
 
-    module = skeleton if suffix == "onnx" else tflite_models
+    module = skeleton if suffix == "onnx" else tflite_compare
     monkeypatch.setattr(module, "read", touched(module.read))
     with pytest.raises(GraphfixError, match="after: changed while it was read"):
         prove(before, after, tflite=suffix == "tflite")

@@ -7,15 +7,15 @@ from typing import TYPE_CHECKING
 from onnx import TensorProto, TypeProto
 
 from graphfix.checker.files.onnx.file import Source
-from graphfix.checker.proof.binding import refuse_unknown
+from graphfix.checker.proof.compare import check_asked, check_declared, check_effects, concluded, refuse_unknown
 from graphfix.checker.proof.constants import Constants
-from graphfix.checker.proof.onnx.constants import Held
+from graphfix.checker.proof.onnx.constants import FileConstants
+from graphfix.checker.proof.onnx.inference import Inference, bodies
+from graphfix.checker.proof.onnx.operands import Environment
 from graphfix.checker.proof.onnx.reader import Reading
-from graphfix.checker.proof.onnx.schema import imported
-from graphfix.checker.proof.onnx.scope import Scope
-from graphfix.checker.proof.onnx.shapes import Inference, bodies
-from graphfix.checker.proof.onnx.types import bare, consistent
-from graphfix.checker.proof.result import Proof, UnprovedError, concluded
+from graphfix.checker.proof.onnx.types import consistent, element_type
+from graphfix.checker.proof.onnx.validate import imported
+from graphfix.checker.proof.result import Proof, UnprovedError
 from graphfix.checker.proof.sizes import Algebra
 from graphfix.checker.proof.terms import Table, View, whole
 
@@ -26,8 +26,8 @@ if TYPE_CHECKING:
 
     from onnx import GraphProto, ModelProto, TensorShapeProto, ValueInfoProto
 
-    from graphfix.checker.proof.notes import Notes
-    from graphfix.checker.proof.sizes import Size, Sizes
+    from graphfix.checker.proof.explain import Notes
+    from graphfix.checker.proof.sizes import Size
 
 KNOWN_FORM, KNOWN_SET = 10, 21
 """The IR version and the standard operator set that every maintained runtime knows."""
@@ -49,21 +49,18 @@ def compared(
     sources = Source(before, stack), Source(after, stack)
     one, two = (source.read() for source in sources)
     _interface(one, two)
-    refuse_unknown(_ports(one), _ports(two), bindings, shapes)
-    first = Reading(table, Held(sources[0], constants), one, Inference(one), notes=notes)
-    scope = _scope(first, bindings, shapes)
-    outputs = first.run(one.graph, scope)
+    refuse_unknown(_input_dims(one), _input_dims(two), bindings, shapes)
+    first = Reading(table, FileConstants(sources[0], constants), one, Inference(one), notes=notes)
+    environment = _environment(first, bindings, shapes)
+    outputs = first.run(one.graph, environment)
     table.close()
-    second = Reading(table, Held(sources[1], constants), two, None, notes=notes)
-    other = _scope(second, bindings, shapes)
+    second = Reading(table, FileConstants(sources[1], constants), two, None, notes=notes)
+    other = _environment(second, bindings, shapes)
     theirs = second.run(two.graph, other)
     for mine, shown, view in zip(one.graph.output, two.graph.output, theirs, strict=True):
-        _fits("output", mine, shown, view.sizes)
+        check_declared("output", mine.name, (_dims(mine), _dims(shown)), view.sizes)
     _defaults(first, second)
-    if [(core.number, place) for core, place in first.effects] != [
-        (core.number, place) for core, place in second.effects
-    ]:
-        raise UnprovedError("random or unknown operators are not the same, or not in the same order")
+    check_effects(first.effects, second.effects, "random or unknown operators")
     for source in sources:
         source.check()
     names = [output.name for output in one.graph.output]
@@ -77,15 +74,15 @@ def compared(
     return proof
 
 
-def noted(
+def note_nodes(
     path: Path, stack: ExitStack, bindings: Mapping[str, int], shapes: Mapping[str, Sequence[int]], notes: Notes
 ) -> None:
     """Read one file, and note its nodes. Raises UnprovedError and GraphfixError."""
     table = Table(Algebra())
     source = Source(path, stack)
     model = source.read()
-    reading = Reading(table, Held(source, Constants(table)), model, Inference(model), notes=notes)
-    reading.run(model.graph, _scope(reading, bindings, shapes))
+    reading = Reading(table, FileConstants(source, Constants(table)), model, Inference(model), notes=notes)
+    reading.run(model.graph, _environment(reading, bindings, shapes))
 
 
 def refuse(path: Path, stack: ExitStack) -> None:
@@ -98,8 +95,8 @@ def refuse(path: Path, stack: ExitStack) -> None:
 
 def _interface(one: ModelProto, two: ModelProto) -> None:
     """Names and types of inputs and outputs, in order. Raises UnprovedError."""
-    _held(one, two)
-    _loads(one, two)
+    _check_initializers(one, two)
+    _check_versions(one, two)
     for what, ours, theirs in (
         ("input", _inputs(one), _inputs(two)),
         ("output", one.graph.output, two.graph.output),
@@ -112,19 +109,19 @@ def _interface(one: ModelProto, two: ModelProto) -> None:
             if _kind(mine.type) != _kind(other.type):
                 raise UnprovedError(f"the {what} {mine.name!r} has another type")
             if what == "input":
-                _fits(what, mine, other)
+                check_declared(what, mine.name, (_dims(mine), _dims(other)))
     if [_training(model) for model in (one, two)] != [[], []] and _training(one) != _training(two):
         raise UnprovedError("the models hold different training graphs")
 
 
-def _loads(one: ModelProto, two: ModelProto) -> None:
+def _check_versions(one: ModelProto, two: ModelProto) -> None:
     """A runtime that knows the versions of the first file knows those of the second. Raises UnprovedError."""
     ours, theirs = (imported(model.opset_import) for model in (one, two))
     if _older(ours, theirs):
         raise UnprovedError("the second file is stated in an older operator set, in which a node may mean less")
-    stated = {(each.domain, each.name, each.overload): imported(each.opset_import) for each in one.functions}
+    declared = {(each.domain, each.name, each.overload): imported(each.opset_import) for each in one.functions}
     for each in two.functions:
-        if _older(stated.get((each.domain, each.name, each.overload), {}), imported(each.opset_import)):
+        if _older(declared.get((each.domain, each.name, each.overload), {}), imported(each.opset_import)):
             raise UnprovedError(f"the second file states the function {each.name!r} in an older operator set")
     newer = [domain for domain, version in theirs.items() if version > ours.get(domain, version)]
     if two.ir_version > max(one.ir_version, KNOWN_FORM) or any(domain or theirs[""] > KNOWN_SET for domain in newer):
@@ -136,13 +133,13 @@ def _older(ours: Mapping[str, int], theirs: Mapping[str, int]) -> bool:
 
 
 def _inputs(model: ModelProto) -> list[ValueInfoProto]:
-    """Give the inputs that a caller may set."""
+    """Return the inputs that a caller may set."""
     held = set() if model.ir_version >= INITIALIZERS_ALONE_SINCE else {each.name for each in model.graph.initializer}
     return [info for info in model.graph.input if info.name not in held]
 
 
-def _ports(model: ModelProto) -> dict[str, tuple[int | str, ...] | None]:
-    """Give the inputs' dims as they are declared."""
+def _input_dims(model: ModelProto) -> dict[str, tuple[int | str, ...] | None]:
+    """Return the inputs' dims as they are declared."""
     ports: dict[str, tuple[int | str, ...] | None] = {}
     for info in _inputs(model):
         kind, dims = info.type.tensor_type, list[int | str]()
@@ -153,7 +150,7 @@ def _ports(model: ModelProto) -> dict[str, tuple[int | str, ...] | None]:
     return ports
 
 
-def _held(before: ModelProto, model: ModelProto) -> None:
+def _check_initializers(before: ModelProto, model: ModelProto) -> None:
     """Initializers that must be inputs too, before IR version 4, are what those say. Raises UnprovedError."""
     if model.ir_version >= INITIALIZERS_ALONE_SINCE:
         return
@@ -186,7 +183,7 @@ def _training(model: ModelProto) -> list[bytes]:
 
 
 def _kind(given: TypeProto) -> bytes:
-    """Give a type without the shape of a tensor and without what only describes it."""
+    """Return a type without the shape of a tensor and without what only describes it."""
     bare = TypeProto()
     bare.CopyFrom(given)
     bare.ClearField("denotation")
@@ -195,36 +192,30 @@ def _kind(given: TypeProto) -> bytes:
     return bytes(bare.SerializeToString(deterministic=True))
 
 
-def _fits(what: str, mine: ValueInfoProto, other: ValueInfoProto, computed: Sizes | None = None) -> None:
-    """A declared shape may be refined, and contradict nothing but a size that the output does not have."""
-    ours, theirs = mine.type.tensor_type, other.type.tensor_type
-    if not ours.HasField("shape") or not theirs.HasField("shape"):
-        return
-    ranks = len(ours.shape.dim), len(theirs.shape.dim)
-    have = computed if computed is not None and len(computed) == ranks[1] else (None,) * ranks[1]
-    stated = zip(map(_stated, ours.shape.dim), map(_stated, theirs.shape.dim), have, strict=False)
-    if ranks[0] != ranks[1] or any(None not in (a, b) and b not in (a, size) for a, b, size in stated):
-        raise UnprovedError(f"the {what} {mine.name!r} has another declared shape")
+def _dims(info: ValueInfoProto) -> list[int | None] | None:
+    """Return the shape that a value is declared with."""
+    kind = info.type.tensor_type
+    return list(map(_size, kind.shape.dim)) if kind.HasField("shape") else None
 
 
-def _stated(dim: TensorShapeProto.Dimension) -> int | None:
+def _size(dim: TensorShapeProto.Dimension) -> int | None:
     return dim.dim_value if dim.HasField("dim_value") and dim.dim_value >= 0 else None
 
 
-def _scope(reading: Reading, bindings: Mapping[str, int], shapes: Mapping[str, Sequence[int]]) -> Scope:
+def _environment(reading: Reading, bindings: Mapping[str, int], shapes: Mapping[str, Sequence[int]]) -> Environment:
     """Enter the inputs. Raises UnprovedError where the second file takes fewer shapes, or others, than the first."""
     graph = reading.model.graph
-    scope = Scope(imported(reading.model.opset_import), graph=graph)
+    environment = Environment(imported(reading.model.opset_import), graph=graph)
     for info in _inputs(reading.model):
         sizes = _sizes(reading, info, bindings, shapes)
         core, new = reading.table.core(("input", info.name), f"input {info.name!r}", counted=False)
         if new:
             core.sizes = sizes
-            core.dtype = bare(info.type)
+            core.dtype = element_type(info.type)
         elif not _alike(core.sizes, sizes):
             raise UnprovedError(f"the input {info.name!r} takes other shapes")
-        scope.values[info.name] = whole(core)
-    return scope
+        environment.values[info.name] = whole(core)
+    return environment
 
 
 def _alike(ours: tuple[Size, ...] | None, theirs: tuple[Size, ...] | None) -> bool:
@@ -239,7 +230,8 @@ def _sizes(
     reading: Reading, info: ValueInfoProto, bindings: Mapping[str, int], shapes: Mapping[str, Sequence[int]]
 ) -> tuple[Size, ...] | None:
     if info.name in shapes:
-        return _asked(info, tuple(shapes[info.name]))
+        check_asked(info.name, _dims(info), shapes[info.name])
+        return tuple(shapes[info.name])
     kind = info.type.tensor_type
     if not info.type.HasField("tensor_type") or not kind.HasField("shape"):
         return None
@@ -256,15 +248,6 @@ def _sizes(
         else:
             sizes.append(algebra.symbol(("input", info.name, axis), place))
     return tuple(sizes)
-
-
-def _asked(info: ValueInfoProto, sizes: tuple[int, ...]) -> tuple[int, ...]:
-    """Give the sizes that an input is bound to. Raises UnprovedError where the file declares others."""
-    kind = info.type.tensor_type
-    stated = [_stated(dim) for dim in kind.shape.dim] if kind.HasField("shape") else [None] * len(sizes)
-    if len(stated) != len(sizes) or any(own not in (None, size) for own, size in zip(stated, sizes, strict=True)):
-        raise UnprovedError(f"the input {info.name!r} is declared with other sizes than {list(sizes)}")
-    return sizes
 
 
 def _named(name: str) -> bool:
@@ -285,8 +268,8 @@ def _overridable(reading: Reading) -> dict[str, View]:
     held = [tensor for tensor in reading.model.graph.initializer if tensor.name in inputs]
     sparse = [tensor for tensor in reading.model.graph.sparse_initializer if tensor.values.name in inputs]
     return {
-        **{tensor.name: reading.held.constant(tensor, tensor.name) for tensor in held},
-        **{tensor.values.name: reading.held.sparse(tensor) for tensor in sparse},
+        **{tensor.name: reading.constants.constant(tensor, tensor.name) for tensor in held},
+        **{tensor.values.name: reading.constants.sparse(tensor) for tensor in sparse},
     }
 
 

@@ -8,8 +8,9 @@ import numpy as np
 from onnx import numpy_helper
 
 from graphfix.checker.proof import constant_folding
-from graphfix.checker.proof.onnx.schema import loads
-from graphfix.checker.proof.onnx.types import named
+from graphfix.checker.proof.onnx.types import type_name
+from graphfix.checker.proof.onnx.validate import loads
+from graphfix.checker.proof.sizes import numbers
 from graphfix.checker.proof.terms import View
 
 if TYPE_CHECKING:
@@ -20,24 +21,28 @@ if TYPE_CHECKING:
     from graphfix.checker.proof.onnx.operands import Call
 
 Rule: TypeAlias = "Callable[[Call, Sequence[Array | None]], Array | Sequence[Array] | None]"
-"""Takes the operands, None for one that is not given; gives the result, or the results, or None."""
+"""Takes the operands, None for one that is not given; returns the result, or the results, or None."""
 
 
 def computed(constants: Constants, call: Call) -> list[View] | None:
-    """Give the results of a node whose operands are all small constants; None where it is to be read as a term."""
+    """Return the results of a node whose operands are all small constants; None where it is to be read as a term."""
     first = call.views[0] if call.views else None
     if call.op == "ConstantOfShape" and not call.domain and loads(call):
         made = _filled(constants, call)
         return None if made is None else [made]
-    if first is not None and first.core.key[0] not in constant_folding.HELD:
+    if first is not None and not constant_folding.is_constant(first):
         return None  # most nodes end here
     rule = RULES.get(call.op) if not call.domain and call.views else None
-    if rule is None or not all(view is None or constant_folding.held(view) for view in call.views) or not loads(call):
+    if (
+        rule is None
+        or not all(view is None or constant_folding.is_constant(view) for view in call.views)
+        or not loads(call)
+    ):
         return None
     results = _results(rule, call)
     if any(array.size > constant_folding.MOST or array.dtype.name not in constant_folding.TYPES for array in results):
         return None
-    return [constant_folding.entered(constants, array, call.told) for array in results] or None
+    return [constant_folding.as_constant(constants, array, call.description) for array in results] or None
 
 
 def _results(rule: Rule, call: Call) -> list[Array]:
@@ -54,17 +59,19 @@ def _results(rule: Rule, call: Call) -> list[Array]:
 
 
 def _filled(constants: Constants, call: Call) -> View | None:
-    """See what ConstantOfShape gives, of known sizes: one element, stretched."""
+    """Return the result of a ConstantOfShape of known sizes: one element, stretched."""
     sizes, value = call.content(0), call.attributes.get("value")
     given = np.zeros(1, np.float32) if value is None else numpy_helper.to_array(value.t)
     if sizes is None or given.shape != (1,) or any(isinstance(size, int) and size < 0 for size in sizes):
         return None
     if given.dtype.name not in constant_folding.TYPES:
         return None
-    numbers = [size for size in sizes if isinstance(size, int)]
-    if 0 in numbers and len(numbers) == len(sizes):  # no element to stretch
-        return constant_folding.entered(constants, np.zeros(numbers, given.dtype), call.told)
-    return View(constant_folding.entered(constants, given.reshape(()), call.told).core, (None,) * len(sizes), sizes)
+    known = numbers(sizes)
+    if known is not None and 0 in known:  # no element to stretch
+        return constant_folding.as_constant(constants, np.zeros(known, given.dtype), call.description)
+    return View(
+        constant_folding.as_constant(constants, given.reshape(()), call.description).core, (None,) * len(sizes), sizes
+    )
 
 
 def _pair(rule: str) -> Rule:
@@ -102,7 +109,7 @@ def _reduction(rule: str) -> Rule:
 
 
 def _cast(call: Call, arrays: Sequence[Array | None]) -> Array | None:
-    return None if arrays[0] is None else constant_folding.converted(arrays[0], named(call.integer("to", 0)))
+    return None if arrays[0] is None else constant_folding.converted(arrays[0], type_name(call.integer("to", 0)))
 
 
 def _gather(call: Call, arrays: Sequence[Array | None]) -> Array | None:
@@ -160,7 +167,9 @@ def _where(_: Call, arrays: Sequence[Array | None]) -> Array | None:
     if condition is None or one is None or two is None or one.dtype != two.dtype:
         return None
     plain = (
-        constant_folding.settled(one) and constant_folding.settled(two) and constant_folding.small(condition, one, two)
+        constant_folding.reproducible(one)
+        and constant_folding.reproducible(two)
+        and constant_folding.small(condition, one, two)
     )
     return np.where(condition, one, two) if plain else None
 

@@ -1,12 +1,12 @@
-"""Bodies of If, Loop and Scan as terms: what goes around a loop keeps the shape that the body gives back."""
+"""Bodies of If, Loop and Scan as terms: what goes around a loop keeps the shape that the body returns."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING, Protocol, TypeAlias
 
 from graphfix.checker.proof import constant_folding
-from graphfix.checker.proof.onnx.schema import loads
-from graphfix.checker.proof.onnx.types import dtype, typed
+from graphfix.checker.proof.onnx.types import dtype, set_type
+from graphfix.checker.proof.onnx.validate import loads
 from graphfix.checker.proof.result import UnprovedError
 from graphfix.checker.proof.terms import View
 
@@ -15,12 +15,32 @@ if TYPE_CHECKING:
 
     from onnx import GraphProto
 
-    from graphfix.checker.proof.onnx.operands import Call
-    from graphfix.checker.proof.onnx.reader import Reading
-    from graphfix.checker.proof.onnx.scope import Scope
-    from graphfix.checker.proof.sizes import Size, Sizes
+    from graphfix.checker.proof.explain import Notes
+    from graphfix.checker.proof.onnx.operands import Call, Environment
+    from graphfix.checker.proof.sizes import Place, Size, Sizes
+    from graphfix.checker.proof.terms import Core, Table
 
 Guess: TypeAlias = "tuple[Size | None, ...] | None"
+
+
+class Reader(Protocol):
+    """What a body is read by: the reader of graphs, which calls the rules below."""
+
+    table: Table
+    effects: list[tuple[Core, Place]]
+    turns: dict[object, int]
+    notes: Notes | None
+
+    def turn(self, key: object) -> int:
+        """Return how many nodes had this key before."""
+
+    def body(
+        self, graph: GraphProto, outer: Environment, parameters: Sequence[View], place: object | None, label: str
+    ) -> tuple[View, ...]:
+        """Read a body with these values as its inputs; return its outputs."""
+
+    def parameter(self, owner: tuple[object, ...], index: int, sizes: tuple[object, ...] | None) -> View:
+        """Return an input of a body."""
 
 
 def _taken(call: Call) -> str | None:
@@ -31,35 +51,37 @@ def _taken(call: Call) -> str | None:
     return "then_branch" if condition.all() else "else_branch"
 
 
-def _if(reading: Reading, call: Call, scope: Scope) -> list[View]:
+def _if(reader: Reader, call: Call, environment: Environment) -> list[View]:
     """Read both branches; where the condition is known the results are those of the branch that is always taken."""
     taken = _taken(call)
     branches = []
     for name in ("then_branch", "else_branch"):
         given = call.attributes.get(name)
         place = None if taken == name else ("if", call.operand(0), name)
-        effects, turns = len(reading.effects), dict(reading.turns)
-        branches.append(reading.body(given.g, scope, (), place, f"{call.label}.{name}") if given is not None else ())
+        effects, turns = len(reader.effects), dict(reader.turns)
+        branches.append(
+            reader.body(given.g, environment, (), place, f"{call.label}.{name}") if given is not None else ()
+        )
         if taken == name:
             chosen = branches[-1]
         elif taken is not None:  # it never runs: what it would do does not count
-            del reading.effects[effects:]
-            reading.turns = turns
+            del reader.effects[effects:]
+            reader.turns = turns
     if taken is not None:
         return list(chosen)
     key = ("if", *call.full, tuple(call.views), *branches)
     results = []
     for index in range(len(call.outputs)):
         pair = [branch[index].sizes for branch in branches if index < len(branch)]
-        results.append(reading.table.result((*key, index), call.told, _joined(pair)))
+        results.append(reader.table.result((*key, index), call.description, _joined(pair)))
         one = next((branch[index] for branch in branches if index < len(branch)), None)
-        typed(results[-1].core, None if one is None else dtype(one.core))
+        set_type(results[-1].core, None if one is None else dtype(one.core))
     return results
 
 
 def _body(call: Call) -> GraphProto:
     if "body" not in call.attributes:
-        raise UnprovedError(f"{call.told} has no body; check the model")
+        raise UnprovedError(f"{call.description} has no body; check the model")
     return call.attributes["body"].g
 
 
@@ -71,36 +93,36 @@ def _joined(pair: Sequence[Sizes | None]) -> Guess:
     return tuple(a if a == b else None for a, b in zip(one, two, strict=True))
 
 
-def _loop(reading: Reading, call: Call, scope: Scope) -> list[View]:
-    """Assume that a carried value keeps the shape it enters with; where the body gives back another one, widen it."""
+def _loop(reader: Reader, call: Call, environment: Environment) -> list[View]:
+    """Assume that a carried value keeps the shape it enters with; where the body returns another one, widen it."""
     body = _body(call)
     states = list(call.views[2:])
     owner = ("loop", *call.full, tuple(call.views))
-    turn = reading.turn(owner)
+    turn = reader.turn(owner)
     guesses: list[Guess] = [None if view is None else view.sizes for view in states]
-    before, noted = len(reading.effects), len(reading.notes.taken) if reading.notes is not None else 0
+    before, noted = len(reader.effects), len(reader.notes.taken) if reader.notes is not None else 0
     while True:
-        del reading.effects[before:]
-        if reading.notes is not None:
-            reading.notes.forget(noted)
-        turns = dict(reading.turns)
+        del reader.effects[before:]
+        if reader.notes is not None:
+            reader.notes.forget(noted)
+        turns = dict(reader.turns)
         kept = tuple(guesses)
-        parameters = [reading.parameter((owner, turn), index, ()) for index in range(2)]
-        parameters += [reading.parameter((owner, turn), 2 + index, guess) for index, guess in enumerate(guesses)]
-        given = reading.body(body, scope, parameters, (owner, turn), f"{call.label}.body")
+        parameters = [reader.parameter((owner, turn), index, ()) for index in range(2)]
+        parameters += [reader.parameter((owner, turn), 2 + index, guess) for index, guess in enumerate(guesses)]
+        given = reader.body(body, environment, parameters, (owner, turn), f"{call.label}.body")
         guesses = [
             _widened(guess, parameter, view)
             for guess, parameter, view in zip(guesses, parameters[2:], given[1:], strict=False)
         ]
         if tuple(guesses) == kept:
             break
-        reading.turns = turns
+        reader.turns = turns
     key = (*owner, turn, kept, given)
-    return _looped(reading, call, key, kept, given[1:])
+    return _looped(reader, call, key, kept, given[1:])
 
 
 def _widened(guess: Guess, parameter: View, given: View) -> Guess:
-    """Drop from a guess each size that the body does not give back, and the rank with them where it differs."""
+    """Drop from a guess each size that the body does not return, and the rank with them where it differs."""
     if guess is None or parameter.sizes is None or given.sizes is None or len(given.sizes) != len(guess):
         return None
     return tuple(
@@ -110,9 +132,9 @@ def _widened(guess: Guess, parameter: View, given: View) -> Guess:
 
 
 def _looped(
-    reading: Reading, call: Call, key: tuple[object, ...], states: Sequence[Guess], given: Sequence[View]
+    reader: Reader, call: Call, key: tuple[object, ...], states: Sequence[Guess], given: Sequence[View]
 ) -> list[View]:
-    """Give the results: states as they leave the body, then what it gives at each turn, stacked."""
+    """Return the results: states as they leave the body, then what it returns in each iteration, stacked."""
     results: list[View] = []
     for index in range(len(call.outputs)):
         sizes: Guess = None
@@ -121,19 +143,19 @@ def _looped(
         elif index < len(given):
             inner = given[index].sizes
             sizes = None if inner is None else (None, *(None if not isinstance(size, int) else size for size in inner))
-        results.append(reading.table.result((*key, index), call.told, sizes))
+        results.append(reader.table.result((*key, index), call.description, sizes))
         if index < len(given):
-            typed(results[-1].core, dtype(given[index].core))
+            set_type(results[-1].core, dtype(given[index].core))
     return results
 
 
-def _scan(reading: Reading, call: Call, scope: Scope) -> list[View]:
+def _scan(reader: Reader, call: Call, environment: Environment) -> list[View]:
     """States keep their shape by definition; what is scanned loses an axis."""
     body = _body(call)
     skipped = 0 if call.since > 8 else 1  # noqa: PLR2004 - until then operand 0 holds lengths, and a batch is in front
     count = len(call.views) - skipped - call.integer("num_scan_inputs", 0)
     owner = ("scan", *call.full, tuple(call.views))
-    turn = reading.turn(owner)
+    turn = reader.turn(owner)
     parameters = []
     for index, view in enumerate(call.views[skipped:]):
         sizes = None if view is None or skipped else view.sizes
@@ -141,12 +163,12 @@ def _scan(reading: Reading, call: Call, scope: Scope) -> list[View]:
             sizes = _sliced(sizes, call, index - count)
         elif sizes is not None:
             sizes = tuple(sizes)
-        parameters.append(reading.parameter((owner, turn), index, sizes))
-    given = reading.body(body, scope, parameters, (owner, turn), f"{call.label}.body")
+        parameters.append(reader.parameter((owner, turn), index, sizes))
+    given = reader.body(body, environment, parameters, (owner, turn), f"{call.label}.body")
     states: list[Guess] = [None if view is None or skipped else view.sizes for view in call.views[skipped:][:count]]
     axes = call.integers("scan_output_axes") or ()
     scans = [view if not any(axes) and not skipped else View(view.core, None, None) for view in given[count:]]
-    return _looped(reading, call, (*owner, turn, given), states, (*given[:count], *scans))
+    return _looped(reader, call, (*owner, turn, given), states, (*given[:count], *scans))
 
 
 def _sliced(sizes: Sizes, call: Call, index: int) -> Sizes | None:
@@ -158,4 +180,4 @@ def _sliced(sizes: Sizes, call: Call, index: int) -> Sizes | None:
     return (*sizes[:axis], *sizes[axis + 1 :])
 
 
-FLOW: Mapping[str, Callable[[Reading, Call, Scope], list[View]]] = {"If": _if, "Loop": _loop, "Scan": _scan}
+FLOW: Mapping[str, Callable[[Reader, Call, Environment], list[View]]] = {"If": _if, "Loop": _loop, "Scan": _scan}

@@ -2,35 +2,38 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeAlias
 
 from onnx import TensorProto, helper
 
 from graphfix.checker.proof.onnx.nodes import PRODUCTS, channels
-from graphfix.checker.proof.onnx.schema import loads
 from graphfix.checker.proof.onnx.table import LEGACY_END
 from graphfix.checker.proof.onnx.types import dtype
+from graphfix.checker.proof.onnx.validate import loads
 from graphfix.checker.proof.onnx.versions import PRESENT
 from graphfix.checker.proof.sizes import right_aligned
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Mapping, Sequence
+
+    from onnx import NodeProto
 
     from graphfix.checker.proof.onnx.operands import Call
-    from graphfix.checker.proof.onnx.reader import Reading
     from graphfix.checker.proof.terms import View
 
+Among: TypeAlias = "Callable[[Sequence[NodeProto], int, dict[str, View]], View]"
+"""Reads nodes of a version of the standard operator set on these values; returns the result of the last."""
 ONE_AXIS = 13
 """From here on a Softmax is taken over one axis."""
 
 
-def defined(reading: Reading, call: Call) -> View | None:
-    """Read a node as those that define it; None where it is a term of its own."""
+def defined(call: Call, among: Among) -> View | None:
+    """Read a node as those that define it; None where it is a term."""
     rule = DEFINED.get(call.op) if not call.domain else None
-    return rule(reading, call) if rule is not None and loads(call) else None
+    return rule(call, among) if rule is not None and loads(call) else None
 
 
-def _prelu(reading: Reading, call: Call) -> View | None:
+def _prelu(call: Call, among: Among) -> View | None:
     """Multiply by 1 where x >= 0, else by the slope: onnxruntime's PRelu of float32, bit for bit, NaN included.
 
     None for other types, of which not every zero is the same, and where the slope may not fit the data: PRelu never
@@ -49,32 +52,32 @@ def _prelu(reading: Reading, call: Call) -> View | None:
     nodes = [
         helper.make_node("Constant", [], ["zero"], value_float=0.0),
         helper.make_node("Constant", [], ["one"], value_float=1.0),
-        helper.make_node("GreaterOrEqual", ["x", "zero"], ["kept"], call.told),
-        helper.make_node("Where", ["kept", "one", "slope"], ["factor"], call.told),
-        helper.make_node("Mul", ["x", "factor"], ["y"], call.told),
+        helper.make_node("GreaterOrEqual", ["x", "zero"], ["kept"], call.description),
+        helper.make_node("Where", ["kept", "one", "slope"], ["factor"], call.description),
+        helper.make_node("Mul", ["x", "factor"], ["y"], call.description),
     ]
-    known = len(reading.table.cores)
-    result = reading.among(nodes, max(call.version, PRESENT), {"x": data, "slope": slope})
+    known = len(call.table.cores)
+    result = among(nodes, max(call.version, PRESENT), {"x": data, "slope": slope})
     new = result.core.number >= known
-    if reading.table.spelled.setdefault(result.core, "PRelu" if new else "Mul") != "PRelu":
-        reading.table.assumes[PRODUCTS] = None
+    if call.table.product_ops.setdefault(result.core, "PRelu" if new else "Mul") != "PRelu":
+        call.table.assumes[PRODUCTS] = None
     return result
 
 
-def _flat(reading: Reading, call: Call) -> View | None:
+def _flat(call: Call, among: Among) -> View | None:
     """All axes from `axis` on are one, and the ones in front are one."""
     data = call.operand(0)
     if call.since >= ONE_AXIS or data is None:
         return None
     nodes = [
-        helper.make_node("Flatten", ["x"], ["flat"], call.told, axis=call.integer("axis", 1)),
-        helper.make_node(call.op, ["flat"], ["taken"], call.told, axis=-1),
-        helper.make_node("Shape", ["x"], ["shape"], call.told),
-        helper.make_node("Reshape", ["taken", "shape"], ["y"], call.told),
+        helper.make_node("Flatten", ["x"], ["flat"], call.description, axis=call.integer("axis", 1)),
+        helper.make_node(call.op, ["flat"], ["taken"], call.description, axis=-1),
+        helper.make_node("Shape", ["x"], ["shape"], call.description),
+        helper.make_node("Reshape", ["taken", "shape"], ["y"], call.description),
     ]
-    return reading.among(nodes, PRESENT, {"x": data})
+    return among(nodes, PRESENT, {"x": data})
 
 
-DEFINED: Mapping[str, Callable[[Reading, Call], View | None]] = {
+DEFINED: Mapping[str, Callable[[Call, Among], View | None]] = {
     "PRelu": _prelu, "Softmax": _flat, "LogSoftmax": _flat, "Hardmax": _flat,
 }  # fmt: skip

@@ -1,4 +1,4 @@
-"""Notes of ONNX nodes: what a report says of one, and its maps with each operand as a value of its own."""
+"""Notes of ONNX nodes: what a report says of one, and its maps with each operand as a separate value."""
 
 from __future__ import annotations
 
@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING
 
 import onnx
 
-from graphfix.checker.proof.broadcast import met_by
-from graphfix.checker.proof.notes import Note, apart
+from graphfix.checker.proof.broadcast import broadcast_of
+from graphfix.checker.proof.explain import isolated
+from graphfix.checker.proof.indexing_maps import Note
 from graphfix.checker.proof.onnx import table as onnx_ops
 from graphfix.checker.proof.onnx.nodes import read
 
@@ -22,30 +23,30 @@ if TYPE_CHECKING:
     from graphfix.checker.proof.terms import Core, View
 
 
-def noted(algebra: Algebra, call: Call, path: str, results: Sequence[View | None]) -> Note:
+def note_of(algebra: Algebra, call: Call, path: str, results: Sequence[View | None]) -> Note:
     """Note a node of these results."""
-    by_maps = results and results[0] is not None and met_by(results[0].core) is not None
+    by_maps = results and results[0] is not None and broadcast_of(results[0].core) is not None
     compared = call.key[2:] if by_maps else call.full[2:]
     return Note(
         path,
         call.label,
-        call.told,
+        call.description,
         f"{call.domain}.{call.op}" if call.domain else call.op,
         (tuple(call.inputs), tuple(call.outputs)),
         tuple(call.views),
         tuple(results),
         _parts(compared, call.attributes),
-        _apart(algebra, call),
+        _isolated(algebra, call),
     )
 
 
-def _apart(algebra: Algebra, call: Call) -> Core | None:
-    """Read the node with each operand as a value of its own; None for one that does not broadcast."""
+def _isolated(algebra: Algebra, call: Call) -> Core | None:
+    """Read the node with each operand as a separate value; None for one that does not broadcast."""
     name = (call.domain, call.op)
     if name in onnx_ops.UNARY or not any(call.views):
         return None
-    table, views = apart(algebra, call.views)
-    seen = read(table, replace(call, views=views))
+    table, views = isolated(algebra, call.views)
+    seen = read(replace(call, table=table, views=views))
     if seen is None or (name in onnx_ops.QUANTIZING and len(call.views) > 1 and _alone(seen.core)):
         return None
     return seen.core
@@ -53,8 +54,8 @@ def _apart(algebra: Algebra, call: Call) -> Core | None:
 
 def _alone(core: Core) -> bool:
     """Whether one operand alone is read by a map."""
-    met = met_by(core)
-    return met is not None and len(met[0]) == 1
+    found = broadcast_of(core)
+    return found is not None and len(found[0]) == 1
 
 
 def _parts(compared: Sequence[object], attributes: Mapping[str, AttributeProto]) -> dict[str, tuple[object, str]]:

@@ -9,9 +9,9 @@ from onnx import TensorProto
 from graphfix.checker.proof import broadcast, constant_folding
 from graphfix.checker.proof.onnx import shapes
 from graphfix.checker.proof.onnx import table as onnx_ops
-from graphfix.checker.proof.onnx.alone import alone
-from graphfix.checker.proof.onnx.schema import loads
+from graphfix.checker.proof.onnx.inference import alone
 from graphfix.checker.proof.onnx.types import dtype
+from graphfix.checker.proof.onnx.validate import loads
 from graphfix.checker.proof.onnx.versions import meaning
 from graphfix.checker.proof.onnx.views import viewed
 from graphfix.checker.proof.terms import View, whole
@@ -19,13 +19,14 @@ from graphfix.checker.proof.terms import View, whole
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
+    from graphfix.checker.proof.onnx.inference import Inference
     from graphfix.checker.proof.onnx.operands import Call
-    from graphfix.checker.proof.onnx.shapes import Dims, Inference
+    from graphfix.checker.proof.onnx.shapes import Dims
     from graphfix.checker.proof.sizes import Size
-    from graphfix.checker.proof.terms import Axes, Table
+    from graphfix.checker.proof.terms import Axes
 
 MATRIX = 2
-UNLIKE_SINCE = 8
+DIFFERING_SHAPES_SINCE = 8
 """The first operator set in which operands of all broadcasting operators may have different shapes."""
 SQUARE = 2
 SQUARING = frozenset({"Mul", "Pow"})
@@ -35,46 +36,46 @@ PRODUCTS = "a power by 2 and a PRelu of float32 have the bits of the products th
 """What is leaned on where one of them is compared with a product."""
 
 
-def single(table: Table, call: Call) -> View | None:
-    """Give the result of a node with a rule of its own; None where its operands are read exactly."""
+def view_or_term(call: Call) -> View | None:
+    """Return the result of a node that has a rule; None where its operands are read exactly."""
     if len(call.outputs) == 1:
-        seen = viewed(table, call)
+        seen = viewed(call)
         if seen is not None:
             return seen
-    return read(table, call)
+    return read(call)
 
 
-def read(table: Table, call: Call) -> View | None:
-    """Give the result of an operator that reads its operands by maps; None where it reads them exactly."""
+def read(call: Call) -> View | None:
+    """Return the result of an operator that reads its operands by maps; None where it reads them exactly."""
     rule = RULES.get((call.domain, call.op))
-    return rule(table, call) if rule is not None and call.views and call.views[0] is not None else None
+    return rule(call) if rule is not None and call.views and call.views[0] is not None else None
 
 
-def _unary(table: Table, call: Call) -> View | None:
+def _unary(call: Call) -> View | None:
     view = call.views[0]
     if view is None:
         return None
-    return broadcast.unary(table, (*call.key, tuple(call.views[1:])), view, call.told)
+    return broadcast.unary(call.table, (*call.key, tuple(call.views[1:])), view, call.description)
 
 
-def _each(table: Table, call: Call) -> View | None:
+def _each(call: Call) -> View | None:
     if call.version < onnx_ops.LEGACY_END and not call.domain and call.op in onnx_ops.LEGACY:
-        return _legacy(table, call)
+        return _legacy(call)
     taking = onnx_ops.EACH[call.domain, call.op]
     views = [call.operand(index) for index in taking] if taking else call.views
     given = [view for view in views if view is not None]
     if len(given) < len(views):
         return None
-    alike = call.version < UNLIKE_SINCE and not call.domain and call.op in onnx_ops.EQUAL_BEFORE_8
+    alike = call.version < DIFFERING_SHAPES_SINCE and not call.domain and call.op in onnx_ops.EQUAL_BEFORE_8
     if alike and len({view.sizes for view in given}) > 1:
         return None
     if not call.domain and call.op in onnx_ops.LEGACY and len(given) == MATRIX:
-        return _pair(table, call, *given)
+        return _pair(call, *given)
     others = tuple(view for index, view in enumerate(call.views) if index not in taking) if taking else ()
-    return broadcast.elementwise(table, (*call.key, others), given, call.told)
+    return broadcast.elementwise(call.table, (*call.key, others), given, call.description)
 
 
-def _pair(table: Table, call: Call, one: View, two: View) -> View:
+def _pair(call: Call, one: View, two: View) -> View:
     """Read an operator of two operands; a power by a constant of one element that is 2 is the product.
 
     onnxruntime computes it so, bit for bit and whatever the exponent's type. Where the exponent has several elements,
@@ -82,7 +83,7 @@ def _pair(table: Table, call: Call, one: View, two: View) -> View:
     """
     key = (*call.key, ())
     if call.op not in SQUARING:
-        return broadcast.elementwise(table, key, [one, two], call.told)
+        return broadcast.elementwise(call.table, key, [one, two], call.description)
     covers = one.sizes is not None and len(two.sizes or ()) <= len(one.sizes)
     if (
         call.op == "Pow"
@@ -91,39 +92,39 @@ def _pair(table: Table, call: Call, one: View, two: View) -> View:
         and {dtype(one.core), dtype(two.core)} <= RAISED
     ):
         key, two = ("", "Mul", meaning("Mul", "", call.version, frozenset()), (), ()), one
-    result = broadcast.elementwise(table, key, [one, two], call.told)
+    result = broadcast.elementwise(call.table, key, [one, two], call.description)
     if one == two:
-        table.spelled.setdefault(result.core, call.op)
-    if table.spelled.get(result.core, call.op) != call.op:
-        table.assumes[PRODUCTS] = None
+        call.table.product_ops.setdefault(result.core, call.op)
+    if call.table.product_ops.get(result.core, call.op) != call.op:
+        call.table.assumes[PRODUCTS] = None
     return result
 
 
-def _legacy(table: Table, call: Call) -> View | None:
+def _legacy(call: Call) -> View | None:
     """Before operator set 7 operand 1 follows the axes of operand 0 from `axis` on, where `broadcast` is 1."""
     one, two = call.operand(0), call.operand(1)
     if one is None or two is None or one.sizes is None or two.sizes is None:
         return None
     if not call.integer("broadcast", 0):
-        same = one.sizes == two.sizes or (not table.closed and len(one.sizes) == len(two.sizes))
-        return _pair(table, call, one, two) if same else None
+        same = one.sizes == two.sizes or (not call.table.closed and len(one.sizes) == len(two.sizes))
+        return _pair(call, one, two) if same else None
     rank, part = len(one.sizes), len(two.sizes)
     axis = call.integer("axis", rank - part)
     axis += rank if axis < 0 else 0
     behind = rank - axis - part
     if axis < 0 or behind < 0:
         return None
-    if table.closed and any(size not in (1, own) for size, own in zip(two.sizes, one.sizes[axis:], strict=False)):
+    if call.table.closed and any(size not in (1, own) for size, own in zip(two.sizes, one.sizes[axis:], strict=False)):
         return None  # operand 0 is never stretched: where the first file runs it is not, the second has to say so
     padded = View(two.core, _padded(two.axes, axis, behind), (1,) * axis + two.sizes + (1,) * behind)
-    return _pair(table, call, one, padded)
+    return _pair(call, one, padded)
 
 
 def _padded(axes: Axes | None, front: int, behind: int) -> Axes:
     return (None,) * front + (axes or ()) + (None,) * behind
 
 
-def _quantizing(table: Table, call: Call) -> View | None:
+def _quantizing(call: Call) -> View | None:
     """Quantize or dequantize: scale and zero point follow one axis of operand 0, or serve all of it.
 
     With a scale of one element `axis` says nothing. The term names the axis through the parameters' maps, so it
@@ -134,15 +135,15 @@ def _quantizing(table: Table, call: Call) -> View | None:
     if data is None or call.integer("block_size", 0) or len(parameters) < len(call.views) - 1:
         return None
     if not call.domain and not loads(call):
-        return None  # what `axis` says is told by the maps, but not that its operator set has none
+        return None  # maps show what `axis` says, but not that its operator set has none
     if any(view.sizes is None or len(view.sizes) > 1 for view in parameters):
         return None
     if all(all(size == 1 for size in view.sizes or ()) for view in parameters):
-        return broadcast.unary(table, (*call.key, tuple(view.core for view in parameters)), data, call.told)
-    return _along(table, call, data, parameters)
+        return broadcast.unary(call.table, (*call.key, tuple(view.core for view in parameters)), data, call.description)
+    return _along(call, data, parameters)
 
 
-def _along(table: Table, call: Call, data: View, parameters: Sequence[View]) -> View | None:
+def _along(call: Call, data: View, parameters: Sequence[View]) -> View | None:
     """Quantize by parameters of one axis: they have its size, and nothing is stretched."""
     if data.sizes is None or data.axes is None:
         return None
@@ -154,10 +155,10 @@ def _along(table: Table, call: Call, data: View, parameters: Sequence[View]) -> 
     for view in parameters:
         follows = view.axes[0] if view.axes else None
         uses.append((view.core, _padded((follows,), axis, len(data.sizes) - axis - 1)))
-    return broadcast.aligned(table, call.key, uses, data.sizes, call.told)
+    return broadcast.aligned(call.table, call.key, uses, data.sizes, call.description)
 
 
-def _onto(table: Table, call: Call) -> View | None:
+def _onto(call: Call) -> View | None:
     data, indices = call.views[0], onnx_ops.ONTO[call.domain, call.op]
     if data is None or len(call.outputs) > 1:
         return None
@@ -170,7 +171,7 @@ def _onto(table: Table, call: Call) -> View | None:
         parts = [channels(data, part) for part in parts]
     rest = tuple(view for index, view in enumerate(call.views) if index and index not in indices)
     given = tuple(call.operand(index) is not None for index in indices)
-    return broadcast.onto(table, (*call.key, rest, given), data, parts, call.told)
+    return broadcast.onto(call.table, (*call.key, rest, given), data, parts, call.description)
 
 
 def channels(data: View, part: View) -> View:
@@ -181,7 +182,7 @@ def channels(data: View, part: View) -> View:
     return View(part.core, _padded(part.axes, 0, behind), part.sizes + (1,) * behind)
 
 
-def _product(table: Table, call: Call) -> View | None:
+def _product(call: Call) -> View | None:
     indices = onnx_ops.PRODUCTS[call.domain, call.op]
     one, two = (call.operand(index) for index in indices)
     if one is None or two is None or call.integer("transBatchA", 0) or call.integer("transBatchB", 0):
@@ -189,10 +190,10 @@ def _product(table: Table, call: Call) -> View | None:
     # An operand that is not given is part of the term too: the others keep their places.
     others = tuple(view for index, view in enumerate(call.views) if index not in indices)
     outer = (-1 if call.integer("transA", 0) else -2, -2 if call.integer("transB", 0) else -1)
-    return broadcast.product(table, (*call.key, others), (one, two), call.told, outer=outer)
+    return broadcast.product(call.table, (*call.key, others), (one, two), call.description, outer=outer)
 
 
-def _gemm(table: Table, call: Call) -> View | None:
+def _gemm(call: Call) -> View | None:
     indices = onnx_ops.GEMMS[call.domain, call.op]
     a, b, c = (call.operand(index) for index in indices)
     if a is None or b is None or a.sizes is None or b.sizes is None or len(a.sizes) != MATRIX or len(b.sizes) != MATRIX:
@@ -201,15 +202,15 @@ def _gemm(table: Table, call: Call) -> View | None:
     space = (a.sizes[1 if call.integer("transA", 0) else 0], b.sizes[0 if call.integer("transB", 0) else 1])
     key = ("gemm", *call.key, a, b, rest)
     if c is None:
-        return table.result((*key, (), (), space), call.told, space)
+        return call.table.result((*key, (), (), space), call.description, space)
     if c.axes is None or c.sizes is None or len(c.sizes) > MATRIX:
         return None
     missing = MATRIX - len(c.sizes)
-    met = tuple(map(table.algebra.met, zip(space, (1,) * missing + c.sizes, strict=True)))
-    return table.result((*key, (c.core,), ((None,) * missing + c.axes,), met), call.told, space)
+    sizes = tuple(map(call.table.algebra.broadcast_size, zip(space, (1,) * missing + c.sizes, strict=True)))
+    return call.table.result((*key, (c.core,), ((None,) * missing + c.axes,), sizes), call.description, space)
 
 
-RULES: Mapping[tuple[str, str], Callable[[Table, Call], View | None]] = {
+RULES: Mapping[tuple[str, str], Callable[[Call], View | None]] = {
     **dict.fromkeys(onnx_ops.EACH, _each),
     **dict.fromkeys(onnx_ops.UNARY, _unary),
     **dict.fromkeys(onnx_ops.QUANTIZING, _quantizing),
@@ -220,18 +221,18 @@ RULES: Mapping[tuple[str, str], Callable[[Table, Call], View | None]] = {
 """Rules by domain and operator; operand 0 is given."""
 
 
-def exact(table: Table, call: Call, inference: Inference | None, bodies: tuple[object, ...] = ()) -> list[View]:
-    """Give the results of an operator that reads its operands exactly."""
+def exact(call: Call, inference: Inference | None, bodies: tuple[object, ...] = ()) -> list[View]:
+    """Return the results of an operator that reads its operands exactly."""
     given = tuple(bool(name) for name in call.outputs)
     key = ("whole", *call.full, tuple(call.views), bodies, given)
     results = []
     for index in range(len(call.outputs)):
-        core, new = table.core((*key, index), call.told)
+        core, new = call.table.core((*key, index), call.description)
         if new:
-            core.sizes = table.named(core, _dims(call, index, inference))
+            core.sizes = call.table.named_sizes(core, _dims(call, index, inference))
         results.append(whole(core))
     if not results:
-        table.core(key, call.told)  # an operator that gives nothing is executed all the same
+        call.table.core(key, call.description)  # an operator without results is executed all the same
     return results
 
 
@@ -241,8 +242,8 @@ def _dims(call: Call, index: int, inference: Inference | None) -> Dims:
     name = call.outputs[index]
     if _whole(own) or not name:
         return own
-    told = inference.of(call.graph, name) if inference is not None and call.graph is not None else None
-    dims = _joined(own, told)
+    inferred = inference.of(call.graph, name) if inference is not None and call.graph is not None else None
+    dims = _joined(own, inferred)
     return dims if _whole(dims) else _joined(dims, alone(call, index))
 
 
@@ -250,10 +251,10 @@ def _whole(dims: Dims) -> bool:
     return dims is not None and None not in dims
 
 
-def _joined(own: Dims, told: Dims) -> Dims:
-    if own is None or told is None or len(own) != len(told):
-        return own if told is None else told
-    return tuple(_better(mine, other) for mine, other in zip(own, told, strict=True))
+def _joined(own: Dims, inferred: Dims) -> Dims:
+    if own is None or inferred is None or len(own) != len(inferred):
+        return own if inferred is None else inferred
+    return tuple(_better(mine, other) for mine, other in zip(own, inferred, strict=True))
 
 
 def _better(mine: Size | None, other: Size | None) -> Size | None:

@@ -14,12 +14,12 @@ from onnx import AttributeProto, TensorProto
 
 from graphfix.checker.proof.onnx.table import LEGACY_END
 from graphfix.checker.proof.onnx.types import dtype
-from graphfix.checker.proof.onnx.versions import PRESENT, meaning, tests
+from graphfix.checker.proof.onnx.versions import PRESENT, inference_mode, meaning
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-    from graphfix.checker.proof.onnx.reader import Reading
+    from graphfix.checker.proof.onnx.constants import FileConstants
     from graphfix.checker.proof.terms import View
 
 
@@ -36,16 +36,16 @@ class Form:
     """How many results are asked for, up to the last that is."""
 
 
-Rule: TypeAlias = "Callable[[Reading, Form], Form | None]"
-"""Gives the same in the present form; None for what that form can't say."""
+Rule: TypeAlias = "Callable[[FileConstants, Form], Form | None]"
+"""Returns the same in the present form; None for what that form can't say."""
 
 
-def present(reading: Reading, form: Form) -> Form:
-    """Give one of the operators below in the form of operator set 17, where it has an older one that can be said so."""
+def present(constants: FileConstants, form: Form) -> Form:
+    """Return one of the operators below in the form of operator set 17, where that form can express it."""
     until, rule = CHANGED[form.op]
     if form.since >= until:
         return replace(form, since=meaning(form.op, "", form.since, frozenset(form.attributes)))
-    made = rule(reading, form)
+    made = rule(constants, form)
     if made is None:
         return form
     views = made.views
@@ -67,33 +67,33 @@ def _with(form: Form, at: int, view: View | None) -> tuple[View | None, ...]:
 def _integers(*names: str) -> Rule:
     """Attributes that are lists of integers, or one, became operands 1, 2 ... of int64."""
 
-    def rule(reading: Reading, form: Form) -> Form | None:
+    def rule(constants: FileConstants, form: Form) -> Form | None:
         for at, name in enumerate(names, 1):
             given = form.attributes.get(name)
             if given is not None:
                 numbers = tuple(given.ints) if given.type == AttributeProto.INTS else (given.i,)
-                view = reading.table.numbers(numbers, "int64")
+                view = constants.shared.table.integers(numbers, "int64")
                 form = replace(form, views=_with(form, at, view), attributes=_without(form, name))
         return form
 
     return rule
 
 
-def _scalar(reading: Reading, value: float) -> View:
+def _scalar(constants: FileConstants, value: float) -> View:
     """A scalar of float32: the elements of an operator whose attribute is one are of another type only by chance."""
-    return reading.held.constant(onnx.helper.make_tensor("", TensorProto.FLOAT, (), [value]), str(value))
+    return constants.constant(onnx.helper.make_tensor("", TensorProto.FLOAT, (), [value]), str(value))
 
 
-def _pad(reading: Reading, form: Form) -> Form | None:
-    form = _integers("pads")(reading, form) or form
+def _pad(constants: FileConstants, form: Form) -> Form | None:
+    form = _integers("pads")(constants, form) or form
     value = form.attributes.get("value")
     if value is None or (value.f == 0 and copysign(1, value.f) > 0):  # absent it is 0, of whichever type
         return replace(form, attributes=_without(form, "value"))
-    return replace(form, views=_with(form, 2, _scalar(reading, value.f)), attributes=_without(form, "value"))
+    return replace(form, views=_with(form, 2, _scalar(constants, value.f)), attributes=_without(form, "value"))
 
 
-def _clip(reading: Reading, form: Form) -> Form | None:
-    """A bound that was not stated was float32's largest number, whatever the type: for other types it is stated.
+def _clip(constants: FileConstants, form: Form) -> Form | None:
+    """A bound that is absent was float32's largest number, whatever the type: for other types it becomes an operand.
 
     Before set 6 the text said the largest number of its own type, and the schema none.
     """
@@ -105,24 +105,24 @@ def _clip(reading: Reading, form: Form) -> Form | None:
         given = form.attributes.get(name)
         if given is None and plain:
             continue
-        view = _scalar(reading, default if given is None else given.f)
+        view = _scalar(constants, default if given is None else given.f)
         form = replace(form, views=_with(form, at, view), attributes=_without(form, name))
     return form
 
 
-def _batch_normalization(_: Reading, form: Form) -> Form | None:
+def _batch_normalization(_: FileConstants, form: Form) -> Form | None:
     """Before set 7 it trained unless `is_test` said otherwise, until 14 if more than one result was asked for.
 
     `spatial` 0 had statistics for each element.
     """
     spatial = form.attributes.get("spatial")
-    trained = form.since < LEGACY_END and not tests(form.attributes)
+    trained = form.since < LEGACY_END and not inference_mode(form.attributes)
     if trained or form.outputs > 1 or (spatial is not None and not spatial.i):
         return None
     return replace(form, attributes=_without(form, "spatial", "is_test", "consumed_inputs"))
 
 
-def _softmax(_: Reading, form: Form) -> Form | None:
+def _softmax(_: FileConstants, form: Form) -> Form | None:
     """All axes from `axis` on were taken at once: the last alone, or with axes of size 1 in front or behind it."""
     data, given = form.views[0] if form.views else None, form.attributes.get("axis")
     if data is None or not data.sizes:
@@ -133,16 +133,16 @@ def _softmax(_: Reading, form: Form) -> Form | None:
     taken = [at for at in range(axis, rank) if data.sizes[at] != 1] or [rank - 1]
     if len(taken) > 1 or not 0 <= axis < rank:
         return None
-    stated = onnx.helper.make_attribute("axis", taken[0] - rank)
-    return replace(form, attributes={**_without(form, "axis"), "axis": stated})
+    last = onnx.helper.make_attribute("axis", taken[0] - rank)
+    return replace(form, attributes={**_without(form, "axis"), "axis": last})
 
 
-def _enlarged(reading: Reading, form: Form) -> Form | None:
+def _enlarged(constants: FileConstants, form: Form) -> Form | None:
     """Upsample, and Resize of set 10, scaled coordinates and cut them."""
-    stated, views = form.attributes.get("scales"), form.views
-    if stated is not None:
-        tensor = onnx.helper.make_tensor("", TensorProto.FLOAT, (len(stated.floats),), list(stated.floats))
-        views = (*views[:1], reading.held.constant(tensor, "scales"))
+    given, views = form.attributes.get("scales"), form.views
+    if given is not None:
+        tensor = onnx.helper.make_tensor("", TensorProto.FLOAT, (len(given.floats),), list(given.floats))
+        views = (*views[:1], constants.constant(tensor, "scales"))
     if len(views) != 2:  # noqa: PLR2004 - data and scales
         return None
     cut = {
@@ -153,14 +153,14 @@ def _enlarged(reading: Reading, form: Form) -> Form | None:
     return replace(form, op="Resize", views=(views[0], None, views[1]), attributes={**kept, **cut})
 
 
-def _resize(reading: Reading, form: Form) -> Form | None:
+def _resize(constants: FileConstants, form: Form) -> Form | None:
     """Operands of no elements stood for those that are not given."""
-    if form.since < 11:  # noqa: PLR2004 - where coordinates are stated
-        return _enlarged(reading, form)
+    if form.since < 11:  # noqa: PLR2004 - where coordinates are attributes
+        return _enlarged(constants, form)
     return replace(form, views=tuple(None if view is None or view.sizes == (0,) else view for view in form.views))
 
 
-def _transposed_convolution(_: Reading, form: Form) -> Form | None:
+def _transposed_convolution(_: FileConstants, form: Form) -> Form | None:
     """Before set 11 padding that is computed was split the other way round."""
     automatic = form.attributes.get("auto_pad")
     if "output_shape" in form.attributes or (automatic is not None and automatic.s not in (b"NOTSET", b"VALID")):
@@ -168,9 +168,9 @@ def _transposed_convolution(_: Reading, form: Form) -> Form | None:
     return form
 
 
-def _aligned(_: Reading, form: Form) -> Form | None:
-    stated = onnx.helper.make_attribute("coordinate_transformation_mode", "output_half_pixel")
-    return replace(form, attributes={**form.attributes, "coordinate_transformation_mode": stated})
+def _aligned(_: FileConstants, form: Form) -> Form | None:
+    given = onnx.helper.make_attribute("coordinate_transformation_mode", "output_half_pixel")
+    return replace(form, attributes={**form.attributes, "coordinate_transformation_mode": given})
 
 
 def _renamed(op: str) -> Rule:

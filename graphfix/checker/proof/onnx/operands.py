@@ -1,4 +1,4 @@
-"""One node as the proof meets it: the operator by its meaning, its attributes, and the views that it reads."""
+"""One node as a rule of the proof sees it: its operands and attributes, and the environment that its names refer to."""
 
 from __future__ import annotations
 
@@ -9,15 +9,17 @@ from typing import TYPE_CHECKING
 from google.protobuf.unknown_fields import UnknownFieldSet  # type: ignore[import-untyped]  # protobuf ships no stubs
 from onnx import AttributeProto, TensorProto, helper
 
-from graphfix.checker.proof.terms import held
+from graphfix.checker.proof.result import UnprovedError
+from graphfix.checker.proof.sizes import numbers
+from graphfix.checker.proof.terms import integer_type
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from onnx import GraphProto
+    from onnx import GraphProto, NodeProto
 
     from graphfix.checker.proof.sizes import Sizes
-    from graphfix.checker.proof.terms import View
+    from graphfix.checker.proof.terms import Table, View
 
 _NUMBERS = {
     "value_int": (AttributeProto.INT, "i", TensorProto.INT64),
@@ -38,7 +40,7 @@ class Call:
     """A node with its operands, where it stands."""
 
     label: str
-    """Its name, or `Op#index` where the file gives none."""
+    """Its name, or `Op#index` where the file has none."""
     graph: GraphProto | None
     """The graph that holds it, where onnx's inference knows it."""
     domain: str
@@ -53,75 +55,110 @@ class Call:
     outputs: Sequence[str]
     """The names of the results; empty where one is not asked for."""
     attributes: Mapping[str, AttributeProto]
-    told: str
-    assumes: dict[str, None] = field(repr=False)
-    """Where a rule of a shape enters what it leans on."""
+    description: str
+    table: Table = field(repr=False)
+    """The terms of both files, where results are entered."""
     key: tuple[object, ...] = field(default=())
-    """The operator and those attributes that its maps do not tell: what a term of it begins with."""
+    """The operator and those attributes that its maps do not show: what a term of it begins with."""
     full: tuple[object, ...] = field(default=())
     """The operator and all its attributes, for operands that are read exactly."""
     written: tuple[str, Mapping[str, AttributeProto]] = ("", MappingProxyType({}))
     """The operator and its attributes as the file has them, where they are read in a later form."""
 
     def operand(self, index: int) -> View | None:
-        """Give an operand; None where it is not given, though the operator may need it."""
+        """Return an operand; None where it is not given, though the operator may need it."""
         return self.views[index] if index < len(self.views) else None
 
     def sizes(self, index: int) -> Sizes | None:
-        """Give the shape of an operand; None where it is not given or not ranked."""
+        """Return the shape of an operand; None where it is not given or not ranked."""
         view = self.operand(index)
         return None if view is None else view.sizes
 
     def rank(self, index: int) -> int | None:
-        """Give the rank of an operand."""
+        """Return the rank of an operand."""
         sizes = self.sizes(index)
         return None if sizes is None else len(sizes)
 
     def integer(self, name: str, default: int) -> int:
-        """Give an integer attribute."""
+        """Return an integer attribute."""
         attribute = self.attributes.get(name)
         return default if attribute is None else attribute.i
 
     def integers(self, name: str) -> tuple[int, ...] | None:
-        """Give an attribute that is a list of integers; None where there is none."""
+        """Return an attribute that is a list of integers; None where there is none."""
         attribute = self.attributes.get(name)
         return None if attribute is None else tuple(attribute.ints)
 
     def content(self, index: int) -> Sizes | None:
-        """Give the elements of an operand that is a vector of known integers or terms."""
+        """Return the elements of an operand that is a vector of known integers or terms."""
         view = self.operand(index)
         return None if view is None else view.content
 
     def vector(self, index: int) -> Sizes | None:
-        """Give the elements of an operand that has to be a vector of int64: a target, repeats."""
+        """Return the elements of an operand that has to be a vector of int64: a target, repeats."""
         view = self.views[index] if index < len(self.views) else None
-        return None if view is None or held(view) != "int64" or self.rank(index) != 1 else view.content
+        return None if view is None or integer_type(view) != "int64" or self.rank(index) != 1 else view.content
 
     def lowest(self, rank: int) -> int:
-        """Give the lowest number of an axis: until operator set 11 they were not counted from the end."""
+        """Return the lowest number of an axis: until operator set 11 they were not counted from the end."""
         return -rank if self.version >= COUNTED_BACK_SINCE else 0
 
     def axes(self) -> tuple[int, ...] | None:
-        """Give the axes of Squeeze and Unsqueeze: an attribute, or operand 1; None where they are not known."""
-        stated = self.integers("axes")
-        if stated is not None:
-            return stated
-        content = self.vector(1)
-        if content is None or not all(isinstance(axis, int) for axis in content):
-            return None
-        return tuple(axis for axis in content if isinstance(axis, int))
+        """Return the axes of Squeeze and Unsqueeze: an attribute, or operand 1; None where they are not known."""
+        given = self.integers("axes")
+        return numbers(self.vector(1)) if given is None else given
 
 
-def asked(outputs: Sequence[str]) -> Sequence[str]:
-    """Give the names of results up to the last that has one."""
+@dataclass(slots=True, eq=False)
+class Environment:
+    """The values that a node can name, and what the operators of its graph mean."""
+
+    versions: Mapping[str, int]
+    outer: Environment | None = None
+    values: dict[str, View] = field(default_factory=dict)
+    graph: GraphProto | None = None
+    given: Mapping[str, AttributeProto] = field(default_factory=dict)
+    """In a function: the attributes of its call."""
+    depth: int = 0
+    path: str = "main"
+
+    def find(self, name: str) -> View:
+        """Return a value by its name, from the innermost scope that has it."""
+        environment: Environment | None = self
+        while environment is not None:
+            found = environment.values.get(name)
+            if found is not None:
+                return found
+            environment = environment.outer
+        raise UnprovedError(f"the value {name!r} is read before any node gives it; check the model")
+
+
+def attributes_of(node: NodeProto, environment: Environment) -> dict[str, AttributeProto]:
+    """Return the attributes of a node by name; in a function those that name the call's are the call's."""
+    found: dict[str, AttributeProto] = {}
+    for attribute in node.attribute:
+        if not isinstance(attribute.name, str):
+            raise UnprovedError(f"the name {attribute.name!r} of an attribute is no UTF-8; check the model")
+        if not attribute.ref_attr_name:
+            found[attribute.name] = attribute
+        elif attribute.ref_attr_name in environment.given:
+            own = AttributeProto()
+            own.CopyFrom(environment.given[attribute.ref_attr_name])
+            own.name = attribute.name
+            found[attribute.name] = own
+    return found
+
+
+def trimmed(outputs: Sequence[str]) -> Sequence[str]:
+    """Return the names of results up to the last that has one."""
     count = len(outputs)
     while count and not outputs[count - 1]:
         count -= 1
     return outputs[:count]
 
 
-def plain(attribute: AttributeProto) -> object:
-    """Give a comparable form of an attribute without tensors and bodies; unknown fields are part of it."""
+def comparable(attribute: AttributeProto) -> object:
+    """Return a comparable form of an attribute without tensors and bodies; unknown fields are part of it."""
     kind = attribute.type
     if not UnknownFieldSet(attribute) and not attribute.ref_attr_name:
         if kind == AttributeProto.INT:
@@ -137,17 +174,17 @@ def plain(attribute: AttributeProto) -> object:
 
 
 def graphs(attribute: AttributeProto) -> list[GraphProto]:
-    """Give the bodies that an attribute holds."""
+    """Return the bodies that an attribute holds."""
     return [attribute.g] if attribute.HasField("g") else list(attribute.graphs)
 
 
 def domain_of(domain: str) -> str:
-    """Give the name of an operator set as the proof knows it: the standard one has two."""
+    """Return the name of an operator set as the proof knows it: the standard one has two."""
     return "" if domain == "ai.onnx" else domain
 
 
-def numbers(name: str, attribute: AttributeProto) -> TensorProto | None:
-    """Give the tensor that the numbers or strings of a Constant node stand for; None where it holds none."""
+def tensor_of(name: str, attribute: AttributeProto) -> TensorProto | None:
+    """Return the tensor that the numbers or strings of a Constant node stand for; None where it holds none."""
     kind, field_name, dtype = _NUMBERS.get(name, (None, "", TensorProto.UNDEFINED))
     if attribute.type != kind:
         return None

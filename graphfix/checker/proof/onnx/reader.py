@@ -12,14 +12,13 @@ from graphfix.checker.proof.onnx import table as onnx_ops
 from graphfix.checker.proof.onnx.constant_folding import computed
 from graphfix.checker.proof.onnx.control_flow import FLOW
 from graphfix.checker.proof.onnx.decompositions import DEFINED, defined
-from graphfix.checker.proof.onnx.explain import noted
-from graphfix.checker.proof.onnx.nodes import exact, single
+from graphfix.checker.proof.onnx.explain import note_of
+from graphfix.checker.proof.onnx.nodes import exact, view_or_term
 from graphfix.checker.proof.onnx.older_forms import CHANGED, Form, present
-from graphfix.checker.proof.onnx.operands import Call, asked, domain_of, graphs
-from graphfix.checker.proof.onnx.schema import NOT_IMPORTED, imported, once, random
-from graphfix.checker.proof.onnx.scope import Scope, attributes_of
-from graphfix.checker.proof.onnx.types import entered, stated, taken
-from graphfix.checker.proof.onnx.versions import effective, meaning, telling, unlifted
+from graphfix.checker.proof.onnx.operands import Call, Environment, attributes_of, domain_of, graphs, trimmed
+from graphfix.checker.proof.onnx.types import accepted, check_value_infos, infer_types
+from graphfix.checker.proof.onnx.validate import NOT_IMPORTED, imported, random, unique_names
+from graphfix.checker.proof.onnx.versions import compared_attributes, effective, meaning, unlifted
 from graphfix.checker.proof.result import UnprovedError
 from graphfix.checker.proof.terms import View, whole
 
@@ -28,9 +27,9 @@ if TYPE_CHECKING:
 
     from onnx import FunctionProto, GraphProto, ModelProto, NodeProto
 
-    from graphfix.checker.proof.notes import Notes
-    from graphfix.checker.proof.onnx.constants import Held
-    from graphfix.checker.proof.onnx.shapes import Inference
+    from graphfix.checker.proof.explain import Notes
+    from graphfix.checker.proof.onnx.constants import FileConstants
+    from graphfix.checker.proof.onnx.inference import Inference
     from graphfix.checker.proof.sizes import Place
     from graphfix.checker.proof.terms import Core, Table
 
@@ -47,7 +46,7 @@ class Reading:
     """One of the two models while it is read."""
 
     table: Table
-    held: Held
+    constants: FileConstants
     model: ModelProto
     inference: Inference | None
     """What onnx's inference says: of the first file only, since equal terms have equal shapes."""
@@ -72,26 +71,28 @@ class Reading:
 
     # --- graphs -----------------------------------------------------------------------------------------------
 
-    def run(self, graph: GraphProto, scope: Scope) -> tuple[View, ...]:
-        """Read the nodes of a graph whose inputs are in the scope; give its outputs."""
-        once(graph)
+    def run(self, graph: GraphProto, environment: Environment) -> tuple[View, ...]:
+        """Read the nodes of a graph whose inputs are in the environment; return its outputs."""
+        unique_names(graph)
         for tensor in graph.initializer:
-            if tensor.name not in scope.values:
-                scope.values[tensor.name] = self.held.constant(tensor, tensor.name)
+            if tensor.name not in environment.values:
+                environment.values[tensor.name] = self.constants.constant(tensor, tensor.name)
         for sparse in graph.sparse_initializer:
-            if sparse.values.name not in scope.values:
-                scope.values[sparse.values.name] = self.held.sparse(sparse)
-        self.nodes(graph.node, scope)
-        stated(self.table, (*graph.input, *graph.output), scope.values, run=scope.outer is not None)
-        stated(self.table, graph.value_info, scope.values, run=False)
-        return tuple(scope.find(output.name) for output in graph.output)
+            if sparse.values.name not in environment.values:
+                environment.values[sparse.values.name] = self.constants.sparse(sparse)
+        self.nodes(graph.node, environment)
+        check_value_infos(
+            self.table, (*graph.input, *graph.output), environment.values, run=environment.outer is not None
+        )
+        check_value_infos(self.table, graph.value_info, environment.values, run=False)
+        return tuple(environment.find(output.name) for output in graph.output)
 
     def body(
-        self, graph: GraphProto, outer: Scope, parameters: Sequence[View], place: object | None, label: str
+        self, graph: GraphProto, outer: Environment, parameters: Sequence[View], place: object | None, label: str
     ) -> tuple[View, ...]:
         """Read a body with these values as its inputs.
 
-        `place` tells when it is executed, alike in both files, None that it always is; `label` is the node
+        `place` says when it is executed, alike in both files, None that it always is; `label` is the node
         and the attribute that hold it.
         """
         if outer.depth > _DEEPEST:
@@ -99,26 +100,28 @@ class Reading:
         if len(parameters) != len(graph.input):
             raise UnprovedError(f"the body {graph.name!r} has {len(graph.input)} inputs and is given {len(parameters)}")
         path = f"{outer.path}/{label}"
-        scope = Scope(outer.versions, outer, graph=graph, given=outer.given, depth=outer.depth + 1, path=path)
-        scope.values.update(zip((each.name for each in graph.input), parameters, strict=True))
+        environment = Environment(
+            outer.versions, outer, graph=graph, given=outer.given, depth=outer.depth + 1, path=path
+        )
+        environment.values.update(zip((each.name for each in graph.input), parameters, strict=True))
         algebra = self.table.algebra
         around = algebra.place
         algebra.place = around if place is None else (*around, place)
-        given = self.run(graph, scope)
+        given = self.run(graph, environment)
         algebra.place = around
-        if self.table.closed and any(output.name not in scope.values for output in graph.output):
+        if self.table.closed and any(output.name not in environment.values for output in graph.output):
             raise UnprovedError(f"the body {graph.name!r} gives a value of the graph around it, which no runtime takes")
         return given
 
-    def nodes(self, nodes: Sequence[NodeProto], scope: Scope) -> None:
+    def nodes(self, nodes: Sequence[NodeProto], environment: Environment) -> None:
         """Read nodes in their order. Raises UnprovedError."""
-        self.within += len(nodes) if scope.depth else 0
+        self.within += len(nodes) if environment.depth else 0
         if self.within > _MOST_NODES:
             raise UnprovedError(f"more than {_MOST_NODES} nodes of bodies and functions would have to be read")
-        values, made = scope.values, set(scope.values)
+        values, made = environment.values, set(environment.values)
         for index, node in enumerate(nodes):
             names = node.output[:]
-            results = self.node(node, index, names, scope)
+            results = self.node(node, index, names, environment)
             for name, view in zip(names, results, strict=False):
                 if name and view is not None:
                     values[name] = view
@@ -129,49 +132,51 @@ class Reading:
                     made.add(name)
 
     def among(self, nodes: Sequence[NodeProto], version: int, values: dict[str, View]) -> View:
-        """Read nodes of the standard operator set on these values; give the result of the last."""
-        scope = Scope({"": version}, values=values)
+        """Read nodes of the standard operator set on these values; return the result of the last."""
+        environment = Environment({"": version}, values=values)
         notes, self.notes = self.notes, None  # they are no nodes of the file
-        self.nodes(nodes, scope)
+        self.nodes(nodes, environment)
         self.notes = notes
-        return scope.values[nodes[-1].output[0]]
+        return environment.values[nodes[-1].output[0]]
 
     # --- nodes ------------------------------------------------------------------------------------------------
 
-    def node(self, node: NodeProto, index: int, names: Sequence[str], scope: Scope) -> Sequence[View | None]:
-        """Give the results of a node, whose names are these."""
-        operands, values = node.input[:], scope.values
-        views = [values.get(name) or scope.find(name) if name else None for name in operands]
+    def node(
+        self, node: NodeProto, index: int, names: Sequence[str], environment: Environment
+    ) -> Sequence[View | None]:
+        """Return the results of a node, whose names are these."""
+        operands, values = node.input[:], environment.values
+        views = [values.get(name) or environment.find(name) if name else None for name in operands]
         while views and views[-1] is None:
             views.pop()
-        attributes = attributes_of(node, scope) if node.attribute else {}
+        attributes = attributes_of(node, environment) if node.attribute else {}
         function = self._function_of(node) if self.functions else None
         if function is not None:
-            return self._function(function, attributes, views, len(names), scope)
-        names = names if names and names[-1] else asked(names)
-        call = self._call(node, index, (operands, names), scope, views, attributes)
+            return self._function(function, attributes, views, len(names), environment)
+        names = names if names and names[-1] else trimmed(names)
+        call = self._call(node, index, (operands, names), environment, views, attributes)
         if call.op == "Constant" and not call.domain:
-            return [self.held.node(call)]
+            return [self.constants.node(call)]
         before = len(self.table.cores)
-        results = self._results(call, scope)
+        results = self._results(call, environment)
         if self.notes is not None:
-            self.notes.take(results, before, partial(noted, self.table.algebra, call, scope.path, results))
+            self.notes.take(results, before, partial(note_of, self.table.algebra, call, environment.path, results))
         return results
 
     def _function_of(self, node: NodeProto) -> FunctionProto | None:
         return self.functions.get((domain_of(node.domain), node.op_type, node.overload))
 
-    def _results(self, call: Call, scope: Scope) -> Sequence[View | None]:
-        """Give the results of an operator: constants, a view, a term with maps, or one that reads operands exactly."""
+    def _results(self, call: Call, environment: Environment) -> Sequence[View | None]:
+        """Return the results of an operator: constants, a view, a term with maps, or one of exact operands."""
         if call.op in FLOW and not call.domain:
-            return FLOW[call.op](self, call, scope)
-        results: Sequence[View | None] | None = computed(self.held.constants, call)
+            return FLOW[call.op](self, call, environment)
+        results: Sequence[View | None] | None = computed(self.constants.shared, call)
         if results is None:
-            view = defined(self, call) if call.op in DEFINED else None
-            view = single(self.table, call) if view is None else view
-            results = self._whole(call, scope) if view is None else [view]
+            view = defined(call, self.among) if call.op in DEFINED else None
+            view = view_or_term(call) if view is None else view
+            results = self._whole(call, environment) if view is None else [view]
         if len(results) > 1 or not results or results[0] is None or results[0].core.dtype is None:
-            entered(call, results)
+            infer_types(call, results)
         return results
 
     def _call(
@@ -179,35 +184,35 @@ class Reading:
         node: NodeProto,
         index: int,
         ends: tuple[Sequence[str], Sequence[str]],
-        scope: Scope,
+        environment: Environment,
         views: Sequence[View | None],
         attributes: Mapping[str, AttributeProto],
     ) -> Call:
         operands, names = ends
         domain, op = domain_of(node.domain), node.op_type
-        version = scope.versions.get(domain, NOT_IMPORTED)
+        version = environment.versions.get(domain, NOT_IMPORTED)
         name = node.name
         label = name or f"{op}#{index}"
-        told = f"{op} '{label}'" if name else label
+        description = f"{op} '{label}'" if name else label
         written = (op, attributes)
         attributes = effective(op, domain, version, attributes)
-        stated_names = frozenset(attributes) if attributes else _NONE
-        since, older = meaning(op, domain, version, stated_names), unlifted(op, domain, version, stated_names)
-        if since != older and not taken(op, domain, version, views):
+        given_names = frozenset(attributes) if attributes else _NONE
+        since, older = meaning(op, domain, version, given_names), unlifted(op, domain, version, given_names)
+        if since != older and not accepted(op, domain, version, views):
             since = older  # later versions take more types: none reads this one otherwise
         elif op in CHANGED and not domain:
-            form = present(self, Form(op, older, tuple(views), attributes, len(names)))
+            form = present(self.constants, Form(op, older, tuple(views), attributes, len(names)))
             op, since, views, attributes = form.op, form.since, form.views, form.attributes
         key: tuple[object, ...] = (domain, op, since, ())
         full = key
         if attributes:
-            telltale = telling(op, domain, version, attributes)
-            key = full = (domain, op, since, self.held.attributes(telltale))
-            if len(telltale) < len(attributes):
-                full = (domain, op, since, self.held.attributes(attributes))
+            compared = compared_attributes(op, domain, version, attributes)
+            key = full = (domain, op, since, self.constants.attributes(compared))
+            if len(compared) < len(attributes):
+                full = (domain, op, since, self.constants.attributes(attributes))
         return Call(
             label,
-            scope.graph,
+            environment.graph,
             domain,
             op,
             version,
@@ -216,39 +221,39 @@ class Reading:
             operands,
             names,
             attributes,
-            told,
-            self.table.assumes,
+            description,
+            self.table,
             key,
             full,
             written,
         )
 
-    def _whole(self, call: Call, scope: Scope) -> list[View]:
+    def _whole(self, call: Call, environment: Environment) -> list[View]:
         """Read an operator's operands exactly; its bodies, where it has some, on values of any shape."""
         domain = call.domain
-        held = [(name, graph) for name, given in sorted(call.attributes.items()) for graph in graphs(given)]
-        apart = domain not in onnx_ops.KNOWN_DOMAINS or random(call)
-        if not held and not apart:
-            return exact(self.table, call, self.inference)
+        found = [(name, graph) for name, given in sorted(call.attributes.items()) for graph in graphs(given)]
+        separate = domain not in onnx_ops.KNOWN_DOMAINS or random(call)
+        if not found and not separate:
+            return exact(call, self.inference)
         owner = (*call.full, tuple(call.views))
         turn = self.turn(owner)
         bodies = []
-        for index, (name, graph) in enumerate(held):
+        for index, (name, graph) in enumerate(found):
             place = (owner, turn, name, index)
             own = [self.parameter(place, i, None) for i in range(len(graph.input))]
-            bodies.append((name, self.body(graph, scope, own, place, f"{call.label}.{name}")))
-        if not apart:
-            return exact(self.table, call, self.inference, tuple(bodies))
-        results = exact(self.table, call, self.inference, ("turn", turn, *bodies))
-        done, _ = self.table.core(("done", owner, turn, tuple(bodies), len(results)), call.told)
+            bodies.append((name, self.body(graph, environment, own, place, f"{call.label}.{name}")))
+        if not separate:
+            return exact(call, self.inference, tuple(bodies))
+        results = exact(call, self.inference, ("turn", turn, *bodies))
+        done, _ = self.table.core(("done", owner, turn, tuple(bodies), len(results)), call.description)
         self.effects.append((done, self.table.algebra.place))
         return results
 
     def parameter(self, owner: tuple[object, ...], index: int, sizes: tuple[object, ...] | None) -> View:
-        """Give an input of a body: a value of its own for each iteration."""
+        """Return an input of a body: another value in each iteration."""
         core, new = self.table.core(("parameter", owner, index, sizes), f"input {index} of a body", counted=False)
         if new and sizes is not None:
-            core.sizes = self.table.named(core, sizes)  # type: ignore[arg-type]  # sizes are opaque to the key only
+            core.sizes = self.table.named_sizes(core, sizes)  # type: ignore[arg-type]  # sizes are opaque to the key only
         return whole(core)
 
     # --- functions --------------------------------------------------------------------------------------------
@@ -259,19 +264,19 @@ class Reading:
         attributes: Mapping[str, AttributeProto],
         views: Sequence[View | None],
         outputs: int,
-        scope: Scope,
+        environment: Environment,
     ) -> tuple[View | None, ...]:
         """Read a function on the operands of a call: what it computes, not that it is called, is the term."""
-        if scope.depth > _DEEPEST:
+        if environment.depth > _DEEPEST:
             raise UnprovedError(f"the function {function.name!r} is nested too deeply to be read")
         name = (function.domain, function.name, function.overload)
-        key = (name, self.held.attributes(attributes), tuple(views), self.table.algebra.place)
+        key = (name, self.constants.attributes(attributes), tuple(views), self.table.algebra.place)
         known = self.calls.get(key)
         if known is not None:
             return known[:outputs]
         given = {each.name: each for each in function.attribute_proto} | dict(attributes)
         path = f"function {function.domain}.{function.name}" if function.domain else f"function {function.name}"
-        inner = Scope(imported(function.opset_import), given=given, depth=scope.depth + 1, path=path)
+        inner = Environment(imported(function.opset_import), given=given, depth=environment.depth + 1, path=path)
         for name, view in zip(function.input, views, strict=False):
             if view is not None:
                 inner.values[name] = view
@@ -282,10 +287,10 @@ class Reading:
             self.calls[key] = results
         return results[:outputs]
 
-    def _optional(self, function: FunctionProto, inner: Scope) -> None:
+    def _optional(self, function: FunctionProto, inner: Environment) -> None:
         missing = [name for name in function.input if name not in inner.values]
         for name in missing:
             core, _ = self.table.core(("absent",), "an input that is not given", counted=False)
             inner.values[name] = whole(core)
         self.nodes(function.node, inner)
-        stated(self.table, function.value_info, inner.values, run=False)
+        check_value_infos(self.table, function.value_info, inner.values, run=False)

@@ -1,108 +1,25 @@
-"""Shapes of results that no map tells: a few rules, and onnx's own inference on the first file."""
+"""Rules for the shapes of results that no map has."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from math import prod
 from typing import TYPE_CHECKING, TypeAlias
 
-import onnx
-
+from graphfix.checker.proof.integer_values import span
 from graphfix.checker.proof.onnx.table import SAME_SHAPE
-from graphfix.checker.proof.shape_arithmetic import span
+from graphfix.checker.proof.sizes import numbers
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
-
-    from onnx import GraphProto, ModelProto, NodeProto, ValueInfoProto
+    from collections.abc import Callable, Mapping, Sequence
 
     from graphfix.checker.proof.onnx.operands import Call
     from graphfix.checker.proof.sizes import Size
 
 Dims: TypeAlias = "tuple[Size | None, ...] | None"
-MERGED_BRANCHES_UNTIL = 11
-"""Before it onnx gives the result of an If the shape of one branch."""
-
-
-@dataclass(slots=True, eq=False)
-class Inference:
-    """What onnx's inference says of the first file's values, asked when first needed: ranks and numbers only.
-
-    Stored shapes are taken out before, as claims; so are initializers that a caller may override. Of the names that
-    inference gives to sizes nothing is used.
-    """
-
-    model: ModelProto
-    graphs: dict[int, tuple[GraphProto, GraphProto]] | None = None
-    """By identity, which holds as long as the graph itself is held beside: what onnx made of it."""
-    dims: dict[int, dict[str, Dims]] = field(default_factory=dict)
-
-    def of(self, graph: GraphProto, name: str) -> Dims:
-        """Give the dims of a value of a graph of the file; None where the rank is not known."""
-        if self.graphs is None:
-            self.graphs = self._inferred()
-        known = self.dims.get(id(graph))
-        if known is None:
-            if id(graph) not in self.graphs:
-                return None
-            inferred = self.graphs[id(graph)][1]
-            infos = (*inferred.value_info, *inferred.output)
-            known = self.dims[id(graph)] = {info.name: _dims(info) for info in infos}
-        return known.get(name)
-
-    def _inferred(self) -> dict[int, tuple[GraphProto, GraphProto]]:
-        bare = onnx.ModelProto()
-        bare.CopyFrom(self.model)
-        _strip(bare.graph, main=True)
-        version = next((entry.version for entry in bare.opset_import if entry.domain in ("", "ai.onnx")), 1)
-        if version < MERGED_BRANCHES_UNTIL and any(node.op_type == "If" for node in bare.graph.node):
-            return {}
-        try:
-            inferred = onnx.shape_inference.infer_shapes(bare, data_prop=True)
-        except (onnx.shape_inference.InferenceError, ValueError):
-            return {}
-        return {id(one): (one, other) for one, other in _paired(self.model.graph, inferred.graph)}
-
-
-def _strip(graph: GraphProto, *, main: bool) -> None:
-    del graph.value_info[:]
-    for info in (*graph.output, *(() if main else graph.input)):
-        if info.type.HasField("tensor_type"):
-            info.type.tensor_type.ClearField("shape")
-    if main:
-        inputs = {info.name for info in graph.input}
-        kept = [tensor for tensor in graph.initializer if tensor.name not in inputs]
-        if len(kept) < len(graph.initializer):
-            del graph.initializer[:]
-            graph.initializer.extend(kept)
-    for body in bodies(graph.node):
-        _strip(body, main=False)
-
-
-def bodies(nodes: Sequence[NodeProto]) -> Iterator[GraphProto]:
-    """Give the bodies that nodes have as attributes, in order."""
-    for node in nodes:
-        for attribute in node.attribute:
-            if attribute.HasField("g"):
-                yield attribute.g
-            yield from attribute.graphs
-
-
-def _paired(graph: GraphProto, inferred: GraphProto) -> Iterator[tuple[GraphProto, GraphProto]]:
-    yield graph, inferred
-    for one, other in zip(bodies(graph.node), bodies(inferred.node), strict=False):
-        yield from _paired(one, other)
-
-
-def _dims(info: ValueInfoProto) -> Dims:
-    kind = info.type.tensor_type
-    if not info.type.HasField("tensor_type") or not kind.HasField("shape"):
-        return None
-    return tuple(dim.dim_value if dim.HasField("dim_value") and dim.dim_value >= 0 else None for dim in kind.shape.dim)
 
 
 def ruled(call: Call, index: int) -> Dims:
-    """Give the dims of result `index` as far as the operator's own rule tells them; None where not even the rank."""
+    """Return the dims of result `index` as far as the operator's own rule knows them; None where not even the rank."""
     if call.domain or (index and call.op != "Split"):
         return None
     if call.op in SAME_SHAPE:
@@ -137,8 +54,8 @@ def _concat(call: Call) -> Dims:
     parts = [sizes[axis] for sizes in shapes if sizes is not None and len(sizes) == len(known)]
     if len(parts) < len(shapes):
         return None
-    numbers = [part for part in parts if isinstance(part, int)]
-    return (*known[:axis], sum(numbers) if len(numbers) == len(parts) else None, *known[axis + 1 :])
+    lengths = numbers(parts)
+    return (*known[:axis], None if lengths is None else sum(lengths), *known[axis + 1 :])
 
 
 def _reduce(call: Call) -> Dims:
@@ -148,10 +65,9 @@ def _reduce(call: Call) -> Dims:
     rank, keep = len(sizes), call.integer("keepdims", 1)
     axes = call.integers("axes")
     if axes is None and call.operand(1) is not None:
-        content = call.content(1)
-        if content is None or not all(isinstance(axis, int) for axis in content):
+        axes = numbers(call.content(1))
+        if axes is None:
             return _free(rank) if keep else None
-        axes = tuple(axis for axis in content if isinstance(axis, int))
     if not axes:
         if call.integer("noop_with_empty_axes", 0):
             return sizes
@@ -184,22 +100,22 @@ def _gather_nd(call: Call) -> Dims:
 
 
 def _reshape(call: Call) -> Dims:
-    """Sizes that the target states as numbers, and the rank."""
+    """Sizes that the target has as numbers, and the rank."""
     if call.since < 5:  # noqa: PLR2004 - until then the target is an attribute
         return None
     length, content = call.sizes(1), call.content(1)
     if content is not None:
-        return _closed(call, content, tuple(_stated(call, axis, size) for axis, size in enumerate(content)))
+        return _closed(call, content, tuple(_target_size(call, axis, size) for axis, size in enumerate(content)))
     return _free(length[0]) if length and isinstance(length[0], int) else None
 
 
-def _stated(call: Call, axis: int, size: Size) -> Size | None:
+def _target_size(call: Call, axis: int, size: Size) -> Size | None:
     """A term says the size unless it may be a 0 that stands for another size of the operand."""
     own = call.sizes(0) or ()
     if isinstance(size, int):
         return size if size > 0 else None
     if not (call.integer("allowzero", 0) or (axis < len(own) and own[axis] == size)):
-        call.assumes["no size that a Reshape is given as a term is 0, which would stand for another"] = None
+        call.table.assumes["no size that a Reshape is given as a term is 0, which would stand for another"] = None
     return size
 
 
@@ -209,16 +125,16 @@ def _closed(call: Call, target: Sequence[Size], dims: tuple[Size | None, ...]) -
     copies = not call.integer("allowzero", 0)
     full = [own[at] if size == 0 and copies and at < len(own) else dims[at] for at, size in enumerate(target)]
     known = [size for size in full if isinstance(size, int) and size > 0]
-    numbers = [size for size in own if isinstance(size, int)]
-    if len(known) != len(full) - 1 or -1 not in target or len(numbers) < len(own) or not own:
+    whole = numbers(own)
+    if len(known) != len(full) - 1 or -1 not in target or not whole:
         return tuple(full)
-    return tuple(prod(numbers) // prod(known) if size == -1 else full[at] for at, size in enumerate(target))
+    return tuple(prod(whole) // prod(known) if size == -1 else full[at] for at, size in enumerate(target))
 
 
 def _span(call: Call) -> Dims:
     ends = [call.content(index) for index in range(3)]
-    numbers = [end[0] for end in ends if end and isinstance(end[0], int)]
-    return (span(*numbers) if len(numbers) == len(ends) else None,)
+    known = [end[0] for end in ends if end and isinstance(end[0], int)]
+    return (span(*known) if len(known) == len(ends) else None,)
 
 
 def _pool(call: Call) -> Dims:
@@ -267,16 +183,13 @@ def _one_hot(call: Call) -> Dims:
     return None if rank is None else _free(rank + 1)
 
 
-def _matrix(call: Call) -> Dims:  # noqa: ARG001 - the rule says it without the call
-    return (None, None)
-
-
 RULES: Mapping[str, Callable[[Call], Dims]] = {
     "Transpose": _transpose, "Concat": _concat, "ArgMax": _arg, "ArgMin": _arg, "Gather": _gather,
     "GatherND": _gather_nd, "Reshape": _reshape, "ConstantOfShape": _by_target, "Conv": _conv, "OneHot": _one_hot,
-    "Compress": _compress, "NonZero": _matrix, "Flatten": _matrix, "Gemm": _matrix, "Size": lambda _: (),
-    "Range": _span, "Squeeze": _squeeze, "Unsqueeze": _unsqueeze, "Tile": _same_rank,
+    "Compress": _compress, "Size": lambda _: (), "Range": _span, "Squeeze": _squeeze,
+    "Unsqueeze": _unsqueeze, "Tile": _same_rank,
     "GatherElements": lambda call: call.sizes(1),
+    **dict.fromkeys(("NonZero", "Flatten", "Gemm"), lambda _: (None, None)),
     **dict.fromkeys(
         "ReduceMean ReduceSum ReduceMax ReduceMin ReduceProd ReduceL1 ReduceL2 ReduceLogSum ReduceLogSumExp"
         " ReduceSumSquare".split(), _reduce),
@@ -286,4 +199,4 @@ RULES: Mapping[str, Callable[[Call], Dims]] = {
         "Slice Pad Split ConvTranspose Resize Upsample"
         " TopK DepthToSpace SpaceToDepth QLinearConv ConvInteger".split(), _same_rank),
 }  # fmt: skip
-"""Rules of the standard operators; a size that is None is not told."""
+"""Rules of the standard operators; a size that is None is not known."""

@@ -60,7 +60,7 @@ PRODUCTS: Final = {
     (MS, "TransposeMatMul"): (0, 1),
     (MS, "FusedMatMulActivation"): (0, 1),
 }
-"""Stacks of matrices whose batch axes meet; the last two axes of each are read exactly."""
+"""Stacks of matrices whose batch axes are broadcast; the last two axes of each are read exactly."""
 
 GEMMS: Final = {("", "Gemm"): (0, 1, 2), (MS, "FusedGemm"): (0, 1, 2), (MS, "QGemm"): (0, 3, 6)}
 """(A, B, C): C broadcasts onto the product's two axes."""
@@ -79,7 +79,6 @@ SAME_SHAPE: Final = frozenset(
     " LayerNormalization PRelu TensorScatter EyeLike RandomNormalLike RandomUniformLike Bernoulli".split()
 )
 """Operators of the standard set whose first result has the shape of operand 0."""
-SHAPED_ON_TWO: Final = frozenset({"EyeLike", "RandomNormalLike", "RandomUniformLike", "Bernoulli"})
 
 RANDOM: Final = frozenset("RandomNormal RandomUniform RandomNormalLike RandomUniformLike Multinomial Bernoulli".split())
 """Each node draws anew: no two are one value, and their order counts."""

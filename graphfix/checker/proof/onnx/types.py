@@ -10,7 +10,8 @@ from onnx import TensorProto, TypeProto
 
 from graphfix.checker.files.onnx.schema import schema
 from graphfix.checker.proof.result import UnprovedError
-from graphfix.checker.proof.sizes import Symbol, settled
+from graphfix.checker.proof.sizes import Symbol, result_size
+from graphfix.checker.proof.terms import CONSTANTS
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
     from graphfix.checker.proof.onnx.operands import Call
     from graphfix.checker.proof.terms import Core, Table, View
 
-_STATED = frozenset({"declared", "input"})
+_FREE = frozenset({"declared", "input"})
 """What names a size that an input may have freely."""
 NAMES = {"float": "float32", "double": "float64"}
 """Types that onnx calls by other names than numpy."""
@@ -35,8 +36,8 @@ class Operator(NamedTuple):
     """Of each result, the last one's for all that follow: its type, or the operands that it shares its type with."""
 
 
-def bare(given: TypeProto) -> int | bytes:
-    """Give the type of a tensor's elements; of anything else the whole type, without shapes and descriptions."""
+def element_type(given: TypeProto) -> int | bytes:
+    """Return the type of a tensor's elements; of anything else the whole type, without shapes and descriptions."""
     if given.HasField("tensor_type"):
         return given.tensor_type.elem_type
     copy = TypeProto()
@@ -57,26 +58,26 @@ def _shapeless(given: TypeProto) -> None:
 
 
 @cache
-def named(data_type: int) -> str:
-    """Give the name of a TensorProto type as constants are entered by: `float32`."""
+def type_name(data_type: int) -> str:
+    """Return the name of a TensorProto type as constants are entered by: `float32`."""
     name: str = TensorProto.DataType.Name(data_type).lower()
     return NAMES.get(name, name)
 
 
 def dtype(core: Core) -> int | bytes | None:
-    """Give the type of a value; None where it is not known."""
+    """Return the type of a value; None where it is not known."""
     if core.dtype is not None or core.key[0] not in _CONSTANTS or not isinstance(core.key[1], str):
         return core.dtype
     return _NUMBERS.get(core.key[1])
 
 
-def typed(core: Core, kind: int | bytes | None) -> None:
+def set_type(core: Core, kind: int | bytes | None) -> None:
     """Enter the type of a value where it is not known."""
     if dtype(core) is None:
         core.dtype = kind
 
 
-def taken(op: str, domain: str, version: int, views: Sequence[View | None]) -> bool:
+def accepted(op: str, domain: str, version: int, views: Sequence[View | None]) -> bool:
     """Whether each operand's type is one that the operator takes in this version, as far as types are known."""
     return _takes(op, domain, version, tuple([None if view is None else dtype(view.core) for view in views]))
 
@@ -93,23 +94,23 @@ def _takes(op: str, domain: str, version: int, kinds: tuple[int | bytes | None, 
     return True
 
 
-def entered(call: Call, results: Iterable[View | None]) -> None:
+def infer_types(call: Call, results: Iterable[View | None]) -> None:
     """Enter the types of results that are not known yet."""
     for index, view in enumerate(results):
-        if view is None or view.core.dtype is not None or view.core.key[0] == "numbers":
+        if view is None or view.core.dtype is not None or view.core.key[0] == "integers":
             continue
         operator = _operator(call.op, call.domain, call.version)
         if operator is not None and operator.results:
-            typed(view.core, _result(call, operator.results[min(index, len(operator.results) - 1)]))
+            set_type(view.core, _result(call, operator.results[min(index, len(operator.results) - 1)]))
 
 
-def _result(call: Call, told: tuple[str | int, Sequence[int]]) -> int | bytes | None:
+def _result(call: Call, rule: tuple[str | int, Sequence[int]]) -> int | bytes | None:
     if call.op == "Cast":
         return call.integer("to", 0)
     if call.op == "ConstantOfShape":
         value = call.attributes.get("value")
         return TensorProto.FLOAT if value is None else value.t.data_type
-    kind, like = told
+    kind, like = rule
     if isinstance(kind, int):
         return kind
     views = (call.views[index] for index in like if index < len(call.views))
@@ -135,17 +136,17 @@ def _name(number: int) -> str:
     return next((name for name, kind in _NAMES.items() if kind == number), "")
 
 
-_CONSTANTS = frozenset({"constant", "numbers", "nothing"})
+_CONSTANTS = CONSTANTS | {"nothing"}
 """The terms of constants: their element type comes next, unless they are stored in an odd way."""
-_NUMBERS: Mapping[str, int] = {named(number): number for number in TensorProto.DataType.values()}
+_NUMBERS: Mapping[str, int] = {type_name(number): number for number in TensorProto.DataType.values()}
 _NAMES: Mapping[str, int] = {f"tensor({name.lower()})": number for name, number in TensorProto.DataType.items()}
 
 
-def stated(table: Table, infos: Iterable[ValueInfoProto], values: Mapping[str, View], *, run: bool) -> None:
-    """Compare the types and sizes that a file states of values with what they are. Raises UnprovedError.
+def check_value_infos(table: Table, infos: Iterable[ValueInfoProto], values: Mapping[str, View], *, run: bool) -> None:
+    """Compare the types and sizes that a file declares of values with what they are. Raises UnprovedError.
 
-    Runtimes refuse some files that state others. The first file is believed where nothing else tells them. What the
-    inputs and outputs of bodies are stated to be is looked at when they `run`: such sizes have to be told by a rule.
+    Runtimes refuse some files that declare others. The first file is believed where no rule is known. What the
+    inputs and outputs of bodies are declared to be is compared when they `run`: a rule has to know such sizes.
     """
     for info in infos:
         name, kind = info.name, info.type
@@ -153,51 +154,51 @@ def stated(table: Table, infos: Iterable[ValueInfoProto], values: Mapping[str, V
         if view is None:
             continue
         tensor = kind.tensor_type if kind.HasField("tensor_type") else None
-        told = bare(kind) if tensor is None else tensor.elem_type
-        if told and not table.closed:
-            typed(view.core, told)
-        if told and told != dtype(view.core):
-            if table.closed and (view, told) not in table.mistold:
+        declared = element_type(kind) if tensor is None else tensor.elem_type
+        if declared and not table.closed:
+            set_type(view.core, declared)
+        if declared and declared != dtype(view.core):
+            if table.closed and (view, declared) not in table.misdeclared:
                 raise UnprovedError(f"the second file says another type of the value {name!r}")
-            table.mistold.add((view, told))
+            table.misdeclared.add((view, declared))
         if tensor is not None and tensor.HasField("shape"):
             dims = [dim.dim_value if dim.HasField("dim_value") else -1 for dim in tensor.shape.dim]
-            _shaped(table, name, view, dims, run)
+            _check_shape(table, name, view, dims, run)
 
 
-def _shaped(table: Table, name: str, view: View, dims: Sequence[int], run: bool) -> None:
+def _check_shape(table: Table, name: str, view: View, dims: Sequence[int], run: bool) -> None:
     if not table.closed:
-        table.stated.setdefault(view, []).append(tuple(dims))
+        table.declared.setdefault(view, []).append(tuple(dims))
         return
     if view.sizes == tuple(dims):
         return
     sizes = _sizes(view)
-    if any(_tells(other, dims) for other in (sizes, *table.stated.get(view, ()))):
+    if any(_agrees(other, dims) for other in (sizes, *table.declared.get(view, ()))):
         return
     free = (
         None
         if sizes is None
-        else tuple(None if isinstance(size, Symbol) and size.key[0] not in _STATED else size for size in sizes)
+        else tuple(None if isinstance(size, Symbol) and size.key[0] not in _FREE else size for size in sizes)
     )
-    if run or not _tells(free, dims):
+    if run or not _agrees(free, dims):
         raise UnprovedError(f"the second file says another shape of the value {name!r}")
     table.claims[name] = None
 
 
 def _sizes(view: View) -> Sequence[object] | None:
-    """Give the sizes that a value has wherever its own node finds that they fit."""
-    return None if view.sizes is None else tuple(map(settled, view.sizes))
+    """Return the sizes that a value has wherever its own node finds that they fit."""
+    return None if view.sizes is None else tuple(map(result_size, view.sizes))
 
 
-def _tells(known: Sequence[object] | None, dims: Sequence[int]) -> bool:
-    """Whether a shape has each of the stated numbers, or None there."""
+def _agrees(known: Sequence[object] | None, dims: Sequence[int]) -> bool:
+    """Whether a shape has each of the declared numbers, or None there."""
     if known is None or len(known) != len(dims):
         return False
-    return all(told < 0 or size in (told, None) for told, size in zip(dims, known, strict=True))
+    return all(declared < 0 or size in (declared, None) for declared, size in zip(dims, known, strict=True))
 
 
 def consistent(model: ModelProto) -> bool:
-    """Whether nothing that a file states of sizes contradicts what onnx's inference finds."""
+    """Whether no size that a file declares contradicts what onnx's inference finds."""
     try:
         onnx.shape_inference.infer_shapes(model, check_type=True, strict_mode=True, data_prop=True)
     except (onnx.shape_inference.InferenceError, ValueError):

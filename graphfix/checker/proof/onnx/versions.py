@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from onnx.defs import OpSchema
 
 UPGRADED = 8
-"""Operator sets below 7 are stated at this one when legacy broadcasts are made explicit."""
+"""Operator sets below 7 are compared as this one when legacy broadcasts are made explicit."""
 PRESENT = 17
 """The operator set that older ones are read as: up to it the operators below only allow more."""
 WIDENED_SINCE: Mapping[str, int] = {
@@ -36,45 +36,45 @@ WIDENED_SINCE: Mapping[str, int] = {
     "BatchNormalization": 14,
 }  # fmt: skip
 """The version from which on an operator takes more types, negative axes, and attributes whose default is what was."""
-_TOLD_BY_MAPS = frozenset({"broadcast", "axis"})
-_NO_MORE = frozenset({"consumed_inputs"})
+_SHOWN_BY_MAPS = frozenset({"broadcast", "axis"})
+_DROPPED = frozenset({"consumed_inputs"})
 
 
 @cache
-def meaning(op: str, domain: str, version: int, stated: frozenset[str]) -> int:
-    """Give the version by which the meaning of an operator with these attributes is named."""
-    own = unlifted(op, domain, version, stated)
+def meaning(op: str, domain: str, version: int, given: frozenset[str]) -> int:
+    """Return the version by which the meaning of an operator with these attributes is named."""
+    own = unlifted(op, domain, version, given)
     if domain or not WIDENED_SINCE.get(op, PRESENT + 1) <= own <= PRESENT:
         return own
     known = schema(op, domain, version)
-    return since(op, domain, PRESENT) if known is not None and stated <= set(known.attributes) else own
+    return since(op, domain, PRESENT) if known is not None and given <= set(known.attributes) else own
 
 
 @cache
-def unlifted(op: str, domain: str, version: int, stated: frozenset[str]) -> int:
-    """Give the version of an operator's meaning, where attributes may still be what operands are later."""
+def unlifted(op: str, domain: str, version: int, given: frozenset[str]) -> int:
+    """Return the version of an operator's meaning, where attributes may still be what operands are later."""
     own = since(op, domain, version)
     if domain or version >= UPGRADED:
         return own
     old, new = (schema(op, "", number) for number in (version, UPGRADED))
     if old is None or new is None:
         return own
-    if not stated <= set(old.attributes):
+    if not given <= set(old.attributes):
         return own  # an attribute that its version does not know
     if op in table.LEGACY or op in table.EQUAL_BEFORE_8 or op in table.WIDENED:
         return int(new.since_version)
-    if op in ("Gemm", "PRelu") or _only_hints(old, new, stated):
+    if op in ("Gemm", "PRelu") or _only_hints(old, new, given):
         return int(new.since_version)
     return own
 
 
 @cache
 def _defaults(op: str, version: int) -> Mapping[str, AttributeProto]:
-    """Give the defaults of an older operator set that are others, or gone, at the one that it is stated at."""
+    """Return the defaults of an older operator set that differ, or are absent, in the version it is compared as."""
     old, new = (schema(op, "", number) for number in (version, UPGRADED))
     if old is None or new is None or old.since_version == new.since_version:
         return {}
-    was = {name: given.default_value for name, given in old.attributes.items() if name not in _TOLD_BY_MAPS}
+    was = {name: given.default_value for name, given in old.attributes.items() if name not in _SHOWN_BY_MAPS}
     now = {name: given.default_value for name, given in new.attributes.items()}
     return {name: value for name, value in was.items() if value.type and value != now.get(name)}
 
@@ -82,41 +82,43 @@ def _defaults(op: str, version: int) -> Mapping[str, AttributeProto]:
 def effective(
     op: str, domain: str, version: int, attributes: Mapping[str, AttributeProto]
 ) -> Mapping[str, AttributeProto]:
-    """Give the attributes of a node with those it leaves to a default that operator set 8 has otherwise: Selu's."""
+    """Return the attributes of a node with those it leaves to a default that operator set 8 has otherwise: Selu's."""
     if domain or version >= UPGRADED:
         return attributes
     was = _defaults(op, version)
     return {**was, **attributes} if was else attributes
 
 
-def _only_hints(old: OpSchema, new: OpSchema, stated: frozenset[str]) -> bool:
+def _only_hints(old: OpSchema, new: OpSchema, given: frozenset[str]) -> bool:
     """Whether nothing changed up to operator set 8 but that a memory hint of operator set 1 went.
 
     An attribute without a default may have one later.
     """
     hinted = "consumed_inputs" in old.attributes
-    if not hinted or set(old.attributes) - _NO_MORE != set(new.attributes) or len(old.inputs) != len(new.inputs):
+    if not hinted or set(old.attributes) - _DROPPED != set(new.attributes) or len(old.inputs) != len(new.inputs):
         return False
     return all(
-        given.default_value == old.attributes[name].default_value
-        for name, given in new.attributes.items()
-        if name not in stated
+        attribute.default_value == old.attributes[name].default_value
+        for name, attribute in new.attributes.items()
+        if name not in given
     )
 
 
-def telling(op: str, domain: str, version: int, attributes: Mapping[str, AttributeProto]) -> dict[str, AttributeProto]:
-    """Give the attributes that no map tells: those of a legacy broadcast and of a quantized axis are left out."""
+def compared_attributes(
+    op: str, domain: str, version: int, attributes: Mapping[str, AttributeProto]
+) -> dict[str, AttributeProto]:
+    """Return the attributes to compare: those of a legacy broadcast and of a quantized axis show in the maps."""
     name = (domain, op)
     if name in table.QUANTIZING:
         return {key: given for key, given in attributes.items() if key != "axis"}
     if domain or version >= UPGRADED:
         return dict(attributes)
-    kept = {key: given for key, given in attributes.items() if key not in _NO_MORE}
+    kept = {key: given for key, given in attributes.items() if key not in _DROPPED}
     if version < table.LEGACY_END and (op in table.LEGACY or op == "Gemm"):
-        return {key: given for key, given in kept.items() if key not in _TOLD_BY_MAPS}
+        return {key: given for key, given in kept.items() if key not in _SHOWN_BY_MAPS}
     return kept
 
 
-def tests(attributes: Mapping[str, AttributeProto]) -> bool:
-    """Whether a Dropout or BatchNormalization, which train before operator set 7 unless told not to, is told not to."""
+def inference_mode(attributes: Mapping[str, AttributeProto]) -> bool:
+    """Whether a Dropout or BatchNormalization does not train: before operator set 7 only where `is_test` says so."""
     return "is_test" in attributes and attributes["is_test"].i != 0

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING
 
 from graphfix.checker.files.tflite.file import WIDTHS, read
 from graphfix.checker.files.tflite.schema import UnsupportedFieldError
-from graphfix.checker.proof.binding import refuse_unknown
+from graphfix.checker.proof.compare import check_asked, check_declared, check_effects, concluded, refuse_unknown
 from graphfix.checker.proof.constants import Constants
-from graphfix.checker.proof.result import Proof, UnprovedError, concluded
+from graphfix.checker.proof.result import Proof, UnprovedError
 from graphfix.checker.proof.sizes import Algebra
 from graphfix.checker.proof.terms import Table, View, whole
 from graphfix.checker.proof.tflite.reader import Reading, sizes_of
@@ -23,8 +23,7 @@ if TYPE_CHECKING:
 
     from graphfix.checker.files.constant_bytes import Opened
     from graphfix.checker.files.tflite.file import Model, Subgraph, Tensor
-    from graphfix.checker.proof.notes import Notes
-    from graphfix.checker.proof.sizes import Sizes
+    from graphfix.checker.proof.explain import Notes
 
 
 def compared(
@@ -40,12 +39,12 @@ def compared(
     constants = Constants(table)
     read_files = [_read(path, stack) for path in (before, after)]
     (one, _), (two, _) = read_files
-    refuse_unknown(_ports(one), _ports(two), bindings, shapes)
+    refuse_unknown(_input_dims(one), _input_dims(two), bindings, shapes)
     one, two = (_bound(model, bindings, shapes) for model in (one, two))
     for graph in two.subgraphs:
         for tensor in graph.tensors:
-            _loads(tensor)
-    _versions(one, two)
+            _check_tensor(tensor)
+    _check_versions(one, two)
     if _variables(one) != _variables(two):
         raise UnprovedError("the files have other variables")
     entries = _entries(one, two)
@@ -54,23 +53,21 @@ def compared(
     table.close()
     second = Reading(table, constants, two, first=False, notes=notes)
     theirs = [_run(second, index) for index in entries]
-    if [(core.number, place) for core, place in first.effects] != [
-        (core.number, place) for core, place in second.effects
-    ]:
-        raise UnprovedError("operators with a state are not the same, or not in the same order")
+    check_effects(first.effects, second.effects, "operators with a state")
     for _, file in read_files:
         file.check()
     outputs: list[tuple[str, View, View]] = []
     for index, mine, other in zip(entries, ours, theirs, strict=True):
         graph = one.subgraphs[index]
         for at, shown, view in zip(graph.outputs, two.subgraphs[index].outputs, other, strict=True):
-            _fits("output", graph.tensors[at], two.subgraphs[index].tensors[shown], view.sizes)
+            tensor, other_tensor = graph.tensors[at], two.subgraphs[index].tensors[shown]
+            check_declared("output", tensor.name, (tensor.dims, other_tensor.dims), view.sizes)
         names = [graph.tensors[at].name for at in graph.outputs]
         outputs += zip(names, mine, other, strict=True)
     return concluded(table, outputs, list(table.assumes))
 
 
-def noted(
+def note_nodes(
     path: Path, stack: ExitStack, bindings: Mapping[str, int], shapes: Mapping[str, Sequence[int]], notes: Notes
 ) -> None:
     """Read one file, and note its operators. Raises UnprovedError and GraphfixError."""
@@ -94,8 +91,8 @@ def refuse(path: Path, stack: ExitStack) -> None:
     _read(path, stack)
 
 
-def _ports(model: Model) -> dict[str, tuple[int | str, ...] | None]:
-    """Give the dims of the main subgraph's inputs; each may be resized, so that none is a number."""
+def _input_dims(model: Model) -> dict[str, tuple[int | str, ...] | None]:
+    """Return the dims of the main subgraph's inputs; each may be resized, so that none is a number."""
     graphs = model.subgraphs[:1]
     inputs = [graph.tensors[at] for graph in graphs for at in graph.inputs]
     return {
@@ -107,7 +104,7 @@ def _ports(model: Model) -> dict[str, tuple[int | str, ...] | None]:
 
 
 def _bound(model: Model, bindings: Mapping[str, int], shapes: Mapping[str, Sequence[int]]) -> Model:
-    """Give the inputs of the main subgraph the sizes that were asked for: `name[axis]`, or a whole shape."""
+    """Return the inputs of the main subgraph the sizes that were asked for: `name[axis]`, or a whole shape."""
     if not model.subgraphs or not (bindings or shapes):
         return model
     main = model.subgraphs[0]
@@ -117,21 +114,14 @@ def _bound(model: Model, bindings: Mapping[str, int], shapes: Mapping[str, Seque
         sizes = shapes.get(tensor.name, tensor.dims)
         if sizes is not None:
             dims = tuple(bindings.get(f"{tensor.name}[{axis}]", size) for axis, size in enumerate(sizes))
-            _declared(tensor, dims)
+            check_asked(tensor.name, tensor.dims, dims)
             stored = tuple(old if size is None else size for size, old in zip(dims, tensor.stored, strict=False))
             tensors[at] = tensor._replace(dims=dims, stored=stored if len(dims) == len(tensor.stored) else ())
     return replace(model, subgraphs=(replace(main, tensors=tuple(tensors)), *model.subgraphs[1:]))
 
 
-def _declared(tensor: Tensor, sizes: Sequence[int | None]) -> None:
-    """A file takes the sizes that are asked for. Raises UnprovedError where it declares others."""
-    own = tensor.dims if tensor.dims is not None else sizes
-    if len(own) != len(sizes) or any(None not in (a, b) and a != b for a, b in zip(own, sizes, strict=True)):
-        raise UnprovedError(f"the input {tensor.name!r} is declared with other sizes than {list(sizes)}")
-
-
 def _entries(one: Model, two: Model) -> list[int]:
-    """Give the subgraphs that callers name; all that they see of them is the same. Raises UnprovedError."""
+    """Return the subgraphs that callers name; all that they see of them is the same. Raises UnprovedError."""
     if not one.subgraphs or not two.subgraphs:
         raise UnprovedError("a file has no subgraph")
     if _called(one) != _called(two):
@@ -148,7 +138,7 @@ def _callable(model: Model) -> list[int]:
     return sorted({0, *(signature[1] for signature in model.signatures)})
 
 
-def _loads(tensor: Tensor) -> None:
+def _check_tensor(tensor: Tensor) -> None:
     """A runtime refuses some tensors, whether they are read or not. Raises UnprovedError."""
     if tensor.quantization is not None and not tensor.quantization.loads:
         raise UnprovedError(f"the scales of tensor {tensor.name!r} do not fit it")
@@ -159,7 +149,7 @@ def _loads(tensor: Tensor) -> None:
         raise UnprovedError(f"the constant {tensor.name!r} has not the bytes that its shape needs")
 
 
-def _versions(one: Model, two: Model) -> None:
+def _check_versions(one: Model, two: Model) -> None:
     """A runtime that has the first file's operators has those of the second. Raises UnprovedError."""
     for name, version in sorted(set(two.codes).difference(one.codes)):
         oldest, newest = LOADED.get(name, (1, 1))
@@ -168,7 +158,7 @@ def _versions(one: Model, two: Model) -> None:
 
 
 def _variables(model: Model) -> list[list[tuple[object, ...]]]:
-    """Give the variables of each subgraph: a runtime keeps their memory from run to run."""
+    """Return the variables of each subgraph: a runtime keeps their memory from run to run."""
     return [
         sorted((tensor.dtype, tensor.stored) for tensor in graph.tensors if tensor.variable)
         for graph in model.subgraphs
@@ -176,7 +166,7 @@ def _variables(model: Model) -> list[list[tuple[object, ...]]]:
 
 
 def _called(model: Model) -> list[tuple[object, ...]]:
-    """Give the signatures with inputs and outputs by their place in the subgraph, not by tensor."""
+    """Return the signatures with inputs and outputs by their place in the subgraph, not by tensor."""
     found: list[tuple[object, ...]] = []
     for key, index, inputs, outputs in model.signatures:
         graph = model.subgraphs[index] if 0 <= index < len(model.subgraphs) else None
@@ -207,19 +197,7 @@ def _alike(what: str, mine: Tensor, other: Tensor) -> None:
     if what == "input" and (mine.dims, mine.stored, mine.variable) != (other.dims, other.stored, other.variable):
         raise UnprovedError(f"the input {mine.name!r} has another declared shape")
     if what == "input":
-        _fits(what, mine, other)
-
-
-def _fits(what: str, mine: Tensor, other: Tensor, computed: Sizes | None = None) -> None:
-    """A declared shape may be refined, and contradict nothing but a size that the output does not have."""
-    if mine.dims is None or other.dims is None:
-        return
-    have = computed if computed is not None and len(computed) == len(other.dims) else (None,) * len(other.dims)
-    odd = [
-        b for a, b, size in zip(mine.dims, other.dims, have, strict=False) if None not in (a, b) and b not in (a, size)
-    ]
-    if len(mine.dims) != len(other.dims) or odd:
-        raise UnprovedError(f"the {what} {mine.name!r} has another declared shape")
+        check_declared(what, mine.name, (mine.dims, other.dims))
 
 
 def _run(reading: Reading, index: int) -> tuple[View, ...]:

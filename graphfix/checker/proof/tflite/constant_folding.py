@@ -2,94 +2,157 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, TypeAlias
+from math import prod
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
+from graphfix.checker.files.constant_bytes import held
 from graphfix.checker.files.tflite.file import WIDTHS
 from graphfix.checker.files.tflite.schema import TYPES
 from graphfix.checker.proof import constant_folding
 from graphfix.checker.proof.terms import View
-from graphfix.checker.proof.tflite.sparse import unpacked
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
+    from numpy.typing import NDArray
+
+    from graphfix.checker.files.constant_bytes import Payload
+    from graphfix.checker.files.tflite.file import Tensor
     from graphfix.checker.proof.constant_folding import Array
     from graphfix.checker.proof.constants import Constants
-    from graphfix.checker.proof.tflite.views import Step
+    from graphfix.checker.proof.tflite.operands import Call
 
-Rule: TypeAlias = "Callable[[Step, Sequence[Array]], Array | None]"
+Rule: TypeAlias = "Callable[[Call, Sequence[Array]], Array | None]"
+DENSE = 0
+"""The format of a level that holds every coordinate; any other holds those that it lists."""
 
 
-def computed(constants: Constants, step: Step) -> View | None:
-    """Give the result of an operator whose operands are all small constants; None where it is to be read as a term.
+def computed(constants: Constants, call: Call) -> View | None:
+    """Return the result of an operator whose operands are all small constants; None where it is to be read as a term.
 
     Nothing that is quantized: its bytes are not its elements.
     """
-    if step.operator.name not in COMPUTING or not _first_held(step):
+    if call.operator.name not in COMPUTING or not _first_held(call):
         return None
-    tensors = [step.result, *(tensor for tensor in step.inputs if tensor is not None)]
+    tensors = [call.result, *(tensor for tensor in call.inputs if tensor is not None)]
     if any(tensor.quantization is not None for tensor in tensors):
         return None
-    if step.operator.name == "DENSIFY":
-        return _unpacked(constants, step)
-    if step.operator.name == "FILL":
-        return _filled(step)
-    return _by_rule(constants, step)
+    if call.operator.name == "DENSIFY":
+        return _unpacked(constants, call)
+    if call.operator.name == "FILL":
+        return _filled(call)
+    return _by_rule(constants, call)
 
 
-def _first_held(step: Step) -> bool:
+def _first_held(call: Call) -> bool:
     """Whether operand 0 is a constant: most operators end here."""
     return (
-        step.operator.name in SIZED or not step.views or step.views[0] is None or constant_folding.held(step.views[0])
+        call.operator.name in SIZED
+        or not call.views
+        or call.views[0] is None
+        or constant_folding.is_constant(call.views[0])
     )
 
 
-def _loads(step: Step) -> bool:
+def _loads(call: Call) -> bool:
     """Whether kernels take the operands and options: axes and shapes of int32, types that there are."""
-    if step.operator.name in INDEXED:
-        return all(tensor is not None and tensor.dtype == "int32" for tensor in step.inputs[1:])
-    if step.operator.name == "PACK":
-        return step.integer("valuesCount") == len(step.views)
-    stated = [step.integer(name) for name in ("inDataType", "outDataType")] if step.operator.name == "CAST" else []
-    return all(kind in TYPES for kind in stated)  # kernels go by the tensors, but refuse what is no type
+    if call.operator.name in INDEXED:
+        return all(tensor is not None and tensor.dtype == "int32" for tensor in call.inputs[1:])
+    if call.operator.name == "PACK":
+        return call.integer("valuesCount") == len(call.views)
+    declared = [call.integer(name) for name in ("inDataType", "outDataType")] if call.operator.name == "CAST" else []
+    return all(kind in TYPES for kind in declared)  # kernels go by the tensors, but refuse what is no type
 
 
-def _by_rule(constants: Constants, step: Step) -> View | None:
-    rule = RULES.get(step.operator.name)
-    if not _loads(step):
+def _by_rule(constants: Constants, call: Call) -> View | None:
+    rule = RULES.get(call.operator.name)
+    if not _loads(call):
         return None
-    if rule is None or not all(view is not None and constant_folding.held(view) for view in step.views):
+    if rule is None or not all(view is not None and constant_folding.is_constant(view) for view in call.views):
         return None
-    arrays = [array for view in step.views if (array := constant_folding.literal(view)) is not None]
-    if len(arrays) < len(step.views) or step.integer("fusedActivationFunction"):
+    arrays = [array for view in call.views if (array := constant_folding.literal(view)) is not None]
+    if len(arrays) < len(call.views) or call.integer("fusedActivationFunction"):
         return None
     try:
-        found = rule(step, arrays)
+        found = rule(call, arrays)
     except (ValueError, IndexError, TypeError):  # operands that do not fit: the runtime refuses them as well
         return None
-    if found is None or found.size > constant_folding.MOST or found.dtype.name != step.result.dtype:
+    if found is None or found.size > constant_folding.MOST or found.dtype.name != call.result.dtype:
         return None
-    return constant_folding.entered(constants, np.asarray(found), step.told)
+    return constant_folding.as_constant(constants, np.asarray(found), call.description)
 
 
-def _unpacked(constants: Constants, step: Step) -> View | None:
+def _unpacked(constants: Constants, call: Call) -> View | None:
     """DENSIFY of a sparse constant."""
-    tensor = step.inputs[0] if step.inputs else None
-    width = WIDTHS.get(step.result.dtype, 0)
-    if tensor is None or tensor.dtype != step.result.dtype or tensor.stored != step.result.stored:
+    tensor = call.inputs[0] if call.inputs else None
+    width = WIDTHS.get(call.result.dtype, 0)
+    if tensor is None or tensor.dtype != call.result.dtype or tensor.stored != call.result.stored:
         return None
     try:
-        payload = unpacked(tensor, width)
+        payload = _unpacked_payload(tensor, width)
     except (ValueError, IndexError, KeyError, TypeError):  # levels that do not fit
         return None
-    return None if payload is None else constants.view(tensor.dtype, tensor.stored, payload, width, step.told)
+    return None if payload is None else constants.view(tensor.dtype, tensor.stored, payload, width, call.description)
 
 
-def _filled(step: Step) -> View | None:
+def _unpacked_payload(tensor: Tensor, width: int) -> Payload | None:
+    """Return the elements of a sparse constant in row-major order, zeros in between; None for other constants.
+
+    Source: SparsityParameters of the TFLite schema. The levels of a tree, in traversal order, name coordinates: of the
+    axes, then of the blocks that axes are cut into. Raises ValueError and IndexError for levels that do not fit.
+    """
+    if len(tensor.odd) != 2 or tensor.odd[0] != "sparse" or tensor.payload is None or not width:  # noqa: PLR2004
+        return None
+    sparsity = _fields_of(tensor.odd[1])
+    order, blocks = sparsity["traversalOrder"], sparsity["blockMap"] or ()
+    levels = [_fields_of(each) for each in sparsity["dimMetadata"]]
+    if order is None or sorted(order) != list(range(len(levels))) or len(levels) != len(tensor.stored) + len(blocks):
+        return None
+    found = _coordinates(levels)
+    values = np.frombuffer(tensor.payload.read(0, tensor.payload.length), np.dtype((np.void, width)))
+    if len(values) != len(found):
+        return None
+    by_axis = dict(zip(order, range(len(levels)), strict=True))
+    index = [found[:, by_axis[axis]] for axis in range(len(tensor.stored))]
+    for block, axis in enumerate(blocks):
+        level = by_axis[len(tensor.stored) + block]
+        index[axis] = index[axis] * levels[level]["denseSize"] + found[:, level]
+    dense = np.zeros(prod(tensor.stored), np.dtype((np.void, width)))
+    dense[np.ravel_multi_index(index, tensor.stored)] = values
+    data = dense.tobytes()
+    return held(data)
+
+
+def _coordinates(levels: list[Mapping[str, Any]]) -> NDArray[np.int64]:
+    """Walk the levels from the root: a row for each leaf, with its coordinate in every level."""
+    rows = np.zeros((1, 0), np.int64)
+    for level in levels:
+        if level["format"] == DENSE:
+            size = level["denseSize"]
+            rows = np.repeat(rows, size, axis=0)
+            here = np.tile(np.arange(size), len(rows) // size if size else 0)
+        else:
+            ends, here = _vector_of(level["arraySegments"]), _vector_of(level["arrayIndices"])
+            if len(ends) != len(rows) + 1 or ends[0] or ends[-1] != len(here):
+                raise ValueError("the segments of a sparse constant do not fit")
+            rows = np.repeat(rows, np.diff(ends), axis=0)
+        rows = np.column_stack([rows, here])
+    return rows
+
+
+def _fields_of(table: Any) -> Mapping[str, Any]:  # noqa: ANN401 - a table as the reader of files returns it
+    return dict(table[1])
+
+
+def _vector_of(vector: Any) -> NDArray[np.int64]:  # noqa: ANN401 - one of the three vectors that the schema has
+    return np.array(_fields_of(vector)["values"], np.int64)
+
+
+def _filled(call: Call) -> View | None:
     """FILL: one element, stretched to known sizes."""
-    sizes, value = step.content(0), step.operand(1)
+    sizes, value = call.content(0), call.operand(1)
     if sizes is None or value is None or value.sizes != () or any(isinstance(s, int) and s < 1 for s in sizes):
         return None
     return View(value.core, (None,) * len(sizes), sizes)
@@ -98,7 +161,7 @@ def _filled(step: Step) -> View | None:
 def _pair(rule: str) -> Rule:
     """Whole numbers: how a kernel rounds floats is its own affair."""
 
-    def computed_pair(_: Step, arrays: Sequence[Array]) -> Array | None:
+    def computed_pair(_: Call, arrays: Sequence[Array]) -> Array | None:
         one, two = arrays
         return constant_folding.paired(rule, one, two) if one.dtype.kind in "iub" else None
 
@@ -106,34 +169,34 @@ def _pair(rule: str) -> Rule:
 
 
 def _reduction(rule: str) -> Rule:
-    def computed_reduction(step: Step, arrays: Sequence[Array]) -> Array | None:
+    def computed_reduction(call: Call, arrays: Sequence[Array]) -> Array | None:
         data, axes = arrays
         return constant_folding.reduced(
-            rule, data, tuple(axes.reshape(-1).tolist()), keep=bool(step.option("keepDims"))
+            rule, data, tuple(axes.reshape(-1).tolist()), keep=bool(call.option("keepDims"))
         )
 
     return computed_reduction
 
 
-def _gather(step: Step, arrays: Sequence[Array]) -> Array | None:
+def _gather(call: Call, arrays: Sequence[Array]) -> Array | None:
     data, indices = arrays
-    axis = step.integer("axis")
-    if step.integer("batchDims") or (indices < 0).any():
+    axis = call.integer("axis")
+    if call.integer("batchDims") or (indices < 0).any():
         return None
     if data.size // max(data.shape[axis], 1) * indices.size > constant_folding.MOST:
         return None
     return np.asarray(np.take(data, indices, axis=axis))
 
 
-def _pack(step: Step, arrays: Sequence[Array]) -> Array:
-    return np.stack(arrays, axis=step.integer("axis"))
+def _pack(call: Call, arrays: Sequence[Array]) -> Array:
+    return np.stack(arrays, axis=call.integer("axis"))
 
 
-def _concatenation(step: Step, arrays: Sequence[Array]) -> Array:
-    return np.concatenate(arrays, axis=step.integer("axis"))
+def _concatenation(call: Call, arrays: Sequence[Array]) -> Array:
+    return np.concatenate(arrays, axis=call.integer("axis"))
 
 
-def _slice(_: Step, arrays: Sequence[Array]) -> Array | None:
+def _slice(_: Call, arrays: Sequence[Array]) -> Array | None:
     data, begin, size = arrays
     cuts = tuple(
         slice(start, None if count < 0 else start + count)
@@ -153,7 +216,7 @@ RULES: Mapping[str, Rule] = {
         ("REDUCE_PROD", "prod"), ("SUM", "sum"), ("REDUCE_MAX", "max"), ("REDUCE_MIN", "min"),
     )},
     "LOGICAL_NOT": lambda _, arrays: constant_folding.single("not", arrays[0]),
-    "CAST": lambda step, arrays: constant_folding.converted(arrays[0], step.result.dtype),
+    "CAST": lambda call, arrays: constant_folding.converted(arrays[0], call.result.dtype),
     "RANGE": lambda _, arrays: constant_folding.ranged(*arrays),
     "RESHAPE": lambda _, arrays: arrays[0].reshape(arrays[1].tolist()) if len(arrays) > 1 else None,
     "TRANSPOSE": lambda _, arrays: np.transpose(arrays[0], arrays[1].tolist()),
@@ -162,5 +225,5 @@ RULES: Mapping[str, Rule] = {
 """Rules by operator; views are read before."""
 INDEXED = frozenset("RESHAPE TRANSPOSE SLICE GATHER REDUCE_PROD SUM REDUCE_MAX REDUCE_MIN".split())
 SIZED = frozenset({"DENSIFY", "FILL"})
-"""Those with rules of their own."""
+"""Those with a rule each."""
 COMPUTING = SIZED.union(RULES)

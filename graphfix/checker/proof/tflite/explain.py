@@ -1,14 +1,15 @@
-"""Notes of TFLite operators: what a report says of one, and its maps with each operand as a value of its own."""
+"""Notes of TFLite operators: what a report says of one, and its maps with each operand as a separate value."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from graphfix.checker.proof.broadcast import met_by
-from graphfix.checker.proof.notes import Note, apart
+from graphfix.checker.proof.broadcast import broadcast_of
+from graphfix.checker.proof.explain import isolated
+from graphfix.checker.proof.indexing_maps import Note
 from graphfix.checker.proof.tflite.nodes import quantized, read, type_of
+from graphfix.checker.proof.tflite.operands import Call
 from graphfix.checker.proof.tflite.table import UNARY
-from graphfix.checker.proof.tflite.views import Step
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -21,7 +22,7 @@ NO_PART = "ubgraphIndex"
 """How the names of options end that only say where a body is."""
 
 
-def noted(
+def note_of(
     algebra: Algebra,
     graph: Subgraph,
     operator: Operator,
@@ -41,7 +42,7 @@ def noted(
         tuple(views),
         tuple(results),
         _parts(graph, operator, views, results),
-        _apart(algebra, graph, operator, views, label),
+        _isolated(algebra, graph, operator, views, label),
     )
 
 
@@ -49,15 +50,15 @@ def _places(operator: Operator) -> tuple[tuple[int, ...], tuple[int, ...]]:
     return operator.inputs, operator.outputs
 
 
-def _apart(
+def _isolated(
     algebra: Algebra, graph: Subgraph, operator: Operator, views: Sequence[View | None], label: str
 ) -> Core | None:
-    """Read the operator with each operand as a value of its own; None for one that does not broadcast."""
+    """Read the operator with each operand as a separate value; None for one that does not broadcast."""
     if operator.name in UNARY or len(operator.outputs) != 1 or not any(views):
         return None
-    table, own = apart(algebra, views)
+    table, own = isolated(algebra, views)
     inputs = [graph.tensors[at] if at >= 0 else None for at in operator.inputs]
-    seen = read(Step(table, operator, own, inputs, graph.tensors[operator.outputs[0]], label))
+    seen = read(Call(table, operator, own, inputs, graph.tensors[operator.outputs[0]], label))
     return None if seen is None else seen.core
 
 
@@ -68,20 +69,20 @@ def _parts(
     options = {f"option {name!r}": value for name, value in operator.options.items() if not name.endswith(NO_PART)}
     parts = {name: (value, str(value)) for name, value in options.items()}
     parts["the custom options"] = operator.key[-1], "other bytes"
-    if not (results and results[0] is not None and met_by(results[0].core) is not None):
+    if not (results and results[0] is not None and broadcast_of(results[0].core) is not None):
         parts["version"] = operator.version, str(operator.version)
     for index, (at, view) in enumerate(zip(operator.inputs, views, strict=True)):
         if at >= 0:
             tensor = graph.tensors[at]
             read_as = tensor.dtype, quantized(tensor.quantization, view)
-            parts[f"the type or quantization of operand {index}"] = read_as, _told(tensor)
+            parts[f"the type or quantization of operand {index}"] = read_as, _type_text(tensor)
     for index, at in enumerate(operator.outputs):
         tensor = graph.tensors[at]
-        parts[f"the type or quantization of result {index}"] = type_of(tensor), _told(tensor)
+        parts[f"the type or quantization of result {index}"] = type_of(tensor), _type_text(tensor)
     return parts
 
 
-def _told(tensor: Tensor) -> str:
+def _type_text(tensor: Tensor) -> str:
     """`int8, scales along axis 3`: what a reader can look for."""
     given = tensor.quantization
     if given is None:

@@ -10,18 +10,20 @@ from graphfix.checker.files.tflite.file import WIDTHS
 from graphfix.checker.proof.result import STORED_SHAPES, UnprovedError
 from graphfix.checker.proof.terms import View, whole
 from graphfix.checker.proof.tflite.constant_folding import computed
-from graphfix.checker.proof.tflite.explain import noted
+from graphfix.checker.proof.tflite.explain import note_of
+from graphfix.checker.proof.tflite.integer_values import split_part
 from graphfix.checker.proof.tflite.nodes import OWN, keeps_quantization, quantized, read, type_of
+from graphfix.checker.proof.tflite.operands import Call
 from graphfix.checker.proof.tflite.shapes import refined
 from graphfix.checker.proof.tflite.table import CHOOSING, EACH, STATEFUL, UNARY
-from graphfix.checker.proof.tflite.views import MOVING, VIEWS, Step, lifted, parted, viewed
+from graphfix.checker.proof.tflite.views import MOVING, VIEWS, lifted, viewed
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from graphfix.checker.files.tflite.file import Model, Operator, Subgraph, Tensor
     from graphfix.checker.proof.constants import Constants
-    from graphfix.checker.proof.notes import Notes
+    from graphfix.checker.proof.explain import Notes
     from graphfix.checker.proof.sizes import Place, Sizes
     from graphfix.checker.proof.terms import Core, Table
 
@@ -31,7 +33,7 @@ _MOST_OPERATORS = 1 << 18
 STRETCHING = 2
 """Operands of BROADCAST_TO."""
 READING = frozenset({*VIEWS, *OWN})
-"""Operators with rules of their own, all without a state."""
+"""Operators with a rule each, all without a state."""
 
 
 @dataclass(slots=True, eq=False)
@@ -56,7 +58,7 @@ class Reading:
         return count
 
     def run(self, index: int, given: Sequence[View], path: str) -> tuple[View, ...]:
-        """Read a subgraph with these values as its inputs; give its outputs. Raises UnprovedError."""
+        """Read a subgraph with these values as its inputs; return its outputs. Raises UnprovedError."""
         if not 0 <= index < len(self.model.subgraphs) or self.depth > _DEEPEST:
             raise UnprovedError(f"there is no subgraph {index}, or it calls itself")
         graph = self.model.subgraphs[index]
@@ -72,7 +74,7 @@ class Reading:
             label, before = f"{operator.name}#{place}", len(self.table.cores)
             results = self._operator(graph, operator, views, label, path)
             if self.notes is not None:
-                note = partial(noted, self.table.algebra, graph, operator, views, results, (path, label))
+                note = partial(note_of, self.table.algebra, graph, operator, views, results, (path, label))
                 self.notes.take(results, before, note)
             values.update(zip(operator.outputs, results, strict=False))
         self.depth -= 1
@@ -80,7 +82,7 @@ class Reading:
         return tuple(view for view in outputs if view is not None)
 
     def value(self, graph: Subgraph, index: int, at: int, values: dict[int, View]) -> View | None:
-        """Give a tensor's value: computed, a constant, or a variable."""
+        """Return a tensor's value: computed, a constant, or a variable."""
         if at < 0:
             return None
         if at in values:
@@ -100,7 +102,7 @@ class Reading:
         key = ("variable", index, at, kind, len(self.effects))
         core, new = self.table.core(key, f"variable {tensor.name!r}", counted=False)
         if new:
-            core.sizes = self.table.named(core, tensor.dims)
+            core.sizes = self.table.named_sizes(core, tensor.dims)
         return whole(core)
 
     def _empty(self, tensor: Tensor) -> View:
@@ -121,38 +123,43 @@ class Reading:
     # --- operators --------------------------------------------------------------------------------------------
 
     def _operator(
-        self, graph: Subgraph, operator: Operator, views: Sequence[View | None], told: str, path: str
+        self, graph: Subgraph, operator: Operator, views: Sequence[View | None], description: str, path: str
     ) -> list[View]:
-        bodies = self._bodies(operator, views, f"{path}/{told}")
-        one = self._single(graph, operator, views, told) if bodies is None else None
+        bodies = self._bodies(operator, views, f"{path}/{description}")
+        one = self._view_or_term(graph, operator, views, description) if bodies is None else None
         if one is not None:
             return [one]
-        inputs = [graph.tensors[at] if at >= 0 else None for at in operator.inputs]
+        calls = [self._call(graph, operator, views, at, description) for at in operator.outputs]
         if operator.name in ("SPLIT", "SPLIT_V"):
-            steps = [Step(self.table, operator, views, inputs, graph.tensors[at], told) for at in operator.outputs]
-            parts = [part for place, step in enumerate(steps) if (part := parted(step, len(steps), place)) is not None]
-            if len(parts) == len(steps):
-                return parts
+            parts = [split_part(call, len(calls), place) for place, call in enumerate(calls)]
+            known = [part for part in parts if part is not None]
+            if len(known) == len(calls):
+                return known
         parameters = tuple(
-            None if tensor is None else (tensor.dtype, quantized(tensor.quantization, view))
-            for tensor, view in zip(inputs, views, strict=True)
+            None if at < 0 else (graph.tensors[at].dtype, quantized(graph.tensors[at].quantization, view))
+            for at, view in zip(operator.inputs, views, strict=True)
         )
         views = _ranked(operator, views)
         stateful = self._stateful(graph, operator)
         given = tuple(_given(operator, graph.tensors[at]) for at in operator.outputs)
         key = ("whole", operator.key, operator.version, tuple(views), parameters, given, bodies, stateful)
         results = []
-        for index, at in enumerate(operator.outputs):
-            core, new = self.table.core((*key, index), told)
+        for index, call in enumerate(calls):
+            core, new = self.table.core((*key, index), description)
             if new:
-                step = Step(self.table, operator, views, inputs, graph.tensors[at], told)
-                core.sizes = self.table.named(core, refined(step, step.result.dims))
+                core.sizes = self.table.named_sizes(core, refined(call, call.result.dims))
                 self._stored()
             results.append(whole(core))
-        if stateful is not None or not results:  # an operator that gives nothing is executed all the same
-            core, _ = self.table.core((*key, "effect"), told)
+        if stateful is not None or not results:  # an operator without results is executed all the same
+            core, _ = self.table.core((*key, "effect"), description)
             self.effects.append((core, self.table.algebra.place))
         return results
+
+    def _call(
+        self, graph: Subgraph, operator: Operator, views: Sequence[View | None], result: int, description: str
+    ) -> Call:
+        inputs = [graph.tensors[at] if at >= 0 else None for at in operator.inputs]
+        return Call(self.table, operator, views, inputs, graph.tensors[result], description)
 
     def _stored(self) -> None:
         if self.first:
@@ -168,13 +175,13 @@ class Reading:
         return None
 
     def _bodies(self, operator: Operator, views: Sequence[View | None], place: str) -> tuple[object, ...] | None:
-        """Read the subgraphs that an operator runs: a branch on its operands, any other on values of its own."""
+        """Read the subgraphs that an operator runs: a branch on its operands, any other on new values."""
         if not operator.bodies:
             return None
         if operator.name == "IF":
             given = [view for view in views[1:] if view is not None]
             branches = ((key, at, ("if", views[0], key)) for key, at in operator.bodies)
-            return tuple((key, self._body(at, given, taken, _path(place, key))) for key, at, taken in branches)
+            return tuple((key, self.body(at, given, taken, _path(place, key))) for key, at, taken in branches)
         owner = (operator.key, tuple(views))
         turn = self.turn(owner)
         found: list[object] = []
@@ -184,41 +191,43 @@ class Reading:
             graph = self.model.subgraphs[at]
             # the condition and the body of a WHILE take one state
             what = "state" if operator.name == "WHILE" else key
-            own = [self._parameter(graph, (owner, turn, what), index) for index in range(len(graph.inputs))]
-            found.append((key, self._body(at, own, (owner, turn, key), _path(place, key))))
+            own = [self.parameter(graph, (owner, turn, what), index) for index in range(len(graph.inputs))]
+            found.append((key, self.body(at, own, (owner, turn, key), _path(place, key))))
         return tuple(found)
 
-    def _body(self, at: int, given: Sequence[View], place: object, path: str) -> tuple[View, ...]:
-        """Read a body; `place` tells when it is executed, alike in both files."""
+    def body(self, at: int, given: Sequence[View], place: object, path: str) -> tuple[View, ...]:
+        """Read a body; `place` says when it is executed, alike in both files."""
         algebra = self.table.algebra
         around, algebra.place = algebra.place, (*algebra.place, place)
         results = self.run(at, given, path)
         algebra.place = around
         return results
 
-    def _parameter(self, graph: Subgraph, owner: tuple[object, ...], place: int) -> View:
+    def parameter(self, graph: Subgraph, owner: tuple[object, ...], place: int) -> View:
+        """Return an input of a body: another value in each iteration."""
         tensor = graph.tensors[graph.inputs[place]]
         key = ("parameter", owner, place, tensor.dtype)
         core, new = self.table.core(key, f"input {place} of a body", counted=False)
         if new:
-            core.sizes = self.table.named(core, tensor.dims)
+            core.sizes = self.table.named_sizes(core, tensor.dims)
             self._stored()
         return whole(core)
 
-    def _single(self, graph: Subgraph, operator: Operator, views: Sequence[View | None], told: str) -> View | None:
-        """Give the result of an operator with a rule of its own; None where its operands are read exactly."""
+    def _view_or_term(
+        self, graph: Subgraph, operator: Operator, views: Sequence[View | None], description: str
+    ) -> View | None:
+        """Return the result of an operator that has a rule; None where its operands are read exactly."""
         if len(operator.outputs) != 1 or self._stateful(graph, operator) is not None:
             return None
-        inputs = [graph.tensors[at] if at >= 0 else None for at in operator.inputs]
-        step = Step(self.table, operator, views, inputs, graph.tensors[operator.outputs[0]], told)
-        known = computed(self.constants, step)
+        call = self._call(graph, operator, views, operator.outputs[0], description)
+        known = computed(self.constants, call)
         if known is not None:
             return known
-        if operator.name not in MOVING or keeps_quantization(step):
-            seen = viewed(step)
+        if operator.name not in MOVING or keeps_quantization(call):
+            seen = viewed(call)
             if seen is not None:
                 return seen
-        return read(step)
+        return read(call)
 
 
 def _path(place: str, option: str) -> str:
@@ -245,7 +254,7 @@ def _given(operator: Operator, tensor: Tensor) -> tuple[object, ...]:
 
 
 def sizes_of(table: Table, graph: Subgraph, index: int, place: int) -> Sizes | None:
-    """Give the shape of an input; a free size is a symbol of its own."""
+    """Return the shape of an input; a free size is a symbol."""
     tensor = graph.tensors[graph.inputs[place]]
     if tensor.dims is None:
         return None

@@ -6,14 +6,15 @@ from math import prod
 from typing import TYPE_CHECKING, TypeAlias
 
 from graphfix.checker.proof import constant_folding
-from graphfix.checker.proof.shape_arithmetic import span
+from graphfix.checker.proof.integer_values import span
+from graphfix.checker.proof.sizes import numbers
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
     from graphfix.checker.proof.sizes import Size, Sizes
     from graphfix.checker.proof.terms import View
-    from graphfix.checker.proof.tflite.views import Step
+    from graphfix.checker.proof.tflite.operands import Call
 
 MATRIX = 2
 SCALAR = (0,)
@@ -25,118 +26,112 @@ SAME = 0
 Dims: TypeAlias = "tuple[Size | None, ...] | None"
 
 
-def refined(step: Step, dims: Dims) -> Dims:
-    """Put sizes that the operator's rule tells in the place of those that the file leaves free."""
+def refined(call: Call, dims: Dims) -> Dims:
+    """Put sizes that the operator's rule knows in the place of those that the file leaves free."""
     if dims is not None and None not in dims:
         return dims
-    rule = RULES.get(step.operator.name)
-    told = rule(step) if rule is not None else None
-    if dims is None or told is None or len(told) != len(dims):
-        return told if dims is None else dims
-    return tuple(other if mine is None else mine for mine, other in zip(dims, told, strict=True))
+    rule = RULES.get(call.operator.name)
+    ruled = rule(call) if rule is not None else None
+    if dims is None or ruled is None or len(ruled) != len(dims):
+        return ruled if dims is None else dims
+    return tuple(other if mine is None else mine for mine, other in zip(dims, ruled, strict=True))
 
 
-def shaped(step: Step, views: Sequence[View]) -> bool:
-    """Whether SELECT's operands give its result's shape: of one element each, the kernel keeps the stored shape."""
+def shaped(call: Call, views: Sequence[View]) -> bool:
+    """Whether SELECT's result has the shape of its operands: of one element each, the kernel keeps the stored shape."""
     shapes = [view.sizes for view in views]
     if any(isinstance(size, int) and size != 1 for sizes in shapes for size in sizes or ()):
         return True
-    return None not in shapes and max(len(sizes or ()) for sizes in shapes) == len(step.result.stored)
+    return None not in shapes and max(len(sizes or ()) for sizes in shapes) == len(call.result.stored)
 
 
-def _sizes(step: Step, index: int) -> Sizes | None:
-    view = step.operand(index)
-    return None if view is None else view.sizes
-
-
-def stated(step: Step) -> Sizes | None:
-    """Give the shape that a RESHAPE is asked for: an operand, or its options where it has no other operand."""
-    if len(step.views) > 1:
+def reshape_target(call: Call) -> Sizes | None:
+    """Return the shape that a RESHAPE is asked for: an operand, or its options where it has no other operand."""
+    if len(call.views) > 1:
         # The kernel reads the option where the operand has another type.
-        return step.target(1) if step.inputs[1] is not None and step.inputs[1].dtype == "int32" else None
-    option = step.option("newShape")
+        return call.vector(1) if call.inputs[1] is not None and call.inputs[1].dtype == "int32" else None
+    option = call.option("newShape")
     return option if isinstance(option, tuple) and option != SCALAR else None
 
 
-def _same(step: Step) -> Dims:
-    return _sizes(step, 0)
+def _same(call: Call) -> Dims:
+    return call.sizes(0)
 
 
-def _batch(step: Step) -> Dims:
+def _batch(call: Call) -> Dims:
     """Axis 0 is the operand's."""
-    sizes = _sizes(step, 0)
-    rank = len(step.result.dims or ())
+    sizes = call.sizes(0)
+    rank = len(call.result.dims or ())
     return None if not sizes or not rank or len(sizes) != rank else (sizes[0], *(None,) * (rank - 1))
 
 
-def _fully_connected(step: Step) -> Dims:
+def _fully_connected(call: Call) -> Dims:
     """The last axis is the weights' axis 0; the others are the operand's where its last one is theirs as it stands."""
-    sizes, weights = _sizes(step, 0), _sizes(step, 1)
-    rank = len(step.result.dims or ())
+    sizes, weights = call.sizes(0), call.sizes(1)
+    rank = len(call.result.dims or ())
     if not sizes or weights is None or len(weights) != MATRIX or not rank:
         return None
     whole = len(sizes) == rank and sizes[-1] == weights[1]
     return (*(sizes[:-1] if whole else (None,) * (rank - 1)), weights[0])
 
 
-def _reduce(step: Step) -> Dims:
-    sizes, axes = _sizes(step, 0), step.numbers(1)
+def _reduce(call: Call) -> Dims:
+    sizes, axes = call.sizes(0), call.known_integers(1)
     if sizes is None or axes is None:
         return None
     gone = {axis + len(sizes) if axis < 0 else axis for axis in axes}
-    keep = bool(step.option("keepDims"))
+    keep = bool(call.option("keepDims"))
     return tuple(1 if axis in gone else size for axis, size in enumerate(sizes) if keep or axis not in gone)
 
 
-def _transpose(step: Step) -> Dims:
-    sizes, order = _sizes(step, 0), step.numbers(1)
+def _transpose(call: Call) -> Dims:
+    sizes, order = call.sizes(0), call.known_integers(1)
     if sizes is None or order is None or sorted(order) != list(range(len(sizes))):
         return None
     return tuple(sizes[axis] for axis in order)
 
 
-def _concatenation(step: Step) -> Dims:
-    sizes = _sizes(step, 0)
+def _concatenation(call: Call) -> Dims:
+    sizes = call.sizes(0)
     if not sizes:
         return None
-    at = step.integer("axis") % len(sizes)
-    parts = [_sizes(step, index) for index in range(len(step.views))]
-    numbers = [part[at] for part in parts if part is not None and len(part) == len(sizes)]
-    whole = [number for number in numbers if isinstance(number, int)]
-    total = sum(whole) if len(whole) == len(parts) else None
+    at = call.integer("axis") % len(sizes)
+    parts = [call.sizes(index) for index in range(len(call.views))]
+    lengths = numbers([part[at] if part is not None and len(part) == len(sizes) else None for part in parts])
+    total = None if lengths is None else sum(lengths)
     return tuple(total if axis == at else size for axis, size in enumerate(sizes))
 
 
-def _pack(step: Step) -> Dims:
-    sizes = _sizes(step, 0)
+def _pack(call: Call) -> Dims:
+    sizes = call.sizes(0)
     if sizes is None:
         return None
-    at = step.integer("axis") % (len(sizes) + 1)
-    return (*sizes[:at], len(step.views), *sizes[at:])
+    at = call.integer("axis") % (len(sizes) + 1)
+    return (*sizes[:at], len(call.views), *sizes[at:])
 
 
-def _gather(step: Step) -> Dims:
-    data, indices, axis = _sizes(step, 0), _sizes(step, 1), step.integer("axis")
-    if not data or indices is None or step.integer("batchDims"):
+def _gather(call: Call) -> Dims:
+    data, indices, axis = call.sizes(0), call.sizes(1), call.integer("axis")
+    if not data or indices is None or call.integer("batchDims"):
         return None
     axis %= len(data)
     return (*data[:axis], *indices, *data[axis + 1 :])
 
 
-def _reshape(step: Step) -> Dims:
-    target, sizes = stated(step), _sizes(step, 0)
+def _reshape(call: Call) -> Dims:
+    target, sizes = reshape_target(call), call.sizes(0)
     if target is None:
         return None
-    have = [size for size in sizes or (None,) if isinstance(size, int)]
+    have = numbers(sizes or None)
     others = [size for size in target if isinstance(size, int) and size > 0]
-    told = len(have) == len(sizes or (None,)) and len(others) == len(target) - 1
-    return tuple((prod(have) // prod(others) if told else None) if size == -1 else size for size in target)
+    known = have is not None and len(others) == len(target) - 1
+    return tuple((prod(have or ()) // prod(others) if known else None) if size == -1 else size for size in target)
 
 
-def _strided_slice(step: Step) -> Dims:
+def _strided_slice(call: Call) -> Dims:
     """Sizes that are numbers, cut as numpy does; axes behind those that are named stay."""
-    sizes, bounds = _sizes(step, 0), [step.numbers(index) for index in (1, 2, 3)]
-    if sizes is None or any(step.integer(name) for name in ("ellipsisMask", "newAxisMask", "offset")):
+    sizes, bounds = call.sizes(0), [call.known_integers(index) for index in (1, 2, 3)]
+    if sizes is None or any(call.integer(name) for name in ("ellipsisMask", "newAxisMask", "offset")):
         return None
     begin, end, stride = ([] if each is None else list(each) for each in bounds)
     if None in bounds or not len(begin) == len(end) == len(stride) <= len(sizes):
@@ -145,63 +140,63 @@ def _strided_slice(step: Step) -> Dims:
     for axis, size in enumerate(sizes):
         if axis >= len(begin):
             dims.append(size)
-        elif not step.integer("shrinkAxisMask") >> axis & 1:
-            first = None if step.integer("beginMask") >> axis & 1 else begin[axis]
-            last = None if step.integer("endMask") >> axis & 1 else end[axis]
+        elif not call.integer("shrinkAxisMask") >> axis & 1:
+            first = None if call.integer("beginMask") >> axis & 1 else begin[axis]
+            last = None if call.integer("endMask") >> axis & 1 else end[axis]
             cut = slice(first, last, stride[axis])
             dims.append(len(range(*cut.indices(size))) if isinstance(size, int) else None)
     return tuple(dims)
 
 
-def _target(step: Step) -> Dims:
-    target = step.target(1)
+def _target(call: Call) -> Dims:
+    target = call.vector(1)
     return None if target is None or any(isinstance(size, int) and size < 0 for size in target) else target
 
 
-def _range(step: Step) -> Dims:
-    ends = [step.numbers(index) for index in range(3)]
-    numbers = [end[0] for end in ends if end]
-    return (span(*numbers),) if len(numbers) == len(ends) else None
+def _range(call: Call) -> Dims:
+    ends = [call.known_integers(index) for index in range(3)]
+    known = [end[0] for end in ends if end]
+    return (span(*known),) if len(known) == len(ends) else None
 
 
-def _padded(step: Step) -> Dims:
-    sizes, around = _sizes(step, 0), constant_folding.literal(step.operand(1))
+def _padded(call: Call) -> Dims:
+    sizes, around = call.sizes(0), constant_folding.literal(call.operand(1))
     if sizes is None or around is None or around.shape != (len(sizes), 2):
         return None
     added = around.sum(axis=1).tolist()
     return tuple(size + more if isinstance(size, int) else None for size, more in zip(sizes, added, strict=True))
 
 
-def _convolution(step: Step) -> Dims:
-    weight, dilations = _sizes(step, 1), (step.integer("dilationHFactor"), step.integer("dilationWFactor"))
+def _convolution(call: Call) -> Dims:
+    weight, dilations = call.sizes(1), (call.integer("dilationHFactor"), call.integer("dilationWFactor"))
     if weight is None or len(weight) != IMAGE:
         return None
-    made = weight[0] if step.operator.name == "CONV_2D" else weight[3]
-    return _spatial(step, weight[1:3], dilations, made)
+    made = weight[0] if call.operator.name == "CONV_2D" else weight[3]
+    return _spatial(call, weight[1:3], dilations, made)
 
 
-def _pool(step: Step) -> Dims:
-    sizes, window = _sizes(step, 0), (step.integer("filterHeight"), step.integer("filterWidth"))
-    return None if sizes is None else _spatial(step, window, (1, 1), sizes[-1])
+def _pool(call: Call) -> Dims:
+    sizes, window = call.sizes(0), (call.integer("filterHeight"), call.integer("filterWidth"))
+    return None if sizes is None else _spatial(call, window, (1, 1), sizes[-1])
 
 
-def _spatial(step: Step, window: Sizes, dilations: tuple[int, int], channels: Size) -> Dims:
+def _spatial(call: Call, window: Sizes, dilations: tuple[int, int], channels: Size) -> Dims:
     """Height and width: as many as strides fit in (SAME), or as many as whole windows fit in (VALID)."""
-    sizes = _sizes(step, 0)
+    sizes = call.sizes(0)
     if sizes is None or len(sizes) != IMAGE:
         return None
     dims: list[Size | None] = []
-    strides = step.integer("strideH"), step.integer("strideW")
+    strides = call.integer("strideH"), call.integer("strideW")
     for size, extent, stride, dilation in zip(sizes[1:3], window, strides, dilations, strict=True):
         if isinstance(size, int) and isinstance(extent, int) and stride > 0:
-            covered = 0 if step.integer("padding") == SAME else (extent - 1) * dilation
+            covered = 0 if call.integer("padding") == SAME else (extent - 1) * dilation
             dims.append(-((covered - size) // stride))
         else:
             dims.append(None)
     return (sizes[0], *dims, channels)
 
 
-RULES: Mapping[str, Callable[[Step], Dims]] = {
+RULES: Mapping[str, Callable[[Call], Dims]] = {
     **dict.fromkeys("SOFTMAX LOG_SOFTMAX L2_NORMALIZATION LOCAL_RESPONSE_NORMALIZATION CUMSUM REVERSE_V2".split(),
         _same,
    ),
@@ -214,4 +209,4 @@ RULES: Mapping[str, Callable[[Step], Dims]] = {
     **dict.fromkeys(("CONV_2D", "DEPTHWISE_CONV_2D"), _convolution),
     **dict.fromkeys(("AVERAGE_POOL_2D", "MAX_POOL_2D"), _pool),
 }  # fmt: skip
-"""Rules by operator; a size that is None is not told."""
+"""Rules by operator; a size that is None is not known."""

@@ -23,7 +23,7 @@ STATEFUL: Final = frozenset(
     "READ_VARIABLE ASSIGN_VARIABLE VAR_HANDLE HASHTABLE HASHTABLE_FIND HASHTABLE_IMPORT HASHTABLE_SIZE CALL_ONCE"
     " RANDOM_STANDARD_NORMAL RANDOM_UNIFORM MULTINOMIAL STABLEHLO_RNG_BIT_GENERATOR STABLEHLO_CUSTOM_CALL CALL".split()
 )
-"""What they give depends on what was done before, or changes it: their order counts."""
+"""Their results depend on what was done before, or changes it: their order counts."""
 
 LOADED: Final[Mapping[str, tuple[int, int]]] = {
     "BROADCAST_TO": (2, 4), "TILE": (1, 2), "CAST": (1, 9), "GATHER": (1, 8), "CONCATENATION": (1, 7), "PACK": (1, 5),
@@ -35,4 +35,4 @@ LOADED: Final[Mapping[str, tuple[int, int]]] = {
 Of those that are not named here it loads 1 alone."""
 
 CHOOSING: Final = frozenset({"SELECT", "SELECT_V2"})
-"""Where each operand has one element, their result keeps the shape that the file states."""
+"""Where each operand has one element, their result keeps the shape that the file declares."""

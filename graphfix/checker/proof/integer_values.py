@@ -24,7 +24,7 @@ RULES: Mapping[str, Callable[[int, int], int | None]] = {
 
 
 def computed(table: Table, rule: str, views: Sequence[View | None], dtype: str | None) -> View | None:
-    """Give the result for two scalars or vectors of known integers; None where one is not, or a number is too big."""
+    """Return the result for two scalars or vectors of known integers; None where one is not, or a number is too big."""
     if len(views) != 2 or dtype not in _LIMITS:  # noqa: PLR2004 - two operands
         return None
     one, two = views
@@ -39,7 +39,7 @@ def computed(table: Table, rule: str, views: Sequence[View | None], dtype: str |
         if number is None or not -_LIMITS[dtype] <= number < _LIMITS[dtype]:
             return None
         numbers.append(number)
-    return table.numbers(tuple(numbers), dtype, scalar=one.sizes == () and two.sizes == ())
+    return table.integers(tuple(numbers), dtype, scalar=one.sizes == () and two.sizes == ())
 
 
 def _repeated(view: View, length: int) -> Sequence[object]:
@@ -48,5 +48,5 @@ def _repeated(view: View, length: int) -> Sequence[object]:
 
 
 def span(start: int, limit: int, step: int) -> int | None:
-    """Give how many numbers a range holds; None for a step of 0."""
+    """Return how many numbers a range holds; None for a step of 0."""
     return max(-((start - limit) // step), 0) if step else None

@@ -10,7 +10,7 @@ from onnx import AttributeProto
 from graphfix.checker.files.onnx.schema import schema
 from graphfix.checker.proof.onnx import table
 from graphfix.checker.proof.onnx.operands import domain_of
-from graphfix.checker.proof.onnx.types import taken
+from graphfix.checker.proof.onnx.types import accepted
 from graphfix.checker.proof.result import UnprovedError
 
 if TYPE_CHECKING:
@@ -53,22 +53,22 @@ def _form(op: str, domain: str, version: int) -> Form | None:
 def loads(call: Call) -> bool:
     """Whether a node has attributes and operands as its operator set says: no runtime loads another."""
     op, attributes = call.written
-    stated = tuple([(name, given.type) for name, given in attributes.items()]) if attributes else ()
-    fits = _fits(op, call.domain, call.version, len(call.inputs), stated)
-    return fits and taken(call.op, call.domain, call.version, call.views)
+    given_types = tuple([(name, given.type) for name, given in attributes.items()]) if attributes else ()
+    fits = _fits(op, call.domain, call.version, len(call.inputs), given_types)
+    return fits and accepted(call.op, call.domain, call.version, call.views)
 
 
 @cache
-def _fits(op: str, domain: str, version: int, operands: int, stated: tuple[tuple[str, int], ...]) -> bool:
+def _fits(op: str, domain: str, version: int, operands: int, given_types: tuple[tuple[str, int], ...]) -> bool:
     form = _form(op, domain, version)
     if form is None or not form.fewest <= operands <= form.most:
         return False
-    given = dict(stated)
-    return form.required <= given.keys() and all(form.attributes.get(name) == kind for name, kind in stated)
+    given = dict(given_types)
+    return form.required <= given.keys() and all(form.attributes.get(name) == kind for name, kind in given_types)
 
 
 def random(call: Call) -> bool:
-    """Whether two nodes alike give two values."""
+    """Whether two equal nodes compute two values."""
     if call.domain:
         return (call.domain, call.op) in table.RANDOM_ELSEWHERE
     if call.op != "Dropout":
@@ -79,7 +79,7 @@ def random(call: Call) -> bool:
 
 
 def imported(entries: Iterable[OperatorSetIdProto]) -> dict[str, int]:
-    """Give the versions of the operator sets that a model or a function imports. Raises UnprovedError."""
+    """Return the versions of the operator sets that a model or a function imports. Raises UnprovedError."""
     found: dict[str, int] = {}
     for entry in entries:
         if found.setdefault(domain_of(entry.domain), entry.version) != entry.version:
@@ -87,7 +87,7 @@ def imported(entries: Iterable[OperatorSetIdProto]) -> dict[str, int]:
     return found
 
 
-def once(graph: GraphProto) -> None:
+def unique_names(graph: GraphProto) -> None:
     """Runtimes do not agree on which of two constants or inputs of one name is read. Raises UnprovedError."""
     names = [tensor.name for tensor in graph.initializer]
     names += [sparse.values.name for sparse in graph.sparse_initializer]

@@ -1,0 +1,130 @@
+"""What the comparisons of both formats share: sizes asked for, declared shapes, operators with a state, the answer."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, TypeAlias
+
+from graphfix.checker.proof.explain import given_by
+from graphfix.checker.proof.result import Proof, UnprovedError
+from graphfix.checker.proof.terms import Core, shown
+from graphfix.results import GraphfixError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
+    from graphfix.checker.proof.sizes import Place, Sizes
+    from graphfix.checker.proof.terms import Table, View
+
+InputDims: TypeAlias = "Mapping[str, tuple[int | str, ...] | None]"
+"""Inputs by name: for each axis its size, or the symbol of a free one; None where the rank is not known."""
+Dims: TypeAlias = "Sequence[int | None] | None"
+"""A declared shape: None for a free size; None where the rank is not declared."""
+
+
+def refuse_unknown(
+    one: InputDims, two: InputDims, bindings: Mapping[str, int], shapes: Mapping[str, Sequence[int]]
+) -> None:
+    """Hold the sizes of symbols (or of `name[axis]`) and of whole inputs against the inputs of both files.
+
+    Raises GraphfixError for a name that no input has and for a shape of another rank, UnprovedError for a shape that
+    contradicts the declared one.
+    """
+    symbols = {dim: None for inputs in (one, two) for dims in inputs.values() for dim in dims or ()}
+    places = {f"{name}[{axis}]" for name, dims in one.items() for axis in range(len(dims or ()))}
+    for name in bindings:
+        if name not in symbols and name not in places:
+            known = ", ".join(dim for dim in symbols if isinstance(dim, str)) or "none"
+            raise GraphfixError(f"no input has the dim '{name}'; the symbols are: {known}")
+    for name, shape in shapes.items():
+        if name not in one:
+            raise GraphfixError(f"there is no input '{name}'; the inputs are: {', '.join(one) or 'none'}")
+        dims = one[name]
+        if dims is not None and len(dims) != len(shape):
+            raise GraphfixError(f"input '{name}' has rank {len(dims)}; the shape {list(shape)} has {len(shape)}")
+        if any(isinstance(dim, int) and dim != size for dim, size in zip(dims or (), shape, strict=False)):
+            raise UnprovedError(
+                f"no size fits: the input {name!r} is {list(dims or ())}, and {list(shape)} is asked for"
+            )
+
+
+def assumed(bindings: Mapping[str, int], shapes: Mapping[str, Sequence[int]]) -> list[str]:
+    """Name the sizes under which alone a proof holds."""
+    dims = [f"{name} = {size}, as asked for" for name, size in bindings.items()]
+    return dims + [f"{name} is [{', '.join(map(str, shape))}], as asked for" for name, shape in shapes.items()]
+
+
+def check_asked(name: str, declared: Dims, sizes: Sequence[int | None]) -> None:
+    """Raise UnprovedError where an input is declared with other sizes than those that are asked for."""
+    own = declared if declared is not None else sizes
+    if len(own) != len(sizes) or any(None not in (a, b) and a != b for a, b in zip(own, sizes, strict=True)):
+        raise UnprovedError(f"the input {name!r} is declared with other sizes than {list(sizes)}")
+
+
+def check_declared(what: str, name: str, dims: tuple[Dims, Dims], computed: Sizes | None = None) -> None:
+    """Raise UnprovedError where the second file's declared shape contradicts the first's.
+
+    It may be refined, and contradict nothing but a size that the output does not have.
+    """
+    one, two = dims
+    if one is None or two is None:
+        return
+    have = computed if computed is not None and len(computed) == len(two) else (None,) * len(two)
+    declared = zip(one, two, have, strict=False)
+    if len(one) != len(two) or any(None not in (a, b) and b not in (a, size) for a, b, size in declared):
+        raise UnprovedError(f"the {what} {name!r} has another declared shape")
+
+
+def check_effects(one: Sequence[tuple[Core, Place]], two: Sequence[tuple[Core, Place]], operators: str) -> None:
+    """Raise UnprovedError where operators with a state are not the same, in the same order, executed when they are."""
+    ours, theirs = ([(core.number, place) for core, place in effects] for effects in (one, two))
+    if ours != theirs:
+        raise UnprovedError(f"{operators} are not the same, or not in the same order")
+
+
+def concluded(table: Table, outputs: Sequence[tuple[str, View, View]], assumes: Sequence[str]) -> Proof:
+    """Say whether each output is one term, and every operator of the second file one of the first."""
+    if table.unmatched:
+        theirs = table.unmatched[0]
+        reason = f"{theirs.description} of the second file has no match in the first"
+        ours = _counterpart(table, theirs)
+        before, number = (None, None) if ours is None else (ours.description, ours.number)
+        return Proof("not proved", reason, before, theirs.description, (number, theirs.number))
+    for name, one, two in outputs:
+        if one != two:
+            return Proof("not proved", f"the output {name!r} {_otherwise(one, two)}", shown(one), shown(two))
+    unmatched = table.unmatched_check()
+    if unmatched is not None:
+        return Proof("not proved", f"only the second file needs sizes to fit: {unmatched}")
+    return Proof("proved", assumes=tuple(assumes))
+
+
+def _otherwise(one: View, two: View) -> str:
+    if one.core is not two.core:
+        return f"is another value: {given_by(one)} before, {given_by(two)} after"
+    return f"is {given_by(one)} before and after, in another shape or along other axes"
+
+
+def _counterpart(table: Table, theirs: Core) -> Core | None:
+    """Find the operator that only the first file has: of the same kind, then the one that reads most of the same."""
+    unmatched = set(table.unmatched)
+    missing = [core for core in table.cores.values() if core.counted and not core.matched and core not in unmatched]
+    alike = [core for core in missing if _kind(core) == _kind(theirs)]
+    read = set(_read(theirs.key))
+    return max(alike or missing, key=lambda core: len(read & set(_read(core.key))), default=None)
+
+
+def _read(key: tuple[object, ...]) -> Iterator[Core]:
+    """Return every term that a term is made of."""
+    for part in key:
+        if isinstance(part, Core):
+            yield part
+        elif isinstance(part, tuple):
+            yield from _read(part)
+
+
+def _kind(core: Core) -> object:
+    """Name the operator of a term."""
+    operator = core.key[1]
+    while isinstance(operator, tuple) and operator and isinstance(operator[0], tuple):
+        operator = operator[0]
+    return operator[:2] if isinstance(operator, tuple) else core.key[1:3]

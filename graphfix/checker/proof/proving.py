@@ -1,0 +1,100 @@
+"""Prove two models equal for all inputs and all sizes: both are read into one table of terms, and compared there."""
+
+from __future__ import annotations
+
+from contextlib import ExitStack
+from dataclasses import replace
+from types import MappingProxyType
+from typing import TYPE_CHECKING
+
+from graphfix.checker.files.constant_bytes import Opened, Payload
+from graphfix.checker.proof.compare import assumed
+from graphfix.checker.proof.explain import Notes, explained
+from graphfix.checker.proof.indexing_maps import reads_of
+from graphfix.checker.proof.result import Proof, UnprovedError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+    from pathlib import Path
+
+    from graphfix.checker.proof.indexing_maps import Reads
+
+_NO_NUMBERS: Mapping[str, int] = MappingProxyType({})
+_NO_SHAPES: Mapping[str, Sequence[int]] = MappingProxyType({})
+
+
+def prove(
+    before: Path,
+    after: Path,
+    *,
+    bindings: Mapping[str, int] = _NO_NUMBERS,
+    shapes: Mapping[str, Sequence[int]] = _NO_SHAPES,
+    tflite: bool = False,
+) -> Proof:
+    """Compare two files of one format, under the given sizes of free dims, without a runtime.
+
+    No payload is in memory as a whole. A node that does not mean anything is a reason not to prove; a file that is no
+    model, or lacks one that it names, raises GraphfixError.
+    """
+    compared, _, refuse = _comparison(tflite=tflite)
+    try:
+        with ExitStack() as stack:
+            if not (bindings or shapes) and _copied(before, after, tflite=tflite):
+                refuse(before, stack)
+                return Proof("proved")
+            proof = compared(before, after, stack, bindings, shapes)
+        if proof.proved:
+            return replace(proof, assumes=(*proof.assumes, *assumed(bindings, shapes)))
+        wanted = frozenset(number for number in proof.cores if number is not None)
+        if not wanted:
+            return proof
+        # Nothing of a node is kept but its term: where two have no match, both files are read again to say why.
+        notes = Notes(wanted)
+        with ExitStack() as stack:
+            compared(before, after, stack, bindings, shapes, notes)
+        return explained(proof, notes)
+    except UnprovedError as unproved:
+        return Proof("not proved", str(unproved))
+
+
+def _comparison(*, tflite: bool) -> tuple[Callable[..., Proof], Callable[..., None], Callable[[Path, ExitStack], None]]:
+    """Return how a format's files are compared, noted and refused; the other format's libraries are not imported."""
+    if tflite:
+        from graphfix.checker.proof.tflite import compare as by_tflite
+
+        return by_tflite.compared, by_tflite.note_nodes, by_tflite.refuse
+    from graphfix.checker.proof.onnx import compare as by_onnx
+
+    return by_onnx.compared, by_onnx.note_nodes, by_onnx.refuse
+
+
+def maps(
+    path: Path,
+    *,
+    bindings: Mapping[str, int] = _NO_NUMBERS,
+    shapes: Mapping[str, Sequence[int]] = _NO_SHAPES,
+    tflite: bool = False,
+) -> tuple[Reads, ...]:
+    """Return the indexing maps of every node of a file that broadcasts, in the order in which the proof reads them.
+
+    They are printed from the terms that are compared, with each operand as a separate value. A function is read at
+    each call. Raises GraphfixError for what is no model, and UnprovedError for what can't be read as a whole.
+    """
+    _, note_nodes, _ = _comparison(tflite=tflite)
+    notes = Notes()
+    with ExitStack() as stack:
+        note_nodes(path, stack, bindings, shapes, notes)
+    return tuple(map(reads_of, notes.taken))
+
+
+def _copied(before: Path, after: Path, *, tflite: bool) -> bool:
+    """Whether both files hold the same bytes, and name the same files beside them."""
+    if before.stat().st_size != after.stat().st_size or not (tflite or before.parent == after.parent):
+        return False
+    with ExitStack() as stack:
+        files = [Opened.at(path, stack) for path in (before, after)]
+        one, two = (Payload(file, 0, file.size) for file in files)
+        same = one.same(two)
+        for file in files:
+            file.check()
+    return same

@@ -1,0 +1,160 @@
+"""TFLite's arithmetic on shapes: vectors of known integers are read as what they hold, and are no terms."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from graphfix.checker.files.tflite.schema import TYPES
+from graphfix.checker.proof import integer_values
+from graphfix.checker.proof.sizes import right_aligned
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
+    from graphfix.checker.proof.sizes import Sizes
+    from graphfix.checker.proof.terms import View
+    from graphfix.checker.proof.tflite.operands import Call
+
+
+def _shape(call: Call) -> View | None:
+    view = call.views[0]
+    if view is None or view.sizes is None or TYPES.get(call.integer("outType")) != call.result.dtype:
+        return None
+    return _narrowed(call, view.sizes)
+
+
+def _narrowed(call: Call, terms: Sizes, *, scalar: bool = False) -> View | None:
+    """Return sizes in the result's type."""
+    if call.result.dtype == "int32" and not all(isinstance(term, int) for term in terms):
+        call.table.assumes["sizes are below 2**31"] = None
+    return call.result_integers(terms, scalar=scalar)
+
+
+def _rank(call: Call) -> View | None:
+    view = call.views[0]
+    return None if view is None or view.sizes is None else call.result_integers((len(view.sizes),), scalar=True)
+
+
+def _cast(call: Call) -> View | None:
+    content, view = call.content(0), call.views[0]
+    return None if content is None or view is None else _narrowed(call, content, scalar=view.sizes == ())
+
+
+def _gather(call: Call) -> View | None:
+    content, indices, picks = call.content(0), call.known_integers(1), call.operand(1)
+    if content is None or indices is None or picks is None or call.integer("axis") or call.integer("batchDims"):
+        return None
+    if call.views[0] is None or call.views[0].sizes == () or not all(0 <= index < len(content) for index in indices):
+        return None
+    return call.result_integers(tuple(content[index] for index in indices), scalar=picks.sizes == ())
+
+
+def _concatenation(call: Call) -> View | None:
+    parts = [call.vector(index) for index in range(len(call.views))]
+    if call.integer("axis") not in (0, -1) or call.integer("fusedActivationFunction"):
+        return None
+    known = [part for part in parts if part is not None]
+    return call.result_integers(tuple(term for part in known for term in part)) if len(known) == len(parts) else None
+
+
+def _pack(call: Call) -> View | None:
+    parts = [call.content(index) for index in range(len(call.views))]
+    if any(view is None or view.sizes != () for view in call.views) or call.integer("axis"):
+        return None
+    known = [part for part in parts if part is not None]
+    if len(known) < len(parts) or call.integer("valuesCount") != len(parts):
+        return None
+    return call.result_integers(tuple(term for part in known for term in part))
+
+
+def _strided_slice(call: Call) -> View | None:
+    content, parts = call.vector(0), [call.known_integers(index) for index in (1, 2, 3)]
+    if content is None or any(call.vector(index) is None for index in (1, 2, 3)):
+        return None
+    if any(tensor is None or tensor.dtype != "int32" for tensor in call.inputs[1:4]):
+        return None
+    begin, end, stride = (part[0] if part is not None and len(part) == 1 else None for part in parts)
+    if begin is None or end is None or stride is None or stride < 1:
+        return None
+    masks = [call.integer(name) for name in ("beginMask", "endMask", "shrinkAxisMask")]
+    if call.integer("ellipsisMask") or call.integer("newAxisMask") or call.integer("offset") or max(masks) > 1:
+        return None
+    start = None if call.integer("beginMask") else begin
+    if call.integer("shrinkAxisMask"):
+        at = 0 if start is None else start
+        return call.result_integers((content[at],), scalar=True) if -len(content) <= at < len(content) else None
+    return call.result_integers(content[start : None if call.integer("endMask") else end : stride])
+
+
+def _slice(call: Call) -> View | None:
+    content, begin, size = call.vector(0), call.known_integers(1), call.known_integers(2)
+    kinds = {None if tensor is None else tensor.dtype for tensor in call.inputs[1:]}
+    if call.vector(1) is None or call.vector(2) is None or len(kinds) != 1:
+        return None
+    if content is None or begin is None or size is None or len(begin) != 1 or len(size) != 1:
+        return None
+    if begin[0] < 0 or size[0] < -1:
+        return None
+    end = len(content) if size[0] < 0 else begin[0] + size[0]
+    return call.result_integers(content[begin[0] : end]) if end <= len(content) else None
+
+
+def split_part(call: Call, count: int, place: int) -> View | None:
+    """Return one part of the known integers that SPLIT or SPLIT_V cuts a vector into; None where it is not known."""
+    split = call.operator.name == "SPLIT"
+    data, axis = (1, 0) if split else (0, 2)
+    if call.integer("numSplits") != count:
+        return None
+    whole, tensor = call.vector(data), call.inputs[data]
+    if (
+        whole is None
+        or tensor is None
+        or tensor.dtype != call.result.dtype
+        or call.known_integers(axis) not in ((0,), (-1,))
+    ):
+        return None
+    sizes = _parts(len(whole), (len(whole) // count,) * count if split else call.known_integers(1))
+    if len(sizes) != count:
+        return None
+    start = sum(sizes[:place])
+    return call.result_integers(whole[start : start + sizes[place]])
+
+
+def _parts(total: int, given: Sequence[int] | None) -> Sequence[int]:
+    """Return the lengths of the parts, one of which may be -1; nothing where they are not known."""
+    rest = total - sum(size for size in given or () if size >= 0)
+    sizes = [rest if size == -1 else size for size in given or ()]
+    return sizes if sum(sizes) == total and min(sizes, default=0) >= 0 else ()
+
+
+def _broadcast_args(call: Call) -> View | None:
+    one, two = call.vector(0), call.vector(1)
+    if one is None or two is None:
+        return None
+    rank = max(len(one), len(two))
+    pairs = zip(right_aligned(one, rank), right_aligned(two, rank), strict=True)
+    return call.result_integers(tuple(map(call.table.algebra.broadcast_size, pairs)))
+
+
+def _arithmetic(rule: str) -> Callable[[Call], View | None]:
+    def counted(call: Call) -> View | None:
+        if call.integer("fusedActivationFunction"):
+            return None
+        if any(call.content(index) is None for index in range(len(call.views))):
+            return None
+        return integer_values.computed(call.table, rule, call.views, call.result.dtype)
+
+    return counted
+
+
+INTEGER_VALUES: Mapping[str, Callable[[Call], View | None]] = {
+    "SHAPE": _shape, "RANK": _rank, "CAST": _cast, "GATHER": _gather, "CONCATENATION": _concatenation, "PACK": _pack,
+    "STRIDED_SLICE": _strided_slice, "SLICE": _slice, "BROADCAST_ARGS": _broadcast_args, "ADD": _arithmetic("add"),
+    "SUB": _arithmetic("sub"), "MUL": _arithmetic("mul"), "FLOOR_DIV": _arithmetic("div"), "DIV": _arithmetic("div"),
+    "FLOOR_MOD": _arithmetic("mod"), "MAXIMUM": _arithmetic("max"), "MINIMUM": _arithmetic("min"),
+}  # fmt: skip
+COUNTING = frozenset("ADD SUB MUL FLOOR_DIV DIV FLOOR_MOD MAXIMUM MINIMUM".split())
+RETYPING = frozenset({"SHAPE", "RANK", "CAST"})
+"""Those whose result is not of operand 0's type."""
+ALIKE = frozenset("CONCATENATION PACK BROADCAST_ARGS ADD SUB MUL FLOOR_DIV DIV FLOOR_MOD MAXIMUM MINIMUM".split())
+"""Those whose operands are all of one type."""

@@ -1,0 +1,77 @@
+"""One operator as a rule of the proof sees it: its operands, their tensors, and its options."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from graphfix.checker.proof.sizes import numbers
+from graphfix.checker.proof.terms import MOST_ELEMENTS, integer_type
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from graphfix.checker.files.tflite.file import Operator, Tensor
+    from graphfix.checker.proof.sizes import Sizes
+    from graphfix.checker.proof.terms import Table, View
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """An operator with its operands."""
+
+    table: Table
+    operator: Operator
+    views: Sequence[View | None]
+    inputs: Sequence[Tensor | None]
+    result: Tensor
+    description: str
+
+    def operand(self, index: int) -> View | None:
+        """Return an operand; None where it is not given, though the operator may need it."""
+        return self.views[index] if index < len(self.views) else None
+
+    def sizes(self, index: int) -> Sizes | None:
+        """Return the shape of an operand; None where it is not given or not ranked."""
+        view = self.operand(index)
+        return None if view is None else view.sizes
+
+    def content(self, index: int) -> Sizes | None:
+        """Return the elements of a scalar or vector of known integers or terms, which is of its tensor's type."""
+        view = self.operand(index)
+        tensor = self.inputs[index] if index < len(self.inputs) else None
+        if view is None or tensor is None or tensor.quantization is not None or tensor.dtype != integer_type(view):
+            return None
+        return view.content
+
+    def vector(self, index: int) -> Sizes | None:
+        """Return the elements of an operand that has to be a vector: a shape, repeats."""
+        view = self.operand(index)
+        return None if view is None or view.sizes is None or len(view.sizes) != 1 else self.content(index)
+
+    def known_integers(self, index: int) -> tuple[int, ...] | None:
+        """Return the elements of an operand, all of them numbers."""
+        return numbers(self.content(index))
+
+    def option(self, name: str) -> object:
+        """Return a field of the options; None where there are none."""
+        return self.operator.options.get(name)
+
+    def integer(self, name: str) -> int:
+        """Return an integer field of the options; 0 where there are none."""
+        value = self.option(name)
+        return value if isinstance(value, int) else 0
+
+    def result_integers(self, terms: Sizes, *, scalar: bool = False) -> View | None:
+        """Return integers of the result's type."""
+        if (
+            self.result.quantization is not None
+            or self.result.dtype not in ("int32", "int64")
+            or len(terms) > MOST_ELEMENTS
+        ):
+            return None
+        if self.result.dtype == "int32" and not all(
+            -(1 << 31) <= term < 1 << 31 for term in terms if isinstance(term, int)
+        ):
+            return None
+        return self.table.integers(terms, self.result.dtype, scalar=scalar)
