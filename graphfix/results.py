@@ -1,4 +1,4 @@
-"""What the engine and the checker give and the report prints: plain data, no imports of the house."""
+"""What the engine and the checker return and the report prints: plain data that imports no other room."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any, Final, Literal
 
 VERSION = "0.1.0"
-"""Of graphfix, as pyproject.toml states it (a test compares both)."""
+"""Of graphfix, as pyproject.toml declares it (a test compares both)."""
 
 JsonShape = tuple[int | str | None, ...] | None
 """A shape as JSON shows it: ints, strings for symbols, None for an unknown dim; None when unranked."""
@@ -43,7 +43,7 @@ class Site:
     reason: Final[str | None] = None
     """Completes the sentence "left alone because"; None where nothing was left."""
     bytes: Final[int] = 0
-    """By how much the file's constants grew; of several edits of one node the first one says it."""
+    """By how much the file's constants grew; of several edits of one node the first has it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,7 +90,7 @@ class Gap:
 
     output: str
     largest: float
-    """The largest absolute difference; infinite where shapes differ, or a NaN or an infinity is not met by its like."""
+    """The largest absolute difference; infinite where shapes differ, or a NaN or an infinity has no counterpart."""
     relative: float | None
     """That, as a part of the range of the output's values in the same run; None where it is constant in every run."""
     within: bool
@@ -99,7 +99,7 @@ class Gap:
 
 @dataclass(frozen=True, slots=True)
 class Conversion:
-    """What became of a model in the TOSA tools."""
+    """What the TOSA tools made of a model."""
 
     status: ConversionStatus
     """`converted`: valid, and no run was asked for; `agrees`, `differs`, `unpredictable`: what the runs showed;

@@ -18,7 +18,9 @@ from tosa_zoo import ONNX, ZOO
 
 from graphfix import api
 from graphfix.checker import verify
-from graphfix.engine import request, targets
+from graphfix.engine import targets
+from graphfix.engine.binding import Sizes, bind
+from graphfix.engine.request import Request
 from graphfix.results import GraphfixError, Verdict
 
 SUFFIXES = (".onnx", ".tflite")
@@ -40,25 +42,19 @@ def shapes_of(path: Path) -> Mapping[str, str]:
     return ONNX[name].shapes if name in ONNX else {}
 
 
-Settled = tuple[Mapping[str, int], Mapping[str, Sequence[int]]]
-"""What is bound: sizes by name, and whole inputs."""
-
-
-def fixed(path: Path, after: Path, target: str) -> Settled:
-    """Fix a model, and give the sizes that it was fixed for. Raises GraphfixError."""
+def fixed(path: Path, after: Path, target: str) -> Sizes:
+    """Fix a model, and return the sizes that it was fixed for. Raises GraphfixError."""
     static = targets.TARGETS[target].static
     shapes = shapes_of(path) if static else {}
     defaults = static and not shapes
     api.fix_file(path, after, target=target, shapes=shapes, bind_defaults=defaults, check_result=False)
-    model = api.load(path)
-    request.bind(model, path, {}, shapes, defaults=defaults)
-    return request.settled(model, path, {}, shapes, defaults=defaults)
+    return bind(api.load(path), path, Request(shapes=shapes, bind_defaults=defaults))
 
 
 def proved(path: Path, after: Path, target: str) -> Verdict:
     """Fix a model, and prove the result at the sizes that it was fixed for. Raises GraphfixError."""
-    bindings, shapes = fixed(path, after, target)
-    return verify(path, after, bindings=bindings, shapes=shapes, proof="only")
+    sizes = fixed(path, after, target)
+    return verify(path, after, bindings=sizes.fixed_dims, shapes=sizes.fixed_shapes, proof="only")
 
 
 def main() -> int:

@@ -1,25 +1,21 @@
-"""The command line: ask the Python face, print the answer on stdout, end with the status that says it."""
+"""The commands: hand the request over, print the answer on stdout, end with the status that says it."""
 
 from __future__ import annotations
 
-import argparse
 import contextlib
 import io
 import os
 import shutil
 import sys
-import time
+from argparse import Namespace
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any, TypeAlias
 
 from graphfix import report
 from graphfix.cli import parser
+from graphfix.engine.request import Progress, Request
 from graphfix.results import GraphfixError, Outcome
-
-Options: TypeAlias = argparse.Namespace
-Progress: TypeAlias = Callable[[str], None]
 
 DONE, NO, FAILED, UNDECIDED = 0, 1, 2, 3
 WORST = (DONE, NO, UNDECIDED, FAILED)
@@ -55,101 +51,57 @@ def main(argv: Sequence[str] | None = None) -> int:
 # --- the commands ------------------------------------------------------------------------------------------
 
 
-def _fix(options: Options, progress: Progress | None) -> Outcome:
-    from graphfix import api
+def _fix(options: Namespace, progress: Progress | None) -> Outcome:
+    from graphfix.api import pipeline
 
     output = options.output or (options.model if options.in_place else None)
     if output is None:
         raise GraphfixError(f"{options.model}: say where the result goes: -o OUT, or --in-place")
-    return api.fix_file(
-        options.model,
-        output,
-        **_choices(options),
-        **_bound(options),
-        keep_fusions=options.keep_fusions,
-        check_result=not options.no_verify,
-        strict_proof=options.strict_proof,
-        runs=options.runs,
-        seed=options.seed,
-        in_place=options.in_place,
-        progress=progress,
-    )
+    return pipeline.fix_file(options.model, output, _request(options, progress))
 
 
-def _check(options: Options, _: Progress | None) -> Outcome:
-    from graphfix import api
+def _check(options: Namespace, progress: Progress | None) -> Outcome:
+    from graphfix.api import pipeline
 
-    return api.check(options.model, **_choices(options), **_bound(options))
+    return pipeline.check(options.model, _request(options, progress))
 
 
-def _verify(options: Options, progress: Progress | None) -> Outcome:
-    from graphfix import api
+def _verify(options: Namespace, progress: Progress | None) -> Outcome:
+    from graphfix.api import pipeline
 
-    if options.proof_only and any(given is not None for given in (options.inputs, options.atol, options.rtol)):
+    if options.proof == "only" and any(given is not None for given in (options.inputs, options.atol, options.rtol)):
         raise GraphfixError(f"{options.model}: --proof-only runs nothing: leave out --inputs, --atol and --rtol")
-    started = time.perf_counter()
-    verdict = api.verify(
-        options.model,
-        options.after,
-        **_bound(options),
-        inputs=options.inputs,
-        runs=options.runs,
-        seed=options.seed,
-        atol=options.atol,
-        rtol=options.rtol,
-        proof="only" if options.proof_only else "with",
-        progress=progress,
-    )
-    seconds = {"verify": round(time.perf_counter() - started, 6)}
-    if verdict.proof is not None:
-        seconds["proof"] = float(verdict.proof["seconds"])
-        seconds["verify"] = round(max(seconds["verify"] - seconds["proof"], 0.0), 6)
-    names = str(options.model), str(options.after)
-    return Outcome("verify", names[0], api.format_of(options.model), output=names[1], verdict=verdict, seconds=seconds)
+    return pipeline.verify(options.model, options.after, _request(options, progress))
 
 
-def _tosa(options: Options, progress: Progress | None) -> Outcome:
+def _tosa(options: Namespace, progress: Progress | None) -> Outcome:
     from graphfix.tosa import command
 
-    if options.inputs and not options.run:
+    if options.run_on and not options.run:
         raise GraphfixError(f"{options.model}: --inputs says what to run on: say --run too")
-    return command.tosa_file(
-        options.model,
-        options.output,
-        **_bound(options),
-        **{name: getattr(options, name) for name in ("only", "skip", "bind_defaults", "max_expand_bytes")},
-        check_result=not options.no_verify,
-        run=options.run,
-        inputs=options.inputs,
-        seed=options.seed,
-        progress=progress,
-    )
+    return command.fix_and_convert(options.model, options.output, _request(options, progress))
 
 
-def _show(options: Options) -> int:
-    from graphfix import api
+def _show(options: Namespace) -> int:
+    from graphfix.api import pipeline
 
-    for line in api.show(options.model, maps=options.maps, broadcasts_only=options.broadcasts_only, **_bound(options)):
+    request = _request(options, None)
+    for line in pipeline.show(options.model, request, maps=options.maps, broadcasts_only=options.broadcasts_only):
         print(report.printable(line))
     return DONE
 
 
-def _explain(options: Options) -> int:
+def _explain(options: Namespace) -> int:
     from graphfix import api
 
     print(api.explain(options.topic).rstrip("\n"))
     return DONE
 
 
-CHOICES = ("target", "broadcasts", "unknown", "only", "skip", "max_expand_bytes", "bind_defaults")
-
-
-def _choices(options: Options) -> dict[str, Any]:
-    return {name: getattr(options, name) for name in CHOICES}
-
-
-def _bound(options: Options) -> dict[str, Any]:
-    return {"dims": _once("--dim", options.dim), "shapes": _once("--shape", options.shape)}
+def _request(options: Namespace, progress: Progress | None) -> Request:
+    """What was asked: the parser keeps each option under the name of the request's field."""
+    sizes = {"dims": _once("--dim", options.dims), "shapes": _once("--shape", options.shapes)}
+    return Request.of({**vars(options), **sizes, "progress": progress})
 
 
 def _once(option: str, pairs: Sequence[tuple[str, str]]) -> dict[str, str]:
@@ -163,7 +115,7 @@ def _once(option: str, pairs: Sequence[tuple[str, str]]) -> dict[str, str]:
 # --- their answers -----------------------------------------------------------------------------------------
 
 
-def _answer(options: Options) -> int:
+def _answer(options: Namespace) -> int:
     """Ask `fix`, `check`, `verify` or `tosa` about each model; the failure of one does not stop the others."""
     for path in options.report:
         report.refuse(path)  # before the work, not after it
@@ -173,7 +125,7 @@ def _answer(options: Options) -> int:
     for model in models:
         options.model = model
         entries.append(_entry(options, ask))
-        _tell(options, entries[-1])
+        _print_answer(options, entries[-1])
     if options.json:
         print(report.json_text(entries), end="")
     elif len(entries) > 1 and not options.quiet:
@@ -184,7 +136,7 @@ def _answer(options: Options) -> int:
     return max((_status(entry, strict=strict) for entry in entries), key=WORST.index)
 
 
-def _entry(options: Options, ask: Callable[[Options, Progress | None], Outcome]) -> report.Entry:
+def _entry(options: Namespace, ask: Callable[[Namespace, Progress | None], Outcome]) -> report.Entry:
     try:
         with _progress(options) as progress:
             return ask(options, progress)
@@ -192,7 +144,7 @@ def _entry(options: Options, ask: Callable[[Options, Progress | None], Outcome])
         return report.Failure(options.command, str(options.model), str(error))
 
 
-def _tell(options: Options, entry: report.Entry) -> None:
+def _print_answer(options: Namespace, entry: report.Entry) -> None:
     if isinstance(entry, report.Failure):
         sys.stdout.flush()  # where both streams are one, the lines stay in order
         _say(entry.error)
@@ -203,7 +155,7 @@ def _tell(options: Options, entry: report.Entry) -> None:
         _say(report.unwritten(entry))
 
 
-def _kept_back(outcome: Outcome, options: Options) -> bool:
+def _kept_back(outcome: Outcome, options: Namespace) -> bool:
     """Whether stderr must say why nothing was written: to those without the table, and always where `tosa` failed."""
     if outcome.command not in ("fix", "tosa") or outcome.output is not None:
         return False
@@ -237,10 +189,10 @@ CONVERTED: Mapping[str, int] = MappingProxyType(
     }
 )
 """What `tosa` ends with."""
-ASKS: Mapping[str, Callable[[Options, Progress | None], Outcome]] = MappingProxyType(
+ASKS: Mapping[str, Callable[[Namespace, Progress | None], Outcome]] = MappingProxyType(
     {"fix": _fix, "check": _check, "verify": _verify, "tosa": _tosa}
 )
-COMMANDS: Mapping[str, Callable[[Options], int]] = MappingProxyType(
+COMMANDS: Mapping[str, Callable[[Namespace], int]] = MappingProxyType(
     {"fix": _answer, "check": _answer, "verify": _answer, "tosa": _answer, "show": _show, "explain": _explain}
 )
 
@@ -253,7 +205,7 @@ def _say(text: str) -> None:
 
 
 @contextlib.contextmanager
-def _progress(options: Options) -> Iterator[Progress | None]:
+def _progress(options: Namespace) -> Iterator[Progress | None]:
     """One line of stderr that is written over and gone at the end; nothing unless a person watches."""
     if options.quiet or not sys.stderr.isatty():
         yield None

@@ -1,4 +1,4 @@
-"""The command line's parser: what may be asked, with nothing imported that a question of it does not need."""
+"""The command line's parser: what may be asked, under the names that the request has for it; it imports no format."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ STATUS = """exit status:
 
 
 class Parser(argparse.ArgumentParser):
-    """argparse says an error in two lines or more; its `error` method is where that can be changed."""
+    """argparse prints an error in two lines or more; its `error` method is where that can be changed."""
 
     def error(self, message: str) -> NoReturn:
         """Say what is wrong in one line on stderr, and end with status 2."""
@@ -66,7 +66,7 @@ def _fix(command: Parser) -> None:
     command.add_argument("--in-place", action="store_true", help="let the output be the input; without -o it is")
     _choices(command)
     _binding(command)
-    command.add_argument("--no-verify", action="store_true", help="write the result without proving or running it")
+    _unverified(command, "write the result without proving or running it")
     _strict(command)
     _runs(command)
     _answer(command)
@@ -93,7 +93,11 @@ def _verify(command: Parser) -> None:
     )
     _runs(command)
     command.add_argument(
-        "--proof-only", action="store_true", help="only prove it, for all inputs and sizes: nothing is run"
+        "--proof-only",
+        dest="proof",
+        action="store_const",
+        const="only",
+        help="only prove it, for all inputs and sizes: nothing is run",
     )
     _strict(command)
     command.add_argument(
@@ -129,6 +133,7 @@ def _tosa(command: Parser) -> None:
     )
     command.add_argument(
         "--inputs",
+        dest="run_on",
         metavar="F",
         type=Path,
         action="append",
@@ -138,7 +143,7 @@ def _tosa(command: Parser) -> None:
     _binding(command)
     group = command.add_argument_group("what is rewritten")
     _rules(group)
-    command.add_argument("--no-verify", action="store_true", help="convert the rewritten model without verifying it")
+    _unverified(command, "convert the rewritten model without verifying it")
     command.add_argument("--seed", metavar="N", type=_whole(0), default=0, help="seed of the inputs (default 0)")
     _answer(command)
 
@@ -216,6 +221,7 @@ def _binding(command: Parser) -> None:
     group = command.add_argument_group("free dims")
     group.add_argument(
         "--dim",
+        dest="dims",
         metavar="N=S",
         type=_named,
         action="append",
@@ -224,6 +230,7 @@ def _binding(command: Parser) -> None:
     )
     group.add_argument(
         "--shape",
+        dest="shapes",
         metavar="I=S,S,..",
         type=_named,
         action="append",
@@ -237,6 +244,10 @@ def _runs(command: Parser) -> None:
         "--runs", metavar="N", type=_whole(1), default=4, help="sets of inputs and sizes to run (default 4)"
     )
     command.add_argument("--seed", metavar="N", type=_whole(0), default=0, help="seed of the inputs (default 0)")
+
+
+def _unverified(command: Parser, what: str) -> None:
+    command.add_argument("--no-verify", dest="check_result", action="store_false", help=what)
 
 
 def _strict(command: Parser) -> None:

@@ -1,18 +1,71 @@
-"""What the texts of `--dim` and `--shape` say."""
+"""Free sizes of a model's inputs: which there are, what `--dim`, `--shape` and the defaults bind them to."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+import shlex
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from graphfix.results import GraphfixError
+from graphfix.engine import targets
+from graphfix.results import GraphfixError, Site
 from graphfix.shapes.shape import Size, symbol
 
-Texts = Mapping[str, str]
+if TYPE_CHECKING:
+    from graphfix.engine.request import Request
+    from graphfix.graph.protocols import Model
+    from graphfix.graph.view import Value
 
 
-def size(path: Path, name: str, text: str) -> Size:
+@dataclass(frozen=True, slots=True)
+class Sizes:
+    """Sizes by the name of a symbol, and by input, where None stays free."""
+
+    dims: Mapping[str, Size]
+    shapes: Mapping[str, Sequence[int | None]]
+
+    @property
+    def fixed_dims(self) -> dict[str, int]:
+        """The symbols that are numbers; a range stays free."""
+        return {name: size for name, size in self.dims.items() if isinstance(size, int)}
+
+    @property
+    def fixed_shapes(self) -> dict[str, list[int]]:
+        """The inputs whose sizes are all numbers."""
+        numbers = {name: [size for size in sizes if size is not None] for name, sizes in self.shapes.items()}
+        return {name: sizes for name, sizes in numbers.items() if len(sizes) == len(self.shapes[name])}
+
+
+def bind(model: Model, path: Path, request: Request) -> Sizes:
+    """Bind free sizes: by name, by input, and by default what is free then. Raises GraphfixError.
+
+    Returns the sizes that the model and what is made of it are both run at: with defaults those of all inputs.
+    """
+    sizes = parse(path, request)
+    if sizes.dims or sizes.shapes:
+        model.bind(sizes.dims, sizes.shapes)
+    if not request.bind_defaults:
+        return sizes
+    if known := defaults(model):
+        model.bind({}, known)
+    inputs = (value for value in model.graphs[0].inputs if value.shape.static)
+    return Sizes({}, {value.name: [size for size in value.shape.dims if isinstance(size, int)] for value in inputs})
+
+
+# --- what the user says ---------------------------------------------------------------------------------------------
+
+
+def parse(path: Path, request: Request) -> Sizes:
+    """The sizes that the texts of a request say. Raises GraphfixError."""
+    return Sizes(
+        {name: _size(path, name, text) for name, text in request.dims.items()},
+        {name: _sizes(path, name, text) for name, text in request.shapes.items()},
+    )
+
+
+def _size(path: Path, name: str, text: str) -> Size:
     """A number, or a range LO..HI."""
     match = re.fullmatch(r"(\d+)(?:\.\.(\d+))?", text.strip())
     if match is None or (match[2] is not None and int(match[2]) < int(match[1])):
@@ -20,20 +73,73 @@ def size(path: Path, name: str, text: str) -> Size:
     return int(match[1]) if match[2] is None else symbol(name, int(match[1]), int(match[2]))
 
 
-def sizes(path: Path, shapes: Texts) -> dict[str, list[int | None]]:
-    """The sizes of each input; None for one that stays free."""
-    parsed: dict[str, list[int | None]] = {}
-    for name, text in shapes.items():
-        parts = [part.strip() for part in text.strip().strip("[]").split(",")] if text.strip().strip("[]") else []
-        if not all(re.fullmatch(r"\d+|\?", part) for part in parts):
-            raise GraphfixError(f"{path}: --shape {name}={text}: give sizes such as 1,3,224,224 (? leaves one free)")
-        parsed[name] = [None if part == "?" else int(part) for part in parts]
-    return parsed
+def _sizes(path: Path, name: str, text: str) -> list[int | None]:
+    """The sizes of one input; None for one that stays free."""
+    listed = text.strip().strip("[]")
+    parts = [part.strip() for part in listed.split(",")] if listed else []
+    if not all(re.fullmatch(r"\d+|\?", part) for part in parts):
+        raise GraphfixError(f"{path}: --shape {name}={text}: give sizes such as 1,3,224,224 (? leaves one free)")
+    return [None if part == "?" else int(part) for part in parts]
 
 
-def settled(path: Path, dims: Texts, shapes: Texts) -> tuple[dict[str, int], dict[str, list[int]]]:
-    """The symbols and the whole inputs that are bound to numbers; a range stays free."""
-    bound = {name: size(path, name, text) for name, text in dims.items()}
-    whole = {name: [number for number in parsed if number is not None] for name, parsed in sizes(path, shapes).items()}
-    full = {name: parsed for name, parsed in whole.items() if "?" not in shapes[name]}
-    return {name: number for name, number in bound.items() if isinstance(number, int)}, full
+# --- what is free, and what it is by default ------------------------------------------------------------------------
+
+
+def free_inputs(model: Model) -> list[Value]:
+    """The inputs with a size that is no number, or without a rank."""
+    return [value for value in model.graphs[0].inputs if not value.shape.static]
+
+
+def defaults(model: Model) -> dict[str, list[int | None]]:
+    """By input: the sizes to take where nobody says any; None stays free.
+
+    A size that the file stores beside the free one (TFLite does) is taken, else 1 for the first axis: a batch.
+    """
+    return {value.name: list(_by_default(model, value)) for value in free_inputs(model) if value.shape.ranked}
+
+
+def _by_default(model: Model, value: Value) -> Iterator[int | None]:
+    example = model.example(value)
+    for axis, size in enumerate(value.shape.dims):
+        if isinstance(size, int):
+            yield size
+        elif example is not None:
+            yield example[axis]
+        else:
+            yield 1 if axis == 0 else None
+
+
+def demand_static(model: Model, path: Path, target: str) -> None:
+    """Raise GraphfixError where a target needs sizes that are free, with the options that would bind them."""
+    if targets.TARGETS[target].static and free_inputs(model):
+        raise GraphfixError(f"{path}: target {target} needs sizes: {_proposal(model)} (or --bind-defaults)")
+
+
+def free_sites(model: Model, target: str) -> list[Site]:
+    """A finding for each input with a free size, for a target that needs numbers."""
+    if not targets.TARGETS[target].static:
+        return []
+    why = "the target needs sizes that are numbers: bind them (--dim, --shape, --bind-defaults)"
+    return [
+        Site("GF302", value.name, "input", "main", None, value.shape.json, None, "left", None, why)
+        for value in free_inputs(model)
+    ]
+
+
+def _proposal(model: Model) -> str:
+    """What is free, and the options that would bind it: `x[N,3,?,?]; bind: --shape 'x=1,3,<size>,<size>'`."""
+    values = free_inputs(model)
+    sizes = defaults(model)
+    options = [f"--shape {shlex.quote(f'{value.name}={_text(value, sizes)}')}" for value in values]
+    return f"{', '.join(map(str, values))}; bind: {' '.join(options)}"
+
+
+def _text(value: Value, sizes: Mapping[str, list[int | None]]) -> str:
+    if value.name not in sizes:
+        return "<sizes>"
+    pairs = zip(value.shape.dims, sizes[value.name], strict=True)
+    return ",".join(str(number) if number is not None else _placeholder(size) for size, number in pairs)
+
+
+def _placeholder(size: Size) -> str:
+    return "<size>" if str(size) == "?" else f"<{size}>"

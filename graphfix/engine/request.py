@@ -1,82 +1,95 @@
-"""What a command asks for: its options, and the sizes that it binds."""
+"""What was asked of a model: one record, built once from the command line or from the keywords of a Python call."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, fields
 from pathlib import Path
-from typing import TYPE_CHECKING
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any, Literal
 
 from graphfix.engine import targets
-from graphfix.results import GraphfixError, Site
+from graphfix.results import GraphfixError
 
 if TYPE_CHECKING:
     from graphfix.engine.policy import Policy
     from graphfix.graph.protocols import Model
 
 Texts = Mapping[str, str]
+Progress = Callable[[str], None]
+NONE: Texts = MappingProxyType({})
 
 
-def options(target: str, broadcasts: str | None, unknown: str, *, keep_fusions: bool) -> Policy:
-    """What the user asks of the rewrites, where he says nothing what the target does. Raises GraphfixError."""
+def _silent(_: str) -> None:
+    """No progress is shown."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Request:
+    """What was asked, whatever the command: each reads the fields that it has options for."""
+
+    # what is made explicit
+    target: str = "explicit"
+    broadcasts: str | None = None
+    """None: what the target does."""
+    unknown: str = "expand"
+    only: Sequence[str] = ()
+    skip: Sequence[str] = ()
+    keep_fusions: bool = False
+    max_expand_bytes: int | None = None
+    """None: the default of the format."""
+
+    # the free sizes: name -> text, as `--dim` and `--shape` take them
+    dims: Texts = field(default_factory=dict)
+    shapes: Texts = field(default_factory=dict)
+    bind_defaults: bool = False
+
+    # the verification
+    check_result: bool = True
+    strict_proof: bool = False
+    proof: Literal["with", "only", "without"] = "with"
+    runs: int = 4
+    seed: int = 0
+    inputs: Path | None = None
+    """What to run on instead of seeded inputs."""
+    atol: float | None = None
+    rtol: float | None = None
+
+    # the conversion to TOSA
+    run: bool = False
+    """Whether the converted model is run beside its original."""
+    run_on: Sequence[Path] = ()
+    """What it is run on instead of seeded inputs."""
+
+    in_place: bool = False
+    """Whether the output may be the input."""
+    progress: Progress = field(default=_silent, repr=False, compare=False)
+
+    @classmethod
+    def of(cls, asked: Mapping[str, Any]) -> Request:
+        """The record of what has a field's name, in argparse's answers or a function's locals; None is the default."""
+        return cls(**{each.name: asked[each.name] for each in fields(cls) if asked.get(each.name) is not None})
+
+
+def policy(request: Request) -> Policy:
+    """What decides about broadcasts; the defaults are those of the target. Raises GraphfixError."""
     from graphfix.engine.policy import Policy
 
     for given, known, what in (
-        (target, tuple(targets.TARGETS), "target"),
-        (broadcasts or "keep", targets.BROADCASTS, "broadcasts"),
-        (unknown, targets.UNKNOWN, "unknown"),
+        (request.target, tuple(targets.TARGETS), "target"),
+        (request.broadcasts or "keep", targets.BROADCASTS, "broadcasts"),
+        (request.unknown, targets.UNKNOWN, "unknown"),
     ):
         if given not in known:
             raise GraphfixError(f"{what} {given!r} is not one of {', '.join(known)}")
-    chosen = targets.TARGETS[target]
-    return Policy(broadcasts or chosen.broadcasts, unknown, keep_fusions)  # type: ignore[arg-type]  # checked above
+    target = targets.TARGETS[request.target]
+    return Policy(request.broadcasts or target.broadcasts, request.unknown, request.keep_fusions)  # type: ignore[arg-type]  # checked above
 
 
-def limit(model: Model, max_expand_bytes: int | None) -> None:
-    """Say how big a constant may get when it is stretched. Raises GraphfixError."""
-    if max_expand_bytes is not None and max_expand_bytes < 0:
-        raise GraphfixError(f"a size is at least 0 bytes, not {max_expand_bytes}")
-    if max_expand_bytes is not None:
-        model.expand_limit = max_expand_bytes
-
-
-def bind(model: Model, path: Path, dims: Texts, shapes: Texts, *, defaults: bool = False) -> None:
-    """Bind free sizes: by name, by input, and by default what is free then. Raises GraphfixError."""
-    from graphfix.engine import binding
-    from graphfix.engine import defaults as free
-
-    if dims or shapes:
-        sizes = {name: binding.size(path, name, text) for name, text in dims.items()}
-        model.bind(sizes, binding.sizes(path, shapes))
-    if defaults and (known := free.defaults(model)):
-        model.bind({}, known)
-
-
-def settled(
-    model: Model, path: Path, dims: Texts, shapes: Texts, *, defaults: bool
-) -> tuple[Mapping[str, int], Mapping[str, Sequence[int]]]:
-    """The sizes that both models are run at: those that the user gave, and the default ones where he asked for them."""
-    from graphfix.engine import binding
-    from graphfix.engine import defaults as free
-
-    return ({}, free.settled_inputs(model)) if defaults else binding.settled(path, dims, shapes)
-
-
-def demand_static(model: Model, path: Path, target: str) -> None:
-    """Raise GraphfixError where a target needs sizes that are free, with the options that would bind them."""
-    from graphfix.engine import defaults as free
-
-    if targets.TARGETS[target].static and free.free_inputs(model):
-        raise GraphfixError(f"{path}: target {target} needs sizes: {free.proposal(model)} (or --bind-defaults)")
-
-
-def free_sites(model: Model, target: str) -> list[Site]:
-    """A finding for each input with a free size, for a target that needs numbers."""
-    from graphfix.engine import defaults as free
-
-    if not targets.TARGETS[target].static:
-        return []
-    why = "the target needs sizes that are numbers: bind them (--dim, --shape, --bind-defaults)"
-    return [
-        Site("GF302", value.name, "input", "main", None, value.shape.json, None, "left", None, why)
-        for value in free.free_inputs(model)
-    ]
+def limit(model: Model, request: Request) -> None:
+    """Set how big a constant may get when it is stretched. Raises GraphfixError."""
+    most = request.max_expand_bytes
+    if most is not None and most < 0:
+        raise GraphfixError(f"a size is at least 0 bytes, not {most}")
+    if most is not None:
+        model.expand_limit = most

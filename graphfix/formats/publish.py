@@ -28,7 +28,7 @@ def refuse(source: Path, output: Path, *, in_place: bool) -> None:
 
 @contextlib.contextmanager
 def scratch(output: Path) -> Iterator[list[Path]]:
-    """A name in the output's folder, and what is made with it: all of it is gone afterwards unless it is published."""
+    """A file name in the output's folder; it, and what the user appends, is deleted afterwards unless published."""
     made = [output.parent / f".{output.name}.{secrets.token_hex(8)}.tmp"]
     name = str(made[0])
     try:
@@ -41,7 +41,7 @@ def scratch(output: Path) -> Iterator[list[Path]]:
 
 
 def publish(made: list[Path], output: Path) -> None:
-    """Give the verified file its name, and keep what belongs to it."""
+    """Rename the verified file to the output's name, and keep what was made beside it."""
     try:
         if output.exists():
             shutil.copymode(output, made[0])
@@ -52,8 +52,8 @@ def publish(made: list[Path], output: Path) -> None:
 
 
 @contextlib.contextmanager
-def room(output: Path) -> Iterator[Path]:
-    """A folder beside the output, on its file system; it is gone afterwards with all that was not published."""
+def scratch_folder(output: Path) -> Iterator[Path]:
+    """A folder beside the output, on its file system; it is deleted afterwards with all that was not published."""
     with tempfile.TemporaryDirectory(prefix=f".{output.name}.", suffix=".tmp", dir=output.parent) as folder:
         try:
             yield Path(folder)
@@ -63,7 +63,7 @@ def room(output: Path) -> Iterator[Path]:
 
 
 def publish_pair(first: tuple[Path, Path], second: tuple[Path, Path]) -> None:
-    """Give two files (made, name) their names; where one can't get its own, neither appears."""
+    """Rename two files (made, name); where one can't be renamed, neither appears."""
     publish([first[0]], first[1])
     try:
         publish([second[0]], second[1])

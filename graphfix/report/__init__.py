@@ -6,11 +6,10 @@ import os
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
-from graphfix.report.entry import Entry, Failure
 from graphfix.report.json import document, json_text
 from graphfix.report.markdown import markdown
-from graphfix.report.notation import findings, printable
 from graphfix.report.table import table, totals, unwritten
+from graphfix.report.text import Entry, Failure, findings, printable
 from graphfix.results import GraphfixError
 
 __all__ = [

@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import fields, is_dataclass
 from typing import Any
 
-from graphfix.report.entry import Entry, Failure
+from graphfix.report.text import Entry, Failure
 from graphfix.results import VERSION
 
 SCHEMA = 1

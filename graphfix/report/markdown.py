@@ -7,8 +7,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from graphfix.report.entry import Entry, Failure
-from graphfix.report.notation import counted, printable, seconds_text, shape_text
+from graphfix.report.text import Entry, Failure, counted, printable, seconds_text, shape_text
 from graphfix.report.tosa import converted_text, run_text
 from graphfix.report.verdict import bindings_text, map_lines, unmatched, verdict_text
 from graphfix.results import VERSION, Conversion, Gap, Outcome, Run, Site, Verdict
@@ -23,11 +22,11 @@ SITES = ("code", "node", "operator", "operand", "before", "after", "rewrite", "r
 RUNS = ("sizes", "optimizations", "status", "outputs", "largest difference", "reason")
 GAPS = ("output", "largest difference", "part of its range", "within the tolerance")
 KERNEL_RUNS = ("sizes", "kernels", *RUNS[2:])
-"""Where the runtime has several kernel sets, these stand in the place of the optimizations."""
+"""Where the runtime has several kernel sets, they take the place of the optimizations."""
 
 
 def markdown(entries: Sequence[Entry]) -> str:
-    """Give a summary of the models, then one section a model."""
+    """A summary of the models, then one section a model."""
     command = entries[0].command if entries else ""
     lines = [
         f"# graphfix {command}".rstrip(),
@@ -130,8 +129,8 @@ def _verdict(verdict: Verdict) -> Iterator[str]:
 def _proof(proof: Mapping[str, Any]) -> Iterator[str]:
     reason = f": {_prose(str(proof['reason']))}" if proof.get("reason") else ""
     yield f"- {_prose(str(proof.get('status')))}{reason}"
-    for which, told, node in unmatched(proof):
-        yield f"- first without a match, {which}: {_code(told)}"
+    for which, text, node in unmatched(proof):
+        yield f"- first without a match, {which}: {_code(text)}"
         yield from (f"  - {_code(line)}" for line in map_lines(node))
 
 

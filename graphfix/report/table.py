@@ -7,8 +7,9 @@ from collections.abc import Iterator, Sequence
 from itertools import groupby
 from typing import TypeAlias
 
-from graphfix.report.entry import Entry, Failure
-from graphfix.report.notation import (
+from graphfix.report.text import (
+    Entry,
+    Failure,
     counted,
     findings,
     node_text,
@@ -27,7 +28,7 @@ REMOVED = "GF203"
 EDITED, STAYING, ASSUMED = 20, 6, 5
 """How many lines the table shows: of operands made explicit or found, of each kind that stays, of assumptions."""
 GROUPED = 2000
-"""Of more operands than that only the first are looked at: equal ones are not told together."""
+"""Of more operands than that only the first are looked at: equal ones are not listed together."""
 Edited: TypeAlias = dict[tuple[str, str, int | None], list[Site]]
 """The steps of each operand that was edited or found, by graph, node and operand."""
 Row: TypeAlias = tuple[str, str, str, str, str, str]
@@ -35,15 +36,15 @@ Row: TypeAlias = tuple[str, str, str, str, str, str]
 
 
 def table(outcome: Outcome) -> str:
-    """Tell what a command did with one model. Long lists are cut: a report file has all of them."""
+    """What a command did with one model, in lines. Long lists are cut: a report file has all of them."""
     edited = _edited(outcome.sites)
     lines = [_headline(outcome, edited)]
-    leaning = outcome.verdict.assumes if outcome.verdict is not None else ()
+    assumed = outcome.verdict.assumes if outcome.verdict is not None else ()
     if outcome.command == "verify":
-        lines += [*_assumed(leaning), *unproved_lines(outcome.verdict)]
+        lines += [*_assumed(assumed), *unproved_lines(outcome.verdict)]
     lines += [*_sites(outcome.sites, edited), *_assumed(outcome.assumes)]
     if outcome.command in ("fix", "tosa"):
-        lines += [_fixed(outcome), *_assumed(leaning), *unproved_lines(outcome.verdict)]
+        lines += [_fixed(outcome), *_assumed(assumed), *unproved_lines(outcome.verdict)]
     lines += conversion_lines(outcome)
     if outcome.seconds:
         lines.append(seconds_text(outcome.seconds))
@@ -56,7 +57,7 @@ def unwritten(outcome: Outcome) -> str:
 
 
 def totals(entries: Sequence[Entry]) -> str:
-    """Give the last line of a `check` of several models."""
+    """The last line of a `check` of several models."""
     failed = sum(isinstance(entry, Failure) for entry in entries)
     found = sum(isinstance(entry, Outcome) and bool(findings(entry)) for entry in entries)
     parts = [f"{len(entries) - failed - found} clean", f"{found} with findings"]
@@ -74,8 +75,7 @@ def _edited(sites: Sequence[Site]) -> Edited:
 def _headline(outcome: Outcome, edited: Edited) -> str:
     match outcome.command:
         case "verify":
-            told = verdict_text(outcome.verdict) if outcome.verdict is not None else "not verified"
-            return f"{printable(outcome.model)}, {printable(outcome.output or '')}: {told}"
+            return f"{printable(outcome.model)}, {printable(outcome.output or '')}: {_verdict(outcome)}"
         case "check":
             return f"{printable(outcome.model)}: {_found(outcome)}{_kept(outcome)}"
         case _:
@@ -88,10 +88,14 @@ def _files(outcome: Outcome) -> str:
 
 
 def _fixed(outcome: Outcome) -> str:
-    told = verdict_text(outcome.verdict) if outcome.verdict is not None else "not verified"
+    verdict = _verdict(outcome)
     undecided = outcome.verdict is not None and outcome.verdict.status == "undecided"
     kept_back = undecided and outcome.output is None and outcome.conversion is None
-    return f"{told}; --no-verify writes it unverified" if kept_back else told
+    return f"{verdict}; --no-verify writes it unverified" if kept_back else verdict
+
+
+def _verdict(outcome: Outcome) -> str:
+    return verdict_text(outcome.verdict) if outcome.verdict is not None else "not verified"
 
 
 def _made(outcome: Outcome, edited: Edited) -> str:
@@ -103,14 +107,14 @@ def _made(outcome: Outcome, edited: Edited) -> str:
             else "nothing to make explicit, copied"
         )
     number = sum(
-        place[2] is not None and any(step.code != REMOVED for step in steps) for place, steps in edited.items()
+        operand is not None and any(step.code != REMOVED for step in steps) for (_, _, operand), steps in edited.items()
     )
-    said = f"{counted(number, 'operand')} made explicit"
+    made = f"{counted(number, 'operand')} made explicit"
     if not number:
-        number = len({place[:2] for place in edited})
-        said = f"{counted(number, 'node')} rewritten"
+        number = len({(graph, node) for graph, node, _ in edited})
+        made = f"{counted(number, 'node')} rewritten"
     by = f" by {counted(edits, 'edit')}" if edits != number else ""
-    return f"{said}{by}{tally(outcome.rewrites)}"
+    return f"{made}{by}{tally(outcome.rewrites)}"
 
 
 def _found(outcome: Outcome) -> str:
@@ -150,7 +154,7 @@ def _row(steps: Sequence[Site]) -> Row:
 
 
 def _aligned(rows: Sequence[Row]) -> Iterator[str]:
-    """Yield a line a row; rows that are too many are told together where only the node differs."""
+    """Yield a line a row; where there are too many, those in which only the node differs share one."""
     groups: dict[tuple[str, ...], list[Row]] = {}
     for number, row in enumerate(rows):
         groups.setdefault((*row[:3], *row[4:]) if len(rows) > EDITED else (str(number),), []).append(row)
@@ -175,8 +179,8 @@ def _staying(sites: Sequence[Site]) -> Iterator[str]:
         operands = sorted({site.operand for site in members if site.operand is not None})
         many = "s" * (len(operands) > 1)
         which = f", operand{many} {' and '.join(map(str, operands))}" if operands else ""
-        place = f"{_with_more(node_text(first), len(nodes))}{which}"
-        yield f"  {first.status} {first.code} {place}: {printable(first.reason or 'no reason is given')}"
+        where = f"{_with_more(node_text(first), len(nodes))}{which}"
+        yield f"  {first.status} {first.code} {where}: {printable(first.reason or 'no reason is given')}"
     yield from _more(len(sites) - sum(map(len, shown)))
 
 

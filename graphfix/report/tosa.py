@@ -1,10 +1,10 @@
-"""What became of a model in the TOSA tools, in lines for people."""
+"""What the TOSA tools made of a model, in lines for people."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 
-from graphfix.report.notation import counted, findings, node_text, printable
+from graphfix.report.text import counted, findings, node_text, printable
 from graphfix.results import Conversion, Gap, Outcome, Site
 
 SHOWN = 6
@@ -14,7 +14,7 @@ STOPPERS = ("GF301", "GF302", "GF305")
 
 
 def conversion_lines(outcome: Outcome) -> Iterator[str]:
-    """What the converter, tosa-opt and the runs said: a sentence each, and the largest differences."""
+    """What the converter, tosa-opt and the runs report: a sentence each, and the largest differences."""
     done = outcome.conversion
     if done is None:
         return
@@ -44,11 +44,12 @@ def converted_text(outcome: Outcome, done: Conversion) -> str:
 def run_text(done: Conversion) -> str:
     """`run: agrees over 3 runs beside LiteRT (reference kernels): at most 1.2e-06 of the range`, or why not."""
     beside = f" over {counted(done.runs, 'run')} beside {done.beside}" if done.runs else ""
-    said = f"{'' if done.status == 'not run' else 'run: '}{done.status}{beside}"
+    status = f"{'' if done.status == 'not run' else 'run: '}{done.status}{beside}"
     if done.reason:
-        return f"{said}: {printable(done.reason)}"
+        return f"{status}: {printable(done.reason)}"
     parts = [gap.relative for gap in done.gaps if gap.relative is not None]
-    return f"{said}: at most {max(parts):.2g} of an output's range" if parts else f"{said}: every output is constant"
+    largest = f"at most {max(parts):.2g} of an output's range" if parts else "every output is constant"
+    return f"{status}: {largest}"
 
 
 def gap_text(gap: Gap) -> str:
@@ -62,19 +63,19 @@ def unconverted(outcome: Outcome) -> str | None:
     done = outcome.conversion
     if done is None or outcome.output is not None:
         return None
-    said = converted_text(outcome, done) if done.status == "refused" else run_text(done)
+    text = converted_text(outcome, done) if done.status == "refused" else run_text(done)
     hint = "; without --run it is written" if done.status == "not run" else ""
-    return f"{printable(outcome.model)}: nothing written, {said}{hint}"
+    return f"{printable(outcome.model)}: nothing written, {text}{hint}"
 
 
 def _named(outcome: Outcome) -> str:
-    """The findings that said so beforehand."""
+    """The findings of the fixed model that explain a refusal."""
     stoppers = [site for site in findings(outcome) if site.code in STOPPERS]
-    told = list(dict.fromkeys(map(_finding, sorted(stoppers, key=lambda site: -int(site.code[2:])))))
-    if not told:
+    named = list(dict.fromkeys(map(_finding, sorted(stoppers, key=lambda site: -int(site.code[2:])))))
+    if not named:
         return ""
-    more = f", and {len(told) - SHOWN // 2} more" if len(told) > SHOWN // 2 else ""
-    return f"; named beforehand: {'; '.join(told[: SHOWN // 2])}{more}"
+    more = f", and {len(named) - SHOWN // 2} more" if len(named) > SHOWN // 2 else ""
+    return f"; named beforehand: {'; '.join(named[: SHOWN // 2])}{more}"
 
 
 def _finding(site: Site) -> str:

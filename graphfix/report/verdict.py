@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from graphfix.report.notation import counted, printable
+from graphfix.report.text import counted, printable
 from graphfix.results import Run, Verdict
 
 LIBRARIES = ("numpy", "onnx")
@@ -38,8 +38,8 @@ def _unproved(verdict: Verdict) -> str:
 
 def unproved_lines(verdict: Verdict | None) -> Iterator[str]:
     """The first two nodes without a match as `show --maps` prints nodes: the notation, then a line for each map."""
-    for which, told, node in unmatched(verdict.proof if verdict is not None else None):
-        yield f"  {which}: {told}"
+    for which, text, node in unmatched(verdict.proof if verdict is not None else None):
+        yield f"  {which}: {text}"
         yield from (f"      {line}" for line in map_lines(node))
 
 
@@ -52,12 +52,12 @@ def unmatched(proof: Mapping[str, Any] | None) -> Iterator[tuple[str, str, Mappi
             yield which, printable(_node(str(first[which]), node)), node
 
 
-def _node(told: str, node: Mapping[str, Any]) -> str:
-    """`y[2,3] = Add(x[2,3], b[3])    # Add 'n3' in main/if_1.then_branch`, or just what is told of it."""
+def _node(text: str, node: Mapping[str, Any]) -> str:
+    """`y[2,3] = Add(x[2,3], b[3])    # Add 'n3' in main/if_1.then_branch`, or just `text`."""
     if not node:
-        return told
+        return text
     scope = "" if node["graph"] == "main" else f" in {node['graph']}"
-    return f"{node['notation']}    # {told}{scope}"
+    return f"{node['notation']}    # {text}{scope}"
 
 
 def map_lines(node: Mapping[str, Any]) -> Iterator[str]:
@@ -68,7 +68,7 @@ def map_lines(node: Mapping[str, Any]) -> Iterator[str]:
 
 
 def _runs(verdict: Verdict) -> str:
-    """Say what the runs showed beside the proof, or why they showed nothing."""
+    """What the runs showed beside the proof, or why they showed nothing."""
     if not any(run.status == "equal" and run.optimizations == "off" for run in verdict.runs):
         return f"; {printable(verdict.reason)}" if verdict.reason else ""
     return f"; {_agreement(verdict)}{exceptions_text(verdict.exceptions)}{_optimized(verdict.runs)}"
@@ -82,8 +82,8 @@ def exceptions_text(exceptions: Sequence[Mapping[str, Any]]) -> str:
     for exception in exceptions:
         kind = str(exception.get("class", "unnamed"))
         sites.setdefault(kind, {})[printable(str(exception.get("site") or exception.get("output")))] = None
-    told = "; ".join(f"{kind} at {', '.join(places)}" for kind, places in sites.items())
-    return f"; {counted(sum(map(len, sites.values())), 'exception')} of the runtime: {told}"
+    listed = "; ".join(f"{kind} at {', '.join(places)}" for kind, places in sites.items())
+    return f"; {counted(sum(map(len, sites.values())), 'exception')} of the runtime: {listed}"
 
 
 def bindings_text(run: Run) -> str:
@@ -97,16 +97,16 @@ def _agreement(verdict: Verdict) -> str:
     runtimes = {name: version for name, version in verdict.versions.items() if name not in LIBRARIES}
     named = [f"{name} {version}" for name, version in (runtimes or verdict.versions).items()]
     bits = "" if verdict.reason else " bit-equal"
-    said = f"{counted(outputs, 'output')}{bits} over {_extent(deciding)}"
+    agreed = f"{counted(outputs, 'output')}{bits} over {_extent(deciding)}"
     reason = f"; {printable(verdict.reason)}" if verdict.reason else ""
-    return f"{said} ({', '.join([*named, f'seed {verdict.seed}'])}){reason}"
+    return f"{agreed} ({', '.join([*named, f'seed {verdict.seed}'])}){reason}"
 
 
 def _extent(runs: Sequence[Run]) -> str:
     """`5 runs`, or `4 runs on 3 kernel sets` where the runtime has several and each made them."""
     sets = Counter(run.kernels for run in runs)
-    told = counted(max(sets.values(), default=0), "run")
-    return f"{told} on {counted(len(sets), 'kernel set')}" if any(sets) else told
+    runs_text = counted(max(sets.values(), default=0), "run")
+    return f"{runs_text} on {counted(len(sets), 'kernel set')}" if any(sets) else runs_text
 
 
 def _optimized(runs: Sequence[Run]) -> str:
@@ -123,12 +123,12 @@ def _difference(verdict: Verdict) -> str:
     reason = printable(verdict.reason) if verdict.reason else ""
     if not first:
         return reason or "the outputs differ"
-    said = f"the first tensor to differ is '{first.get('tensor')}'"
+    text = f"the first tensor to differ is '{first.get('tensor')}'"
     if first.get("producer"):
-        said += f" of {first['producer']}"
+        text += f" of {first['producer']}"
     if "before" in first and "after" in first:
         at = f" at {first['index']}" if first.get("index") not in (None, [], ()) else ""
-        said += f"{at}: {first['before']} before, {first['after']} after"
+        text += f"{at}: {first['before']} before, {first['after']} after"
     if first.get("count"):
-        said += f" ({counted(first['count'], 'element')})"
-    return printable(said) + (f"; {reason}" if reason else "")
+        text += f" ({counted(first['count'], 'element')})"
+    return printable(text) + (f"; {reason}" if reason else "")

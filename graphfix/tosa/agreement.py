@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import zlib
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from graphfix.checker.files import is_tflite
+from graphfix.api import format_of
 from graphfix.checker.runs.static_model import StaticModel, static_onnx, static_tflite
+from graphfix.engine.request import Progress, Request
 from graphfix.results import ConversionStatus, Gap
 from graphfix.runtimes import tosa
 from graphfix.runtimes.process import Child
@@ -57,33 +58,25 @@ class _Worst:
     within: bool = True
 
 
-def agreement(
-    original: Path,
-    fixed: Path,
-    converted: Path,
-    *,
-    seed: int,
-    inputs: Sequence[Path] = (),
-    progress: Callable[[str], None],
-) -> Agreement:
-    """Run the TOSA flatbuffer `converted` in the reference model, and `original` at the sizes that `fixed` states.
+def agreement(original: Path, fixed: Path, converted: Path, request: Request) -> Agreement:
+    """Run the TOSA flatbuffer `converted` in the reference model, and `original` at the sizes that `fixed` declares.
 
-    Three runs with seeds `seed`, `seed` + 1, `seed` + 2: floats uniform in -1..1, whole numbers bounded by what they
-    index; or a run on each of `inputs`, .npz files or ONNX test_data_set folders. Raises GraphfixError for inputs
-    that do not fit.
+    Three runs with seeds `seed`, `seed` + 1, `seed` + 2 of the request: floats uniform in -1..1, whole numbers bounded
+    by what they index; or a run on each of its `run_on`, .npz files or ONNX test_data_set folders. Raises GraphfixError
+    for inputs that do not fit.
     """
     with Child() as child:
         try:
-            known = _tflite(child, original, fixed) if is_tflite(fixed) else _onnx(child, original, fixed)
-            return _compared(known, converted, _cases(known, seed, inputs), progress)
+            known = _tflite(child, original, fixed) if format_of(fixed) == "tflite" else _onnx(child, original, fixed)
+            return _compared(known, converted, _cases(known, request), request.progress)
         except RefusedError as error:
             return Agreement("not run", str(error))
 
 
-def _cases(known: _Original, seed: int, inputs: Sequence[Path]) -> list[Feeds]:
-    if inputs:
-        return [known.model.given(path) for path in inputs]
-    return [uniform(known.model, seed + number) for number in range(RUNS)]
+def _cases(known: _Original, request: Request) -> list[Feeds]:
+    if request.run_on:
+        return [known.model.given(path) for path in request.run_on]
+    return [uniform(known.model, request.seed + number) for number in range(RUNS)]
 
 
 def uniform(model: StaticModel, seed: int) -> Feeds:
@@ -120,7 +113,7 @@ def _onnx(child: Child, original: Path, fixed: Path) -> _Original:
 # --- the differences ------------------------------------------------------------------------------------------------
 
 
-def _compared(known: _Original, converted: Path, cases: Sequence[Feeds], progress: Callable[[str], None]) -> Agreement:
+def _compared(known: _Original, converted: Path, cases: Sequence[Feeds], progress: Progress) -> Agreement:
     worst = {name: _Worst() for name in known.session.outputs}
     for number, feeds in enumerate(cases, 1):
         progress(f"run {number} of {len(cases)}: {known.beside}")

@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING
 
+from graphfix.engine.request import Request
 from graphfix.results import Conversion, GraphfixError
 from graphfix.runtimes import tosa
 from graphfix.runtimes.session import RefusedError
-
-if TYPE_CHECKING:
-    from graphfix.tosa.agreement import Agreement
 
 SPECIFICATION = f"TOSA {tosa.SPECIFICATION}, level {tosa.LEVEL}"
 _CUSTOM = "tosa.custom:"
@@ -39,16 +36,8 @@ def converter(format_: str) -> str:
     return tool
 
 
-def convert(
-    files: Files,
-    tool: str,
-    *,
-    run: bool,
-    seed: int,
-    inputs: Sequence[Path] = (),
-    progress: Callable[[str], None],
-) -> Conversion:
-    """Convert `files.fixed`, validate it strictly, and run it beside `files.original` where `run` asks for it.
+def convert(files: Files, tool: str, request: Request) -> Conversion:
+    """Convert `files.fixed`, validate it strictly, and run it beside `files.original` where that is asked.
 
     Writes `files.bytecode` and, where the module conforms, `files.tosa`. A model that can't be converted is no error
     here: its status is `refused`, with the tool's own reason.
@@ -56,23 +45,21 @@ def convert(
     versions = {name: version for name, version in tosa.versions().items() if name in (tool, tosa.TOSA_TOOLS)}
     done = Conversion("converted", tool, specification=SPECIFICATION, versions=versions)
     try:
-        progress(f"converting with {tool}")
+        request.progress(f"converting with {tool}")
         tosa.convert(files.fixed, files.bytecode)
-        progress("validating with tosa-opt")
+        request.progress("validating with tosa-opt")
         validation = tosa.validate(files.bytecode, files.tosa)
     except RefusedError as error:
         return replace(done, status="refused", reason=str(error))
     if not validation.valid:
         more = len(validation.errors) - 1
-        told = f"tosa-opt: {validation.errors[0]}{f' (and {more} more)' if more else ''}"
-        return replace(done, status="refused", reason=told)
+        reason = f"tosa-opt: {validation.errors[0]}{f' (and {more} more)' if more else ''}"
+        return replace(done, status="refused", reason=reason)
     done = replace(done, operators=validation.operators)
-    return _run(done, files, seed, inputs, progress) if run else done
+    return _run(done, files, request) if request.run else done
 
 
-def _run(
-    done: Conversion, files: Files, seed: int, inputs: Sequence[Path], progress: Callable[[str], None]
-) -> Conversion:
+def _run(done: Conversion, files: Files, request: Request) -> Conversion:
     from graphfix.tosa.agreement import TOLERANCE, agreement
 
     custom = ", ".join(custom_operators(done))
@@ -80,7 +67,7 @@ def _run(
         return replace(
             done, status="not run", reason=f"it holds custom operators, which only their owner runs: {custom}"
         )
-    found: Agreement = agreement(files.original, files.fixed, files.tosa, seed=seed, inputs=inputs, progress=progress)
+    found = agreement(files.original, files.fixed, files.tosa, request)
     return replace(
         done,
         status=found.status,

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pytest
 
+from graphfix.engine.request import Request
 from graphfix.formats import publish
 from graphfix.results import Gap, GraphfixError
 from graphfix.runtimes import tosa
@@ -91,12 +92,12 @@ def compared(runs: Sequence[Values], folder: Path, monkeypatch: pytest.MonkeyPat
         np.savez(inputs[-1], x=np.array(want))
     answers = iter(got for _, got in runs)
     monkeypatch.setattr(tosa, "run", lambda *_: tosa.Answer([np.array(next(answers))], "valid"))
-    return agreement.agreement(model, model, folder / "m.tosa", seed=0, inputs=inputs, progress=lambda _: None)
+    return agreement.agreement(model, model, folder / "m.tosa", Request(run_on=inputs))
 
 
 def test_a_model_that_the_runtime_does_not_have_is_not_run(tmp_path: Path) -> None:
     model = tflite(tmp_path, "y[2] = CUSTOM.Own(x[2])")
-    found = agreement.agreement(model, model, tmp_path / "m.tosa", seed=0, progress=lambda _: None)
+    found = agreement.agreement(model, model, tmp_path / "m.tosa", Request())
     assert found.status == "not run"
     assert "'Own'" in (found.reason or "")
 
@@ -107,7 +108,7 @@ def test_a_reference_model_that_dies_is_not_a_difference(tmp_path: Path, monkeyp
 
     monkeypatch.setattr(tosa, "run", dying)
     model = onnx_file(tmp_path, "g (float[2] x) => (float[2] y) {y = Neg(x)}")
-    found = agreement.agreement(model, model, tmp_path / "m.tosa", seed=0, progress=lambda _: None)
+    found = agreement.agreement(model, model, tmp_path / "m.tosa", Request())
     assert (found.status, found.reason) == ("not run", "the reference model aborts the process (SIGFPE)")
 
 
@@ -119,7 +120,7 @@ def test_inputs_are_floats_from_minus_1_to_1_and_indices_in_range(
     monkeypatch.setattr(
         tosa, "run", lambda _, given: fed.append(given) or SimpleNamespace(outputs=[np.zeros((50, 3))], status="valid")
     )
-    agreement.agreement(model, model, tmp_path / "m.tosa", seed=7, progress=lambda _: None)
+    agreement.agreement(model, model, tmp_path / "m.tosa", Request(seed=7))
     assert len(fed) == 3
     for x, i, b in fed:
         assert (x.dtype, i.dtype) == (np.float32, np.int32)
@@ -137,9 +138,9 @@ def test_of_two_files_both_appear_or_neither(tmp_path: Path) -> None:
     assert list(tmp_path.iterdir()) == []
 
 
-def test_a_room_is_gone_afterwards_and_no_error_names_it(tmp_path: Path) -> None:
+def test_a_scratch_folder_is_gone_afterwards_and_no_error_names_it(tmp_path: Path) -> None:
     def fill() -> None:
-        with publish.room(tmp_path / "m.tosa") as folder:
+        with publish.scratch_folder(tmp_path / "m.tosa") as folder:
             (folder / "fixed.onnx").write_bytes(b"1")
             raise GraphfixError(f"{folder / 'fixed.onnx'}: too big")
 

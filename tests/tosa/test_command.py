@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import numpy as np
 import onnx
@@ -13,14 +12,12 @@ import pytest
 
 from graphfix import report
 from graphfix.cli import commands
+from graphfix.engine.request import Request
 from graphfix.results import Conversion, ConversionStatus, Gap, Outcome, Site, Verdict
 from graphfix.runtimes import tosa
-from graphfix.tosa import command as face
+from graphfix.tosa import command
 from tests.support.asking import ask, listing, refused
 from tests.support.runtimes.tosa_loop import onnx_file, tflite
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
 
 STOPPED = Site("GF305", "rnn", "LSTM", "main", None, None, None, "left", None, "it loops")
 AGREEING = Conversion(
@@ -55,7 +52,7 @@ def test_the_status_says_what_became_of_the_model(
 ) -> None:
     written = "m.tosa" if ends == 0 else None
     told = replace(DONE, output=written, conversion=replace(AGREEING, status=status, reason="that is how it is"))
-    monkeypatch.setattr(face, "tosa_file", lambda *_, **__: told)
+    monkeypatch.setattr(command, "fix_and_convert", lambda *_: told)
     assert commands.main(["tosa", "m.onnx", "-o", "m.tosa", "-q"]) == ends
     said = capsys.readouterr()
     assert said.out == ""
@@ -68,22 +65,18 @@ def test_a_rewritten_model_that_is_not_found_equal_is_not_converted(
     verdict: str, ends: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     told = replace(DONE, output=None, conversion=None, verdict=Verdict(verdict))  # type: ignore[arg-type]  # one of them
-    monkeypatch.setattr(face, "tosa_file", lambda *_, **__: told)
+    monkeypatch.setattr(command, "fix_and_convert", lambda *_: told)
     assert commands.main(["tosa", "m.onnx", "-o", "m.tosa"]) == ends
 
 
-def test_every_option_reaches_the_python_face(monkeypatch: pytest.MonkeyPatch) -> None:
-    asked: list[tuple[tuple[object, ...], Mapping[str, object]]] = []
-    monkeypatch.setattr(face, "tosa_file", lambda *given, **named: asked.append((given, named)) or DONE)
-    command = (
+def test_every_option_reaches_the_request(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[tuple[object, ...]] = []
+    monkeypatch.setattr(command, "fix_and_convert", lambda *given: asked.append(given) or DONE)
+    line = (
         "tosa m.onnx -o m.tosa --run --inputs a.npz --inputs b.npz --dim N=4 --shape x=1,3 --only equalize-ranks "
         "--skip atan2-operands --bind-defaults --max-expand-bytes 4096 --no-verify --seed 9"
     )
-    assert commands.main(command.split()) == 0
-    assert commands.main(["tosa", "m.onnx", "-o", "m.tosa"]) == 0
-    (given, named), (_, defaults) = asked
-    assert given == (Path("m.onnx"), Path("m.tosa"))
-    assert named == {
+    named = {
         "dims": {"N": "4"},
         "shapes": {"x": "1,3"},
         "only": ["equalize-ranks"],
@@ -94,21 +87,22 @@ def test_every_option_reaches_the_python_face(monkeypatch: pytest.MonkeyPatch) -
         "run": True,
         "inputs": [Path("a.npz"), Path("b.npz")],
         "seed": 9,
-        "progress": None,
     }
-    assert defaults == {
-        "dims": {},
-        "shapes": {},
-        "only": [],
-        "skip": [],
-        "bind_defaults": False,
-        "max_expand_bytes": None,
-        "check_result": True,
-        "run": False,
-        "inputs": [],
-        "seed": 0,
-        "progress": None,
-    }
+    assert commands.main(line.split()) == 0
+    command.tosa_file("m.onnx", "m.tosa", **named)  # type: ignore[arg-type]  # the table's values fit their names
+    request = Request(**{"run_on" if name == "inputs" else name: value for name, value in named.items()})  # type: ignore[arg-type]  # as above
+    assert asked == [(Path("m.onnx"), Path("m.tosa"), request)] * 2
+
+
+def test_without_options_the_defaults_are_those_of_a_request(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[tuple[object, ...]] = []
+    monkeypatch.setattr(command, "fix_and_convert", lambda *given: asked.append(given) or DONE)
+    assert commands.main(["tosa", "m.onnx", "-o", "m.tosa"]) == 0
+    command.tosa_file("m.onnx", "m.tosa")
+    assert asked == [
+        (Path("m.onnx"), Path("m.tosa"), Request(only=[], skip=[], run_on=[])),
+        (Path("m.onnx"), Path("m.tosa"), Request()),
+    ]
 
 
 @pytest.mark.parametrize(

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import inspect
 import os
 import stat
+from collections.abc import Callable
+from dataclasses import fields
 from pathlib import Path
 
 import numpy as np
@@ -11,7 +14,9 @@ import onnx
 import pytest
 
 import graphfix
+from graphfix.engine.request import Request
 from graphfix.results import GraphfixError, Verdict
+from graphfix.tosa import tosa_file
 from tests.support.notation import model, parsed
 from tests.support.onnx.fixing import initializer
 
@@ -182,7 +187,7 @@ def test_a_result_that_is_not_equal_is_not_written(
 ) -> None:
     source, output = write(tmp_path / "m.onnx"), tmp_path / "f.onnx"
     output.write_bytes(b"old")
-    monkeypatch.setattr("graphfix.api._verify", lambda *_: Verdict(status))  # type: ignore[arg-type] -- two of its words
+    monkeypatch.setattr("graphfix.checker.verify", lambda *_, **__: Verdict(status))  # type: ignore[arg-type] -- two of its words
     outcome = graphfix.fix_file(source, output)
     assert outcome.output is None
     assert outcome.verdict == Verdict(status)  # type: ignore[arg-type] -- as above
@@ -191,11 +196,11 @@ def test_a_result_that_is_not_equal_is_not_written(
 
 
 def test_an_interrupt_leaves_nothing_behind(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    def interrupted(*_: object) -> Verdict:
+    def interrupted(*_: object, **__: object) -> Verdict:
         raise KeyboardInterrupt
 
     source = write(tmp_path / "m.onnx")
-    monkeypatch.setattr("graphfix.api._verify", interrupted)
+    monkeypatch.setattr("graphfix.checker.verify", interrupted)
     with pytest.raises(KeyboardInterrupt):
         graphfix.fix_file(source, tmp_path / "f.onnx")
     assert names(tmp_path) == {"m.onnx"}
@@ -247,7 +252,7 @@ def test_external_data_goes_along_to_another_folder(tmp_path: Path) -> None:
 def test_data_that_was_copied_goes_again_on_failure(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     source, there = external(tmp_path), tmp_path / "there"
     there.mkdir()
-    monkeypatch.setattr("graphfix.api._verify", lambda *_: Verdict("different"))
+    monkeypatch.setattr("graphfix.checker.verify", lambda *_, **__: Verdict("different"))
     graphfix.fix_file(source, there / "f.onnx", target="ranks")
     assert names(there) == set()
 
@@ -331,3 +336,26 @@ def test_the_public_face_has_at_most_ten_names() -> None:
         assert getattr(graphfix, name) is not None
     with pytest.raises(AttributeError, match="no attribute 'fixx'"):
         _ = graphfix.fixx  # type: ignore[attr-defined] -- it is not there
+
+
+# --- keywords and the record that they become -----------------------------------------------------------------------
+
+
+BESIDE = {"rewrites", "maps", "broadcasts_only"}
+"""What a call takes beside what the record holds."""
+RENAMED = {(tosa_file, "inputs"): "run_on"}
+"""A keyword that means something else in one function."""
+
+
+@pytest.mark.parametrize(
+    "function", [graphfix.fix, graphfix.fix_file, graphfix.check, graphfix.verify, graphfix.show, tosa_file]
+)
+def test_every_keyword_is_a_field_of_the_record_of_its_type_and_default(function: Callable[..., object]) -> None:
+    nothing = Request()
+    known = {field.name: (field.type, getattr(nothing, field.name)) for field in fields(Request)}
+    known["progress"] = ("Progress | None", None)
+    keywords = [each for each in inspect.signature(function).parameters.values() if each.kind is each.KEYWORD_ONLY]
+    assert len(keywords) > 3
+    for each in keywords:
+        if each.name not in BESIDE:
+            assert (each.annotation, each.default) == known[RENAMED.get((function, each.name), each.name)], each.name

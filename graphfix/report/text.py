@@ -1,8 +1,10 @@
-"""How shapes, places, numbers and names are written for people."""
+"""The entries of a report, and how their shapes, nodes, numbers and names are written for people."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TypeAlias
 
 from graphfix.results import JsonShape, Outcome, Site
 
@@ -10,8 +12,22 @@ SHOWN = 0.005
 """Seconds: a step below is `0.00`."""
 
 
+@dataclass(frozen=True, slots=True)
+class Failure:
+    """A model on which a command failed (exit status 2)."""
+
+    command: str
+    model: str
+    error: str
+    """The line that stderr got, without the program's name."""
+
+
+Entry: TypeAlias = Outcome | Failure
+"""One model's part of a report: what was done with it, or why nothing could be."""
+
+
 def printable(text: str) -> str:
-    r"""The text on one line: what would steer a terminal (names come from the model) is written as `\n`, `\x1b` ..."""
+    r"""The text on one line: control characters (names come from the model) are written as `\n`, `\x1b` ..."""
     if text.isprintable():
         return text
     return "".join(letter if letter.isprintable() else ascii(letter)[1:-1] for letter in text)
@@ -42,8 +58,8 @@ def counted(number: int, what: str) -> str:
 
 def tally(numbers: Mapping[str, int]) -> str:
     """` (equalize-ranks 12, normalize-expand 1)` without the zeros, or nothing."""
-    told = ", ".join(f"{name} {number}" for name, number in numbers.items() if number)
-    return f" ({told})" if told else ""
+    parts = ", ".join(f"{name} {number}" for name, number in numbers.items() if number)
+    return f" ({parts})" if parts else ""
 
 
 def seconds_text(seconds: Mapping[str, float]) -> str:
@@ -53,5 +69,5 @@ def seconds_text(seconds: Mapping[str, float]) -> str:
 
 
 def findings(outcome: Outcome) -> list[Site]:
-    """Return the sites that `check` says no for: what it found, and what it could not decide."""
+    """The sites for which `check` ends with 1: what it found, and what it could not decide."""
     return [site for site in outcome.sites if site.status in ("found", "left")]

@@ -1,0 +1,146 @@
+"""The Python functions that a program may call: keywords become a request, `pipeline` carries it out."""
+
+from __future__ import annotations
+
+import ast
+import importlib.util
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Literal
+
+from graphfix.api import pipeline
+from graphfix.engine import targets
+from graphfix.engine.request import NONE, Progress, Request, Texts
+from graphfix.results import GraphfixError, Outcome, Verdict
+
+if TYPE_CHECKING:
+    from onnx import ModelProto
+
+    from graphfix.formats.onnx import OnnxModel
+    from graphfix.formats.tflite.model import TfliteModel
+    from graphfix.graph.protocols import Model, Step
+
+# Each function hands its keywords over by `Request.of(locals())`, so that they stand once, in its signature; a test
+# compares the signatures with the record.
+
+
+def load(source: str | Path | bytes | ModelProto) -> OnnxModel | TfliteModel:
+    """Read a model: a path, a file's bytes, or an onnx ModelProto. Raises GraphfixError for what is no model."""
+    from graphfix import formats
+
+    return formats.load(Path(source) if isinstance(source, str) else source)
+
+
+def fix(
+    model: Model,
+    *,
+    target: str = "explicit",
+    broadcasts: str | None = None,
+    unknown: str = "expand",
+    rewrites: Sequence[Step] | None = None,
+    keep_fusions: bool = False,
+    max_expand_bytes: int | None = None,
+) -> Outcome:
+    """Make the model's implicit broadcasts explicit, in place; `verify` and `model.save` are the next steps."""
+    return pipeline.fix(model, Request.of(locals()), rewrites)
+
+
+def fix_file(
+    source: str | Path,
+    output: str | Path,
+    *,
+    target: str = "explicit",
+    broadcasts: str | None = None,
+    unknown: str = "expand",
+    dims: Texts = NONE,
+    shapes: Texts = NONE,
+    only: Sequence[str] = (),
+    skip: Sequence[str] = (),
+    keep_fusions: bool = False,
+    bind_defaults: bool = False,
+    max_expand_bytes: int | None = None,
+    check_result: bool = True,
+    strict_proof: bool = False,
+    runs: int = 4,
+    seed: int = 0,
+    in_place: bool = False,
+    progress: Progress | None = None,
+) -> Outcome:
+    """Fix one file: load, bind, rewrite, verify, and only then let the output appear.
+
+    Nothing is written when the result is found different, or when nothing could be decided, unless `check_result` is
+    False or nothing was changed, so that the output is a copy of the file. With `strict_proof` it must be proved.
+    Raises GraphfixError.
+    """
+    return pipeline.fix_file(Path(source), Path(output), Request.of(locals()))
+
+
+def check(
+    source: str | Path,
+    *,
+    target: str = "explicit",
+    broadcasts: str | None = None,
+    unknown: str = "expand",
+    dims: Texts = NONE,
+    shapes: Texts = NONE,
+    only: Sequence[str] = (),
+    skip: Sequence[str] = (),
+    keep_fusions: bool = False,
+    bind_defaults: bool = False,
+    max_expand_bytes: int | None = None,
+) -> Outcome:
+    """List what is implicit in a file, for a target; nothing is written. Raises GraphfixError."""
+    return pipeline.check(Path(source), Request.of(locals()))
+
+
+def verify(
+    before: str | Path,
+    after: str | Path,
+    *,
+    dims: Texts = NONE,
+    shapes: Texts = NONE,
+    inputs: Path | None = None,
+    runs: int = 4,
+    seed: int = 0,
+    atol: float | None = None,
+    rtol: float | None = None,
+    proof: Literal["with", "only", "without"] = "with",
+    progress: Progress | None = None,
+) -> Verdict:
+    """Whether two files compute the same, by a proof and by runs on the same inputs. Raises GraphfixError.
+
+    With `proof` "only" nothing is run; with "without" the runs alone are asked.
+    """
+    return pipeline.compare(Path(before), Path(after), Request.of(locals()), {})
+
+
+def format_of(source: str | Path) -> str:
+    """`onnx` or `tflite`, by the file's content. Raises GraphfixError for what can't be read."""
+    from graphfix import formats
+
+    return formats.format_of(Path(source))
+
+
+def show(
+    source: str | Path, *, maps: bool = False, broadcasts_only: bool = False, dims: Texts = NONE, shapes: Texts = NONE
+) -> Iterator[str]:
+    """The model in the notation `y[2,3] = Add(x[2,3], b[3])`, a line a node, with indexing maps where asked."""
+    return pipeline.show(Path(source), Request.of(locals()), maps=maps, broadcasts_only=broadcasts_only)
+
+
+def explain(topic: str) -> str:
+    """The page of a rewrite or a finding code, as Markdown. Raises GraphfixError for an unknown topic."""
+    from graphfix.report import pages
+
+    if topic in targets.RULES:
+        spec = importlib.util.find_spec("rewrites")
+        folder = (
+            Path(next(iter(spec.submodule_search_locations))) if spec and spec.submodule_search_locations else Path()
+        )
+        page = next(folder.rglob(f"{topic.replace('-', '_')}.py"))
+        module = ast.parse(page.read_text(encoding="utf-8"))
+        return f"# {topic}\n\n{ast.get_docstring(module)}\n"
+    if topic.upper() in pages.codes():
+        return pages.page(topic.upper())
+    known = ", ".join((*targets.RULES, *pages.codes()))
+    raise GraphfixError(f"explain {topic}: no such rule or code; known: {known}")

@@ -1,0 +1,201 @@
+"""How a request is carried out: a file is loaded, its sizes bound, rewritten, verified, and only then written."""
+
+from __future__ import annotations
+
+import contextlib
+import time
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Literal
+
+from graphfix import formats
+from graphfix.engine import binding, targets
+from graphfix.engine import request as asked
+from graphfix.formats import publish
+from graphfix.results import GraphfixError, Outcome, Site, Verdict
+
+if TYPE_CHECKING:
+    from graphfix.engine.binding import Sizes
+    from graphfix.engine.policy import Policy
+    from graphfix.engine.request import Request
+    from graphfix.engine.run import Report
+    from graphfix.graph.protocols import Model, Step
+
+Seconds = dict[str, float]
+"""By step: how long it took."""
+
+
+def fix(model: Model, request: Request, rewrites: Sequence[Step] | None) -> Outcome:
+    """Rewrite a loaded model in place, by `rewrites` or by those of the target. Raises GraphfixError."""
+    seconds: Seconds = {}
+    with _timed(seconds, "plan"):
+        policy = asked.policy(request)
+        asked.limit(model, request)
+        steps = _chosen(request, policy) if rewrites is None else rewrites
+        report = _run(model, request, policy, steps, "changed")
+    return _outcome("fix", Path("model"), model, report, request, seconds)
+
+
+def fix_file(source: Path, output: Path, request: Request) -> Outcome:
+    """Fix one file; the output appears where the result is good enough. Raises GraphfixError."""
+    policy = asked.policy(request)
+    steps = _chosen(request, policy)
+    publish.refuse(source, output, in_place=request.in_place)
+    seconds: Seconds = {}
+    model, sizes = _loaded(source, request, seconds, output)
+    with _named(source), _timed(seconds, "plan"):
+        report = _run(model, request, policy, steps, "changed")
+    outcome = _outcome("fix", source, model, report, request, seconds)
+    if not request.check_result:
+        with _timed(seconds, "write"):
+            model.save(output)
+        return replace(outcome, output=str(output), verdict=Verdict("skipped"))
+    with publish.scratch(output) as made:
+        with _timed(seconds, "write"):
+            made.extend(model.save(made[0]))
+        verdict = compare(source, made[0], request, seconds, sizes)
+        outcome = replace(outcome, verdict=verdict)
+        if not _good_enough(verdict, request, changed=model.changed):
+            return outcome
+        publish.publish(made, output)
+    return replace(outcome, output=str(output))
+
+
+def _good_enough(verdict: Verdict, request: Request, *, changed: bool) -> bool:
+    """Whether the result may be written; unchanged it is a copy of the file, whatever that computes."""
+    if request.strict_proof:
+        return verdict.status == "proved"
+    return verdict.status in ("equal", "proved") or (verdict.status == "undecided" and not changed)
+
+
+def check(source: Path, request: Request) -> Outcome:
+    """List what is implicit in a file; nothing is written. Raises GraphfixError."""
+    policy = asked.policy(request)
+    steps = _chosen(request, policy)
+    seconds: Seconds = {}
+    model, _ = _loaded(source, request, seconds)
+    with _named(source), _timed(seconds, "plan"):
+        report = _run(model, request, policy, steps, "found")
+        report.sites[:0] = binding.free_sites(model, request.target)
+    return replace(_outcome("check", source, model, report, request, seconds), changed=False)
+
+
+def verify(before: Path, after: Path, request: Request) -> Outcome:
+    """Say whether two files compute the same. Raises GraphfixError."""
+    seconds: Seconds = {}
+    verdict = compare(before, after, request, seconds)
+    format_ = formats.format_of(before)
+    return Outcome("verify", str(before), format_, output=str(after), verdict=verdict, seconds=seconds)
+
+
+def show(source: Path, request: Request, *, maps: bool, broadcasts_only: bool) -> Iterator[str]:
+    """The lines that print a model, its sizes bound first. Raises GraphfixError."""
+    from graphfix.engine import listing
+
+    model = formats.load(source)
+    binding.bind(model, source, request)
+    return listing.lines(model, maps=maps, broadcasts_only=broadcasts_only)
+
+
+# --- what the commands share ----------------------------------------------------------------------------------------
+
+
+def _loaded(source: Path, request: Request, seconds: Seconds, output: Path | None = None) -> tuple[Model, Sizes]:
+    """The model with its sizes bound; with an `output`, only where it can be fixed and written there.
+
+    The time of shape inference is counted separately.
+    """
+    with _timed(seconds, "load"):
+        model = formats.load(source)
+        sizes = binding.bind(model, source, request)
+        asked.limit(model, request)
+        if output is not None:
+            model.refuse_output(output)
+            binding.demand_static(model, source, request.target)
+    seconds["infer"] = round(model.inferring, 6)
+    seconds["load"] = round(seconds["load"] - model.inferring, 6)
+    return model, sizes
+
+
+def _chosen(request: Request, policy: Policy) -> tuple[Step, ...]:
+    """The rewrites that run: those named, else the target's, without the skipped ones. Raises GraphfixError."""
+    from graphfix.graph.protocols import chosen
+    from rewrites import ALL
+
+    for name in (*request.only, *request.skip):
+        if name not in targets.RULES:
+            raise GraphfixError(f"{name!r} is no rewrite; known: {', '.join(targets.RULES)}")
+    left = {*request.skip, *(["materialize-broadcasts"] if policy.broadcasts == "keep" else [])}
+    return chosen(ALL, set(request.only or targets.TARGETS[request.target].rules) - left)
+
+
+def _run(
+    model: Model, request: Request, policy: Policy, steps: Sequence[Step], done: Literal["changed", "found"]
+) -> Report:
+    """Run the rewrites, and ask what the target can't take; nothing is asked where rewrites were named."""
+    from graphfix.engine import limits, run
+
+    limited = not request.only and targets.TARGETS[request.target].limits
+    return run.run(model, steps, policy, done, limits.of_tosa if limited else None)
+
+
+def compare(before: Path, after: Path, request: Request, seconds: Seconds, sizes: Sizes | None = None) -> Verdict:
+    """The checker's verdict at `sizes`, or at those of the request. Raises GraphfixError.
+
+    The time of the proof is counted separately.
+    """
+    from graphfix import checker
+
+    sizes = binding.parse(before, request) if sizes is None else sizes
+    with _timed(seconds, "verify"):
+        verdict = checker.verify(
+            before,
+            after,
+            bindings=sizes.fixed_dims,
+            shapes=sizes.fixed_shapes,
+            inputs=request.inputs,
+            runs=request.runs,
+            seed=request.seed,
+            atol=request.atol,
+            rtol=request.rtol,
+            proof=request.proof,
+            progress=request.progress,
+        )
+    if verdict.proof is not None:
+        seconds["proof"] = float(verdict.proof["seconds"])
+        seconds["verify"] = round(max(seconds["verify"] - seconds["proof"], 0.0), 6)
+    return verdict
+
+
+def _outcome(command: str, path: Path, model: Model, report: Report, request: Request, seconds: Seconds) -> Outcome:
+    stale = [
+        Site("GF204", name, "value", graph, None, None, None, "left", None, why) for graph, name, why in model.stale
+    ]
+    return Outcome(
+        command,
+        str(path),
+        model.format,
+        target=request.target,
+        changed=model.changed,
+        rewrites=report.rewrites,
+        sites=(*report.sites, *stale),
+        assumes=(*model.assumes, *report.assumes),
+        seconds=seconds,
+    )
+
+
+@contextlib.contextmanager
+def _timed(seconds: Seconds, step: str) -> Iterator[None]:
+    started = time.perf_counter()
+    yield
+    seconds[step] = round(time.perf_counter() - started, 6)
+
+
+@contextlib.contextmanager
+def _named(path: Path) -> Iterator[None]:
+    """Put the file's name in front of an error that does not have it."""
+    try:
+        yield
+    except GraphfixError as error:
+        raise GraphfixError(f"{path}: {error}") from None
