@@ -11,20 +11,24 @@ from typing import TYPE_CHECKING, TypeVar
 
 import pytest
 
+from tests.support.places import MODELS, model_id
+
 if TYPE_CHECKING:
     from _pytest.mark import ParameterSet
 
 Value = TypeVar("Value")
 
 COVER = frozenset(
-    "atan2_unequal.tflite batch_matmul_int8.tflite bfloat16.onnx broadcast_in_dim.tflite custom.tflite encoder.onnx"
-    " expand_forms.onnx function_nested.onnx function_two_ranks.onnx half_constant.tflite if_body.onnx if_body.tflite"
-    " legacy_prelu.onnx loop_rank.onnx matmul.onnx n_ary.onnx normalization.onnx opset_7.onnx per_channel.tflite"
-    " prelu.tflite qdq.onnx qlinear_add.onnx rank_8.tflite rfc_crossed_dynamic_bool.tflite rfc_dynamic_1d.tflite"
-    " rfc_incompatible.onnx rfc_incompatible.tflite rfc_operations.onnx rfc_result_stretched.onnx"
-    " rfc_result_stretched.tflite rfc_unary_dynamic.tflite rfc_unary_dynamic_bool.tflite run_time_form.tflite"
-    " scalar_free.tflite scan_body.onnx select_rows_int16.tflite shared_constant.onnx signatures.tflite strings.tflite"
-    " tile.tflite while_body.tflite".split()
+    "bodies/function_nested.onnx bodies/function_two_ranks.onnx bodies/if.onnx bodies/if.tflite"
+    " bodies/loop_rank.onnx bodies/scan.onnx bodies/while.tflite constants/half.tflite constants/shared.onnx"
+    " encoder.onnx explicit/broadcast_in_dim.tflite explicit/expand_forms.onnx explicit/run_time_form.tflite"
+    " explicit/tile.tflite files/signatures.tflite legacy/opset_7.onnx legacy/prelu.onnx matmul.onnx"
+    " operators/atan2_unequal.tflite operators/batch_matmul_int8.tflite operators/bfloat16.onnx"
+    " operators/custom.tflite operators/n_ary.onnx operators/normalization.onnx operators/select_rows_int16.tflite"
+    " operators/strings.tflite prelu.tflite quantized/per_channel.tflite quantized/qdq.onnx"
+    " quantized/qlinear_add.onnx rfc/crossed_dynamic_bool.tflite rfc/dynamic_1d.tflite rfc/incompatible.onnx"
+    " rfc/incompatible.tflite rfc/operations.onnx rfc/result_stretched.onnx rfc/result_stretched.tflite"
+    " rfc/unary_dynamic.tflite rfc/unary_dynamic_bool.tflite shapes/rank_8.tflite shapes/scalar_free.tflite".split()
 )
 """The committed models on which plain `pytest` runs what is asked of all: each rewrite has work in one of them, each
 finding, operator and element type of the others occurs (tests/whole/test_tiers.py)."""
@@ -47,7 +51,12 @@ def tiered(
 
 def by_model(paths: Iterable[Path]) -> list[ParameterSet]:
     """The committed models: a cover of them, all others, and those that differ from another by their element type."""
-    return tiered(paths, lambda path: path.name in COVER, lambda path: is_variant(path.stem), lambda path: path.name)
+    return tiered(paths, is_covering, lambda path: is_variant(path.stem), model_id)
+
+
+def is_covering(path: Path) -> bool:
+    """Whether a model is one of the committed cover."""
+    return path.is_relative_to(MODELS) and model_id(path) in COVER
 
 
 def is_variant(stem: str) -> bool:

@@ -40,7 +40,7 @@ def test_a_file_that_is_no_model_is_refused_by_its_name(
 ) -> None:
     path = tmp_path / "m.onnx"
     path.write_bytes(NO_MODELS[name])
-    more = {"fix": ["-o", tmp_path / "o.onnx"], "verify": [MODELS / "where_mask.onnx"]}.get(command, [])
+    more = {"fix": ["-o", tmp_path / "o.onnx"], "verify": [MODELS / "operators/where_mask.onnx"]}.get(command, [])
     line = refused(capsys, tmp_path, command, path, *more)
     assert str(path) in line
 
@@ -52,7 +52,7 @@ def test_a_tflite_file_is_called_one(tmp_path: Path, capsys: pytest.CaptureFixtu
 
 
 @pytest.mark.parametrize("step", [7, pytest.param(1, marks=pytest.mark.ci)], ids="every {}".format)
-@pytest.mark.parametrize("name", ["if_body", "function_nested", "sparse_constant"])
+@pytest.mark.parametrize("name", ["bodies/if", "bodies/function_nested", "constants/sparse"])
 def test_a_prefix_of_a_model_is_refused(
     name: str, step: int, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -106,7 +106,7 @@ def test_a_path_that_is_no_file_is_refused(command: str, tmp_path: Path, capsys:
 
 # --- damage by chance ------------------------------------------------------------------------------------------
 
-SMALL = ("qdq", "loop_body", "function_nested")
+SMALL = ("quantized/qdq", "bodies/loop", "bodies/function_nested")
 EVERY = {"encoder": 4096, **dict.fromkeys(SMALL, 1 << 20)}
 
 

@@ -59,7 +59,7 @@ def test_what_only_begins_like_a_model_is_refused(
     path = tmp_path / "m.tflite"
     path.write_bytes(NO_MODELS[name])
     assert "no TFLite model" in refused_by_all(capsys, tmp_path, path)
-    assert str(path) in refused(capsys, tmp_path, "verify", path, MODELS / "archive.tflite")
+    assert str(path) in refused(capsys, tmp_path, "verify", path, MODELS / "files/archive.tflite")
 
 
 def test_a_wrong_identifier_makes_it_no_model_of_either_format(
@@ -86,12 +86,12 @@ def assert_prefixes_are_refused(name: str, step: int, folder: Path, capsys: pyte
 @pytest.mark.parametrize(
     "step", [29, pytest.param(7, marks=pytest.mark.ci), pytest.param(1, marks=pytest.mark.full)], ids="every {}".format
 )
-@pytest.mark.parametrize("name", ["if_body", "signatures", "per_channel", "while_body_int8"])
+@pytest.mark.parametrize("name", ["bodies/if", "files/signatures", "quantized/per_channel", "bodies/while_int8"])
 def test_a_prefix_is_refused(name: str, step: int, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert_prefixes_are_refused(name, step, tmp_path, capsys)
 
 
-@pytest.mark.parametrize("name", ["archive", "control_dependencies"])
+@pytest.mark.parametrize("name", ["files/archive", "files/control_dependencies"])
 def test_lengths_of_larger_cuts_are_refused(name: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     data = (MODELS / f"{name}.tflite").read_bytes()
     path = tmp_path / "m.tflite"

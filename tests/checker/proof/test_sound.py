@@ -20,10 +20,10 @@ from tests.support.faults.models import MODELS as MADE
 from tests.support.faults.onnx import planted as onnx_faults
 from tests.support.faults.tflite import planted as tflite_faults
 from tests.support.fixed_files import FixedFiles
-from tests.support.places import MODELS
-from tests.support.tiers import COVER, is_variant
+from tests.support.places import MODELS, committed_models, model_id
+from tests.support.tiers import is_covering, is_variant
 
-UNSTABLE = {"random_output.onnx", "encoder.onnx"}
+UNSTABLE = {"operators/random_output.onnx", "encoder.onnx"}
 """The first differs from run to run, the second is only slow: it has no kind of node that no other has."""
 PLACES = 3
 """How many places a fault is planted at, in each model."""
@@ -54,13 +54,15 @@ def pairs(fixed: FixedFiles, tmp_path_factory: pytest.TempPathFactory) -> Callab
 
 
 def _pairs(fixed: FixedFiles, folder: Path, suffix: str) -> Iterator[tuple[Path, Path]]:
-    targets = {path: "explicit" for path in sorted(MODELS.glob(f"*{suffix}")) if path.name not in UNSTABLE}
+    targets = {
+        path: "explicit" for path in committed_models(suffix.removeprefix(".")) if model_id(path) not in UNSTABLE
+    }
     for name, data in MADE.items():
         if name.endswith(suffix):
             (folder / name).write_bytes(data)
             targets[folder / name] = "ranks"
     for path, target in targets.items():
-        if is_variant(path.stem) and path.name not in COVER:
+        if is_variant(path.stem) and not is_covering(path):
             continue  # the same graphs as without the ending
         with suppress(GraphfixError):
             yield path, fixed(path, target)[0]
@@ -76,7 +78,7 @@ def _proved(before: Path, after: Path) -> bool:
 def _judged(kind: str, pairs: Pairs, planted: Callable[[Path], Iterator[bytes]], faulty: Path, *, every: bool) -> None:
     """Each fault is told, or is none: then its kind is known for that, and both files run to the same bits."""
     told, alike, suffix = set(), 0, faulty.suffix
-    for before, after in pairs if every else [pair for pair in pairs if pair[0].name in COVER | MADE.keys()]:
+    for before, after in pairs if every else [pair for pair in pairs if is_covering(pair[0]) or pair[0].name in MADE]:
         for data in planted(after):
             faulty.write_bytes(data)
             if not _proved(before, faulty):
@@ -131,7 +133,7 @@ def test_a_model_has_one_fault_at_a_time(kind: str, pairs: Callable[[str], Pairs
 
 
 def test_a_faulty_legacy_axis_in_the_first_file_is_not_proved(tmp_path: Path) -> None:
-    before, after = MODELS / "legacy_axis.onnx", tmp_path / "after.onnx"
+    before, after = MODELS / "legacy" / "axis.onnx", tmp_path / "after.onnx"
     api.fix_file(before, after, check_result=False)
     model = onnx.load(before)
     for node in model.graph.node:
