@@ -111,33 +111,33 @@ class Measured:
 
     def broken(self) -> list[str]:
         """Say each limit that does not hold."""
-        said = []
+        lines = []
         if self.median > self.limit:
-            said.append(f"{self.row.name}: {self.median:.2f} s, limit {self.limit:.2f} s")
+            lines.append(f"{self.row.name}: {self.median:.2f} s, limit {self.limit:.2f} s")
         if self.row.mib is not None and self.peak > self.row.mib * MIB:
-            said.append(f"{self.row.name}: {self.peak / MIB:.0f} MiB, limit {self.row.mib:.0f} MiB")
+            lines.append(f"{self.row.name}: {self.peak / MIB:.0f} MiB, limit {self.row.mib:.0f} MiB")
         if self.opened:
-            said.append(f"{self.row.name}: the external data file was opened (seen by {self.opened})")
-        return said
+            lines.append(f"{self.row.name}: the external data file was opened (seen by {self.opened})")
+        return lines
 
 
 def timed(command: Sequence[str]) -> tuple[float, int]:
-    """Run a command; give its seconds and its peak resident set in bytes."""
-    with tempfile.TemporaryFile() as said:
+    """Run a command; return its seconds and its peak resident set in bytes."""
+    with tempfile.TemporaryFile() as output:
         start = time.perf_counter()
-        child = subprocess.Popen(command, stdout=said, stderr=said)
+        child = subprocess.Popen(command, stdout=output, stderr=output)
         _, status, usage = os.wait4(child.pid, 0)
         seconds = time.perf_counter() - start
         child.returncode = os.waitstatus_to_exitcode(status)
         if child.returncode:
-            said.seek(0)
-            lines = said.read().decode(errors="replace").split("\n")
+            output.seek(0)
+            lines = output.read().decode(errors="replace").split("\n")
             raise BenchError(f"{shlex.join(command)}: exit status {child.returncode}: {' '.join(lines)[:300]}")
     return seconds, usage.ru_maxrss * (1 if sys.platform == "darwin" else 1024)
 
 
 def model_of(row: Row, folder: Path) -> Path:
-    """Return the row's model; build it, in a process of its own, where it is not there yet."""
+    """Return the row's model; build it, in another process, where it is not there yet."""
     if not row.amount:
         kept = folder / Path(row.kind).name
         shutil.copyfile(ROOT / row.kind, kept)
@@ -155,19 +155,19 @@ def was_opened(command: Sequence[str], name: str) -> str | None:
         log = Path(folder) / "opened"
         log.touch()
         if shutil.which("strace"):
-            witness, environment = "strace", dict(os.environ)
+            tracer, environment = "strace", dict(os.environ)
             command = ["strace", "-f", "-qq", "-e", "trace=open,openat,openat2", "-o", str(log), *command]
         else:
             (Path(folder) / "sitecustomize.py").write_text(_RECORDER, encoding="utf-8")
-            witness, environment = (
+            tracer, environment = (
                 "the audit hook",
                 os.environ | {"PYTHONPATH": folder, "BENCH_OPENED": str(log)},
             )
         done = subprocess.run(command, env=environment, capture_output=True, check=False)
         events = log.read_text(encoding="utf-8", errors="replace")
     if done.returncode or not events:
-        raise BenchError(f"{witness} saw nothing of {shlex.join(command)}: exit status {done.returncode}")
-    return witness if name in events else None
+        raise BenchError(f"{tracer} saw nothing of {shlex.join(command)}: exit status {done.returncode}")
+    return tracer if name in events else None
 
 
 def measure(row: Row, program: Sequence[str], options: Sequence[str], runs: int, folder: Path) -> Measured:
@@ -197,7 +197,7 @@ def _seconds(timings: Sequence[tuple[float, int]]) -> tuple[float, ...]:
 
 
 def line(measured: Measured) -> str:
-    """Give the table's line: what was measured, each beside its limit."""
+    """Return the table's line: what was measured, each beside its limit."""
     row = measured.row
     ratio = f"{measured.median / measured.copy:6.2f}"
     spread = f"{min(measured.fixes):.2f}-{max(measured.fixes):.2f}"
@@ -250,7 +250,7 @@ def run(options: argparse.Namespace, folder: Path) -> list[str]:
     for row in rows:
         all_measured.append(measure(row, shlex.split(options.graphfix), extra, options.runs, folder))
         print(line(all_measured[-1]), flush=True)
-    return [said for each in all_measured for said in each.broken()] + growth(all_measured)
+    return [line for each in all_measured for line in each.broken()] + growth(all_measured)
 
 
 def main(measured: Callable[[argparse.Namespace, Path], list[str]], description: str) -> int:

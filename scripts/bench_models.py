@@ -34,7 +34,7 @@ def _varint(number: int) -> bytes:
 
 
 def _width(total: int) -> int:
-    """Give the least multiple of 32 that makes the matrices of 64 layers hold about `total` bytes."""
+    """Return the least multiple of 32 that makes the matrices of 64 layers hold about `total` bytes."""
     return -(-math.isqrt(total // (4 * LAYERS)) // 32) * 32
 
 
@@ -46,7 +46,7 @@ def _weights(width: int) -> Iterator[TensorProto]:
 
 
 def _size(tensor: TensorProto) -> int:
-    """Give the bytes of a float32 tensor's data."""
+    """Return the bytes of a float32 tensor's data."""
     size: int = 4 * math.prod(tensor.dims)
     return size
 

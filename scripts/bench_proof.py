@@ -3,7 +3,7 @@
     python scripts/bench_proof.py [--format onnx|tflite] [--rows NAME,..] [--runs N] [--dir FOLDER] [--target T]
                                   [--graphfix COMMAND]
 
-The models are those of bench.py. Fix and proof take turns on a warm cache, each a process of its own; both tell their
+The models are those of bench.py. Fix and proof take turns on a warm cache, each in a process; both report their
 seconds in the JSON document, and the median of their quotient counts: the proof may take as long as loading, inferring,
 planning and writing together. Memory is the largest resident set of any proof. Exit status: 0 within the limits, 1
 beyond one, 2 when a run failed. For Linux.
@@ -57,23 +57,23 @@ class Measured:
 
     def broken(self) -> list[str]:
         """Say each limit that does not hold."""
-        said = []
+        lines = []
         if self.quotient > MOST:
-            said.append(f"{self.name}: the proof took {self.quotient:.2f} of the rewrite's time, limit {MOST:g}")
+            lines.append(f"{self.name}: the proof took {self.quotient:.2f} of the rewrite's time, limit {MOST:g}")
         if self.mib is not None and self.peak > self.mib * MIB:
-            said.append(f"{self.name}: {self.peak / MIB:.0f} MiB, limit {self.mib:g} MiB")
-        return said
+            lines.append(f"{self.name}: {self.peak / MIB:.0f} MiB, limit {self.mib:g} MiB")
+        return lines
 
 
 def asked(command: Sequence[str]) -> tuple[Mapping[str, float], int]:
-    """Run a command; give the seconds of its JSON document and its peak resident set in bytes."""
-    with tempfile.TemporaryFile() as said, tempfile.TemporaryFile() as errors:
-        child = subprocess.Popen([*command, "--json"], stdout=said, stderr=errors)
+    """Run a command; return the seconds of its JSON document and its peak resident set in bytes."""
+    with tempfile.TemporaryFile() as output, tempfile.TemporaryFile() as errors:
+        child = subprocess.Popen([*command, "--json"], stdout=output, stderr=errors)
         _, status, usage = os.wait4(child.pid, 0)
         child.returncode = os.waitstatus_to_exitcode(status)
         # The seconds are the end of a document that may be large: no more of it is held.
-        said.seek(max(said.seek(0, os.SEEK_END) - _TAIL, 0))
-        found = _SECONDS.search(said.read().decode(errors="replace"))
+        output.seek(max(output.seek(0, os.SEEK_END) - _TAIL, 0))
+        found = _SECONDS.search(output.read().decode(errors="replace"))
         errors.seek(0)
         if child.returncode or found is None:
             raise BenchError(f"{shlex.join(command)}: exit status {child.returncode}: {errors.read(300).decode()}")
@@ -104,7 +104,7 @@ HEAD = (
 
 
 def line(measured: Measured) -> str:
-    """Give the table's line: what was measured, each beside its limit."""
+    """Return the table's line: what was measured, each beside its limit."""
     rewrite, proof = (statistics.median(each) for each in zip(*measured.turns, strict=True))
     quotients = [proof / rewrite for rewrite, proof in measured.turns]
     mib = "-" if measured.mib is None else f"{measured.mib:g}"

@@ -49,7 +49,7 @@ class Plan:
         return len(self.shapes) - 1
 
     def constant(self, name: str, shape: tuple[int, ...]) -> int:
-        """Add a float32 constant with a buffer of its own."""
+        """Add a float32 constant with a buffer that no other has."""
         made = self.value(name, shape)
         self.held[made] = len(self.buffers)
         self.buffers.append(4 * math.prod(shape))

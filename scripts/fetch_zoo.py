@@ -157,9 +157,9 @@ def _download(package: Package, folder: Path) -> None:
     ]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     if done.returncode != 0:
-        said = [line for line in done.stderr.splitlines() if line.strip()] or [f"exit status {done.returncode}"]
+        errors = [line for line in done.stderr.splitlines() if line.strip()] or [f"exit status {done.returncode}"]
         raise ZooError(
-            f"{requirement}: pip could not download it ({said[-1].strip()}); check the network and run again"
+            f"{requirement}: pip could not download it ({errors[-1].strip()}); check the network and run again"
         )
 
 

@@ -1,4 +1,4 @@
-"""Fix models for every target and tell which of the results are not proved, by reason: the tables of docs/proof.md.
+"""Fix models for every target and list which results are not proved, by reason: the tables of docs/proof.md.
 
     python scripts/proof_table.py [--target TARGET]... MODEL_OR_FOLDER...
 
@@ -16,18 +16,15 @@ from pathlib import Path
 
 from tosa_zoo import ONNX, ZOO
 
-from graphfix import api
-from graphfix.checker import verify
+import graphfix
+from graphfix import GraphfixError, Verdict
 from graphfix.engine import targets
-from graphfix.engine.binding import Sizes, bind
-from graphfix.engine.request import Request
-from graphfix.results import GraphfixError, Verdict
 
 SUFFIXES = (".onnx", ".tflite")
 
 
 def models(paths: Sequence[Path]) -> Iterator[Path]:
-    """Give the files, and those of the folders, in order."""
+    """Yield the files, and those of the folders, in order."""
     for path in paths:
         if path.is_dir():
             yield from sorted(each for each in path.rglob("*") if each.suffix in SUFFIXES)
@@ -36,25 +33,32 @@ def models(paths: Sequence[Path]) -> Iterator[Path]:
 
 
 def shapes_of(path: Path) -> Mapping[str, str]:
-    """Give the sizes that a real model is bound to; none where the default ones do."""
+    """Return the sizes that a real model is bound to; none where the default ones do."""
     resolved = path.resolve()
     name = "/".join(resolved.parts[-2:]) if ZOO.resolve() in resolved.parents else ""
     return ONNX[name].shapes if name in ONNX else {}
+
+
+Sizes = Mapping[str, Sequence[int]]
+"""By input."""
 
 
 def fixed(path: Path, after: Path, target: str) -> Sizes:
     """Fix a model, and return the sizes that it was fixed for. Raises GraphfixError."""
     static = targets.TARGETS[target].static
     shapes = shapes_of(path) if static else {}
-    defaults = static and not shapes
-    api.fix_file(path, after, target=target, shapes=shapes, bind_defaults=defaults, check_result=False)
-    return bind(api.load(path), path, Request(shapes=shapes, bind_defaults=defaults))
+    graphfix.fix_file(
+        path, after, target=target, shapes=shapes, bind_defaults=static and not shapes, check_result=False
+    )
+    if not static:
+        return {}
+    return {value.name: value.shape.dims for value in graphfix.load(after).graphs[0].inputs if value.shape.static}
 
 
 def proved(path: Path, after: Path, target: str) -> Verdict:
     """Fix a model, and prove the result at the sizes that it was fixed for. Raises GraphfixError."""
-    sizes = fixed(path, after, target)
-    return verify(path, after, bindings=sizes.fixed_dims, shapes=sizes.fixed_shapes, proof="only")
+    shapes = {name: ",".join(map(str, sizes)) for name, sizes in fixed(path, after, target).items()}
+    return graphfix.verify(path, after, shapes=shapes, proof="only")
 
 
 def main() -> int:

@@ -1,4 +1,4 @@
-"""The real models on their way to TOSA: the sizes that each is bound to, and inputs that it answers to."""
+"""The sizes that each real model is bound to on its way to TOSA, and inputs that it answers to (not run by itself)."""
 
 from __future__ import annotations
 

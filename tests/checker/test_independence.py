@@ -19,7 +19,7 @@ from graphfix.results import GraphfixError
 from graphfix.runtimes import onnxruntime
 from graphfix.runtimes.process import Child
 from graphfix.runtimes.session import RefusedError
-from tests.support.tflite.written import G, Op, T, tflite
+from models.builders.tflite.text import model as tflite
 from tests.support.written import Written
 
 ALLOWED = ("graphfix", "graphfix.results", "graphfix.runtimes", "graphfix.checker")
@@ -48,8 +48,7 @@ def test_a_verification_imports_nothing_of_the_rewriter(written: Written) -> Non
 def test_a_verification_of_tflite_imports_nothing_of_the_rewriter_and_no_onnx(tmp_path: Path) -> None:
     paths = [tmp_path / f"{op}.tflite" for op in ("NEG", "ABS")]
     for path in paths:
-        tensors = [T("x", [-1, 2]), T("y", [-1, 2])]
-        path.write_bytes(tflite(G(tensors, [Op(path.stem, ["x"], ["y"])], ["x"], ["y"])))
+        path.write_bytes(tflite(f"y[N,2] = {path.stem}(x[N,2])"))
     code = "import sys, pathlib; from graphfix.checker import verify; v = verify(*map(pathlib.Path, sys.argv[1:3]))"
     code += "\nassert v.status == 'different'"
     names = imported(code, *map(str, paths))

@@ -34,7 +34,7 @@ OUTCOME = Outcome("fix", "m.onnx", "onnx", target="explicit", output="f.onnx", v
 
 VERIFIED = Outcome("verify", "a.onnx", "onnx", output="b.onnx", verdict=Verdict("equal"))
 
-MASK = ROOT / "models" / "where_mask.onnx"
+MASK = ROOT / "models" / "operators" / "where_mask.onnx"
 
 Answer = Callable[..., object]
 
@@ -539,9 +539,9 @@ def test_fix_check_verify_and_show_work_together_on_a_real_file(tmp_path: Path) 
 
 
 def test_a_refusal_leaves_no_output_behind(tmp_path: Path) -> None:
-    done = process("fix", ROOT / "models" / "rfc_incompatible.onnx", "-o", tmp_path / "f.onnx")
+    done = process("fix", ROOT / "models" / "rfc/incompatible.onnx", "-o", tmp_path / "f.onnx")
     assert (done.returncode, done.stdout) == (2, "")
-    assert re.fullmatch(r"graphfix: \S+rfc_incompatible\.onnx: .*\(GF105\)\n", done.stderr)
+    assert re.fullmatch(r"graphfix: \S+rfc/incompatible\.onnx: .*\(GF105\)\n", done.stderr)
     assert list(tmp_path.iterdir()) == []
 
 

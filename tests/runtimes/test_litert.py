@@ -14,19 +14,12 @@ import graphfix
 from graphfix.runtimes.litert import KERNELS, shapes
 from graphfix.runtimes.process import Child
 from graphfix.runtimes.session import RefusedError
-from tests.support.tflite.written import G, Op, T, tflite
+from models.builders.tflite.text import Signature, pack, tree
+from models.builders.tflite.text import model as tflite
 
-X, B, Y = T("x", [-1, 4]), T("b", data=np.float32([1, 2, 3, 4])), T("y", [-1, 4])
-ADD = tflite(G([X, B, Y], [Op("ADD", ["x", "b"], ["y"])], ["x"], ["y"]))
-RANK_9 = [2] * 9
-ABORTING = tflite(
-    G(
-        [T("x", [1] * 8 + [2]), T("b", RANK_9), T("y", RANK_9)],
-        [Op("ADD", ["x", "b"], ["y"])],
-        ["x", "b"],
-        ["y"],
-    )
-)
+ADD = tflite("y[N,4] = ADD(x[N,4], b:const[4]{1.0,2.0,3.0,4.0})")
+ABORTING = tflite("y[2,2,2,2,2,2,2,2,2] = ADD(x[1,1,1,1,1,1,1,1,2], b[2,2,2,2,2,2,2,2,2])")
+COLUMN = "y:string[N,1] = RESHAPE(x:string[N], s:const:int32{-1,1})"
 
 
 @pytest.mark.parametrize("kernels", KERNELS)
@@ -39,10 +32,8 @@ def test_every_kernel_set_runs_at_sizes_that_change_from_run_to_run(kernels: str
 
 
 def test_a_session_tells_types_shapes_and_quantization() -> None:
-    quantized = [T("x", [2], "int8", scale=0.5, zero_point=3), T("y", [2], "int8", scale=0.5, zero_point=3)]
-    model = tflite(
-        G(quantized, [Op("RELU", ["x"], ["y"])], ["x"], ["y"]), signatures=[("main", 0, {"in": "x"}, {"out": "y"})]
-    )
+    signatures = {"main": Signature("main", {"in": "x"}, {"out": "y"})}
+    model = tflite("y:int8[2] = RELU(x:int8[2])", signatures=signatures)
     with Child() as child:
         port = child.load_tflite(model, "builtin").inputs[0]
         assert (port.name, port.index, port.dtype, port.shape, port.alias) == ("x", 0, "int8", (2,), "in")
@@ -59,33 +50,27 @@ def test_a_path_is_loaded_as_bytes_are(tmp_path: Path) -> None:
 
 
 def test_empty_and_repeated_names_give_way_to_the_index() -> None:
-    tensors = [T("", [2]), T("same", [2]), T("own", [2]), T("y", [2])]
-    model = tflite(G(tensors, [Op("ADD", ["", "same"], ["y"])], ["", "same", "own"], ["y"]))
-    # the helper finds tensors by name, so the name is repeated afterwards
+    made = tree("subgraph main(x[2], same[2], unread[2]) -> y:\ny[2] = ADD(x, same)")
+    for tensor, name in zip(made.subgraphs[0].tensors, ("", "same", "y", "y"), strict=True):
+        tensor.name = name
     with Child() as child:
-        names = [port.name for port in child.load_tflite(model.replace(b"own\0", b"y\0\0\0"), "builtin").inputs]
+        names = [port.name for port in child.load_tflite(pack(made), "builtin").inputs]
     assert names == ["t0", "same", "t2"]
 
 
 def test_strings_go_in_and_come_out() -> None:
-    model = tflite(
-        G(
-            [T("x", [-1], "string"), T("s", data=np.int32([-1, 1]), dtype="int32"), T("y", [-1, 1], "string")],
-            [Op("RESHAPE", ["x", "s"], ["y"])],
-            ["x"],
-            ["y"],
-        )
-    )
     with Child() as child:
-        (y,) = child.load_tflite(model, "builtin").run({"x": np.array(["a", "bc", ""], object)})
+        (y,) = child.load_tflite(tflite(COLUMN), "builtin").run({"x": np.array(["a", "bc", ""], object)})
     assert np.asarray(y).tolist() == [[b"a"], [b"bc"], [b""]]
 
 
 def test_a_signature_of_another_subgraph_runs_under_its_own_names() -> None:
     model = tflite(
-        G([X, Y], [Op("ABS", ["x"], ["y"])], ["x"], ["y"]),
-        G([T("p", [-1, 2]), T("q", [-1, 2])], [Op("NEG", ["p"], ["q"])], ["p"], ["q"]),
-        signatures=[("one", 0, {"a": "x"}, {"b": "y"}), ("two", 1, {"c": "p"}, {"d": "q"})],
+        "y[N,4] = ABS(x[N,4])\nsubgraph second:\nq[N,2] = NEG(p[N,2])",
+        signatures={
+            "one": Signature("main", {"a": "x"}, {"b": "y"}),
+            "two": Signature("second", {"c": "p"}, {"d": "q"}),
+        },
     )
     with Child() as child:
         session = child.load_tflite(model, "xnnpack", signature="two")
@@ -95,8 +80,7 @@ def test_a_signature_of_another_subgraph_runs_under_its_own_names() -> None:
 
 
 def test_exposed_tensors_come_behind_the_outputs() -> None:
-    tensors = [X, T("t", [-1, 4]), Y]
-    model = tflite(G(tensors, [Op("ABS", ["x"], ["t"]), Op("NEG", ["t"], ["y"])], ["x"], ["y"]))
+    model = tflite("t[N,4] = ABS(x[N,4])\ny[N,4] = NEG(t)")
     with Child() as child:
         session = child.load_tflite(model, "reference", expose=["t"])
         y, t = session.run({"x": np.full((2, 4), -3, np.float32)})
@@ -107,9 +91,7 @@ def test_exposed_tensors_come_behind_the_outputs() -> None:
 
 def test_variables_start_anew_in_each_run() -> None:
     """A seeded random operator keeps its state in its kernel; only a new interpreter starts it again."""
-    tensors = [T("s", [1], "int32"), T("y", [-1])]
-    options = {"seed": 7, "seed2": 9}
-    model = tflite(G(tensors, [Op("RANDOM_UNIFORM", ["s"], ["y"], options)], ["s"], ["y"]))
+    model = tflite("y[N] = RANDOM_UNIFORM(s:int32[1], seed=7, seed2=9)")
     with Child() as child:
         session = child.load_tflite(model, "builtin")
         first, second = (np.asarray(session.run({"s": np.int32([5])})[0]) for _ in range(2))
@@ -118,7 +100,7 @@ def test_variables_start_anew_in_each_run() -> None:
 
 
 def test_a_kernel_that_aborts_is_refused_and_the_next_request_is_answered() -> None:
-    feeds = {"x": np.ones([1] * 8 + [2], np.float32), "b": np.ones(RANK_9, np.float32)}
+    feeds = {"x": np.ones([1] * 8 + [2], np.float32), "b": np.ones([2] * 9, np.float32)}
     with Child() as child:
         with pytest.raises(RefusedError, match=r"^LiteRT aborts the process \(SIGABRT\)$") as refused:
             child.load_tflite(ABORTING, "reference").run(feeds)
@@ -132,7 +114,7 @@ def test_what_takes_too_long_is_stopped() -> None:
 
 
 def test_an_unknown_custom_operator_is_named() -> None:
-    model = tflite(G([X, Y], [Op("own.Frob", ["x"], ["y"])], ["x"], ["y"]))
+    model = tflite("y[N,4] = CUSTOM.own.Frob(x[N,4])")
     with (
         Child() as child,
         pytest.raises(RefusedError, match=r"no kernel for the custom operator 'own\.Frob'") as refused,
@@ -150,10 +132,8 @@ def test_what_is_no_model_is_refused_in_one_line(content: bytes) -> None:
 
 
 def test_shapes_follow_a_resize_in_every_subgraph() -> None:
-    body = G([T("p", [-1, 4]), T("q", [-1, 4])], [Op("NEG", ["p"], ["q"])], ["p"], ["q"])
-    options = {"thenSubgraphIndex": 1, "elseSubgraphIndex": 1}
-    main = G([T("c", [], "bool"), X, Y], [Op("IF", ["c", "x"], ["y"], options)], ["c", "x"], ["y"])
-    found = shapes(tflite(main, body), {1: (5, 4)})
+    text = "y[N,4] = IF(c:bool[], x[N,4], then=body, else=body)\nsubgraph body:\nq[N,4] = NEG(p[N,4])"
+    found = shapes(tflite(text), {1: (5, 4)})
     assert found.allocated[0][1:] == ((5, 4), (5, 4))
     assert found.allocated[1] == ((5, 4), (5, 4))
     assert found.invoked is not None
@@ -162,25 +142,19 @@ def test_shapes_follow_a_resize_in_every_subgraph() -> None:
 
 
 def test_a_shape_that_follows_from_values_is_known_after_a_run() -> None:
-    tensors = [T("x", [-1], "string"), T("s", data=np.int32([-1, 1]), dtype="int32"), T("y", [-1, 1], "string")]
-    found = shapes(tflite(G(tensors, [Op("RESHAPE", ["x", "s"], ["y"])], ["x"], ["y"])), {0: [4]})
+    found = shapes(tflite(COLUMN), {0: [4]})
     assert found.invoked is not None
     assert found.invoked[0][2] == (4, 1)
 
 
 def test_shapes_of_a_model_that_can_not_be_allocated_are_refused() -> None:
     with pytest.raises(RefusedError, match="not broadcastable"):
-        shapes(
-            tflite(G([X, T("z", [-1, 4]), Y], [Op("ADD", ["x", "z"], ["y"])], ["x", "z"], ["y"])),
-            {0: (2, 4), 1: (3, 4)},
-        )
+        shapes(tflite("y[N,4] = ADD(x[N,4], z[N,4])"), {0: (2, 4), 1: (3, 4)})
 
 
 def test_shapes_are_planned_where_the_run_aborts() -> None:
-    mixed = [1, 2, 1, 2, 1, 2, 1, 2, 1]
-    tensors = [T("x", mixed), T("b", [2, 1, 2, 1, 2, 1, 2, 1, 2]), T("y", RANK_9)]
-    found = shapes(tflite(G(tensors, [Op("ADD", ["x", "b"], ["y"])], ["x", "b"], ["y"])), {})
-    assert found.allocated[0][2] == tuple(RANK_9)
+    found = shapes(tflite("y[2,2,2,2,2,2,2,2,2] = ADD(x[1,2,1,2,1,2,1,2,1], b[2,1,2,1,2,1,2,1,2])"), {})
+    assert found.allocated[0][2] == (2,) * 9
     assert found.invoked is None
     assert found.reason is not None
     assert "aborts" in found.reason

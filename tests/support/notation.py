@@ -1,129 +1,51 @@
-"""The house's notation read back: text becomes nodes of a view, or an ONNX model.
+"""The notation of models.builders.grammar as nodes of a view, or as an ONNX model.
 
     y[2,3,4] = Add(x[2,3,4], b:const[4])
-    p = Pow(x[N,3], e:const[]{2.0})            elements in braces; ints are int64, others float32
+    p = Pow(x[N,3], e:const[]{2.0})            ints alone are int64
     e = Expand(x[N,1], s:int64[2]{N,T})        what a computed vector holds, for plans only
     q = com.microsoft.QLinearAdd(a:uint8[2,4], ...)
     g = Gemm(a[M,K], b[K,4], , transA=1)       an absent operand is empty
 
-A value is `name`, then `:const`, `:overridable` (an initializer that is an input too) or `:dtype` in any order,
-then its dims: ints, symbols, `?`, or `[*]` for an unranked one. It is described where it is met first. No dims: `[*]`.
+A value may be `:overridable`, an initializer that is an input too. No dims: `[*]`.
 """
 
 from __future__ import annotations
 
 import ast
+import math
 import re
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
 import onnx
 import onnx.checker
 from onnx import ModelProto, TensorProto, helper
 
 from graphfix import operators
-from graphfix.graph.view import Graph, Kind, Node, Value
+from graphfix.graph.view import Graph, Node, Value
 from graphfix.shapes.shape import Dim, Shape, Size, symbol
+from models.builders.grammar import Block, Line, read
+from models.builders.grammar import Value as Described
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
 
-LINE = re.compile(r"(?P<results>.+?)\s*=\s*(?P<domain>(?:\w+\.)*)(?P<op>\w+)\((?P<operands>.*)\)")
-VALUE = re.compile(r"(?P<name>[\w/]+)(?P<flags>(?::\w+)*)(?:\[(?P<dims>[^\]]*)\])?(?:\{(?P<elements>[^}]*)\})?")
 FLOATS = {"float32": "FLOAT", "float64": "DOUBLE"}
 
 
-@dataclass(frozen=True)
-class Told:
-    """One value as a text describes it."""
-
-    name: str
-    kind: Kind
-    dtype: str
-    dims: tuple[int | str | None, ...] | None
-    elements: tuple[Any, ...] | None
-
-    @property
-    def code(self) -> int:
-        return TensorProto.DataType.Value(FLOATS.get(self.dtype, self.dtype.upper()))
-
-    @property
-    def info(self) -> onnx.ValueInfoProto:
-        return helper.make_tensor_value_info(self.name, self.code, self.dims)
-
-    @property
-    def tensor(self) -> TensorProto:
-        shape = [size for size in self.dims or () if isinstance(size, int)]
-        count = int(np.prod(shape))
-        elements = self.elements if self.elements is not None else [at % 5 + 1 for at in range(count)]
-        return helper.make_tensor(self.name, self.code, shape, elements)
+def _block(text: str) -> Block:
+    (block,) = read(text, integers="int64")
+    return block
 
 
-@dataclass(frozen=True)
-class Line:
-    """One operator as a text writes it."""
-
-    domain: str
-    op: str
-    operands: tuple[Told | None, ...]
-    results: tuple[Told | None, ...]
-    attributes: dict[str, Any]
+def _operator(line: Line) -> tuple[str, str]:
+    """The domain and the operator."""
+    domain, _, op = line.op.rpartition(".")
+    return domain, op
 
 
-def _split(text: str) -> list[str]:
-    """Cut at the commas that stand outside of brackets and quotes."""
-    parts, depth, quoted = [""], 0, False
-    for sign in text:
-        quoted ^= sign == "'"
-        depth += (sign in "[{(") - (sign in "]})")
-        if sign == "," and not depth and not quoted:
-            parts.append("")
-        else:
-            parts[-1] += sign
-    return [part.strip() for part in parts] if text.strip() else []
-
-
-def _value(text: str, known: dict[str, Told]) -> Told | None:
-    if not text:
-        return None
-    match = VALUE.fullmatch(text)
-    assert match is not None, f"{text!r} is no value"
-    name = match["name"]
-    if name in known:
-        return known[name]
-    flags = set(filter(None, match["flags"].split(":")))
-    elements = None if match["elements"] is None else tuple(map(_element, _split(match["elements"])))
-    kind: Kind = "constant" if "const" in flags else "overridable" if "overridable" in flags else "input"
-    default = "int64" if elements is not None and all(type(it) is int for it in elements) else "float32"
-    dtype = next(iter(flags - {"const", "overridable"}), default)
-    dims: tuple[int | str | None, ...] | None = None
-    if match["dims"] is not None and match["dims"] != "*":
-        dims = tuple(_dim(size) for size in _split(match["dims"]))
-    elif elements is not None:
-        dims = (len(elements),)
-    known[name] = Told(name, kind, dtype, dims, elements)
-    return known[name]
-
-
-def _element(text: str) -> Any:  # noqa: ANN401 -- a number, a bool, or the name of a size
-    return text if text.isidentifier() and text not in {"True", "False"} else ast.literal_eval(text)
-
-
-def _dim(text: str) -> int | str | None:
-    return int(text) if text.isdigit() else None if text == "?" else text
-
-
-def _line(text: str, known: dict[str, Told]) -> Line:
-    match = LINE.fullmatch(text.strip())
-    assert match is not None, f"{text!r} is no node"
-    parts = _split(match["operands"])
-    attributes = dict(part.split("=", 1) for part in parts if re.match(r"\w+=", part))
-    operands = tuple(_value(part, known) for part in parts if not re.match(r"\w+=", part))
-    results = tuple(_value(part, known) for part in _split(match["results"]))
-    values = {key: ast.literal_eval(value) for key, value in attributes.items()}
-    return Line(match["domain"].rstrip("."), match["op"], operands, results, values)
+def _attributes(line: Line) -> dict[str, Any]:
+    return {key: ast.literal_eval(text) for key, text in line.attributes.items()}
 
 
 # --- nodes of a view, for plans -------------------------------------------------------------------------------------
@@ -131,45 +53,39 @@ def _line(text: str, known: dict[str, Told]) -> Line:
 
 def node(text: str, *, opset: int = 18, ranges: Mapping[str, tuple[int, int]] | None = None) -> Node:
     """Build one node as a format would show it; `ranges` bounds symbols as `--dim N=2..64` does."""
-    line = _line(text, {})
+    block = _block(text)
+    (line,) = block.lines
     graph = Graph("main")
-    literals: dict[Value, tuple[Any, ...] | None] = {}
+    values = {
+        name: Value(name, _shape(it, ranges or {}), it.dtype, "result" if name in line.results else it.kind, graph)
+        for name, it in block.values.items()
+    }
+    literals = {values[name]: it.elements for name, it in block.values.items()}
     graph.read_literal = literals.get
     graph.read_content = lambda value: _content(literals[value])
-    values: dict[str, Value] = {}
-
-    def value(told: Told | None, kind: Kind | None = None) -> Value | None:
-        if told is None:
-            return None
-        if told.name not in values:
-            shape = _shape(told, ranges or {})
-            values[told.name] = Value(told.name, shape, told.dtype, kind or told.kind, graph)
-            literals[values[told.name]] = told.elements
-        return values[told.name]
-
-    operands = tuple(value(told) for told in line.operands)
-    results = tuple(value(told, "result") for told in line.results)
-    version = 1 if line.domain else opset
-    row = operators.row(line.domain, line.op, version)
-    made = Node(line.op, line.domain, version, "", 0, graph, operands, results, line.attributes, row)
+    operands, results = (tuple(name and values[name] for name in names) for names in (line.operands, line.results))
+    domain, op = _operator(line)
+    version = 1 if domain else opset
+    row = operators.row(domain, op, version)
+    made = Node(op, domain, version, "", 0, graph, operands, results, _attributes(line), row)
     graph.nodes.append(made)
     return made
 
 
 def _content(elements: tuple[Any, ...] | None) -> Shape | None:
-    """Give the shape that a vector holds."""
+    """The shape that a vector holds."""
     if elements is None:
         return None
     return Shape(tuple(size if isinstance(size, int) else symbol(size) for size in elements))
 
 
-def _shape(told: Told, ranges: Mapping[str, tuple[int, int]]) -> Shape:
-    if told.dims is None:
-        return Shape(None, (f"?{told.name}",))
+def _shape(value: Described, ranges: Mapping[str, tuple[int, int]]) -> Shape:
+    if value.dims is None:
+        return Shape(None, (f"?{value.name}",))
     sizes: list[Size] = []
-    for axis, size in enumerate(told.dims):
+    for axis, size in enumerate(value.dims):
         if size is None:
-            sizes.append(Dim((f"?{told.name}.{axis}",)))
+            sizes.append(Dim((f"?{value.name}.{axis}",)))
         else:
             sizes.append(size if isinstance(size, int) else symbol(size, *ranges.get(size, (0, None))))
     return Shape(tuple(sizes))
@@ -181,37 +97,47 @@ def _shape(told: Told, ranges: Mapping[str, tuple[int, int]]) -> Shape:
 def model(text: str, *, opset: int = 18, ir: int = 9) -> ModelProto:
     """Build an ONNX model of a node a line: what is read and not made is an input, what is made and not read an output.
 
-    Output shapes are stated where the text gives them; no other shape of a result is stored.
+    Output shapes are declared where the text has them; no other shape of a result is stored.
     """
-    known: dict[str, Told] = {}
-    lines = [_line(line, known) for line in text.strip().splitlines()]
+    block = _block(text)
     graph = onnx.GraphProto(name="main")
-    made = {told.name for line in lines for told in line.results if told is not None}
-    read = {told.name for line in lines for told in line.operands if told is not None}
-    for told in known.values():
-        if told.name in made:
-            if told.name not in read:
-                graph.output.append(told.info)
-            continue
-        if told.kind != "input":
-            graph.initializer.append(told.tensor)
-        if told.kind != "constant":
-            graph.input.append(told.info)
-    graph.node.extend(_proto(line) for line in lines)
-    domains = sorted({line.domain for line in lines} - {""})
+    made, outputs = {*block.made}, {*block.outputs}
+    for name, value in block.values.items():
+        if name in outputs:
+            graph.output.append(_info(value))
+        if name not in made and value.kind != "input":
+            graph.initializer.append(_tensor(value))
+        if name not in made and value.kind != "constant":
+            graph.input.append(_info(value))
+    graph.node.extend(_proto(line) for line in block.lines)
+    domains = sorted({_operator(line)[0] for line in block.lines} - {""})
     imports = [helper.make_opsetid("", opset), *(helper.make_opsetid(domain, 1) for domain in domains)]
     return helper.make_model(graph, opset_imports=imports, ir_version=ir)
 
 
+def _code(value: Described) -> int:
+    return TensorProto.DataType.Value(FLOATS.get(value.dtype, value.dtype.upper()))
+
+
+def _info(value: Described) -> onnx.ValueInfoProto:
+    return helper.make_tensor_value_info(value.name, _code(value), value.dims)
+
+
+def _tensor(value: Described) -> TensorProto:
+    shape = [size for size in value.dims or () if isinstance(size, int)]
+    elements = value.elements if value.elements is not None else [at % 5 + 1 for at in range(math.prod(shape))]
+    return helper.make_tensor(value.name, _code(value), shape, elements)
+
+
 def _proto(line: Line) -> onnx.NodeProto:
-    operands = [told.name if told is not None else "" for told in line.operands]
-    results = [told.name if told is not None else "" for told in line.results]
-    attributes = dict(line.attributes)
-    if line.op == "Constant" and isinstance(attributes.get("value"), (list, tuple)):
+    operands, results = ([name or "" for name in names] for names in (line.operands, line.results))
+    domain, op = _operator(line)
+    attributes = _attributes(line)
+    if op == "Constant" and isinstance(attributes.get("value"), (list, tuple)):
         dims, elements = attributes["value"]
         code = TensorProto.INT64 if all(type(it) is int for it in elements) else TensorProto.FLOAT
         attributes["value"] = helper.make_tensor("", code, dims, elements)
-    return helper.make_node(line.op, operands, results, domain=line.domain or None, **attributes)
+    return helper.make_node(op, operands, results, domain=domain or None, **attributes)
 
 
 def parsed(text: str, *, opset: int = 18, ir: int = 9) -> ModelProto:

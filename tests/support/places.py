@@ -6,12 +6,24 @@ import tomllib
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from models import committed
+
 if TYPE_CHECKING:
     from _pytest.mark import ParameterSet
 
 ROOT = Path(__file__).resolve().parents[2]
 MODELS = ROOT / "models"
 ZOO = MODELS / "zoo"
+
+
+def committed_models(*formats: str) -> list[Path]:
+    """The models of the repository, of these formats or of both, in order; the real ones of zoo/ are left out."""
+    return [path for path in committed() if not formats or path.suffix.removeprefix(".") in formats]
+
+
+def model_id(path: Path) -> str:
+    """A committed model's path as a test's id, and as the table of models/README.md names it."""
+    return path.relative_to(MODELS).as_posix()
 
 
 def zoo_models(format_: str) -> list[ParameterSet]:

@@ -40,7 +40,7 @@ def test_a_file_that_is_no_model_is_refused_by_its_name(
 ) -> None:
     path = tmp_path / "m.onnx"
     path.write_bytes(NO_MODELS[name])
-    more = {"fix": ["-o", tmp_path / "o.onnx"], "verify": [MODELS / "where_mask.onnx"]}.get(command, [])
+    more = {"fix": ["-o", tmp_path / "o.onnx"], "verify": [MODELS / "operators/where_mask.onnx"]}.get(command, [])
     line = refused(capsys, tmp_path, command, path, *more)
     assert str(path) in line
 
@@ -51,7 +51,7 @@ def test_a_tflite_file_is_called_one(tmp_path: Path, capsys: pytest.CaptureFixtu
     assert "TFLite" in refused(capsys, tmp_path, "check", path)
 
 
-@pytest.mark.parametrize("name", ["if_body", "function_nested", "sparse_constant"])
+@pytest.mark.parametrize("name", ["bodies/if", "bodies/function_nested", "constants/sparse"])
 def test_every_prefix_of_a_model_is_refused(name: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     data = (MODELS / f"{name}.onnx").read_bytes()
     path = tmp_path / "m.onnx"
@@ -103,7 +103,7 @@ def test_a_path_that_is_no_file_is_refused(command: str, tmp_path: Path, capsys:
 
 # --- damage by chance ------------------------------------------------------------------------------------------
 
-SMALL = ("qdq", "loop_body", "function_nested")
+SMALL = ("quantized/qdq", "bodies/loop", "bodies/function_nested")
 EVERY = {"encoder": 4096, **dict.fromkeys(SMALL, 1 << 20)}
 
 
@@ -129,7 +129,9 @@ def assert_survives(name: str, step: int, folder: Path, capsys: pytest.CaptureFi
                 out.unlink()
 
 
-@pytest.mark.parametrize(("name", "step"), [("encoder", 24), ("qdq", 6), ("loop_body", 6), ("function_nested", 6)])
+@pytest.mark.parametrize(
+    ("name", "step"), [("encoder", 24), ("quantized/qdq", 6), ("bodies/loop", 6), ("bodies/function_nested", 6)]
+)
 def test_a_byte_that_was_turned_over_is_no_crash(
     name: str, step: int, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -228,7 +228,7 @@ def test_the_command_ends_bad_input_with_one_line_and_status_2(tmp_path: Path) -
     for argv in (
         ["check", absent],
         ["fix", cut, "-o", tmp_path / "o.onnx"],
-        ["check", ROOT / "models/rfc_incompatible.onnx"],
+        ["check", ROOT / "models/rfc/incompatible.onnx"],
     ):
         done = command(*argv)
         assert (done.returncode, done.stdout, done.stderr.count("\n")) == (FAILED, "", 1), done

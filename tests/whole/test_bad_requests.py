@@ -75,7 +75,7 @@ def test_no_command_and_an_unknown_command_are_usage_errors(tmp_path: Path, caps
     refused(capsys, tmp_path, "frobnicate")
     refused(capsys, tmp_path, "fix")
     refused(capsys, tmp_path, "explain", "GF999")
-    refused(capsys, tmp_path, "fix", MODELS / "where_mask.onnx")
+    refused(capsys, tmp_path, "fix", MODELS / "operators/where_mask.onnx")
 
 
 # --- external data ---------------------------------------------------------------------------------------------

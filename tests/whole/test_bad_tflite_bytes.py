@@ -59,7 +59,7 @@ def test_what_only_begins_like_a_model_is_refused(
     path = tmp_path / "m.tflite"
     path.write_bytes(NO_MODELS[name])
     assert "no TFLite model" in refused_by_all(capsys, tmp_path, path)
-    assert str(path) in refused(capsys, tmp_path, "verify", path, MODELS / "archive.tflite")
+    assert str(path) in refused(capsys, tmp_path, "verify", path, MODELS / "files/archive.tflite")
 
 
 def test_a_wrong_identifier_makes_it_no_model_of_either_format(
@@ -83,18 +83,18 @@ def assert_prefixes_are_refused(name: str, step: int, folder: Path, capsys: pyte
         out.unlink(missing_ok=True)
 
 
-@pytest.mark.parametrize("name", ["if_body", "signatures", "per_channel"])
+@pytest.mark.parametrize("name", ["bodies/if", "files/signatures", "quantized/per_channel"])
 def test_a_prefix_is_refused(name: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert_prefixes_are_refused(name, 7, tmp_path, capsys)
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", ["if_body", "signatures", "per_channel", "while_body_int8"])
+@pytest.mark.parametrize("name", ["bodies/if", "files/signatures", "quantized/per_channel", "bodies/while_int8"])
 def test_every_prefix_is_refused(name: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert_prefixes_are_refused(name, 1, tmp_path, capsys)
 
 
-@pytest.mark.parametrize("name", ["archive", "control_dependencies"])
+@pytest.mark.parametrize("name", ["files/archive", "files/control_dependencies"])
 def test_lengths_of_larger_cuts_are_refused(name: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     data = (MODELS / f"{name}.tflite").read_bytes()
     path = tmp_path / "m.tflite"

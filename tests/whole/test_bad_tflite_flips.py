@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 import ai_edge_litert.schema_py_generated as schema
 import pytest
-from tflite_text import pack
 
+from models.builders.tflite.text import pack
 from tests.support.asking import ask
 from tests.support.faults.flips import FAULT, Flip, fixed, flips, forked, judged, payloads, places, words
 from tests.support.places import ROOT, ZOO
@@ -81,7 +81,14 @@ def test_any_damaged_byte_is_refused_in_one_line_or_changes_nothing_else(
     assert_ends_well(model, flips(model.read_bytes(), seed=7, every_bit=every_bit, step=step), keep, tmp_path)
 
 
-MADE = ["while_body", "select_ranks", "run_time_form", "broadcast_in_dim", "half_constant", "per_channel_operand"]
+MADE = [
+    "bodies/while",
+    "operators/select_ranks",
+    "explicit/run_time_form",
+    "explicit/broadcast_in_dim",
+    "constants/half",
+    "quantized/per_channel_operand",
+]
 """Models in which nearly every word steers what is inferred or rewritten."""
 
 
@@ -126,13 +133,13 @@ def scalars(made: Any) -> None:  # noqa: ANN401 -- the object API has no types
 
 
 FOUND = {
-    "a-loop-with-fewer-results": ("while_body", cut_results),
-    "axes-of-no-operand": ("broadcast_in_dim", without_operands),
-    "a-shape-of-no-operand": ("broadcast_to", without_operands),
-    "a-shape-without-the-operand": ("broadcast_to", without_first_operands),
-    "repeats-of-no-operand": ("tile", without_operands),
-    "repeats-without-the-operand": ("tile", without_first_operands),
-    "many-scales-of-a-scalar": ("per_channel_operand", scalars),
+    "a-loop-with-fewer-results": ("bodies/while", cut_results),
+    "axes-of-no-operand": ("explicit/broadcast_in_dim", without_operands),
+    "a-shape-of-no-operand": ("explicit/broadcast_to", without_operands),
+    "a-shape-without-the-operand": ("explicit/broadcast_to", without_first_operands),
+    "repeats-of-no-operand": ("explicit/tile", without_operands),
+    "repeats-without-the-operand": ("explicit/tile", without_first_operands),
+    "many-scales-of-a-scalar": ("quantized/per_channel_operand", scalars),
 }
 """What damaged words have brought to light."""
 
@@ -152,7 +159,7 @@ def test_what_was_found_is_no_crash(name: str, target: str, tmp_path: Path, caps
 # --- the check itself -------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("name", ["archive", "shared_buffer", "if_body", "per_channel"])
+@pytest.mark.parametrize("name", ["files/archive", "constants/shared_buffer", "bodies/if", "quantized/per_channel"])
 def test_payloads_are_where_litert_reads_them(name: str) -> None:
     data = (ROOT / "models" / f"{name}.tflite").read_bytes()
     model = schema.ModelT.InitFromPackedBuf(data, 0)
@@ -161,7 +168,7 @@ def test_payloads_are_where_litert_reads_them(name: str) -> None:
 
 
 def test_an_archive_and_small_constants_are_damaged_too() -> None:
-    data = (ROOT / "models" / "archive.tflite").read_bytes()
+    data = (ROOT / "models" / "files/archive.tflite").read_bytes()
     assert {data.index(b"PK\3\4"), len(data) - 1, 0} <= set(places(data))
     assert any(stop - start <= 64 and start in set(places(data)) for start, stop in payloads(data))
 

@@ -6,8 +6,8 @@ import json
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from tflite_text import model
 
+from models.builders.tflite.text import model
 from tests.support.asking import ask, refused
 from tests.support.places import ROOT
 from tests.support.tflite.broken import ADD, BODIES, CHAIN, LOOP, edited, ladder
@@ -140,7 +140,7 @@ def test_shapes_that_never_broadcast_are_refused_with_operator_and_shapes(
         assert all(word in line for word in [*words, str(path)]), line
 
 
-@pytest.mark.parametrize("name", ["rfc_incompatible", "rfc_incompatible_both"])
+@pytest.mark.parametrize("name", ["rfc/incompatible", "rfc/incompatible_both"])
 def test_the_combinations_that_must_be_refused_are(
     name: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -164,7 +164,7 @@ def test_the_command_ends_bad_input_with_one_line_and_status_2(source: Path, tmp
         ["fix", cut, "-o", tmp_path / "o.tflite"],
         ["show", cut],
         ["verify", source, cut],
-        ["check", ROOT / "models" / "rfc_incompatible.tflite"],
+        ["check", ROOT / "models" / "rfc/incompatible.tflite"],
     ):
         done = command(*argv)
         assert (done.returncode, done.stdout, done.stderr.count("\n")) == (FAILED, "", 1), done

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import pytest
-from tflite_text import model
 
+from models.builders.tflite.text import model
 from tests.support.asking import ask, refused
 from tests.support.tflite.broken import ADD
 

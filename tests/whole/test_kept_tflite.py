@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 import pytest
-from tflite_text import Quantized, Signature, model, pack
 
+from models.builders.tflite.text import Quantized, Signature, model, pack
 from tests.support.tflite import kept as kept_tflite
 from tests.support.tflite.fixing import Fixed, fixed, tree
 from tests.support.tflite.tree import operator_name, text

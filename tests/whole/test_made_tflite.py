@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import pytest
-from tflite_models import TfliteCase, tflite_cases
 
 import graphfix
 from graphfix.results import GraphfixError
+from models.builders.tflite.cases import TfliteCase, tflite_cases
 from tests.support.places import ROOT
 from tests.support.runtimes.litert_witness import Job, free_axes, run
 from tests.support.tflite import kept as kept_tflite
@@ -27,11 +27,11 @@ CASES = tflite_cases()
 REFUSED = [case for case in CASES if case.kind == "refused"]
 FITTING = [case for case in CASES if case.kind != "refused"]
 UNDECIDED = {
-    "broadcast_in_dim": "STABLEHLO_BROADCAST_IN_DIM",
-    "per_channel_operand": "SIGABRT",
-    "rank_9": "SIGABRT",
-    "rank_9_int8": "SIGABRT",
-    "rank_9_int16": "SIGABRT",
+    "explicit/broadcast_in_dim": "STABLEHLO_BROADCAST_IN_DIM",
+    "quantized/per_channel_operand": "SIGABRT",
+    "shapes/rank_9": "SIGABRT",
+    "shapes/rank_9_int8": "SIGABRT",
+    "shapes/rank_9_int16": "SIGABRT",
 }
 """What LiteRT does not run on any kernel set, and what the reason names."""
 
@@ -41,12 +41,12 @@ def parameters() -> list[ParameterSet]:
     return [
         pytest.param(case, id=case.name, marks=pytest.mark.slow if is_variant(case) else ())
         for case in FITTING
-        if case.name != "atan2_unequal"  # computes from what stands behind its operand
+        if case.name != "operators/atan2_unequal"  # computes from what stands behind its operand
     ]
 
 
 def is_variant(case: TfliteCase) -> bool:
-    return case.name.startswith("rfc_") and case.name.endswith(("_int8", "_int16", "_bool"))
+    return case.name.startswith("rfc/") and case.name.endswith(("_int8", "_int16", "_bool"))
 
 
 def path_of(case: TfliteCase) -> Path:
@@ -76,21 +76,24 @@ def test_what_no_site_names_is_kept_and_a_second_run_changes_nothing(case: Tflit
 
 @pytest.mark.parametrize("target", TARGETS)
 def test_no_operator_of_a_made_model_broadcasts_at_run_time(target: str, tmp_path: Path) -> None:
-    cases = [case for case in FITTING if case.name not in UNDECIDED and case.name != "atan2_unequal"]
+    cases = [case for case in FITTING if case.name not in UNDECIDED and case.name != "operators/atan2_unequal"]
     changes = []
     for case in cases:
-        out = tmp_path / f"{case.name}.tflite"
+        out = tmp_path / path_of(case).name
         outcome = graphfix.fix_file(path_of(case), out, target=target, check_result=False)
         changes.append(Change(path_of(case), out, outcome.sites, target))
     found = dict(zip([case.name for case in cases], watched(changes, tmp_path), strict=True))
     assert {name: one.wrong for name, one in found.items() if one.wrong} == {}
     assert [name for name, one in found.items() if not one.ran["optimized"]] == []
     few = [name for name, one in found.items() if any(one.sizes) and len(one.sizes) < BINDINGS]
-    assert all(name.startswith("rfc_dynamic_to_static") for name in few)  # [?] under [5] is 1 or 5
+    assert all(name.startswith("rfc/dynamic_to_static") for name in few)  # [?] under [5] is 1 or 5
 
 
 @pytest.mark.parametrize("target", TARGETS)
-@pytest.mark.parametrize("name", ["shared_constant", "two_sided_int8", "batch_matmul", "select_ranks_int16", "if_body"])
+@pytest.mark.parametrize(
+    "name",
+    "constants/shared shapes/two_sided_int8 operators/batch_matmul operators/select_ranks_int16 bodies/if".split(),
+)
 def test_the_witness_sees_the_broadcasts_of_an_original(name: str, target: str, tmp_path: Path) -> None:
     path = ROOT / "models" / f"{name}.tflite"
     (found,) = watched([Change(path, path, (), target)], tmp_path)
@@ -112,9 +115,9 @@ def test_a_batch_that_a_static_model_takes_is_taken_after_ranks(tmp_path: Path) 
     jobs = []
     for case in FITTING:
         inputs = stated_inputs(path_of(case))
-        out = tmp_path / f"{case.name}.tflite"
+        out = tmp_path / path_of(case).name
         outcome = graphfix.fix_file(path_of(case), out, target="ranks", check_result=False)
-        if outcome.changed and not free_axes(inputs) and not case.name.startswith("custom"):
+        if outcome.changed and not free_axes(inputs) and not case.name.startswith("operators/custom"):
             jobs += [Job(str(path), sizes) for sizes in batches(inputs) for path in (path_of(case), out)]
     ran = run(jobs)
     pairs = list(zip(jobs[::2], ran[::2], ran[1::2], strict=True))
@@ -141,7 +144,7 @@ def test_operands_that_never_fit_are_an_error_in_one_line(case: TfliteCase, targ
 
 
 @pytest.mark.parametrize("target", TARGETS)
-@pytest.mark.parametrize("name", ["rank_9", "rank_9_int8", "rank_9_int16"])
+@pytest.mark.parametrize("name", ["shapes/rank_9", "shapes/rank_9_int8", "shapes/rank_9_int16"])
 def test_above_the_rank_limit_an_operand_is_left_and_nothing_aborts(name: str, target: str, tmp_path: Path) -> None:
     path, out = ROOT / "models" / f"{name}.tflite", tmp_path / "o.tflite"
     outcome = graphfix.fix_file(path, out, target=target)
@@ -153,7 +156,7 @@ def test_above_the_rank_limit_an_operand_is_left_and_nothing_aborts(name: str, t
 
 @pytest.mark.parametrize("target", TARGETS)
 def test_an_operator_that_reads_beyond_its_operand_is_left(target: str, tmp_path: Path) -> None:
-    path, out = ROOT / "models" / "atan2_unequal.tflite", tmp_path / "o.tflite"
+    path, out = ROOT / "models" / "operators/atan2_unequal.tflite", tmp_path / "o.tflite"
     outcome = graphfix.fix_file(path, out, target=target, check_result=False)
     assert {site.status for site in outcome.sites} <= {"left", "exempt"}
     assert out.read_bytes() == path.read_bytes()

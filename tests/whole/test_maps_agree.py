@@ -13,28 +13,28 @@ import tflite as reader
 from graphfix import api
 from graphfix.results import GraphfixError
 from tests.support.maps_agree import Compared, compared
-from tests.support.places import ROOT, ZOO, zoo_models
+from tests.support.places import ZOO, committed_models, model_id, zoo_models
 
-MODELS = sorted([*(ROOT / "models").glob("*.onnx"), *(ROOT / "models").glob("*.tflite")])
+SMALL = committed_models()
 REAL = [*zoo_models("onnx"), *zoo_models("tflite")]
 TARGETS = ("explicit", "ranks")
 PROVED_ONLY = {"SELECT", "DequantizeLinear", "QuantizeLinear"}
 """`show` has no maps for operators that no rewrite touches, the proof has: it compares them."""
-LEGACY = {"legacy_axis.onnx", "legacy_comparison.onnx", "legacy_prelu.onnx", "legacy_suffix.onnx"}
+LEGACY = {"legacy/axis.onnx", "legacy/comparison.onnx", "legacy/prelu.onnx", "legacy/suffix.onnx"}
 """Below operator set 7 `show` prints no maps; the proof reads the attributes as maps."""
-UNEQUAL = ("rfc_incompatible", "trait_bad_operands", "trait_three_incompatible")
+UNEQUAL = ("rfc/incompatible", "trait/bad_operands", "trait/three_incompatible")
 """Models with operands that don't fit: nothing is fixed, and there are no maps."""
 
 
-def agreed(path: Path) -> Compared:
+def agreed(path: Path, name: str = "") -> Compared:
     """Hold both sides of a file beside each other; what only one of them gives is known by name."""
     found = compared(path)
     assert found.unlike == []
     assert found.shown_only == []
-    assert path.name in LEGACY or set(found.proved_only) <= PROVED_ONLY
+    assert name in LEGACY or set(found.proved_only) <= PROVED_ONLY
     for op, shown_unknown, proof_unknown in found.unknown:
         assert shown_unknown, op  # in a function that is called at several ranks the proof knows each
-        assert proof_unknown or path.name == "function_two_ranks.onnx"
+        assert proof_unknown or name == "bodies/function_two_ranks.onnx"
     return found
 
 
@@ -97,7 +97,7 @@ def test_both_sides_agree_at_every_broadcast_of_a_fixed_real_model(path: Path, t
 
 
 def test_both_sides_agree_at_every_broadcast_of_a_small_model() -> None:
-    found = [agreed(path) for path in MODELS]
+    found = [agreed(path, model_id(path)) for path in SMALL]
     assert sum(len(each.nodes) for each in found) >= 330
     assert sum(len(each.nodes) - each.same for each in found) <= 2
 
@@ -105,12 +105,12 @@ def test_both_sides_agree_at_every_broadcast_of_a_small_model() -> None:
 @pytest.mark.parametrize("target", TARGETS)
 def test_both_sides_agree_at_every_broadcast_of_a_fixed_small_model(target: str, tmp_path: Path) -> None:
     count = 0
-    for path in MODELS:
+    for path in SMALL:
         output = tmp_path / path.name
         try:
             api.fix_file(path, output, target=target, check_result=False)
         except GraphfixError:
-            assert path.stem.startswith(UNEQUAL)
+            assert model_id(path).startswith(UNEQUAL)
             continue
-        count += len(agreed(output).nodes)
+        count += len(agreed(output, model_id(path)).nodes)
     assert count >= 330

@@ -7,7 +7,6 @@ import sys
 from typing import TYPE_CHECKING
 
 import bench_models
-import build_models
 import numpy as np
 import onnx
 import onnx.checker
@@ -22,18 +21,19 @@ from onnxruntime.capi.onnxruntime_pybind11_state import (
 from onnxruntime.capi.onnxruntime_pybind11_state import (
     NotImplemented as NoKernel,
 )
-from reference_models import reference_cases
 
+from models.builders import build
+from models.builders.onnx.reference import reference_cases
 from tests.support.places import ROOT
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
     from pathlib import Path
 
-    from model_text import Case
+    from models.builders.onnx.cases import Case
 
 MODELS = ROOT / "models"
-CASES = build_models.all_cases()
+CASES = build.all_cases()
 RUNS = ("sound", "stale", "unranked", "unchecked", "random")
 
 REFUSALS = (Fail, InvalidArgument, NoKernel, RuntimeException)
@@ -85,25 +85,25 @@ def accepted(model: onnx.ModelProto) -> bool:
     return True
 
 
-def test_the_committed_models_are_what_the_script_builds() -> None:
-    command = [sys.executable, ROOT / "scripts" / "build_models.py", "--check"]
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
+def test_the_committed_models_are_what_is_built() -> None:
+    command = [sys.executable, "-m", "models.builders", "--check"]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
     assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
 
 
 def test_check_names_what_differs_is_missing_or_is_too_many(tmp_path: Path) -> None:
-    build_models.main(["--dest", str(tmp_path)])
-    assert build_models.differences(build_models.build(), tmp_path) == []
+    build.main(["--dest", str(tmp_path)])
+    assert build.differences(build.build(), tmp_path) == []
     other = tmp_path / "encoder.onnx"
     other.write_bytes(other.read_bytes()[:-1] + b"!")
-    (tmp_path / "qdq.onnx").unlink()
+    (tmp_path / "quantized/qdq.onnx").unlink()
     (tmp_path / "mine.onnx").touch()
-    assert build_models.differences(build_models.build(), tmp_path) == [
-        "qdq.onnx: is not there",
+    assert build.differences(build.build(), tmp_path) == [
+        "quantized/qdq.onnx: is not there",
         "encoder.onnx: differs",
         "mine.onnx: is built by nothing",
     ]
-    assert build_models.main(["--check", "--dest", str(tmp_path)]) == 1
+    assert build.main(["--check", "--dest", str(tmp_path)]) == 1
 
 
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)

@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING, Any
 import ai_edge_litert.schema_py_generated as schema
 import numpy as np
 import pytest
-from tflite_models import TFLITE_KINDS, TfliteCase, tflite_cases
 
-from tests.support.places import ROOT
+from models.builders.tflite.cases import TFLITE_KINDS, TfliteCase, tflite_cases
+from tests.support.places import MODELS, ROOT
 from tests.support.runtimes.litert_runs import KERNELS, Job, Ran, run
 
 if TYPE_CHECKING:
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 CASES = tflite_cases()
 NAMES = {code: name for name, code in vars(schema.BuiltinOperator).items() if isinstance(code, int)}
 DTYPES = {code: name.lower() for name, code in vars(schema.TensorType).items() if isinstance(code, int)}
-RFC = [case for case in CASES if case.name.startswith("rfc_")]
+RFC = [case for case in CASES if case.name.startswith("rfc")]
 
 
 @dataclass(frozen=True)
@@ -136,7 +136,7 @@ def runs() -> Mapping[str, list[tuple[Job, Ran]]]:
     jobs = [job for case in CASES for job in jobs_of(case)]
     told: dict[str, list[tuple[Job, Ran]]] = defaultdict(list)
     for job, ran in zip(jobs, run(jobs), strict=True):
-        told[job.path.stem].append((job, ran))
+        told[job.path.relative_to(MODELS).with_suffix("").as_posix()].append((job, ran))
     return told
 
 
@@ -212,40 +212,40 @@ def swapped(array: np.ndarray) -> np.ndarray:
 
 Value = dict[str, np.ndarray]
 EXPECTED: dict[str, Callable[[Value], list[np.ndarray]]] = {
-    "two_sided": lambda v: [v["x"][None] + v["z"]],
-    "outer": lambda v: [v["x"] * v["z"]],
-    "scalar_free": lambda v: [v["x"] - v["z"]],
-    "scalar_scalar": lambda v: [v["x"] * v["z"]],
-    "shared_constant": lambda v: [v["x"] + v["c"], v["z"] + v["c"], v["c"][[2, 0]]],
-    "shared_buffer": lambda v: [v["x"] + v["c"], v["z"] + v["c"]],
-    "same_operand": lambda v: [2 * v["x"] + v["z"]],
-    "output_operand": lambda v: [v["a"] + v["b"], v["x"] * (v["a"] + v["b"])],
-    "activation": lambda v: [np.maximum(v["x"] + v["b"], 0)],
-    "zero_sizes": lambda _: [np.empty((0, 3))],
-    "old_converter": lambda v: [v["x"] / 2],
-    "variable": lambda v: [np.stack([v["x"], v["x"]])],
-    "strings": lambda v: [v["x"] == np.array([b"a", b"b", b"c"], object)],
-    "scales_differ": lambda v: [v["x"] + v["b"]],
-    "per_channel": lambda v: [(v["a"] + v["x"]) * v["b"]],
-    "half_constant": lambda v: [v["x"] + v["h"], v["z"] * v["h"]],
-    "select_rows": lambda v: [np.stack([v["x" if row else "z"][at] for at, row in enumerate(v["c"])])],
-    "select_scalar": lambda v: [v["x"] if v["c"] else v["z"]],
-    "select_ranks": lambda v: [np.where(v["c"], v["x"], v["z"])],
-    "batch_matmul": lambda v: [v["a"] @ v["b"], v["c"] @ swapped(v["d"])],
-    "rank_5": lambda v: [v["x"] + v["z"]],
-    "rank_6": lambda v: [v["x"] * v["z"]],
-    "rank_8": lambda v: [v["x"] + v["z"]],
-    "rank_9_equal": lambda v: [v["x"] + v["z"]],
+    "shapes/two_sided": lambda v: [v["x"][None] + v["z"]],
+    "shapes/outer": lambda v: [v["x"] * v["z"]],
+    "shapes/scalar_free": lambda v: [v["x"] - v["z"]],
+    "shapes/scalar_scalar": lambda v: [v["x"] * v["z"]],
+    "constants/shared": lambda v: [v["x"] + v["c"], v["z"] + v["c"], v["c"][[2, 0]]],
+    "constants/shared_buffer": lambda v: [v["x"] + v["c"], v["z"] + v["c"]],
+    "shapes/same_operand": lambda v: [2 * v["x"] + v["z"]],
+    "shapes/output_operand": lambda v: [v["a"] + v["b"], v["x"] * (v["a"] + v["b"])],
+    "operators/activation": lambda v: [np.maximum(v["x"] + v["b"], 0)],
+    "shapes/zero_sizes": lambda _: [np.empty((0, 3))],
+    "legacy/old_converter": lambda v: [v["x"] / 2],
+    "files/variable": lambda v: [np.stack([v["x"], v["x"]])],
+    "operators/strings": lambda v: [v["x"] == np.array([b"a", b"b", b"c"], object)],
+    "quantized/scales_differ": lambda v: [v["x"] + v["b"]],
+    "quantized/per_channel": lambda v: [(v["a"] + v["x"]) * v["b"]],
+    "constants/half": lambda v: [v["x"] + v["h"], v["z"] * v["h"]],
+    "operators/select_rows": lambda v: [np.stack([v["x" if row else "z"][at] for at, row in enumerate(v["c"])])],
+    "operators/select_scalar": lambda v: [v["x"] if v["c"] else v["z"]],
+    "operators/select_ranks": lambda v: [np.where(v["c"], v["x"], v["z"])],
+    "operators/batch_matmul": lambda v: [v["a"] @ v["b"], v["c"] @ swapped(v["d"])],
+    "shapes/rank_5": lambda v: [v["x"] + v["z"]],
+    "shapes/rank_6": lambda v: [v["x"] * v["z"]],
+    "shapes/rank_8": lambda v: [v["x"] + v["z"]],
+    "shapes/rank_9_equal": lambda v: [v["x"] + v["z"]],
     "prelu": lambda v: [np.where(v["x"] < 0, v["x"] * v["alpha"], v["x"])],
-    "broadcast_to": lambda v: [v["x"] + v["z"]],
-    "broadcast_to_idle": lambda v: [v["x"] + v["z"]],
-    "tile": lambda v: [v["x"] + v["z"]],
-    "run_time_form": lambda v: [v["x"] + v["z"]],
-    "if_body": lambda v: [v["x"] + v["b"] if v["c"] else v["x"] * v["s"]],
-    "while_body": turns,
-    "signatures": lambda v: [v["x"] + v["b"]],
-    "archive": lambda v: [v["x"] + v["b"]],
-    "control_dependencies": lambda v: [v["x"] + v["b"], v["z"] * v["c"]],
+    "explicit/broadcast_to": lambda v: [v["x"] + v["z"]],
+    "explicit/broadcast_to_no_op": lambda v: [v["x"] + v["z"]],
+    "explicit/tile": lambda v: [v["x"] + v["z"]],
+    "explicit/run_time_form": lambda v: [v["x"] + v["z"]],
+    "bodies/if": lambda v: [v["x"] + v["b"] if v["c"] else v["x"] * v["s"]],
+    "bodies/while": turns,
+    "files/signatures": lambda v: [v["x"] + v["b"]],
+    "files/archive": lambda v: [v["x"] + v["b"]],
+    "files/control_dependencies": lambda v: [v["x"] + v["b"], v["z"] * v["c"]],
 }
 UNCHECKED = {"prelu_int16": "LiteRT's kernel is off by up to a hundred units where the input is negative"}
 
@@ -311,20 +311,20 @@ def place(buffer: Any) -> int:  # noqa: ANN401 -- the object API has no types
 
 
 def test_free_sizes_are_minus_one_in_the_signature_and_one_in_the_shape() -> None:
-    x0, x1 = read("rfc_half_dynamic").inputs
+    x0, x1 = read("rfc/half_dynamic").inputs
     assert [list(x0.shape), list(x0.shapeSignature)] == [[2, 1], [2, -1]]
     assert [list(x1.shape), list(x1.shapeSignature)] == [[1, 1], [-1, -1]]
-    assert [tensor.shapeSignature for tensor in read("rfc_equal_static_2d").inputs] == [None, None]
+    assert [tensor.shapeSignature for tensor in read("rfc/equal_static_2d").inputs] == [None, None]
 
 
 def test_one_buffer_serves_two_constants_of_two_ranks() -> None:
-    tensors = {tensor.name: tensor for tensor in read("shared_buffer").main.tensors}
+    tensors = {tensor.name: tensor for tensor in read("constants/shared_buffer").main.tensors}
     assert tensors[b"c"].buffer == tensors[b"d"].buffer != 0
     assert [list(tensors[name].shape) for name in (b"c", b"d")] == [[4], [1, 4]]
 
 
 def test_signatures_name_tensors_of_their_subgraphs() -> None:
-    file = read("signatures").model
+    file = read("files/signatures").model
     told = {it.signatureKey: it for it in file.signatureDefs}
     assert set(told) == {b"serving_default", b"scaled"}
     assert told[b"scaled"].subgraphIndex == 1
@@ -335,14 +335,14 @@ def test_signatures_name_tensors_of_their_subgraphs() -> None:
 
 
 def test_the_archive_opens_with_offsets_from_the_files_begin() -> None:
-    data = (ROOT / "models" / "archive.tflite").read_bytes()
+    data = (ROOT / "models" / "files/archive.tflite").read_bytes()
     with zipfile.ZipFile(io.BytesIO(data)) as archive:
         assert archive.namelist() == ["labels.txt", "vocabulary.txt"]
         assert archive.read("labels.txt") == b"cat\ndog\n"
     end = data.rindex(b"PK\5\6")
     size, offset = struct.unpack_from("<2I", data, end + 12)
     assert offset + size == end
-    file = read("archive").model
+    file = read("files/archive").model
     assert {it.name: bytes(file.buffers[it.buffer].data) for it in file.metadata} == {
         b"min_runtime_version": b"1.5.0".ljust(16, b"\0"),
         b"note": b"kept as it is",

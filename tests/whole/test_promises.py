@@ -72,7 +72,7 @@ def test_every_public_name_is_there_and_there_are_few() -> None:
 
 
 def test_verify_stays_a_function_after_it_was_called() -> None:
-    path = ROOT / "models" / "where_mask.onnx"
+    path = ROOT / "models" / "operators/where_mask.onnx"
     assert graphfix.verify(path, path, runs=1).status == "proved"
     assert graphfix.verify(path, path, runs=1).status == "proved"
 

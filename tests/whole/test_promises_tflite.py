@@ -8,11 +8,11 @@ import shutil
 from typing import TYPE_CHECKING
 
 import pytest
-from tflite_models import tflite_cases
-from tflite_text import model
 
 import graphfix
 from graphfix.engine import targets
+from models.builders.tflite.cases import tflite_cases
+from models.builders.tflite.text import model
 from tests.support.asking import ask
 from tests.support.places import ROOT
 from tests.whole.test_promises import HEAVY, loaded_by
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 MODELS = ROOT / "models"
-TWO_SIDED = MODELS / "two_sided.tflite"
+TWO_SIDED = MODELS / "shapes/two_sided.tflite"
 LIBRARIES = HEAVY | {"ai_edge_litert", "tflite", "flatbuffers"}
 
 
@@ -79,11 +79,11 @@ def test_another_constant_is_told_apart(tmp_path: Path, capsys: pytest.CaptureFi
 def test_a_model_without_a_kernel_is_proved_and_what_was_not_run_is_named(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    said = ask(capsys, "fix", MODELS / "broadcast_in_dim.tflite", "-o", tmp_path / "o.tflite")
+    said = ask(capsys, "fix", MODELS / "explicit/broadcast_in_dim.tflite", "-o", tmp_path / "o.tflite")
     assert said.status == 0
     assert "proved for all inputs and sizes" in said.out
     assert "STABLEHLO_BROADCAST_IN_DIM" in said.out
-    assert ask(capsys, "verify", MODELS / "broadcast_in_dim.tflite", tmp_path / "o.tflite").status == 0
+    assert ask(capsys, "verify", MODELS / "explicit/broadcast_in_dim.tflite", tmp_path / "o.tflite").status == 0
 
 
 def test_what_can_not_be_done_is_said_in_one_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

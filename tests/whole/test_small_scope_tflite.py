@@ -33,12 +33,12 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from tflite_text import model as file_of
 
 import graphfix
 from graphfix import operators
 from graphfix.checker import verify
 from graphfix.results import GraphfixError, Site
+from models.builders.tflite.text import model as file_of
 from tests.support.runtimes.litert_groups import TOLD, Job, Ran, run
 from tests.support.small_scope.tflite.cases import Case, Model, N, Shape, Sizes, models, numpys, shapes
 from tests.support.small_scope.tflite.table import SCOPES, Scope

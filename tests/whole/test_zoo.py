@@ -12,7 +12,7 @@ from onnx import numpy_helper
 
 import graphfix
 from graphfix.results import Outcome, Site
-from tests.support.places import ROOT, zoo_models
+from tests.support.places import ROOT, committed_models, model_id, zoo_models
 from tests.support.runtimes.onnx_witness import REFUSALS, Seen, Witness, accepted, session_of
 
 if TYPE_CHECKING:
@@ -22,11 +22,11 @@ if TYPE_CHECKING:
 
 TARGETS = ("explicit", "ranks")
 BINDINGS = 3
-OWN = sorted((ROOT / "models").glob("*.onnx"))
+OWN = committed_models("onnx")
 NOT_RUN = {
-    *("legacy_axis", "legacy_comparison", "legacy_prelu", "legacy_suffix"),  # no kernels below opset 7
-    "bfloat16",  # no kernel
-    *("rfc_incompatible", "rfc_incompatible_both", "trait_bad_operands", "trait_three_incompatible"),  # GF105
+    *("legacy/axis", "legacy/comparison", "legacy/prelu", "legacy/suffix"),  # no kernels below opset 7
+    "operators/bfloat16",  # no kernel
+    *("rfc/incompatible", "rfc/incompatible_both", "trait/bad_operands", "trait/three_incompatible"),  # GF105
 }
 """What onnxruntime does not load."""
 
@@ -259,7 +259,9 @@ def test_the_witness_sees_the_broadcasts_of_an_original(target: str, tmp_path: P
 
 
 @pytest.mark.parametrize("target", TARGETS)
-@pytest.mark.parametrize("path", [path for path in OWN if path.stem not in NOT_RUN], ids=lambda path: path.stem)
+@pytest.mark.parametrize(
+    "path", [path for path in OWN if model_id(path).removesuffix(".onnx") not in NOT_RUN], ids=model_id
+)
 def test_no_operator_of_an_own_model_broadcasts_at_run_time(path: Path, target: str, tmp_path: Path) -> None:
     out = tmp_path / "o.onnx"
     outcome = graphfix.fix_file(path, out, target=target, check_result=False)

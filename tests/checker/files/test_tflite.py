@@ -15,9 +15,9 @@ from graphfix.checker.files.tflite.graphs import read_graphs
 from graphfix.checker.files.tflite.schema import OPERATORS, TYPES
 from graphfix.checker.proof import prove
 from graphfix.results import GraphfixError
-from tests.support.places import ROOT, zoo_models
+from tests.support.places import MODELS, committed_models, model_id, zoo_models
 
-MADE = [pytest.param(path, id=path.name) for path in sorted((ROOT / "models").glob("*.tflite"))]
+MADE = [pytest.param(path, id=model_id(path)) for path in committed_models("tflite")]
 
 
 def _listed(numbers: np.ndarray | list[int] | None) -> tuple[int, ...]:
@@ -63,7 +63,7 @@ def test_tables_say_what_the_generated_reader_says(path: Path) -> None:
 @pytest.mark.parametrize("size", [8, 40, 200])
 def test_a_file_that_is_cut_short_is_an_error_of_one_line(size: int, tmp_path: Path) -> None:
     path = tmp_path / "m.tflite"
-    path.write_bytes((ROOT / "models" / "two_sided.tflite").read_bytes()[:size])
+    path.write_bytes((MODELS / "shapes" / "two_sided.tflite").read_bytes()[:size])
     with ExitStack() as stack, pytest.raises(GraphfixError, match="no TFLite model"):
         read(path, stack)
 
@@ -72,7 +72,7 @@ def test_the_scale_of_an_operator_s_intermediate_tensor_is_part_of_the_operator(
     """An LSTM computes by the scales of tensors that are none of its operands."""
     paths = []
     for index, scale in enumerate([0.5, 0.5, 0.25]):
-        made = schema.ModelT.InitFromPackedBuf((ROOT / "models" / "two_sided.tflite").read_bytes(), 0)
+        made = schema.ModelT.InitFromPackedBuf((MODELS / "shapes" / "two_sided.tflite").read_bytes(), 0)
         graph = made.subgraphs[0]
         quantization = schema.QuantizationParametersT()
         quantization.scale, quantization.zeroPoint = [scale], [0]
@@ -93,7 +93,7 @@ def test_a_field_that_the_schema_does_not_know_is_not_passed_over(stride: int, t
     """The options of an ADD with more fields than the schema has, as a later one may have them."""
     paths = tmp_path / "a.tflite", tmp_path / "b.tflite"
     for path, number in zip(paths, (2, stride), strict=True):
-        made = schema.ModelT.InitFromPackedBuf((ROOT / "models" / "two_sided.tflite").read_bytes(), 0)
+        made = schema.ModelT.InitFromPackedBuf((MODELS / "shapes" / "two_sided.tflite").read_bytes(), 0)
         operator = made.subgraphs[0].operators[0]
         operator.builtinOptions = schema.Conv2DOptionsT()
         operator.builtinOptions.strideH = number
@@ -107,4 +107,5 @@ def test_a_field_that_the_schema_does_not_know_is_not_passed_over(stride: int, t
         "a table of AddOptions has a field that the schema of the proof does not know",
     )
     (graph,) = read_graphs(paths[0])  # the runs ask no more than what the schema knows
-    assert [op.name for op in graph.ops] == [op.name for op in read_graphs(ROOT / "models" / "two_sided.tflite")[0].ops]
+    (original,) = read_graphs(MODELS / "shapes" / "two_sided.tflite")
+    assert [op.name for op in graph.ops] == [op.name for op in original.ops]

@@ -20,9 +20,9 @@ ROOT = Path(package.__file__).parent.parent
 MODELS = ROOT / "models"
 
 
-@pytest.mark.parametrize("name", ["encoder.onnx", "per_channel.tflite"])
+@pytest.mark.parametrize("name", ["encoder.onnx", "quantized/per_channel.tflite"])
 def test_a_proof_alone_imports_no_runtime_and_nothing_of_the_rewriter(name: str, tmp_path: Path) -> None:
-    after = tmp_path / name
+    after = tmp_path / Path(name).name
     api.fix_file(MODELS / name, after, check_result=False)
     code = (
         "import sys, pathlib; from graphfix.checker import verify\n"
@@ -39,9 +39,9 @@ def test_a_proof_alone_imports_no_runtime_and_nothing_of_the_rewriter(name: str,
     assert ours <= {"graphfix.results", "graphfix.checker", "graphfix.runtimes"}
 
 
-@pytest.mark.parametrize("name", ["encoder.onnx", "per_channel.tflite"])
+@pytest.mark.parametrize("name", ["encoder.onnx", "quantized/per_channel.tflite"])
 def test_a_proof_alone_needs_no_runtime_installed(name: str, tmp_path: Path) -> None:
-    after = tmp_path / name
+    after = tmp_path / Path(name).name
     api.fix_file(MODELS / name, after, check_result=False)
     code = (
         "import sys; sys.modules.update(dict.fromkeys(['onnxruntime', 'ai_edge_litert']))\n"  # as if they were absent
@@ -97,8 +97,8 @@ def test_a_file_that_is_no_model_is_an_error_of_the_proof_too(tmp_path: Path) ->
 
 
 def test_sizes_that_are_bound_are_bound_in_the_proof(tmp_path: Path) -> None:
-    for name, dim in (("encoder.onnx", {"batch": "2"}), ("rfc_dynamic_2d.tflite", {"x0[0]": "4"})):
-        after = tmp_path / name
+    for name, dim in (("encoder.onnx", {"batch": "2"}), ("rfc/dynamic_2d.tflite", {"x0[0]": "4"})):
+        after = tmp_path / Path(name).name
         outcome = api.fix_file(MODELS / name, after, dims=dim, runs=1)
         assert outcome.verdict is not None
         assert outcome.verdict.status == "proved"

@@ -6,10 +6,10 @@ from pathlib import Path
 from typing import Literal
 
 import pytest
-from tflite_text import model
 
 from graphfix.checker import verify
 from graphfix.results import Verdict
+from models.builders.tflite.text import model
 
 STORED = "the stored shapes of the first file's tensors"
 STATIC = "s[2,3] = SOFTMAX(x[2,3])"

@@ -11,22 +11,25 @@ import ai_edge_litert.schema_py_generated as schema
 import onnx
 import pytest
 from onnx import TensorProto
-from tflite_text import pack
 
 from graphfix import api
+from models.builders.tflite.text import pack
 from tests.support.asking import ask
 from tests.support.faults.damaged import End, proofs
 from tests.support.onnx.broken import ADD, functions, model
-from tests.support.places import MODELS
+from tests.support.places import MODELS, committed_models
 from tests.support.written import Written
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
 ZOO = MODELS / "zoo"
-FILES = [path for path in sorted(MODELS.iterdir()) if path.suffix in (".onnx", ".tflite")]
-FEW = ("encoder.onnx", "expand_forms.onnx", "loop_body.onnx", "qdq.onnx", "legacy_axis.onnx", "function_nested.onnx",
-       "while_body.tflite", "run_time_form.tflite", "select_ranks.tflite", "per_channel.tflite")  # fmt: skip
+FILES = committed_models()
+FEW = (
+    *("encoder.onnx", "explicit/expand_forms.onnx", "bodies/loop.onnx", "quantized/qdq.onnx", "legacy/axis.onnx"),
+    *("bodies/function_nested.onnx", "bodies/while.tflite", "explicit/run_time_form.tflite"),
+    *("operators/select_ranks.tflite", "quantized/per_channel.tflite"),
+)
 REAL = (ZOO / "tflite-micro" / "sine_float.tflite", ZOO / "basic-pitch" / "nmp.tflite")
 
 
@@ -224,12 +227,17 @@ def run_by_itself(made: Any) -> None:  # noqa: ANN401 -- the object API has no t
 
 
 CHANGED: dict[str, tuple[str, Callable[[Any], None], int, str]] = {
-    "a-stretch-of-nothing": ("broadcast_to_idle", without_operands, 0, SAME),
-    "a-choice-of-one": ("select_scalar", with_fewer_operands, 0, SAME),
-    "an-input-that-is-missing": ("tile", naming(99, "inputs"), 2, "no TFLite model: tensor 99 is named, and its"),
-    "an-output-that-is-missing": ("tile", naming(99, "outputs"), 2, "no TFLite model: tensor 99 is named, and its"),
-    "an-output-that-is-none": ("tile", naming(-1, "outputs"), 2, "no TFLite model: tensor -1 is named, and its"),
-    "a-body-that-runs-itself": ("if_body", run_by_itself, 3, ""),
+    "a-stretch-of-nothing": ("explicit/broadcast_to_no_op", without_operands, 0, SAME),
+    "a-choice-of-one": ("operators/select_scalar", with_fewer_operands, 0, SAME),
+    "an-input-that-is-missing": ("explicit/tile", naming(99, "inputs"), 2, "no TFLite model: tensor 99 is named, and"),
+    "an-output-that-is-missing": (
+        "explicit/tile",
+        naming(99, "outputs"),
+        2,
+        "no TFLite model: tensor 99 is named, and",
+    ),
+    "an-output-that-is-none": ("explicit/tile", naming(-1, "outputs"), 2, "no TFLite model: tensor -1 is named, and"),
+    "a-body-that-runs-itself": ("bodies/if", run_by_itself, 3, ""),
 }
 
 
@@ -283,13 +291,14 @@ ASKED = {
 }
 
 
-@pytest.mark.parametrize("model_name", ["encoder.onnx", "custom.tflite", "rfc_dynamic_2d.tflite"])
+@pytest.mark.parametrize("model_name", ["encoder.onnx", "operators/custom.tflite", "rfc/dynamic_2d.tflite"])
 @pytest.mark.parametrize("name", ASKED)
 def test_what_a_proof_can_make_no_use_of_is_refused(
     model_name: str, name: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     options, words = ASKED[name]
-    path, after = MODELS / model_name, tmp_path / model_name
+    path = MODELS / model_name
+    after = tmp_path / path.name
     api.fix_file(path, after, check_result=False)
     answer = ask(capsys, "verify", "--proof-only", path, after, *options)
     assert (answer.status, answer.out, len(answer.lines)) == (2, "", 1), answer

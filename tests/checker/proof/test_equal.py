@@ -14,10 +14,13 @@ from graphfix.checker.proof import Proof, prove
 from graphfix.checker.proof.sizes import Algebra, result_size
 from graphfix.results import GraphfixError
 from tests.support.faults.tflite import planted as tflite_faults
-from tests.support.places import MODELS
+from tests.support.places import MODELS, committed_models, model_id
 from tests.support.written import Written
 
-ALL = sorted([*MODELS.glob("*.onnx"), *MODELS.glob("*.tflite")])
+ALL = committed_models()
+REWRITTEN = (
+    "quantized/per_channel bodies/while bodies/if files/signatures operators/strings files/variable explicit/tile"
+)
 REAL = sorted([*MODELS.glob("zoo/*/*.onnx"), *MODELS.glob("zoo/*/*.tflite")])
 
 
@@ -26,13 +29,13 @@ def proved(before: Path, after: Path) -> Proof:
 
 
 @pytest.mark.parametrize("target", ["explicit", "ranks"])
-@pytest.mark.parametrize("path", ALL, ids=lambda path: path.name)
+@pytest.mark.parametrize("path", ALL, ids=model_id)
 def test_a_fixed_model_is_proved(path: Path, target: str, tmp_path: Path) -> None:
     output = tmp_path / path.name
     try:
         api.fix_file(path, output, target=target, check_result=False)
     except GraphfixError:
-        assert path.stem.startswith(("rfc_incompatible", "trait_bad", "trait_three_incompatible"))
+        assert model_id(path).startswith(("rfc/incompatible", "trait/bad", "trait/three_incompatible"))
         return
     assert proved(path, output).reason is None
 
@@ -107,7 +110,7 @@ def test_other_names_of_inner_values_are_proved(model: Path, tmp_path: Path) -> 
     assert proved(model, _saved(proto, tmp_path / "renamed.onnx")).proved
 
 
-@pytest.mark.parametrize("name", ["per_channel", "while_body", "if_body", "signatures", "strings", "variable", "tile"])
+@pytest.mark.parametrize("name", REWRITTEN.split())
 def test_a_tflite_file_written_anew_is_proved(name: str, tmp_path: Path) -> None:
     before, made, after = MODELS / f"{name}.tflite", tmp_path / "fixed.tflite", tmp_path / "again.tflite"
     api.fix_file(before, made, check_result=False)

@@ -15,8 +15,8 @@ from graphfix.checker.proof.indexing_maps import Note
 from graphfix.checker.proof.onnx import compare as onnx_compare
 from graphfix.checker.proof.terms import Core
 from graphfix.checker.proof.tflite import compare as tflite_compare
-from tests.support.places import MODELS
-from tests.support.tflite.written import G, Op, T, tflite
+from models.builders.tflite.text import model as tflite
+from tests.support.places import committed_models
 from tests.support.written import Written
 
 ONNX = {
@@ -80,23 +80,18 @@ def test_the_map_of_each_operand(
 
 
 @pytest.mark.parametrize(
-    ("op", "shapes", "options", "expected"),
+    ("operator", "expected"),
     [
-        ("SELECT", [[2], [2, 3], [2, 3]], {}, {0: "(d0)", 1: "(d0, d1)", 2: "(d0, d1)"}),
-        ("SELECT_V2", [[3], [2, 3], [1, 3]], {}, {0: "(d1)", 1: "(d0, d1)", 2: "(0, d1)"}),
-        ("PRELU", [[1, 2, 2, 3], [1, 1, 3]], {}, {1: "(0, 0, d3)"}),
-        ("ADD", [[-1, 3], [3]], {}, {0: "(d0, d1)", 1: "(d1)"}),
-        ("BATCH_MATMUL", [[8, 3, 2], [3, 4]], {"adjX": True}, {0: "(d0, d3, d1)", 1: "(d3, d2)"}),
+        ("SELECT(c:bool[2], a[2,3], b[2,3])", {0: "(d0)", 1: "(d0, d1)", 2: "(d0, d1)"}),
+        ("SELECT_V2(c:bool[3], a[2,3], b[1,3])", {0: "(d1)", 1: "(d0, d1)", 2: "(0, d1)"}),
+        ("PRELU(x[1,2,2,3], a[1,1,3])", {1: "(0, 0, d3)"}),
+        ("ADD(x[N,3], b[3])", {0: "(d0, d1)", 1: "(d1)"}),
+        ("BATCH_MATMUL(a[8,3,2], b[3,4], adj_x=True)", {0: "(d0, d3, d1)", 1: "(d3, d2)"}),
     ],
 )  # fmt: skip
-def test_the_map_of_each_operand_of_tflite(
-    op: str, shapes: list[list[int]], options: dict[str, bool], expected: dict[int, str], tmp_path: Path
-) -> None:
-    names = [f"x{index}" for index in range(len(shapes))]
-    kinds = ["bool" if op.startswith("SELECT") and not index else "float32" for index in range(len(shapes))]
-    tensors = [T(name, shape, kind) for name, shape, kind in zip(names, shapes, kinds, strict=True)]
+def test_the_map_of_each_operand_of_tflite(operator: str, expected: dict[int, str], tmp_path: Path) -> None:
     path = tmp_path / "m.tflite"
-    path.write_bytes(tflite(G([*tensors, T("y", [-1])], [Op(op, names, ["y"], options)], names, ["y"])))
+    path.write_bytes(tflite(f"y[N] = {operator}"))
     (each,) = maps(path, tflite=True)
     assert each.reads is not None
     assert {read.operand: read.map.partition(" -> ")[2] for read in each.reads} == expected
@@ -177,7 +172,7 @@ DEFINED = frozenset({"Pow", "PRelu"})
 def test_what_is_printed_is_what_is_compared() -> None:
     """The maps over the operands as values of their own, after the operands' views, are those of the node's term."""
     count = 0
-    for path in sorted([*MODELS.glob("*.onnx"), *MODELS.glob("*.tflite")]):
+    for path in committed_models():
         notes = Notes()
         with ExitStack() as stack:
             (tflite_compare if path.suffix == ".tflite" else onnx_compare).note_nodes(path, stack, {}, {}, notes)

@@ -11,8 +11,9 @@ import pytest
 from ai_edge_litert import schema_py_generated as schema
 
 from graphfix.checker.proof import Proof, prove
+from models.builders.tflite.text import Signature
+from models.builders.tflite.text import model as tflite
 from tests.support.faults.tflite.planted import packed, unpacked
-from tests.support.tflite.written import G, Op, T, tflite
 
 KINDS, CODES = schema.TensorType, schema.BuiltinOperator
 Change = Callable[[Any], None]
@@ -22,15 +23,15 @@ Change = Callable[[Any], None]
 class Pair(NamedTuple):
     """A model, and what makes another one of it."""
 
-    graphs: Sequence[G]
+    text: str
     change: Change
-    signatures: Sequence[tuple[str, int, dict[str, str], dict[str, str]]] = ()
+    signatures: Mapping[str, Signature] | None = None
     shape: Change = lambda _: None
     """What is done to both."""
 
     def files(self, folder: Path) -> tuple[Path, Path]:
         before, after = folder / "before.tflite", folder / "after.tflite"
-        model = unpacked(tflite(*self.graphs, signatures=self.signatures))
+        model = unpacked(tflite(self.text, signatures=self.signatures))
         self.shape(model)
         before.write_bytes(packed(model))
         self.change(model)
@@ -40,10 +41,6 @@ class Pair(NamedTuple):
 
 def proof(before: Path, after: Path) -> Proof:
     return prove(before, after, tflite=True)
-
-
-def graph(ops: Sequence[Op], *tensors: T, inputs: Sequence[str] = ("x",), outputs: Sequence[str] = ("y",)) -> G:
-    return G(tensors, ops, inputs, outputs)
 
 
 def tensor(name: str, **fields: object) -> Change:
@@ -107,45 +104,19 @@ def _exchanged(model: Any) -> None:  # noqa: ANN401 - the object API has no type
     model.subgraphs[1:] = model.subgraphs[:0:-1]
 
 
-X, Y = T("x", [2, 3]), T("y", [2, 3])
-LIFT = (T("t", dtype="int32", data=[1, 2, 3]), T("l", [1, 2, 3]), T("y", [1, 2, 3]))
-LIFTED = graph([Op("RESHAPE", ["x", "t"], ["l"]), Op("NEG", ["l"], ["y"])], X, *LIFT)
-CAST = graph([Op("RESHAPE", ["x", "t"], ["l"]), Op("CAST", ["l"], ["y"])], X, *LIFT[:2], T("y", [1, 2, 3], "int32"))
-SHAPES = graph(
-    [Op("SHAPE", ["x"], ["s"], {"outType": KINDS.INT32}), Op("GATHER", ["s", "i"], ["y"])],
-    T("x", [-1, 3]), T("s", [2], "int32"), T("i", dtype="int32", data=[1]), T("y", [1], "int32"),
-)  # fmt: skip
-CUT = graph(
-    [
-        Op("SHAPE", ["x"], ["s"], {"outType": KINDS.INT32}),
-        Op("STRIDED_SLICE", ["s", "b", "e", "d"], ["y"]),
-    ],
-    T("x", [-1, 3]), T("s", [2], "int32"), T("b", dtype="int32", data=[1]), T("e", dtype="int32", data=[2]),
-    T("d", dtype="int32", data=[1]), T("y", [1], "int32"),
-)  # fmt: skip
-BRANCH = [T("p"), T("q")]
-CHOICE = G(
-    [T("c", [], "bool"), T("x"), T("h"), T("y")],
-    [Op("IF", ["c", "x"], ["y"], {"thenSubgraphIndex": 1, "elseSubgraphIndex": 2})],
-    ["c", "x"],
-    ["y"],
-)
-STATED = T("v", [], "resource")
+LIFTED = "l[1,2,3] = RESHAPE(x[2,3], t:const:int32{1,2,3})\ny[1,2,3] = NEG(l)"
+CAST = "l[1,2,3] = RESHAPE(x[2,3], t:const:int32{1,2,3})\ny:int32[1,2,3] = CAST(l)"
+SHAPES = "s:int32[2] = SHAPE(x[N,3], out_type=INT32)\ny:int32[1] = GATHER(s, i:const:int32{1})"
+CUT = """
+s:int32[2] = SHAPE(x[N,3], out_type=INT32)
+y:int32[1] = STRIDED_SLICE(s, b:const:int32{1}, e:const:int32{2}, d:const:int32{1})
+"""
+WRITE = "v:resource[] = VAR_HANDLE(container='', shared_name='n')\nASSIGN_VARIABLE(v, k:const[]{2.0})"
 
 
-def assigning(tensors: Sequence[T]) -> list[Op]:
-    assert any(each.name == "v" for each in tensors)
-    return [Op("VAR_HANDLE", [], ["v"], {"container": b"", "sharedName": b"n"})]
-
-
-WRITE = Op("ASSIGN_VARIABLE", ["v", "k"], [])
-HELD = (STATED, T("k", data=np.float32(2.0)))
-
-
-def called(op: str, option: str) -> list[G]:
+def called(operator: str) -> str:
     """A main graph that runs subgraph 1 by an operator; subgraph 2 does something else."""
-    inner = [G(BRANCH, [Op(name, ["p"], ["q"])], ["p"], ["q"]) for name in ("NEG", "ABS")]
-    return [G([T("x"), T("y")], [Op(op, ["x"], ["y"], {option: 1})], ["x"], ["y"]), *inner]
+    return f"y[] = {operator}(x[], subgraph=one)\nsubgraph one:\nq[] = NEG(p[])\nsubgraph two:\nq[] = ABS(p[])"
 
 
 def _effect(model: Any) -> None:  # noqa: ANN401 - the object API has no types
@@ -163,120 +134,85 @@ def _effect(model: Any) -> None:  # noqa: ANN401 - the object API has no types
 
 PAIRS: Mapping[str, Pair] = {
     # --- what a RESHAPE and its kin read ---
-    "a target of int64, which gives way to the option": Pair([LIFTED], elements("t", [1, 2, 3], np.int64, [3])),
-    "a target that is no vector": Pair([LIFTED], elements("t", [1, 2, 3], np.int32, [3, 1])),
-    "a result of another type, whose bits are read anew": Pair([LIFTED], tensor("l", type=KINDS.INT32)),
-    "an operand of another type, behind a view": Pair([CAST], tensor("l", type=KINDS.INT32)),
+    "a target of int64, which gives way to the option": Pair(LIFTED, elements("t", [1, 2, 3], np.int64, [3])),
+    "a target that is no vector": Pair(LIFTED, elements("t", [1, 2, 3], np.int32, [3, 1])),
+    "a result of another type, whose bits are read anew": Pair(LIFTED, tensor("l", type=KINDS.INT32)),
+    "an operand of another type, behind a view": Pair(CAST, tensor("l", type=KINDS.INT32)),
     "several axes at once": Pair(
-        [graph([Op("EXPAND_DIMS", ["x", "t"], ["y"])], X, T("t", dtype="int32", data=[0]), T("y", [1, 2, 3]))],
+        "y[1,2,3] = EXPAND_DIMS(x[2,3], t:const:int32{0})",
         elements("t", [0, 0], np.int32, [2]),
     ),
     "repeats that are no vector": Pair(
-        [graph([Op("TILE", ["x", "t"], ["y"])], T("x", [1]), T("t", dtype="int32", data=[3]), T("y", [3]))],
+        "y[3] = TILE(x[1], t:const:int32{3})",
         elements("t", [3], np.int32, []),
     ),
     "an old way to say scalar": Pair(
-        [graph([Op("RESHAPE", ["x"], ["y"], {"newShape": [0, 1]})], T("x", [0]), T("y", [0, 1]))],
+        "y[0,1] = RESHAPE(x[0], new_shape=[0,1])",
         option(0, newShape=[0]),
     ),
     # --- numbers ---
-    "a shape of another type than the option says": Pair([SHAPES], option(0, outType=KINDS.INT64)),
-    "an index of another axis": Pair([SHAPES], elements("i", [0], np.int32, [1])),
-    "an index from the end": Pair([SHAPES], elements("i", [-1], np.int32, [1])),
-    "a gathered number of another type": Pair([SHAPES], tensor("y", type=KINDS.INT64)),
-    "the first axis of a shape, by a mask": Pair([CUT], option(1, beginMask=1, endMask=1)),
-    "a mask of an axis that is not there": Pair([CUT], option(1, beginMask=2), shape=elements("b", [0], np.int32, [1])),
-    "bounds of int64": Pair([CUT], elements("b", [1], np.int64, [1])),
-    "a bound that is a scalar": Pair([CUT], elements("b", [1], np.int32, [])),
+    "a shape of another type than the option says": Pair(SHAPES, option(0, outType=KINDS.INT64)),
+    "an index of another axis": Pair(SHAPES, elements("i", [0], np.int32, [1])),
+    "an index from the end": Pair(SHAPES, elements("i", [-1], np.int32, [1])),
+    "a gathered number of another type": Pair(SHAPES, tensor("y", type=KINDS.INT64)),
+    "the first axis of a shape, by a mask": Pair(CUT, option(1, beginMask=1, endMask=1)),
+    "a mask of an axis that is not there": Pair(CUT, option(1, beginMask=2), shape=elements("b", [0], np.int32, [1])),
+    "bounds of int64": Pair(CUT, elements("b", [1], np.int64, [1])),
+    "a bound that is a scalar": Pair(CUT, elements("b", [1], np.int32, [])),
     # --- what makes a file load ---
-    "a version of a view that runtimes have not": Pair([LIFTED], version(9)),
-    "a version of an operator that runtimes have not": Pair([LIFTED], version(99, 1)),
-    "another version that runtimes have": Pair([graph([Op("ADD", ["x", "x"], ["y"])], X, Y)], version(2)),
-    "a version that nothing asks for": Pair([LIFTED], lambda model: model.operatorCodes.append(_code(CODES.ABS, 99))),
-    "a constant that is variable": Pair([LIFTED], tensor("t", isVariable=True)),
-    "a result that is variable": Pair([LIFTED], tensor("l", isVariable=True)),
-    "a constant of too few bytes": Pair(
-        [graph([Op("NEG", ["x"], ["y"])], X, Y, T("k", data=np.float32([1, 2])))], tensor("k", shape=np.int32([9]))
-    ),
+    "a version of a view that runtimes have not": Pair(LIFTED, version(9)),
+    "a version of an operator that runtimes have not": Pair(LIFTED, version(99, 1)),
+    "another version that runtimes have": Pair("y[2,3] = ADD(x[2,3], x)", version(2)),
+    "a version that nothing asks for": Pair(LIFTED, lambda model: model.operatorCodes.append(_code(CODES.ABS, 99))),
+    "a constant that is variable": Pair(LIFTED, tensor("t", isVariable=True)),
+    "a result that is variable": Pair(LIFTED, tensor("l", isVariable=True)),
+    "a constant of too few bytes": Pair("y[2,3] = NEG(x[2,3])\nk:const[2]{1.0,2.0}", tensor("k", shape=np.int32([9]))),
     # --- quantization ---
     "another scale between two moves": Pair(
-        [
-            graph(
-                [Op("RESHAPE", ["x", "t"], ["l"]), Op("RESHAPE", ["l", "t"], ["y"])],
-                T("x", [6], "int8", scale=0.5),
-                T("t", dtype="int32", data=[6, 1]),
-                T("l", [6, 1], "int8", scale=0.5),
-                T("y", [6, 1], "int8", scale=0.5),
-            )
-        ],
+        "l:int8[6,1] = RESHAPE(x:int8[6], t:const:int32{6,1})\ny:int8[6,1] = RESHAPE(l, t)",
         tensor("l", quantization=None),
     ),
     "numbers that are scaled": Pair(
-        [
-            graph(
-                [Op("SHAPE", ["x"], ["s"], {"outType": KINDS.INT32}), Op("MUL", ["s", "k"], ["y"])],
-                T("x", [2, 3]),
-                T("s", [2], "int32"),
-                T("k", dtype="int32", data=[2, 2]),
-                T("y", [2], "int32"),
-            )
-        ],
+        "s:int32[2] = SHAPE(x[2,3], out_type=INT32)\ny:int32[2] = MUL(s, k:const:int32{2,2})",
         _scaled_once,
     ),
     "scales of another axis": Pair(
-        [graph([Op("DEQUANTIZE", ["x"], ["y"])], T("x", [2, 2], "int8"), T("y", [2, 2]))],
+        "y[2,2] = DEQUANTIZE(x:int8[2,2])",
         _scaled(1),
         shape=_scaled(0),
     ),
     # --- what is stored and read ---
     "another stored shape of a choice between single elements": Pair(
-        [
-            graph(
-                [Op("SELECT_V2", ["c", "x", "x"], ["s"]), Op("SHAPE", ["s"], ["y"], {"outType": KINDS.INT32})],
-                T("c", [1], "bool"),
-                T("x", [1]),
-                T("s", [1]),
-                T("y", [-1], "int32"),
-                inputs=["c", "x"],
-            )
-        ],
+        "s[1] = SELECT_V2(c:bool[1], x[1], x)\ny:int32[N] = SHAPE(s, out_type=INT32)",
         tensor("s", shape=np.int32([1, 1])),
     ),
-    "another shape that an input has at first": Pair(
-        [graph([Op("NEG", ["x"], ["y"])], T("x", [-1]), T("y", [-1]))], tensor("x", shape=np.int32([5]))
-    ),
+    "another shape that an input has at first": Pair("y[N] = NEG(x[N])", tensor("x", shape=np.int32([5]))),
     "another shape that a custom operator gives": Pair(
-        [graph([Op("Own", ["x"], ["y"])], X, T("y", [-1, 3]))],
+        "y[N,3] = CUSTOM.Own(x[2,3])",
         tensor("y", shape=np.int32([2, 3]), shapeSignature=np.int32([2, 3])),
     ),
     # --- bodies ---
-    "a called subgraph that does something else": Pair(called("CALL", "subgraph"), _exchanged),
+    "a called subgraph that does something else": Pair(called("CALL"), _exchanged),
     "another subgraph that is run once": Pair(
-        [
-            G(
-                [T("x"), T("y")],
-                [Op("CALL_ONCE", [], [], {"initSubgraphIndex": 1}), Op("NEG", ["x"], ["y"])],
-                ["x"],
-                ["y"],
-            ),
-            G([*HELD], [*assigning(HELD), WRITE], [], []),
-            G([T("z")], [], [], []),
-        ],
+        f"CALL_ONCE(init=one)\ny[] = NEG(x[])\nsubgraph one:\n{WRITE}\nsubgraph two:\nz:const[]",
         option(0, initSubgraphIndex=2),
     ),
     "a branch's assignment that is done in any case": Pair(
-        [
-            CHOICE,
-            G([*BRANCH, *HELD], [*assigning(HELD), WRITE, Op("NEG", ["p"], ["q"])], ["p"], ["q"]),
-            G(BRANCH, [Op("ABS", ["p"], ["q"])], ["p"], ["q"]),
-        ],
+        f"""
+        y[] = IF(c:bool[], x[], then=one, else=two)
+        subgraph one:
+        {WRITE}
+        q[] = NEG(p[])
+        subgraph two:
+        q[] = ABS(p[])
+        """,
         _effect,
     ),
     # --- callers ---
     "a signature that names a tensor inside": Pair(
-        [graph([Op("NEG", ["x"], ["h"]), Op("ABS", ["h"], ["y"])], T("x"), T("h"), T("y"))],
+        "h[] = NEG(x[])\ny[] = ABS(h)",
         lambda model: setattr(model.subgraphs[0].operators[0], "inputs", np.int32([0])) or _renumbered(model),
-        signatures=[("serving", 0, {"x": "x"}, {"y": "h"})],
+        signatures={"serving": Signature("main", {"x": "x"}, {"y": "h"})},
     ),
 }
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import re
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
@@ -13,8 +12,9 @@ import pytest
 from graphfix import api
 from graphfix.checker.proof import Proof, prove
 from graphfix.cli import commands
+from models.builders.tflite.text import Quantized
+from models.builders.tflite.text import model as tflite
 from tests.support.places import ROOT
-from tests.support.tflite.written import G, Op, T, tflite
 from tests.support.written import Written
 
 HEAD = "g (float[N,3] x, float[3] b) => (float[N,3] y) "
@@ -138,35 +138,26 @@ def test_another_output_is_told_by_what_gives_it(written: Written) -> None:
 
 TFLITE = {
     "an option": (
-        [T("x", [-1, 3]), T("b", [3])],
-        {"fusedActivationFunction": 1},
-        ["x", "b"],
+        "SUB(x, b, fused_activation_function=RELU)",
         "option 'fusedActivationFunction' is another: 0 before, 1 after",
     ),
-    "operands swapped": ([T("x", [-1, 3]), T("b", [3])], {}, ["b", "x"], "operands 0 and 1 are swapped"),
+    "operands swapped": ("SUB(b, x)", "operands 0 and 1 are swapped"),
 }
 
 
-@pytest.mark.parametrize(("tensors", "options", "inputs", "why"), TFLITE.values(), ids=TFLITE)
-def test_the_reason_says_in_what_two_operators_of_tflite_differ(
-    tensors: list[T], options: dict[str, Any], inputs: list[str], why: str, tmp_path: Path
-) -> None:
+@pytest.mark.parametrize(("changed", "why"), TFLITE.values(), ids=TFLITE)
+def test_the_reason_says_in_what_two_operators_of_tflite_differ(changed: str, why: str, tmp_path: Path) -> None:
     paths = tmp_path / "before.tflite", tmp_path / "after.tflite"
-    for path, names, given in zip(paths, (["x", "b"], inputs), ({}, options), strict=True):
-        graph = G([*tensors, T("y", [-1, 3])], [Op("SUB", names, ["y"], given)], ["x", "b"], ["y"])
-        path.write_bytes(tflite(graph))
+    for path, operator in zip(paths, ("SUB(x, b)", changed), strict=True):
+        path.write_bytes(tflite(f"subgraph main(x[N,3], b[3]):\ny[N,3] = {operator}"))
     assert unproved(*paths).reason == f"SUB#0 of the second file has no match in the first: {why}"
 
 
 def test_another_scale_of_an_operand_is_told(tmp_path: Path) -> None:
     paths = tmp_path / "before.tflite", tmp_path / "after.tflite"
     for path, scale in zip(paths, (0.5, 0.25), strict=True):
-        tensors = [
-            T("x", [2], "int8", scale=1.0),
-            T("w", [2], "int8", np.int8([1, 2]), scale=scale),
-            T("y", [2], "int8", scale=1.0),
-        ]
-        path.write_bytes(tflite(G(tensors, [Op("ADD", ["x", "w"], ["y"])], ["x"], ["y"])))
+        quantization = {"x": Quantized(1.0), "w": Quantized(scale), "y": Quantized(1.0)}
+        path.write_bytes(tflite("y:int8[2] = ADD(x:int8[2], w:const:int8{1,2})", quantization=quantization))
     assert unproved(*paths).reason == (
         "ADD#0 of the second file has no match in the first: the type or quantization of operand 1 is another"
     )

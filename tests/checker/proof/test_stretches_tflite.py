@@ -5,9 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from tflite_text import model
 
 from graphfix.checker.proof import prove
+from models.builders.tflite.text import model
 
 ONTO = "y[2,1] = BROADCAST_TO({x}, t:const:int32[2]{{2,1}})"
 GIVEN = "y[?,?] = BROADCAST_TO({x}, t:int32[2])"

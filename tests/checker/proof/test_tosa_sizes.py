@@ -6,19 +6,15 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 import pytest
-from ai_edge_litert import schema_py_generated as schema
 
 from graphfix.checker.proof import prove
+from models.builders.grammar import constant
+from models.builders.tflite.text import model as tflite
 from tests.support.runtimes import litert_runs
-from tests.support.tflite.written import G, Op, T, tflite
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
-
-
-def ints(*numbers: int) -> np.ndarray:
-    return np.array(numbers, np.int32)
 
 
 def saved(path: Path, data: bytes) -> Path:
@@ -26,9 +22,6 @@ def saved(path: Path, data: bytes) -> Path:
     return path
 
 
-FREE = T("x", [-1, -1, -1, 2])
-KERNEL = T("k", data=np.ones((3, 3, 3, 2), np.float32))
-BIAS = T("b", data=np.zeros(3, np.float32))
 WINDOWS = {
     f"{op} {padding} by {stride}, {dilation} apart": (op, padding, stride, dilation)
     for op in ("CONV_2D", "AVERAGE_POOL_2D")
@@ -40,8 +33,8 @@ SLICES = {
     "plain": ([0, 1, 2], [2, 5, 7], [1, 2, 3], {}),
     "from the end": ([-2, -4, 1], [-1, -1, 100], [1, 1, 1], {}),
     "back": ([1, 4, 6], [-9, 0, -99], [-1, -2, -1], {}),
-    "masked": ([1, 1, 1], [1, 1, 1], [1, 1, 1], {"beginMask": 1, "endMask": 7}),
-    "shrunk": ([1, 0, 3], [2, 5, 4], [1, 1, 1], {"shrinkAxisMask": 5}),
+    "masked": ([1, 1, 1], [1, 1, 1], [1, 1, 1], {"begin_mask": 1, "end_mask": 7}),
+    "shrunk": ([1, 0, 3], [2, 5, 4], [1, 1, 1], {"shrink_axis_mask": 5}),
     "few axes": ([1], [2], [1], {}),
 }
 
@@ -49,46 +42,42 @@ SLICES = {
 @pytest.mark.parametrize("name", WINDOWS)
 def test_the_sizes_of_a_window_are_those_that_litert_gives(name: str, tmp_path: Path) -> None:
     op, padding, stride, dilation = WINDOWS[name]
-    options = {"padding": getattr(schema.Padding, padding), "strideH": stride, "strideW": stride}
+    options = f"padding={padding}, stride_h={stride}, stride_w={stride}"
     if op == "CONV_2D":
-        options |= {"dilationHFactor": dilation, "dilationWFactor": dilation}
-        window, rest = Op(op, ["x", "k", "b"], ["y"], options), [KERNEL, BIAS]
+        rest = f"k:const[3,3,3,2], b:const[3], dilation_h_factor={dilation}, dilation_w_factor={dilation}"
     else:
-        window, rest = Op(op, ["x"], ["y"], options | {"filterHeight": 3, "filterWidth": 2}), []
+        rest = "filter_height=3, filter_width=2"
     for height, width in ((7, 9), (8, 6), (5, 5)):
-        assert_sizes(FREE, rest, window, [1, height, width, 2], tmp_path)
+        assert_sizes("x[N,H,W,2]", f"{op}(x, {rest}, {options})", [1, height, width, 2], tmp_path)
 
 
 @pytest.mark.parametrize("name", SLICES)
 def test_the_sizes_of_a_slice_are_those_that_litert_gives(name: str, tmp_path: Path) -> None:
     begin, end, stride, options = SLICES[name]
-    bounds = [T(n, dtype="int32", data=ints(*v)) for n, v in (("b", begin), ("e", end), ("s", stride))]
-    cut = Op("STRIDED_SLICE", ["x", "b", "e", "s"], ["y"], options)
-    assert_sizes(T("x", [-1, -1, -1]), bounds, cut, [3, 5, 7], tmp_path)
+    bounds = [constant(name, np.int32(each)) for name, each in (("b", begin), ("e", end), ("s", stride))]
+    masks = [f"{name}={mask}" for name, mask in options.items()]
+    cut = f"STRIDED_SLICE({', '.join(['x', *bounds, *masks])})"
+    assert_sizes("x[N,M,K]", cut, [3, 5, 7], tmp_path)
 
 
 def test_the_sizes_of_what_is_packed_and_padded_are_those_that_litert_gives(tmp_path: Path) -> None:
-    free = T("x", [-1, -1])
-    assert_sizes(free, [], Op("PACK", ["x", "x", "x"], ["y"], {"valuesCount": 3, "axis": 1}), [2, 5], tmp_path)
-    around = T("p", dtype="int32", data=np.array([[1, 0], [2, 3]], np.int32))
-    assert_sizes(free, [around], Op("PAD", ["x", "p"], ["y"]), [2, 5], tmp_path)
+    assert_sizes("x[N,M]", "PACK(x, x, x, values_count=3, axis=1)", [2, 5], tmp_path)
+    assert_sizes("x[N,M]", "PAD(x, p:const:int32[2,2]{1,0,2,3})", [2, 5], tmp_path)
 
 
-def assert_sizes(free: T, rest: Sequence[T], op: Op, shape: Sequence[int], folder: Path) -> None:
+def assert_sizes(free: str, operator: str, shape: Sequence[int], folder: Path) -> None:
     """The shape of the operator's result is proved to be what LiteRT gives, and nothing else."""
     zeros = np.zeros(shape, np.float32)
-    plain = saved(folder / "plain.tflite", tflite(G([free, *rest, T("y")], [op], ["x"], ["y"])))
+    plain = saved(folder / "plain.tflite", tflite(f"subgraph main({free}):\ny[] = {operator}"))
     (ran,) = litert_runs.run([litert_runs.Job(plain, "reference", {"x": zeros})])
     assert ran.fine, ran
-    told = ran.outputs[0].shape
-    shaped = G(
-        [free, *rest, T("y", [-1] * len(told)), T("out", [len(told)], "int32")],
-        [op, Op("SHAPE", ["y"], ["out"], {"outType": schema.TensorType.INT32})],
-        ["x"],
-        ["out"],
-    )
+    real = ran.outputs[0].shape
+    shaped = f"""subgraph main({free}):
+    y[{",".join("?" * len(real))}] = {operator}
+    out:int32[{len(real)}] = SHAPE(y, out_type=INT32)
+    """
     before = saved(folder / "before.tflite", tflite(shaped))
-    for sizes, holds in ((told, True), ((*told[:-1], told[-1] + 1), False)):
-        stated = G([free, T("out", dtype="int32", data=ints(*sizes))], [], ["x"], ["out"])
-        after = saved(folder / "after.tflite", tflite(stated))
+    for sizes, holds in ((real, True), ((*real[:-1], real[-1] + 1), False)):
+        declared = f"subgraph main({free}) -> out:\n{constant('out', np.int32(sizes))}"
+        after = saved(folder / "after.tflite", tflite(declared))
         assert prove(before, after, shapes={"x": shape}, tflite=True).proved == holds

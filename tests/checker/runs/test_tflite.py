@@ -18,11 +18,12 @@ from graphfix.checker.task import Criterion
 from graphfix.report.verdict import verdict_text
 from graphfix.results import GraphfixError, Outcome, Verdict
 from graphfix.runtimes.litert import KERNELS
+from models.builders.grammar import constant
+from models.builders.tflite.text import Quantized, Signature
+from models.builders.tflite.text import model as tflite
 from tests.support.by_runs import verify
-from tests.support.tflite.written import G, Op, T, tflite
 
 Saved = Callable[[bytes], Path]
-X, Y = T("x", [-1, 4]), T("y", [-1, 4])
 BIAS = np.float32([1, 2, 3, 4])
 
 
@@ -39,17 +40,14 @@ def saved(tmp_path: Path) -> Saved:
     return save
 
 
-def add(bias: np.ndarray = BIAS, *, op: str = "ADD", x: T = X, y: T = Y) -> bytes:
-    """A model of one operator: t = |x|, y = op(t, bias)."""
-    tensors = [x, T("t", x.shape), T("b", data=bias), y]
-    return tflite(G(tensors, [Op("ABS", [x.name], ["t"]), Op(op, ["t", "b"], [y.name])], [x.name], [y.name]))
+def add(bias: np.ndarray = BIAS, *, x: str = "x[N,4]", y: str = "y[N,4]") -> bytes:
+    """A model of a sum: t = |x|, y = t + bias."""
+    return tflite(f"t{x[1:]} = ABS({x})\n{y} = ADD(t, {constant('b', bias)})")
 
 
 def reshaped(literal: list[int]) -> bytes:
     """A RESHAPE of x[?,4] to what `literal` says."""
-    tensors = [X, T("s", data=np.int32(literal), dtype="int32"), T("y", [-1, 2, 2])]
-    options = {"newShape": literal}
-    return tflite(G(tensors, [Op("RESHAPE", ["x", "s"], ["y"], options)], ["x"], ["y"]))
+    return tflite(f"y[N,2,2] = RESHAPE(x[N,4], {constant('s', np.int32(literal))}, new_shape={literal})")
 
 
 def statuses(verdict: Verdict) -> dict[str, set[str]]:
@@ -90,9 +88,7 @@ def test_one_flipped_bit_of_a_constant_is_a_difference_at_its_operator(saved: Sa
 
 def test_the_first_of_several_differing_tensors_is_named(saved: Saved) -> None:
     def model(first: str) -> bytes:
-        tensors = [X, T("t", [-1, 4]), T("u", [-1, 4]), Y]
-        ops = [Op(first, ["x"], ["t"]), Op("NEG", ["t"], ["u"]), Op("NEG", ["u"], ["y"])]
-        return tflite(G(tensors, ops, ["x"], ["y"]))
+        return tflite(f"t[N,4] = {first}(x[N,4])\nu[N,4] = NEG(t)\ny[N,4] = NEG(u)")
 
     verdict = verify(saved(model("ABS")), saved(model("NEG")))
     assert verdict.first_difference is not None
@@ -101,16 +97,11 @@ def test_the_first_of_several_differing_tensors_is_named(saved: Saved) -> None:
 
 @pytest.mark.parametrize("lost", ["operand", "operator", "swapped"])
 def test_a_changed_graph_is_a_difference(saved: Saved, lost: str) -> None:
-    def model(operands: list[str], op: str) -> bytes:
-        tensors = [X, T("z", [-1, 4]), Y]
-        return tflite(G(tensors, [Op(op, operands, ["y"])], ["x", "z"], ["y"]))
+    def model(operation: str) -> bytes:
+        return tflite(f"subgraph main(x[N,4], z[N,4]):\ny[N,4] = {operation}")
 
-    good = model(["x", "z"], "SUB")
-    bad = {
-        "operand": model(["x", "x"], "SUB"),
-        "operator": model(["x", "z"], "ADD"),
-        "swapped": model(["z", "x"], "SUB"),
-    }
+    good = model("SUB(x, z)")
+    bad = {"operand": model("SUB(x, x)"), "operator": model("ADD(x, z)"), "swapped": model("SUB(z, x)")}
     assert verify(saved(good), saved(bad[lost])).status == "different"
 
 
@@ -124,10 +115,10 @@ def test_a_reshape_with_a_literal_batch_is_a_difference_where_the_originals_is_f
 @pytest.mark.parametrize(
     ("change", "said"),
     [
-        (add(y=T("z", [-1, 4])), "the outputs differ: [y] only in the first, [z] only in the second"),
-        (add(x=T("w", [-1, 4])), "the inputs differ: [x] only in the first, [w] only in the second"),
-        (add(x=T("x", [-1, 5]), y=T("y", [-1, 5]), bias=np.float32([1])), "the input 'x'"),
-        (add(y=T("y", [-1, 1, 4]), bias=BIAS), "the output 'y' is"),
+        (add(y="z[N,4]"), "the outputs differ: [y] only in the first, [z] only in the second"),
+        (add(x="w[N,4]"), "the inputs differ: [x] only in the first, [w] only in the second"),
+        (add(x="x[N,5]", y="y[N,5]", bias=np.float32([1])), "the input 'x'"),
+        (add(y="y[N,1,4]"), "the output 'y' is"),
     ],
     ids=["output name", "input name", "size", "output rank"],
 )
@@ -139,17 +130,15 @@ def test_another_interface_is_a_difference(saved: Saved, change: bytes, said: st
     assert verdict.runs == ()
 
 
-def quantized(scale: float, dtype: str = "int8") -> bytes:
-    tensors = [T("x", [2, 3], dtype, scale=scale, zero_point=1), T("y", [2, 3], dtype, scale=scale, zero_point=1)]
-    return tflite(G(tensors, [Op("RELU", ["x"], ["y"])], ["x"], ["y"]))
+def quantized(scale: float) -> bytes:
+    return tflite("y:int8[2,3] = RELU(x:int8[2,3])", quantization=dict.fromkeys("xy", Quantized(scale, 1)))
 
 
 def test_another_quantization_or_type_of_an_input_is_a_difference(saved: Saved) -> None:
     verdict = verify(saved(quantized(0.5)), saved(quantized(0.25)))
     assert verdict.status == "different"
     assert "the input 'x' has another quantization" in str(verdict.reason)
-    other = T("x", [2, 3], "int32"), T("y", [2, 3], "int32")
-    plain = tflite(G(other, [Op("ABS", ["x"], ["y"])], ["x"], ["y"]))
+    plain = tflite("y:int32[2,3] = ABS(x:int32[2,3])")
     assert "is tensor of int8 in the first, tensor of int32" in str(verify(saved(quantized(0.5)), saved(plain)).reason)
 
 
@@ -157,17 +146,17 @@ def test_quantized_inputs_take_the_whole_range_of_their_type(saved: Saved) -> No
     """Two clamps that differ for the largest numbers only."""
 
     def model(op: str) -> bytes:
-        tensors = [T(n, [64], "int8", scale=1 / 8, zero_point=0) for n in ("x", "y")]
-        return tflite(G(tensors, [Op(op, ["x"], ["y"])], ["x"], ["y"]))
+        return tflite(f"y:int8[64] = {op}(x:int8[64])", quantization=dict.fromkeys("xy", Quantized(1 / 8)))
 
     # RELU6 clamps at 6.0 = 48 of 127, beyond what small integers reach
     assert verify(saved(model("RELU")), saved(model("RELU6"))).status == "different"
 
 
 def test_an_operator_that_aborts_is_undecided_by_its_name(saved: Saved) -> None:
-    mixed, other = [1, 2, 1, 2, 1, 2, 1, 2, 1], [2, 1, 2, 1, 2, 1, 2, 1, 2]
-    tensors = [T("x", mixed), T("b", other), T("t", mixed), T("y", [2] * 9)]
-    model = tflite(G(tensors, [Op("NEG", ["x"], ["t"]), Op("ADD", ["t", "b"], ["y"])], ["x", "b"], ["y"]))
+    model = tflite("""
+        t[1,2,1,2,1,2,1,2,1] = NEG(x[1,2,1,2,1,2,1,2,1])
+        y[2,2,2,2,2,2,2,2,2] = ADD(t, b[2,1,2,1,2,1,2,1,2])
+    """)
     verdict = verify(saved(model), saved(model))
     assert verdict.status == "undecided"
     assert verdict.reason is not None
@@ -178,8 +167,7 @@ def test_an_operator_that_aborts_is_undecided_by_its_name(saved: Saved) -> None:
 
 def test_a_kernel_set_without_the_operator_does_not_decide(saved: Saved) -> None:
     """The reference kernels know TILE up to version 2."""
-    tensors = [T("x", [2], "int32"), T("m", data=np.int32([3]), dtype="int32"), T("y", [6], "int32")]
-    model = tflite(G(tensors, [Op("TILE", ["x", "m"], ["y"], version=3)], ["x"], ["y"]))
+    model = tflite("y:int32[6] = TILE(x:int32[2], m:const:int32{3}, version=3)")
     verdict = verify(saved(model), saved(model))
     assert verdict.status == "equal"
     assert statuses(verdict) == {"reference": {"undecided"}, "builtin": {"equal"}, "xnnpack": {"equal"}}
@@ -187,10 +175,8 @@ def test_a_kernel_set_without_the_operator_does_not_decide(saved: Saved) -> None
 
 
 def test_unstable_outputs_are_undecided_by_name(saved: Saved) -> None:
-    tensors = [T("s", data=np.int32([5]), dtype="int32"), T("r", [5]), T("x", [5]), T("y", [5])]
-    options = {"seed": 0, "seed2": 0}
-    ops = [Op("RANDOM_UNIFORM", ["s"], ["r"], options), Op("ABS", ["x"], ["y"])]
-    model = tflite(G(tensors, ops, ["x"], ["y", "r"]))
+    text = "r[5] = RANDOM_UNIFORM(s:const:int32{5}, seed=0, seed2=0)\ny[5] = ABS(x[5])"
+    model = tflite(text, outputs=["y", "r"])
     verdict = verify(saved(model), saved(model))
     assert verdict.status == "undecided"
     assert verdict.reason == "two runs of the first model itself differ in: r"
@@ -198,11 +184,11 @@ def test_unstable_outputs_are_undecided_by_name(saved: Saved) -> None:
 
 def test_a_kernel_that_reads_past_its_operand_is_unstable_and_not_different(saved: Saved) -> None:
     """ATAN2 does not look at the sizes of its second operand; what lies behind it changes with each loading."""
-    tensors = [T("x", [4, 4]), T("z", [1, 1]), T("y", [4, 4])]
-    model = tflite(G(tensors, [Op("ATAN2", ["x", "z"], ["y"])], ["x", "z"], ["y"]))
+    text = "subgraph main(x[4,4], z[1,1]):\ny[4,4] = ATAN2({})"
+    model = tflite(text.format("x, z"))
     verdict = verify(saved(model), saved(model))
     assert verdict.status in ("undecided", "equal")  # as it happens to find the same there, or not
-    other = tflite(G(tensors, [Op("ATAN2", ["z", "x"], ["y"])], ["x", "z"], ["y"]))
+    other = tflite(text.format("z, x"))
     verdict = verify(saved(model), saved(other))
     assert verdict.status == "undecided"
     assert verdict.reason in (
@@ -215,14 +201,13 @@ def test_a_difference_behind_a_variable_is_placed(saved: Saved) -> None:
     """A resource has no values to compare, and asking LiteRT for them ends the process."""
 
     def model(bias: float) -> Path:
-        tensors = [T("h", [], "resource"), T("x", [2]), T("t", [2]), T("b", data=np.float32([bias])), T("y", [2])]
-        ops = [
-            Op("VAR_HANDLE", [], ["h"], {"container": "", "sharedName": "v"}),
-            Op("ASSIGN_VARIABLE", ["h", "x"], []),
-            Op("READ_VARIABLE", ["h"], ["t"]),
-            Op("ADD", ["t", "b"], ["y"]),
-        ]
-        return saved(tflite(G(tensors, ops, ["x"], ["y", "h"])))
+        text = f"""
+        h:resource[] = VAR_HANDLE(container='', shared_name='v')
+        ASSIGN_VARIABLE(h, x[2])
+        t[2] = READ_VARIABLE(h)
+        y[2] = ADD(t, b:const:float32[1]{{{bias}}})
+        """
+        return saved(tflite(text, outputs=["y", "h"]))
 
     assert verify(model(1), model(1)).status == "equal"
     first = verify(model(1), model(2)).first_difference
@@ -232,9 +217,7 @@ def test_a_difference_behind_a_variable_is_placed(saved: Saved) -> None:
 
 def test_a_seeded_random_operator_is_compared(saved: Saved) -> None:
     def model(seed: int) -> Path:
-        tensors = [T("s", [1], "int32"), T("r", [-1])]
-        ops = [Op("RANDOM_UNIFORM", ["s"], ["r"], {"seed": seed, "seed2": 4})]
-        return saved(tflite(G(tensors, ops, ["s"], ["r"])))
+        return saved(tflite(f"r[N] = RANDOM_UNIFORM(s:int32[1], seed={seed}, seed2=4)"))
 
     assert verify(model(3), model(3)).status == "equal"
     assert verify(model(3), model(5)).status == "different"
@@ -242,8 +225,7 @@ def test_a_seeded_random_operator_is_compared(saved: Saved) -> None:
 
 def test_strings_are_fed_and_compared(saved: Saved) -> None:
     def model(shape: list[int]) -> bytes:
-        tensors = [T("x", [-1], "string"), T("s", data=np.int32(shape), dtype="int32"), T("y", [-1, 1], "string")]
-        return tflite(G(tensors, [Op("RESHAPE", ["x", "s"], ["y"])], ["x"], ["y"]))
+        return tflite(f"y:string[N,1] = RESHAPE(x:string[N], {constant('s', np.int32(shape))})")
 
     assert verify(saved(model([-1, 1])), saved(model([-1, 1]))).status == "equal"
     assert verify(saved(model([-1, 1])), saved(model([1, -1]))).status == "different"
@@ -253,13 +235,11 @@ def test_integers_that_index_stay_inside_what_they_index(saved: Saved) -> None:
     """The index goes through a CAST and a constant before it reaches a table of 3 rows."""
 
     def model(row: float) -> bytes:
-        table = np.float32([[1, 2], [3, 4], [5, row]])
-        tensors = [
-            T("i", [-1], "int64"), T("c", [-1], "int32"), T("k", data=np.int32([1]), dtype="int32"),
-            T("j", [-1], "int32"), T("table", data=table), T("y", [-1, 2]),
-        ]  # fmt: skip
-        ops = [Op("CAST", ["i"], ["c"]), Op("ADD", ["c", "k"], ["j"]), Op("GATHER", ["table", "j"], ["y"])]
-        return tflite(G(tensors, ops, ["i"], ["y"]))
+        return tflite(f"""
+        c:int32[N] = CAST(i:int64[N])
+        j:int32[N] = ADD(c, k:const:int32{{1}})
+        y[N,2] = GATHER(table:const:float32[3,2]{{1,2,3,4,5,{row}}}, j)
+        """)
 
     verdict = verify(saved(model(6)), saved(model(6)))
     assert verdict.status == "equal"
@@ -274,14 +254,13 @@ def test_sizes_of_zero_that_a_kernel_set_refuses_do_not_decide(saved: Saved) -> 
     assert {dict(run.bindings)["x[0]"] for run in verdict.runs} == {0}
 
 
-SUBGRAPHS = [("one", 0, {"in": "x"}, {"out": "y"}), ("two", 1, {"c": "p"}, {"d": "q"})]
-
-
 def two_signatures(second: str) -> bytes:
     return tflite(
-        G([X, Y], [Op("ABS", ["x"], ["y"])], ["x"], ["y"]),
-        G([T("p", [-1, 2]), T("q", [-1, 2])], [Op(second, ["p"], ["q"])], ["p"], ["q"]),
-        signatures=SUBGRAPHS,
+        f"y[N,4] = ABS(x[N,4])\nsubgraph second:\nq[N,2] = {second}(p[N,2])",
+        signatures={
+            "one": Signature("main", {"in": "x"}, {"out": "y"}),
+            "two": Signature("second", {"c": "p"}, {"d": "q"}),
+        },
     )
 
 
@@ -296,8 +275,8 @@ def test_every_signature_is_run_under_its_name(saved: Saved) -> None:
 
 def test_another_name_in_a_signature_is_a_difference(saved: Saved) -> None:
     def model(name: str, key: str) -> Path:
-        graph = G([X, Y], [Op("ABS", ["x"], ["y"])], ["x"], ["y"])
-        return saved(tflite(graph, signatures=[(key, 0, {name: "x"}, {"out": "y"})]))
+        signatures = {key: Signature("main", {name: "x"}, {"out": "y"})}
+        return saved(tflite("y[N,4] = ABS(x[N,4])", signatures=signatures))
 
     assert "calls 'x' 'a' in the first, 'b'" in str(verify(model("a", "k"), model("b", "k")).reason)
     assert "the signatures differ: k (subgraph 0) in the first, l" in str(
@@ -306,13 +285,11 @@ def test_another_name_in_a_signature_is_a_difference(saved: Saved) -> None:
 
 
 def custom(*, options: bytes = b"", bias: float = 1, last: str = "NEG") -> bytes:
-    tensors = [X, T("b", data=np.float32([bias])), T("t", [-1, 4]), T("u", [-1, 4]), Y]
-    ops = [
-        Op("ADD", ["x", "b"], ["t"]),
-        Op("own.Frob", ["t"], ["u"], custom_options=options),
-        Op(last, ["u"], ["y"]),
-    ]
-    return tflite(G(tensors, ops, ["x"], ["y"]))
+    return tflite(f"""
+    t[N,4] = ADD(x[N,4], b:const:float32[1]{{{bias}}})
+    u[N,4] = CUSTOM.own.Frob(t, custom_options={options!r})
+    y[N,4] = {last}(u)
+    """)
 
 
 def test_a_custom_operator_that_litert_does_not_know_is_cut_out_of_both(saved: Saved) -> None:
@@ -342,13 +319,11 @@ def test_custom_operators_that_are_not_alike_are_undecided(saved: Saved) -> None
 
 def stretched(times: int, other: str = "MAXIMUM") -> bytes:
     """MAXIMUM(k, SQRT(x)), where negative numbers make NaN; k[1,1] is stretched by a TILE `times` times an axis."""
-    size = [times, times]
-    tensors = [
-        T("x", [4, 4]), T("k", [1, 1]), T("m", data=np.int32(size), dtype="int32"), T("l", size),
-        T("r", [4, 4]), T("y", [4, 4]),
-    ]  # fmt: skip
-    ops = [Op("SQRT", ["x"], ["r"]), Op("TILE", ["k", "m"], ["l"]), Op(other, ["l", "r"], ["y"])]
-    return tflite(G(tensors, ops, ["x", "k"], ["y"]))
+    return tflite(f"""
+    r[4,4] = SQRT(x[4,4])
+    l[{times},{times}] = TILE(k[1,1], m:const:int32{{{times},{times}}})
+    y[4,4] = {other}(l, r)
+    """)
 
 
 def test_xnnpacks_own_way_with_nan_is_an_exception_with_its_site(saved: Saved) -> None:
@@ -387,8 +362,8 @@ def test_inputs_from_a_file_are_named_as_tensors_or_as_the_signature_does(saved:
     flipped[3] = 5
     a, b = (
         tflite(
-            G([X, T("b", data=bias), Y], [Op("ADD", ["x", "b"], ["y"])], ["x"], ["y"]),
-            signatures=[("main", 0, {"picture": "x"}, {"sum": "y"})],
+            f"y[N,4] = ADD(x[N,4], {constant('b', bias)})",
+            signatures={"main": Signature("main", {"picture": "x"}, {"sum": "y"})},
         )
         for bias in (BIAS, flipped)
     )
@@ -405,7 +380,7 @@ def test_inputs_from_a_file_are_named_as_tensors_or_as_the_signature_does(saved:
 
 
 def test_a_bound_second_model_is_compared_at_its_sizes(saved: Saved) -> None:
-    bound = add(x=T("x", [3, 4]), y=T("y", [3, 4]))
+    bound = add(x="x[3,4]", y="y[3,4]")
     verdict = verify(saved(add()), saved(bound), bindings={"x[0]": 3})
     assert verdict.status == "equal"
     assert {tuple(run.bindings.items()) for run in verdict.runs} == {(("x[0]", 3),)}

@@ -6,7 +6,6 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import pytest
-from tflite_text import Signature, model
 
 from graphfix.formats.tflite.binding import bind, free
 from graphfix.formats.tflite.file.container import Container, read
@@ -16,6 +15,7 @@ from graphfix.results import GraphfixError
 from graphfix.runtimes import litert
 from graphfix.runtimes.session import RefusedError
 from graphfix.shapes.shape import symbol
+from models.builders.tflite.text import Signature, model
 from tests.support.places import zoo_models
 from tests.support.tflite.instances import run
 

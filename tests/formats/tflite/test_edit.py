@@ -217,7 +217,7 @@ def test_the_report_says_by_how_many_bytes_constants_grew() -> None:
 
 
 def test_a_lifted_constant_keeps_the_buffer_and_its_scales_move_along() -> None:
-    from tflite_text import Quantized, model
+    from models.builders.tflite.text import Quantized, model
 
     data = model(
         "y[2,3,4] = ADD(x[2,3,4], w:int8:const[3,4])",

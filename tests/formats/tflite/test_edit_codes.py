@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING
 import ai_edge_litert.schema_py_generated as schema
 import numpy as np
 import pytest
-from tflite_text import model, pack
 
 import graphfix
 from graphfix.checker import verify
+from models.builders.tflite.text import model, pack
 from tests.support.runtimes.litert_runs import KERNELS, Job, run
 from tests.support.tflite.fixing import fixed
 from tests.support.tflite.tree import NAMES, operator_name, tree

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 import ai_edge_litert.schema_py_generated as schema
 import numpy as np
 import pytest
-from tflite_text import Quantized, model, pack, tree
 
 import graphfix
+from models.builders.tflite.text import Quantized, model, pack, tree
 from tests.support.tflite.fixing import fixed
 
 if TYPE_CHECKING:

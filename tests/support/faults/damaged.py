@@ -123,7 +123,8 @@ def _change(message: Any, field: Any, draw: random.Random) -> None:  # noqa: ANN
 
 def _tflite(path: Path, draw: random.Random) -> bytes:
     import ai_edge_litert.schema_py_generated as schema
-    from tflite_text import pack
+
+    from models.builders.tflite.text import pack
 
     for _ in range(20):
         model = schema.ModelT.InitFromPackedBuf(path.read_bytes(), 0)

@@ -9,7 +9,8 @@ import onnx
 import onnx.parser
 from onnx import numpy_helper
 
-from tests.support.tflite.written import G, Op, T, tflite
+from models.builders.tflite.text import Signature
+from models.builders.tflite.text import model as tflite
 
 FLOATS = np.arange(1, 25, dtype=np.float32)
 
@@ -19,15 +20,6 @@ def _onnx(graph: str, opset: int, **weights: np.ndarray) -> bytes:
     for name, value in weights.items():
         model.graph.initializer.append(numpy_helper.from_array(value, name))
     return bytes(model.SerializeToString())
-
-
-def _sum(x: T, b: T, y: T) -> G:
-    return G([x, b, y], [Op("ADD", ["x", "b"], ["y"])], ["x", "b"], ["y"])
-
-
-def _chosen(shape: tuple[int, ...], condition: T, inputs: tuple[str, ...]) -> G:
-    tensors = [condition, T("a", shape), T("b", shape), T("y", shape)]
-    return G(tensors, [Op("SELECT", ["c", "a", "b"], ["y"])], [*inputs, "a", "b"], ["y"])
 
 
 _Y = "=> (float[] y)"
@@ -53,13 +45,9 @@ MODELS: Mapping[str, bytes] = {
     ),
     "lifted_by_unsqueeze.onnx": _onnx(f"g (float[N,M,K] x, float[M,K] b) {_Y} {{ y = Sub (x, b) }}", 17),
     "lifted_by_old_unsqueeze.onnx": _onnx(f"g (float[N,M,K] x, float[M,K] b) {_Y} {{ y = Div (x, b) }}", 11),
-    "lifted_by_expand_dims.tflite": tflite(_sum(T("x", [-1, -1, -1]), T("b", [-1, -1]), T("y", [-1, -1, -1]))),
-    "lifted_by_two_expand_dims.tflite": tflite(
-        _sum(T("x", [2, -1, 3, -1]), T("b", [-1, 3, -1]), T("y", [2, -1, 3, -1]))
-    ),
-    "chosen_by_rows.tflite": tflite(_chosen((2, 2, 2), T("c", [2], "bool"), ("c",))),
-    "chosen_by_constant_rows.tflite": tflite(_chosen((3, 3), T("c", [3], "bool", [True, False, True]), ())),
-    "signed.tflite": tflite(
-        _sum(T("x", [2, 3]), T("b", [3]), T("y", [2, 3])), signatures=[("serve", 0, {"x": "x", "b": "b"}, {"y": "y"})]
-    ),
+    "lifted_by_expand_dims.tflite": tflite("y[N,M,K] = ADD(x[N,M,K], b[M,K])"),
+    "lifted_by_two_expand_dims.tflite": tflite("y[2,M,3,K] = ADD(x[2,M,3,K], b[M,3,K])"),
+    "chosen_by_rows.tflite": tflite("y[2,2,2] = SELECT(c:bool[2], a[2,2,2], b[2,2,2])"),
+    "chosen_by_constant_rows.tflite": tflite("y[3,3] = SELECT(c:const:bool{True,False,True}, a[3,3], b[3,3])"),
+    "signed.tflite": tflite("y[2,3] = ADD(x[2,3], b[3])", signatures={"serve": Signature()}),
 }  # fmt: skip

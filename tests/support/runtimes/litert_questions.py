@@ -1,6 +1,7 @@
-"""LiteRT asked in a process of its own: one operator a question, on a kernel set; an abort is an answer too.
+"""LiteRT asked in another process: one operator a question, on a kernel set; an abort is an answer too.
 
 A kernel that aborts ends the fork that ran it, and the next question goes to a new one. Nothing of graphfix is used.
+The model of a question is built from its record, not from text: thousands are asked, and what LiteRT refuses too.
 """
 
 from __future__ import annotations

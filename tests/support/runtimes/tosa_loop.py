@@ -8,11 +8,11 @@ import numpy as np
 import onnx
 import onnx.parser
 import pytest
-from tflite_text import model as tflite_model
 
 import graphfix
 from graphfix.runtimes import tosa
 from graphfix.runtimes.process import Child
+from models.builders.tflite.text import model as tflite_model
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping

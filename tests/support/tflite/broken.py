@@ -5,7 +5,7 @@ from __future__ import annotations
 import struct
 from typing import TYPE_CHECKING, Any
 
-from tflite_text import pack, tree
+from models.builders.tflite.text import pack, tree
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -6,9 +6,9 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import ai_edge_litert.schema_py_generated as schema
-from tflite_text import model
 
 import graphfix
+from models.builders.tflite.text import model
 from tests.support.onnx.fixing import lines, listed
 
 if TYPE_CHECKING:

@@ -1,4 +1,8 @@
-"""TFLite files for tests, built and read back with LiteRT's object API, which shares no line with the house."""
+"""TFLite files for tests of the file layer, their tables set one by one through LiteRT's object API, and read back.
+
+Other tests write their models as text (models/builders/tflite/text.py). Here a table has the fields that a test sets,
+valid or not: indices out of range, shared tables, payloads behind the tables.
+"""
 
 from __future__ import annotations
 

@@ -97,7 +97,7 @@ class NodeBuilder:
                     made[id(source)] = self.new(source, node, made)
                 return made[id(source)]
             case Numbers():
-                return self.numbers(source)
+                return self.new_constant(source)
             case _:
                 return source
 
@@ -164,7 +164,7 @@ class NodeBuilder:
         self.order.made["stretch", value, shape] = made
         return made
 
-    def numbers(self, new: Numbers) -> Value:
+    def new_constant(self, new: Numbers) -> Value:
         """A new constant of a plan, made once in this subgraph."""
         found = self.order.made.get(new)
         if found is None:

@@ -10,8 +10,9 @@ from itertools import count, zip_longest
 from typing import Any
 
 import numpy as np
-from tflite_lines import read
-from tflite_text import Quantized, pack, tree
+
+from models.builders.grammar import read
+from models.builders.tflite.text import Quantized, pack, tree
 
 Concrete = tuple[int, ...]
 Axis = int | str
@@ -63,7 +64,7 @@ class Draft:
     @property
     def inputs(self) -> list[tuple[str, tuple[Axis, ...], str]]:
         """(name, axes, element type)."""
-        block = read(self.text)[0]
+        block = read(self.text, integers=INT)[0]
         hidden = {words[1]: words[2:] for words in self._comments("shape")}
         found = []
         for name in block.inputs:

@@ -14,7 +14,8 @@ from itertools import product
 from typing import TypeAlias
 
 import numpy as np
-from tflite_text import model
+
+from models.builders.tflite.text import model
 
 Shape: TypeAlias = tuple[int, ...]
 Sizes: TypeAlias = tuple[int, ...]

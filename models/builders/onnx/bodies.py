@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from model_text import case
+from models.builders.onnx.cases import case
 
 BODY_CASES = (
     case(
-        "if_body",
+        "bodies/if",
         "sound",
         "both branches of If broadcast against values of the outer graph",
         """main (bool c, float[2,3] x, float[3] b) => (float[2,3] y) {
@@ -14,7 +14,7 @@ BODY_CASES = (
                         else_branch = no () => (float[2,3] e) <float two = {2.0}> { e = Mul(x, two) }> }""",
     ),
     case(
-        "if_ranks",
+        "bodies/if_ranks",
         "sound",
         "the branches of If differ in rank: what reads the result sees an unranked operand",
         """main (bool c, float[3] x, float[2,3] w) => (float[2,3] y) {
@@ -23,7 +23,7 @@ BODY_CASES = (
             y = Add(w, v) }""",
     ),
     case(
-        "loop_body",
+        "bodies/loop",
         "sound",
         "Loop: a carried [2,3] meets an outer [3] and a scalar of the body in each turn",
         """main (int64 n, float[2,3] x, float[3] b) => (float[2,3] y, float[?,2,3] all) <bool go = {1}> {
@@ -32,7 +32,7 @@ BODY_CASES = (
                     again = Identity(c) s = Add(v, b) w = Mul(s, half) seen = Identity(w) }> }""",
     ),
     case(
-        "loop_rank",
+        "bodies/loop_rank",
         "sound",
         "Loop: the carried value changes its rank, so its rank is not known in the body",
         """main (int64 n, float[3] x, float[2,3] b) => (float[?,?] y) <bool go = {1}> {
@@ -41,7 +41,7 @@ BODY_CASES = (
             rows = Shape(b) y = Expand(v, rows) }""",
     ),
     case(
-        "scan_body",
+        "bodies/scan",
         "sound",
         "Scan: a row [3] and a carried [2,3] in each turn",
         """main (float[2,3] s, float[T,3] rows) => (float[2,3] last, float[T,2,3] all) {
@@ -49,7 +49,7 @@ BODY_CASES = (
                 (float[2,3] w, float[2,3] seen) { w = Add(v, row) seen = Identity(w) }> (s, rows) }""",
     ),
     case(
-        "function_two_ranks",
+        "bodies/function_two_ranks",
         "sound",
         "a local function that is called at two ranks",
         """main (float[2,3] x, float[2,2,3] y, float[3] b) => (float[2,3] o0, float[2,2,3] o1) {
@@ -58,7 +58,7 @@ BODY_CASES = (
         shift (v, w) => (r) { s = Add(v, w) r = Abs(s) }""",
     ),
     case(
-        "function_nested",
+        "bodies/function_nested",
         "sound",
         "a local function that calls another, every call at one rank",
         """main (float[2,3] x, float[3] b) => (float[2,3] o0, float[2,3] o1) {

@@ -6,10 +6,10 @@ from typing import Any
 import ai_edge_litert.schema_py_generated as schema
 import numpy as np
 import pytest
-import tflite_text
-from tflite_parts import payload
-from tflite_text import Quantized
 
+from models.builders.tflite import text as tflite_text
+from models.builders.tflite.parts import payload
+from models.builders.tflite.text import Quantized
 from tests.support.runtimes.litert_runs import KERNELS, Job, run
 
 

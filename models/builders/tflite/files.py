@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from tflite_features import ARITHMETIC, Feature
-from tflite_text import Signature
+from models.builders.tflite.features import ARITHMETIC, Feature
+from models.builders.tflite.text import Signature
 
 _EXPLICIT = (
     Feature(
-        "broadcast_to",
+        "explicit/broadcast_to",
         "BROADCAST_TO that changes the rank",
         """
         b:T[2,3] = BROADCAST_TO(x:T[3], s:const:int32{2,3})
@@ -16,7 +16,7 @@ _EXPLICIT = (
         ARITHMETIC,
     ),
     Feature(
-        "broadcast_to_idle",
+        "explicit/broadcast_to_no_op",
         "BROADCAST_TO to the shape that is there",
         """
         b:T[2,3] = BROADCAST_TO(x:T[2,3], s:const:int32{2,3})
@@ -25,7 +25,7 @@ _EXPLICIT = (
         ARITHMETIC,
     ),
     Feature(
-        "tile",
+        "explicit/tile",
         "TILE that stretches and TILE that does nothing",
         """
         b:T[2,3] = TILE(x:T[1,3], m:const:int32{2,1})
@@ -35,7 +35,7 @@ _EXPLICIT = (
         ("float32", "int32"),
     ),
     Feature(
-        "tile_int8",
+        "explicit/tile_int8",
         "the same in int8, where TILE is of version 3",
         """
         b:int8[2,3] = TILE(x:int8[1,3], m:const:int32{2,1})
@@ -45,7 +45,7 @@ _EXPLICIT = (
         kind="partly",
     ),
     Feature(
-        "run_time_form",
+        "explicit/run_time_form",
         "free sizes already stretched by SHAPE, BROADCAST_ARGS and BROADCAST_TO: nothing is left to do",
         """
         sx:int32[2] = SHAPE(x[M,3], out_type=INT32)
@@ -57,7 +57,7 @@ _EXPLICIT = (
         """,
     ),
     Feature(
-        "broadcast_in_dim",
+        "explicit/broadcast_in_dim",
         "STABLEHLO_BROADCAST_IN_DIM along the first and along the last axis",
         """
         a[2,3] = STABLEHLO_BROADCAST_IN_DIM(x[2], broadcast_dimensions=[0])
@@ -70,7 +70,7 @@ _EXPLICIT = (
 
 _CONTAINERS = (
     Feature(
-        "if_body",
+        "bodies/if",
         "IF: both branches broadcast",
         """
         y:T[2,3] = IF(c:bool[], x:T[2,3], b:T[3], then=yes, else=no)
@@ -82,7 +82,7 @@ _CONTAINERS = (
         ARITHMETIC,
     ),
     Feature(
-        "while_body",
+        "bodies/while",
         "WHILE: the condition and the body broadcast",
         """
         last:int32[], y:T[2,3] = WHILE(i:int32[], x:T[2,3], cond=test, body=turn)
@@ -96,7 +96,7 @@ _CONTAINERS = (
         options={"outputs": ["last", "y"]},
     ),
     Feature(
-        "signatures",
+        "files/signatures",
         "two signatures, one for each of two subgraphs, whose names are not the tensors'",
         """
         y[2,3] = ADD(x[2,3], b:const[3])
@@ -111,7 +111,7 @@ _CONTAINERS = (
         },
     ),
     Feature(
-        "archive",
+        "files/archive",
         "metadata entries, and a ZIP with labels behind the model",
         "y[2,3] = ADD(x[2,3], b:const[3])",
         options={
@@ -120,7 +120,7 @@ _CONTAINERS = (
         },
     ),
     Feature(
-        "control_dependencies",
+        "files/control_dependencies",
         "a metadata entry that names operators by index (version 1, one subgraph, one edge: 0 before 1)",
         """
         s[2,3] = ADD(x[2,3], b:const[3])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import math
 import struct
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -11,14 +12,14 @@ from typing import Any
 import ai_edge_litert.schema_py_generated as schema
 import numpy as np
 
-Element = float | bool | str
+from models.builders.grammar import Element, Value
 
 _PACKED_BITS = {"int4": 4, "uint4": 4, "int2": 2}
 _RAW = {"float8_e4m3fn": "uint8", "float8_e5m2": "uint8"}
 
 
 def payload(dtype: str, elements: Sequence[Element]) -> bytes:
-    """Give the bytes of a constant; sub-byte types are packed from the low bits, float8 elements are their bits."""
+    """Return the bytes of a constant; sub-byte types are packed from the low bits, float8 elements are their bits."""
     if dtype == "string":
         return _strings([str(element).encode() for element in elements])
     if dtype in _PACKED_BITS:
@@ -45,8 +46,8 @@ def _packed(numbers: Sequence[int], bits: int) -> bytes:
     )
 
 
-def numbers(dtype: str, count: int) -> list[Element]:
-    """Give the elements of a constant that a text leaves open: never zero, neither sorted nor all alike."""
+def _numbers(dtype: str, count: int) -> list[Element]:
+    """Return the elements of a constant that a text leaves open: never zero, neither sorted nor all alike."""
     if dtype == "string":
         return ["ab"[at % 2] + str(at % 3) for at in range(count)]
     if dtype == "bool":
@@ -56,6 +57,23 @@ def numbers(dtype: str, count: int) -> list[Element]:
     if dtype.startswith(("float", "bfloat", "complex")) and dtype not in _RAW:
         return [(at % 7 + 1) * (0.375 if at % 2 else -0.375) for at in range(count)]
     return [at % 5 + 1 for at in range(count)]
+
+
+def dims_of(value: Value) -> tuple[int, ...] | None:
+    """Return the sizes, -1 for a free one; None for an unranked value."""
+    if not value.has_dims:
+        raise ValueError(f"{value.name!r}: no dims; write [*] for a tensor without a shape")
+    return None if value.dims is None else tuple(size if isinstance(size, int) else -1 for size in value.dims)
+
+
+def elements_of(value: Value) -> Sequence[Element] | None:
+    """Return the elements of a constant; those that its text leaves open are made up."""
+    dims = dims_of(value)
+    if value.elements is None:
+        return _numbers(value.dtype, math.prod(dims or ())) if value.kind == "constant" else None
+    if dims is None or len(value.elements) != math.prod(dims):
+        raise ValueError(f"{value.name!r}: {len(value.elements)} elements do not fill {dims}")
+    return value.elements
 
 
 # --- builtin options --------------------------------------------------------------------------------------------------
@@ -81,7 +99,7 @@ _ENUMS = (schema.ActivationFunctionType, schema.Padding, schema.TensorType, sche
 
 
 def set_options(operator: Any, op: str, attributes: Mapping[str, str], subgraphs: Sequence[str]) -> None:  # noqa: ANN401 -- the object API has no types
-    """Give an OperatorT the builtin options of its operator; raise ValueError for an attribute it has not.
+    """Set the builtin options of an OperatorT; raise ValueError for an attribute it has not.
 
     Attributes are the schema's names (`adj_y`, `keep_dims`); their values Python literals, names of the
     schema's enumerations (RELU, SAME, INT32), or of subgraphs (`then=yes` is `then_subgraph_index`).
@@ -215,5 +233,5 @@ _VERSIONS: dict[str, _Rules] = {
 
 
 def operator_version(op: str, call: Call) -> int:
-    """Give the version that TFLite's converter writes for an operator; 1 where no rule says otherwise."""
+    """Return the version that TFLite's converter writes for an operator; 1 where no rule says otherwise."""
     return next((version for holds, version in _VERSIONS.get(op, ()) if holds(call)), 1)

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 import onnx
-from model_text import Case, case
+
+from models.builders.onnx.cases import Case, case
 
 _LEGACY = (
     case(
-        "legacy_axis",
+        "legacy/axis",
         "no kernel",
         "opset 6: Add with broadcast=1 and axis=1, [3,4] under axes 1 and 2 of [2,3,4,5]",
         """main (float[2,3,4,5] x, float[3,4] b) => (float[2,3,4,5] y) {
@@ -17,7 +18,7 @@ _LEGACY = (
         ir=3,
     ),
     case(
-        "legacy_suffix",
+        "legacy/suffix",
         "no kernel",
         "opset 6: broadcast=1 without an axis (a suffix), a one-element operand, Pow",
         """main (float[2,3,4] x, float[3,4] b, float[1] s = {2.0}) => (float[2,3,4] z) {
@@ -26,7 +27,7 @@ _LEGACY = (
         ir=3,
     ),
     case(
-        "legacy_comparison",
+        "legacy/comparison",
         "no kernel",
         "opset 6: Greater and And on axis 0",
         """main (float[2,3] x, float[2] b, bool[2] m) => (bool[2,3] z) {
@@ -35,7 +36,7 @@ _LEGACY = (
         ir=3,
     ),
     case(
-        "legacy_prelu",
+        "legacy/prelu",
         "no kernel",
         "opset 6: the slope [3] of PRelu follows axis 1 although the last axis has 3 as well",
         """main (float[2,3,4,3] x, float[3] slope = {0.25, 0.5, 0.75}) => (float[2,3,4,3] y) {
@@ -44,7 +45,7 @@ _LEGACY = (
         ir=3,
     ),
     case(
-        "ir_version_3",
+        "legacy/ir_version_3",
         "sound",
         "IR version 3: every initializer has to be an input too",
         """main (float[2,3,4] x, float[4] b = {1.0, 2.0, 3.0, 4.0}, float[1] s = {0.5}) => (float[2,3,4] z) {
@@ -53,7 +54,7 @@ _LEGACY = (
         ir=3,
     ),
     case(
-        "opset_7",
+        "legacy/opset_7",
         "sound",
         "opset 7 broadcasts as numpy does and has no Expand",
         """main (float[2,3,4] x, float[3,1] b, float[N,4] c) => (float[2,3,4] z) {
@@ -65,13 +66,13 @@ _LEGACY = (
 
 _CONSTANTS = (
     case(
-        "initializer_input",
+        "constants/initializer_input",
         "sound",
         "an initializer that is also an input may be overridden at run time",
         "main (float[N,3] x, float[3] b = {1.0, 2.0, 3.0}) => (float[N,3] y) { y = Add(x, b) }",
     ),
     case(
-        "shared_constant",
+        "constants/shared",
         "sound",
         "one initializer and one Constant read at three ranks, by a per-axis operand, and as an output",
         """main (float[2,3] x, float[2,2,3] y, float[2,2,2,3] z, float[2,3,4,4] v) =>
@@ -82,7 +83,7 @@ _CONSTANTS = (
             o0 = Mul(a0, half) o1 = Mul(a1, half) o2 = Mul(half, a2) o3 = Conv(v, w, b) o4 = Identity(b) }""",
     ),
     case(
-        "qdq",
+        "quantized/qdq",
         "sound",
         "a quantized Add with a constant quantized per tensor and one per axis",
         """main (float[1,4,2,3] x) => (float[1,4,2,3] y)
@@ -94,21 +95,21 @@ _CONSTANTS = (
             yq = QuantizeLinear(m, s, z) y = DequantizeLinear(yq, s, z) }""",
     ),
     case(
-        "qlinear_add",
+        "quantized/qlinear_add",
         "sound",
         "com.microsoft's QLinearAdd: its operands broadcast, its scales do not",
         """main (uint8[2,3,4] a, uint8[4] b) => (uint8[2,3,4] y)
         <float s = {0.5}, uint8 z = {3}> { y = com.microsoft.QLinearAdd(a, s, z, b, s, z, s, z) }""",
     ),
     case(
-        "pow_exponent",
+        "operators/pow_exponent",
         "sound",
         "a one-element exponent of Pow, which is better left as it is",
         """main (float[N,3] x) => (float[N,3] z) <float two = {2.0}, float[1] three = {3.0}> {
             y = Pow(x, two) z = Pow(y, three) }""",
     ),
     case(
-        "bfloat16",
+        "operators/bfloat16",
         "no kernel",
         "an element type that only onnx's reference evaluator computes",
         "main (bfloat16[2,3] x, bfloat16[3] b) => (bfloat16[2,3] y) { y = Add(x, b) }",
@@ -117,20 +118,20 @@ _CONSTANTS = (
 
 _SHAPES = (
     case(
-        "zero_sizes",
+        "shapes/zero_sizes",
         "sound",
         "size 0 against size 1",
         "main (float[0,3] x, float[1,3] b, float[3] c) => (float[0,3] z) { y = Add(x, b) z = Mul(y, c) }",
     ),
     case(
-        "computed_reshape",
+        "shapes/computed_reshape",
         "sound",
         "Reshape to a shape of unknown length: the rank of what follows is not known",
         """main (float[N] x, int64[?] to, float[3] b) => (float[?] z) <int64[1] flat = {-1}> {
             r = Reshape(x, to) y = Add(r, b) z = Reshape(y, flat) }""",
     ),
     case(
-        "expand_forms",
+        "explicit/expand_forms",
         "sound",
         "Expands and Tiles of every kind: rank-changing, no-op, two-directional, static repeats",
         """main (float[4] x, float[2,3,4] y, float[3,1] v) =>
@@ -141,21 +142,21 @@ _SHAPES = (
             o2 = Expand(v, row) u = Reshape(x, unit) t = Tile(u, repeats) o3 = Sub(y, t) o4 = Add(y, u) }""",
     ),
     case(
-        "run_time_form",
+        "explicit/run_time_form",
         "sound",
         "unknown sizes already expanded by each other's Shape: nothing is left to do",
         """main (float[N,4] a, float[M,4] b) => (float[?,4] y) {
             sa = Shape(a) sb = Shape(b) ea = Expand(a, sb) eb = Expand(b, sa) y = Add(ea, eb) }""",
     ),
     case(
-        "n_ary",
+        "operators/n_ary",
         "sound",
         "Sum, Mean, Max and Min of three operands of different ranks",
         """main (float[N,3,4] x, float[4] b, float[3,1] c) => (float[N,3,4] y) {
             s = Sum(x, b, c) m = Mean(c, s, b) h = Max(b, c, m) y = Min(h, x, c) }""",
     ),
     case(
-        "where_mask",
+        "operators/where_mask",
         "sound",
         "Where with a mask of one column, a scalar and a symbolic batch",
         """main (bool[N,1] m, float[N,4] x) => (float[N,4] y) <float low = {-10000.0}> {
@@ -172,7 +173,7 @@ _SHAPES = (
             o0 = MatMul(x, y) o1 = MatMul(x, w) o2 = MatMul(x, v) o3 = Gemm(g, w, c) }""",
     ),
     case(
-        "normalization",
+        "operators/normalization",
         "sound",
         "LayerNormalization, BatchNormalization: parameters not to be touched; PRelu: a slope that is",
         """main (float[N,3,4] x) => (float[N,3,4] z)
@@ -181,7 +182,7 @@ _SHAPES = (
             y = LayerNormalization(x, s, b) n = BatchNormalization(y, p, p, p, p) z = PRelu(n, slope) }""",
     ),
     case(
-        "random_output",
+        "operators/random_output",
         "random",
         "an output that differs from run to run",
         """main (float[2,3] x, float[3] b) => (float[2,3] y, float[2,3] z) {
@@ -193,7 +194,7 @@ _SHAPES = (
 def _unknown_markers() -> Case:
     """Write dims as Paddle's converter does: -1, and the name "?"."""
     made = case(
-        "unknown_markers",
+        "shapes/unknown_markers",
         "sound",
         "unknown dims written as -1 and as the name ?",
         "main (float[N,3] x, float[N,3] b) => (float[N,3] y) { y = Add(x, b) }",
@@ -209,7 +210,7 @@ def _unknown_markers() -> Case:
 def _annotations() -> Case:
     """Hold what has to survive beside the graph: metadata, doc strings, a quantization annotation."""
     made = case(
-        "annotations",
+        "files/annotations",
         "sound",
         "metadata, doc strings, stored shapes and a quantization annotation that names an operand",
         """main (float[2,3] x) => (float[2,3] z)
@@ -225,9 +226,9 @@ def _annotations() -> Case:
 
 
 def _sparse_constant() -> Case:
-    """Give the operand [4] as a sparse initializer with two entries."""
+    """Write the operand [4] as a sparse initializer with two entries."""
     made = case(
-        "sparse_constant",
+        "constants/sparse",
         "unchecked",
         "a sparse initializer as the operand of lower rank",
         "main (float[2,4] x) => (float[2,4] y) { y = Add(x, b) }",

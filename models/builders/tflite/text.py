@@ -1,33 +1,24 @@
-"""TFLite models from the house's notation: text becomes a .tflite file.
+"""TFLite models from the notation of models.builders.grammar: text becomes a .tflite file.
 
     y[2,3,4] = ADD(x[2,3,4], b:const[4])
     y:int8[2,3] = MUL(x:int8[2,3], s:const:int8[3])       quantized: scale 0.5, zero point 3 (uint8 128, int16 0)
     y[N,3] = SUB(x[N,3], s[])                             a symbol, `?` and -1 are free: signature -1, stored 1
-    e[1,?,3] = EXPAND_DIMS(x[?,3], a:const:int32[]{0})    elements in braces; ints alone are int32, else float32
+    e[1,?,3] = EXPAND_DIMS(x[?,3], a:const:int32[]{0})    ints alone are int32
     z[2,3,5] = BATCH_MATMUL(a[2,3,4], b[5,4], adj_y=True) attributes by the schema's names, Python literals,
     z[2,3] = ADD(x[2,3], y[3], fused_activation_function=RELU)       or names of the schema's enumerations
     p[2] = PRELU(q[2], a[1], version=1)                   a version other than the converter's
     y[2] = CUSTOM.Name(x[2], custom_options=b'..')        a custom operator
-    v[2] = FULLY_CONNECTED(x[2,3], w:const[2,3], )        an absent operand is empty
     y[*] = ABS(x[*])                                      unranked: no shape, has_rank false
     s:variable[2,3]                                       a variable tensor: neither an input nor a constant
 
-A value is `name`, then `:const`, `:variable` and `:dtype` (float32, int8, bool, string, int4 ...) in any order,
-then its dims and its elements. It is described where it is met first, later its name is enough. A line may be a
-value alone.
-
-What is read and neither made, constant nor variable is an input, in the order of the text; what is made and never
-read is an output. A line `subgraph NAME:` begins another subgraph, `subgraph NAME(INPUTS) -> OUTPUTS:` states what
-goes in (values, described there) and comes out (names); either part may be left out. Text before the first such
-line is the subgraph `main`. Values of subgraphs do not see each other. Subgraphs are named in attributes:
+A value has dims or elements. What is read and neither made, constant nor variable is an input, in the order of the
+text; what is made and never read is an output. Subgraphs are named in attributes:
 
     y[2] = IF(c:bool[], x[2], then=yes, else=no)
     i2:int32[], y[2] = WHILE(i:int32[], x[2], cond=test, body=step)
     CALL_ONCE(init=setup)
     subgraph yes:
     t[2] = NEG(x[2])
-
-Blank lines and lines that begin with # are nothing.
 """
 
 from __future__ import annotations
@@ -43,8 +34,9 @@ from typing import Any
 
 import ai_edge_litert.schema_py_generated as schema
 import flatbuffers
-from tflite_lines import Block, Line, Told, read
-from tflite_parts import Call, operator_version, payload, set_options
+
+from models.builders.grammar import Block, Line, Value, read
+from models.builders.tflite.parts import Call, dims_of, elements_of, operator_version, payload, set_options
 
 _ZERO_POINTS = {"int8": 3, "uint8": 128, "int16": 0}
 _FIRST_CODE_ABOVE_A_BYTE = 127
@@ -91,9 +83,9 @@ def model(
     archive: Mapping[str, bytes] | None = None,
     has_rank: bool = True,
 ) -> bytes:
-    """Give the .tflite file of a text in the house's notation, the same bytes for the same arguments.
+    """Return the .tflite file of a text, the same bytes for the same arguments.
 
-    `outputs` names the outputs of `main`; `quantization` gives tensors other scales than the default, or None
+    `outputs` names the outputs of `main`; `quantization` sets other scales than the default, or None
     for none (the names count in every subgraph); `share` lets the constant of a name have the Buffer of
     another's (same bytes, other dims); `metadata` becomes Metadata entries; `archive` a ZIP behind the
     FlatBuffer, its offsets counted from the file's begin as TFLite's metadata has it; `has_rank=False` writes no
@@ -121,21 +113,21 @@ def tree(
     metadata: Mapping[str, bytes] | None = None,
     has_rank: bool = True,
 ) -> Any:  # noqa: ANN401 -- the object API has no types
-    """Give the ModelT of a text, to be changed and then packed; the arguments are those of `model`."""
-    blocks = read(text)
+    """Return the ModelT of a text, to be changed and then packed; the arguments are those of `model`."""
+    blocks = read(text, integers="int32")
     if outputs is not None:
-        blocks[0].stated_outputs = list(outputs)
+        blocks[0].declared_outputs = list(outputs)
     writer = _Writer([block.name for block in blocks], quantization or {}, share or {}, has_rank)
     writer.model.subgraphs = [writer.subgraph(block) for block in blocks]
     writer.model.signatureDefs = [
-        _signature(key, told, blocks, writer.indices) for key, told in (signatures or {}).items()
+        _signature(key, signature, blocks, writer.indices) for key, signature in (signatures or {}).items()
     ] or None
     writer.model.metadata = [writer.metadata(name, data) for name, data in (metadata or {}).items()] or None
     return writer.model
 
 
 def pack(made: Any) -> bytes:  # noqa: ANN401 -- the object API has no types
-    """Give the file of a ModelT, the data of its buffers aligned to 16 bytes as the schema asks."""
+    """Return the file of a ModelT, the data of its buffers aligned to 16 bytes as the schema asks."""
     aligned = copy.copy(made)
     aligned.buffers = [
         buffer if buffer.data is None else SimpleNamespace(Pack=_aligned(bytes(buffer.data))) for buffer in made.buffers
@@ -192,36 +184,37 @@ class _Writer:
         made.name = block.name
         index = self.indices[block.name] = {name: at for at, name in enumerate(block.values)}
         made.tensors = []
-        for told in block.values.values():
-            made.tensors.append(self._tensor(told, made.tensors, index))
+        for value in block.values.values():
+            made.tensors.append(self._tensor(value, made.tensors, index))
         made.inputs = [index[name] for name in block.inputs]
         made.outputs = [index[name] for name in block.outputs]
         made.operators = [self._operator(line, block.values, index) for line in block.lines]
         return made
 
-    def _tensor(self, told: Told, before: Sequence[Any], index: Mapping[str, int]) -> Any:  # noqa: ANN401 -- the object API has no types
+    def _tensor(self, value: Value, before: Sequence[Any], index: Mapping[str, int]) -> Any:  # noqa: ANN401 -- the object API has no types
         made = schema.TensorT()
-        made.name = told.name
-        made.type = getattr(schema.TensorType, told.dtype.upper())
-        if told.dims is not None:
-            made.shape = [1 if size < 0 else size for size in told.dims]
+        made.name = value.name
+        made.type = getattr(schema.TensorType, value.dtype.upper())
+        dims, elements = dims_of(value), elements_of(value)
+        if dims is not None:
+            made.shape = [1 if size < 0 else size for size in dims]
             made.hasRank = self.has_rank
-            if -1 in told.dims:
-                made.shapeSignature = list(told.dims)
-        made.isVariable = told.variable
-        if told.name in self.share:
-            made.buffer = before[index[self.share[told.name]]].buffer
-        elif told.elements is not None:
-            made.buffer = self._buffer(payload(told.dtype, told.elements))
-        if (scales := self._scales(told)) is not None:
+            if -1 in dims:
+                made.shapeSignature = list(dims)
+        made.isVariable = value.kind == "variable"
+        if value.name in self.share:
+            made.buffer = before[index[self.share[value.name]]].buffer
+        elif elements is not None:
+            made.buffer = self._buffer(payload(value.dtype, elements))
+        if (scales := self._scales(value)) is not None:
             made.quantization = schema.QuantizationParametersT()
             made.quantization.scale, made.quantization.zeroPoint = list(scales.scales), list(scales.zero_points)
             made.quantization.quantizedDimension = scales.dimension
         return made
 
-    def _scales(self, told: Told) -> Quantized | None:
-        default = Quantized(0.5, _ZERO_POINTS[told.dtype]) if told.dtype in _ZERO_POINTS else None
-        return self.quantization.get(told.name, default)
+    def _scales(self, value: Value) -> Quantized | None:
+        default = Quantized(0.5, _ZERO_POINTS[value.dtype]) if value.dtype in _ZERO_POINTS else None
+        return self.quantization.get(value.name, default)
 
     def _buffer(self, data: bytes) -> int:
         made = schema.BufferT()
@@ -234,7 +227,7 @@ class _Writer:
         made.name, made.buffer = name, self._buffer(data)
         return made
 
-    def _operator(self, line: Line, values: Mapping[str, Told], index: Mapping[str, int]) -> Any:  # noqa: ANN401 -- the object API has no types
+    def _operator(self, line: Line, values: Mapping[str, Value], index: Mapping[str, int]) -> Any:  # noqa: ANN401 -- the object API has no types
         made = schema.OperatorT()
         op, _, custom = line.op.partition(".")
         attributes = dict(line.attributes)
@@ -242,7 +235,7 @@ class _Writer:
         version = int(attributes.pop("version", operator_version(op, call)))
         made.opcodeIndex = self._code(op, custom, version)
         made.inputs = [-1 if name is None else index[name] for name in line.operands]
-        made.outputs = [index[name] for name in line.results]
+        made.outputs = [-1 if name is None else index[name] for name in line.results]
         if custom:
             made.customOptions = ast.literal_eval(attributes.pop("custom_options", "None"))
         if op in {"ADD", "SUB"} and call.is_of("int16"):
@@ -263,14 +256,15 @@ class _Writer:
             self.model.operatorCodes.append(code)
         return self.codes[key]
 
-    def _call(self, line: Line, values: Mapping[str, Told]) -> Call:
-        told = [values[name] for name in line.operands if name is not None]
-        scales = [self._scales(value) for value in [*told[:2], *(values[name] for name in line.results[:1])]]
+    def _call(self, line: Line, values: Mapping[str, Value]) -> Call:
+        given = [values[name] for name in line.operands if name is not None]
+        made = [values[name] for name in line.results if name is not None]
+        scales = [self._scales(value) for value in [*given[:2], *made[:1]]]
         known = [scale.scales[0] for scale in scales if scale is not None]
         return Call(
-            tuple(value.dtype for value in told),
-            tuple(value.dims or () for value in told),
-            quantized=bool(told) and self._scales(told[0]) is not None,
+            tuple(value.dtype for value in given),
+            tuple(dims_of(value) or () for value in given),
+            quantized=bool(given) and self._scales(given[0]) is not None,
             per_channel=scales[:1] != [] and scales[0] is not None and len(scales[0].scales) > 1,
             ratio=known[0] * known[1] / known[2] if len(known) == 3 else 0,
             attributes=line.attributes,
@@ -279,16 +273,16 @@ class _Writer:
 
 def _signature(
     key: str,
-    told: Signature,
+    signature: Signature,
     blocks: Iterable[Block],
     indices: Mapping[str, Mapping[str, int]],
 ) -> Any:  # noqa: ANN401 -- the object API has no types
-    block = next(block for block in blocks if block.name == told.subgraph)
-    index = indices[told.subgraph]
+    block = next(block for block in blocks if block.name == signature.subgraph)
+    index = indices[signature.subgraph]
     made = schema.SignatureDefT()
-    made.signatureKey, made.subgraphIndex = key, list(indices).index(told.subgraph)
-    made.inputs = list(_maps(told.inputs or {name: name for name in block.inputs}, index))
-    made.outputs = list(_maps(told.outputs or {name: name for name in block.outputs}, index))
+    made.signatureKey, made.subgraphIndex = key, list(indices).index(signature.subgraph)
+    made.inputs = list(_maps(signature.inputs or {name: name for name in block.inputs}, index))
+    made.outputs = list(_maps(signature.outputs or {name: name for name in block.outputs}, index))
     return made
 
 

@@ -1,6 +1,6 @@
 """Build the models of models/ and their table, byte for byte the same on every run.
 
-    python scripts/build_models.py [--check] [--dest models]
+    python -m models.builders [--check] [--dest models]
 
 With --check nothing is written: the exit status is 1, with a line for each file, when what is there is not
 what would be built.
@@ -13,34 +13,47 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from body_models import BODY_CASES
-from encoder_model import encoder_model
-from feature_models import feature_cases
-from model_text import KINDS, Case
-from reference_models import reference_cases
-from tflite_models import TFLITE_KINDS, TfliteCase, tflite_cases
+from models import FOLDER, committed
+from models.builders.onnx.bodies import BODY_CASES
+from models.builders.onnx.cases import KINDS, Case
+from models.builders.onnx.encoder import encoder_model
+from models.builders.onnx.features import feature_cases
+from models.builders.onnx.reference import reference_cases
+from models.builders.tflite.cases import TFLITE_KINDS, TfliteCase, tflite_cases
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-ROOT = Path(__file__).resolve().parent.parent
-
 _INTRODUCTION = """\
 # The models of this folder
 
-Written by `python scripts/build_models.py` (do not edit: `--check` compares). `zoo.toml` names real models,
+Written by `python -m models.builders` (do not edit: `--check` compares). `zoo.toml` names real models,
 which `python scripts/fetch_zoo.py` brings into `models/zoo/` (`--only tflite` or `--only onnx`: those of one
 format; 25 are TFLite, 14 ONNX).
 
-`rfc_*` are the combinations of MLIR's RFC on lowering element-wise TOSA operators, `trait_*` the examples of
-its `Broadcastable` trait that ONNX can express. `?` is an unknown dim, a name a symbol.
+At the top stand the models that the README names; the others are in folders, both formats side by side:
+
+| folder | what its models show |
+| --- | --- |
+| `rfc` | the combinations of MLIR's RFC on lowering element-wise TOSA operators |
+| `trait` | the examples of MLIR's `Broadcastable` trait that ONNX can express |
+| `shapes` | ranks and sizes of operands: two-sided stretches, scalars, size 0, ranks up to 9, values read twice |
+| `operators` | operators whose operands are not all alike: selections, products, parameters, text, custom ones |
+| `constants` | constants that are shared, sparse, stored in half precision, or may be overridden |
+| `quantized` | scales and zero points, of a tensor and of an axis |
+| `explicit` | broadcasts that are written out already |
+| `bodies` | branches, loops and functions |
+| `legacy` | old opsets, IR versions and converters |
+| `files` | what a file holds beside its graph: metadata, signatures, archives, variables |
+
+`?` is an unknown dim, a name a symbol.
 """
 
 _TFLITE_INTRODUCTION = """\
 ## TFLite
 
-Written from text in the notation of `scripts/tflite_text.py`. The combinations of the RFC that differ from another
-only by the names of symbols are not repeated: a size of TFLite is free (`shape_signature` -1) or it is not.
+Written from text in the notation of `models/builders/tflite/text.py`. The combinations of the RFC that differ from
+another only by the names of symbols are not repeated: a size of TFLite is free (`shape_signature` -1) or it is not.
 """
 
 
@@ -56,13 +69,13 @@ def all_cases() -> list[Case]:
 
 
 def _table(cases: Sequence[Case | TfliteCase], kinds: Mapping[Any, str], suffix: str) -> str:
-    said = "\n".join(f"- {kind}: {text}" for kind, text in kinds.items())
+    legend = "\n".join(f"- {kind}: {text}" for kind, text in kinds.items())
     rows = "\n".join(f"| `{case.name}.{suffix}` | {case.kind} | {case.line} |" for case in cases)
-    return f"{said}\n\n| model | kind | what it shows |\n| --- | --- | --- |\n{rows}\n"
+    return f"{legend}\n\n| model | kind | what it shows |\n| --- | --- | --- |\n{rows}\n"
 
 
 def build() -> dict[str, bytes]:
-    """Give each file's name and content."""
+    """Return each file's content by its name."""
     cases, tflite = all_cases(), tflite_cases()
     files = {f"{case.name}.onnx": case.model.SerializeToString(deterministic=True) for case in cases}
     files |= {f"{case.name}.tflite": case.data for case in tflite}
@@ -75,7 +88,7 @@ def build() -> dict[str, bytes]:
 
 def differences(files: dict[str, bytes], dest: Path) -> list[str]:
     """Compare a folder with what would be built: a line for each file missing, other or too many."""
-    there = {path.name for suffix in ("onnx", "tflite") for path in dest.glob(f"*.{suffix}")} | {"README.md"}
+    there = {path.relative_to(dest).as_posix() for path in committed(dest)}
     lines = [f"{name}: is not there" for name in files if not (dest / name).is_file()]
     lines += [
         f"{name}: differs" for name in files if (dest / name).is_file() and (dest / name).read_bytes() != files[name]
@@ -85,22 +98,21 @@ def differences(files: dict[str, bytes], dest: Path) -> list[str]:
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run the command line; the answer is the exit status."""
-    parser = argparse.ArgumentParser(description="Build the models of models/ and their table.")
+    parser = argparse.ArgumentParser(
+        "python -m models.builders", description="Build the models of models/ and their table."
+    )
     parser.add_argument("--check", action="store_true", help="write nothing; compare with what is there")
-    parser.add_argument("--dest", type=Path, default=ROOT / "models", help="folder (default: models)")
+    parser.add_argument("--dest", type=Path, default=FOLDER, help="folder (default: models)")
     options = parser.parse_args(argv)
     files = build()
     if options.check:
         wrong = differences(files, options.dest)
         for line in wrong:
-            print(f"{options.dest / line}; run scripts/build_models.py", file=sys.stderr)
+            print(f"{options.dest / line}; run python -m models.builders", file=sys.stderr)
         return 1 if wrong else 0
-    options.dest.mkdir(parents=True, exist_ok=True)
     for name, content in files.items():
-        (options.dest / name).write_bytes(content)
+        path = options.dest / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(content)
     print(f"{len(files) - 1} models, {sum(map(len, files.values()))} bytes in {options.dest}")
     return 0
-
-
-if __name__ == "__main__":
-    sys.exit(main())

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from model_text import Case, Kind, case
+from models.builders.onnx.cases import Case, Kind, case
 
 # name, kind, operator, operand shapes, declared result, what the document says. Dims: a number, ? for
 # unknown, a name for a symbol; "*" is an unranked shape. The RFC's tensors are f32, the trait's i32; the
@@ -116,31 +116,31 @@ _TRAIT: tuple[Row, ...] = (
 
 _WRITTEN: tuple[tuple[str, Kind, str, str], ...] = (
     (
-        "rfc_consumer_broadcast",
+        "rfc/consumer_broadcast",
         "sound",
         "the one element of a sum is stretched by its consumer",
         "main (float[1] a, float[1] b, float[5] c) => (float[5] z) { y = Add(a, b) z = Sub(c, y) }",
     ),
     (
-        "rfc_value_info_looser",
+        "rfc/value_info_looser",
         "sound",
         "a stored shape in the middle is looser than the inferred one",
         "main (float[1,5] a, float[3,5] b) => (float[3,5] z) <float[?,?] y> { y = Add(a, b) z = Abs(y) }",
     ),
     (
-        "rfc_value_info_wrong_dim",
+        "rfc/value_info_wrong_dim",
         "stale",
         "a stored shape in the middle has a wrong dim",
         "main (float[1,5] a, float[3,5] b) => (float[3,5] z) <float[4,5] y> { y = Add(a, b) z = Abs(y) }",
     ),
     (
-        "rfc_value_info_wrong_rank",
+        "rfc/value_info_wrong_rank",
         "stale",
         "a stored shape in the middle has a wrong rank",
         "main (float[1,5] a, float[3,5] b) => (float[3,5] z) <float[1,3,5] y> { y = Add(a, b) z = Abs(y) }",
     ),
     (
-        "rfc_operations",
+        "rfc/operations",
         "sound",
         "the ONNX kin of every operator that the RFC lists, with operands of two ranks",
         """main (float[2,3] f, float[3] g, uint8[2,3] i, uint8[3] j, bool[2,3] p, bool[3] q) =>
@@ -163,7 +163,7 @@ _WRITTEN: tuple[tuple[str, Kind, str, str], ...] = (
         }""",
     ),
     (
-        "trait_element_types",
+        "trait/element_types",
         "sound",
         "operands of two element types (no ONNX operator has the document's third one for its result)",
         "main (bool[2] c, int32[2] x, int32[2] y) => (int32[2] z) { z = Where(c, x, y) }",
@@ -172,11 +172,15 @@ _WRITTEN: tuple[tuple[str, Kind, str, str], ...] = (
 
 
 def _declared(element: str, shape: str) -> str:
-    """Give a tensor's type in onnx's notation, where `float[]` is unranked and `float` a scalar."""
+    """Return a tensor's type in onnx's notation, where `float[]` is unranked and `float` a scalar."""
     return {"scalar": element, "*": f"{element}[]"}.get(shape, f"{element}[{shape}]")
 
 
-def _from_row(prefix: str, element: str, row: Row) -> Case:
+AT_THE_TOP = {"rfc/rank_expansion": "rfc_rank_expansion"}
+"""What the README names."""
+
+
+def _from_row(folder: str, element: str, row: Row) -> Case:
     name, kind, op, shapes, result, line = row
     elements = ["bool" if op == "Where" and index == 0 else element for index in range(len(shapes))]
     names = [f"x{index}" for index in range(len(shapes))]
@@ -187,7 +191,7 @@ def _from_row(prefix: str, element: str, row: Row) -> Case:
         f"main ({', '.join(declared)}) => ({_declared(element, result)} y)"
         f" {{ [{op.lower()}] y = {op}({', '.join(names)}) }}"
     )
-    return case(f"{prefix}_{name}", kind, line, text)
+    return case(AT_THE_TOP.get(f"{folder}/{name}", f"{folder}/{name}"), kind, line, text)
 
 
 def reference_cases() -> list[Case]:

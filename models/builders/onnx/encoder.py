@@ -21,7 +21,7 @@ _HEAD = HIDDEN // HEADS
 
 
 def _weights(name: str, shape: tuple[int, ...], scale: float, offset: float = 0.0) -> TensorProto:
-    """Give float32 weights within offset +- scale, spelled by a hash of their name.
+    """Return float32 weights within offset +- scale, made from a hash of their name.
 
     Sixteen-bit integers, a division by a power of two, one product and one sum: IEEE arithmetic rounds each
     alike on every machine, which no library's normal distribution promises.

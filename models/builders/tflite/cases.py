@@ -5,10 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
-from reference_models import RFC, Row
-from tflite_features import FEATURES
-from tflite_file_features import FILE_FEATURES
-from tflite_text import model
+from models.builders.onnx.reference import AT_THE_TOP, RFC, Row
+from models.builders.tflite.features import FEATURES
+from models.builders.tflite.files import FILE_FEATURES
+from models.builders.tflite.text import model
 
 TfliteKind = Literal["runs", "partly", "no kernel", "refused", "aborts", "garbage"]
 
@@ -53,8 +53,11 @@ def _rfc(row: Row, dtype: str) -> TfliteCase:
     )
     suffix = "" if dtype == "float32" else f"_{dtype}"
     text = f"y:{dtype}[{_dims(result)}] = {_OPERATORS[dtype][op]}({operands})"
-    said = line if dtype == "float32" else f"`rfc_{name}` in {dtype}"
-    return TfliteCase(f"rfc_{name}{suffix}", "refused" if kind == "refused" else "runs", said, model(text))
+    description = line if dtype == "float32" else f"`rfc/{name}` in {dtype}"
+    place = f"rfc/{name}{suffix}"
+    return TfliteCase(
+        AT_THE_TOP.get(place, place), "refused" if kind == "refused" else "runs", description, model(text)
+    )
 
 
 def _has_symbols(row: Row) -> bool:

@@ -1,0 +1,1 @@
+"""What builds the models of models/: `python -m models.builders`, in the repository's root."""

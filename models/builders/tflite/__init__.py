@@ -1,0 +1,1 @@
+"""The TFLite models, and what writes them from text."""
