@@ -20,7 +20,7 @@ class FixedFiles:
         known = self.done.get((path, target, True)) or self.done.get((path, target, verified))
         if known is None:
             out = self.folder / str(len(self.done)) / path.name
-            out.parent.mkdir()
+            out.parent.mkdir(exist_ok=True)
             known = out, graphfix.fix_file(path, out, target=target, check_result=verified)
             self.done[path, target, verified] = known
         return known

@@ -21,14 +21,15 @@ Value = TypeVar("Value")
 COVER = frozenset(
     "bodies/function_nested.onnx bodies/function_two_ranks.onnx bodies/if.onnx bodies/if.tflite"
     " bodies/loop_rank.onnx bodies/scan.onnx bodies/while.tflite constants/half.tflite constants/shared.onnx"
-    " encoder.onnx explicit/broadcast_in_dim.tflite explicit/expand_forms.onnx explicit/run_time_form.tflite"
-    " explicit/tile.tflite files/signatures.tflite legacy/opset_7.onnx legacy/prelu.onnx matmul.onnx"
-    " operators/atan2_unequal.tflite operators/batch_matmul_int8.tflite operators/bfloat16.onnx"
-    " operators/custom.tflite operators/n_ary.onnx operators/normalization.onnx operators/select_rows_int16.tflite"
-    " operators/strings.tflite prelu.tflite quantized/per_channel.tflite quantized/qdq.onnx"
-    " quantized/qlinear_add.onnx rfc/crossed_dynamic_bool.tflite rfc/dynamic_1d.tflite rfc/incompatible.onnx"
-    " rfc/incompatible.tflite rfc/operations.onnx rfc/result_stretched.onnx rfc/result_stretched.tflite"
-    " rfc/unary_dynamic.tflite rfc/unary_dynamic_bool.tflite shapes/rank_8.tflite shapes/scalar_free.tflite".split()
+    " constants/shared.tflite encoder.onnx explicit/broadcast_in_dim.tflite explicit/expand_forms.onnx"
+    " explicit/run_time_form.tflite explicit/tile.tflite files/signatures.tflite legacy/opset_7.onnx"
+    " legacy/prelu.onnx matmul.onnx operators/atan2_unequal.tflite operators/batch_matmul_int8.tflite"
+    " operators/bfloat16.onnx operators/custom.tflite operators/n_ary.onnx operators/normalization.onnx"
+    " operators/select_rows_int16.tflite operators/strings.tflite prelu.tflite quantized/per_channel.tflite"
+    " quantized/qdq.onnx quantized/qlinear_add.onnx rfc/crossed_dynamic_bool.tflite rfc/dynamic_1d.tflite"
+    " rfc/incompatible.onnx rfc/incompatible.tflite rfc/operations.onnx rfc/result_stretched.onnx"
+    " rfc/result_stretched.tflite rfc/unary_dynamic.tflite rfc/unary_dynamic_bool.tflite shapes/rank_8.tflite"
+    " shapes/scalar_free.tflite".split()
 )
 """The committed models on which plain `pytest` runs what is asked of all: each rewrite has work in one of them, each
 finding, operator and element type of the others occurs (tests/whole/test_tiers.py)."""

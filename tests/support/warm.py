@@ -13,11 +13,14 @@ import socket
 import subprocess
 import sys
 from functools import cache
+from pathlib import Path
 from typing import Any
 
 from tests.support import child
 
 WORKER = "graphfix.runtimes.worker"
+_LONGEST = 4096
+"""Bytes of a request: the working folder."""
 _RIGHTS = 3
 """File descriptors of a request: where the worker reads, where it writes, where its pid and its end are told."""
 
@@ -30,7 +33,7 @@ class Forked:
         self._stdout, write = os.pipe()
         self._told, told = socket.socketpair()
         with told:
-            socket.send_fds(_server(), [b"!"], [read, write, told.fileno()])
+            socket.send_fds(_server(), [os.fsencode(Path.cwd())], [read, write, told.fileno()])
         os.close(read)
         os.close(write)
         self.stdin, self.stdout = os.fdopen(self._stdin, "wb"), os.fdopen(self._stdout, "rb")
@@ -61,7 +64,7 @@ def started(command: list[str], **options: Any) -> Forked | subprocess.Popen[byt
 
 @cache
 def _server() -> socket.socket:
-    mine, its = socket.socketpair()
+    mine, its = socket.socketpair(type=socket.SOCK_SEQPACKET)
     with its:
         server = subprocess.Popen(
             child.command(__name__, str(its.fileno())),
@@ -82,14 +85,15 @@ def _server() -> socket.socket:
 def _serve(asked: socket.socket) -> None:
     watching = 0
     while True:
-        data, rights, _, _ = socket.recv_fds(asked, 1, _RIGHTS)
+        folder, rights, _, _ = socket.recv_fds(asked, _LONGEST, _RIGHTS)
         while watching and os.waitpid(-1, os.WNOHANG)[0]:  # what has ended leaves nothing behind
             watching -= 1
-        if not data:
+        if not folder:
             return
         watching += 1
         if not os.fork():
             asked.close()
+            os.chdir(folder)
             _watch(*rights)
         for each in rights:
             os.close(each)
@@ -116,6 +120,7 @@ def _work() -> None:
     try:
         from graphfix.runtimes import worker
 
+        sys.argv[1:] = []  # what the worker would be asked for instead of requests
         worker.main()
         status = 0
     finally:

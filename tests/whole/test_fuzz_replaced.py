@@ -21,7 +21,9 @@ from tests.support.fuzz.onnx.room import Draft
 from tests.support.named import rules
 from tests.support.onnx.fixing import lines
 
-RULES = rules(*(rule.name for rule in flat(ALL) if rule.name in targets.TARGETS["tosa"].rules))
+NAMES = [name for name in targets.TARGETS["tosa"].rules if name != "materialize-broadcasts"]
+"""Sizes are free here: a stretch at run time would be shape arithmetic for the next run to fold."""
+RULES = rules(*(rule.name for rule in flat(ALL) if rule.name in NAMES))
 SEEDS = [
     range(40),
     pytest.param(range(40, 190), marks=pytest.mark.ci),
@@ -83,5 +85,5 @@ def test_random_models_compute_the_same(seeds: range) -> None:
     wrong, counts = examine(seeds)
     assert wrong == []
     for name in ("upgrade-opset", "fold-shape-arithmetic", "decompose-prelu"):
-        assert counts[name] > len(seeds) // 15, name
+        assert counts[name] > len(seeds) // 20, name
     assert counts["inline-decided-branches"]
