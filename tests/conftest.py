@@ -1,42 +1,88 @@
-"""Tests that need the real models, or the tools of target tosa, say so; here they are skipped or refused."""
+"""What some tests need and this machine lacks: those tests are left out, one line says why, or it is an error."""
 
 from __future__ import annotations
 
 import os
-from pathlib import Path
+import subprocess
+import sys
+import tempfile
+from collections import Counter
+from collections.abc import Iterator
+from types import SimpleNamespace
+from typing import Any
 
 import pytest
 
-from tests.support.places import ROOT, ZOO
+from graphfix.runtimes import process
+from tests.support import warm
+from tests.support.fixed_files import FixedFiles
+from tests.support.needs import NEEDS, missing
+
+LEFT_OUT = pytest.StashKey[Counter[str]]()
+"""Why tests were left out, and how many for each reason."""
 
 
-def pytest_runtest_setup(item: pytest.Item) -> None:
-    """Skip a test whose real models or tools are absent, or fail it where the environment says they are required."""
-    if item.get_closest_marker("zoo") is not None:
-        _demand_zoo(item)
-    if item.get_closest_marker("tosa") is not None:
-        _demand_tosa()
+def pytest_configure(config: pytest.Config) -> None:
+    """Refuse to start where something is absent that the environment calls required."""
+    config.stash[LEFT_OUT] = Counter()
+    for need in NEEDS:
+        reason = need.absent()
+        if reason and os.environ.get(need.variable) == "required":
+            raise pytest.UsageError(f"{need.variable}=required, and {reason}")
+    if sys.dont_write_bytecode:
+        _compile_once_for_children(config)
 
 
-def _demand_zoo(item: pytest.Item) -> None:
-    parameters = (
-        item.callspec.params.values() if isinstance(item, pytest.Function) and hasattr(item, "callspec") else ()
-    )
-    needed = [value for value in parameters if isinstance(value, Path) and value.is_relative_to(ZOO)] or [ZOO]
-    absent = [path for path in needed if not path.exists()]
-    if absent:
-        _absent("GRAPHFIX_ZOO", f"{absent[0].relative_to(ROOT)} is absent: run scripts/fetch_zoo.py")
+def _compile_once_for_children(config: pytest.Config) -> None:
+    """Let child processes share a folder of bytecode where this one writes none: a start takes half as long."""
+    folder = tempfile.TemporaryDirectory()
+    config.add_cleanup(folder.cleanup)
+    os.environ["PYTHONPYCACHEPREFIX"] = folder.name
+    os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 
 
-def _demand_tosa() -> None:
-    from graphfix.runtimes import tosa
+@pytest.fixture(scope="session", autouse=True)
+def _warm_runtimes() -> Iterator[None]:
+    """Let the checker's processes be forks of one that has the runtimes loaded."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(process, "subprocess", SimpleNamespace(**vars(subprocess) | {"Popen": warm.started}))
+        yield
 
-    absent = sorted({tosa.CONVERTER, tosa.TORCH_MLIR, tosa.TOSA_TOOLS} - tosa.versions().keys())
-    if absent:
-        _absent("GRAPHFIX_TOSA", f"not installed: {', '.join(absent)} (extra tosa)")
+
+@pytest.fixture(scope="session")
+def fixed(tmp_path_factory: pytest.TempPathFactory) -> FixedFiles:
+    """Models as `fix` writes them."""
+    return FixedFiles(tmp_path_factory.mktemp("fixed"))
 
 
-def _absent(variable: str, reason: str) -> None:
-    if os.environ.get(variable) == "required":
-        pytest.fail(reason, pytrace=False)
-    pytest.skip(reason)
+# --- what is left out -------------------------------------------------------------------------------------------------
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Leave out what can't run here, after `-m` and `-k` have chosen."""
+    reasons = [missing(item) for item in items]
+    config.stash[LEFT_OUT] = Counter(reason for reason in reasons if reason)
+    left = [item for item, reason in zip(items, reasons, strict=True) if reason]
+    if left:
+        config.hook.pytest_deselected(items=left)
+        items[:] = [item for item, reason in zip(items, reasons, strict=True) if not reason]
+
+
+def pytest_sessionfinish(session: pytest.Session) -> None:
+    """Tell the process that started this one, with `-n`."""
+    if hasattr(session.config, "workeroutput"):
+        session.config.workeroutput["left out"] = dict(session.config.stash[LEFT_OUT])
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_testnodedown(node: Any) -> None:  # noqa: ANN401 -- pytest-xdist's, where that is installed
+    """Take over what a worker has left out: all of them collect the same."""
+    node.config.stash[LEFT_OUT] |= Counter(getattr(node, "workeroutput", {}).get("left out", {}))
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: pytest.Config) -> None:
+    """Say what was left out and why, in one line for each reason."""
+    for reason, count in sorted(config.stash[LEFT_OUT].items()):
+        what, _, why = reason.partition(": ")
+        terminalreporter.write_line(f"{what}: {count} tests not run: {why}")

@@ -31,6 +31,7 @@ def test_a_tflite_model_goes_through_the_whole_loop(tmp_path: Path) -> None:
     assert np.array_equal(y, a - b)
 
 
+@pytest.mark.ci
 def test_folders_may_have_blanks_and_commas(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     folder = tmp_path / "my models, new"
     folder.mkdir()
@@ -39,6 +40,7 @@ def test_folders_may_have_blanks_and_commas(tmp_path: Path, monkeypatch: pytest.
     assert ran(model, np.array([-1, 2], np.float32)).outputs[0].tolist() == [1, 2]
 
 
+@pytest.mark.ci
 def test_an_onnx_model_goes_through_the_whole_loop(tmp_path: Path) -> None:
     model = onnx_file(
         tmp_path, "g (float[2,3] a, float[3] b) => (float[2,3] y, float[2,3] z) {y = Sub(a, b) z = Neg(a)}"
@@ -49,6 +51,7 @@ def test_an_onnx_model_goes_through_the_whole_loop(tmp_path: Path) -> None:
     assert [o.tolist() for o in answer.outputs] == [(a - b).tolist(), (-a).tolist()]
 
 
+@pytest.mark.ci
 @pytest.mark.parametrize(
     ("text", "inputs", "wanted"),
     [
@@ -69,6 +72,7 @@ def test_element_types_and_rank_0_come_back_as_they_are(
     assert y.tolist() == wanted
 
 
+@pytest.mark.ci
 def test_a_module_that_conforms_lists_its_operators_and_custom_ones_by_name(tmp_path: Path) -> None:
     verdict = validated(tflite(tmp_path, "t[2] = ABS(x[2])\ny[2] = CUSTOM.Frobnicate(t)"))
     assert verdict.valid
@@ -76,6 +80,7 @@ def test_a_module_that_conforms_lists_its_operators_and_custom_ones_by_name(tmp_
     assert verdict.unconverted == {}
 
 
+@pytest.mark.ci
 def test_conversion_is_reproducible_and_names_no_path(tmp_path: Path) -> None:
     here, there = tmp_path / "here", tmp_path / "there"
     for folder in (here, there):
@@ -85,11 +90,13 @@ def test_conversion_is_reproducible_and_names_no_path(tmp_path: Path) -> None:
     assert b"here" not in (here / "m.mlirbc").read_bytes()
 
 
+@pytest.mark.ci
 def test_conversion_leaves_nothing_but_its_output(tmp_path: Path) -> None:
     tosa.convert(onnx_file(tmp_path, "g (float[2] x) => (float[2] y) {y = Abs(x)}"), tmp_path / "out.mlirbc")
     assert sorted(path.name for path in tmp_path.iterdir()) == ["m.onnx", "out.mlirbc"]
 
 
+@pytest.mark.ci
 def test_operators_that_the_converter_left_in_silence_are_named(tmp_path: Path) -> None:
     verdict = validated(tflite(tmp_path, "y:int64[2,3] = BROADCAST_TO(x:int64[3], s:const:int32[2]{2,3})"))
     assert verdict.errors == ("operators that were not converted are left: tfl.broadcast_to (1)",)
@@ -97,6 +104,7 @@ def test_operators_that_the_converter_left_in_silence_are_named(tmp_path: Path) 
     assert not (tmp_path / "m.tosa").exists()
 
 
+@pytest.mark.ci
 @pytest.mark.parametrize(
     ("text", "operator", "why"),
     [
@@ -116,6 +124,7 @@ def test_what_the_specification_can_not_take_is_named(tmp_path: Path, text: str,
     assert not (tmp_path / "m.tosa").exists()
 
 
+@pytest.mark.ci
 def test_a_validation_error_names_the_onnx_node(tmp_path: Path) -> None:
     verdict = validated(
         onnx_file(tmp_path, "g (float[1,2,3] x, float[2,1] s) => (float[1,2,3] y) {[leaky] y = PRelu(x, s)}")
@@ -123,6 +132,7 @@ def test_a_validation_error_names_the_onnx_node(tmp_path: Path) -> None:
     assert verdict.errors[0] == "tosa.const: is not profile-aligned: element type 'f64' is not legal at 'leaky'"
 
 
+@pytest.mark.ci
 def test_bytecode_that_is_none_is_an_error_of_the_module(tmp_path: Path) -> None:
     (tmp_path / "m.mlirbc").write_bytes(b"no module")
     assert not tosa.validate(tmp_path / "m.mlirbc").valid
@@ -130,12 +140,14 @@ def test_bytecode_that_is_none_is_an_error_of_the_module(tmp_path: Path) -> None
     assert told.startswith("tosa-opt ends with exit status 1: cannot open input file ")
 
 
+@pytest.mark.ci
 def test_a_power_of_a_negative_base_is_told_as_unpredictable(tmp_path: Path) -> None:
     model = tflite(tmp_path, "y[2] = POW(x[2], e:const[2]{2.0,2.0})")
     assert ran(model, np.array([3, 2], np.float32)).status == "valid"
     assert tosa.run(model.with_suffix(".tosa"), [np.array([3, -2], np.float32)]).status == "unpredictable"
 
 
+@pytest.mark.ci
 def test_versions_are_those_of_the_installed_packages() -> None:
     loud = {name: value for name, value in os.environ.items() if not name.startswith("PIP_")}
     command = [sys.executable, "-m", "pip", "list"]
@@ -150,12 +162,14 @@ def test_the_tools_are_not_imported_with_the_runtime() -> None:
     assert {"numpy", "onnx", "torch_mlir", "tosa_reference_model", "tosa_converter_for_tflite"}.isdisjoint(loaded)
 
 
+@pytest.mark.ci
 @pytest.mark.zoo
 def test_sparse_constants_that_are_left_are_counted(tmp_path: Path) -> None:
     tosa.convert(ZOO / "mediapipe" / "pose_detection.tflite", tmp_path / "m.mlirbc")
     assert tosa.validate(tmp_path / "m.mlirbc").unconverted == {"tfl.pseudo_sparse_const": 38, "tfl.densify": 38}
 
 
+@pytest.mark.ci
 @pytest.mark.zoo
 def test_a_real_model_with_custom_operators_conforms(tmp_path: Path) -> None:
     tosa.convert(ZOO / "mediapipe" / "selfie_segmentation.tflite", tmp_path / "m.mlirbc")

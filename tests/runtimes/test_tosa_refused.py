@@ -33,6 +33,7 @@ def test_a_refused_tflite_operator_is_named_with_its_tensor(tmp_path: Path) -> N
     assert not (tmp_path / "m.mlirbc").exists()
 
 
+@pytest.mark.ci
 def test_a_refused_onnx_operator_is_named_with_its_node(tmp_path: Path) -> None:
     text = """g (float[1,2,3,3] x) => (float[1,2,3,3] y)
       <float[2] s = {1, 2}, float[2] b = {1, 2}, float[2] m = {1, 2}, float[2] v = {1, 2}>
@@ -41,6 +42,7 @@ def test_a_refused_onnx_operator_is_named_with_its_node(tmp_path: Path) -> None:
         tosa.convert(onnx_file(tmp_path, text, opset=9), tmp_path / "m.mlirbc")
 
 
+@pytest.mark.ci
 @pytest.mark.parametrize(
     ("name", "content", "told"),
     [
@@ -55,6 +57,7 @@ def test_a_file_that_is_no_model_is_refused_in_one_line(tmp_path: Path, name: st
         tosa.convert(tmp_path / name, tmp_path / "m.mlirbc")
 
 
+@pytest.mark.ci
 def test_a_model_that_is_not_there_is_said_so(tmp_path: Path) -> None:
     with pytest.raises(GraphfixError, match=r"nowhere\.tflite: No such file or directory; give the path"):
         tosa.convert(tmp_path / "nowhere.tflite", tmp_path / "m.mlirbc")
@@ -69,6 +72,7 @@ def test_a_division_by_zero_ends_only_the_model_s_own_process(tmp_path: Path) ->
     assert refused.value.aborted
 
 
+@pytest.mark.ci
 @pytest.mark.parametrize(
     "inputs",
     [[], [np.zeros(3, np.float32)], [np.zeros((2, 3), np.float64)], [np.zeros((2, 3), np.float32)] * 2],
@@ -81,12 +85,14 @@ def test_inputs_that_do_not_fit_are_refused(tmp_path: Path, inputs: list[np.ndar
         tosa.run(model.with_suffix(".tosa"), inputs)
 
 
+@pytest.mark.ci
 def test_a_graph_with_a_custom_operator_does_not_run(tmp_path: Path) -> None:
     model = tflite(tmp_path, "y[2] = CUSTOM.Frobnicate(x[2])")
     with pytest.raises(RefusedError, match=r"^tosa-tools: Invalid TOSA graph$"):
         ran(model, np.zeros(2, np.float32))
 
 
+@pytest.mark.ci
 @pytest.mark.parametrize(
     ("status", "output", "told"),
     [("TOSA_ERROR", [1.0], "refuses the graph"), ("TOSA_VALID", [], "gives no values for an output")],
@@ -103,6 +109,7 @@ def test_what_the_reference_model_only_hints_at_is_refused(
         worker._run_tosa(str(tmp_path / "m.tosa"), [])
 
 
+@pytest.mark.ci
 def test_a_file_that_is_no_flatbuffer_is_refused(tmp_path: Path) -> None:
     (tmp_path / "m.tosa").write_bytes(b"nothing of the kind" * 10)
     with pytest.raises(RefusedError):
@@ -111,6 +118,7 @@ def test_a_file_that_is_no_flatbuffer_is_refused(tmp_path: Path) -> None:
         tosa.run(tmp_path / "absent.tosa", [])
 
 
+@pytest.mark.ci
 def test_a_tool_that_takes_too_long_is_stopped(tmp_path: Path) -> None:
     model = tflite(tmp_path, "y[2] = ABS(x[2])")
     with pytest.raises(
@@ -139,11 +147,13 @@ def test_a_tool_that_is_not_installed_is_one_line_that_says_what_to_do(
     assert tosa.versions() == {}
 
 
+@pytest.mark.ci
 def test_a_process_that_ends_without_an_answer_is_refused_with_its_last_words() -> None:
     with pytest.raises(RefusedError, match=r"^the tool fails: KeyError: 'no such verb'$"):
         tosa._asked("the tool", "no such verb", (), 60)
 
 
+@pytest.mark.ci
 def test_no_debugger_or_symbolizer_is_found_by_a_tool(tmp_path: Path) -> None:
     assert shutil.which("sh") is not None
     program = tmp_path / "p.py"
@@ -151,6 +161,7 @@ def test_no_debugger_or_symbolizer_is_found_by_a_tool(tmp_path: Path) -> None:
     assert process.finished("p", [sys.executable, str(program)], str, seconds=60).cause == "exit status 4"
 
 
+@pytest.mark.ci
 @pytest.mark.zoo
 def test_a_converter_that_segfaults_is_refused_as_such(tmp_path: Path) -> None:
     with pytest.raises(RefusedError, match=r"^tosa-converter-for-tflite aborts the process \(SIGSEGV\)") as refused:

@@ -205,6 +205,7 @@ def test_every_literal_one_under_another_dim_is_a_stretch_and_no_other_dim_surel
         assert (stretches(shapes, 0) == ("yes",)) == (dims[0] == 1 and dims[1] != 1)
 
 
+@pytest.mark.ci
 def test_a_stretch_that_may_be_does_happen_for_some_sizes() -> None:
     bounded = [dim for dim in CLEAN if dim != symbol("D", 3, 9)]  # all their sizes are among those substituted
     for dims in itertools.product(bounded, repeat=3):

@@ -27,17 +27,18 @@ def model_id(path: Path) -> str:
 
 
 def zoo_models(format_: str) -> list[ParameterSet]:
-    """Parameters for a test that needs real models: the path of each model of one format, marked `zoo`.
-
-    All that zoo.toml names are given, fetched or not, so that none is dropped in silence.
-    """
+    """Parameters for a test that needs real models: the path of each model of one format, marked `zoo`."""
     import pytest
 
+    return [pytest.param(path, id=str(path.relative_to(ZOO)), marks=pytest.mark.zoo) for path in zoo_paths(format_)]
+
+
+def zoo_paths(*formats: str) -> list[Path]:
+    """Where the models of zoo.toml are, of some formats or of all: fetched or not, so that none is dropped."""
     packages = tomllib.loads((MODELS / "zoo.toml").read_text(encoding="utf-8"))["package"]
-    names = [
-        f"{package['name']}/{Path(model['path']).name}"
+    return [
+        ZOO / package["name"] / Path(model["path"]).name
         for package in packages
         for model in package["model"]
-        if model["format"] == format_
+        if not formats or model["format"] in formats
     ]
-    return [pytest.param(ZOO / name, id=name, marks=pytest.mark.zoo) for name in names]

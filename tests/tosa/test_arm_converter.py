@@ -14,7 +14,8 @@ REFUSED = {"nmp.tflite", "BirdNET_GLOBAL_6K_V2.4_Model_FP32.tflite"}
 """Refused as they come: sizes that are free."""
 
 
-@pytest.mark.slow
+@pytest.mark.tosa
+@pytest.mark.full
 @pytest.mark.parametrize("path", zoo_models("tflite"))
 def test_the_converter_accepts_with_equal_ranks_what_it_accepted_before(path: Path, tmp_path: Path) -> None:
     fixed = tmp_path / "fixed.tflite"
@@ -24,7 +25,8 @@ def test_the_converter_accepts_with_equal_ranks_what_it_accepted_before(path: Pa
     assert after.accepted or not before.accepted, after.why
 
 
-@pytest.mark.slow
+@pytest.mark.tosa
+@pytest.mark.full
 def test_the_converter_refuses_what_is_no_model(tmp_path: Path) -> None:
     (tmp_path / "m.tflite").write_bytes(b"no model")
     assert not convert(tmp_path / "m.tflite", tmp_path / "o.mlirbc").accepted

@@ -187,6 +187,7 @@ def test_a_model_becomes_a_tosa_file_with_its_bytecode_beside_it(
     assert tosa.validate(tmp_path / "out.mlirbc").valid
 
 
+@pytest.mark.ci
 @pytest.mark.tosa
 def test_the_bits_are_those_of_the_seed(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     model = tflite(tmp_path, "y[2,3] = ATAN2(a[2,3], b[2,3])")
@@ -197,6 +198,7 @@ def test_the_bits_are_those_of_the_seed(tmp_path: Path, capsys: pytest.CaptureFi
     assert gaps[0] == gaps[1] != gaps[2]
 
 
+@pytest.mark.ci
 @pytest.mark.tosa
 @pytest.mark.parametrize(
     ("text", "status", "said"),
@@ -219,6 +221,7 @@ def test_a_run_that_does_not_agree_writes_nothing_and_says_why(
     assert sorted(listing(tmp_path)) == ["m.tflite"]
 
 
+@pytest.mark.ci
 @pytest.mark.tosa
 def test_a_custom_operator_is_kept_and_told(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     model = tflite(tmp_path, "y[2,3] = CUSTOM.Own(x[2,3])\nz[2,3] = ABS(y)")
@@ -227,6 +230,7 @@ def test_a_custom_operator_is_kept_and_told(tmp_path: Path, capsys: pytest.Captu
     assert "custom operators are kept: tosa.custom:Own" in said.out
 
 
+@pytest.mark.ci
 @pytest.mark.tosa
 def test_given_inputs_are_what_is_run(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     model = onnx_file(tmp_path, ANY_POWER)
@@ -239,6 +243,7 @@ def test_given_inputs_are_what_is_run(tmp_path: Path, capsys: pytest.CaptureFixt
     assert ask(capsys, *asked, "--inputs", tmp_path / "minus.npz").status == 1
 
 
+@pytest.mark.ci
 @pytest.mark.tosa
 def test_an_older_output_stays_where_the_new_one_fails(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (tmp_path / "o.tosa").write_bytes(b"older")
@@ -248,6 +253,7 @@ def test_an_older_output_stays_where_the_new_one_fails(tmp_path: Path, capsys: p
     assert (tmp_path / "o.tosa").read_bytes() == (tmp_path / "o.mlirbc").read_bytes() == b"older"
 
 
+@pytest.mark.ci
 @pytest.mark.tosa
 def test_free_sizes_are_asked_for_with_the_options_that_bind_them(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]

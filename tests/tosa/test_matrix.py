@@ -1,6 +1,6 @@
 """Hand-made TFLite models, operators x shapes x types, through target `tosa`, the converter and the reference model.
 
-What every row owes is asked of LiteRT's reference kernels on the model as it was. Most rows are slow-marked.
+What every row owes is asked of LiteRT's reference kernels on the model as it was.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
 
-pytestmark = pytest.mark.tosa
+pytestmark = [pytest.mark.tosa, pytest.mark.ci]
 
 PAIRS = {
     "row under rank 3": ("[2,3,4]", "[4]", "[2,3,4]"),
@@ -140,7 +140,7 @@ NAMED = (
 
 
 def parameters(rows: Sequence[Row]) -> list[Any]:
-    return [pytest.param(row, id=row.name, marks=() if row.sampled else pytest.mark.slow) for row in rows]
+    return [pytest.param(row, id=row.name, marks=() if row.sampled else pytest.mark.full) for row in rows]
 
 
 def combined(dtype: str, pair: str) -> str:
@@ -154,7 +154,7 @@ def combined(dtype: str, pair: str) -> str:
 @pytest.mark.parametrize(
     ("dtype", "pair"),
     [
-        pytest.param(dtype, pair, id=f"{dtype} {pair}", marks=() if (dtype, pair) in SAMPLE else pytest.mark.slow)
+        pytest.param(dtype, pair, id=f"{dtype} {pair}", marks=() if (dtype, pair) in SAMPLE else pytest.mark.full)
         for dtype in ALIKE
         for pair in PAIRS
     ],
@@ -179,7 +179,7 @@ def test_what_worked_before_works_after(row: Row, tmp_path: Path) -> None:
     assert_the_same(tflite(tmp_path, row.text), row.tolerance)
 
 
-@pytest.mark.slow
+@pytest.mark.full
 @pytest.mark.parametrize("row", parameters(KEPT))
 def test_what_is_listed_as_working_does(row: Row, tmp_path: Path) -> None:
     model = tflite(tmp_path, row.text)

@@ -13,7 +13,7 @@ from tests.support.runtimes.tosa_loop import onnx_file, validated
 if TYPE_CHECKING:
     from pathlib import Path
 
-pytestmark = pytest.mark.tosa
+pytestmark = [pytest.mark.tosa, pytest.mark.ci]
 
 TWO = "i = Constant<value = int64[2] {1,2}>() "
 REFUSED = {

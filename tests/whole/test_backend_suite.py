@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
-from functools import cache
 from pathlib import Path
 
 import numpy as np
@@ -36,19 +35,14 @@ right in front: the value is never rounded. A node in between that has a float16
 Results = list[list[object]]
 
 
-@cache
-def cases() -> tuple[Case, ...]:
-    return tuple(all_cases())
-
-
 def sample() -> list[Case]:
     """For every operator of the catalogue the first case that has it; then every k-th of the others."""
     chosen: dict[str, Case] = {}
     for key in sorted({(row.domain, row.op) for row in operators.rows()}):
-        case = next((case for case in cases() if key in case.ops), None)
+        case = next((case for case in all_cases() if key in case.ops), None)
         if case is not None:
             chosen[case.name] = case
-    rest = [case for case in cases() if case.name not in chosen]
+    rest = [case for case in all_cases() if case.name not in chosen]
     step = len(rest) / (SAMPLE - len(chosen))
     chosen |= {case.name: case for case in (rest[int(at * step)] for at in range(SAMPLE - len(chosen)))}
     return list(chosen.values())
@@ -164,6 +158,7 @@ def summary(counts: Counter[str], total: int) -> str:
     return f"backend suite: {total} cases; " + ", ".join(f"{count} {what}" for what, count in sorted(counts.items()))
 
 
+@pytest.mark.ci
 @pytest.mark.filterwarnings("ignore")  # the stored cases divide by zero, and overflow, on purpose
 def test_a_sample_of_the_backend_suite_keeps_its_outputs(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     chosen = sample()
@@ -176,15 +171,17 @@ def test_a_sample_of_the_backend_suite_keeps_its_outputs(tmp_path: Path, capsys:
     assert counts["changed for explicit"] > SAMPLE // 5
 
 
+@pytest.mark.ci
 def test_the_sample_has_every_operator_of_the_catalogue_that_the_suite_has() -> None:
     rows = {(row.domain, row.op) for row in operators.rows()}
-    everywhere, sampled = (frozenset().union(*(case.ops for case in chosen)) for chosen in (cases(), sample()))
+    everywhere, sampled = (frozenset().union(*(case.ops for case in chosen)) for chosen in (all_cases(), sample()))
     assert rows & everywhere == rows & sampled
     assert len(rows & sampled) > 30
 
 
+@pytest.mark.ci
 def test_a_changed_constant_is_seen(tmp_path: Path) -> None:
-    case = next(case for case in cases() if case.name == "test_add_bcast")
+    case = next(case for case in all_cases() if case.name == "test_add_bcast")
     ran = original(case, tmp_path)
     assert ran is not None
     wrong = ModelProto()
@@ -194,13 +191,13 @@ def test_a_changed_constant_is_seen(tmp_path: Path) -> None:
     assert list(differences(case, *ran, case.model, tmp_path)) == []
 
 
-@pytest.mark.slow
+@pytest.mark.full
 @pytest.mark.filterwarnings("ignore")  # the stored cases divide by zero, and overflow, on purpose
 def test_the_whole_backend_suite_keeps_its_outputs(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    faults, counts = examine(cases(), tmp_path)
+    faults, counts = examine(all_cases(), tmp_path)
     with capsys.disabled():
-        print(f"\n{summary(counts, len(cases()))}")  # noqa: T201 -- the counts are part of what the test shows
+        print(f"\n{summary(counts, len(all_cases()))}")  # noqa: T201 -- the counts are part of what the test shows
     assert faults == []
-    assert len(cases()) > 2000
+    assert len(all_cases()) > 2000
     assert counts["run by neither"] < 20
-    assert {case.name for case in cases()} >= ROUNDED | set(REFUSED)
+    assert {case.name for case in all_cases()} >= ROUNDED | set(REFUSED)

@@ -10,6 +10,7 @@ import pytest
 from tests.support.asking import ask, refused
 from tests.support.places import ROOT
 from tests.support.tflite.broken import ADD, Raw, broken, edited
+from tests.support.tiers import tiered
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -83,15 +84,12 @@ def assert_prefixes_are_refused(name: str, step: int, folder: Path, capsys: pyte
         out.unlink(missing_ok=True)
 
 
-@pytest.mark.parametrize("name", ["bodies/if", "files/signatures", "quantized/per_channel"])
-def test_a_prefix_is_refused(name: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert_prefixes_are_refused(name, 7, tmp_path, capsys)
-
-
-@pytest.mark.slow
+@pytest.mark.parametrize(
+    "step", [29, pytest.param(7, marks=pytest.mark.ci), pytest.param(1, marks=pytest.mark.full)], ids="every {}".format
+)
 @pytest.mark.parametrize("name", ["bodies/if", "files/signatures", "quantized/per_channel", "bodies/while_int8"])
-def test_every_prefix_is_refused(name: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert_prefixes_are_refused(name, 1, tmp_path, capsys)
+def test_a_prefix_is_refused(name: str, step: int, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert_prefixes_are_refused(name, step, tmp_path, capsys)
 
 
 @pytest.mark.parametrize("name", ["files/archive", "files/control_dependencies"])
@@ -132,22 +130,22 @@ REFERENCES = [
 OUTSIDE = {"far": FAR, "signed": 0x80000000, "2-gib": MOST, "nowhere": 0}
 
 
-@pytest.mark.parametrize("distance", OUTSIDE.values(), ids=OUTSIDE)
+@pytest.mark.parametrize("outside", tiered(OUTSIDE, lambda name: name == "far"))
 @pytest.mark.parametrize(
     ("table", "slot"), [(t, s) for t, _, s in REFERENCES], ids=[f"{t}-{n}" for t, n, _ in REFERENCES]
 )
 def test_a_reference_that_leads_outside_is_refused(
-    table: str, slot: int, distance: int, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    table: str, slot: int, outside: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     path = tmp_path / "m.tflite"
-    path.write_bytes(broken(lambda raw: raw.put(place(raw, table, slot), distance)))
+    path.write_bytes(broken(lambda raw: raw.put(place(raw, table, slot), OUTSIDE[outside])))
     assert "points outside" in refused_by_all(capsys, tmp_path, path)
 
 
 VECTORS = [row for row in REFERENCES if row[1] != "options"]
 
 
-@pytest.mark.parametrize("count", [FAR, MOST, 0x40000000, 0x10000], ids=hex)
+@pytest.mark.parametrize("count", tiered([FAR, MOST, 0x40000000, 0x10000], lambda count: count == MOST, name=hex))
 @pytest.mark.parametrize(("table", "slot"), [(t, s) for t, _, s in VECTORS], ids=[f"{t}-{n}" for t, n, _ in VECTORS])
 def test_a_vector_longer_than_the_file_is_refused(
     table: str, slot: int, count: int, tmp_path: Path, capsys: pytest.CaptureFixture[str]

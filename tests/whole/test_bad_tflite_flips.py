@@ -11,6 +11,7 @@ from models.builders.tflite.text import pack
 from tests.support.asking import ask
 from tests.support.faults.flips import FAULT, Flip, fixed, flips, forked, judged, payloads, places, words
 from tests.support.places import ROOT, ZOO
+from tests.support.tiers import tiered
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -63,6 +64,7 @@ def assert_ends_well(model: Path, cases: Sequence[Flip], keep: int, folder: Path
     assert not other, other[:3]
 
 
+@pytest.mark.ci
 @pytest.mark.parametrize(("model", "sample"), [zoo(SINE, 200), zoo(PITCH, 150), zoo(HAND, 120), zoo(SELFIE, 120)])
 def test_a_damaged_byte_is_refused_in_one_line_or_changes_nothing_else(
     model: Path, sample: int, tmp_path: Path
@@ -70,7 +72,7 @@ def test_a_damaged_byte_is_refused_in_one_line_or_changes_nothing_else(
     assert_ends_well(model, flips(model.read_bytes(), seed=20, sample=sample), 10, tmp_path)
 
 
-@pytest.mark.slow
+@pytest.mark.full
 @pytest.mark.parametrize(
     ("model", "every_bit", "step", "keep"),
     [zoo(SINE, True, 1, 20), zoo(HAND, False, 1, 50), zoo(SELFIE, False, 1, 100), zoo(PITCH, False, 5, 150)],
@@ -100,12 +102,12 @@ def assert_no_crash(name: str, count: int, folder: Path) -> None:
     assert not wrong, wrong[:3]
 
 
-@pytest.mark.parametrize("name", MADE)
+@pytest.mark.parametrize("name", tiered(MADE, lambda name: name == "explicit/run_time_form"))
 def test_a_word_in_the_place_of_another_is_no_crash(name: str, tmp_path: Path) -> None:
     assert_no_crash(name, 60, tmp_path)
 
 
-@pytest.mark.slow
+@pytest.mark.full
 @pytest.mark.parametrize("name", MADE)
 def test_many_words_in_the_place_of_others_are_no_crash(name: str, tmp_path: Path) -> None:
     assert_no_crash(name, 2000, tmp_path)

@@ -14,8 +14,11 @@ from tests.support.fuzz.onnx.checks import Seen, faults, implicit, run, same, se
 from tests.support.fuzz.onnx.graphs import draft
 from tests.support.fuzz.onnx.models import ONCE_WRONG, written
 
-DEFAULT = 400
-LONG = 6000
+SEEDS = [
+    range(60),
+    pytest.param(range(60, 460), marks=pytest.mark.ci),
+    pytest.param(range(460, 6400), marks=pytest.mark.full),
+]
 
 
 def examine(seeds: Iterable[int], folder: Path) -> tuple[list[str], int]:
@@ -29,17 +32,11 @@ def examine(seeds: Iterable[int], folder: Path) -> tuple[list[str], int]:
     return found, silent
 
 
-def test_random_models_compute_the_same_and_nothing_is_left_to_do(tmp_path: Path) -> None:
-    found, silent = examine(range(DEFAULT), tmp_path)
+@pytest.mark.parametrize("seeds", SEEDS, ids=str)
+def test_random_models_compute_the_same_and_nothing_is_left_to_do(seeds: range, tmp_path: Path) -> None:
+    found, silent = examine(seeds, tmp_path)
     assert found == []
-    assert silent < DEFAULT // 10
-
-
-@pytest.mark.slow
-def test_many_more_random_models_compute_the_same(tmp_path: Path) -> None:
-    found, silent = examine(range(DEFAULT, DEFAULT + LONG), tmp_path)
-    assert found == []
-    assert silent < LONG // 10
+    assert silent < len(seeds) // 10
 
 
 @pytest.mark.parametrize("what", ONCE_WRONG)

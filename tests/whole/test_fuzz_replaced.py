@@ -21,8 +21,14 @@ from tests.support.fuzz.onnx.room import Draft
 from tests.support.named import rules
 from tests.support.onnx.fixing import lines
 
-RULES = rules(*(rule.name for rule in flat(ALL) if rule.name in targets.TARGETS["tosa"].rules))
-DEFAULT, LONG = 150, 3000
+NAMES = [name for name in targets.TARGETS["tosa"].rules if name != "materialize-broadcasts"]
+"""Sizes are free here: a stretch at run time would be shape arithmetic for the next run to fold."""
+RULES = rules(*(rule.name for rule in flat(ALL) if rule.name in NAMES))
+SEEDS = [
+    range(40),
+    pytest.param(range(40, 190), marks=pytest.mark.ci),
+    pytest.param(range(190, 3150), marks=pytest.mark.full),
+]
 
 
 def examine(seeds: Iterable[int]) -> tuple[list[str], Counter[str]]:
@@ -74,14 +80,10 @@ def loaded(model: bytes) -> onnxruntime.InferenceSession | None:
         return None
 
 
-def test_random_models_compute_the_same() -> None:
-    wrong, counts = examine(range(DEFAULT))
+@pytest.mark.parametrize("seeds", SEEDS, ids=str)
+def test_random_models_compute_the_same(seeds: range) -> None:
+    wrong, counts = examine(seeds)
     assert wrong == []
-    assert min(counts[name] for name in ("upgrade-opset", "fold-shape-arithmetic", "decompose-prelu")) > 10
+    for name in ("upgrade-opset", "fold-shape-arithmetic", "decompose-prelu"):
+        assert counts[name] > len(seeds) // 20, name
     assert counts["inline-decided-branches"]
-
-
-@pytest.mark.slow
-def test_many_more_random_models_compute_the_same() -> None:
-    wrong, _ = examine(range(DEFAULT, DEFAULT + LONG))
-    assert wrong == []

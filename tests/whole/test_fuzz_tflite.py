@@ -12,8 +12,11 @@ from tests.support.fuzz.tflite.judge import broadcasts, difference, examine, no_
 from tests.support.fuzz.tflite.room import Draft, Known, aligned, together
 from tests.support.runtimes.litert_groups import Ran
 
-DEFAULT = 300
-LONG = 4000
+SEEDS = [
+    range(40),
+    pytest.param(range(40, 340), marks=pytest.mark.ci),
+    pytest.param(range(340, 4300), marks=pytest.mark.full),
+]
 
 ONCE_WRONG = {
     "SELECT of single elements has the shape that the file states": """
@@ -79,21 +82,11 @@ ONCE_WRONG = {
 """What must hold -> the model."""
 
 
-def examined(start: int, count: int) -> tuple[list[str], int]:
-    return examine({seed: draft(seed) for seed in range(start, start + count)})
-
-
-def test_random_models_compute_the_same_and_nothing_is_left_to_do() -> None:
-    found, silent = examined(0, DEFAULT)
+@pytest.mark.parametrize("seeds", SEEDS, ids=str)
+def test_random_models_compute_the_same_and_nothing_is_left_to_do(seeds: range) -> None:
+    found, silent = examine({seed: draft(seed) for seed in seeds})
     assert found == []
-    assert silent < DEFAULT // 10
-
-
-@pytest.mark.slow
-def test_many_more_random_models_compute_the_same() -> None:
-    found, silent = examined(DEFAULT, LONG)
-    assert found == []
-    assert silent < LONG // 10
+    assert silent < len(seeds) // 10
 
 
 def test_models_that_once_came_out_wrong() -> None:

@@ -14,6 +14,7 @@ from tests.support.runtimes.litert_witness import Job, free_axes, run
 from tests.support.tflite import kept as kept_tflite
 from tests.support.tflite.fixing import fixed
 from tests.support.tflite.seen import BINDINGS, Change, stated_inputs, watched
+from tests.support.tiers import is_covering, is_variant, tiered
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -37,25 +38,27 @@ UNDECIDED = {
 
 
 def parameters() -> list[ParameterSet]:
-    """The RFC's combinations in other types than float32 are slow in sum, and differ from one another by little."""
-    return [
-        pytest.param(case, id=case.name, marks=pytest.mark.slow if is_variant(case) else ())
-        for case in FITTING
-        if case.name != "operators/atan2_unequal"  # computes from what stands behind its operand
-    ]
-
-
-def is_variant(case: TfliteCase) -> bool:
-    return case.name.startswith("rfc/") and case.name.endswith(("_int8", "_int16", "_bool"))
+    """Each model for both targets: plain `pytest` verifies a cover of them for one target."""
+    return tiered(
+        [
+            (case, target)
+            for case in FITTING
+            if case.name != "operators/atan2_unequal"  # computes from what stands behind its operand
+            for target in TARGETS
+        ],
+        plain=lambda both: is_covering(path_of(both[0])) and both[1] == "explicit",
+        full=lambda both: is_variant(both[0].name),
+        name=lambda both: f"{both[0].name}-{both[1]}",
+    )
 
 
 def path_of(case: TfliteCase) -> Path:
     return ROOT / "models" / f"{case.name}.tflite"
 
 
-@pytest.mark.parametrize("target", TARGETS)
-@pytest.mark.parametrize("case", parameters())
-def test_a_made_model_is_fixed_and_found_equal(case: TfliteCase, target: str, tmp_path: Path) -> None:
+@pytest.mark.parametrize("both", parameters())
+def test_a_made_model_is_fixed_and_found_equal(both: tuple[TfliteCase, str], tmp_path: Path) -> None:
+    case, target = both
     out = tmp_path / "o.tflite"
     outcome = graphfix.fix_file(path_of(case), out, target=target, runs=2)
     verdict = outcome.verdict
@@ -75,8 +78,14 @@ def test_what_no_site_names_is_kept_and_a_second_run_changes_nothing(case: Tflit
 
 
 @pytest.mark.parametrize("target", TARGETS)
-def test_no_operator_of_a_made_model_broadcasts_at_run_time(target: str, tmp_path: Path) -> None:
-    cases = [case for case in FITTING if case.name not in UNDECIDED and case.name != "operators/atan2_unequal"]
+@pytest.mark.parametrize("sampled", [True, pytest.param(False, marks=pytest.mark.ci)], ids=["cover", "all"])
+def test_no_operator_of_a_made_model_broadcasts_at_run_time(sampled: bool, target: str, tmp_path: Path) -> None:
+    cases = [
+        case
+        for case in FITTING
+        if case.name not in UNDECIDED and case.name != "operators/atan2_unequal"
+        if not sampled or is_covering(path_of(case))
+    ]
     changes = []
     for case in cases:
         out = tmp_path / path_of(case).name
@@ -111,6 +120,7 @@ def batches(inputs: list[list[int]]) -> list[Sizes]:
     return [{at: (batch, *inputs[at][1:]) for at in group} for batch in (2, 3, 5) for group in unique if group]
 
 
+@pytest.mark.ci
 def test_a_batch_that_a_static_model_takes_is_taken_after_ranks(tmp_path: Path) -> None:
     jobs = []
     for case in FITTING:

@@ -10,8 +10,8 @@ import onnx
 import pytest
 import tflite as reader
 
-from graphfix import api
 from graphfix.results import GraphfixError
+from tests.support.fixed_files import FixedFiles
 from tests.support.maps_agree import Compared, compared
 from tests.support.places import ZOO, committed_models, model_id, zoo_models
 
@@ -71,6 +71,7 @@ def _tflite_operators(data: bytes) -> Iterator[str]:
             yield names[max(code.BuiltinCode(), code.DeprecatedBuiltinCode())]
 
 
+@pytest.mark.ci
 @pytest.mark.parametrize("path", REAL)
 def test_both_sides_agree_at_every_broadcast_of_a_real_model(path: Path) -> None:
     found = agreed(path)
@@ -78,6 +79,7 @@ def test_both_sides_agree_at_every_broadcast_of_a_real_model(path: Path) -> None
     assert {op: known[op] for op in operators(path)} == dict(operators(path))
 
 
+@pytest.mark.ci
 @pytest.mark.zoo
 def test_the_real_models_have_two_thousand_broadcasts_and_few_sizes_that_one_side_alone_knows() -> None:
     found = [compared(path) for path in sorted([*ZOO.glob("*/*.onnx"), *ZOO.glob("*/*.tflite")])]
@@ -85,13 +87,11 @@ def test_the_real_models_have_two_thousand_broadcasts_and_few_sizes_that_one_sid
     assert sum(each.same for each in found) >= 1950
 
 
-@pytest.mark.slow
+@pytest.mark.ci
 @pytest.mark.parametrize("target", TARGETS)
 @pytest.mark.parametrize("path", REAL)
-def test_both_sides_agree_at_every_broadcast_of_a_fixed_real_model(path: Path, target: str, tmp_path: Path) -> None:
-    output = tmp_path / path.name
-    api.fix_file(path, output, target=target, check_result=False)
-    found = agreed(output)
+def test_both_sides_agree_at_every_broadcast_of_a_fixed_real_model(path: Path, target: str, fixed: FixedFiles) -> None:
+    found = agreed(fixed(path, target)[0])
     known = Counter([*found.nodes, *(op for op, *_ in found.unknown)])
     assert {op: known[op] for op in operators(path)} == dict(operators(path))
 
@@ -103,12 +103,11 @@ def test_both_sides_agree_at_every_broadcast_of_a_small_model() -> None:
 
 
 @pytest.mark.parametrize("target", TARGETS)
-def test_both_sides_agree_at_every_broadcast_of_a_fixed_small_model(target: str, tmp_path: Path) -> None:
+def test_both_sides_agree_at_every_broadcast_of_a_fixed_small_model(target: str, fixed: FixedFiles) -> None:
     count = 0
     for path in SMALL:
-        output = tmp_path / path.name
         try:
-            api.fix_file(path, output, target=target, check_result=False)
+            output, _ = fixed(path, target)
         except GraphfixError:
             assert model_id(path).startswith(UNEQUAL)
             continue

@@ -45,7 +45,7 @@ from tests.support.small_scope.onnx.models import feeds, made, result_names
 from tests.support.small_scope.onnx.rows import ROWS, Row, anywhere
 from tests.support.small_scope.onnx.runs import Results, Source, computed
 
-pytestmark = pytest.mark.slow
+pytestmark = pytest.mark.full
 TARGETS = ("explicit", "ranks")
 FORMS = (7, 8, 12, 13, NEWEST)
 """Versions of ONNX's operators between which what `fix` writes has another form: no Expand, axes as an attribute."""

@@ -230,6 +230,7 @@ def test_every_row_of_the_catalogue_has_cases() -> None:
     assert all(any(case.takes for case in scope.cases(one)) for scope in SCOPES for one in (False, True))
 
 
+@pytest.mark.ci
 def test_the_full_scope_is_every_pair_of_shapes() -> None:
     full = [[case for case in SCOPES[0].cases(one) if case.takes] for one in (False, True)]
     every = list(product(shapes(0, 1, 2, 3), repeat=2))
@@ -246,7 +247,7 @@ def clash(one: Shape, other: Shape) -> bool:
     return any(N not in pair and numpys([(size,) for size in pair]) is None for pair in facing)
 
 
-@pytest.mark.slow
+@pytest.mark.full
 def test_operands_that_never_meet_are_refused() -> None:
     """Of rank 3 only those that meet in all axes but one."""
     pairs = [pair for pair in product(shapes(0, 1, 2), repeat=2) if clash(*pair)]
@@ -261,7 +262,7 @@ def test_operands_that_never_meet_are_refused() -> None:
                 graphfix.fix(graphfix.load(file), target=target)
 
 
-@pytest.mark.slow
+@pytest.mark.full
 @pytest.mark.parametrize("one", [False, True], ids=["apart", "one"])
 @pytest.mark.parametrize("scope", SCOPES, ids=lambda scope: scope.id)
 def test_every_case_is_fixed_and_proved_and_runs_to_the_same_bits(scope: Scope, one: bool, tmp_path: Path) -> None:

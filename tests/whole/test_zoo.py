@@ -12,8 +12,10 @@ from onnx import numpy_helper
 
 import graphfix
 from graphfix.results import Outcome, Site
+from tests.support.fixed_files import FixedFiles
 from tests.support.places import ROOT, committed_models, model_id, zoo_models
 from tests.support.runtimes.onnx_witness import REFUSALS, Seen, Witness, accepted, session_of
+from tests.support.tiers import by_model
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -31,42 +33,24 @@ NOT_RUN = {
 """What onnxruntime does not load."""
 
 
-@pytest.fixture(scope="module")
-def fixed(tmp_path_factory: pytest.TempPathFactory) -> Fixed:
-    return Fixed(tmp_path_factory.mktemp("zoo"))
-
-
-class Fixed:
-    """Each model fixed once for each target, however many tests look at it."""
-
-    def __init__(self, folder: Path) -> None:
-        self.folder = folder
-        self.done: dict[tuple[Path, str], tuple[Path, Outcome]] = {}
-
-    def __call__(self, path: Path, target: str) -> tuple[Path, Outcome]:
-        key = (path, target)
-        if key not in self.done:
-            out = self.folder / f"{len(self.done)}.onnx"
-            self.done[key] = (out, graphfix.fix_file(path, out, target=target))
-        return self.done[key]
-
-
 # --- what the command promises ---------------------------------------------------------------------------------
 
 
+@pytest.mark.ci
 @pytest.mark.parametrize("target", TARGETS)
 @pytest.mark.parametrize("path", zoo_models("onnx"))
-def test_a_real_model_is_fixed_and_found_equal(path: Path, target: str, fixed: Fixed) -> None:
-    out, outcome = fixed(path, target)
+def test_a_real_model_is_fixed_and_found_equal(path: Path, target: str, fixed: FixedFiles) -> None:
+    out, outcome = fixed(path, target, verified=True)
     assert outcome.verdict is not None
     assert outcome.verdict.status == "proved", outcome.verdict.reason
     assert out.exists()
     onnx.checker.check_model(str(out), full_check=False)
 
 
+@pytest.mark.ci
 @pytest.mark.parametrize("target", TARGETS)
 @pytest.mark.parametrize("path", zoo_models("onnx"))
-def test_a_second_run_changes_nothing(path: Path, target: str, fixed: Fixed, tmp_path: Path) -> None:
+def test_a_second_run_changes_nothing(path: Path, target: str, fixed: FixedFiles, tmp_path: Path) -> None:
     out, _ = fixed(path, target)
     found = [site for site in graphfix.check(out, target=target).sites if site.status == "found"]
     assert not found
@@ -75,6 +59,7 @@ def test_a_second_run_changes_nothing(path: Path, target: str, fixed: Fixed, tmp
     assert (tmp_path / "again.onnx").read_bytes() == out.read_bytes()
 
 
+@pytest.mark.ci
 @pytest.mark.parametrize("target", TARGETS)
 @pytest.mark.parametrize("path", zoo_models("onnx"))
 def test_the_view_after_the_edits_is_that_of_the_written_file(path: Path, target: str, tmp_path: Path) -> None:
@@ -90,9 +75,10 @@ def test_the_view_after_the_edits_is_that_of_the_written_file(path: Path, target
 # --- what nobody named -----------------------------------------------------------------------------------------
 
 
+@pytest.mark.ci
 @pytest.mark.parametrize("target", TARGETS)
 @pytest.mark.parametrize("path", zoo_models("onnx"))
-def test_what_no_edit_names_is_kept(path: Path, target: str, fixed: Fixed) -> None:
+def test_what_no_edit_names_is_kept(path: Path, target: str, fixed: FixedFiles) -> None:
     out, outcome = fixed(path, target)
     before, after = onnx.load(path), onnx.load(out)
     for field in ("ir_version", "producer_name", "producer_version", "domain", "model_version", "doc_string"):
@@ -227,10 +213,11 @@ def witnessed(path: Path, out: Path, outcome: Outcome, target: str, folder: Path
     return len(runs), exceptions
 
 
+@pytest.mark.ci
 @pytest.mark.parametrize("target", TARGETS)
 @pytest.mark.parametrize("path", zoo_models("onnx"))
 def test_no_operator_of_a_real_model_broadcasts_at_run_time(
-    path: Path, target: str, fixed: Fixed, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    path: Path, target: str, fixed: FixedFiles, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     out, outcome = fixed(path, target)
     runs, exceptions = witnessed(path, out, outcome, target, tmp_path)
@@ -259,9 +246,7 @@ def test_the_witness_sees_the_broadcasts_of_an_original(target: str, tmp_path: P
 
 
 @pytest.mark.parametrize("target", TARGETS)
-@pytest.mark.parametrize(
-    "path", [path for path in OWN if model_id(path).removesuffix(".onnx") not in NOT_RUN], ids=model_id
-)
+@pytest.mark.parametrize("path", by_model(path for path in OWN if model_id(path).removesuffix(".onnx") not in NOT_RUN))
 def test_no_operator_of_an_own_model_broadcasts_at_run_time(path: Path, target: str, tmp_path: Path) -> None:
     out = tmp_path / "o.onnx"
     outcome = graphfix.fix_file(path, out, target=target, check_result=False)

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 import graphfix
+from tests.support.fixed_files import FixedFiles
 from tests.support.places import zoo_models
 from tests.support.runtimes.litert_witness import Job, run
 from tests.support.tflite import kept as kept_tflite
@@ -18,7 +19,6 @@ from tests.support.tflite.seen import BINDINGS, SETS, Change, is_free, stated_in
 from tests.support.tflite.tree import text, tree
 
 if TYPE_CHECKING:
-    from graphfix.results import Outcome
     from tests.support.runtimes.litert_witness import Ran, Sizes
 
 MODELS = zoo_models("tflite")
@@ -39,33 +39,14 @@ ONE_BATCH = {"face_landmark_with_attention.tflite"}
 """What LiteRT does not run at another batch: a RESHAPE in the original has the literal one."""
 
 
-@pytest.fixture(scope="module")
-def fixed(tmp_path_factory: pytest.TempPathFactory) -> Fixed:
-    return Fixed(tmp_path_factory.mktemp("zoo"))
-
-
-class Fixed:
-    """Each model fixed once for each target, however many tests look at it; the first test verifies them."""
-
-    def __init__(self, folder: Path) -> None:
-        self.folder = folder
-        self.done: dict[tuple[Path, str], tuple[Path, Outcome]] = {}
-
-    def __call__(self, path: Path, target: str) -> tuple[Path, Outcome]:
-        key = (path, target)
-        if key not in self.done:
-            out = self.folder / f"{len(self.done)}.tflite"
-            self.done[key] = (out, graphfix.fix_file(path, out, target=target, check_result=False))
-        return self.done[key]
-
-
 # --- what the command promises ----------------------------------------------------------------------------------------
 
 
+@pytest.mark.ci
 @pytest.mark.parametrize("target", TARGETS)
 @pytest.mark.parametrize("path", MODELS)
-def test_a_real_model_is_fixed_and_found_equal_on_every_kernel_set(path: Path, target: str, tmp_path: Path) -> None:
-    outcome = graphfix.fix_file(path, tmp_path / "o.tflite", target=target)
+def test_a_real_model_is_fixed_and_found_equal_on_every_kernel_set(path: Path, target: str, fixed: FixedFiles) -> None:
+    out, outcome = fixed(path, target, verified=True)
     verdict = outcome.verdict
     assert verdict is not None
     assert verdict.status == "proved", verdict.reason
@@ -73,12 +54,13 @@ def test_a_real_model_is_fixed_and_found_equal_on_every_kernel_set(path: Path, t
     assert {name for name in CUSTOM.get(path.name, ()) if any(f"'{name}'" in line for line in verdict.assumes)} == (
         CUSTOM.get(path.name, set())
     )
-    assert (tmp_path / "o.tflite").exists()
+    assert out.exists()
 
 
+@pytest.mark.ci
 @pytest.mark.parametrize("target", TARGETS)
 @pytest.mark.parametrize("path", MODELS)
-def test_a_second_run_changes_nothing(path: Path, target: str, fixed: Fixed, tmp_path: Path) -> None:
+def test_a_second_run_changes_nothing(path: Path, target: str, fixed: FixedFiles, tmp_path: Path) -> None:
     out, _ = fixed(path, target)
     assert not [site for site in graphfix.check(out, target=target).sites if site.status == "found"]
     again = graphfix.fix_file(out, tmp_path / "again.tflite", target=target, check_result=False)
@@ -86,14 +68,16 @@ def test_a_second_run_changes_nothing(path: Path, target: str, fixed: Fixed, tmp
     assert (tmp_path / "again.tflite").read_bytes() == out.read_bytes()
 
 
+@pytest.mark.ci
 @pytest.mark.parametrize("target", TARGETS)
 @pytest.mark.parametrize("path", MODELS)
-def test_a_file_with_nothing_to_do_is_copied(path: Path, target: str, fixed: Fixed) -> None:
+def test_a_file_with_nothing_to_do_is_copied(path: Path, target: str, fixed: FixedFiles) -> None:
     out, outcome = fixed(path, target)
     assert outcome.changed == any(outcome.rewrites.values())
     assert (out.read_bytes() == path.read_bytes()) == (not outcome.changed)
 
 
+@pytest.mark.ci
 @pytest.mark.parametrize("target", TARGETS)
 @pytest.mark.parametrize("path", MODELS)
 def test_the_view_after_the_edits_is_that_of_the_written_file(path: Path, target: str, tmp_path: Path) -> None:
@@ -109,16 +93,18 @@ def test_the_view_after_the_edits_is_that_of_the_written_file(path: Path, target
 # --- what nobody named ------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.ci
 @pytest.mark.parametrize("target", TARGETS)
 @pytest.mark.parametrize("path", MODELS)
-def test_what_no_site_names_is_kept(path: Path, target: str, fixed: Fixed) -> None:
+def test_what_no_site_names_is_kept(path: Path, target: str, fixed: FixedFiles) -> None:
     out, outcome = fixed(path, target)
     assert kept_tflite.differences(path.read_bytes(), out.read_bytes(), outcome.sites) == []
 
 
+@pytest.mark.ci
 @pytest.mark.parametrize("target", TARGETS)
 @pytest.mark.parametrize("path", MODELS)
-def test_the_files_of_the_archive_behind_a_model_still_open(path: Path, target: str, fixed: Fixed) -> None:
+def test_the_files_of_the_archive_behind_a_model_still_open(path: Path, target: str, fixed: FixedFiles) -> None:
     out, _ = fixed(path, target)
     assert archived(out.read_bytes()) == archived(path.read_bytes())
 
@@ -132,6 +118,7 @@ def archived(data: bytes) -> dict[str, bytes] | None:
         return {name: archive.read(name) for name in archive.namelist()}
 
 
+@pytest.mark.ci
 @pytest.mark.zoo
 def test_some_real_models_have_an_archive() -> None:
     paths = [parameter.values[0] for parameter in MODELS]
@@ -141,10 +128,11 @@ def test_some_real_models_have_an_archive() -> None:
 # --- what is seen at run time -----------------------------------------------------------------------------------------
 
 
+@pytest.mark.ci
 @pytest.mark.parametrize("target", TARGETS)
 @pytest.mark.parametrize("path", MODELS)
 def test_no_operator_of_a_real_model_broadcasts_at_run_time(
-    path: Path, target: str, fixed: Fixed, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    path: Path, target: str, fixed: FixedFiles, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     out, outcome = fixed(path, target)
     (found,) = watched([Change(path, out, outcome.sites, target)], tmp_path)
@@ -170,16 +158,18 @@ def at_batches(path: Path, folder: Path) -> list[Ran]:
     return run([Job(str(file), sizes, kernels) for sizes in batches(path) for kernels, file in kinds])
 
 
+@pytest.mark.ci
 @pytest.mark.parametrize("path", MODELS)
-def test_a_batch_that_a_model_takes_is_taken_after_ranks(path: Path, fixed: Fixed, tmp_path: Path) -> None:
+def test_a_batch_that_a_model_takes_is_taken_after_ranks(path: Path, fixed: FixedFiles, tmp_path: Path) -> None:
     before, after = at_batches(path, tmp_path), at_batches(fixed(path, "ranks")[0], tmp_path)
     assert (path.name in ONE_BATCH) == (not any(each.fine for each in before)), [each.error for each in before]
     assert [each.outputs for each in after] == [each.outputs for each in before]
 
 
+@pytest.mark.ci
 @pytest.mark.parametrize("path", MODELS)
 def test_a_batch_that_is_refused_after_explicit_is_of_an_input_that_the_report_names(
-    path: Path, fixed: Fixed, tmp_path: Path
+    path: Path, fixed: FixedFiles, tmp_path: Path
 ) -> None:
     out, outcome = fixed(path, "explicit")
     before, after = at_batches(path, tmp_path), at_batches(out, tmp_path)

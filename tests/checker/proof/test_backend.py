@@ -8,14 +8,14 @@ from graphfix import api
 from tests.support.onnx.backend_cases import all_cases
 from tests.support.proved import unproved
 
-SAMPLE = 20
-"""One in so many by default, all of them in the slow test."""
+STEPS = [pytest.param(10, marks=pytest.mark.ci), pytest.param(1, marks=pytest.mark.full)]
+"""One in so many models of the suite."""
 
 
-def left(target: str, *, every: int) -> tuple[int, list[str]]:
+def left(target: str, *, step: int) -> tuple[int, list[str]]:
     """How many models of the suite are fixed for a target, and which of them are not proved."""
     count, found = 0, list[str]()
-    for case in list(all_cases())[::every]:
+    for case in all_cases()[::step]:
         count += 1
         model = api.load(case.model)
         api.fix(model, target=target)
@@ -26,15 +26,8 @@ def left(target: str, *, every: int) -> tuple[int, list[str]]:
 
 
 @pytest.mark.parametrize("target", ["explicit", "ranks"])
-def test_a_sample_of_the_backend_suite_is_proved(target: str) -> None:
-    count, found = left(target, every=SAMPLE)
+@pytest.mark.parametrize("step", STEPS)
+def test_the_backend_suite_is_proved(step: int, target: str) -> None:
+    count, found = left(target, step=step)
     assert found == []
-    assert count > 90
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("target", ["explicit", "ranks"])
-def test_the_backend_suite_is_proved(target: str) -> None:
-    count, found = left(target, every=1)
-    assert found == []
-    assert count > 1900
+    assert count > 1900 // step

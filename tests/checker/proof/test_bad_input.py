@@ -18,6 +18,7 @@ from tests.support.asking import ask
 from tests.support.faults.damaged import End, proofs
 from tests.support.onnx.broken import ADD, functions, model
 from tests.support.places import MODELS, committed_models
+from tests.support.tiers import tiered
 from tests.support.written import Written
 
 if TYPE_CHECKING:
@@ -53,17 +54,18 @@ def assert_all_end_well(models: Sequence[Path], count: int, seed: int) -> None:
     assert {end.status for end in ends} == {0, 2, 3}  # names that nobody reads, no models, and other models
 
 
-def test_a_damaged_file_ends_a_proof_in_one_line() -> None:
-    assert_all_end_well([MODELS / name for name in FEW], 25, seed=1)
+@pytest.mark.parametrize("count", [8, pytest.param(25, marks=pytest.mark.ci)])
+def test_a_damaged_file_ends_a_proof_in_one_line(count: int) -> None:
+    assert_all_end_well([MODELS / name for name in FEW], count, seed=1)
 
 
-@pytest.mark.slow
+@pytest.mark.full
 @pytest.mark.parametrize("suffix", [".onnx", ".tflite"])
 def test_any_damaged_file_ends_a_proof_in_one_line(suffix: str) -> None:
     assert_all_end_well([path for path in FILES if path.suffix == suffix], 20, seed=2)
 
 
-@pytest.mark.slow
+@pytest.mark.full
 @pytest.mark.parametrize("path", [pytest.param(path, id=path.stem, marks=pytest.mark.zoo) for path in REAL])
 def test_a_damaged_real_model_ends_a_proof_in_one_line(path: Path) -> None:
     assert_all_end_well([path], 300, seed=3)
@@ -187,7 +189,7 @@ GIVEN: dict[str, tuple[Callable[[], bytes], int, str]] = {
 """A file, the exit status of its proof, and what is said."""
 
 
-@pytest.mark.parametrize("name", GIVEN)
+@pytest.mark.parametrize("name", tiered(GIVEN, lambda name: name != "functions-that-double"))
 def test_a_broken_onnx_model_is_told_in_one_line(name: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     make, status, words = GIVEN[name]
     data = make()

@@ -14,14 +14,15 @@ from graphfix.checker.proof import Proof, prove
 from graphfix.checker.proof.sizes import Algebra, result_size
 from graphfix.results import GraphfixError
 from tests.support.faults.tflite import planted as tflite_faults
-from tests.support.places import MODELS, committed_models, model_id
+from tests.support.fixed_files import FixedFiles
+from tests.support.places import MODELS, committed_models, model_id, zoo_models
 from tests.support.written import Written
 
 ALL = committed_models()
 REWRITTEN = (
     "quantized/per_channel bodies/while bodies/if files/signatures operators/strings files/variable explicit/tile"
 )
-REAL = sorted([*MODELS.glob("zoo/*/*.onnx"), *MODELS.glob("zoo/*/*.tflite")])
+REAL = [*zoo_models("onnx"), *zoo_models("tflite")]
 
 
 def proved(before: Path, after: Path) -> Proof:
@@ -30,23 +31,20 @@ def proved(before: Path, after: Path) -> Proof:
 
 @pytest.mark.parametrize("target", ["explicit", "ranks"])
 @pytest.mark.parametrize("path", ALL, ids=model_id)
-def test_a_fixed_model_is_proved(path: Path, target: str, tmp_path: Path) -> None:
-    output = tmp_path / path.name
+def test_a_fixed_model_is_proved(path: Path, target: str, fixed: FixedFiles) -> None:
     try:
-        api.fix_file(path, output, target=target, check_result=False)
+        output, _ = fixed(path, target)
     except GraphfixError:
         assert model_id(path).startswith(("rfc/incompatible", "trait/bad", "trait/three_incompatible"))
         return
     assert proved(path, output).reason is None
 
 
-@pytest.mark.slow
+@pytest.mark.ci
 @pytest.mark.parametrize("target", ["explicit", "ranks"])
-@pytest.mark.parametrize("path", REAL, ids=lambda path: f"{path.parent.name}-{path.name}")
-def test_a_fixed_real_model_is_proved(path: Path, target: str, tmp_path: Path) -> None:
-    output = tmp_path / path.name
-    api.fix_file(path, output, target=target, check_result=False)
-    assert proved(path, output).reason is None
+@pytest.mark.parametrize("path", REAL)
+def test_a_fixed_real_model_is_proved(path: Path, target: str, fixed: FixedFiles) -> None:
+    assert proved(path, fixed(path, target)[0]).reason is None
 
 
 TEXT = """g (float[N,4] x, float[4] b) => (float[N,4] z) {

@@ -27,8 +27,13 @@ OPTIONS: tuple[dict[str, str] | None, ...] = (
     {"target": "explicit", "unknown": "keep"},
 )  # fmt: skip
 """None: the changed model is the first one itself."""
-SHORT, LONG, CHANGES = 30, 400, 20
-"""Models of the short and of the long test, and how often each is changed."""
+SHORT, CHANGES = 15, 20
+"""Models of the short test, and how often each model is changed."""
+SEEDS = [
+    range(SHORT),
+    pytest.param(range(SHORT, 100), marks=pytest.mark.ci),
+    *(pytest.param(range(100 + part, 430, 4), marks=pytest.mark.full) for part in range(4)),
+]
 TOGETHER = 40
 """Models whose runs are asked of one child."""
 ASKED = KERNELS[:2]
@@ -150,16 +155,9 @@ def _same(one: np.ndarray, two: np.ndarray) -> bool:
     return one.tobytes() == two.tobytes()
 
 
-def test_random_changes_that_are_proved_run_to_the_same_bits(tmp_path: Path) -> None:
-    found, counts = examine(range(SHORT), tmp_path)
-    assert found == []
-    assert counts["proved"] > LEAST * counts["all"]
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("part", range(4))
-def test_many_more_random_changes_run_to_the_same_bits(part: int, tmp_path: Path) -> None:
-    found, counts = examine(range(SHORT + part, SHORT + LONG, 4), tmp_path)
+@pytest.mark.parametrize("seeds", SEEDS, ids=str)
+def test_random_changes_that_are_proved_run_to_the_same_bits(seeds: range, tmp_path: Path) -> None:
+    found, counts = examine(seeds, tmp_path)
     assert found == []
     assert counts["proved"] > LEAST * counts["all"]
 

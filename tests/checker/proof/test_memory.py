@@ -23,13 +23,13 @@ RUNTIMES = {"onnxruntime", "ai_edge_litert.interpreter", "ai_edge_litert._pywrap
 PROGRAM = """\
 import sys
 from pathlib import Path
-from graphfix.verify import verify
+from graphfix.checker import verify
 print(verify(Path(sys.argv[1]), Path(sys.argv[2]), proof="only").status)
 print(next(line for line in Path("/proc/self/status").read_text().splitlines() if line.startswith("VmHWM")).split()[1])
 print(*sys.modules)
 """
 pytestmark = [
-    pytest.mark.slow,
+    pytest.mark.full,
     pytest.mark.skipif(sys.platform != "linux", reason="the peak of one process is told by Linux's /proc alone"),
 ]
 

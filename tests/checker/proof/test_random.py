@@ -14,7 +14,11 @@ from tests.support.fuzz.tflite.checks import prepared
 from tests.support.fuzz.tflite.graphs import draft as tflite_draft
 from tests.support.proved import unproved
 
-DEFAULT, LONG = 100, 2000
+SEEDS = [
+    range(20),
+    pytest.param(range(20, 120), marks=pytest.mark.ci),
+    pytest.param(range(120, 2100), marks=pytest.mark.full),
+]
 UNPROVED = {"onnx": 250, "tflite": 100}
 """Of so many results one may be unproved. ONNX: a default of an input says of which rank a shape is. TFLite: the size
 of a loop's state, or behind a PAD, that no stored shape tells is known to the rewriter, and not to the proof."""
@@ -46,19 +50,11 @@ def nearly_all_are_proved(results: Iterable[tuple[int, str | None]], one_in: int
     assert len(left) * one_in <= len(told), left
 
 
-def test_random_onnx_models_are_proved() -> None:
-    nearly_all_are_proved(onnx_results(range(DEFAULT)), UNPROVED["onnx"], 5 * DEFAULT)
+@pytest.mark.parametrize("seeds", SEEDS, ids=len)
+def test_random_onnx_models_are_proved(seeds: range) -> None:
+    nearly_all_are_proved(onnx_results(seeds), UNPROVED["onnx"], 5 * len(seeds))
 
 
-def test_random_tflite_models_are_proved() -> None:
-    nearly_all_are_proved(tflite_results(range(DEFAULT)), UNPROVED["tflite"], 2 * DEFAULT)
-
-
-@pytest.mark.slow
-def test_many_more_random_onnx_models_are_proved() -> None:
-    nearly_all_are_proved(onnx_results(range(DEFAULT, DEFAULT + LONG)), UNPROVED["onnx"], 5 * LONG)
-
-
-@pytest.mark.slow
-def test_many_more_random_tflite_models_are_proved() -> None:
-    nearly_all_are_proved(tflite_results(range(DEFAULT, DEFAULT + LONG)), UNPROVED["tflite"], 2 * LONG)
+@pytest.mark.parametrize("seeds", SEEDS, ids=len)
+def test_random_tflite_models_are_proved(seeds: range) -> None:
+    nearly_all_are_proved(tflite_results(seeds), UNPROVED["tflite"], 2 * len(seeds))

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
+from functools import cache
 from itertools import islice
 from pathlib import Path
 
@@ -17,14 +19,16 @@ from tests.support import notation
 from tests.support.faults.models import MODELS as MADE
 from tests.support.faults.onnx import planted as onnx_faults
 from tests.support.faults.tflite import planted as tflite_faults
+from tests.support.fixed_files import FixedFiles
 from tests.support.places import MODELS, committed_models, model_id
+from tests.support.tiers import is_covering, is_variant
 
 UNSTABLE = {"operators/random_output.onnx", "encoder.onnx"}
 """The first differs from run to run, the second is only slow: it has no kind of node that no other has."""
 PLACES = 3
 """How many places a fault is planted at, in each model."""
 AT_LEAST = 2
-"""In how many models a fault of each kind is told."""
+"""In how many models a fault of each kind is told; among those of plain `pytest`, in one."""
 NO_FAULTS: Mapping[tuple[str, str], str] = {
     (".onnx", "attribute_dropped"): "it said what is the default, or the axis of a scale of one element",
     (
@@ -36,25 +40,20 @@ NO_FAULTS: Mapping[tuple[str, str], str] = {
 """Kinds of change that leave some models what they are, and how. The runs then have to find the same."""
 RARE = 6
 """How often, at most."""
+SCOPE = pytest.mark.parametrize("every", [False, pytest.param(True, marks=pytest.mark.ci)], ids=["cover", "all"])
+"""Faults are planted into the cover of the committed models, or into all of them."""
 
 Pairs = Sequence[tuple[Path, Path]]
 
 
 @pytest.fixture(scope="module")
-def fixed(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Pairs]:
+def pairs(fixed: FixedFiles, tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Pairs]:
     """Every small model of a suffix, and what fix makes of it; those that are refused are left out."""
-    folder = tmp_path_factory.mktemp("fixed")
-    known: dict[str, Pairs] = {}
-
-    def pairs(suffix: str) -> Pairs:
-        if suffix not in known:
-            known[suffix] = list(_fixed(folder, suffix))
-        return known[suffix]
-
-    return pairs
+    folder = tmp_path_factory.mktemp("made")
+    return cache(lambda suffix: list(_pairs(fixed, folder, suffix)))
 
 
-def _fixed(folder: Path, suffix: str) -> Iterator[tuple[Path, Path]]:
+def _pairs(fixed: FixedFiles, folder: Path, suffix: str) -> Iterator[tuple[Path, Path]]:
     targets = {
         path: "explicit" for path in committed_models(suffix.removeprefix(".")) if model_id(path) not in UNSTABLE
     }
@@ -63,14 +62,10 @@ def _fixed(folder: Path, suffix: str) -> Iterator[tuple[Path, Path]]:
             (folder / name).write_bytes(data)
             targets[folder / name] = "ranks"
     for path, target in targets.items():
-        if suffix == ".tflite" and ("_int16" in path.stem or "_bool" in path.stem):
+        if is_variant(path.stem) and not is_covering(path):
             continue  # the same graphs as without the ending
-        output = folder / f"fixed_{path.name}"
-        try:
-            api.fix_file(path, output, target=target, check_result=False)
-        except GraphfixError:
-            continue
-        yield path, output
+        with suppress(GraphfixError):
+            yield path, fixed(path, target)[0]
 
 
 def _proved(before: Path, after: Path) -> bool:
@@ -80,10 +75,10 @@ def _proved(before: Path, after: Path) -> bool:
         return False
 
 
-def _judged(kind: str, suffix: str, pairs: Pairs, planted: Callable[[Path], Iterator[bytes]], faulty: Path) -> None:
+def _judged(kind: str, pairs: Pairs, planted: Callable[[Path], Iterator[bytes]], faulty: Path, *, every: bool) -> None:
     """Each fault is told, or is none: then its kind is known for that, and both files run to the same bits."""
-    told, alike = set(), 0
-    for before, after in pairs:
+    told, alike, suffix = set(), 0, faulty.suffix
+    for before, after in pairs if every else [pair for pair in pairs if is_covering(pair[0]) or pair[0].name in MADE]:
         for data in planted(after):
             faulty.write_bytes(data)
             if not _proved(before, faulty):
@@ -93,38 +88,44 @@ def _judged(kind: str, suffix: str, pairs: Pairs, planted: Callable[[Path], Iter
             assert (suffix, kind) in NO_FAULTS, f"{kind} of {before.name} is proved"
             verdict = verify(before, faulty, proof="without", runs=2)
             assert verdict.status == "equal", f"{kind} of {before.name} is proved, and runs say {verdict.status}"
-    assert len(told) >= AT_LEAST
+    assert len(told) >= (AT_LEAST if every else 1)
     assert alike <= RARE
 
 
+@SCOPE
 @pytest.mark.parametrize("kind", onnx_faults.FAULTS)
-def test_no_fault_of_an_onnx_model_is_proved(kind: str, fixed: Callable[[str], Pairs], tmp_path: Path) -> None:
+def test_no_fault_of_an_onnx_model_is_proved(
+    kind: str, every: bool, pairs: Callable[[str], Pairs], tmp_path: Path
+) -> None:
     def planted(after: Path) -> Iterator[bytes]:
         model = onnx.load(after)
         for _ in islice(onnx_faults.FAULTS[kind](model), PLACES):
             yield model.SerializeToString()
 
-    _judged(kind, ".onnx", fixed(".onnx"), planted, tmp_path / "faulty.onnx")
+    _judged(kind, pairs(".onnx"), planted, tmp_path / "faulty.onnx", every=every)
 
 
+@SCOPE
 @pytest.mark.parametrize("kind", tflite_faults.FAULTS)
-def test_no_fault_of_a_tflite_model_is_proved(kind: str, fixed: Callable[[str], Pairs], tmp_path: Path) -> None:
+def test_no_fault_of_a_tflite_model_is_proved(
+    kind: str, every: bool, pairs: Callable[[str], Pairs], tmp_path: Path
+) -> None:
     def planted(after: Path) -> Iterator[bytes]:
         model = tflite_faults.unpacked(after.read_bytes())
         for _ in islice(tflite_faults.FAULTS[kind](model), PLACES):
             yield tflite_faults.packed(model)
 
-    _judged(kind, ".tflite", fixed(".tflite"), planted, tmp_path / "faulty.tflite")
+    _judged(kind, pairs(".tflite"), planted, tmp_path / "faulty.tflite", every=every)
 
 
 @pytest.mark.parametrize("suffix", [".onnx", ".tflite"])
-def test_each_model_without_a_fault_is_proved(suffix: str, fixed: Callable[[str], Pairs]) -> None:
-    assert [before.name for before, after in fixed(suffix) if not _proved(before, after)] == []
+def test_each_model_without_a_fault_is_proved(suffix: str, pairs: Callable[[str], Pairs]) -> None:
+    assert [before.name for before, after in pairs(suffix) if not _proved(before, after)] == []
 
 
 @pytest.mark.parametrize("kind", onnx_faults.FAULTS)
-def test_a_model_has_one_fault_at_a_time(kind: str, fixed: Callable[[str], Pairs]) -> None:
-    for _, after in fixed(".onnx"):
+def test_a_model_has_one_fault_at_a_time(kind: str, pairs: Callable[[str], Pairs]) -> None:
+    for _, after in pairs(".onnx"):
         model = onnx.load(after)
         kept = model.SerializeToString(deterministic=True)
         assert all(model.SerializeToString(deterministic=True) != kept for _ in onnx_faults.FAULTS[kind](model))

@@ -14,15 +14,16 @@ from graphfix.results import GraphfixError
 from tests.support.by_runs import verify
 from tests.support.faults.onnx import planted as onnx_faults
 from tests.support.faults.tflite import planted as tflite_faults
-from tests.support.places import MODELS, committed_models, model_id
+from tests.support.places import MODELS, committed_models, model_id, zoo_models
+from tests.support.tiers import by_model
 
 ALL = committed_models()
-REAL = sorted([*MODELS.glob("zoo/*/*.onnx"), *MODELS.glob("zoo/*/*.tflite")])
+REAL = [*zoo_models("onnx"), *zoo_models("tflite")]
 UNDEFINED = {"operators/atan2_unequal.tflite"}
 """LiteRT reads behind the end of an operand: the model as it is computes nothing that a proof could compare."""
 
 
-@pytest.mark.parametrize("path", [path for path in ALL if model_id(path) not in UNDEFINED], ids=model_id)
+@pytest.mark.parametrize("path", by_model(path for path in ALL if model_id(path) not in UNDEFINED))
 def test_a_model_that_is_fixed_for_tosa_is_proved(path: Path, tmp_path: Path) -> None:
     try:
         verdict = proved(path, tmp_path / path.name, "tosa")
@@ -42,9 +43,8 @@ def test_what_the_first_file_leaves_open_is_not_proved(name: str, tmp_path: Path
     assert proved(MODELS / name, tmp_path / "after.tflite", "tosa").status == "undecided"
 
 
-@pytest.mark.slow
-@pytest.mark.zoo
-@pytest.mark.parametrize("path", REAL, ids=lambda path: f"{path.parent.name}/{path.name}")
+@pytest.mark.ci
+@pytest.mark.parametrize("path", REAL)
 def test_a_real_model_that_is_fixed_for_tosa_is_proved(path: Path, tmp_path: Path) -> None:
     verdict = proved(path, tmp_path / path.name, "tosa")
     assert verdict.proof is not None
@@ -89,7 +89,7 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> list[tuple[Path, Path, Siz
     return found
 
 
-@pytest.mark.slow
+@pytest.mark.full
 @pytest.mark.parametrize(("suffix", "kind"), KINDS)
 def test_no_fault_in_a_model_that_is_fixed_for_tosa_is_proved(
     suffix: str, kind: str, made: list[tuple[Path, Path, Sizes]], tmp_path: Path

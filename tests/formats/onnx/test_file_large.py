@@ -14,7 +14,7 @@ from tests.support.onnx.files import field, number
 from tests.support.places import ROOT
 
 
-@pytest.mark.slow
+@pytest.mark.full
 def test_a_model_of_more_than_2_gib_is_read_edited_and_written(tmp_path: Path) -> None:
     size = 1_200_000_000
     count = 2
@@ -65,6 +65,7 @@ def peak(path: Path) -> int:
     return int(done.stdout)
 
 
+@pytest.mark.ci
 @pytest.mark.skipif(sys.platform != "linux", reason="ru_maxrss is in KiB on Linux only")
 def test_the_memory_taken_does_not_grow_with_the_payloads(tmp_path: Path) -> None:
     # Reading one byte of a mapped file maps 16 pages: tensors of half that size would map all of it.

@@ -319,6 +319,7 @@ def test_a_default_of_opset_5_is_stated_on_the_way_to_17() -> None:
     assert unproved(result.before.SerializeToString(), result.after.SerializeToString()) is None
 
 
+@pytest.mark.ci
 @pytest.mark.parametrize("path", zoo_models("onnx"))
 def test_a_real_model_is_upgraded_and_found_equal(path: Path, tmp_path: Path) -> None:
     outcome = graphfix.fix_file(path, tmp_path / "out.onnx", only=("upgrade-opset",), runs=2)

@@ -220,6 +220,7 @@ def test_a_shape_is_determined_where_no_data_reaches_it(text: str, expected: boo
     assert (y in determined(container)) is expected
 
 
+@pytest.mark.ci
 @pytest.mark.parametrize("path", zoo_models("tflite"))
 def test_real_models_become_static_and_have_what_litert_gives(path: Path, tmp_path: Path) -> None:
     container = read(path)

@@ -29,7 +29,7 @@ def peak(source: Path, out: Path) -> int:
     return int(subprocess.run(arguments, cwd=ROOT, capture_output=True, text=True, check=True).stdout)
 
 
-@pytest.mark.slow
+@pytest.mark.full
 @pytest.mark.skipif(sys.platform != "linux", reason="/proc says how much memory a process had")
 def test_a_file_of_many_weights_is_written_in_little_memory(tmp_path: Path) -> None:
     made = add_model()
@@ -39,7 +39,7 @@ def test_a_file_of_many_weights_is_written_in_little_memory(tmp_path: Path) -> N
     (tmp_path / "out.tflite").unlink()
 
 
-@pytest.mark.slow
+@pytest.mark.full
 @pytest.mark.skipif(sys.platform != "linux", reason="/proc says how much memory a process had")
 def test_a_file_of_more_than_2_gib_is_written_in_little_memory(tmp_path: Path) -> None:
     values = np.array([5, 6, 7], np.float32).tobytes()

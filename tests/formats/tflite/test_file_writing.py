@@ -30,6 +30,7 @@ from tests.support.tflite.reshaping import add_reshape, same_archive, without_re
 # --- whole models ------------------------------------------------------------
 
 
+@pytest.mark.ci
 @pytest.mark.parametrize("path", zoo_models("tflite"))
 def test_a_real_model_keeps_all_but_what_was_added(path: Path, tmp_path: Path) -> None:
     before = path.read_bytes()

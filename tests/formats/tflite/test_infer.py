@@ -544,12 +544,13 @@ def test_made_models_are_read_without_a_contradiction_that_is_not_theirs(path: P
     assert bool(stale) == path.stem.startswith("result_stretched")
 
 
-@pytest.mark.slow
+@pytest.mark.ci
 @pytest.mark.parametrize("path", committed_models("tflite"), ids=model_id)
 def test_made_models_have_in_litert_what_was_inferred(path: Path) -> None:
     assert_instances(path, least=0)
 
 
+@pytest.mark.ci
 @pytest.mark.parametrize("path", zoo_models("tflite"))
 def test_real_models_are_wholly_known_and_litert_agrees(path: Path) -> None:
     """Every size is a number or what the file leaves free at the inputs; at three batches where that is free."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 
 import numpy as np
@@ -42,13 +43,14 @@ class Case:
         return dict(zip([value.name for value in self.model.graph.input], inputs, strict=False))
 
 
-def all_cases() -> list[Case]:
+@cache
+def all_cases() -> tuple[Case, ...]:
     """Every case of the installed onnx, sorted by name; names that occur twice get their kind's in front."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # the makers of the cases divide by zero on purpose
         raw = [*load_model_tests(kind="node"), *(case for kind in FOLDERS for case in load_model_tests(kind=kind))]
         made = [*(_case(case) for case in raw), *_light()]
-    return sorted(made, key=lambda case: case.name)
+    return tuple(sorted(made, key=lambda case: case.name))
 
 
 def _case(case: TestCase) -> Case:

@@ -5,11 +5,6 @@ A fork answers a whole group of runs; where a kernel ends it, that run is answer
 
 from __future__ import annotations
 
-import os
-import pickle
-import signal
-import subprocess
-import sys
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -24,8 +19,6 @@ KERNELS = ("BUILTIN_REF", "BUILTIN_WITHOUT_DEFAULT_DELEGATES", "AUTO")
 """The reference kernels, the optimized ones, and these with XNNPACK."""
 TOLD = KERNELS[1]
 """The kernel set whose runs tell the shapes of the tensors too."""
-PATIENCE = 600
-"""Seconds after which the child counts as hung."""
 
 
 @dataclass(frozen=True)
@@ -55,42 +48,41 @@ class Ran:
 
 def run(groups: Sequence[Sequence[Job]]) -> list[list[Ran]]:
     """Answer every group, in order."""
-    done = subprocess.run(
-        child.command(__name__),
-        env=child.environment(),
-        input=pickle.dumps([[(job.file, job.kernels, job.feeds) for job in group] for group in groups]),
-        stdout=subprocess.PIPE,
-        stderr=subprocess.DEVNULL,
-        timeout=PATIENCE,
-        check=True,
-    )
-    return [[Ran(*told) for told in group] for group in pickle.loads(done.stdout)]  # noqa: S301 -- our own child's
+    ran: list[list[Ran]] = child.asked(__name__, [list(group) for group in groups])
+    return ran
 
 
-# --- in the child -----------------------------------------------------------------------------------------------------
+# --- in the other process ---------------------------------------------------------------------------------------------
 
 
-def _told(runtime: Any, file: bytes, kernels: str, feeds: Sequence[Any]) -> tuple[Any, ...]:  # noqa: ANN401 -- no types
-    told = kernels == TOLD
+def serve(groups: Sequence[Sequence[Job]]) -> list[list[Ran]]:
+    """Run each group in a fork of its own, and what stands behind an abort in the next one."""
+    return [[ran or Ran(signal=ended) for ran, ended in child.in_forks(group, _ran)] for group in groups]
+
+
+def _ran(job: Job) -> Ran:
+    from ai_edge_litert.interpreter import Interpreter, OpResolverType
+
+    told = job.kernels == TOLD
     try:
-        made = runtime.Interpreter(
-            model_content=file,
-            experimental_op_resolver_type=runtime.OpResolverType[kernels],
+        made = Interpreter(
+            model_content=job.file,
+            experimental_op_resolver_type=OpResolverType[job.kernels],
             num_threads=1,
             experimental_preserve_all_tensors=told,
         )
         inputs = made.get_input_details()
-        for detail, array in zip(inputs, feeds, strict=True):
+        for detail, array in zip(inputs, job.feeds, strict=True):
             if tuple(detail["shape"]) != array.shape:
                 made.resize_tensor_input(detail["index"], array.shape)
         made.allocate_tensors()
-        for detail, array in zip(inputs, feeds, strict=True):
+        for detail, array in zip(inputs, job.feeds, strict=True):
             made.set_tensor(detail["index"], array)
         made.invoke()
         outputs = tuple(made.get_tensor(detail["index"]) for detail in made.get_output_details())
     except (RuntimeError, ValueError) as error:  # how LiteRT reports what it refuses
-        return (), str(error) or type(error).__name__
-    return outputs, "", "", tuple(_shapes(made._interpreter)) if told else ()
+        return Ran(error=str(error) or type(error).__name__)
+    return Ran(outputs, shapes=tuple(_shapes(made._interpreter)) if told else ())
 
 
 def _shapes(inside: Any) -> Iterator[tuple[tuple[int, ...], ...]]:  # noqa: ANN401 -- LiteRT has no types
@@ -103,46 +95,3 @@ def _shapes(inside: Any) -> Iterator[tuple[tuple[int, ...], ...]]:  # noqa: ANN4
             except ValueError:
                 found.append(())
         yield tuple(found)
-
-
-def _answered(runtime: Any, group: Sequence[Any]) -> list[tuple[Any, ...]]:  # noqa: ANN401 -- LiteRT has no types
-    answers: list[tuple[Any, ...]] = []
-    while len(answers) < len(group):
-        reading, writing = os.pipe()
-        process = os.fork()
-        if process == 0:
-            with os.fdopen(writing, "wb") as sink:
-                for job in group[len(answers) :]:
-                    pickle.dump(_told(runtime, *job), sink)
-                    sink.flush()
-            os._exit(0)
-        os.close(writing)
-        answers += _received(reading)
-        status = os.waitstatus_to_exitcode(os.waitpid(process, 0)[1])
-        if status > 0:
-            raise RuntimeError(f"a fork ended with status {status}: no kernel did that")
-        if status:
-            answers.append(((), "", signal.Signals(-status).name))
-    return answers
-
-
-def _received(source: int) -> list[tuple[Any, ...]]:
-    answers = []
-    with os.fdopen(source, "rb") as pipe:
-        while True:
-            try:
-                answers.append(pickle.load(pipe))  # noqa: S301 -- the fork's
-            except (EOFError, pickle.UnpicklingError):  # the end, or the fork's in the middle of an answer
-                return answers
-
-
-def serve() -> None:
-    """Answer what stands on standard input."""
-    groups = pickle.load(sys.stdin.buffer)  # noqa: S301 -- the test's own
-    from ai_edge_litert import interpreter
-
-    sys.stdout.buffer.write(pickle.dumps([_answered(interpreter, group) for group in groups]))
-
-
-if __name__ == "__main__":
-    serve()

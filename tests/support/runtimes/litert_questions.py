@@ -6,11 +6,6 @@ The model of a question is built from its record, not from text: thousands are a
 
 from __future__ import annotations
 
-import os
-import pickle
-import signal
-import subprocess
-import sys
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, TypeAlias
 
@@ -28,8 +23,6 @@ if TYPE_CHECKING:
 KERNELS = ("BUILTIN_REF", "BUILTIN_WITHOUT_DEFAULT_DELEGATES", "AUTO")
 """The reference kernels, the optimized ones, and these with XNNPACK."""
 NO_DELEGATE = KERNELS[1]
-PATIENCE = 300
-"""Seconds after which the process counts as hung."""
 
 
 @dataclass(frozen=True)
@@ -81,16 +74,7 @@ class Answer:
 
 def ask(questions: Sequence[Question]) -> list[Answer]:
     """Answer every question, in order."""
-    done = subprocess.run(
-        child.command(__name__),
-        env=child.environment(),
-        input=pickle.dumps(list(questions)),
-        stdout=subprocess.PIPE,
-        stderr=subprocess.DEVNULL,
-        timeout=PATIENCE,
-        check=True,
-    )
-    answers: list[Answer] = [Answer(*parts) for parts in pickle.loads(done.stdout)]  # noqa: S301 -- our own child's
+    answers: list[Answer] = child.asked(__name__, list(questions))
     assert len(answers) == len(questions)
     return answers
 
@@ -144,7 +128,7 @@ class Bench:
             tensor.quantization.scale, tensor.quantization.zeroPoint = [given.scale], [given.zero]
         return tensor
 
-    def answer(self, question: Question) -> tuple[Any, ...]:
+    def answer(self, question: Question) -> Answer:
         kernels = getattr(self.runtime.OpResolverType, question.kernels)
         try:
             interpreter = self.runtime.Interpreter(
@@ -155,46 +139,15 @@ class Bench:
                 interpreter.set_tensor(detail["index"], given.data)
             interpreter.invoke()
         except (RuntimeError, ValueError) as why:
-            return None, str(why)
-        return (np.array(interpreter.get_tensor(interpreter.get_output_details()[0]["index"])),)
+            return Answer(error=str(why))
+        return Answer(np.array(interpreter.get_tensor(interpreter.get_output_details()[0]["index"])))
 
 
 def _module(name: str) -> Any:  # noqa: ANN401 -- LiteRT has no types
     return __import__(name, fromlist=["*"])
 
 
-def serve() -> None:
-    """Answer what stands on standard input; each abort costs one fork."""
-    questions = pickle.load(sys.stdin.buffer)  # noqa: S301 -- the test's own
+def serve(questions: Sequence[Question]) -> list[Answer]:
+    """Answer each question; each abort costs one fork."""
     bench = Bench()
-    answers: list[tuple[Any, ...]] = []
-    while len(answers) < len(questions):
-        source, target = os.pipe()
-        process = os.fork()
-        if process == 0:
-            with os.fdopen(target, "wb") as sink:
-                for question in questions[len(answers) :]:
-                    pickle.dump(bench.answer(question), sink)
-                    sink.flush()
-            os._exit(0)
-        os.close(target)
-        answers += _received(source)
-        status = os.waitstatus_to_exitcode(os.waitpid(process, 0)[1])
-        if status:
-            answers.append((None, "", signal.Signals(-status).name if status < 0 else f"exit {status}"))
-    sys.stdout.buffer.write(pickle.dumps(answers))
-
-
-def _received(source: int) -> list[tuple[Any, ...]]:
-    answers = []
-    with os.fdopen(source, "rb") as pipe:
-        while True:
-            try:
-                answers.append(pickle.load(pipe))  # noqa: S301 -- the fork's
-            except EOFError:
-                return answers
-
-
-if __name__ == "__main__":
-    sys.modules[__spec__.name] = sys.modules["__main__"]  # what the test has pickled names this module
-    serve()
+    return [answer or Answer(signal=ended) for answer, ended in child.in_forks(questions, bench.answer)]

@@ -1,21 +1,14 @@
 """Looks at a TFLite model while LiteRT runs it: the shapes of all operands of every broadcasting operator.
 
 Nothing of graphfix is used. The list of operators is written by hand from TFLite's schema and kernels. LiteRT runs in
-forks of a child, since its kernels may end the process that they are in.
-
-    python -m tests.support.runtimes.litert_witness < jobs.json > answers.json
+forks of another process, since its kernels may end the one that they are in.
 """
 
 from __future__ import annotations
 
 import hashlib
 import itertools
-import json
-import os
-import signal
-import subprocess
-import sys
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
 
@@ -36,8 +29,6 @@ SIZES = (3, 1, 2, 5, 16, 32, 48, 64, 96, 160, 256)
 """What free sizes are tried at."""
 BATCH = 3
 """Offers that are tried at a time."""
-PATIENCE = 900
-"""Seconds after which LiteRT counts as hung."""
 KERNELS = {"reference": "BUILTIN_REF", "optimized": "BUILTIN_WITHOUT_DEFAULT_DELEGATES", "xnnpack": "AUTO"}
 
 Shape: TypeAlias = tuple[int, ...]
@@ -95,26 +86,9 @@ class Ran:
 
 
 def run(jobs: Sequence[Job]) -> list[Ran]:
-    """Run each job in its own fork of one child that has LiteRT loaded; answers stand in the order of the jobs."""
-    done = subprocess.run(
-        child.command(__name__),
-        env=child.environment(),
-        input=json.dumps([asdict(job) for job in jobs]),
-        stdout=subprocess.PIPE,
-        stderr=subprocess.DEVNULL,
-        text=True,
-        check=True,
-        timeout=PATIENCE,
-    )
-    return [_answer(answer) for answer in json.loads(done.stdout)]
-
-
-def _answer(told: dict[str, Any]) -> Ran:
-    operators = tuple(
-        Seen(subgraph, result, op, tuple(None if it is None else tuple(it) for it in operands), tuple(shape))
-        for subgraph, result, op, operands, shape in told.get("operators", ())
-    )
-    return Ran(tuple(told.get("outputs", ())), operators, told.get("error", ""))
+    """Run each job; answers stand in the order of the jobs."""
+    ran: list[Ran] = child.asked(__name__, list(jobs))
+    return ran
 
 
 # --- which sizes ------------------------------------------------------------------------------------------------------
@@ -161,27 +135,39 @@ def accepted(models: Mapping[Path, Sequence[Sequence[int]]], wanted: int) -> dic
     return found
 
 
-# --- in the child -----------------------------------------------------------------------------------------------------
+# --- in the other process ---------------------------------------------------------------------------------------------
 
 
-def _made(job: dict[str, Any]) -> dict[str, Any]:
+def serve(jobs: Sequence[Job]) -> list[Ran]:
+    """Run each job where an abort ends a fork and no more."""
+    return [ran or Ran(error=ended) for ran, ended in child.in_forks(jobs, _ran)]
+
+
+def _ran(job: Job) -> Ran:
+    try:
+        return _looked(job)
+    except (RuntimeError, ValueError) as error:  # how LiteRT reports what it refuses
+        return Ran(error=str(error) or type(error).__name__)
+
+
+def _looked(job: Job) -> Ran:
     from ai_edge_litert.interpreter import Interpreter, OpResolverType
 
     made = Interpreter(
-        model_path=job["path"],
-        experimental_op_resolver_type=OpResolverType[KERNELS[job["kernels"]]],
-        experimental_preserve_all_tensors=job["kernels"] != "xnnpack",
+        model_path=job.path,
+        experimental_op_resolver_type=OpResolverType[KERNELS[job.kernels]],
+        experimental_preserve_all_tensors=job.kernels != "xnnpack",
         num_threads=1,
     )
-    for position, shape in job["sizes"].items():
-        made.resize_tensor_input(made.get_input_details()[int(position)]["index"], shape)
+    for position, shape in job.sizes.items():
+        made.resize_tensor_input(made.get_input_details()[position]["index"], shape)
     made.allocate_tensors()
     random = np.random.default_rng(7)
     for detail in made.get_input_details():
-        made.set_tensor(detail["index"], _drawn(detail, job["integer"], random))
+        made.set_tensor(detail["index"], _drawn(detail, job.integer, random))
     made.invoke()
-    outputs = [_digest(made.get_tensor(detail["index"])) for detail in made.get_output_details()]
-    return {"outputs": outputs, "operators": _operators(job["path"], made) if job["kernels"] != "xnnpack" else []}
+    outputs = tuple(_digest(made.get_tensor(detail["index"])) for detail in made.get_output_details())
+    return Ran(outputs, tuple(_operators(job.path, made)) if job.kernels != "xnnpack" else ())
 
 
 def _drawn(detail: dict[str, Any], integer: int, random: np.random.Generator) -> np.ndarray:
@@ -203,45 +189,19 @@ def _digest(array: np.ndarray) -> str:
     return f"{array.dtype} {list(array.shape)} {hashlib.sha256(content).hexdigest()}"
 
 
-def _operators(path: str, made: Any) -> list[tuple[Any, ...]]:  # noqa: ANN401 -- LiteRT has no types
+def _operators(path: str, made: Any) -> Iterator[Seen]:  # noqa: ANN401 -- LiteRT has no types
     """The broadcasting operators of every subgraph, with the shapes that their tensors have now."""
     from tests.support.tflite.tree import operator_name, tree
 
     model = tree(Path(path).read_bytes())
-    found: list[tuple[Any, ...]] = []
     for at, graph in enumerate(model.subgraphs):
         shapes = [
-            [int(size) for size in made._get_tensor_details(tensor, at)["shape"]]
+            tuple(int(size) for size in made._get_tensor_details(tensor, at)["shape"])
             for tensor in range(len(graph.tensors))
         ]
         for operator in graph.operators:
             name = operator_name(model, operator)
             if name in ELEMENTWISE or name == PRODUCT:
-                operands = [shapes[tensor] if tensor >= 0 else None for tensor in operator.inputs]
+                operands = tuple(shapes[tensor] if tensor >= 0 else None for tensor in operator.inputs)
                 result = int(operator.outputs[0])
-                found.append((at, result, name, operands, shapes[result]))
-    return found
-
-
-def _forked(job: dict[str, Any]) -> dict[str, Any]:
-    reading, writing = os.pipe()
-    pid = os.fork()
-    if not pid:
-        try:
-            answer = _made(job)
-        except (RuntimeError, ValueError) as error:  # how LiteRT reports what it refuses
-            answer = {"error": str(error) or type(error).__name__}
-        with os.fdopen(writing, "w") as pipe:
-            json.dump(answer, pipe)
-        os._exit(0)
-    os.close(writing)
-    with os.fdopen(reading) as pipe:
-        text = pipe.read()
-    status = os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
-    return json.loads(text) if text else {"error": signal.Signals(-status).name if status < 0 else f"exit {status}"}
-
-
-if __name__ == "__main__":
-    import ai_edge_litert.interpreter  # noqa: F401 -- loaded once, before the forks
-
-    json.dump([_forked(job) for job in json.load(sys.stdin)], sys.stdout)
+                yield Seen(at, result, name, operands, shapes[result])

@@ -6,62 +6,57 @@ Independent of the house but for its records of a shape; LiteRT runs in a child 
 from __future__ import annotations
 
 import itertools
-import json
-import subprocess
-import sys
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
 from graphfix.shapes.shape import Dim, Shape
+from tests.support import child
 
 Real = Sequence[Sequence[int] | None]
 """By tensor; None for one that LiteRT has no shape of."""
 
-CHILD = """
-import json, sys
-import numpy as np
-from ai_edge_litert.interpreter import Interpreter, OpResolverType
+
+def run(path: Path, every: Sequence[Mapping[int, Sequence[int]]]) -> list[Real | str]:
+    """The shapes of the main subgraph's tensors for each set of inputs, or why there are none."""
+    told: list[Real | str] = child.asked(__name__, [(str(path), dict(each)) for each in every])
+    return told
 
 
-def size(made, tensor):
-    try:
-        return [int(n) for n in made.TensorSize(tensor, 0)]
-    except ValueError:  # "Tensor with no shape found"
-        return None
+def serve(requests: Sequence[tuple[str, Mapping[int, Sequence[int]]]]) -> list[Real | str]:
+    """The same in the other process: what aborts ends a fork of it."""
+    return [
+        f"LiteRT aborts the process ({ended})" if answer is None else answer
+        for answer, ended in child.in_forks(requests, _sizes)
+    ]
 
 
-for line in sys.stdin:
-    path, inputs = json.loads(line)
+def _sizes(request: tuple[str, Mapping[int, Sequence[int]]]) -> Real | str:
+    from ai_edge_litert.interpreter import Interpreter, OpResolverType
+
+    path, inputs = request
     try:
         made = Interpreter(
             model_path=path,
             experimental_op_resolver_type=OpResolverType.BUILTIN_WITHOUT_DEFAULT_DELEGATES,
             experimental_preserve_all_tensors=True,
         )
-        for tensor, shape in inputs:
-            made.resize_tensor_input(tensor, shape)
+        for tensor, shape in inputs.items():
+            made.resize_tensor_input(tensor, list(shape))
         made.allocate_tensors()
         made.invoke()
-        answer = [size(made._interpreter, at) for at in range(made._interpreter.NumTensors(0))]
+        return [_size(made, at) for at in range(made._interpreter.NumTensors(0))]
     except (RuntimeError, ValueError) as error:
-        answer = str(error)
-    print(json.dumps(answer), flush=True)
-"""
+        return str(error)
 
 
-def run(path: Path, every: Sequence[Mapping[int, Sequence[int]]]) -> list[Real | str]:
-    """The shapes of the main subgraph's tensors for each set of inputs, or why there are none."""
-    requests = [json.dumps([str(path), [[tensor, list(shape)] for tensor, shape in each.items()]]) for each in every]
-    answers: list[Real | str] = []
-    while len(answers) < len(requests):
-        text = "\n".join(requests[len(answers) :])
-        done = subprocess.run([sys.executable, "-c", CHILD], input=text, capture_output=True, text=True, check=False)
-        answers += [json.loads(line) for line in done.stdout.splitlines() if line.startswith(("[", '"'))]
-        if done.returncode:
-            answers.append(f"LiteRT aborts the process ({done.returncode})")
-    return answers
+def _size(made: Any, tensor: int) -> list[int] | None:  # noqa: ANN401 -- LiteRT has no types
+    try:
+        return [int(n) for n in made._interpreter.TensorSize(tensor, 0)]
+    except ValueError:  # "Tensor with no shape found"
+        return None
 
 
 def violations(inferred: Sequence[Shape], real: Real) -> Iterator[str]:

@@ -1,0 +1,70 @@
+"""What tests may need beside the package: real models, the TOSA tools, IREE; and what is absent of it."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+
+import pytest
+
+from tests.support.places import ROOT, ZOO, zoo_paths
+
+
+@dataclass(frozen=True)
+class Need:
+    """A marker of tests, the variable that may say `required`, and what is absent here: one line, or nothing."""
+
+    marker: str
+    variable: str
+    absent: Callable[[], str]
+
+
+def _zoo() -> str:
+    return _absent_models(zoo_paths())
+
+
+@cache
+def _tosa() -> str:
+    from graphfix.runtimes import tosa
+
+    absent = sorted({tosa.CONVERTER, tosa.TORCH_MLIR, tosa.TOSA_TOOLS} - tosa.versions().keys())
+    return f"tosa: not installed: {', '.join(absent)} (extra tosa)" if absent else ""
+
+
+def _iree() -> str:
+    named = os.environ.get("GRAPHFIX_IREE")
+    return "" if named else "iree: GRAPHFIX_IREE names no Python with iree-base-compiler and iree-base-runtime"
+
+
+NEEDS = (
+    Need("zoo", "GRAPHFIX_ZOO", _zoo),
+    Need("tosa", "GRAPHFIX_TOSA", _tosa),
+    Need("iree", "GRAPHFIX_IREE", _iree),
+)
+
+
+def missing(item: pytest.Item) -> str:
+    """Why a test can't run here, or nothing. Of the zoo a test needs the models that it has as parameters, or all."""
+    for need in NEEDS:
+        if item.get_closest_marker(need.marker) is None:
+            continue
+        parameters = item.callspec.params.values() if isinstance(item, pytest.Function) and _has(item) else ()
+        models = [value for value in parameters if isinstance(value, Path) and value.is_relative_to(ZOO)]
+        reason = _absent_models(models) if need.marker == "zoo" and models else need.absent()
+        if reason:
+            return reason
+    return ""
+
+
+def _has(item: pytest.Function) -> bool:
+    return hasattr(item, "callspec")
+
+
+def _absent_models(paths: Iterable[Path]) -> str:
+    if not ZOO.exists():
+        return f"zoo: {ZOO.relative_to(ROOT)} is absent (scripts/fetch_zoo.py)"
+    absent = next((path for path in paths if not path.exists()), None)
+    return f"zoo: {absent.relative_to(ROOT)} is absent (scripts/fetch_zoo.py)" if absent else ""

@@ -1,0 +1,65 @@
+"""The tiers of tests: no mark is what `pytest` runs, `ci` what .ci/run adds, `full` what scripts/full_check.sh does.
+
+docs/decisions.md says what each holds ("What the tiers of tests hold").
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from pathlib import Path
+from typing import TYPE_CHECKING, TypeVar
+
+import pytest
+
+from tests.support.places import MODELS, model_id
+
+if TYPE_CHECKING:
+    from _pytest.mark import ParameterSet
+
+Value = TypeVar("Value")
+
+COVER = frozenset(
+    "bodies/function_nested.onnx bodies/function_two_ranks.onnx bodies/if.onnx bodies/if.tflite"
+    " bodies/loop_rank.onnx bodies/scan.onnx bodies/while.tflite constants/half.tflite constants/shared.onnx"
+    " constants/shared.tflite encoder.onnx explicit/broadcast_in_dim.tflite explicit/expand_forms.onnx"
+    " explicit/run_time_form.tflite explicit/tile.tflite files/signatures.tflite legacy/opset_7.onnx"
+    " legacy/prelu.onnx matmul.onnx operators/atan2_unequal.tflite operators/batch_matmul_int8.tflite"
+    " operators/bfloat16.onnx operators/custom.tflite operators/n_ary.onnx operators/normalization.onnx"
+    " operators/select_rows_int16.tflite operators/strings.tflite prelu.tflite quantized/per_channel.tflite"
+    " quantized/qdq.onnx quantized/qlinear_add.onnx rfc/crossed_dynamic_bool.tflite rfc/dynamic_1d.tflite"
+    " rfc/incompatible.onnx rfc/incompatible.tflite rfc/operations.onnx rfc/result_stretched.onnx"
+    " rfc/result_stretched.tflite rfc/unary_dynamic.tflite rfc/unary_dynamic_bool.tflite shapes/rank_8.tflite"
+    " shapes/scalar_free.tflite".split()
+)
+"""The committed models on which plain `pytest` runs what is asked of all: each rewrite has work in one of them, each
+finding, operator and element type of the others occurs (tests/whole/test_tiers.py)."""
+
+
+def tiered(
+    values: Iterable[Value],
+    plain: Callable[[Value], bool],
+    full: Callable[[Value], bool] = lambda _: False,
+    name: Callable[[Value], str] = str,
+) -> list[ParameterSet]:
+    """Parameters of a test: those that plain `pytest` runs, those of scripts/full_check.sh, the others marked `ci`."""
+    return [
+        pytest.param(
+            value, id=name(value), marks=() if plain(value) else pytest.mark.full if full(value) else pytest.mark.ci
+        )
+        for value in values
+    ]
+
+
+def by_model(paths: Iterable[Path]) -> list[ParameterSet]:
+    """The committed models: a cover of them, all others, and those that differ from another by their element type."""
+    return tiered(paths, is_covering, lambda path: is_variant(path.stem), model_id)
+
+
+def is_covering(path: Path) -> bool:
+    """Whether a model is one of the committed cover."""
+    return path.is_relative_to(MODELS) and model_id(path) in COVER
+
+
+def is_variant(stem: str) -> bool:
+    """Whether a model differs from another one by its element type alone; int8 stands for the others."""
+    return stem.endswith(("_int16", "_bool"))
