@@ -1,4 +1,4 @@
-"""The TOSA tools: a model converted, judged by tosa-opt and run in the reference model, each tool in its own process.
+"""The TOSA tools: a model converted, validated by tosa-opt, run in the reference model; each tool in its own process.
 
 They segfault, abort, print where they like, and report success for work that they left half done: a
 converted file counts for nothing before `validate` has seen it. The packages come with the extra `tosa`.
