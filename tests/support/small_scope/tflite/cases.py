@@ -110,7 +110,7 @@ class Leaf:
     def lines(self, *, one: bool) -> Iterator[str]:
         """The lines that make it of the inputs."""
         if self.kind == "constant":
-            yield stated(self.name, self.dtype, self.shape, "const")
+            yield declared(self.name, self.dtype, self.shape, "const")
         elif self.kind == "numbers":
             yield f"{self.name}:const:int32[{len(self.shape)}]{{{','.join(map(str, self.shape))}}}"
         elif self.kind == "shape":
@@ -126,11 +126,11 @@ class Leaf:
         for axis in axes:
             sizes[axis] = N
             made = self.name if axis == axes[-1] else f"{name}_at{axis}"
-            yield f"{stated(made, self.dtype, sizes)} = GATHER({name}, indices, axis={axis})"
+            yield f"{declared(made, self.dtype, sizes)} = GATHER({name}, indices, axis={axis})"
             name = made
 
 
-def stated(name: str, dtype: str, shape: Sequence[int], *flags: str) -> str:
+def declared(name: str, dtype: str, shape: Sequence[int], *flags: str) -> str:
     """A value as a text describes it."""
     return f"{':'.join((name, *flags, dtype))}[{','.join(map(str, shape))}]"
 
@@ -142,7 +142,7 @@ class Case:
     op: str
     operands: tuple[Leaf, ...]
     result: Shape
-    """What is stated of the result's shape."""
+    """What is declared of the result's shape."""
     dtype: str
     takes: frozenset[Sizes]
     """The sizes of N at which its operands meet."""
@@ -154,7 +154,7 @@ class Case:
 
     def line(self, name: str) -> str:
         told = ", ".join([*(operand.name for operand in self.operands), *filter(None, [self.attributes])])
-        return f"{stated(name, self.dtype, self.result)} = {self.op}({told})"
+        return f"{declared(name, self.dtype, self.result)} = {self.op}({told})"
 
 
 Meet: TypeAlias = Callable[[Sequence[Shape]], "Shape | None"]
@@ -198,7 +198,7 @@ class Model:
 
     def file(self) -> bytes:
         """The .tflite file: result `r0` is that of case 0; a broadcast beside them is there for fix to rewrite."""
-        lines = [stated(spec.name, spec.dtype, spec.shape) for spec in self.specs]
+        lines = [declared(spec.name, spec.dtype, spec.shape) for spec in self.specs]
         lines += dict.fromkeys(line for leaf in self._leaves for line in leaf.lines(one=self.one))
         lines += [case.line(f"r{at}") for at, case in enumerate(self.cases)]
         return model("\n".join([*lines, "beside[2,3] = SUB(p, q)"]))
