@@ -15,12 +15,13 @@ import graphfix
 from graphfix.runtimes import tosa
 from graphfix.runtimes.session import RefusedError
 from tests.support.runtimes.tosa_loop import fed, feeds_of, litert_reference, prepared, tflite, validated
+from tests.support.tiers import tiered
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
 
-pytestmark = [pytest.mark.tosa, pytest.mark.ci]
+pytestmark = pytest.mark.tosa
 
 PAIRS = {
     "row under rank 3": ("[2,3,4]", "[4]", "[2,3,4]"),
@@ -140,7 +141,7 @@ NAMED = (
 
 
 def parameters(rows: Sequence[Row]) -> list[Any]:
-    return [pytest.param(row, id=row.name, marks=() if row.sampled else pytest.mark.full) for row in rows]
+    return tiered(rows, lambda _: False, lambda row: not row.sampled, lambda row: row.name)
 
 
 def combined(dtype: str, pair: str) -> str:
@@ -154,7 +155,11 @@ def combined(dtype: str, pair: str) -> str:
 @pytest.mark.parametrize(
     ("dtype", "pair"),
     [
-        pytest.param(dtype, pair, id=f"{dtype} {pair}", marks=() if (dtype, pair) in SAMPLE else pytest.mark.full)
+        pytest.param(
+            dtype, pair, id=f"{dtype} {pair}", marks=pytest.mark.ci if (dtype, pair) in SAMPLE else pytest.mark.full
+        )
+            dtype, pair, id=f"{dtype} {pair}", marks=pytest.mark.ci if (dtype, pair) in SAMPLE else pytest.mark.full
+        )
         for dtype in ALIKE
         for pair in PAIRS
     ],
@@ -180,12 +185,13 @@ def test_what_worked_before_works_after(row: Row, tmp_path: Path) -> None:
 
 
 @pytest.mark.full
-@pytest.mark.parametrize("row", parameters(KEPT))
+@pytest.mark.parametrize("row", KEPT, ids=lambda row: row.name)
 def test_what_is_listed_as_working_does(row: Row, tmp_path: Path) -> None:
     model = tflite(tmp_path, row.text)
     assert trouble(model, model, row.tolerance) is None
 
 
+@pytest.mark.ci
 @pytest.mark.parametrize(
     "shapes", [("[4]", "[2,3,4]"), ("[1,1,4]", "[2,3,4]"), ("[2,3,4]", "[]"), ("[2,1,4]", "[3,1]")]
 )
@@ -199,6 +205,7 @@ def test_atan2_is_stretched_to_what_arctan2_says(shapes: tuple[str, str], tmp_pa
     assert np.abs(got - np.arctan2(inputs["a"], inputs["b"])).max() < 1e-3
 
 
+@pytest.mark.ci
 @pytest.mark.parametrize(("text", "code"), [pytest.param(*row[1:], id=row[0]) for row in NAMED])
 def test_what_tosa_can_not_take_is_named_beforehand(text: str, code: str, tmp_path: Path) -> None:
     model = tflite(tmp_path, text)

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
     from graphfix.results import Outcome
 
-pytestmark = [pytest.mark.tosa, pytest.mark.ci]
+pytestmark = pytest.mark.tosa
 
 TOLERANCE = 1e-3
 """Of the range of an output's values, in every run."""
@@ -65,6 +65,7 @@ def onnx_models(*, stopped: bool) -> list[ParameterSet]:
 # --- TFLite ---------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.ci
 @pytest.mark.parametrize("path", zoo_models("tflite"))
 def test_a_real_tflite_model_becomes_valid_tosa_that_computes_the_same(path: Path, tmp_path: Path) -> None:
     converted, validation, outcome = looped(path, tmp_path, bind_defaults=True)
@@ -84,6 +85,7 @@ def test_a_real_tflite_model_becomes_valid_tosa_that_computes_the_same(path: Pat
             assert_close(session.outputs, wanted, answer.outputs)
 
 
+@pytest.mark.ci
 @pytest.mark.parametrize("path", [ZOO / name for name in BROKEN_BEFORE], ids=BROKEN_BEFORE)
 @pytest.mark.zoo
 def test_what_is_listed_as_broken_before_is(path: Path, tmp_path: Path) -> None:
@@ -97,6 +99,7 @@ def test_what_is_listed_as_broken_before_is(path: Path, tmp_path: Path) -> None:
 # --- ONNX -----------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.ci
 @pytest.mark.parametrize("path", onnx_models(stopped=False))
 def test_a_real_onnx_model_becomes_valid_tosa_that_computes_the_same(path: Path, tmp_path: Path) -> None:
     case = ONNX[name_of(path)]
@@ -123,6 +126,7 @@ def test_a_real_onnx_model_becomes_valid_tosa_that_computes_the_same(path: Path,
         assert_close([spec.name for spec in session.get_outputs()], wanted, answer.outputs)
 
 
+@pytest.mark.ci
 @pytest.mark.parametrize("path", onnx_models(stopped=True))
 def test_what_stops_a_real_model_is_named_beforehand(path: Path, tmp_path: Path) -> None:
     named = {site.op for site in graphfix.check(path, target="tosa", **bound(path)).sites if site.code == "GF305"}
@@ -132,6 +136,7 @@ def test_what_stops_a_real_model_is_named_beforehand(path: Path, tmp_path: Path)
         tosa.convert(tmp_path / "fixed", tmp_path / "m.mlirbc")
 
 
+@pytest.mark.ci
 @pytest.mark.zoo
 def test_what_tosa_can_take_is_not_called_unsupported() -> None:
     paths = [ZOO / name for name, case in ONNX.items() if not case.stopped_by]

@@ -1,0 +1,50 @@
+"""The models that plain `pytest` takes for all of them hold whatever occurs in any of them."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable
+from pathlib import Path
+
+import ai_edge_litert.schema_py_generated as schema
+import onnx
+import pytest
+
+import graphfix
+from graphfix.results import GraphfixError
+from tests.support.places import committed_models, model_id
+from tests.support.tiers import COVER
+
+TARGETS = ("explicit", "ranks", "tosa")
+
+
+def features(path: Path) -> set[tuple[Hashable, ...]]:
+    """What is worth a test of its own: the rewrites that work, the findings, the operators, the element types."""
+    found: set[tuple[Hashable, ...]] = {("type", each) for each in element_types(path)}
+    for target in TARGETS:
+        try:
+            outcome = graphfix.fix(graphfix.load(path), target=target)
+        except GraphfixError:
+            found.add(("refused",))
+            continue
+        found |= {(target, name) for name, count in outcome.rewrites.items() if count}
+        found |= {(site.code, site.status) for site in outcome.sites} | {
+            ("operator", site.op) for site in outcome.sites
+        }
+    return {(path.suffix, *each) for each in found}
+
+
+def element_types(path: Path) -> set[int]:
+    if path.suffix == ".onnx":
+        graph = onnx.load(path).graph
+        return {value.type.tensor_type.elem_type for value in [*graph.input, *graph.output]}
+    model = schema.ModelT.InitFromPackedBuf(path.read_bytes())
+    return {tensor.type for graph in model.subgraphs for tensor in graph.tensors}
+
+
+@pytest.mark.ci
+def test_the_cover_has_each_rewrite_finding_operator_and_element_type_of_the_models() -> None:
+    known = {model_id(path): features(path) for path in committed_models()}
+    assert known.keys() >= COVER
+    covered = set().union(*(known[name] for name in COVER))
+    assert set().union(*known.values()) - covered == set()
+    assert len(covered) > 100
