@@ -158,8 +158,6 @@ def combined(dtype: str, pair: str) -> str:
         pytest.param(
             dtype, pair, id=f"{dtype} {pair}", marks=pytest.mark.ci if (dtype, pair) in SAMPLE else pytest.mark.full
         )
-            dtype, pair, id=f"{dtype} {pair}", marks=pytest.mark.ci if (dtype, pair) in SAMPLE else pytest.mark.full
-        )
         for dtype in ALIKE
         for pair in PAIRS
     ],
