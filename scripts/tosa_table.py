@@ -114,7 +114,7 @@ def _after(outcome: Outcome) -> str:
         return f"no: {outcome.verdict.reason if outcome.verdict else 'not written'}"
     if done.status == "refused":
         named = [site for site in outcome.sites if site.code == "GF305" and site.status == "left"]
-        # the whole numbers in front of an operator that stops everything are no reason of their own
+        # the whole numbers in front of an operator that stops everything are no separate reason
         stoppers = dict.fromkeys(site.op for site in named if "int64" not in (site.reason or ""))
         return f"no: {', '.join(stoppers) or _short(done.reason or '')}"
     if done.status in ("agrees", "converted"):

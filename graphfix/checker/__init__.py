@@ -43,7 +43,7 @@ def verify(
     not fit.
     """
     from graphfix.checker.task import Criterion, Task
-    from graphfix.checker.verdict import judge
+    from graphfix.checker.verdict import compare
 
     task = Task(
         before=before,
@@ -57,4 +57,4 @@ def verify(
         proof=proof,
         progress=progress or (lambda _: None),
     )
-    return judge(task)
+    return compare(task)

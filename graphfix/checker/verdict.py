@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from graphfix.checker.task import Task
 
 
-def judge(task: Task) -> Verdict:
+def compare(task: Task) -> Verdict:
     """Compare the two files of a task. Raises GraphfixError for bad input."""
     _check_numbers(task)
     before, after = is_tflite(task.before), is_tflite(task.after)

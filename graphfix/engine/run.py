@@ -41,7 +41,7 @@ class Known:
 
 
 @dataclass(frozen=True, slots=True)
-class Task:
+class Job:
     """One run: the model, how to choose, and what is reported."""
 
     model: Model
@@ -65,58 +65,58 @@ def run(
     Raises GraphfixError for operands of the main graph that can't be broadcast whatever their sizes.
     """
     rewrites = tuple(flat(steps))
-    task = Task(model, policy, done, Report(rewrites={rewrite.name: 0 for rewrite in rewrites}))
+    job = Job(model, policy, done, Report(rewrites={rewrite.name: 0 for rewrite in rewrites}))
     for step in steps:
         if isinstance(step, UntilNothingChanges):
-            _until_nothing_changes(task, step, rewrites)
+            _until_nothing_changes(job, step, rewrites)
         else:
-            _rewrite(task, step, rewrites)
+            _rewrite(job, step, rewrites)
     if limits is not None:
-        _ask(task, limits)
-    return task.report
+        _ask(job, limits)
+    return job.report
 
 
-def _until_nothing_changes(task: Task, step: UntilNothingChanges, rewrites: Sequence[Rewrite | ModelRewrite]) -> None:
-    report = task.report
+def _until_nothing_changes(job: Job, step: UntilNothingChanges, rewrites: Sequence[Rewrite | ModelRewrite]) -> None:
+    report = job.report
     while True:
         edits, sites = sum(report.rewrites.values()), len(report.sites)
         for rewrite in step.rewrites:
-            _rewrite(task, rewrite, rewrites)
+            _rewrite(job, rewrite, rewrites)
         if sum(report.rewrites.values()) == edits:
             return
         report.sites[sites:] = [
-            site for site in report.sites[sites:] if site.status == task.done
+            site for site in report.sites[sites:] if site.status == job.done
         ]  # the rest comes again
 
 
-def _rewrite(task: Task, rewrite: Rewrite | ModelRewrite, rewrites: Sequence[Rewrite | ModelRewrite]) -> None:
+def _rewrite(job: Job, rewrite: Rewrite | ModelRewrite, rewrites: Sequence[Rewrite | ModelRewrite]) -> None:
     """Apply one rewrite on every scope."""
-    task.model.refresh()
+    job.model.refresh()
     if isinstance(rewrite, ModelRewrite):
-        _together(task, rewrite)
+        _together(job, rewrite)
         return
     others = [other for other in rewrites if isinstance(other, Rewrite) and rewrite.name in other.instead_of]
-    for graph in task.model.graphs:
+    for graph in job.model.graphs:
         for index in range(len(graph.nodes)):
             node = graph.nodes[index]
             if not rewrite.concerns(node) or any(other.concerns(node) for other in others):
                 continue
             if rewrite.sees == "operands":
-                _by_looks(task, rewrite, node)
+                _by_looks(job, rewrite, node)
             else:
-                _apply(task, rewrite, node, _planned(task, rewrite, node, partial(task.policy.edits, rewrite, node)))
+                _apply(job, rewrite, node, _planned(job, rewrite, node, partial(job.policy.edits, rewrite, node)))
 
 
-def _ask(task: Task, limits: Questions) -> None:
+def _ask(job: Job, limits: Questions) -> None:
     """A site for each thing that the target can't take, in what the rewrites made of the model."""
-    task.model.refresh()
-    for graph in task.model.graphs:
+    job.model.refresh()
+    for graph in job.model.graphs:
         for node in graph.nodes:
             if node.operands:
-                task.report.sites += kept(node, list(limits(node)), None)
+                job.report.sites += kept(node, list(limits(node)), None)
 
 
-def _by_looks(task: Task, rewrite: Rewrite, node: Node) -> None:
+def _by_looks(job: Job, rewrite: Rewrite, node: Node) -> None:
     """Plan a node, or take the plan of one that looks the same; a reason that names the node is not remembered."""
     looks: list[object] = [rewrite.name, id(node.row)]  # rows are never freed, and hashing one takes long
     if node.attributes:
@@ -124,15 +124,15 @@ def _by_looks(task: Task, rewrite: Rewrite, node: Node) -> None:
     for value in node.operands:
         looks += (value.shape, value.kind, value.dtype, value.stale) if value is not None else (None,)
     key = tuple(looks)
-    known = task.plans.get(key)
+    known = job.plans.get(key)
     if known is not None:
         if known.edits:
-            _carry_out(task, rewrite, node, known.edits, known.rows)
+            _carry_out(job, rewrite, node, known.edits, known.rows)
         return
-    edits = _planned(task, rewrite, node, partial(task.policy.edits, rewrite, node))
-    if all(isinstance(edit, (Lift, Stretch)) for edit in edits) and _decided(task.report, node):
-        task.plans[key] = Known(edits, [row(edit, node.operands, ()) for edit in edits])
-    _apply(task, rewrite, node, edits)
+    edits = _planned(job, rewrite, node, partial(job.policy.edits, rewrite, node))
+    if all(isinstance(edit, (Lift, Stretch)) for edit in edits) and _decided(job.report, node):
+        job.plans[key] = Known(edits, [row(edit, node.operands, ()) for edit in edits])
+    _apply(job, rewrite, node, edits)
 
 
 def _decided(report: Report, node: Node) -> bool:
@@ -140,13 +140,13 @@ def _decided(report: Report, node: Node) -> bool:
     return not (report.sites and report.sites[-1].status == "left" and report.sites[-1].node == node.label)
 
 
-def _together(task: Task, rewrite: ModelRewrite) -> None:
+def _together(job: Job, rewrite: ModelRewrite) -> None:
     """All planned nodes or none."""
-    report = task.report
+    report = job.report
     before = len(report.sites)
     plans: list[tuple[Node, Sequence[Edit]]] = []
-    for node, plan in rewrite.plan_model(task.model.graphs):
-        edits = _planned(task, rewrite, node, partial(iter, plan))
+    for node, plan in rewrite.plan_model(job.model.graphs):
+        edits = _planned(job, rewrite, node, partial(iter, plan))
         if edits:
             plans.append((node, edits))
     undecided = report.sites[before:]
@@ -156,11 +156,11 @@ def _together(task: Task, rewrite: ModelRewrite) -> None:
         report.sites += [left(rewrite.code, node, None, reason, rewrite.name) for node, _ in plans]
         return
     for node, edits in plans:
-        _apply(task, rewrite, node, edits)
+        _apply(job, rewrite, node, edits)
 
 
 def _planned(
-    task: Task, rewrite: Rewrite | ModelRewrite, node: Node, plan: Callable[[], Iterable[Edit]]
+    job: Job, rewrite: Rewrite | ModelRewrite, node: Node, plan: Callable[[], Iterable[Edit]]
 ) -> Sequence[Edit]:
     """The edits of one node; a node that the plan is undecided about becomes a site that was left."""
     try:
@@ -175,7 +175,7 @@ def _planned(
         if not _may_not_run(node.graph):
             raise GraphfixError(f"{node.op} '{node.label}': {why} (GF105)") from None
         site = left("GF105", node, None, f"{why} (in a body that may never run)", rewrite.name)
-    task.report.sites.append(site)
+    job.report.sites.append(site)
     return []
 
 
@@ -184,23 +184,23 @@ def _may_not_run(graph: Graph) -> bool:
     return graph.path != "main"
 
 
-def _apply(task: Task, rewrite: Rewrite | ModelRewrite, node: Node, edits: Sequence[Edit]) -> None:
+def _apply(job: Job, rewrite: Rewrite | ModelRewrite, node: Node, edits: Sequence[Edit]) -> None:
     if not edits:
         return
-    task.report.sites += kept(node, edits, rewrite.name)
+    job.report.sites += kept(node, edits, rewrite.name)
     for edit in edits:
         if isinstance(edit, Assume):
-            task.model.note(ASSUMES, edit.text)
-            task.report.assumes.append(edit.text)
+            job.model.note(ASSUMES, edit.text)
+            job.report.assumes.append(edit.text)
     carried = [edit for edit in edits if not isinstance(edit, (Leave, Assume))]
     if carried:
-        _carry_out(task, rewrite, node, carried, None)
+        _carry_out(job, rewrite, node, carried, None)
 
 
 def _carry_out(
-    task: Task, rewrite: Rewrite | ModelRewrite, node: Node, edits: Sequence[Edit], rows: Sequence[Row] | None
+    job: Job, rewrite: Rewrite | ModelRewrite, node: Node, edits: Sequence[Edit], rows: Sequence[Row] | None
 ) -> None:
-    model, report, name = task.model, task.report, rewrite.name
+    model, report, name = job.model, job.report, rewrite.name
     before, size = node.operands, model.added
     try:
         after = model.apply(node, edits)
@@ -213,5 +213,5 @@ def _carry_out(
     label, op, path = node.label, node.op, node.graph.path
     grown = model.added - size
     for code, operand, was, now in rows:
-        report.sites.append(Site(code, label, op, path, operand, was, now, task.done, name, None, grown))
+        report.sites.append(Site(code, label, op, path, operand, was, now, job.done, name, None, grown))
         grown = 0

@@ -14,7 +14,7 @@ Style = Literal["multidirectional", "unidirectional", "matmul", "gemm", "legacy"
 - multidirectional: numpy's rule over all of them, right-aligned.
 - unidirectional: right-aligned onto operand `Row.onto`, whose shape is the result's.
 - matmul: numpy.matmul; the batch axes [:-2] broadcast, a rank-1 operand is promoted and its axis removed.
-- gemm: right-aligned onto (M, N), which A and B (`Row.product`) and transA/transB give.
+- gemm: right-aligned onto (M, N), which A and B (`Row.product`) and transA/transB make.
 - legacy: operator sets before 7, onto operand 0 (Gemm: onto (M, N)) by the attributes `broadcast` and `axis`.
 - equal: no broadcast, though the operator looks like one that has it; all operands need one shape.
 - own: a rule of its own; no rewrite touches it, `Row.left` says why.

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from ai_edge_litert.interpreter import Interpreter, OpResolverType
 
-from graphfix.runtimes.session import Interface, RefusedError, TensorSpec, one_line
+from graphfix.runtimes.session import ModelDetails, RefusedError, TensorDetails, one_line
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -34,7 +34,7 @@ _RUN_TOGETHER = re.compile(r"(?<=\S)\.?\s*Node(?= number \d)")
 _LACKS = ("Didn't find op for builtin opcode", "Didn't find custom operator", "Unsupported data type")
 
 
-class LitertSession:
+class InterpreterSession:
     """One interpreter, made again where the one before has failed or keeps a state."""
 
     def __init__(self, model: Path | bytes, kernels: str, signature: str | None, expose: Sequence[str]) -> None:
@@ -123,17 +123,17 @@ class LitertSession:
 
 def load(
     model: Path | bytes, *, kernels: str, signature: str | None = None, expose: Sequence[str] = ()
-) -> LitertSession:
+) -> InterpreterSession:
     """Load a model by its path (it is mapped, not read) or from bytes.
 
     `kernels` is one of graphfix.runtimes.litert.KERNELS, or "preserving": the builtin ones, for shapes.
     `signature` is the key of the SignatureDef whose subgraph is run under its names, None runs subgraph 0.
     `expose` names tensors of that subgraph that become outputs behind its own. Raises RefusedError.
     """
-    return LitertSession(model, kernels, signature, expose)
+    return InterpreterSession(model, kernels, signature, expose)
 
 
-def _interface(core: Any, subgraph: int, signature: str | None, expose: Sequence[str]) -> Interface:  # noqa: ANN401 - see above
+def _interface(core: Any, subgraph: int, signature: str | None, expose: Sequence[str]) -> ModelDetails:  # noqa: ANN401 - see above
     keys = core.GetSignatureDefs()
     where = {str(key): int(core.GetSubgraphIndexFromSignature(key)) for key in keys}
     names = _unique_names(core, subgraph)
@@ -151,7 +151,7 @@ def _interface(core: Any, subgraph: int, signature: str | None, expose: Sequence
             )
             for side in (core.InputIndices(), core.OutputIndices())
         ]
-    return Interface(sides[0], sides[1] + exposed, tuple(where.items()))
+    return ModelDetails(sides[0], sides[1] + exposed, tuple(where.items()))
 
 
 def _aliases(signatures: Sequence[Any]) -> dict[int, str]:
@@ -177,12 +177,12 @@ def _unique_names(core: Any, subgraph: int) -> list[str]:  # noqa: ANN401 - see 
     return unique
 
 
-def _spec(core: Any, subgraph: int, index: int, name: str) -> TensorSpec:  # noqa: ANN401 - see above
+def _spec(core: Any, subgraph: int, index: int, name: str) -> TensorDetails:  # noqa: ANN401 - see above
     kind = core.TensorType(index, subgraph)
     if not kind:
         raise RefusedError(f"LiteRT: numpy has no type for the tensor '{name}'", missing_kernel=True)
     scales, zero_points, axis, *_ = core.TensorQuantizationParameters(index, subgraph)
-    return TensorSpec(
+    return TensorDetails(
         name,
         index,
         np.dtype(kind).name,
@@ -194,7 +194,7 @@ def _spec(core: Any, subgraph: int, index: int, name: str) -> TensorSpec:  # noq
     )
 
 
-def _value(core: Any, spec: TensorSpec, subgraph: int) -> object:  # noqa: ANN401 - see above
+def _value(core: Any, spec: TensorDetails, subgraph: int) -> object:  # noqa: ANN401 - see above
     """Copy a tensor; a resource has no values, and asking for them ends the process."""
     return None if spec.dtype == _VALUELESS else core.GetTensor(spec.index, subgraph)
 

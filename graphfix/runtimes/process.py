@@ -18,7 +18,7 @@ from graphfix.runtimes.session import RefusedError
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
-    from graphfix.runtimes.session import Interface, TensorSpec
+    from graphfix.runtimes.session import ModelDetails, TensorDetails
 
 _ABORTED = (EOFError, BrokenPipeError, ConnectionError, pickle.UnpicklingError)
 LONGEST_SECONDS = 600.0
@@ -33,7 +33,7 @@ class Child:
     def __init__(self, seconds: float = LONGEST_SECONDS) -> None:
         self._seconds = seconds
         self._process: subprocess.Popen[bytes] | None = None
-        self._loaded: Request | None = None
+        self._loaded: LoadRequest | None = None
 
     def __enter__(self) -> Self:
         return self
@@ -46,7 +46,7 @@ class Child:
     ) -> OnnxSession:
         """Load an ONNX file as runtimes.onnxruntime does, in the place of the model before. Raises RefusedError."""
         options = {"optimized": optimized, "expose": tuple(expose), "folder": folder}
-        request = Request("onnxruntime", model, tuple(options.items()))
+        request = LoadRequest("onnxruntime", model, tuple(options.items()))
         outputs: tuple[str, ...] = self._load(request)
         return OnnxSession(self, request, outputs)
 
@@ -55,17 +55,17 @@ class Child:
     ) -> LitertSession:
         """Load a TFLite model as graphfix.runtimes.litert_session does, likewise. Raises RefusedError."""
         options = {"kernels": kernels, "signature": signature, "expose": tuple(expose)}
-        request = Request("LiteRT", model, tuple(options.items()))
-        interface: Interface = self._load(request)
+        request = LoadRequest("LiteRT", model, tuple(options.items()))
+        interface: ModelDetails = self._load(request)
         return LitertSession(self, request, interface)
 
-    def ask(self, request: Request, method: str, *arguments: object) -> Any:  # noqa: ANN401 - the session's own answer
+    def ask(self, request: LoadRequest, method: str, *arguments: object) -> Any:  # noqa: ANN401 - the session's own answer
         """Call a method of the session of a load request, loading it again where another took its place."""
         if self._loaded != request:
             self._load(request)
         return self._answer(request.runtime, ("ask", method, *arguments))
 
-    def _load(self, request: Request) -> Any:  # noqa: ANN401 - the session's interface
+    def _load(self, request: LoadRequest) -> Any:  # noqa: ANN401 - the session's interface
         self._loaded = None
         interface = self._answer(request.runtime, ("load", request.runtime, request.model, dict(request.options)))
         self._loaded = request
@@ -116,7 +116,7 @@ class Child:
 
 
 @dataclass(frozen=True, slots=True)
-class Request:
+class LoadRequest:
     """What a child is asked to load: the runtime's name, the model, and the options of its `load`."""
 
     runtime: str
@@ -129,7 +129,7 @@ class OnnxSession:
     """An ONNX model in the child, with the names of its outputs."""
 
     child: Child = field(repr=False)
-    request: Request
+    request: LoadRequest
     outputs: tuple[str, ...]
 
     def run(self, feeds: Mapping[str, object]) -> list[object]:
@@ -143,11 +143,11 @@ class LitertSession:
     """A TFLite model in the child, with what LiteRT reports of its inputs and outputs."""
 
     child: Child = field(repr=False)
-    request: Request
-    interface: Interface
+    request: LoadRequest
+    interface: ModelDetails
 
     @property
-    def inputs(self) -> tuple[TensorSpec, ...]:
+    def inputs(self) -> tuple[TensorDetails, ...]:
         """What must be fed, in the model's order."""
         return self.interface.inputs
 

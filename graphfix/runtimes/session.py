@@ -45,7 +45,7 @@ class Session(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class TensorSpec:
+class TensorDetails:
     """An input or an output, as LiteRT reports it.
 
     A tensor whose name is empty or belongs to another one of its subgraph too is called `t<index>`.
@@ -66,11 +66,11 @@ class TensorSpec:
 
 
 @dataclass(frozen=True, slots=True)
-class Interface:
+class ModelDetails:
     """What can be fed and read, and the SignatureDefs of the model: (key, subgraph)."""
 
-    inputs: tuple[TensorSpec, ...]
-    outputs: tuple[TensorSpec, ...]
+    inputs: tuple[TensorDetails, ...]
+    outputs: tuple[TensorDetails, ...]
     signatures: tuple[tuple[str, int], ...] = ()
 
 

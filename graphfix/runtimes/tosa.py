@@ -1,4 +1,4 @@
-"""The TOSA tools: a model converted, judged by tosa-opt and run in the reference model, each tool in its own process.
+"""The TOSA tools: a model converted, validated by tosa-opt, run in the reference model; each tool in its own process.
 
 They segfault, abort, print where they like, and report success for work that they left half done: a
 converted file counts for nothing before `validate` has seen it. The packages come with the extra `tosa`.
@@ -66,7 +66,7 @@ class Validation:
 
 
 @dataclass(frozen=True, slots=True)
-class Answer:
+class Computed:
     """What the reference model computes."""
 
     outputs: list[Array]
@@ -123,7 +123,7 @@ def validate(mlirbc: Path, tosa: Path | None = None, *, seconds: float = LONGEST
         return Validation(operators={name: n for name, n in operators.items() if name.startswith("tosa.")})
 
 
-def run(tosa: Path, inputs: Sequence[Array], *, seconds: float = LONGEST_SECONDS) -> Answer:
+def run(tosa: Path, inputs: Sequence[Array], *, seconds: float = LONGEST_SECONDS) -> Computed:
     """Run a TOSA flatbuffer in the reference model on arrays in the order of its inputs.
 
     Raises RefusedError where the model does not accept the graph or the inputs, `aborted` where its
@@ -131,7 +131,7 @@ def run(tosa: Path, inputs: Sequence[Array], *, seconds: float = LONGEST_SECONDS
     """
     _require(TOSA_TOOLS)
     outputs, status = _asked(TOSA_TOOLS, "run", (str(tosa.resolve()), list(inputs)), seconds)
-    return Answer(outputs, status)
+    return Computed(outputs, status)
 
 
 def versions() -> dict[str, str]:

@@ -26,7 +26,7 @@ TOLERANCE = 1e-3
 RUNS = 3
 _OPEN = "an operator met values for which TOSA defines no result"
 _LITERT_KERNELS = ("reference", "builtin")
-"""The reference kernels are the judges: the optimized ones differ more from them than TOSA does (docs/decisions.md)."""
+"""Those compared with: the optimized kernels differ more from the reference ones than TOSA does (docs/decisions.md)."""
 
 
 @dataclass(frozen=True, slots=True)

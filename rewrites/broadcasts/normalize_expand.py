@@ -38,7 +38,7 @@ CODE = "GF202"
 
 
 @dataclass(frozen=True, slots=True)
-class Form:
+class WrittenStretch:
     """What a node that is a stretch says."""
 
     axes: Sequence[int]
@@ -76,7 +76,7 @@ def plan(node: Node) -> Iterator[Edit]:
         yield Canonicalize(to)
 
 
-def _by_shape(node: Node, to: Shape, spelling: operators.Spelling) -> Form | None:
+def _by_shape(node: Node, to: Shape, spelling: operators.Spelling) -> WrittenStretch | None:
     """Operand 1 is the target's shape, right-aligned."""
     missing = to.rank - node.operand(0).ranked.rank
     lifted = with_axes(node.operand(0).shape, range(missing))
@@ -84,7 +84,7 @@ def _by_shape(node: Node, to: Shape, spelling: operators.Spelling) -> Form | Non
     no_op = no_op and not (missing and node.results[0] in node.graph.outputs)
     target = node.operand(1).literal
     other = spelling.two_way and target is not None and to.static and target != to.dims
-    return Form(range(missing, to.rank), no_op, other)
+    return WrittenStretch(range(missing, to.rank), no_op, other)
 
 
 def _fits(lifted: Shape, target: Shape | None, spelling: operators.Spelling) -> bool:
@@ -94,17 +94,17 @@ def _fits(lifted: Shape, target: Shape | None, spelling: operators.Spelling) -> 
     return cstr_broadcastable(lifted, target) is True if spelling.two_way else same_shape(lifted, target)
 
 
-def _by_repeats(node: Node, to: Shape, spelling: operators.Spelling) -> Form | None:
+def _by_repeats(node: Node, to: Shape, spelling: operators.Spelling) -> WrittenStretch | None:
     """Operand 1 is one factor an axis; it is a stretch where only axes of size 1 are repeated."""
     shape, repeats = node.operand(0).ranked, node.operand(1).literal
     if repeats is None or len(repeats) != shape.rank:
         return None
     stretches = all(repeat == 1 or size == 1 for size, repeat in zip(shape.dims, repeats, strict=True))
     no_op = all(repeat == 1 for repeat in repeats)
-    return Form(range(to.rank), no_op, stretches and to.static and not spelling.standard)
+    return WrittenStretch(range(to.rank), no_op, stretches and to.static and not spelling.standard)
 
 
-def _by_axes(node: Node, to: Shape, _: operators.Spelling) -> Form | None:
+def _by_axes(node: Node, to: Shape, _: operators.Spelling) -> WrittenStretch | None:
     """`broadcast_dimensions` names the axes that are followed; only the stretch that it becomes can say lifted ones."""
     declared = node.attributes.get("broadcast_dimensions", ())
     axes = [axis for axis in declared if isinstance(axis, int)] if isinstance(declared, Sequence) else []
@@ -113,4 +113,4 @@ def _by_axes(node: Node, to: Shape, _: operators.Spelling) -> Form | None:
         raise Undecided(f"its broadcast_dimensions do not name an axis of {to} for each axis of its operand")
     new = [axis for axis in range(to.rank) if axis not in axes]
     no_op = axes == sorted(set(axes)) and same_shape(with_axes(shape, new), to)
-    return Form(axes, no_op and node.results[0] not in node.graph.outputs, canonicalize=True)
+    return WrittenStretch(axes, no_op and node.results[0] not in node.graph.outputs, canonicalize=True)

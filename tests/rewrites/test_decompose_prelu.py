@@ -25,7 +25,7 @@ def test_a_prelu_is_a_product_with_a_factor_that_is_chosen() -> None:
     assert list(plan(node("y[2,3] = PRelu(x[2,3], s[3])"))) == [product]
 
 
-def test_a_size_that_is_not_known_is_no_hindrance() -> None:
+def test_a_size_that_is_not_known_does_not_matter() -> None:
     assert len(list(plan(node("y[N,?] = PRelu(x[N,?], s[1])")))) == 1
 
 

@@ -107,7 +107,7 @@ def test_a_stretch_by_axes_that_does_not_say_enough_is_undecided(text: str) -> N
         list(plan(node(text)))
 
 
-def test_an_idle_stretch_by_axes_whose_result_is_an_output_is_spelled_out() -> None:
+def test_a_no_op_stretch_by_axes_whose_result_is_an_output_is_spelled_out() -> None:
     """It can't be bypassed there, and LiteRT has no kernel for it as it stands."""
     planned = node(f"y[2,3] = {IN_DIM}(x[2,3], broadcast_dimensions=(0,1))")
     result = planned.results[0]

@@ -36,9 +36,9 @@ def test_a_session_tells_types_shapes_and_quantization() -> None:
     signatures = {"main": Signature("main", {"in": "x"}, {"out": "y"})}
     model = tflite("y:int8[2] = RELU(x:int8[2])", signatures=signatures)
     with Child() as child:
-        port = child.load_tflite(model, "builtin").inputs[0]
-        assert (port.name, port.index, port.dtype, port.shape, port.alias) == ("x", 0, "int8", (2,), "in")
-        assert (port.scales, port.zero_points) == ((0.5,), (3,))
+        spec = child.load_tflite(model, "builtin").inputs[0]
+        assert (spec.name, spec.index, spec.dtype, spec.shape, spec.alias) == ("x", 0, "int8", (2,), "in")
+        assert (spec.scales, spec.zero_points) == ((0.5,), (3,))
         free = child.load_tflite(ADD, "builtin").inputs[0]
         assert (free.shape, free.shape_signature) == ((1, 4), (-1, 4))
 
@@ -55,7 +55,7 @@ def test_empty_and_repeated_names_give_way_to_the_index() -> None:
     for tensor, name in zip(made.subgraphs[0].tensors, ("", "same", "y", "y"), strict=True):
         tensor.name = name
     with Child() as child:
-        names = [port.name for port in child.load_tflite(pack(made), "builtin").inputs]
+        names = [spec.name for spec in child.load_tflite(pack(made), "builtin").inputs]
     assert names == ["t0", "same", "t2"]
 
 

@@ -1,4 +1,4 @@
-"""The TOSA tools as a runtime: models converted, judged and run."""
+"""The TOSA tools as a runtime: models converted, validated and run."""
 
 from __future__ import annotations
 

@@ -27,7 +27,7 @@ class Compared:
     proved_only: list[str] = field(default_factory=list)
     unknown: list[tuple[str, bool, bool]] = field(default_factory=list)
     """(operator, whether `show` does not know its maps, whether the proof does not)."""
-    unlike: list[str] = field(default_factory=list)
+    differing: list[str] = field(default_factory=list)
 
 
 def shown(path: Path) -> Iterator[tuple[str, str, str, Maps | None]]:
@@ -68,7 +68,7 @@ def compared(path: Path) -> Compared:
             proved = {read.operand: read.map for read in reading.reads}
             done.same += proved == printed
             if not agreeing(printed, reading.reads):
-                done.unlike.append(f"{path.name}: {scope}: {label}: {printed} is shown, {proved} is proved")
+                done.differing.append(f"{path.name}: {scope}: {label}: {printed} is shown, {proved} is proved")
     done.proved_only += [reading.op for readings in given.values() for reading in readings]
     return done
 

@@ -91,7 +91,7 @@ def compared(runs: Sequence[Values], folder: Path, monkeypatch: pytest.MonkeyPat
         inputs.append(folder / f"{number}.npz")
         np.savez(inputs[-1], x=np.array(want))
     answers = iter(got for _, got in runs)
-    monkeypatch.setattr(tosa, "run", lambda *_: tosa.Answer([np.array(next(answers))], "valid"))
+    monkeypatch.setattr(tosa, "run", lambda *_: tosa.Computed([np.array(next(answers))], "valid"))
     return agreement.agreement(model, model, folder / "m.tosa", Request(run_on=inputs))
 
 
@@ -103,7 +103,7 @@ def test_a_model_that_the_runtime_does_not_have_is_not_run(tmp_path: Path) -> No
 
 
 def test_a_reference_model_that_dies_is_not_a_difference(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    def dying(*_: object) -> tosa.Answer:
+    def dying(*_: object) -> tosa.Computed:
         raise RefusedError("the reference model aborts the process (SIGFPE)", aborted=True)
 
     monkeypatch.setattr(tosa, "run", dying)

@@ -1,4 +1,4 @@
-"""`graphfix tosa`: what it asks of the Python face, how it ends, and what appears, with the real tools behind it."""
+"""`graphfix tosa`: what it asks of the Python functions, how it ends, what appears, with the real tools behind it."""
 
 from __future__ import annotations
 

@@ -75,12 +75,12 @@ def test_a_real_tflite_model_becomes_valid_tosa_that_computes_the_same(path: Pat
         assert kept == {site.op for site in outcome.sites if site.code == "GF305"}
         return
     with Child() as child:
-        ports = child.load_tflite(converted.with_name("fixed"), "reference").inputs
+        specs = child.load_tflite(converted.with_name("fixed"), "reference").inputs
         session = child.load_tflite(path, "reference")
         for seed in SEEDS:
-            feeds = {port.name: noise(port.dtype, port.shape, [seed, port.index]) for port in ports}
+            feeds = {spec.name: noise(spec.dtype, spec.shape, [seed, spec.index]) for spec in specs}
             wanted = [np.asarray(value) for value in session.run(feeds)]
-            answer = tosa.run(converted, [feeds[port.name] for port in ports])
+            answer = tosa.run(converted, [feeds[spec.name] for spec in specs])
             assert answer.status == "valid"
             assert_close(session.outputs, wanted, answer.outputs)
 
@@ -108,22 +108,22 @@ def test_a_real_onnx_model_becomes_valid_tosa_that_computes_the_same(path: Path,
     options.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_DISABLE_ALL
     options.intra_op_num_threads = 1
     session = onnxruntime.InferenceSession(path, options, providers=["CPUExecutionProvider"])
-    settled = onnxruntime.InferenceSession(converted.with_name("fixed"), options, providers=["CPUExecutionProvider"])
+    static = onnxruntime.InferenceSession(converted.with_name("fixed"), options, providers=["CPUExecutionProvider"])
     for seed in SEEDS:
         feeds = {
-            port.name: page(seed, tuple(port.shape))
-            if port.name == case.page
+            spec.name: page(seed, tuple(spec.shape))
+            if spec.name == case.page
             else noise(
-                port.type.removeprefix("tensor(").removesuffix(")").replace("float", "float32"), port.shape, [seed]
+                spec.type.removeprefix("tensor(").removesuffix(")").replace("float", "float32"), spec.shape, [seed]
             )
-            for port in settled.get_inputs()
+            for spec in static.get_inputs()
         }
         wanted = session.run(None, feeds)
-        answer = tosa.run(converted, [feeds[port.name] for port in settled.get_inputs()])
+        answer = tosa.run(converted, [feeds[spec.name] for spec in static.get_inputs()])
         assert answer.status == "valid"
         # the whole of what the models with a page say is in their one output: it must say something
         assert not case.page or all(np.ptp(value) > 0.01 for value in wanted)
-        assert_close([port.name for port in session.get_outputs()], wanted, answer.outputs)
+        assert_close([spec.name for spec in session.get_outputs()], wanted, answer.outputs)
 
 
 @pytest.mark.ci
@@ -155,11 +155,11 @@ def test_what_tosa_can_take_is_not_called_unsupported() -> None:
 def test_iree_compiles_the_converted_model_and_computes_the_same(path: Path, tmp_path: Path) -> None:
     converted, _, _ = looped(path, tmp_path, bind_defaults=True)
     with Child() as child:
-        ports = child.load_tflite(converted.with_name("fixed"), "reference").inputs
-        feeds = {port.name: noise(port.dtype, port.shape, [0, port.index]) for port in ports}
+        specs = child.load_tflite(converted.with_name("fixed"), "reference").inputs
+        feeds = {spec.name: noise(spec.dtype, spec.shape, [0, spec.index]) for spec in specs}
         session = child.load_tflite(path, "reference")
         wanted = [np.asarray(value) for value in session.run(feeds)]
-    np.savez(tmp_path / "in.npz", *(feeds[port.name] for port in ports))
+    np.savez(tmp_path / "in.npz", *(feeds[spec.name] for spec in specs))
     files = [str(tmp_path / name) for name in ("m.mlirbc", "in.npz", "out.npz")]
     subprocess.run(
         [IREE, str(ROOT / "tests" / "support" / "runtimes" / "iree_run.py"), *files],

@@ -1,4 +1,4 @@
-"""The Python face over files: what is written where, what is refused, and that nothing is left behind."""
+"""The Python functions over files: what is written where, what is refused, and that nothing is left behind."""
 
 from __future__ import annotations
 

@@ -30,7 +30,7 @@ UNEQUAL = ("rfc/incompatible", "trait/bad_operands", "trait/three_incompatible")
 def agreed(path: Path, name: str = "") -> Compared:
     """Hold both sides of a file beside each other; what only one of them gives is known by name."""
     found = compared(path)
-    assert found.unlike == []
+    assert found.differing == []
     assert found.shown_only == []
     assert name in LEGACY or set(found.proved_only) <= PROVED_ONLY
     for op, shown_unknown, proof_unknown in found.unknown:

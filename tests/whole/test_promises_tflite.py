@@ -144,10 +144,10 @@ def test_the_report_is_written_where_it_is_asked_for(
 
 
 def test_what_explicit_pins_is_in_the_report_and_ranks_pins_nothing(tmp_path: Path) -> None:
-    for target, pinned in (("explicit", True), ("ranks", False)):
+    for target, fixed in (("explicit", True), ("ranks", False)):
         outcome = graphfix.fix_file(TWO_SIDED, tmp_path / target, target=target, check_result=False)
         for name in ("x[", "z["):
-            assert any(f"the input {name}" in line for line in outcome.assumes) == pinned
+            assert any(f"the input {name}" in line for line in outcome.assumes) == fixed
 
 
 # --- the rewrites -----------------------------------------------------------------------------------------------------

@@ -142,7 +142,7 @@ def test_the_excuse_is_told_by_the_shapes() -> None:
 # --- what its result does ---------------------------------------------------------------------------------------------
 
 
-def unlike(it: Fixed, sizes: Sizes, kernels: str, ran: Sequence[Ran]) -> Iterator[str]:
+def differing(it: Fixed, sizes: Sizes, kernels: str, ran: Sequence[Ran]) -> Iterator[str]:
     """Where both files do not run to the same bits."""
     mine, theirs = ran
     told = f"{it.target} at {sizes} on {kernels}"
@@ -188,7 +188,7 @@ def faults(scope: Scope, work: Sequence[Fixed]) -> Iterator[str]:
     ]
     assert keys
     for (it, sizes, kernels), ran in zip(keys, run(jobs), strict=True):
-        yield from unlike(it, sizes, kernels, ran)
+        yield from differing(it, sizes, kernels, ran)
         if kernels == TOLD and ran[1].fine and scope.alike is not None:
             yield from implicit(scope, it, sizes, ran[1])
 
@@ -199,7 +199,7 @@ def wrong_stretches(scope: Scope, work: Sequence[Fixed]) -> Iterator[str]:
     jobs = [[Job(it.after, kernels, it.model.feeds(sizes))] for it, sizes, kernels in keys]
     for (it, sizes, kernels), (ran,) in zip(keys, run(jobs), strict=True):
         assert ran.fine, ran.error or ran.signal
-        fed = dict(zip((port.name for port in it.model.ports), it.model.feeds(sizes), strict=True))
+        fed = dict(zip((spec.name for spec in it.model.specs), it.model.feeds(sizes), strict=True))
         for (name, case), result in zip(it.cases, ran.outputs, strict=False):
             leaf = case.operands[0]
             whole = fed[f"t{leaf.name}"] if it.model.one and leaf.free else fed[leaf.name]

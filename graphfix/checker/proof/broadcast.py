@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Sequence
 
     from graphfix.checker.proof.sizes import Sizes
-    from graphfix.checker.proof.terms import Axes, Core, Extent, Table
+    from graphfix.checker.proof.terms import Axes, Core, Extent, TermTable
 
 Key: TypeAlias = tuple[object, ...]
 Broadcast: TypeAlias = "tuple[tuple[Core, ...], tuple[Axes, ...], Sizes]"
@@ -29,7 +29,7 @@ def broadcast_of(core: Core) -> Broadcast | None:
     return core.key[-3:] if core.key[0] in BROADCASTING else None  # type: ignore[return-value]  # keys hold anything
 
 
-def elementwise(table: Table, key: Key, views: Sequence[View], description: str) -> View:
+def elementwise(table: TermTable, key: Key, views: Sequence[View], description: str) -> View:
     """Return the result of an operator that reads one element of each operand for each point, right-aligned.
 
     The term holds the map of each operand's core and the sizes of the space, for those axes only that some operand
@@ -48,7 +48,7 @@ def elementwise(table: Table, key: Key, views: Sequence[View], description: str)
     return _read(table, key, [view.core for view in views], frame, description)
 
 
-def _without_elements(table: Table, view: View) -> View:
+def _without_elements(table: TermTable, view: View) -> View:
     """Where a space has no point nothing is read of a constant: it counts by its type and its sizes alone."""
     if view.core.key[0] not in CONSTANTS or view.sizes is None:
         return view
@@ -56,12 +56,12 @@ def _without_elements(table: Table, view: View) -> View:
     return table.empty(str(kind[0] if isinstance(kind, tuple) else kind), view.sizes)
 
 
-def aligned(table: Table, key: Key, uses: Sequence[tuple[Core, Axes]], space: Sizes, description: str) -> View:
+def aligned(table: TermTable, key: Key, uses: Sequence[tuple[Core, Axes]], space: Sizes, description: str) -> View:
     """Return the result over a space whose axes the operands' axes follow as their maps say."""
     return _read(table, key, [core for core, _ in uses], _frame([axes for _, axes in uses], space), description)
 
 
-def _right_aligned(table: Table, form: Sequence[tuple[Axes | None, Sizes | None]]) -> Frame:
+def _right_aligned(table: TermTable, form: Sequence[tuple[Axes | None, Sizes | None]]) -> Frame:
     shapes = [(axes or (), sizes or ()) for axes, sizes in form]
     rank = max((len(axes) for axes, _ in shapes), default=0)
     maps = [(None,) * (rank - len(axes)) + axes for axes, _ in shapes]
@@ -83,19 +83,19 @@ def _frame(maps: Sequence[Axes], space: Sizes) -> Frame:
     )
 
 
-def _read(table: Table, key: Key, cores: Sequence[Core], frame: Frame, description: str) -> View:
+def _read(table: TermTable, key: Key, cores: Sequence[Core], frame: Frame, description: str) -> View:
     core, new = table.core(("each", key, tuple(cores), frame.maps, frame.space), description)
     if new:
         core.sizes = frame.core_sizes
     return View(core, frame.axes, frame.sizes)
 
 
-def unary(table: Table, key: Key, view: View, description: str) -> View:
+def unary(table: TermTable, key: Key, view: View, description: str) -> View:
     """Return the result of an elementwise operator of one operand: its map is the operand's own."""
     return composed(view, elementwise(table, key, [whole(view.core)], description))
 
 
-def _unranked(table: Table, key: Key, views: Sequence[View], description: str) -> View:
+def _unranked(table: TermTable, key: Key, views: Sequence[View], description: str) -> View:
     """Some rank is not known: the space is the set of all shapes, and every map is right-aligned.
 
     A value of known rank takes part with its map, unit axes in front left out; so a stretch by another operand's
@@ -113,7 +113,7 @@ def _unranked(table: Table, key: Key, views: Sequence[View], description: str) -
     return View(core, None, None)
 
 
-def _space(table: Table, shapes: Collection[Extent]) -> tuple[frozenset[Extent], Sizes]:
+def _space(table: TermTable, shapes: Collection[Extent]) -> tuple[frozenset[Extent], Sizes]:
     """Keep values of unknown rank by name, and put all known shapes into one."""
     known = [sizes for sizes in shapes if not isinstance(sizes, View)]
     rank = max(map(len, known), default=0)
@@ -130,7 +130,7 @@ def _stripped(view: View) -> Axes | None:
     return view.axes[front:]
 
 
-def onto(table: Table, key: Key, view: View, others: Sequence[View], description: str) -> View:
+def onto(table: TermTable, key: Key, view: View, others: Sequence[View], description: str) -> View:
     """Return the result of an operator that reads operand 0, of the result's shape, exactly, the others onto it."""
     if view.sizes is None or any(other.sizes is None for other in others):
         reads = tuple((other.core, _stripped(other)) for other in others)
@@ -147,7 +147,7 @@ def onto(table: Table, key: Key, view: View, others: Sequence[View], description
     )
 
 
-def onto_target(table: Table, view: View, target: Sizes, description: str) -> View | None:
+def onto_target(table: TermTable, view: View, target: Sizes, description: str) -> View | None:
     """Return the stretch to a target that the operand may not fit: an operator, which reads the operand by its map."""
     if view.sizes is None or len(view.sizes) > len(target) or any(isinstance(to, int) and to < 0 for to in target):
         return None
@@ -161,7 +161,7 @@ def _over(view: View, rank: int) -> Axes:
 
 
 def product(
-    table: Table,
+    table: TermTable,
     key: Key,
     pair: tuple[View, View],
     description: str,

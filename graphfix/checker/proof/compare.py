@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
     from graphfix.checker.proof.sizes import Place, Sizes
-    from graphfix.checker.proof.terms import Table, View
+    from graphfix.checker.proof.terms import TermTable, View
 
 InputDims: TypeAlias = "Mapping[str, tuple[int | str, ...] | None]"
 """Inputs by name: for each axis its size, or the symbol of a free one; None where the rank is not known."""
@@ -81,7 +81,7 @@ def check_effects(one: Sequence[tuple[Core, Place]], two: Sequence[tuple[Core, P
         raise UnprovedError(f"{operators} are not the same, or not in the same order")
 
 
-def concluded(table: Table, outputs: Sequence[tuple[str, View, View]], assumes: Sequence[str]) -> Proof:
+def concluded(table: TermTable, outputs: Sequence[tuple[str, View, View]], assumes: Sequence[str]) -> Proof:
     """Say whether each output is one term, and every operator of the second file one of the first."""
     if table.unmatched:
         theirs = table.unmatched[0]
@@ -104,7 +104,7 @@ def _otherwise(one: View, two: View) -> str:
     return f"is {given_by(one)} before and after, in another shape or along other axes"
 
 
-def _counterpart(table: Table, theirs: Core) -> Core | None:
+def _counterpart(table: TermTable, theirs: Core) -> Core | None:
     """Find the operator that only the first file has: of the same kind, then the one that reads most of the same."""
     unmatched = set(table.unmatched)
     missing = [core for core in table.cores.values() if core.counted and not core.matched and core not in unmatched]

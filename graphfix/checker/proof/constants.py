@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from graphfix.checker.files.constant_bytes import Payload
-    from graphfix.checker.proof.terms import Core, Table
+    from graphfix.checker.proof.terms import Core, TermTable
 
 MOST_HELD = 1 << 24
 """Bytes of what is cut out of a constant; beyond them it is compared as it is."""
@@ -25,7 +25,7 @@ MOST_HELD = 1 << 24
 class Constants:
     """All constants of both files, each content once."""
 
-    table: Table
+    table: TermTable
     stored: dict[tuple[object, ...], list[tuple[Payload, Core]]] = field(default_factory=dict)
 
     def view(

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from graphfix.checker.proof.broadcast import broadcast_of
 from graphfix.checker.proof.indexing_maps import reads_of
 from graphfix.checker.proof.sizes import clashing
-from graphfix.checker.proof.terms import CONSTANTS, Core, Table, View
+from graphfix.checker.proof.terms import CONSTANTS, Core, TermTable, View
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -54,7 +54,7 @@ class Notes:
         del self.taken[count:]
 
 
-def isolated(algebra: Algebra, views: Sequence[View | None]) -> tuple[Table, list[View | None]]:
+def isolated(algebra: Algebra, views: Sequence[View | None]) -> tuple[TermTable, list[View | None]]:
     """Return each operand as a separate value of its sizes: the maps over it are those of the operand.
 
     The table is another one, so that nothing is entered into what is compared.
@@ -67,7 +67,7 @@ def isolated(algebra: Algebra, views: Sequence[View | None]) -> tuple[Table, lis
         core = Core((OPERAND, index), index, f"operand {index}", counted=False)
         core.sizes = view.sizes
         seen.append(View(core, None if view.sizes is None else tuple(range(len(view.sizes))), view.sizes))
-    return Table(algebra), seen
+    return TermTable(algebra), seen
 
 
 def explained(proof: Proof, notes: Notes) -> Proof:

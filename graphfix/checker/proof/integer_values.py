@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
-    from graphfix.checker.proof.terms import Table, View
+    from graphfix.checker.proof.terms import TermTable, View
 
 _LIMITS = {"int32": 1 << 31, "int64": 1 << 63}
 
@@ -23,7 +23,7 @@ RULES: Mapping[str, Callable[[int, int], int | None]] = {
 }
 
 
-def computed(table: Table, rule: str, views: Sequence[View | None], dtype: str | None) -> View | None:
+def computed(table: TermTable, rule: str, views: Sequence[View | None], dtype: str | None) -> View | None:
     """Return the result for two scalars or vectors of known integers; None where one is not, or a number is too big."""
     if len(views) != 2 or dtype not in _LIMITS:  # noqa: PLR2004 - two operands
         return None

@@ -11,13 +11,13 @@ from graphfix.checker.proof.terms import View
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from graphfix.checker.proof.terms import Core, Table
+    from graphfix.checker.proof.terms import Core, TermTable
 
 LONGEST = 1 << 20
 """Sizes below: coordinates that are computed in float32 fall where they fall in whole numbers."""
 
 
-def repeated(table: Table, view: View, factors: Sequence[int], description: str) -> View | None:
+def repeated(table: TermTable, view: View, factors: Sequence[int], description: str) -> View | None:
     """Let element i of each axis be what element `i // factor` was; sizes must be numbers.
 
     An axis that follows none stays so. Of an axis that is repeated already the factors are one: (i // a) // b is
@@ -61,7 +61,7 @@ def _base(core: Core) -> tuple[Core, tuple[int, ...]]:
     return core.key[1], core.key[2]  # type: ignore[return-value]  # what `repeated` put there
 
 
-def merged(table: Table, view: View, target: Sequence[int], description: str) -> View | None:
+def merged(table: TermTable, view: View, target: Sequence[int], description: str) -> View | None:
     """Reshape where axes that follow none are joined to the one in front of them; None where it does more."""
     sizes = numbers(view.sizes)
     if sizes is None or view.axes is None or 0 in sizes or prod(sizes) != prod(target):

@@ -90,7 +90,7 @@ class Frame(NamedTuple):
 
 
 @dataclass(slots=True, eq=False)
-class Table:
+class TermTable:
     """The terms of both files: two values are equal when they are one view of one core."""
 
     algebra: Algebra

@@ -193,13 +193,13 @@ def _onnx_dtype(element: int) -> np.dtype[Any] | None:
     return np.dtype(helper.tensor_dtype_to_np_dtype(element)) if element else None
 
 
-def litert_interface(reported: runtime.Interface) -> Interface:
+def litert_interface(reported: runtime.ModelDetails) -> Interface:
     """Convert what LiteRT reports of a model; a label of a free dim is `name[axis]`."""
     inputs = tuple(map(_litert_spec, reported.inputs))
     return Interface(inputs, (), tuple(map(_litert_spec, reported.outputs)), inputs)
 
 
-def _litert_spec(spec: runtime.TensorSpec) -> TensorSpec:
+def _litert_spec(spec: runtime.TensorDetails) -> TensorSpec:
     dims: tuple[Dim, ...] = tuple(
         size if free >= 0 and size >= 0 else f"{spec.name}[{axis}]"
         for axis, (size, free) in enumerate(zip(spec.shape, spec.shape_signature or spec.shape, strict=True))

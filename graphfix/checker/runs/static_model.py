@@ -44,7 +44,7 @@ def static_onnx(path: Path) -> StaticModel:
     return StaticModel(interface, limits(model, {spec.name: shape_of(spec, {}) for spec in interface.inputs}))
 
 
-def static_tflite(path: Path, reported: runtime.Interface) -> StaticModel:
+def static_tflite(path: Path, reported: runtime.ModelDetails) -> StaticModel:
     """Read a TFLite model of which LiteRT has reported the interface."""
     from graphfix.checker.files.tflite.graphs import read_graphs
     from graphfix.checker.runs.tflite.input_limits import limits

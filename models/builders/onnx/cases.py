@@ -17,7 +17,7 @@ KINDS: dict[Kind, str] = {
     "refused": "the operands never fit: neither onnx nor onnxruntime takes it",
     "no kernel": "onnx's full check passes, onnxruntime's CPU provider has no kernel for it",
     "unchecked": "onnxruntime runs it, onnx's full check does not know the construct",
-    "random": "runs, and gives other numbers each time",
+    "random": "runs, and returns other numbers each time",
 }
 
 

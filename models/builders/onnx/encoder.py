@@ -90,7 +90,7 @@ def _linear(to: _Writer, value: str, module: str, rows: int, columns: int) -> st
 
 
 def _norm(to: _Writer, value: str, module: str) -> str:
-    """Write a LayerNormalization in the nine operators that exporters give before opset 17."""
+    """Write a LayerNormalization in the nine operators that exporters write before opset 17."""
     outer, to.scope = to.scope, f"{to.scope}/{module.rsplit('.', maxsplit=1)[-1]}"
     centred = to.node("Sub", value, to.node("ReduceMean", value, axes=[-1]))
     squares = to.node("Pow", centred, to.scalar(2.0))

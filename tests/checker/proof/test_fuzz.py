@@ -121,15 +121,15 @@ def test_random_changes_that_are_proved_run_to_the_same_bits(seeds: range, tmp_p
 
 def test_every_kind_of_change_changes_some_model() -> None:
     choose = random.Random(0)  # noqa: S311 -- changes, no secrets
-    idle = set(MUTATIONS)
+    no_op = set(MUTATIONS)
     for seed in range(SHORT):
         model = draft(seed).model
-        for name in sorted(idle):
+        for name in sorted(no_op):
             changed = ModelProto()
             changed.CopyFrom(model)
             if MUTATIONS[name](changed, choose) and changed != model:
-                idle.discard(name)
-    assert idle == set()
+                no_op.discard(name)
+    assert no_op == set()
 
 
 def test_a_change_that_is_no_change_is_proved(tmp_path: Path) -> None:

@@ -291,11 +291,11 @@ PAIRS: Mapping[str, tuple[Text, Text]] = {
         text("y = Squeeze (x, t)", "float[1,3] x", t=ints()),
         text("y = Identity (x)", "float[1,3] x", t=ints()),
     ),
-    # --- names and what is stated of them ---
+    # --- names and what is declared of them ---
     "two initializers of one name": alike(text("y = Add (x, b)", b=np.float32(1)), change=_doubled),
-    "another type stated of a value": alike(text("a = Neg (x) y = Abs (a)"), change=_says(TensorProto.INT64, [2, 3])),
-    "another shape stated of a value": alike(text("a = Neg (x) y = Abs (a)"), change=_says(TensorProto.FLOAT, [4, 3])),
-    "another rank stated of a value": alike(text("a = Neg (x) y = Abs (a)"), change=_says(TensorProto.FLOAT, [3])),
+    "another declared type": alike(text("a = Neg (x) y = Abs (a)"), change=_says(TensorProto.INT64, [2, 3])),
+    "another declared shape": alike(text("a = Neg (x) y = Abs (a)"), change=_says(TensorProto.FLOAT, [4, 3])),
+    "another declared rank": alike(text("a = Neg (x) y = Abs (a)"), change=_says(TensorProto.FLOAT, [3])),
     "another size of an output": (
         text("y = Neg (x)", "float[N] x", "float[N] y"),
         text("y = Neg (x)", "float[N] x", "float[4] y"),

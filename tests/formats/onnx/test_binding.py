@@ -1,4 +1,4 @@
-"""`--dim` and `--shape`: what is bound, what is restated, what is refused."""
+"""`--dim` and `--shape`: what is bound, what is updated, what is refused."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def bound(
     return opened
 
 
-def stated(proto: onnx.ModelProto, name: str) -> list[int | str | None]:
+def declared(proto: onnx.ModelProto, name: str) -> list[int | str | None]:
     """The dims of an input, output or value_info, in whichever scope it is."""
     pending = [proto.graph]
     while pending:
@@ -49,29 +49,29 @@ def test_a_number_is_written_into_every_stored_shape() -> None:
     opened = bound(proto, {"N": 4})
     assert printed(opened) == ["v[4,T] = Neg(x[4,T])", "y[4,T] = Add(v[4,T], b[1,T])", "z[M] = Neg(w[M])"]
     after = onnx.load_from_string(opened.tobytes())
-    assert [stated(after, name) for name in "xvybz"] == [[4, "T"], [4, "T"], [4, "T"], [1, "T"], ["M"]]
+    assert [declared(after, name) for name in "xvybz"] == [[4, "T"], [4, "T"], [4, "T"], [1, "T"], ["M"]]
     assert opened.changed
     assert opened.free == ["T", "M"]
 
 
-def test_computed_sizes_are_restated_too() -> None:
+def test_computed_sizes_are_updated_too() -> None:
     proto = model("y[rows,8] = Concat(x[N,8], b[N,8], axis=0)")
     after = onnx.load_from_string(bound(proto, {"N": 3}).tobytes())
-    assert stated(after, "y") == [6, 8]
+    assert declared(after, "y") == [6, 8]
 
 
-def test_a_stored_shape_of_another_rank_is_restated() -> None:
+def test_a_stored_shape_of_another_rank_is_updated() -> None:
     proto = model("y[A] = Neg(x[N,8])")
     after = onnx.load_from_string(bound(proto, {"N": 3}).tobytes())
-    assert stated(after, "y") == [3, 8]
+    assert declared(after, "y") == [3, 8]
 
 
-def test_stored_shapes_of_bodies_are_restated() -> None:
+def test_stored_shapes_of_bodies_are_updated() -> None:
     proto = parsed("""main (bool c, float[N,3] x) => (float[N,3] y) {
         y = If (c) <then_branch = yes () => (float[N,3] t) { t = Neg(x) },
                     else_branch = no () => (float[N,3] e) { e = Abs(x) }> }""")
     after = onnx.load_from_string(bound(proto, {"N": 2}).tobytes())
-    assert [stated(after, name) for name in "xyte"] == [[2, 3]] * 4
+    assert [declared(after, name) for name in "xyte"] == [[2, 3]] * 4
 
 
 SHAPES = {
@@ -88,13 +88,13 @@ SHAPES = {
 def test_a_whole_shape_is_bound(text: str, given: list[int | None], expected: list[int | str | None]) -> None:
     opened = bound(model(text), shapes={"x": given})
     after = onnx.load_from_string(opened.tobytes())
-    assert stated(after, "x") == expected
+    assert declared(after, "x") == expected
     assert opened.changed
 
 
-def test_the_output_of_a_nameless_dim_is_restated() -> None:
+def test_the_output_of_a_nameless_dim_is_updated() -> None:
     after = onnx.load_from_string(bound(model("y[?,3] = Neg(x[?,3])"), shapes={"x": [4, 3]}).tobytes())
-    assert stated(after, "y") == [4, 3]
+    assert declared(after, "y") == [4, 3]
 
 
 def test_a_symbol_bound_by_one_shape_is_bound_everywhere() -> None:
@@ -112,7 +112,7 @@ def test_a_range_only_narrows() -> None:
     opened = bound(proto, {"N": symbol("N", 2, 64)})
     assert not opened.changed
     assert not any(graphfix.fix(opened).rewrites.values())
-    assert stated(onnx.load_from_string(opened.tobytes()), "x") == ["N"]
+    assert declared(onnx.load_from_string(opened.tobytes()), "x") == ["N"]
 
 
 @pytest.mark.parametrize(("low", "edits"), [(1, 1), (2, 0)], ids=["1 is in it", "never 1"])
@@ -153,4 +153,4 @@ def test_a_stored_shape_of_a_body_that_nothing_computes_is_bound_by_name() -> No
                     else_branch = no () => (float[N,3] e) { e = Abs(x) }> }""")
     proto.opset_import.add(domain="local", version=1)
     after = onnx.load_from_string(bound(proto, {"N": 2}).tobytes())
-    assert stated(after, "t") == [2, 3]
+    assert declared(after, "t") == [2, 3]

@@ -291,11 +291,11 @@ def test_a_value_info_of_what_was_re_dimensioned_is_restated() -> None:
 
 def test_new_values_state_their_shapes_with_the_files_own_symbols_only() -> None:
     result = fixed("y[?,8] = Add(a[N,8], c[M,8])\nz[N,8] = Mul(a, k[1,8])", target="explicit")
-    stated = {
+    declared = {
         info.name: [dim.dim_param or dim.dim_value or None for dim in info.type.tensor_type.shape.dim]
         for info in result.after.graph.value_info
     }
-    assert stated == {"a_stretched": [None, 8], "c_stretched": [None, 8], "k_stretched": ["N", 8]}
+    assert declared == {"a_stretched": [None, 8], "c_stretched": [None, 8], "k_stretched": ["N", 8]}
 
 
 def test_names_are_fresh_in_every_scope() -> None:

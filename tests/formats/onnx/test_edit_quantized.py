@@ -33,11 +33,11 @@ AXES = {
 }
 
 
-@pytest.mark.parametrize(("stated", "moved"), AXES.values(), ids=AXES)
-def test_the_quantized_axis_follows_the_lift(stated: str, moved: int) -> None:
-    count = 2 if stated == "axis=0" else 3
+@pytest.mark.parametrize(("declared", "moved"), AXES.values(), ids=AXES)
+def test_the_quantized_axis_follows_the_lift(declared: str, moved: int) -> None:
+    count = 2 if declared == "axis=0" else 3
     result = fixed(
-        f"b[2,3] = DequantizeLinear(q:const:int8[2,3], s:const[{count}], z:const:int8[{count}], {stated})\n"
+        f"b[2,3] = DequantizeLinear(q:const:int8[2,3], s:const[{count}], z:const:int8[{count}], {declared})\n"
         "y[1,2,2,3] = Mul(x[1,2,2,3], b)",
         target="ranks",
     )
@@ -45,7 +45,7 @@ def test_the_quantized_axis_follows_the_lift(stated: str, moved: int) -> None:
     assert attribute(made_by(result.after, "b"), "axis") == moved
 
 
-def test_a_default_axis_is_stated_once_it_moved() -> None:
+def test_a_default_axis_is_declared_once_it_moved() -> None:
     result = fixed(
         "b[2,3] = DequantizeLinear(q:const:int8[2,3], s:const[3], z:const:int8[3])\ny[2,2,3] = Mul(x[2,2,3], b)",
         target="ranks",

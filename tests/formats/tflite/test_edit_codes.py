@@ -153,7 +153,7 @@ def test_what_target_tosa_replaced_is_asked_for_no_more(name: str) -> None:
     assert name not in dict(codes(found.data))
 
 
-def test_codes_are_settled_again_after_a_second_round_of_edits() -> None:
+def test_codes_are_counted_again_after_a_second_round_of_edits() -> None:
     opened = graphfix.load(model(NOTHING_TO_DO + "y[2,3] = SELECT(c:bool[2], a, b[2,3])"))
     graphfix.fix(opened, target="explicit")
     assert codes(opened.tobytes()) == [("SELECT", 1), ("SELECT", 1)]

@@ -39,7 +39,7 @@ def validated(model: Path) -> tosa.Validation:
     return tosa.validate(model.with_suffix(".mlirbc"), model.with_suffix(".tosa"))
 
 
-def ran(model: Path, *inputs: np.ndarray) -> tosa.Answer:
+def ran(model: Path, *inputs: np.ndarray) -> tosa.Computed:
     assert validated(model).errors == ()
     return tosa.run(model.with_suffix(".tosa"), inputs)
 
@@ -56,8 +56,8 @@ def feeds_of(model: Path, *, seed: int) -> dict[str, np.ndarray]:
     """Seeded inputs of a TFLite model: floats and whole numbers of both signs, none of them 0."""
     source = np.random.default_rng(seed)
     with Child() as child:
-        ports = child.load_tflite(model, "reference").inputs
-    return {port.name: _values(np.dtype(port.dtype), port.shape, source) for port in ports}
+        specs = child.load_tflite(model, "reference").inputs
+    return {spec.name: _values(np.dtype(spec.dtype), spec.shape, source) for spec in specs}
 
 
 def _values(dtype: np.dtype, shape: tuple[int, ...], source: np.random.Generator) -> np.ndarray:
@@ -80,4 +80,4 @@ def litert_reference(model: Path, feeds: Mapping[str, np.ndarray]) -> dict[str, 
 def fed(model: Path, feeds: Mapping[str, np.ndarray]) -> Iterator[np.ndarray]:
     """The inputs in the order in which the model takes them."""
     with Child() as child:
-        yield from (feeds[port.name] for port in child.load_tflite(model, "reference").inputs)
+        yield from (feeds[spec.name] for spec in child.load_tflite(model, "reference").inputs)

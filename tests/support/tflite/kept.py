@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from tests.support.tflite.origins import MOVES, Origins
-from tests.support.tflite.tree import Tree, operator_name, payload, text, tree, unlike
+from tests.support.tflite.tree import Tree, differing, operator_name, payload, text, tree
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -91,7 +91,7 @@ def differences(before: bytes, after: bytes, sites: Sequence[Site]) -> list[str]
     old, new = tree(before), tree(after)
     changes = Changes.told(old, sites)
     lists = frozenset({"operatorCodes", "buffers", "metadata", "subgraphs"})
-    found = [f"model{path}" for path in unlike(old, new, lists)]
+    found = [f"model{path}" for path in differing(old, new, lists)]
     found += list(_codes(old, new))
     found += list(_buffers(before, after, old, new))
     found += list(_metadata(old, new))
@@ -106,7 +106,7 @@ def _prefix(what: str, old: Sequence[Tree] | None, new: Sequence[Tree] | None) -
     old, new = old or [], new or []
     if len(new) < len(old):
         return [f"{what}s: {len(old)} became {len(new)}"]
-    return [f"{what} {index}{path}" for index, mine in enumerate(old) for path in unlike(mine, new[index])]
+    return [f"{what} {index}{path}" for index, mine in enumerate(old) for path in differing(mine, new[index])]
 
 
 def _codes(old: Tree, new: Tree) -> Iterator[str]:
@@ -118,12 +118,12 @@ def _codes(old: Tree, new: Tree) -> Iterator[str]:
     before, after = (model.operatorCodes or [] for model in (old, new))
     for index, mine in enumerate(before):
         if index not in had:
-            found = unlike(mine, after[index]) if index < len(after) else [": is gone"]
+            found = differing(mine, after[index]) if index < len(after) else [": is gone"]
             yield from (f"operator code {index}{path}" for path in found)
     named = [after[index] for index in sorted(have)]
     named += [code for index, code in enumerate(before) if index not in had]
     for index, code in enumerate(after):
-        if all(list(unlike(code, each)) for each in named):
+        if all(list(differing(code, each)) for each in named):
             yield f"operator code {index}: no operator has it"
 
 
@@ -145,7 +145,7 @@ def _metadata(old: Tree, new: Tree) -> Iterator[str]:
 
 def _subgraph(old: Tree, new: Tree, index: int, changes: Changes) -> Iterator[str]:
     mine, theirs = old.subgraphs[index], new.subgraphs[index]
-    yield from unlike(mine, theirs, frozenset({"tensors", "operators"}))
+    yield from differing(mine, theirs, frozenset({"tensors", "operators"}))
     yield from _prefix("tensor", mine.tensors, theirs.tensors)
     count = len(mine.tensors)
     kept = [each for each in theirs.operators if not len(each.outputs) or min(each.outputs) < count]
@@ -197,9 +197,9 @@ def _operator(origins: Origins, place: tuple[int, int], twin: Tree, changes: Cha
             yield " is no broadcast any more"
         yield from origins.operand(0, mine.inputs[0], twin.inputs[0], named=True)
         return
-    yield from unlike(mine, twin, frozenset({"inputs"}))
+    yield from differing(mine, twin, frozenset({"inputs"}))
     codes = origins.old.operatorCodes[mine.opcodeIndex], origins.new.operatorCodes[twin.opcodeIndex]
-    yield from (f": code{path}" for path in unlike(*codes))
+    yield from (f": code{path}" for path in differing(*codes))
     if len(mine.inputs) != len(twin.inputs):
         yield f": {len(mine.inputs)} operands became {len(twin.inputs)}"
         return

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from tests.support.tflite.tree import Tree, operator_name, unlike
+from tests.support.tflite.tree import Tree, differing, operator_name
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -40,11 +40,11 @@ class Origins:
         """What is wrong with an operand: nothing where it is the same, or named and made from the same."""
         if self.bypassed(before) == after:
             return
-        why = self.unlike(self.bypassed(before), after) if named else "another tensor, and no site says so"
+        why = self.differing(self.bypassed(before), after) if named else "another tensor, and no site says so"
         if why is not None:
             yield f" operand {index}: {why}"
 
-    def unlike(self, before: int, after: int) -> str | None:
+    def differing(self, before: int, after: int) -> str | None:
         """Why the tensor `after` is not `before` in another shape; None where it is."""
         tensor, dequantized = after, False
         while tensor >= len(self.before.tensors) and tensor in self.makers:
@@ -73,7 +73,7 @@ class Origins:
         mine, theirs = self.after.tensors[before], self.after.tensors[after]
         if mine.type != theirs.type:
             return "it has another element type"
-        if list(unlike(mine.quantization, theirs.quantization, frozenset({"quantizedDimension"}))):
+        if list(differing(mine.quantization, theirs.quantization, frozenset({"quantizedDimension"}))):
             return "it has other scales"
         scales = [] if mine.quantization is None else mine.quantization.scale
         if scales is None or len(scales) < 2:

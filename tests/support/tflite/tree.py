@@ -40,25 +40,25 @@ def payload(data: bytes, buffer: Tree) -> bytes:
     return b"" if buffer.data is None else bytes(bytearray(buffer.data))
 
 
-def unlike(before: object, after: object, skip: frozenset[str] = frozenset()) -> Iterator[str]:
+def differing(before: object, after: object, skip: frozenset[str] = frozenset()) -> Iterator[str]:
     """The fields in which two parts differ, by their paths."""
     if type(before) is not type(after):
         yield f": {_short(before)} became {_short(after)}"
     elif isinstance(before, list):
-        yield from _unlike_parts("[{}]", dict(enumerate(before)), dict(enumerate(after)))  # type: ignore[arg-type]  # see above
+        yield from _differing_parts("[{}]", dict(enumerate(before)), dict(enumerate(after)))  # type: ignore[arg-type]  # see above
     elif hasattr(before, "__dict__"):
         kept = [{key: value for key, value in vars(each).items() if key not in skip} for each in (before, after)]
-        yield from _unlike_parts(".{}", *kept)
+        yield from _differing_parts(".{}", *kept)
     elif not np.array_equal(before, after):  # type: ignore[arg-type]  # arrays, numbers, bytes, None
         yield f": {_short(before)} became {_short(after)}"
 
 
-def _unlike_parts(form: str, before: Mapping[Any, object], after: Mapping[Any, object]) -> Iterator[str]:
+def _differing_parts(form: str, before: Mapping[Any, object], after: Mapping[Any, object]) -> Iterator[str]:
     if before.keys() != after.keys():
         yield f": {len(before)} parts became {len(after)}"
         return
     for key, value in before.items():
-        yield from (f"{form.format(key)}{path}" for path in unlike(value, after[key]))
+        yield from (f"{form.format(key)}{path}" for path in differing(value, after[key]))
 
 
 def _short(value: object) -> str:

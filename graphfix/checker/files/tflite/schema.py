@@ -50,7 +50,7 @@ _UNIONS: Mapping[str, Mapping[int, str]] = dict.fromkeys(
 """The tables that a field may hold whose kind is in another field."""
 
 
-class Form(NamedTuple):
+class TableFields(NamedTuple):
     """What the schema says of a table."""
 
     vectors: Mapping[str, bool]
@@ -65,7 +65,7 @@ class _Counter:
 
 
 @cache
-def _form(name: str) -> Form:
+def _table_fields(name: str) -> TableFields:
     methods = [
         each for each in vars(getattr(_generated(name), name)) if each[0].isupper() and not each.startswith("GetRootAs")
     ]
@@ -73,7 +73,7 @@ def _form(name: str) -> Form:
     plain = [each for each in fields if not each.endswith(("AsNumpy", "Length"))]
     counter = _Counter()
     getattr(_generated(name), f"{name}Start")(counter)
-    return Form({each: f"{each}Length" in methods for each in plain}, counter.count)
+    return TableFields({each: f"{each}Length" in methods for each in plain}, counter.count)
 
 
 def known(table: Table, count: int, what: str) -> Table:
@@ -97,7 +97,7 @@ def fields(table: Table, name: str | None) -> dict[str, object]:
 
 
 def _fields(name: str, data: Any, place: int, table: Table) -> dict[str, object]:  # noqa: ANN401 - bytes of any kind
-    form = _form(name)
+    form = _table_fields(name)
     known(table, form.total, f"a table of {name}")
     reader = getattr(_generated(name), name)()
     reader.Init(data, place)

@@ -17,7 +17,7 @@ from graphfix.checker.proof.onnx.types import consistent, element_type
 from graphfix.checker.proof.onnx.validate import imported
 from graphfix.checker.proof.result import Proof, UnprovedError
 from graphfix.checker.proof.sizes import Algebra
-from graphfix.checker.proof.terms import Table, View, whole
+from graphfix.checker.proof.terms import TermTable, View, whole
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -44,7 +44,7 @@ def compared(
     notes: Notes | None = None,
 ) -> Proof:
     """Read both files and compare them. Raises UnprovedError and GraphfixError."""
-    table = Table(Algebra())
+    table = TermTable(Algebra())
     constants = Constants(table)
     sources = Source(before, stack), Source(after, stack)
     one, two = (source.read() for source in sources)
@@ -78,7 +78,7 @@ def note_nodes(
     path: Path, stack: ExitStack, bindings: Mapping[str, int], shapes: Mapping[str, Sequence[int]], notes: Notes
 ) -> None:
     """Read one file, and note its nodes. Raises UnprovedError and GraphfixError."""
-    table = Table(Algebra())
+    table = TermTable(Algebra())
     source = Source(path, stack)
     model = source.read()
     reading = Reading(table, FileConstants(source, Constants(table)), model, Inference(model), notes=notes)
@@ -140,14 +140,14 @@ def _inputs(model: ModelProto) -> list[ValueInfoProto]:
 
 def _input_dims(model: ModelProto) -> dict[str, tuple[int | str, ...] | None]:
     """Return the inputs' dims as they are declared."""
-    ports: dict[str, tuple[int | str, ...] | None] = {}
+    declared: dict[str, tuple[int | str, ...] | None] = {}
     for info in _inputs(model):
         kind, dims = info.type.tensor_type, list[int | str]()
         for axis, dim in enumerate(kind.shape.dim):
             symbol = dim.dim_param if _named(dim.dim_param) else f"{info.name}[{axis}]"
             dims.append(dim.dim_value if dim.HasField("dim_value") and dim.dim_value >= 0 else symbol)
-        ports[info.name] = tuple(dims) if kind.HasField("shape") else None
-    return ports
+        declared[info.name] = tuple(dims) if kind.HasField("shape") else None
+    return declared
 
 
 def _check_initializers(before: ModelProto, model: ModelProto) -> None:

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from graphfix.checker.proof.explain import Notes
     from graphfix.checker.proof.onnx.operands import Call, Environment
     from graphfix.checker.proof.sizes import Place, Size, Sizes
-    from graphfix.checker.proof.terms import Core, Table
+    from graphfix.checker.proof.terms import Core, TermTable
 
 Guess: TypeAlias = "tuple[Size | None, ...] | None"
 
@@ -26,7 +26,7 @@ Guess: TypeAlias = "tuple[Size | None, ...] | None"
 class Reader(Protocol):
     """What a body is read by: the reader of graphs, which calls the rules below."""
 
-    table: Table
+    table: TermTable
     effects: list[tuple[Core, Place]]
     turns: dict[object, int]
     notes: Notes | None

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from graphfix.checker.proof.onnx.operands import Call
     from graphfix.checker.proof.sizes import Sizes
-    from graphfix.checker.proof.terms import Table
+    from graphfix.checker.proof.terms import TermTable
 
 _EXACT = {"int32": 1 << 31, "int64": 1 << 53}
 """Numbers below are the same in both types."""
@@ -24,7 +24,7 @@ NUMBERS = {6: "int32", 7: "int64"}
 """TensorProto's numbers of the types that shapes are computed in."""
 
 
-def renumbered(table: Table, view: View, target: Sizes) -> View | None:
+def renumbered(table: TermTable, view: View, target: Sizes) -> View | None:
     """Reshape known integers to a vector of [-1]."""
     content, dtype = view.content, integer_type(view)
     if content is None or dtype is None or target not in ((-1,), (len(content),)):
@@ -74,7 +74,7 @@ def _cast(call: Call) -> View | None:
     return call.table.integers(content, to, scalar=call.rank(0) == 0)
 
 
-def _rounded(table: Table, view: View, to: str) -> View | None:
+def _rounded(table: TermTable, view: View, to: str) -> View | None:
     """Read a small constant of whole float64 numbers as integers: before operator set 9 shapes were written so."""
     key = view.core.key
     if key[:2] != ("constant", "float64") or view.axes is None or len(view.axes) > 1 or not isinstance(key[3], bytes):

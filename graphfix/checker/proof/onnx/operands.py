@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from onnx import GraphProto, NodeProto
 
     from graphfix.checker.proof.sizes import Sizes
-    from graphfix.checker.proof.terms import Table, View
+    from graphfix.checker.proof.terms import TermTable, View
 
 _NUMBERS = {
     "value_int": (AttributeProto.INT, "i", TensorProto.INT64),
@@ -56,7 +56,7 @@ class Call:
     """The names of the results; empty where one is not asked for."""
     attributes: Mapping[str, AttributeProto]
     description: str
-    table: Table = field(repr=False)
+    table: TermTable = field(repr=False)
     """The terms of both files, where results are entered."""
     key: tuple[object, ...] = field(default=())
     """The operator and those attributes that its maps do not show: what a term of it begins with."""

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from graphfix.checker.proof.onnx.constants import FileConstants
     from graphfix.checker.proof.onnx.inference import Inference
     from graphfix.checker.proof.sizes import Place
-    from graphfix.checker.proof.terms import Core, Table
+    from graphfix.checker.proof.terms import Core, TermTable
 
 _NONE: frozenset[str] = frozenset()
 _DEEPEST = 64
@@ -45,7 +45,7 @@ as the one before."""
 class Reading:
     """One of the two models while it is read."""
 
-    table: Table
+    table: TermTable
     constants: FileConstants
     model: ModelProto
     inference: Inference | None

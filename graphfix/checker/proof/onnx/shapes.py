@@ -131,7 +131,7 @@ def _closed(call: Call, target: Sequence[Size], dims: tuple[Size | None, ...]) -
     return tuple(prod(whole) // prod(known) if size == -1 else full[at] for at, size in enumerate(target))
 
 
-def _span(call: Call) -> Dims:
+def _range(call: Call) -> Dims:
     ends = [call.content(index) for index in range(3)]
     known = [end[0] for end in ends if end and isinstance(end[0], int)]
     return (span(*known) if len(known) == len(ends) else None,)
@@ -186,7 +186,7 @@ def _one_hot(call: Call) -> Dims:
 RULES: Mapping[str, Callable[[Call], Dims]] = {
     "Transpose": _transpose, "Concat": _concat, "ArgMax": _arg, "ArgMin": _arg, "Gather": _gather,
     "GatherND": _gather_nd, "Reshape": _reshape, "ConstantOfShape": _by_target, "Conv": _conv, "OneHot": _one_hot,
-    "Compress": _compress, "Size": lambda _: (), "Range": _span, "Squeeze": _squeeze,
+    "Compress": _compress, "Size": lambda _: (), "Range": _range, "Squeeze": _squeeze,
     "Unsqueeze": _unsqueeze, "Tile": _same_rank,
     "GatherElements": lambda call: call.sizes(1),
     **dict.fromkeys(("NonZero", "Flatten", "Gemm"), lambda _: (None, None)),

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from onnx import ModelProto, ValueInfoProto
 
     from graphfix.checker.proof.onnx.operands import Call
-    from graphfix.checker.proof.terms import Core, Table, View
+    from graphfix.checker.proof.terms import Core, TermTable, View
 
 _FREE = frozenset({"declared", "input"})
 """What names a size that an input may have freely."""
@@ -27,7 +27,7 @@ NAMES = {"float": "float32", "double": "float64"}
 """Types that onnx calls by other names than numpy."""
 
 
-class Operator(NamedTuple):
+class OperatorTypes(NamedTuple):
     """The types of one version of an operator."""
 
     operands: Sequence[frozenset[str]]
@@ -118,7 +118,7 @@ def _result(call: Call, rule: tuple[str | int, Sequence[int]]) -> int | bytes | 
 
 
 @cache
-def _operator(op: str, domain: str, version: int) -> Operator | None:
+def _operator(op: str, domain: str, version: int) -> OperatorTypes | None:
     known = schema(op, domain, version)
     if known is None:
         return None
@@ -128,7 +128,7 @@ def _operator(op: str, domain: str, version: int) -> Operator | None:
         number = _NAMES.get(only)
         like = tuple(index for index, given in enumerate(known.inputs) if given.type_str == result.type_str)
         results.append((result.type_str if number is None else number, like))
-    return Operator([frozenset(given.types) for given in known.inputs], results)
+    return OperatorTypes([frozenset(given.types) for given in known.inputs], results)
 
 
 @cache
@@ -142,7 +142,9 @@ _NUMBERS: Mapping[str, int] = {type_name(number): number for number in TensorPro
 _NAMES: Mapping[str, int] = {f"tensor({name.lower()})": number for name, number in TensorProto.DataType.items()}
 
 
-def check_value_infos(table: Table, infos: Iterable[ValueInfoProto], values: Mapping[str, View], *, run: bool) -> None:
+def check_value_infos(
+    table: TermTable, infos: Iterable[ValueInfoProto], values: Mapping[str, View], *, run: bool
+) -> None:
     """Compare the types and sizes that a file declares of values with what they are. Raises UnprovedError.
 
     Runtimes refuse some files that declare others. The first file is believed where no rule is known. What the
@@ -166,7 +168,7 @@ def check_value_infos(table: Table, infos: Iterable[ValueInfoProto], values: Map
             _check_shape(table, name, view, dims, run)
 
 
-def _check_shape(table: Table, name: str, view: View, dims: Sequence[int], run: bool) -> None:
+def _check_shape(table: TermTable, name: str, view: View, dims: Sequence[int], run: bool) -> None:
     if not table.closed:
         table.declared.setdefault(view, []).append(tuple(dims))
         return

@@ -26,7 +26,7 @@ TRAINING_MODE_SINCE = 12
 """From this version on operand 2 of Dropout says whether elements are dropped; before 7 an attribute says so."""
 
 
-class Form(NamedTuple):
+class NodeForm(NamedTuple):
     """What a node of an operator may look like."""
 
     attributes: Mapping[str, int]
@@ -41,13 +41,13 @@ _TYPES = dict(AttributeProto.AttributeType.items())
 
 
 @cache
-def _form(op: str, domain: str, version: int) -> Form | None:
+def _form(op: str, domain: str, version: int) -> NodeForm | None:
     known = schema(op, domain, version)
     if known is None:
         return None
     types = {name: _TYPES[str(attribute.type).rpartition(".")[2]] for name, attribute in known.attributes.items()}
     required = frozenset(name for name, attribute in known.attributes.items() if attribute.required)
-    return Form(types, required, known.min_input, known.max_input)
+    return NodeForm(types, required, known.min_input, known.max_input)
 
 
 def loads(call: Call) -> bool:

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from graphfix.checker.proof.onnx.operands import Call
     from graphfix.checker.proof.sizes import Sizes
-    from graphfix.checker.proof.terms import Table
+    from graphfix.checker.proof.terms import TermTable
 
 COUNTED_TARGET = 5
 """Until then Reshape's target is an attribute, and a 0 in it copies."""
@@ -105,13 +105,13 @@ def _expand(call: Call) -> View | None:
     return None
 
 
-def _stretched(table: Table, view: View) -> View:
+def _stretched(table: TermTable, view: View) -> View:
     """Enter that the shapes have to fit."""
     table.check_fit(view.more)
     return view
 
 
-def _elements(table: Table, target: View) -> Sizes | None:
+def _elements(table: TermTable, target: View) -> Sizes | None:
     """Name the elements of a computed vector of known length, as the sizes that they are where a shape is expected."""
     if target.sizes is None or len(target.sizes) != 1 or not isinstance(target.sizes[0], int):
         return None

@@ -12,7 +12,7 @@ from graphfix.checker.proof.compare import check_asked, check_declared, check_ef
 from graphfix.checker.proof.constants import Constants
 from graphfix.checker.proof.result import Proof, UnprovedError
 from graphfix.checker.proof.sizes import Algebra
-from graphfix.checker.proof.terms import Table, View, whole
+from graphfix.checker.proof.terms import TermTable, View, whole
 from graphfix.checker.proof.tflite.reader import Reading, sizes_of
 from graphfix.checker.proof.tflite.table import LOADED
 
@@ -35,7 +35,7 @@ def compared(
     notes: Notes | None = None,
 ) -> Proof:
     """Read both files and compare them. Raises UnprovedError and GraphfixError."""
-    table = Table(Algebra())
+    table = TermTable(Algebra())
     constants = Constants(table)
     read_files = [_read(path, stack) for path in (before, after)]
     (one, _), (two, _) = read_files
@@ -71,7 +71,7 @@ def note_nodes(
     path: Path, stack: ExitStack, bindings: Mapping[str, int], shapes: Mapping[str, Sequence[int]], notes: Notes
 ) -> None:
     """Read one file, and note its operators. Raises UnprovedError and GraphfixError."""
-    table = Table(Algebra())
+    table = TermTable(Algebra())
     model = _bound(_read(path, stack)[0], bindings, shapes)
     reading = Reading(table, Constants(table), model, first=True, notes=notes)
     for index in _callable(model):

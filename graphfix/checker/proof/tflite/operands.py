@@ -13,14 +13,14 @@ if TYPE_CHECKING:
 
     from graphfix.checker.files.tflite.file import Operator, Tensor
     from graphfix.checker.proof.sizes import Sizes
-    from graphfix.checker.proof.terms import Table, View
+    from graphfix.checker.proof.terms import TermTable, View
 
 
 @dataclass(frozen=True, slots=True)
 class Call:
     """An operator with its operands."""
 
-    table: Table
+    table: TermTable
     operator: Operator
     views: Sequence[View | None]
     inputs: Sequence[Tensor | None]

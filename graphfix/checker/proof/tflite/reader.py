@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from graphfix.checker.proof.constants import Constants
     from graphfix.checker.proof.explain import Notes
     from graphfix.checker.proof.sizes import Place, Sizes
-    from graphfix.checker.proof.terms import Core, Table
+    from graphfix.checker.proof.terms import Core, TermTable
 
 _DEEPEST = 64
 _MOST_OPERATORS = 1 << 18
@@ -40,7 +40,7 @@ READING = frozenset({*VIEWS, *OWN})
 class Reading:
     """One of the two models while it is read."""
 
-    table: Table
+    table: TermTable
     constants: Constants
     model: Model
     first: bool
@@ -253,7 +253,7 @@ def _given(operator: Operator, tensor: Tensor) -> tuple[object, ...]:
     return type_of(tensor)
 
 
-def sizes_of(table: Table, graph: Subgraph, index: int, place: int) -> Sizes | None:
+def sizes_of(table: TermTable, graph: Subgraph, index: int, place: int) -> Sizes | None:
     """Return the shape of an input; a free size is a symbol."""
     tensor = graph.tensors[graph.inputs[place]]
     if tensor.dims is None:

@@ -15,7 +15,7 @@ from graphfix.checker.runs.tflite.without_custom_ops import cut_alike
 from graphfix.results import GraphfixError, Run, Verdict, VerdictStatus
 from graphfix.runtimes import litert
 from graphfix.runtimes.process import Child
-from graphfix.runtimes.session import Interface, RefusedError
+from graphfix.runtimes.session import ModelDetails, RefusedError
 
 if TYPE_CHECKING:
     from graphfix.checker.runs.seeded_inputs import Case
@@ -50,7 +50,7 @@ def _by_runs(task: Task, child: Child) -> Verdict:
     return replace(_combined([*kernel_runs, *cut], runner), assumes=assumes)
 
 
-def _declared(child: Child, path: Path) -> Interface | RefusedError:
+def _declared(child: Child, path: Path) -> ModelDetails | RefusedError:
     """Ask the first kernel set that loads a file. Raises GraphfixError for what is no model."""
     refusal: RefusedError | None = None
     for kernels in litert.KERNELS:
@@ -63,7 +63,7 @@ def _declared(child: Child, path: Path) -> Interface | RefusedError:
     return refusal or RefusedError("LiteRT has no kernels")
 
 
-def _disagreement(before: Interface, after: Interface) -> str | None:
+def _disagreement(before: ModelDetails, after: ModelDetails) -> str | None:
     interfaces = litert_interface(before), litert_interface(after)
     reason = disagreement(*interfaces) or outputs_disagree(*interfaces)
     if reason is not None:

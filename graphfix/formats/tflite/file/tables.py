@@ -67,7 +67,7 @@ def read_parts(flat: FlatBuffer, source: Source) -> Parts:
         parts.codes.append(_code(flat, place))
     held, last = 0, 0
     for place in flat.references(buffers):
-        # Each stands beside its payload: on pages of its own where that is long.
+        # Each stands beside its payload: on separate pages where that is long.
         held, last = held + min(abs(place - last), FAULT), place
         if held > HELD:
             source.forget(len(source.data))

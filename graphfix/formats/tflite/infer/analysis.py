@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from graphfix.formats.tflite.file.container import Container
 from graphfix.formats.tflite.infer.names import free_axes
 from graphfix.formats.tflite.infer.scope import GraphScope
-from graphfix.formats.tflite.infer.subgraphs import Inference
+from graphfix.formats.tflite.infer.subgraphs import Analysis
 from graphfix.shapes.shape import Shape, Size
 
 
@@ -38,7 +38,7 @@ def analyse(container: Container, ranges: Mapping[str, Size]) -> list[Facts]:
     """
     axes = free_axes(container)
     narrowed = {axes[label]: size for label, size in ranges.items() if label in axes}
-    scopes = Inference(container, narrowed).run()
+    scopes = Analysis(container, narrowed).run()
     return [_facts(scope) for scope in scopes]
 
 

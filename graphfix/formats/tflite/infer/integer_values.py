@@ -48,7 +48,7 @@ def _strided_slice(call: Call) -> Elements | None:
         return None
     if call.number("ellipsis_mask") or call.number("new_axis_mask"):
         return None
-    cut = strided_slice.cut(call, 0)
+    cut = strided_slice.axis_slice(call, 0)
     bounds = (cut.begin, cut.end, cut.stride)
     if not all(bound is None or isinstance(bound, int) for bound in bounds):
         return None

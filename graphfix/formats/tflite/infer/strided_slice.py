@@ -45,7 +45,7 @@ def entries(call: Call, rank: int, length: int) -> list[Entry] | None:
 
 
 @dataclass(frozen=True, slots=True)
-class Cut:
+class AxisSlice:
     """begin, end and stride of one axis; None for one that is masked."""
 
     begin: Size | None
@@ -53,12 +53,12 @@ class Cut:
     stride: Size
 
 
-def cut(call: Call, at: int) -> Cut:
+def axis_slice(call: Call, at: int) -> AxisSlice:
     """The bounds that the operands and the masks set at one position."""
     begin, end, stride = (_element(call, index, at) for index in (1, 2, 3))
     if call.number("offset") and not call.number("end_mask") >> at & 1:
         end = call.terms.add(begin, end)
-    return Cut(
+    return AxisSlice(
         None if call.number("begin_mask") >> at & 1 else begin,
         None if call.number("end_mask") >> at & 1 else end,
         stride,
@@ -87,10 +87,10 @@ def _sizes(call: Call, dims: tuple[Size, ...], found: list[Entry]) -> Iterator[S
         elif entry.at is None:
             yield dims[entry.axis]
         elif not entry.shrinks:
-            yield kept(call.terms, dims[entry.axis], cut(call, entry.at))
+            yield kept(call.terms, dims[entry.axis], axis_slice(call, entry.at))
 
 
-def kept(terms: Terms, size: Size, cut: Cut) -> Size:
+def kept(terms: Terms, size: Size, cut: AxisSlice) -> Size:
     """How many indices of an axis a cut takes."""
     begin, end, stride = cut.begin, cut.end, cut.stride
     if isinstance(size, int) and isinstance(stride, int) and _is_number(begin) and _is_number(end) and stride:
@@ -127,7 +127,7 @@ def _from(terms: Terms, size: Size, begin: int) -> Size:
     return as_size(terms.maximum(terms.sub(size, begin), 0))
 
 
-def _whole_or_named(terms: Terms, size: Size, cut: Cut) -> Size:
+def _whole_or_named(terms: Terms, size: Size, cut: AxisSlice) -> Size:
     """A cut that arithmetic does not follow: the same one of the same size leaves the same."""
     if cut.stride == -1 and cut.begin is None and cut.end is None:
         return size

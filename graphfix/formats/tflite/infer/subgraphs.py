@@ -34,7 +34,7 @@ OPAQUE = frozenset({13, 14})
 
 
 @dataclass(slots=True)
-class Inference:
+class Analysis:
     """One analysis of a whole model."""
 
     container: Container
@@ -198,12 +198,12 @@ class Inference:
         ]
 
 
-Control: TypeAlias = Callable[[Inference, Call], Results]
+Control: TypeAlias = Callable[[Analysis, Call], Results]
 CONTROL: Mapping[str, Control] = {
-    "IF": Inference.branches,
-    "WHILE": Inference.loop,
-    "CALL_ONCE": Inference.once,
-    "STABLEHLO_COMPOSITE": Inference.decomposed,
+    "IF": Analysis.branches,
+    "WHILE": Analysis.loop,
+    "CALL_ONCE": Analysis.once,
+    "STABLEHLO_COMPOSITE": Analysis.decomposed,
 }
 
 

@@ -70,7 +70,7 @@ class Answer:
     """Cases that meet by the rule, and the original was refused at this N."""
     ran: list[tuple[Case, int]] = field(default_factory=list)
 
-    def meeting(self) -> Mapping[tuple[int, ...], list[int]]:
+    def fitting(self) -> Mapping[tuple[int, ...], list[int]]:
         """Group the cases by the N at which their operands meet."""
         groups: dict[tuple[int, ...], list[int]] = {}
         for index, case in enumerate(self.question.cases):
@@ -87,7 +87,7 @@ class Answer:
         """Run both models wherever the operands meet: what differs, and what still broadcasts."""
         op = self.question.key[1]
         given = {size: feeds(self.before.model, op, size) for size in SIZES}
-        for at, indices in self.meeting().items():
+        for at, indices in self.fitting().items():
             for start in range(0, len(indices), TOGETHER):
                 part = indices[start : start + TOGETHER]
                 yield from self._compared(part, {size: given[size] for size in at})

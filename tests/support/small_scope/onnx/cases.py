@@ -129,7 +129,7 @@ def by_skip(operands: Sequence[Sizes], _: Mapping[str, int | str]) -> Sizes:
 # --- scopes ---------------------------------------------------------------------------------------------------------
 
 
-def meeting(rule: Rule, cases: Iterable[Case]) -> list[Case]:
+def fitting(rule: Rule, cases: Iterable[Case]) -> list[Case]:
     """Keep the cases whose operands meet for some N."""
     return [case for case in cases if any(case.meets(rule, size) is not None for size in SIZES)]
 
@@ -149,10 +149,10 @@ def triples(rule: Rule, full: bool) -> list[Case]:
     square = shapes(0, 1, 2, dims=(1, 2, SYMBOL))
     found = dict.fromkeys(Case(three) for chosen in (small, square) for three in product(chosen, repeat=3))
     if full:
-        found |= dict.fromkeys(_turned(meeting(rule, pairs(ALL))))
+        found |= dict.fromkeys(_turned(fitting(rule, pairs(ALL))))
     else:
         found |= dict.fromkeys(Case((shape, *(shape[1:],) * 2)) for shape in UP_TO_2)
-    return meeting(rule, found)
+    return fitting(rule, found)
 
 
 def _turned(two: Sequence[Case]) -> Iterator[Case]:
@@ -182,9 +182,9 @@ def products(full: bool) -> list[Case]:
         factors, batches = shapes(1, 2, 3), ALL
     else:
         factors, batches = shapes(1, 2), UP_TO_2
-    stacked = meeting(by_numpy, pairs(batches))
+    stacked = fitting(by_numpy, pairs(batches))
     cases = [*pairs(factors), *(Case(((*one, 2, 3), (*two, 3, 2))) for (one, two), _ in stacked)]
-    return meeting(by_matmul, cases)
+    return fitting(by_matmul, cases)
 
 
 def gemms(full: bool) -> list[Case]:
@@ -197,7 +197,7 @@ def gemms(full: bool) -> list[Case]:
         a: Shape = (one, rows) if index & 1 else (rows, one)
         b: Shape = (columns, two) if index & 2 else (two, columns)
         found.append(Case((a, b, c), flags))
-    return meeting(by_gemm, found)
+    return fitting(by_gemm, found)
 
 
 def aligned(full: bool) -> list[Case]:
@@ -210,4 +210,4 @@ def aligned(full: bool) -> list[Case]:
             found += [
                 Case((first, second), (("broadcast", 1), *at)) for at in [(), *((("axis", axis),) for axis in axes)]
             ]
-    return meeting(by_axis, found)
+    return fitting(by_axis, found)

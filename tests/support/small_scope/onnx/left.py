@@ -13,7 +13,7 @@ from onnxruntime.capi import onnxruntime_pybind11_state as runtime
 
 from graphfix import operators
 from tests.support.runtimes.one_node import MICROSOFT, NEWEST, Array, Key, numbers
-from tests.support.small_scope.onnx.cases import ALL, SYMBOL, Case, Sizes, by_numpy, meeting, pairs, shapes
+from tests.support.small_scope.onnx.cases import ALL, SYMBOL, Case, Sizes, by_numpy, fitting, pairs, shapes
 from tests.support.small_scope.onnx.models import Recipe
 
 TRAINING = "ai.onnx.preview.training"
@@ -65,7 +65,7 @@ def _einsum() -> Left:
     for rank, chosen in enumerate(same):
         labels = "ijk"[:rank]
         equation = (("equation", f"{labels},{labels}->{labels}"),)
-        cases += [case._replace(attributes=equation) for case in meeting(by_numpy, pairs(chosen))]
+        cases += [case._replace(attributes=equation) for case in fitting(by_numpy, pairs(chosen))]
     return Left(Recipe((0, 1), ("float32",), by_numpy), cases, NEWEST)
 
 

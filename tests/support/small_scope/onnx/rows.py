@@ -63,7 +63,7 @@ class Row:
 
 
 def _pairs(rule: scope.Rule, full: bool) -> list[Case]:
-    return scope.meeting(rule, scope.pairs(ALL if full else UP_TO_2))
+    return scope.fitting(rule, scope.pairs(ALL if full else UP_TO_2))
 
 
 def _one_element(case: Case, position: int, _held: bool) -> bool:
@@ -160,7 +160,7 @@ def _skips(full: bool) -> list[Case]:
     """
     two = scope.pairs(scope.shapes(2), scope.shapes(1, 2))
     found = [Case(((*x, SKIP_WIDTH), (*skip, SKIP_WIDTH))) for (x, skip), _ in two if x[-1] == skip[-1]]
-    return scope.meeting(scope.by_skip, found)[:: 1 if full else 2]
+    return scope.fitting(scope.by_skip, found)[:: 1 if full else 2]
 
 
 def _skip() -> Row:
@@ -199,7 +199,7 @@ def _leaked(_: Case, operands: Sequence[Array]) -> Array:
 
 def _slopes(full: bool) -> list[Case]:
     data, slopes = (ALL if full else UP_TO_2), scope.shapes(0, 1)
-    return scope.meeting(scope.by_channel, scope.pairs(data, slopes))
+    return scope.fitting(scope.by_channel, scope.pairs(data, slopes))
 
 
 LEGACY = (*test_legacy.PAIRS, "Pow", "Gemm", "PRelu")

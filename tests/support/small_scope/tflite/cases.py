@@ -50,7 +50,7 @@ def together(*operands: Shape) -> Shape:
 
 
 @dataclass(frozen=True, slots=True)
-class Port:
+class TensorSpec:
     """One input of a model."""
 
     name: str
@@ -68,8 +68,8 @@ class Port:
         return elements(self.name, bound(self.shape, size), self.dtype)
 
 
-INDICES = Port("indices", "int32", (N,))
-BESIDE = (Port("p", "float32", (2, 3)), Port("q", "float32", (3,)))
+INDICES = TensorSpec("indices", "int32", (N,))
+BESIDE = (TensorSpec("p", "float32", (2, 3)), TensorSpec("q", "float32", (3,)))
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,22 +95,22 @@ class Leaf:
     def _source(self) -> Leaf:
         return Leaf(self.place, self.shape, self.dtype)
 
-    def ports(self, *, one: bool) -> Iterator[Port]:
+    def specs(self, *, one: bool) -> Iterator[TensorSpec]:
         """The inputs that it is made from, in the order of its lines."""
         if self.kind == "given":
-            yield Port(self.name, "int32", (len(self.shape),), self.place, self.shape)
+            yield TensorSpec(self.name, "int32", (len(self.shape),), self.place, self.shape)
         elif self.kind == "shape":
-            yield from self._source.ports(one=one)
+            yield from self._source.specs(one=one)
         elif self.kind == "input" and one and self.free:
             yield INDICES
-            yield Port(f"t{self.name}", self.dtype, bound(self.shape, 3), self.place)
+            yield TensorSpec(f"t{self.name}", self.dtype, bound(self.shape, 3), self.place)
         elif self.kind == "input":
-            yield Port(self.name, self.dtype, self.shape, self.place)
+            yield TensorSpec(self.name, self.dtype, self.shape, self.place)
 
     def lines(self, *, one: bool) -> Iterator[str]:
         """The lines that make it of the inputs."""
         if self.kind == "constant":
-            yield stated(self.name, self.dtype, self.shape, "const")
+            yield declared(self.name, self.dtype, self.shape, "const")
         elif self.kind == "numbers":
             yield f"{self.name}:const:int32[{len(self.shape)}]{{{','.join(map(str, self.shape))}}}"
         elif self.kind == "shape":
@@ -126,11 +126,11 @@ class Leaf:
         for axis in axes:
             sizes[axis] = N
             made = self.name if axis == axes[-1] else f"{name}_at{axis}"
-            yield f"{stated(made, self.dtype, sizes)} = GATHER({name}, indices, axis={axis})"
+            yield f"{declared(made, self.dtype, sizes)} = GATHER({name}, indices, axis={axis})"
             name = made
 
 
-def stated(name: str, dtype: str, shape: Sequence[int], *flags: str) -> str:
+def declared(name: str, dtype: str, shape: Sequence[int], *flags: str) -> str:
     """A value as a text describes it."""
     return f"{':'.join((name, *flags, dtype))}[{','.join(map(str, shape))}]"
 
@@ -142,7 +142,7 @@ class Case:
     op: str
     operands: tuple[Leaf, ...]
     result: Shape
-    """What is stated of the result's shape."""
+    """What is declared of the result's shape."""
     dtype: str
     takes: frozenset[Sizes]
     """The sizes of N at which its operands meet."""
@@ -154,7 +154,7 @@ class Case:
 
     def line(self, name: str) -> str:
         told = ", ".join([*(operand.name for operand in self.operands), *filter(None, [self.attributes])])
-        return f"{stated(name, self.dtype, self.result)} = {self.op}({told})"
+        return f"{declared(name, self.dtype, self.result)} = {self.op}({told})"
 
 
 Meet: TypeAlias = Callable[[Sequence[Shape]], "Shape | None"]
@@ -188,9 +188,9 @@ class Model:
     one: bool
 
     @property
-    def ports(self) -> tuple[Port, ...]:
+    def specs(self) -> tuple[TensorSpec, ...]:
         """The inputs in the order of the text."""
-        return tuple(dict.fromkeys([*BESIDE, *(port for leaf in self._leaves for port in leaf.ports(one=self.one))]))
+        return tuple(dict.fromkeys([*BESIDE, *(spec for leaf in self._leaves for spec in leaf.specs(one=self.one))]))
 
     @property
     def _leaves(self) -> Iterable[Leaf]:
@@ -198,7 +198,7 @@ class Model:
 
     def file(self) -> bytes:
         """The .tflite file: result `r0` is that of case 0; a broadcast beside them is there for fix to rewrite."""
-        lines = [stated(port.name, port.dtype, port.shape) for port in self.ports]
+        lines = [declared(spec.name, spec.dtype, spec.shape) for spec in self.specs]
         lines += dict.fromkeys(line for leaf in self._leaves for line in leaf.lines(one=self.one))
         lines += [case.line(f"r{at}") for at, case in enumerate(self.cases)]
         return model("\n".join([*lines, "beside[2,3] = SUB(p, q)"]))
@@ -206,7 +206,7 @@ class Model:
     def feeds(self, sizes: Sizes) -> tuple[np.ndarray, ...]:
         """The inputs at certain sizes of N."""
         return tuple(
-            np.array([0, 2, 1][: sizes[0]], np.int32) if port is INDICES else port.array(sizes) for port in self.ports
+            np.array([0, 2, 1][: sizes[0]], np.int32) if spec is INDICES else spec.array(sizes) for spec in self.specs
         )
 
 
