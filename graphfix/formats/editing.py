@@ -1,4 +1,4 @@
-"""What carrying edits out has in common in every format: all or none, fresh names, nodes replaced, dead ones removed."""
+"""What carrying edits out has in common in every format: all or none, fresh names, dead nodes."""
 
 from __future__ import annotations
 
