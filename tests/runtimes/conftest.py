@@ -1,4 +1,4 @@
-"""The processes of the runtimes are what is tested here: they are started as a user's are."""
+"""The processes of the runtimes as a user's are started, for the tests of those processes."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ import pytest
 from graphfix.runtimes import process
 
 
-@pytest.fixture(autouse=True)
-def _started(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.fixture
+def processes(monkeypatch: pytest.MonkeyPatch) -> None:
+    """No forks of a process that has the runtimes loaded."""
     monkeypatch.setattr(process, "subprocess", subprocess)

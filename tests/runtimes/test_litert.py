@@ -22,6 +22,7 @@ ABORTING = tflite("y[2,2,2,2,2,2,2,2,2] = ADD(x[1,1,1,1,1,1,1,1,2], b[2,2,2,2,2,
 COLUMN = "y:string[N,1] = RESHAPE(x:string[N], s:const:int32{-1,1})"
 
 
+@pytest.mark.usefixtures("processes")
 @pytest.mark.parametrize("kernels", KERNELS)
 def test_every_kernel_set_runs_at_sizes_that_change_from_run_to_run(kernels: str) -> None:
     with Child() as child:
@@ -99,6 +100,7 @@ def test_variables_start_anew_in_each_run() -> None:
     assert len(set(first.tolist())) > 1
 
 
+@pytest.mark.usefixtures("processes")
 def test_a_kernel_that_aborts_is_refused_and_the_next_request_is_answered() -> None:
     feeds = {"x": np.ones([1] * 8 + [2], np.float32), "b": np.ones([2] * 9, np.float32)}
     with Child() as child:
@@ -108,6 +110,7 @@ def test_a_kernel_that_aborts_is_refused_and_the_next_request_is_answered() -> N
         assert child.load_tflite(ADD, "reference").run({"x": np.ones((1, 4), np.float32)})
 
 
+@pytest.mark.usefixtures("processes")
 def test_what_takes_too_long_is_stopped() -> None:
     with Child(0.01) as child, pytest.raises(RefusedError, match=r"stopped: no answer within 0\.01 seconds"):
         child.load_tflite(ADD, "builtin")

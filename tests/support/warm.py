@@ -1,6 +1,6 @@
 """The checker's runtime processes as forks of one that has the runtimes loaded: importing them is most of a start.
 
-`started` stands for `subprocess.Popen` in graphfix.runtimes.process. tests/runtimes alone start real processes.
+`started` stands for `subprocess.Popen` in graphfix.runtimes.process. The tests of those processes start real ones.
 """
 
 from __future__ import annotations

@@ -6,7 +6,7 @@ What every row owes is asked of LiteRT's reference kernels on the model as it wa
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 import pytest
@@ -15,13 +15,11 @@ import graphfix
 from graphfix.runtimes import tosa
 from graphfix.runtimes.session import RefusedError
 from tests.support.runtimes.tosa_loop import fed, feeds_of, litert_reference, prepared, tflite, validated
-from tests.support.tiers import tiered
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
     from pathlib import Path
 
-pytestmark = pytest.mark.tosa
+pytestmark = [pytest.mark.tosa, pytest.mark.ci]
 
 PAIRS = {
     "row under rank 3": ("[2,3,4]", "[4]", "[2,3,4]"),
@@ -47,7 +45,6 @@ ALIKE = {
 """Type -> the operators whose result has it too."""
 COMPARING = "LESS LESS_EQUAL GREATER GREATER_EQUAL EQUAL NOT_EQUAL"
 COMPARED = ("float32", "int32")
-SAMPLE = {("float32", "two-sided of two ranks"), ("int32", "row first"), ("int8", "rank 5"), ("bool", "scalar first")}
 
 
 @dataclass(frozen=True)
@@ -56,33 +53,31 @@ class Row:
 
     name: str
     text: str
-    sampled: bool = False
     tolerance: float = 1e-5
     """How far a float may be off, as a part of the result's range."""
 
 
 MENDED = (
-    Row("PRELU, alpha [5]", "y[2,3,4,5] = PRELU(x[2,3,4,5], a:const[5])", sampled=True),
+    Row("PRELU, alpha [5]", "y[2,3,4,5] = PRELU(x[2,3,4,5], a:const[5])"),
     Row("PRELU, alpha []", "y[2,3,4,5] = PRELU(x[2,3,4,5], a:const[])"),
     Row("PRELU, alpha [1]", "y[2,3,4,5] = PRELU(x[2,3,4,5], a:const[1])"),
     Row("PRELU, alpha [1,1,1,5]", "y[2,3,4,5] = PRELU(x[2,3,4,5], a:const[1,1,1,5])"),
     Row("PRELU, int8, alpha [5]", "y:int8[2,3,4,5] = PRELU(x:int8[2,3,4,5], a:const:int8[5])"),
-    Row("BATCH_MATMUL, a unit batch", "y[2,3,5] = BATCH_MATMUL(a[2,3,4], b[1,4,5])", sampled=True),
+    Row("BATCH_MATMUL, a unit batch", "y[2,3,5] = BATCH_MATMUL(a[2,3,4], b[1,4,5])"),
     Row("BATCH_MATMUL, a constant of unit batch", "y[2,3,5] = BATCH_MATMUL(a[2,3,4], b:const[1,4,5])"),
     Row("BATCH_MATMUL, a unit batch first", "y[2,3,5] = BATCH_MATMUL(a[1,3,4], b[2,4,5])"),
     Row("BATCH_MATMUL, [6,2] and [1,2]", "y[6,2,3,5] = BATCH_MATMUL(a[6,2,3,4], b[1,2,4,5])"),
     Row("BATCH_MATMUL, [6,2] and [1,1]", "y[6,2,3,5] = BATCH_MATMUL(a[6,2,3,4], b[1,1,4,5])"),
-    Row("BATCH_MATMUL, two-sided", "y[6,2,3,5] = BATCH_MATMUL(a[6,1,3,4], b[1,2,4,5])", sampled=True),
+    Row("BATCH_MATMUL, two-sided", "y[6,2,3,5] = BATCH_MATMUL(a[6,1,3,4], b[1,2,4,5])"),
     Row("BATCH_MATMUL, int8, a unit batch", "y:int8[2,3,5] = BATCH_MATMUL(a:int8[2,3,4], b:int8[1,4,5])"),
-    Row("FLOOR_DIV, int32, row first", "y:int32[2,3,4] = FLOOR_DIV(a:int32[4], b:int32[2,3,4])", sampled=True),
+    Row("FLOOR_DIV, int32, row first", "y:int32[2,3,4] = FLOOR_DIV(a:int32[4], b:int32[2,3,4])"),
     Row("FLOOR_DIV, int32, scalar first", "y:int32[2,3,4] = FLOOR_DIV(a:int32[], b:int32[2,3,4])"),
     Row("FLOOR_DIV, int32, units first", "y:int32[2,3,4] = FLOOR_DIV(a:int32[2,1,4], b:int32[2,3,4])"),
     Row("FLOOR_DIV, int32, two-sided", "y:int32[2,3,4] = FLOOR_DIV(a:int32[2,1,4], b:int32[1,3,4])"),
-    Row("SELECT, a vector as condition", "y[2,3,4] = SELECT(c:bool[2], a[2,3,4], b[2,3,4])", sampled=True),
+    Row("SELECT, a vector as condition", "y[2,3,4] = SELECT(c:bool[2], a[2,3,4], b[2,3,4])"),
     Row(
         "RFFT2D of rank 2",
         "f:complex64[4,5] = RFFT2D(x[4,8], n:const:int32[2]{4,8})\ny[4,5] = REAL(f)",
-        sampled=True,
     ),
     Row(
         "RFFT2D of rank 4",
@@ -93,18 +88,18 @@ MENDED = (
         "f:complex64[2,4,5] = RFFT2D(x[2,4,8], n:const:int32[2]{4,8})\n"
         "y[2,4,5] = CAST(f, in_data_type=COMPLEX64, out_data_type=FLOAT32)",
     ),
-    Row("POW, exponent 2", "y[2,3] = POW(x[2,3], e:const[]{2.0})", sampled=True),
-    Row("a free batch", "y[N,3,4] = ADD(a[N,3,4], b[4])", sampled=True),
+    Row("POW, exponent 2", "y[2,3] = POW(x[2,3], e:const[]{2.0})"),
+    Row("a free batch", "y[N,3,4] = ADD(a[N,3,4], b[4])"),
     Row("a free row of rank 1", "y[N] = ADD(a[N], b:const[1])"),
     Row("a free batch and a constant matrix", "y[N,3,5] = BATCH_MATMUL(a[N,3,4], b:const[4,5])"),
 )
 """What the converter can't read, or reads wrongly, before the target is applied."""
 
 KEPT = (
-    Row("PRELU, alpha [1,1,5]", "y[2,3,4,5] = PRELU(x[2,3,4,5], a:const[1,1,5])", sampled=True),
+    Row("PRELU, alpha [1,1,5]", "y[2,3,4,5] = PRELU(x[2,3,4,5], a:const[1,1,5])"),
     Row("PRELU, alpha [3,4,5]", "y[2,3,4,5] = PRELU(x[2,3,4,5], a:const[3,4,5])"),
     Row("PRELU, alpha given at run time", "y[2,3,4,5] = PRELU(x[2,3,4,5], a[1,1,5])"),
-    Row("BATCH_MATMUL, a matrix second", "y[2,3,5] = BATCH_MATMUL(a[2,3,4], b[4,5])", sampled=True),
+    Row("BATCH_MATMUL, a matrix second", "y[2,3,5] = BATCH_MATMUL(a[2,3,4], b[4,5])"),
     Row("BATCH_MATMUL, a matrix first", "y[2,3,5] = BATCH_MATMUL(a[3,4], b[2,4,5])"),
     Row("BATCH_MATMUL, a missing batch", "y[6,2,3,5] = BATCH_MATMUL(a[6,2,3,4], b[2,4,5])"),
     Row("BATCH_MATMUL, a matrix under rank 4", "y[6,2,3,5] = BATCH_MATMUL(a[6,2,3,4], b[4,5])"),
@@ -113,7 +108,7 @@ KEPT = (
     Row("BATCH_MATMUL, int8", "y:int8[2,3,5] = BATCH_MATMUL(a:int8[2,3,4], b:int8[4,5])"),
     Row("SELECT, a whole condition", "y[2,3,4] = SELECT(c:bool[2,3,4], a[2,3,4], b[2,3,4])"),
     Row("SELECT, a scalar condition", "y[2,3,4] = SELECT(c:bool[], a[2,3,4], b[2,3,4])"),
-    Row("SELECT_V2, mixed ranks", "y[2,3,4] = SELECT_V2(c:bool[3,1], a[2,1,4], b[])", sampled=True),
+    Row("SELECT_V2, mixed ranks", "y[2,3,4] = SELECT_V2(c:bool[3,1], a[2,1,4], b[])"),
     Row("SELECT_V2, int8", "y:int8[2,3,4] = SELECT_V2(c:bool[4], a:int8[2,3,4], b:int8[1,1,4])"),
     Row("RFFT2D of rank 3", "f:complex64[2,4,5] = RFFT2D(x[2,4,8], n:const:int32[2]{4,8})\ny[2,4,5] = REAL(f)"),
     Row("BROADCAST_TO", "y[2,3] = BROADCAST_TO(a[3], s:const:int32[2]{2,3})"),
@@ -140,10 +135,6 @@ NAMED = (
 """What TOSA can't take, whatever the form."""
 
 
-def parameters(rows: Sequence[Row]) -> list[Any]:
-    return tiered(rows, lambda _: False, lambda row: not row.sampled, lambda row: row.name)
-
-
 def combined(dtype: str, pair: str) -> str:
     """Every operator of a type on the same two operands, each with an output of its own."""
     a, b, y = PAIRS[pair]
@@ -154,13 +145,7 @@ def combined(dtype: str, pair: str) -> str:
 
 @pytest.mark.parametrize(
     ("dtype", "pair"),
-    [
-        pytest.param(
-            dtype, pair, id=f"{dtype} {pair}", marks=pytest.mark.ci if (dtype, pair) in SAMPLE else pytest.mark.full
-        )
-        for dtype in ALIKE
-        for pair in PAIRS
-    ],
+    [pytest.param(dtype, pair, id=f"{dtype} {pair}") for dtype in ALIKE for pair in PAIRS],
 )
 def test_elementwise_operators_convert_and_compute_the_same_for_every_spelling(
     dtype: str, pair: str, tmp_path: Path
@@ -168,7 +153,7 @@ def test_elementwise_operators_convert_and_compute_the_same_for_every_spelling(
     assert_the_same(tflite(tmp_path, combined(dtype, pair)), 1e-5)
 
 
-@pytest.mark.parametrize("row", parameters(MENDED))
+@pytest.mark.parametrize("row", MENDED, ids=lambda row: row.name)
 def test_what_the_converter_can_not_read_is_mended(row: Row, tmp_path: Path) -> None:
     model = tflite(tmp_path, row.text)
     assert trouble(model, model, row.tolerance) is not None, (
@@ -177,19 +162,17 @@ def test_what_the_converter_can_not_read_is_mended(row: Row, tmp_path: Path) -> 
     assert_the_same(model, row.tolerance)
 
 
-@pytest.mark.parametrize("row", parameters(KEPT))
+@pytest.mark.parametrize("row", KEPT, ids=lambda row: row.name)
 def test_what_worked_before_works_after(row: Row, tmp_path: Path) -> None:
     assert_the_same(tflite(tmp_path, row.text), row.tolerance)
 
 
-@pytest.mark.full
 @pytest.mark.parametrize("row", KEPT, ids=lambda row: row.name)
 def test_what_is_listed_as_working_does(row: Row, tmp_path: Path) -> None:
     model = tflite(tmp_path, row.text)
     assert trouble(model, model, row.tolerance) is None
 
 
-@pytest.mark.ci
 @pytest.mark.parametrize(
     "shapes", [("[4]", "[2,3,4]"), ("[1,1,4]", "[2,3,4]"), ("[2,3,4]", "[]"), ("[2,1,4]", "[3,1]")]
 )
@@ -203,7 +186,6 @@ def test_atan2_is_stretched_to_what_arctan2_says(shapes: tuple[str, str], tmp_pa
     assert np.abs(got - np.arctan2(inputs["a"], inputs["b"])).max() < 1e-3
 
 
-@pytest.mark.ci
 @pytest.mark.parametrize(("text", "code"), [pytest.param(*row[1:], id=row[0]) for row in NAMED])
 def test_what_tosa_can_not_take_is_named_beforehand(text: str, code: str, tmp_path: Path) -> None:
     model = tflite(tmp_path, text)

@@ -11,14 +11,13 @@ import onnx
 import pytest
 from onnx import ModelProto
 
-from graphfix import api, operators
+from graphfix import api
 from graphfix.results import GraphfixError
 from graphfix.runtimes import onnx_reference, onnxruntime
 from graphfix.runtimes.session import RefusedError
 from tests.support.onnx.backend_cases import Case, all_cases
 
 TARGETS = ("ranks", "explicit")
-SAMPLE = 200
 
 REFUSED: dict[str, str] = {}
 """Cases that can't be fixed, with the reason; onnx 1.23 has none."""
@@ -33,19 +32,6 @@ ROUNDED = {
 right in front: the value is never rounded. A node in between that has a float16 kernel brings the rounding back."""
 
 Results = list[list[object]]
-
-
-def sample() -> list[Case]:
-    """For every operator of the catalogue the first case that has it; then every k-th of the others."""
-    chosen: dict[str, Case] = {}
-    for key in sorted({(row.domain, row.op) for row in operators.rows()}):
-        case = next((case for case in all_cases() if key in case.ops), None)
-        if case is not None:
-            chosen[case.name] = case
-    rest = [case for case in all_cases() if case.name not in chosen]
-    step = len(rest) / (SAMPLE - len(chosen))
-    chosen |= {case.name: case for case in (rest[int(at * step)] for at in range(SAMPLE - len(chosen)))}
-    return list(chosen.values())
 
 
 def accepted(model: ModelProto) -> bool:
@@ -159,27 +145,6 @@ def summary(counts: Counter[str], total: int) -> str:
 
 
 @pytest.mark.ci
-@pytest.mark.filterwarnings("ignore")  # the stored cases divide by zero, and overflow, on purpose
-def test_a_sample_of_the_backend_suite_keeps_its_outputs(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    chosen = sample()
-    assert len(chosen) == SAMPLE
-    faults, counts = examine(chosen, tmp_path)
-    with capsys.disabled():
-        print(f"\n{summary(counts, SAMPLE)}")  # noqa: T201 -- the counts are part of what the test shows
-    assert faults == []
-    assert counts["run by neither"] < SAMPLE // 20
-    assert counts["changed for explicit"] > SAMPLE // 5
-
-
-@pytest.mark.ci
-def test_the_sample_has_every_operator_of_the_catalogue_that_the_suite_has() -> None:
-    rows = {(row.domain, row.op) for row in operators.rows()}
-    everywhere, sampled = (frozenset().union(*(case.ops for case in chosen)) for chosen in (all_cases(), sample()))
-    assert rows & everywhere == rows & sampled
-    assert len(rows & sampled) > 30
-
-
-@pytest.mark.ci
 def test_a_changed_constant_is_seen(tmp_path: Path) -> None:
     case = next(case for case in all_cases() if case.name == "test_add_bcast")
     ran = original(case, tmp_path)
@@ -191,7 +156,7 @@ def test_a_changed_constant_is_seen(tmp_path: Path) -> None:
     assert list(differences(case, *ran, case.model, tmp_path)) == []
 
 
-@pytest.mark.full
+@pytest.mark.ci
 @pytest.mark.filterwarnings("ignore")  # the stored cases divide by zero, and overflow, on purpose
 def test_the_whole_backend_suite_keeps_its_outputs(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     faults, counts = examine(all_cases(), tmp_path)

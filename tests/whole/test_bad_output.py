@@ -211,6 +211,7 @@ def command(*argv: object, limit: int | None = None) -> subprocess.CompletedProc
     )
 
 
+@pytest.mark.ci
 def test_a_disk_that_is_really_full_ends_in_one_line(source: Path, tmp_path: Path) -> None:
     before = listing(tmp_path)
     for options in (["-o", tmp_path / "o.onnx"], ["-o", tmp_path / "o.onnx", "--no-verify"], ["--in-place"]):

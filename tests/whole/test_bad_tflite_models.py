@@ -262,6 +262,7 @@ def test_bodies_are_fixed_as_deep_as_they_are_taken(tmp_path: Path, capsys: pyte
     assert ask(capsys, "check", out).status == 0
 
 
+@pytest.mark.ci
 def test_bodies_deeper_than_that_are_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     path = tmp_path / "m.tflite"
     for depth in (120, 1500):

@@ -154,6 +154,7 @@ def test_a_disk_that_is_really_full_ends_in_one_line(source: Path, tmp_path: Pat
         assert listing(tmp_path) == before
 
 
+@pytest.mark.ci
 def test_the_command_ends_bad_input_with_one_line_and_status_2(source: Path, tmp_path: Path) -> None:
     cut = tmp_path / "cut.tflite"
     cut.write_bytes(source.read_bytes()[:1000])

@@ -15,8 +15,8 @@ from tests.support.fuzz.onnx.graphs import draft
 from tests.support.fuzz.onnx.models import ONCE_WRONG, written
 
 SEEDS = [
-    range(60),
-    pytest.param(range(60, 460), marks=pytest.mark.ci),
+    range(30),
+    pytest.param(range(30, 460), marks=pytest.mark.ci),
     pytest.param(range(460, 6400), marks=pytest.mark.full),
 ]
 

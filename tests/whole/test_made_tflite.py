@@ -14,7 +14,7 @@ from tests.support.runtimes.litert_witness import Job, free_axes, run
 from tests.support.tflite import kept as kept_tflite
 from tests.support.tflite.fixing import fixed
 from tests.support.tflite.seen import BINDINGS, Change, stated_inputs, watched
-from tests.support.tiers import is_covering, is_variant, tiered
+from tests.support.tiers import is_covering, tiered
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -47,7 +47,6 @@ def parameters() -> list[ParameterSet]:
             for target in TARGETS
         ],
         plain=lambda both: is_covering(path_of(both[0])) and both[1] == "explicit",
-        full=lambda both: is_variant(both[0].name),
         name=lambda both: f"{both[0].name}-{both[1]}",
     )
 

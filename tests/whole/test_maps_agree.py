@@ -14,6 +14,7 @@ from graphfix.results import GraphfixError
 from tests.support.fixed_files import FixedFiles
 from tests.support.maps_agree import Compared, compared
 from tests.support.places import ZOO, committed_models, model_id, zoo_models
+from tests.support.tiers import tiered
 
 SMALL = committed_models()
 REAL = [*zoo_models("onnx"), *zoo_models("tflite")]
@@ -102,7 +103,7 @@ def test_both_sides_agree_at_every_broadcast_of_a_small_model() -> None:
     assert sum(len(each.nodes) - each.same for each in found) <= 2
 
 
-@pytest.mark.parametrize("target", TARGETS)
+@pytest.mark.parametrize("target", tiered(TARGETS, lambda target: target == "explicit"))
 def test_both_sides_agree_at_every_broadcast_of_a_fixed_small_model(target: str, fixed: FixedFiles) -> None:
     count = 0
     for path in SMALL:

@@ -25,13 +25,14 @@ normalizations for an empty last axis.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
 import onnx
 import pytest
+from _pytest.mark import ParameterSet
 from onnx import helper
 from onnxruntime.capi import onnxruntime_pybind11_state as runtime
 
@@ -44,9 +45,11 @@ from tests.support.small_scope.onnx.left import LEFT, NO_KERNEL, Left
 from tests.support.small_scope.onnx.models import feeds, made, result_names
 from tests.support.small_scope.onnx.rows import ROWS, Row, anywhere
 from tests.support.small_scope.onnx.runs import Results, Source, computed
+from tests.support.tiers import tiered
 
-pytestmark = pytest.mark.full
 TARGETS = ("explicit", "ranks")
+TIERS = {True: pytest.mark.ci, False: pytest.mark.full}
+"""Whether a case is in the sample, and its tier."""
 FORMS = (7, 8, 12, 13, NEWEST)
 """Versions of ONNX's operators between which what `fix` writes has another form: no Expand, axes as an attribute."""
 
@@ -97,21 +100,48 @@ def runs_itself(key: Key) -> bool:
 
 
 KINDS = kinds()
+STYLES = [key for at, key in enumerate(KINDS) if row_of(key).style not in {row_of(other).style for other in KINDS[:at]}]
+"""The first kind of each style: what CI asks of all kinds together."""
+
+
+def asked(keys: Iterable[Key], sampled: Callable[[int, Key, str], bool]) -> list[ParameterSet]:
+    """Rows and targets; CI asks those that are sampled."""
+    return [
+        pytest.param(key, target, id=f"{name_of(key)}-{target}", marks=TIERS[sampled(at, key, target)])
+        for at, key in enumerate(keys)
+        for target in TARGETS
+    ]
+
+
+def in_turn(at: int, _: Key, target: str) -> bool:
+    """One target a row, the other one for the next row."""
+    return target == TARGETS[at % 2]
+
+
+def every_fourth(at: int, key: Key, target: str) -> bool:
+    return at % 4 == 0 and in_turn(at // 4, key, target)
+
+
+def one_of_each_style(_: int, key: Key, target: str) -> bool:
+    return key in STYLES and target == "explicit"
 
 
 # --- what is covered ------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.ci
 def test_every_row_of_the_catalogue_is_asked_in_one_way() -> None:
     asked = [*ROWS, *LEFT, *NO_KERNEL]
     assert len(asked) == len(set(asked))
     assert set(asked) == set(catalogue())
 
 
+@pytest.mark.ci
 def test_rows_that_are_left_are_those_with_a_rule_of_their_own_but_for_expand() -> None:
     assert {key for key in catalogue() if row_of(key).style == "own"} == {*LEFT, *NO_KERNEL, ("", "Expand", 8)}
 
 
+@pytest.mark.ci
 @pytest.mark.parametrize("key", [*NO_KERNEL, *(key for key in ROWS if not runs_itself(key))], ids=name_of)
 def test_a_row_that_is_not_run_has_no_kernel(key: Key) -> None:
     kernels = [
@@ -123,6 +153,7 @@ def test_a_row_that_is_not_run_has_no_kernel(key: Key) -> None:
     assert not any(since <= last and until >= key[2] for since, until in kernels)
 
 
+@pytest.mark.ci
 def test_the_scope_has_156_shapes_and_each_stands_in_each_place() -> None:
     assert len(ALL) == len(set(ALL)) == 156
     for op in ("Sub", "Where", "Max"):
@@ -132,6 +163,7 @@ def test_the_scope_has_156_shapes_and_each_stands_in_each_place() -> None:
             assert {case.shapes[place] for case in cases} == set(ALL)
 
 
+@pytest.mark.ci
 def test_a_row_of_each_style_is_asked_in_full() -> None:
     styles = {(row_of(key).style, row_of(key).variadic) for key in ROWS}
     assert {(row_of(key).style, row_of(key).variadic) for key in KINDS} == styles
@@ -141,24 +173,32 @@ def test_a_row_of_each_style_is_asked_in_full() -> None:
 # --- rows that broadcast --------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("target", TARGETS)
-@pytest.mark.parametrize("key", KINDS, ids=name_of)
+@pytest.mark.parametrize(("key", "target"), asked(KINDS, one_of_each_style))
 def test_the_full_scope(key: Key, target: str, tmp_path: Path) -> None:
     row = ROWS[key]
     no_faults(Question(key, newest(key), row, row.scope(True), target).ask(tmp_path))
 
 
-@pytest.mark.parametrize("target", TARGETS)
-@pytest.mark.parametrize("key", [key for key in ROWS if key not in KINDS], ids=name_of)
+@pytest.mark.parametrize(("key", "target"), asked([key for key in ROWS if key not in KINDS], in_turn))
 def test_the_smaller_scope_of_the_other_rows(key: Key, target: str, tmp_path: Path) -> None:
     row = ROWS[key]
     no_faults(Question(key, newest(key), row, row.scope(False), target).ask(tmp_path))
 
 
-@pytest.mark.parametrize("target", TARGETS)
 @pytest.mark.parametrize(
-    ("key", "version"),
-    [pytest.param(key, version, id=f"{name_of(key)}-at-{version}") for key in KINDS for version in forms(key)],
+    ("key", "version", "target"),
+    [
+        pytest.param(
+            key,
+            version,
+            target,
+            id=f"{name_of(key)}-at-{version}-{target}",
+            marks=TIERS[one_of_each_style(at, key, target)],
+        )
+        for at, key in enumerate(KINDS)
+        for version in forms(key)
+        for target in TARGETS
+    ],
 )
 def test_the_smaller_scope_in_other_versions(key: Key, version: int, target: str, tmp_path: Path) -> None:
     row = ROWS[key]
@@ -167,8 +207,7 @@ def test_the_smaller_scope_in_other_versions(key: Key, version: int, target: str
     no_faults(Question(key, version, row, row.scope(False), target).ask(tmp_path))
 
 
-@pytest.mark.parametrize("target", TARGETS)
-@pytest.mark.parametrize("key", [key for key in ROWS if row_of(key).style != "legacy"], ids=name_of)
+@pytest.mark.parametrize(("key", "target"), asked([key for key in ROWS if row_of(key).style != "legacy"], every_fourth))
 def test_constant_operands(key: Key, target: str, tmp_path: Path) -> None:
     """Each of the operands that may change, and all of them at once."""
     row = ROWS[key]
@@ -179,8 +218,9 @@ def test_constant_operands(key: Key, target: str, tmp_path: Path) -> None:
         no_faults(Question(key, newest(key), row, cases, target, frozenset(held)).ask(folder))
 
 
-@pytest.mark.parametrize("target", TARGETS)
-@pytest.mark.parametrize("key", [key for key in KINDS if row_of(key).style != "legacy"], ids=name_of)
+@pytest.mark.parametrize(
+    ("key", "target"), asked([key for key in KINDS if row_of(key).style != "legacy"], one_of_each_style)
+)
 def test_what_does_not_meet_is_refused_as_before(key: Key, target: str, tmp_path: Path) -> None:
     row = replace(ROWS[key], runs=anywhere)
     cases = [case for case in row.scope(False) if any(case.meets(row.recipe.rule, size) is None for size in SIZES)]
@@ -190,7 +230,7 @@ def test_what_does_not_meet_is_refused_as_before(key: Key, target: str, tmp_path
     assert not faults, (len(faults), faults[:5])
 
 
-@pytest.mark.parametrize("target", TARGETS)
+@pytest.mark.parametrize("target", tiered(TARGETS, lambda _: False, lambda target: target == "ranks"))
 @pytest.mark.parametrize("op", ["MatMul", "MatMulInteger16"])
 def test_empty_stacks_of_matrices_that_ran_run_still(op: str, target: str, tmp_path: Path) -> None:
     key = next(key for key in ROWS if key[1] == op)
@@ -206,7 +246,10 @@ def test_empty_stacks_of_matrices_that_ran_run_still(op: str, target: str, tmp_p
 # --- rows with a rule of their own ----------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("key", [*LEFT, *NO_KERNEL], ids=name_of)
+@pytest.mark.parametrize(
+    "key",
+    [pytest.param(key, id=name_of(key), marks=TIERS[at % 3 == 0]) for at, key in enumerate([*LEFT, *NO_KERNEL])],
+)
 def test_a_row_with_a_rule_of_its_own_is_left_in_a_model_that_changes(key: Key, tmp_path: Path) -> None:
     left = {**LEFT, **NO_KERNEL}[key]
     model = made(key, left.version, left.recipe, left.cases)

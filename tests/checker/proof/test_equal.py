@@ -16,6 +16,7 @@ from graphfix.results import GraphfixError
 from tests.support.faults.tflite import planted as tflite_faults
 from tests.support.fixed_files import FixedFiles
 from tests.support.places import MODELS, committed_models, model_id, zoo_models
+from tests.support.tiers import is_covering, tiered
 from tests.support.written import Written
 
 ALL = committed_models()
@@ -30,7 +31,7 @@ def proved(before: Path, after: Path) -> Proof:
 
 
 @pytest.mark.parametrize("target", ["explicit", "ranks"])
-@pytest.mark.parametrize("path", ALL, ids=model_id)
+@pytest.mark.parametrize("path", tiered(ALL, is_covering, name=model_id))
 def test_a_fixed_model_is_proved(path: Path, target: str, fixed: FixedFiles) -> None:
     try:
         output, _ = fixed(path, target)

@@ -89,7 +89,7 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> list[tuple[Path, Path, Siz
     return found
 
 
-@pytest.mark.full
+@pytest.mark.ci
 @pytest.mark.parametrize(("suffix", "kind"), KINDS)
 def test_no_fault_in_a_model_that_is_fixed_for_tosa_is_proved(
     suffix: str, kind: str, made: list[tuple[Path, Path, Sizes]], tmp_path: Path

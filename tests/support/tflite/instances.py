@@ -46,6 +46,9 @@ def _sizes(request: tuple[str, Mapping[int, Sequence[int]]]) -> Real | str:
         for tensor, shape in inputs.items():
             made.resize_tensor_input(tensor, list(shape))
         made.allocate_tensors()
+        for detail in made.get_input_details():
+            if not np.dtype(detail["dtype"]).hasobject:  # what stood in the memory before may be no size
+                made.set_tensor(detail["index"], np.zeros(detail["shape"], detail["dtype"]))
         made.invoke()
         return [_size(made, at) for at in range(made._interpreter.NumTensors(0))]
     except (RuntimeError, ValueError) as error:
