@@ -1,11 +1,12 @@
-"""What carrying edits out has in common in every format: fresh names, nodes replaced in the view, dead ones removed."""
+"""What carrying edits out has in common in every format: all or none, fresh names, dead nodes."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Protocol
 
+from graphfix.graph.edits import Edit
 from graphfix.graph.view import Node, Value, set_node
 
 
@@ -39,6 +40,24 @@ class State(Protocol):
 
     def remove(self, node: Node) -> None:
         """Remove a node whose results nobody reads any more."""
+
+
+def apply(
+    node: Node,
+    edits: Sequence[Edit],
+    check: Callable[[Node, Edit], None],
+    carry_out: Callable[[Node, Node, Edit], Node],
+) -> Node:
+    """Carry the edits of one node out, all or none, and return the node as it is now. Raises Refused before any is.
+
+    `carry_out` takes the node as it was before its edits, the node as it is now, and the edit.
+    """
+    before = node = node.graph.at(node.index)
+    for edit in edits:
+        check(node, edit)
+    for edit in edits:
+        node = carry_out(before, node, edit)
+    return node
 
 
 def bypass(state: State, node: Node) -> None:

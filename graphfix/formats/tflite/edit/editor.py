@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 
+from graphfix.formats import editing
 from graphfix.formats.tflite.edit import nodes
 from graphfix.formats.tflite.edit.checks import check
 from graphfix.formats.tflite.edit.operands import lift, stretch
@@ -21,13 +23,7 @@ class Editor:
 
     def apply(self, node: Node, edits: Sequence[Edit]) -> Node:
         """Carry the edits of one node out, all or none. Raises Refused before anything is changed."""
-        node = node.graph.at(node.index)
-        for edit in edits:
-            check(self.state, node, edit)
-        before = node
-        for edit in edits:
-            node = self._carry_out(before, node, edit)
-        return node
+        return editing.apply(node, edits, partial(check, self.state), self._carry_out)
 
     def _carry_out(self, before: Node, node: Node, edit: Edit) -> Node:
         state = self.state
