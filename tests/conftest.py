@@ -88,4 +88,4 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: p
     """Say what was left out and why, in one line for each reason."""
     for reason, count in sorted(config.stash[LEFT_OUT].items()):
         what, _, why = reason.partition(": ")
-        terminalreporter.write_line(f"{what}: {count} tests not run: {why}")
+        terminalreporter.write_line(f"{what}: {count} test{'s' * (count > 1)} not run: {why}")

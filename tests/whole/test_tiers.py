@@ -1,4 +1,4 @@
-"""The models that plain `pytest` takes for all of them hold whatever occurs in any of them."""
+"""The tiers: the models that plain `pytest` takes hold what occurs in any; what is absent is told in one line."""
 
 from __future__ import annotations
 
@@ -11,7 +11,8 @@ import pytest
 
 import graphfix
 from graphfix.results import GraphfixError
-from tests.support.places import committed_models, model_id
+from tests.support import needs
+from tests.support.places import MODELS, committed_models, model_id, zoo_paths
 from tests.support.tiers import COVER
 
 TARGETS = ("explicit", "ranks", "tosa")
@@ -48,3 +49,12 @@ def test_the_cover_has_each_rewrite_finding_operator_and_element_type_of_the_mod
     covered = set().union(*(known[name] for name in COVER))
     assert set().union(*known.values()) - covered == set()
     assert len(covered) > 100
+
+
+def test_what_is_absent_is_one_line(monkeypatch: pytest.MonkeyPatch) -> None:
+    zoo = next(need for need in needs.NEEDS if need.marker == "zoo")
+    monkeypatch.setattr(needs, "ZOO", MODELS / "nowhere")
+    assert zoo.absent() == "zoo: models/nowhere is absent (scripts/fetch_zoo.py)"
+    monkeypatch.setattr(needs, "ZOO", MODELS)
+    monkeypatch.setattr(needs, "zoo_paths", lambda: [*zoo_paths(), MODELS / "gone.onnx"])
+    assert "is absent" in zoo.absent()
