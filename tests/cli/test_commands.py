@@ -82,11 +82,11 @@ def usage_error(argv: list[str], capsys: pytest.CaptureFixture[str]) -> str:
     with pytest.raises(SystemExit) as ended:
         commands.main(argv)
     assert ended.value.code == 2
-    told = capsys.readouterr()
-    assert told.out == ""
-    assert told.err.startswith("graphfix: ")
-    assert told.err.count("\n") == 1
-    return told.err
+    captured = capsys.readouterr()
+    assert captured.out == ""
+    assert captured.err.startswith("graphfix: ")
+    assert captured.err.count("\n") == 1
+    return captured.err
 
 
 # --- exit status ----------------------------------------------------------------------------------------------------
@@ -142,8 +142,8 @@ def test_an_error_is_one_line_on_stderr_and_status_2(
 ) -> None:
     asked.answers.update(dict.fromkeys(asked.answers, raising(GraphfixError("m.onnx: a name with\na line; rename it"))))
     assert commands.main(argv) == 2
-    told = capsys.readouterr()
-    assert (told.out, told.err) == ("", "graphfix: m.onnx: a name with\\na line; rename it\n")
+    captured = capsys.readouterr()
+    assert (captured.out, captured.err) == ("", "graphfix: m.onnx: a name with\\na line; rename it\n")
 
 
 def test_an_error_of_the_system_that_no_one_foresaw_is_one_line_too(
@@ -175,9 +175,9 @@ def test_of_several_models_the_worst_decides_and_an_error_of_one_stops_no_other(
     asked.answers["check"] = check
     assert commands.main(["check", *kinds.split()]) == status
     assert [str(arguments[0]) for _, arguments in asked.calls] == kinds.split()
-    told = capsys.readouterr()
-    assert told.err == "graphfix: bad: no ONNX model; give one\n" * kinds.split().count("bad")
-    assert told.out.splitlines()[-1].startswith(f"{len(kinds.split())} models: ")
+    captured = capsys.readouterr()
+    assert captured.err == "graphfix: bad: no ONNX model; give one\n" * kinds.split().count("bad")
+    assert captured.out.splitlines()[-1].startswith(f"{len(kinds.split())} models: ")
 
 
 @pytest.mark.usefixtures("asked")
@@ -185,8 +185,8 @@ def test_of_several_models_the_worst_decides_and_an_error_of_one_stops_no_other(
 def test_undecided_is_worse_than_no_and_better_than_an_error(
     monkeypatch: pytest.MonkeyPatch, statuses: tuple[int, ...], worst: int
 ) -> None:
-    told = iter(statuses)
-    monkeypatch.setattr(commands, "_status", lambda _, **__: next(told))
+    answers = iter(statuses)
+    monkeypatch.setattr(commands, "_status", lambda _, **__: next(answers))
     assert commands.main(["check", *("m" for _ in statuses)]) == worst
 
 
@@ -291,9 +291,9 @@ def test_a_binding_that_is_said_twice_is_refused(asked: Asked, capsys: pytest.Ca
     ],
 )
 def test_wrong_usage_is_one_line_and_status_2(capsys: pytest.CaptureFixture[str], command: str, said: str) -> None:
-    told = usage_error(command.split(), capsys)
-    assert said in told
-    assert "--help" in told
+    line = usage_error(command.split(), capsys)
+    assert said in line
+    assert "--help" in line
 
 
 # --- what is offered ------------------------------------------------------------------------------------------------
@@ -373,9 +373,9 @@ def test_json_prints_one_document_and_nothing_else(
     capsys: pytest.CaptureFixture[str], argv: list[str], key: str
 ) -> None:
     assert commands.main([*argv, "--json"]) == 0
-    told = capsys.readouterr()
-    assert told.err == ""
-    document = json.loads(told.out)
+    captured = capsys.readouterr()
+    assert captured.err == ""
+    document = json.loads(captured.out)
     assert document["schema"] == 1
     assert key in document
 
@@ -394,9 +394,9 @@ def test_json_holds_a_document_when_the_model_could_not_be_dealt_with(
 ) -> None:
     asked.answers["fix_file"] = raising(GraphfixError("m.onnx: empty; give a model"))
     assert commands.main(["fix", "m.onnx", "-o", "f.onnx", "--json"]) == 2
-    told = capsys.readouterr()
-    assert json.loads(told.out)["error"] == "m.onnx: empty; give a model"
-    assert told.err == "graphfix: m.onnx: empty; give a model\n"
+    captured = capsys.readouterr()
+    assert json.loads(captured.out)["error"] == "m.onnx: empty; give a model"
+    assert captured.err == "graphfix: m.onnx: empty; give a model\n"
 
 
 @pytest.mark.parametrize(
@@ -550,11 +550,11 @@ def test_the_terminal_is_left_clean_by_a_real_run(tmp_path: Path) -> None:
     command = [sys.executable, "-m", "graphfix", "fix", str(MASK), "-o", str(tmp_path / "f.onnx")]
     done = subprocess.run(command, cwd=ROOT, stdout=subprocess.PIPE, stderr=theirs, text=True, check=False)
     os.close(theirs)
-    told = b"".join(_read(ours)).decode()
+    shown = b"".join(_read(ours)).decode()
     os.close(ours)
     assert done.returncode == 0
     assert "\x1b" not in done.stdout
-    assert told.endswith("\r\x1b[2K")
+    assert shown.endswith("\r\x1b[2K")
 
 
 def _read(terminal: int) -> Iterator[bytes]:

@@ -60,8 +60,8 @@ def test_an_adjoint_operand_of_a_product_has_its_matrix_axes_swapped(adjoint: tu
     flags = ", ".join(f"{name}={name in adjoint}" for name in ("adj_x", "adj_y"))
     planned = node(f"y[8,2,4] = tflite.BATCH_MATMUL({left}, {right}, {flags})")
     opened = SimpleNamespace(graphs=[planned.graph])
-    told = listing.lines(opened, maps=True, broadcasts_only=True)  # type: ignore[arg-type] -- no format: a graph will do
-    assert [line.strip() for line in told if "->" in line] == [f"operand {at}: {text}" for at, text in enumerate(maps)]
+    lines = listing.lines(opened, maps=True, broadcasts_only=True)  # type: ignore[arg-type] -- no format: a graph will do
+    assert [line.strip() for line in lines if "->" in line] == [f"operand {at}: {text}" for at, text in enumerate(maps)]
 
 
 @pytest.mark.parametrize(("text", "maps"), MAPS.values(), ids=MAPS)

@@ -131,8 +131,8 @@ def test_the_rank_of_the_result_counts_against_the_runtime_s_limit(text: str, re
     planned = node(text)
     alignment = align(planned)
     assert alignment is not None
-    told = over_limit(planned, alignment)
-    assert told is None if reason is None else told is not None and reason in told
+    exceeded = over_limit(planned, alignment)
+    assert exceeded is None if reason is None else exceeded is not None and reason in exceeded
 
 
 def test_the_matrix_of_a_product_s_operand_is_not_aligned() -> None:

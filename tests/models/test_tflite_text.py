@@ -100,12 +100,12 @@ def test_attributes_are_literals_enumerations_or_subgraphs() -> None:
 def test_quantized_types_have_scales_unless_told_otherwise() -> None:
     options = {"b": None, "c": Quantized((0.5, 0.25), (1, 2), 1)}
     model = built("x:int16[1,2] = CUSTOM.A(a:uint8[1,2], b:int8[1,2], c:int8[1,2], d[2])", quantization=options)
-    told = {tensor.name: tensor.quantization for tensor in model.subgraphs[0].tensors}
-    assert (list(told[b"a"].scale), list(told[b"a"].zeroPoint)) == ([0.5], [128])
-    assert (list(told[b"x"].scale), list(told[b"x"].zeroPoint)) == ([0.5], [0])
-    assert (told[b"b"], told[b"d"]) == (None, None)
-    assert (list(told[b"c"].scale), list(told[b"c"].zeroPoint)) == ([0.5, 0.25], [1, 2])
-    assert told[b"c"].quantizedDimension == 1
+    quantizations = {tensor.name: tensor.quantization for tensor in model.subgraphs[0].tensors}
+    assert (list(quantizations[b"a"].scale), list(quantizations[b"a"].zeroPoint)) == ([0.5], [128])
+    assert (list(quantizations[b"x"].scale), list(quantizations[b"x"].zeroPoint)) == ([0.5], [0])
+    assert (quantizations[b"b"], quantizations[b"d"]) == (None, None)
+    assert (list(quantizations[b"c"].scale), list(quantizations[b"c"].zeroPoint)) == ([0.5, 0.25], [1, 2])
+    assert quantizations[b"c"].quantizedDimension == 1
 
 
 @pytest.mark.parametrize(

@@ -194,8 +194,8 @@ def questions(key: Key) -> list[Question]:
 def answers() -> dict[Key, list[Answer]]:
     """Ask everything at once: starting LiteRT takes longer than all of the questions."""
     every = [question for key in cases() for question in questions(key)]
-    told = iter(ask(every))
-    return {key: [next(told) for _ in questions(key)] for key in cases()}
+    replies = iter(ask(every))
+    return {key: [next(replies) for _ in questions(key)] for key in cases()}
 
 
 @pytest.mark.parametrize(("op", "spelled"), sorted({key[:2] for key in cases()}))
@@ -211,11 +211,11 @@ def test_implicit_lifted_and_stretched_give_the_same_bits_on_every_kernel_set(op
 @pytest.mark.parametrize(("op", "spelled"), sorted({key[:2] for key in cases() if not key[1].startswith("q:")}))
 def test_operands_meet_as_numpy_s_do(op: str, spelled: str) -> None:
     for key in (key for key in cases() if key[:2] == (op, spelled)):
-        asked, told = questions(key)[0], answers()[key][0]
+        asked, answer = questions(key)[0], answers()[key][0]
         with np.errstate(over="ignore", invalid="ignore"):
             want = NUMPY[op](*(operand.data for operand in asked.operands))
         tolerance = 1e-2 if spelled == "float16" else 1e-5
-        np.testing.assert_allclose(told.array, want.astype(told.array.dtype), rtol=tolerance)
+        np.testing.assert_allclose(answer.array, want.astype(answer.array.dtype), rtol=tolerance)
 
 
 # --- the limit of ranks -----------------------------------------------------------------------------------------------
@@ -250,29 +250,29 @@ def test_xnnpack_may_choose_the_other_operand_where_one_is_nan(op: str) -> None:
     """Only a stretch changes it, and only there: the two kernel sets of LiteRT's own do not care."""
     one, other = (Given(np.float32(rows)) for rows in ([[np.nan], [1.0]], [[2.0, np.nan, 3.0]]))
     forms = ((one, other), (one.stretched(2, 3), other.stretched(2, 3)))
-    told = ask([Question(op, form, (2, 3), "float32", kernels=kernels) for kernels in KERNELS for form in forms])
-    for implicit, stretched in (told[0:2], told[2:4]):
+    replies = ask([Question(op, form, (2, 3), "float32", kernels=kernels) for kernels in KERNELS for form in forms])
+    for implicit, stretched in (replies[0:2], replies[2:4]):
         assert implicit.array.tobytes() == stretched.array.tobytes()
-    implicit, stretched = (answer.array for answer in told[4:6])
+    implicit, stretched = (answer.array for answer in replies[4:6])
     assert np.array_equal(implicit[1, [0, 2]], stretched[1, [0, 2]])
     assert implicit.tobytes() != stretched.tobytes()
 
 
 def test_operands_of_equal_shape_have_no_limit() -> None:
-    (told,) = ask([Question("ADD", tuple(given("ADD", "float32", ((2,) * 10,) * 2, 0)), (2,) * 10, "float32")])
-    assert told.array.shape == (2,) * 10
+    (reply,) = ask([Question("ADD", tuple(given("ADD", "float32", ((2,) * 10,) * 2, 0)), (2,) * 10, "float32")])
+    assert reply.array.shape == (2,) * 10
 
 
 def test_one_element_keeps_the_rank_that_select_v2_declares() -> None:
     """A lift does not change the result's declared rank, which is what LiteRT goes by here."""
     operands = (Given(np.array(True)), Given(np.float32([[5]])), Given(np.float32([7])))
     lifted = tuple(operand.reshaped(1, 1) for operand in operands)
-    told = ask(
+    replies = ask(
         [
             Question("SELECT_V2", form, declared, "float32", kernels=NO_DELEGATE)
             for form in (operands, lifted)
             for declared in ((1, 1), (1, 1, 1))
         ]
     )
-    assert [answer.array.shape for answer in told] == [(1, 1), (1, 1, 1)] * 2
-    assert {answer.array.item() for answer in told} == {5.0}
+    assert [answer.array.shape for answer in replies] == [(1, 1), (1, 1, 1)] * 2
+    assert {answer.array.item() for answer in replies} == {5.0}

@@ -88,11 +88,11 @@ def test_batch_axes_are_lifted_and_stretched_without_a_changed_bit(
         for m, adj_x, adj_y in product(ROWS_OF_M, (False, True), (False, True))
         for question in products(dtype, batches, m, adj_x=adj_x, adj_y=adj_y)
     ]
-    told = ask(every)
-    for first in range(0, len(told), 3):
-        one_result(told[first : first + 3])
+    replies = ask(every)
+    for first in range(0, len(replies), 3):
+        one_result(replies[first : first + 3])
     if dtype == "float32":
-        for question, answer in zip(every, told, strict=True):
+        for question, answer in zip(every, replies, strict=True):
             x, y = (given.data for given in question.operands)
             flips = dict(question.options[1]) if question.options is not None else {}
             want = (x.swapaxes(-1, -2) if flips["adjX"] else x) @ (y.swapaxes(-1, -2) if flips["adjY"] else y)
@@ -104,7 +104,7 @@ def test_a_matrix_product_broadcasts_up_to_rank_5_and_takes_no_vector() -> None:
     options = ("BatchMatMulOptions", ())
     six = (floats(2, 1, 2, 1, 3, 4), floats(1, 2, 1, 2, 4, 5))
     five = (floats(2, 1, 2, 3, 4), floats(1, 2, 1, 4, 5))
-    told = ask(
+    replies = ask(
         [
             Question("BATCH_MATMUL", five, (2, 2, 2, 3, 5), "float32", options=options),
             Question("BATCH_MATMUL", six, (2, 2, 2, 2, 3, 5), "float32", options=options),
@@ -112,8 +112,8 @@ def test_a_matrix_product_broadcasts_up_to_rank_5_and_takes_no_vector() -> None:
             Question("BATCH_MATMUL", (floats(4), floats(2, 4, 3)), (2, 3), "float32", options=options),
         ]
     )
-    assert told[0].array.shape == (2, 2, 2, 3, 5)
-    assert [answer.result for answer in told[1:]] == [None, None, None]
+    assert replies[0].array.shape == (2, 2, 2, 3, 5)
+    assert [answer.result for answer in replies[1:]] == [None, None, None]
     assert all(operand.keep_rank is operand.keep_dims is not None for operand in row("BATCH_MATMUL").operands)
 
 
@@ -136,18 +136,18 @@ def test_a_lifted_or_stretched_alpha_gives_the_same_bits(dtype: str, alpha: tupl
     scale = None if dtype == "float32" else 0.5
     x = floats(2, 3, 2, 4) if scale is None else whole(dtype, 2, 3, 2, 4, scale=scale)
     slope = floats(*alpha) if scale is None else whole(dtype, *alpha, scale=scale)
-    told = ask(slopes(x, slope, scale))
-    for first in range(0, len(told), 3):
-        one_result(told[first : first + 3])
+    replies = ask(slopes(x, slope, scale))
+    for first in range(0, len(replies), 3):
+        one_result(replies[first : first + 3])
 
 
 def test_a_stretched_alpha_of_int16_gives_other_values_on_every_kernel_set() -> None:
     """Why alpha's dims are kept: the kernel reads it as int8, whatever the file says."""
     x = Given(-np.arange(1, 25, dtype=np.int16).reshape(2, 3, 4) * 100, 0.5)
     alpha = Given(np.int16([300, 2, 77, 1000]), 0.25)
-    told = ask(slopes(x, alpha, 0.5))
-    for first in range(0, len(told), 3):
-        implicit, lifted, stretched = (answer.array for answer in told[first : first + 3])
+    replies = ask(slopes(x, alpha, 0.5))
+    for first in range(0, len(replies), 3):
+        implicit, lifted, stretched = (answer.array for answer in replies[first : first + 3])
         assert implicit.tobytes() == lifted.tobytes() != stretched.tobytes()
 
 
@@ -158,16 +158,16 @@ def test_alpha_never_stretches_the_input_and_its_kernel_stops_at_rank_8() -> Non
     assert operand.keep_rank is not None
     assert operand.keep_dims is not None
     eight, nine = ((2,) * rank for rank in (8, 9))
-    told = ask(
+    replies = ask(
         [
             Question("PRELU", (floats(1, 4), floats(3, 4)), (3, 4), "float32"),
             Question("PRELU", (floats(*eight), floats(*(1, 2) * 4)), eight, "float32"),
             Question("PRELU", (floats(*nine), floats(1, *(2, 1) * 4)), nine, "float32"),
         ]
     )
-    assert told[0].error
-    assert told[1].array.shape == eight
-    assert told[2].signal == "SIGABRT"
+    assert replies[0].error
+    assert replies[1].array.shape == eight
+    assert replies[2].signal == "SIGABRT"
 
 
 # --- SELECT, the older one --------------------------------------------------------------------------------------------
@@ -180,13 +180,13 @@ def choices(condition: Given, x: Given, y: Given) -> list[Question]:
 def test_a_rank_1_condition_follows_axis_0_and_a_scalar_all_of_them() -> None:
     x, y = floats(2, 2, 3), floats(2, 2, 3)
     rows_ = Given(np.array([True, False]))
-    for told in ask(choices(rows_, x, y)):
-        np.testing.assert_array_equal(told.array, np.stack([x.data[0], y.data[1]]))
-    for told in ask(choices(Given(np.array(False)), x, y)):
-        np.testing.assert_array_equal(told.array, y.data)
+    for answer in ask(choices(rows_, x, y)):
+        np.testing.assert_array_equal(answer.array, np.stack([x.data[0], y.data[1]]))
+    for answer in ask(choices(Given(np.array(False)), x, y)):
+        np.testing.assert_array_equal(answer.array, y.data)
     full = Given(RNG.integers(0, 2, (2, 2, 3)).astype(bool))
-    for told in ask(choices(full, x, y)):
-        np.testing.assert_array_equal(told.array, np.where(full.data, x.data, y.data))
+    for answer in ask(choices(full, x, y)):
+        np.testing.assert_array_equal(answer.array, np.where(full.data, x.data, y.data))
 
 
 @pytest.mark.parametrize("condition", [(1, 2), (1, 1, 2), (2, 1, 1), (1,), (2, 1)])
@@ -195,7 +195,7 @@ def test_a_lifted_or_degenerate_condition_is_refused(condition: tuple[int, ...])
     assert row("SELECT").style == "own"
     assert [operand.index for operand in row("SELECT").operands] == [0]
     given = Given(np.resize([True, False], condition))
-    assert all(told.error for told in ask(choices(given, floats(2, 3, 2), floats(2, 3, 2))))
+    assert all(answer.error for answer in ask(choices(given, floats(2, 3, 2), floats(2, 3, 2))))
 
 
 # --- what needs equal shapes ------------------------------------------------------------------------------------------
@@ -209,7 +209,7 @@ def test_what_looks_like_a_broadcast_is_refused_where_the_shapes_differ(op: str)
     pairs = ((wide, wide), (wide, flat), (flat, wide), (wide, short))
     same, *others = ask([Question(op, pair, (2, 3), dtype) for pair in pairs])
     assert same.array.shape == (2, 3)
-    assert all(told.error for told in others)
+    assert all(answer.error for answer in others)
 
 
 def test_add_n_takes_any_number_of_operands() -> None:
@@ -224,26 +224,26 @@ def test_atan2_compares_the_ranks_only() -> None:
     """Unequal sizes run, and read beyond the smaller operand: its first element alone is certain."""
     assert row("ATAN2").style == "equal"
     wide, flat, short = floats(2, 3), floats(2, 1), floats(3)
-    told = ask([Question("ATAN2", (wide, other), (2, 3), "float32") for other in (wide, flat, short)])
-    np.testing.assert_allclose(told[0].array, np.arctan2(wide.data, wide.data), rtol=1e-6)
-    assert told[1].array.shape == (2, 3)
-    assert not np.array_equal(told[1].array, np.arctan2(wide.data, flat.data))
-    assert "NumDimensions" in told[2].error
+    replies = ask([Question("ATAN2", (wide, other), (2, 3), "float32") for other in (wide, flat, short)])
+    np.testing.assert_allclose(replies[0].array, np.arctan2(wide.data, wide.data), rtol=1e-6)
+    assert replies[1].array.shape == (2, 3)
+    assert not np.array_equal(replies[1].array, np.arctan2(wide.data, flat.data))
+    assert "NumDimensions" in replies[2].error
 
 
 def test_stablehlo_shift_left_compares_nothing() -> None:
     assert row("STABLEHLO_SHIFT_LEFT").style == "equal"
     wide, short = Given(np.int32([[1, 2, 3], [4, 5, 6]])), Given(np.int32([1]))
-    told = ask([Question("STABLEHLO_SHIFT_LEFT", (wide, other), (2, 3), "int32") for other in (wide, short)])
-    assert told[0].array.tolist() == [[2, 8, 24], [64, 160, 384]]
-    assert told[1].array.shape == (2, 3)
+    replies = ask([Question("STABLEHLO_SHIFT_LEFT", (wide, other), (2, 3), "int32") for other in (wide, short)])
+    assert replies[0].array.tolist() == [[2, 8, 24], [64, 160, 384]]
+    assert replies[1].array.shape == (2, 3)
 
 
 @pytest.mark.parametrize("op", sorted(NO_KERNEL))
 def test_what_the_catalogue_says_has_no_kernel_has_none(op: str) -> None:
     operands = (floats(2, 3),) * (3 if op in {"STABLEHLO_SELECT", "STABLEHLO_CLAMP"} else 2)
-    for told in ask([Question(op, operands, (2, 3), "float32", kernels=kernels) for kernels in KERNELS]):
-        assert "Didn't find op" in told.error
+    for answer in ask([Question(op, operands, (2, 3), "float32", kernels=kernels) for kernels in KERNELS]):
+        assert "Didn't find op" in answer.error
 
 
 def test_broadcast_to_takes_its_shape_literally() -> None:
@@ -253,14 +253,14 @@ def test_broadcast_to_takes_its_shape_literally() -> None:
     assert (spelling.by, spelling.two_way) == ("shape", False)
     x = floats(2, 1)
     stretch, keep = (Given(np.int32(shape)) for shape in ([3, 2, 4], [1, 4]))
-    told = ask(
+    replies = ask(
         [
             Question("BROADCAST_TO", (x, stretch), (3, 2, 4), "float32", version=2, kernels=NO_DELEGATE),
             Question("BROADCAST_TO", (x, keep), (2, 4), "float32", version=2, kernels=NO_DELEGATE),
         ]
     )
-    np.testing.assert_array_equal(told[0].array, np.broadcast_to(x.data, (3, 2, 4)))
-    assert told[1].error
+    np.testing.assert_array_equal(replies[0].array, np.broadcast_to(x.data, (3, 2, 4)))
+    assert replies[1].error
 
 
 def test_tile_repeats_each_axis_by_its_factor() -> None:
@@ -269,8 +269,8 @@ def test_tile_repeats_each_axis_by_its_factor() -> None:
     assert (spelling.by, spelling.standard) == ("repeats", True)
     x = floats(2, 1, 3)
     repeats = Given(np.int32([1, 4, 2]))
-    for told in ask([Question("TILE", (x, repeats), (2, 4, 6), "float32", kernels=kernels) for kernels in KERNELS]):
-        np.testing.assert_array_equal(told.array, np.tile(x.data, (1, 4, 2)))
+    for answer in ask([Question("TILE", (x, repeats), (2, 4, 6), "float32", kernels=kernels) for kernels in KERNELS]):
+        np.testing.assert_array_equal(answer.array, np.tile(x.data, (1, 4, 2)))
 
 
 def test_only_these_operators_are_a_stretch_and_nothing_else() -> None:

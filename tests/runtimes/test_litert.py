@@ -171,9 +171,9 @@ def test_the_parent_needs_no_numpy_for_shapes(tmp_path: Path) -> None:
         "print(shapes(pathlib.Path(sys.argv[1]), {0: (3, 4)}).allocated[0][2], 'numpy' in sys.modules)"
     )
     root = str(Path(graphfix.__file__).parent.parent)
-    told = subprocess.run(
+    ended = subprocess.run(
         [sys.executable, "-c", code, str(path)],
         check=True, capture_output=True, text=True, env={**os.environ, "PYTHONPATH": root},
     )  # fmt: skip
-    assert told.stdout.split("\n")[0] == "(3, 4) False"
-    assert told.stderr == ""
+    assert ended.stdout.split("\n")[0] == "(3, 4) False"
+    assert ended.stderr == ""

@@ -136,8 +136,8 @@ def test_a_validation_error_names_the_onnx_node(tmp_path: Path) -> None:
 def test_bytecode_that_is_none_is_an_error_of_the_module(tmp_path: Path) -> None:
     (tmp_path / "m.mlirbc").write_bytes(b"no module")
     assert not tosa.validate(tmp_path / "m.mlirbc").valid
-    (told,) = tosa.validate(tmp_path / "absent.mlirbc").errors
-    assert told.startswith("tosa-opt ends with exit status 1: cannot open input file ")
+    (error,) = tosa.validate(tmp_path / "absent.mlirbc").errors
+    assert error.startswith("tosa-opt ends with exit status 1: cannot open input file ")
 
 
 @pytest.mark.ci

@@ -44,16 +44,16 @@ def test_a_refused_onnx_operator_is_named_with_its_node(tmp_path: Path) -> None:
 
 @pytest.mark.ci
 @pytest.mark.parametrize(
-    ("name", "content", "told"),
+    ("name", "content", "words"),
     [
         ("m.onnx", b"\xff\xfe no model", r"^torch-mlir: \S+/m\.onnx is no ONNX file: .+$"),
         ("m.tflite", b"\x1c\x00\x00\x00TFL3 and no more", r"^tosa-converter-for-tflite\b.*: .+$"),
         ("empty", b"", r"^torch-mlir: .+$"),
     ],
 )
-def test_a_file_that_is_no_model_is_refused_in_one_line(tmp_path: Path, name: str, content: bytes, told: str) -> None:
+def test_a_file_that_is_no_model_is_refused_in_one_line(tmp_path: Path, name: str, content: bytes, words: str) -> None:
     (tmp_path / name).write_bytes(content)
-    with pytest.raises(RefusedError, match=told):
+    with pytest.raises(RefusedError, match=words):
         tosa.convert(tmp_path / name, tmp_path / "m.mlirbc")
 
 
@@ -94,18 +94,18 @@ def test_a_graph_with_a_custom_operator_does_not_run(tmp_path: Path) -> None:
 
 @pytest.mark.ci
 @pytest.mark.parametrize(
-    ("status", "output", "told"),
+    ("status", "output", "words"),
     [("TOSA_ERROR", [1.0], "refuses the graph"), ("TOSA_VALID", [], "gives no values for an output")],
 )
 def test_what_the_reference_model_only_hints_at_is_refused(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, status: str, output: list[float], told: str
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, status: str, output: list[float], words: str
 ) -> None:
     statuses = SimpleNamespace(TOSA_VALID=0, TOSA_UNPREDICTABLE=1, TOSA_ERROR=2)
     answer = [np.array(output, np.float32)], getattr(statuses, status)
     stub = SimpleNamespace(GraphStatus=statuses, run=lambda *_: answer)
     monkeypatch.setitem(sys.modules, "tosa_reference_model", stub)
     (tmp_path / "m.tosa").write_bytes(b"")
-    with pytest.raises(RefusedError, match=told):
+    with pytest.raises(RefusedError, match=words):
         worker._run_tosa(str(tmp_path / "m.tosa"), [])
 
 

@@ -129,8 +129,8 @@ def _serve(source: IO[bytes], sink: IO[bytes]) -> None:
 # --- on both sides ----------------------------------------------------------------------------------------------------
 
 
-def _send(pipe: IO[bytes], told: object) -> None:
-    data = pickle.dumps(told)
+def _send(pipe: IO[bytes], value: object) -> None:
+    data = pickle.dumps(value)
     pipe.write(_SIZE.pack(len(data)) + data)
     pipe.flush()
 

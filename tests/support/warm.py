@@ -22,7 +22,7 @@ WORKER = "graphfix.runtimes.worker"
 _LONGEST = 4096
 """Bytes of a request: the working folder."""
 _RIGHTS = 3
-"""File descriptors of a request: where the worker reads, where it writes, where its pid and its end are told."""
+"""File descriptors of a request: where the worker reads, where it writes, where its pid and its end are written."""
 
 
 class Forked:
@@ -31,9 +31,9 @@ class Forked:
     def __init__(self) -> None:
         read, self._stdin = os.pipe()
         self._stdout, write = os.pipe()
-        self._told, told = socket.socketpair()
-        with told:
-            socket.send_fds(_server(), [os.fsencode(Path.cwd())], [read, write, told.fileno()])
+        self._ended, ended = socket.socketpair()
+        with ended:
+            socket.send_fds(_server(), [os.fsencode(Path.cwd())], [read, write, ended.fileno()])
         os.close(read)
         os.close(write)
         self.stdin, self.stdout = os.fdopen(self._stdin, "wb"), os.fdopen(self._stdout, "rb")
@@ -45,16 +45,16 @@ class Forked:
 
     def wait(self, timeout: float | None = None) -> int:
         """Its status, as `Popen.wait` says it. Raises TimeoutExpired."""
-        self._told.settimeout(timeout)
+        self._ended.settimeout(timeout)
         try:
             status = self._number()
         except TimeoutError:
             raise subprocess.TimeoutExpired(WORKER, timeout or 0) from None
-        self._told.close()
+        self._ended.close()
         return status
 
     def _number(self) -> int:
-        return array.array("i", self._told.recv(array.array("i").itemsize, socket.MSG_WAITALL))[0]
+        return array.array("i", self._ended.recv(array.array("i").itemsize, socket.MSG_WAITALL))[0]
 
 
 def started(command: list[str], **options: Any) -> Forked | subprocess.Popen[bytes]:  # noqa: ANN401 -- Popen's
@@ -99,19 +99,19 @@ def _serve(asked: socket.socket) -> None:
             os.close(each)
 
 
-def _watch(read: int, write: int, told: int) -> None:
+def _watch(read: int, write: int, ended: int) -> None:
     """Fork the worker, and tell its pid and its end."""
     pid = os.fork()
     if not pid:
         os.dup2(read, 0)
         os.dup2(write, 1)
-        os.closerange(3, max(read, write, told) + 1)
+        os.closerange(3, max(read, write, ended) + 1)
         _work()
     os.close(read)
     os.close(write)
-    os.write(told, array.array("i", [pid]))
+    os.write(ended, array.array("i", [pid]))
     status = os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
-    os.write(told, array.array("i", [status]))
+    os.write(ended, array.array("i", [status]))
     os._exit(0)
 
 

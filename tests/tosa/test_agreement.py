@@ -75,10 +75,10 @@ def test_an_output_agrees_by_the_range_of_its_values(
 ) -> None:
     found = compared(runs, tmp_path, monkeypatch)
     assert (found.status, found.runs) == (status, len(runs))
-    (told,) = found.gaps
-    assert (told.output, told.within) == (gap.output, gap.within)
-    assert told.largest == pytest.approx(gap.largest)
-    assert told.relative == (None if gap.relative is None else pytest.approx(gap.relative))
+    (shown,) = found.gaps
+    assert (shown.output, shown.within) == (gap.output, gap.within)
+    assert shown.largest == pytest.approx(gap.largest)
+    assert shown.relative == (None if gap.relative is None else pytest.approx(gap.relative))
     assert ((found.reason or "").endswith(": y")) == (status == "differs")
 
 
@@ -144,7 +144,7 @@ def test_a_scratch_folder_is_gone_afterwards_and_no_error_names_it(tmp_path: Pat
             (folder / "fixed.onnx").write_bytes(b"1")
             raise GraphfixError(f"{folder / 'fixed.onnx'}: too big")
 
-    with pytest.raises(GraphfixError) as told:
+    with pytest.raises(GraphfixError) as raised:
         fill()
-    assert str(told.value) == f"{tmp_path / 'm.tosa'}: too big"
+    assert str(raised.value) == f"{tmp_path / 'm.tosa'}: too big"
     assert list(tmp_path.iterdir()) == []

@@ -51,8 +51,8 @@ def test_the_status_says_what_became_of_the_model(
     status: ConversionStatus, ends: int, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     written = "m.tosa" if ends == 0 else None
-    told = replace(DONE, output=written, conversion=replace(AGREEING, status=status, reason="that is how it is"))
-    monkeypatch.setattr(command, "fix_and_convert", lambda *_: told)
+    done = replace(DONE, output=written, conversion=replace(AGREEING, status=status, reason="that is how it is"))
+    monkeypatch.setattr(command, "fix_and_convert", lambda *_: done)
     assert commands.main(["tosa", "m.onnx", "-o", "m.tosa", "-q"]) == ends
     said = capsys.readouterr()
     assert said.out == ""
@@ -64,8 +64,8 @@ def test_the_status_says_what_became_of_the_model(
 def test_a_rewritten_model_that_is_not_found_equal_is_not_converted(
     verdict: str, ends: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    told = replace(DONE, output=None, conversion=None, verdict=Verdict(verdict))  # type: ignore[arg-type]  # one of them
-    monkeypatch.setattr(command, "fix_and_convert", lambda *_: told)
+    done = replace(DONE, output=None, conversion=None, verdict=Verdict(verdict))  # type: ignore[arg-type]  # one of them
+    monkeypatch.setattr(command, "fix_and_convert", lambda *_: done)
     assert commands.main(["tosa", "m.onnx", "-o", "m.tosa"]) == ends
 
 
@@ -151,8 +151,8 @@ def test_the_table_tells_the_operators_the_runs_and_each_output() -> None:
 
 def test_a_refusal_names_the_findings_that_said_so_beforehand() -> None:
     done = Conversion("refused", "torch-mlir", "torch-mlir: failed to legalize torch.prim.Loop at 'rnn'")
-    told = report.unwritten(replace(DONE, output=None, sites=(STOPPED,), conversion=done))
-    assert told == (
+    line = report.unwritten(replace(DONE, output=None, sites=(STOPPED,), conversion=done))
+    assert line == (
         "m.onnx: nothing written, not converted: torch-mlir: failed to legalize torch.prim.Loop at 'rnn'; "
         "named beforehand: GF305 LSTM 'rnn': it loops"
     )

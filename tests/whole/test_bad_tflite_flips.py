@@ -58,9 +58,9 @@ def assert_ends_well(model: Path, cases: Sequence[Flip], keep: int, folder: Path
     statuses = {end.status for end in ends}
     assert statuses == {0, 2}  # damage that hits nothing, and damage that does
     kept = [end for end in ends if end.kept]
-    told = list(judged(model, kept, folder, KERNELS))
-    assert len(told) == len(kept) > 0
-    other = [(end.flip, *pair) for end, pair in zip(kept, told, strict=True) if pair[0] != pair[1]]
+    verdicts = list(judged(model, kept, folder, KERNELS))
+    assert len(verdicts) == len(kept) > 0
+    other = [(end.flip, *pair) for end, pair in zip(kept, verdicts, strict=True) if pair[0] != pair[1]]
     assert not other, other[:3]
 
 
@@ -187,10 +187,10 @@ def test_an_exception_a_hang_and_an_exit_in_a_fork_are_told_apart() -> None:
         return len(bytearray(1 << 31))
 
     assert forked(lambda: 2).status == 2
-    told = forked(raises)
-    assert told.status == FAULT
-    assert b"IndexError: planted" in told.err
+    ended = forked(raises)
+    assert ended.status == FAULT
+    assert b"IndexError: planted" in ended.err
     assert forked(hangs, seconds=1).status < 0
-    told = forked(hoards)
-    assert told.status == FAULT
-    assert b"MemoryError" in told.err
+    ended = forked(hoards)
+    assert ended.status == FAULT
+    assert b"MemoryError" in ended.err

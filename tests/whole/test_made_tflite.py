@@ -146,9 +146,9 @@ def test_a_batch_that_a_static_model_takes_is_taken_after_ranks(tmp_path: Path) 
 @pytest.mark.parametrize("target", TARGETS)
 @pytest.mark.parametrize("case", REFUSED, ids=lambda case: case.name)
 def test_operands_that_never_fit_are_an_error_in_one_line(case: TfliteCase, target: str, tmp_path: Path) -> None:
-    with pytest.raises(GraphfixError, match=r"GF105") as told:
+    with pytest.raises(GraphfixError, match=r"GF105") as raised:
         graphfix.fix_file(path_of(case), tmp_path / "o.tflite", target=target)
-    assert "\n" not in str(told.value)
+    assert "\n" not in str(raised.value)
     assert not any(tmp_path.iterdir())
 
 

@@ -73,13 +73,13 @@ def dims(tensor: Any) -> list[int]:  # noqa: ANN401 -- the object API has no typ
 
 def real(array: np.ndarray, tensor: Any) -> np.ndarray:  # noqa: ANN401 -- the object API has no types
     """Numbers as their scales mean them."""
-    told = tensor.quantization
-    if told is None or told.scale is None:
+    scales = tensor.quantization
+    if scales is None or scales.scale is None:
         return array.astype(np.float32) if array.dtype == np.float16 else array
     along = [1] * array.ndim
-    if len(told.scale) > 1:
-        along[told.quantizedDimension] = -1
-    scale, zero = (np.reshape(list(it), along if len(it) > 1 else ()) for it in (told.scale, told.zeroPoint))
+    if len(scales.scale) > 1:
+        along[scales.quantizedDimension] = -1
+    scale, zero = (np.reshape(list(it), along if len(it) > 1 else ()) for it in (scales.scale, scales.zeroPoint))
     return (array.astype(np.float64) - zero) * scale
 
 
@@ -134,10 +134,10 @@ def jobs_of(case: TfliteCase) -> list[Job]:
 def runs() -> Mapping[str, list[tuple[Job, Ran]]]:
     """Every run of every model: name -> (what was asked, what came)."""
     jobs = [job for case in CASES for job in jobs_of(case)]
-    told: dict[str, list[tuple[Job, Ran]]] = defaultdict(list)
+    found: dict[str, list[tuple[Job, Ran]]] = defaultdict(list)
     for job, ran in zip(jobs, run(jobs), strict=True):
-        told[job.path.relative_to(MODELS).with_suffix("").as_posix()].append((job, ran))
-    return told
+        found[job.path.relative_to(MODELS).with_suffix("").as_posix()].append((job, ran))
+    return found
 
 
 # --- what LiteRT does with each ---------------------------------------------------------------------------------------
@@ -325,10 +325,10 @@ def test_one_buffer_serves_two_constants_of_two_ranks() -> None:
 
 def test_signatures_name_tensors_of_their_subgraphs() -> None:
     file = read("files/signatures").model
-    told = {it.signatureKey: it for it in file.signatureDefs}
-    assert set(told) == {b"serving_default", b"scaled"}
-    assert told[b"scaled"].subgraphIndex == 1
-    for signature in told.values():
+    signatures = {it.signatureKey: it for it in file.signatureDefs}
+    assert set(signatures) == {b"serving_default", b"scaled"}
+    assert signatures[b"scaled"].subgraphIndex == 1
+    for signature in signatures.values():
         (maps,) = signature.inputs
         assert maps.name == b"image"
         assert list(file.subgraphs[signature.subgraphIndex].inputs) == [maps.tensorIndex]

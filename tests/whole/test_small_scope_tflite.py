@@ -1,6 +1,6 @@
 """Every row of TFLite's catalogue on every small shape: planned, emitted, proved, and run before and after.
 
-The sizes are 0, 1, 2, 3 and N, which is free. Each set of cases is told twice: `apart`, where every free axis of every
+The sizes are 0, 1, 2, 3 and N, which is free. Each set of cases stands twice: `apart`, where every free axis of every
 input is a size of its own, and `one`, where all of them are one size. It is fixed for both targets, proved for all
 sizes, and run on LiteRT's reference and optimized kernels with N at 0, 1, 2 and 3, alike in all operands and, apart, at
 1 in one of them, wherever the operands then meet. Covered is:
@@ -40,7 +40,7 @@ from graphfix import operators
 from graphfix.checker import verify
 from graphfix.results import GraphfixError, Site
 from models.builders.tflite.text import model as file_of
-from tests.support.runtimes.litert_groups import TOLD, Job, Ran, run
+from tests.support.runtimes.litert_groups import WITH_SHAPES, Job, Ran, run
 from tests.support.small_scope.tflite.cases import Case, Model, N, Shape, Sizes, models, numpys, shapes
 from tests.support.small_scope.tflite.table import SCOPES, Scope
 from tests.support.tflite.kept import place_of
@@ -105,7 +105,7 @@ def unexcused(scope: Scope, it: Fixed) -> list[str]:
 
 
 def is_right(scope: Scope, it: Fixed, case: Case, site: Site) -> bool:
-    """Whether an operand may be left for a reason, as the shapes are told here."""
+    """Whether an operand may be left for a reason, as the shapes are stated here."""
     if scope.alike is None:
         return site.code in ("GF101", "GF102", "GF105") and bool(site.reason)
     if scope.ranks:
@@ -146,14 +146,14 @@ def test_the_excuse_is_told_by_the_shapes() -> None:
 def differing(it: Fixed, sizes: Sizes, kernels: str, ran: Sequence[Ran]) -> Iterator[str]:
     """Where both files do not run to the same bits."""
     mine, theirs = ran
-    told = f"{it.target} at {sizes} on {kernels}"
+    where = f"{it.target} at {sizes} on {kernels}"
     if not mine.fine or not theirs.fine:
         which = "fixed file" if mine.fine else "original"
-        yield f"{told}: the {which}, {it.model.cases[0].line('r0')} and others: {[r.error or r.signal for r in ran]}"
+        yield f"{where}: the {which}, {it.model.cases[0].line('r0')} and others: {[r.error or r.signal for r in ran]}"
         return
     for (name, case), one, other in zip(it.cases, mine.outputs, theirs.outputs, strict=False):
         if one.shape != other.shape or one.tobytes() != other.tobytes():
-            yield f"{told}: {case.line(name)}: {one} and {other}"
+            yield f"{where}: {case.line(name)}: {one} and {other}"
 
 
 def implicit(scope: Scope, it: Fixed, sizes: Sizes, ran: Ran) -> Iterator[str]:
@@ -190,7 +190,7 @@ def faults(scope: Scope, work: Sequence[Fixed]) -> Iterator[str]:
     assert keys
     for (it, sizes, kernels), ran in zip(keys, run(jobs), strict=True):
         yield from differing(it, sizes, kernels, ran)
-        if kernels == TOLD and ran[1].fine and scope.alike is not None:
+        if kernels == WITH_SHAPES and ran[1].fine and scope.alike is not None:
             yield from implicit(scope, it, sizes, ran[1])
 
 

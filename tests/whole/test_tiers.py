@@ -1,4 +1,4 @@
-"""The tiers: the models that plain `pytest` takes hold what occurs in any; what is absent is told in one line."""
+"""The tiers: the models that plain `pytest` takes hold what occurs in any; what is absent is named in one line."""
 
 from __future__ import annotations
 

@@ -41,9 +41,9 @@ def fault(end: End) -> str | None:
         return None if not out and len(err) == 1 and err[0].startswith("graphfix: ") else "not one line"
     if err or end.status not in (0, 3):
         return "words, or another status"
-    told = out[0].partition(": ")[2] if out else ""
+    answer = out[0].partition(": ")[2] if out else ""
     words = "proved for all inputs and sizes" if end.status == 0 else "undecided: nothing was run; not proved: "
-    return None if told.startswith(words) else "another answer"
+    return None if answer.startswith(words) else "another answer"
 
 
 def assert_all_end_well(models: Sequence[Path], count: int, seed: int) -> None:
@@ -199,8 +199,8 @@ def test_a_broken_onnx_model_is_told_in_one_line(name: str, tmp_path: Path, caps
     paths[0].write_bytes(data)
     paths[1].write_bytes(data + (b"\x12\x01x" if data else b""))  # who made it is no part of it, but of the bytes
     answer = ask(capsys, "verify", "--proof-only", *paths)
-    told = End(name, 0, "bad bad", answer.status, answer.out, answer.err)
-    assert fault(told) is None, answer
+    end = End(name, 0, "bad bad", answer.status, answer.out, answer.err)
+    assert fault(end) is None, answer
     assert answer.status == status, answer
     assert words in answer.out + answer.err
 

@@ -109,7 +109,7 @@ def _run(after: Path, runs: list[tuple[Feeds, Result]]) -> str | None:
         second = session(after.read_bytes())
     except ERRORS as error:
         return f"does not load: {error}"
-    return next((wrong for given, told in runs if (wrong := _differs(told, run(second, given)))), None)
+    return next((wrong for given, result in runs if (wrong := _differs(result, run(second, given)))), None)
 
 
 @pytest.mark.parametrize("seeds", SEEDS, ids=str)

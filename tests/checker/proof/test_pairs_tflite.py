@@ -79,11 +79,6 @@ def version(number: int, code: int = 0) -> Change:
     return lambda model: setattr(model.operatorCodes[code], "version", number)
 
 
-def operator_moved(model: Any) -> None:  # noqa: ANN401 - the object API has no types
-    """The first operator of subgraph 1 moves in front of the main graph's."""
-    model.subgraphs[0].operators.insert(0, model.subgraphs[1].operators.pop(0))
-
-
 def _scaled(axis: int) -> Change:
     def changed(model: Any) -> None:  # noqa: ANN401 - the object API has no types
         made = schema.QuantizationParametersT()

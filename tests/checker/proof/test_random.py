@@ -44,10 +44,10 @@ def tflite_results(seeds: Iterable[int]) -> Iterator[tuple[int, str | None]]:
 
 
 def nearly_all_are_proved(results: Iterable[tuple[int, str | None]], one_in: int, least: int) -> None:
-    told = list(results)
-    left = [entry for entry in told if entry[1] is not None]
-    assert len(told) >= least
-    assert len(left) * one_in <= len(told), left
+    entries = list(results)
+    left = [entry for entry in entries if entry[1] is not None]
+    assert len(entries) >= least
+    assert len(left) * one_in <= len(entries), left
 
 
 @pytest.mark.parametrize("seeds", SEEDS, ids=len)

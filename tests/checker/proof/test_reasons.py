@@ -72,8 +72,8 @@ def unproved(before: Path, after: Path) -> Proof:
 def test_the_reason_says_in_what_two_nodes_differ(written: Written, before: str, after: str, why: str | None) -> None:
     m = np.float32(0)
     proof = unproved(*(written(f"{HEAD}{{ {body} }}", m=m) for body in (before, after)))
-    told = f"{proof.after} of the second file has no match in the first"
-    assert proof.reason == (told if why is None else f"{told}: {why}")
+    unmatched = f"{proof.after} of the second file has no match in the first"
+    assert proof.reason == (unmatched if why is None else f"{unmatched}: {why}")
 
 
 def test_a_bit_of_a_constant_is_told_as_other_bytes(written: Written) -> None:

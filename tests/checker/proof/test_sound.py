@@ -28,7 +28,7 @@ UNSTABLE = {"operators/random_output.onnx", "encoder.onnx"}
 PLACES = 3
 """How many places a fault is planted at, in each model."""
 AT_LEAST = 2
-"""In how many models a fault of each kind is told; among those of plain `pytest`, in one."""
+"""In how many models a fault of each kind is found; among those of plain `pytest`, in one."""
 NO_FAULTS: Mapping[tuple[str, str], str] = {
     (".onnx", "attribute_dropped"): "it said what is the default, or the axis of a scale of one element",
     (
@@ -76,19 +76,19 @@ def _proved(before: Path, after: Path) -> bool:
 
 
 def _judged(kind: str, pairs: Pairs, planted: Callable[[Path], Iterator[bytes]], faulty: Path, *, every: bool) -> None:
-    """Each fault is told, or is none: then its kind is known for that, and both files run to the same bits."""
-    told, alike, suffix = set(), 0, faulty.suffix
+    """Each fault is found, or is none: then its kind is known for that, and both files run to the same bits."""
+    found, alike, suffix = set(), 0, faulty.suffix
     for before, after in pairs if every else [pair for pair in pairs if is_covering(pair[0]) or pair[0].name in MADE]:
         for data in planted(after):
             faulty.write_bytes(data)
             if not _proved(before, faulty):
-                told.add(before.name)
+                found.add(before.name)
                 continue
             alike += 1
             assert (suffix, kind) in NO_FAULTS, f"{kind} of {before.name} is proved"
             verdict = verify(before, faulty, proof="without", runs=2)
             assert verdict.status == "equal", f"{kind} of {before.name} is proved, and runs say {verdict.status}"
-    assert len(told) >= (AT_LEAST if every else 1)
+    assert len(found) >= (AT_LEAST if every else 1)
     assert alike <= RARE
 
 

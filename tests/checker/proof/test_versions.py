@@ -59,8 +59,8 @@ def test_what_is_taken_as_one_meaning_reads_the_same_without_attributes(version:
         )
         otherwise[op] |= {name for name in before.keys() | after.keys() if before.get(name) != after.get(name)}
     assert one == ONE_MEANING[version]
-    told = {op: names for op, names in otherwise.items() if names}
-    assert told == {op: names for op, names in READ_BY_MAPS.items() if op in one}
+    differing = {op: names for op, names in otherwise.items() if names}
+    assert differing == {op: names for op, names in READ_BY_MAPS.items() if op in one}
 
 
 SAME = {

@@ -30,7 +30,7 @@ REFUSED_UNTIL = {
     "Clip": 5,  # its text and its schema disagree on bounds that are not stated
 }
 """The last operator set below 7 in which a node that states no more than it must is refused."""
-TOLD = {
+READ_APART = {
     # the rewrite lifts; `axis` has no default
     **{op: {"broadcast"} for op in "Add Sub Mul Div Pow And Or Xor Equal Greater Less".split()},
     "Gemm": {"broadcast"},  # C follows numpy's rule whatever it says
@@ -95,7 +95,7 @@ def changed(until: int, at: int) -> Iterator[tuple[int, OpSchema, OpSchema]]:
 
 
 def test_each_operator_says_at_opset_8_what_it_said_or_is_refused() -> None:
-    refused, told, operands = dict[str, int](), defaultdict[str, set[str]](set), set[str]()
+    refused, differing, operands = dict[str, int](), defaultdict[str, set[str]](set), set[str]()
     for version, old, new in changed(7, 8):
         proto = stated_at(plain(old), version)
         before = read(proto.graph.node[0], old)
@@ -104,15 +104,15 @@ def test_each_operator_says_at_opset_8_what_it_said_or_is_refused() -> None:
             continue
         to_8.convert(proto)
         after = read(proto.graph.node[0], new)
-        told[old.name] |= {name for name in before.keys() | after.keys() if before.get(name) != after.get(name)}
+        differing[old.name] |= {name for name in before.keys() | after.keys() if before.get(name) != after.get(name)}
         assert {it.name for it in proto.graph.node[0].attribute} <= new.attributes.keys() | {"broadcast", "axis"}
         if [(it.name, it.option) for it in old.inputs] != [(it.name, it.option) for it in new.inputs]:
             assert [it.type_str for it in old.inputs] == [it.type_str for it in new.inputs]
         if [it.option for it in old.outputs] != [it.option for it in new.outputs]:
             operands.add(old.name)
-    consumed = {name: names - {"consumed_inputs"} for name, names in told.items()}
+    consumed = {name: names - {"consumed_inputs"} for name, names in differing.items()}
     assert refused == REFUSED_UNTIL
-    assert {name: names for name, names in consumed.items() if names} == TOLD
+    assert {name: names for name, names in consumed.items() if names} == READ_APART
     assert operands == MORE_OPERANDS
 
 

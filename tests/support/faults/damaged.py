@@ -56,7 +56,7 @@ def proofs(models: Sequence[Path], count: int, seed: int) -> list[End]:
     )
     if done.returncode:
         raise RuntimeError(f"the process that forks ended with {done.returncode}: {done.stderr[-2000:]}")
-    return [End(**told) for told in json.loads(done.stdout)]
+    return [End(**end) for end in json.loads(done.stdout)]
 
 
 # --- the damage -------------------------------------------------------------------------------------------------------

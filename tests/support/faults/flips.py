@@ -2,7 +2,7 @@
 
     python -m tests.support.faults.flips < task.json > ends.json
 
-What a fixed file is worth is told by LiteRT in forks of another process (`judge`), which holds none of the house.
+What a fixed file is worth is judged by LiteRT in forks of another process (`judge`), which holds none of the house.
 """
 
 from __future__ import annotations
@@ -146,8 +146,7 @@ def fixed(model: Path, cases: Sequence[Flip], folder: Path, *, keep: int = 0, wo
             "flips": [asdict(flip) for flip in cases[worker::workers]],
         }
         return [
-            End(**{**told, "flip": Flip(**told["flip"]), "files": tuple(told["files"])})
-            for told in _served("fix", task)
+            End(**{**end, "flip": Flip(**end["flip"]), "files": tuple(end["files"])}) for end in _served("fix", task)
         ]
 
     with ThreadPoolExecutor(workers) as pool:
@@ -165,9 +164,9 @@ def judged(model: Path, ends: Sequence[End], folder: Path, kernels: str, *, work
         return list(_served("judge", {"model": str(model), "folder": str(home), "kernels": kernels, "pairs": pairs}))
 
     with ThreadPoolExecutor(workers) as pool:
-        told = list(pool.map(share, range(workers)))
+        shares = list(pool.map(share, range(workers)))
     for index in range(len(ends)):
-        yield told[index % workers][index // workers]
+        yield shares[index % workers][index // workers]
 
 
 def _served(what: str, task: dict[str, Any]) -> Any:  # noqa: ANN401 -- a JSON document
@@ -220,7 +219,7 @@ def _limited(work: Callable[[], int], seconds: int, out: int, err: int) -> NoRet
         resource.setrlimit(resource.RLIMIT_AS, (ROOM, ROOM))
         resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
         status = work()
-    except BaseException:  # noqa: BLE001 -- a fork must not run on as its parent: what it met is told
+    except BaseException:  # noqa: BLE001 -- a fork must not run on as its parent: what it met is reported
         sys.excepthook(*sys.exc_info())
     sys.stdout.flush()
     sys.stderr.flush()
@@ -268,8 +267,8 @@ def _fix(task: dict[str, Any]) -> list[dict[str, Any]]:
     gc.disable()  # as the command itself does
     gc.freeze()
     ends, outputs = [], 0
-    for told in task["flips"]:
-        flip = Flip(**told)
+    for turned in task["flips"]:
+        flip = Flip(**turned)
         damaged.turn(flip)
         ran = forked(lambda flip=flip: run(flip.target))
         damaged.restore(flip)
@@ -295,13 +294,13 @@ def _judge(task: dict[str, Any]) -> list[list[str]]:
 
     folder = Path(task["folder"])
     damaged = _Damaged(Path(task["model"]), folder)
-    told = []
+    answers = []
     for pair in task["pairs"]:
         flip = Flip(**pair["flip"])
         damaged.turn(flip)
-        told.append([_asked(path, task["kernels"]) for path in (str(damaged.path), pair["kept"])])
+        answers.append([_asked(path, task["kernels"]) for path in (str(damaged.path), pair["kept"])])
         damaged.restore(flip)
-    return told
+    return answers
 
 
 def _asked(path: str, kernels: str) -> str:

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 KERNELS = ("BUILTIN_REF", "BUILTIN_WITHOUT_DEFAULT_DELEGATES", "AUTO")
 """The reference kernels, the optimized ones, and these with XNNPACK."""
-TOLD = KERNELS[1]
+WITH_SHAPES = KERNELS[1]
 """The kernel set whose runs tell the shapes of the tensors too."""
 
 
@@ -39,7 +39,7 @@ class Ran:
     error: str = ""
     signal: str = ""
     shapes: tuple[tuple[tuple[int, ...], ...], ...] = ()
-    """By subgraph, by tensor, after the run (of a loop's body: after its last turn); on the kernel set TOLD only."""
+    """By subgraph, by tensor, after the run (of a loop's body: after its last turn); on kernels WITH_SHAPES only."""
 
     @property
     def fine(self) -> bool:
@@ -63,13 +63,13 @@ def serve(groups: Sequence[Sequence[Job]]) -> list[list[Ran]]:
 def _ran(job: Job) -> Ran:
     from ai_edge_litert.interpreter import Interpreter, OpResolverType
 
-    told = job.kernels == TOLD
+    shapes_too = job.kernels == WITH_SHAPES
     try:
         made = Interpreter(
             model_content=job.file,
             experimental_op_resolver_type=OpResolverType[job.kernels],
             num_threads=1,
-            experimental_preserve_all_tensors=told,
+            experimental_preserve_all_tensors=shapes_too,
         )
         inputs = made.get_input_details()
         for detail, array in zip(inputs, job.feeds, strict=True):
@@ -82,7 +82,7 @@ def _ran(job: Job) -> Ran:
         outputs = tuple(made.get_tensor(detail["index"]) for detail in made.get_output_details())
     except (RuntimeError, ValueError) as error:  # how LiteRT reports what it refuses
         return Ran(error=str(error) or type(error).__name__)
-    return Ran(outputs, shapes=tuple(_shapes(made._interpreter)) if told else ())
+    return Ran(outputs, shapes=tuple(_shapes(made._interpreter)) if shapes_too else ())
 
 
 def _shapes(inside: Any) -> Iterator[tuple[tuple[int, ...], ...]]:  # noqa: ANN401 -- LiteRT has no types

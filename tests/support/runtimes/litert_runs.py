@@ -1,6 +1,6 @@
 """LiteRT in another process, since its kernels may end the one that they are in.
 
-It shares nothing with graphfix's own runtime: what the committed models are is told without it.
+It shares nothing with graphfix's own runtime: what the committed models are is found without it.
 """
 
 from __future__ import annotations

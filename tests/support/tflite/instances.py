@@ -21,8 +21,8 @@ Real = Sequence[Sequence[int] | None]
 
 def run(path: Path, every: Sequence[Mapping[int, Sequence[int]]]) -> list[Real | str]:
     """The shapes of the main subgraph's tensors for each set of inputs, or why there are none."""
-    told: list[Real | str] = child.asked(__name__, [(str(path), dict(each)) for each in every])
-    return told
+    found: list[Real | str] = child.asked(__name__, [(str(path), dict(each)) for each in every])
+    return found
 
 
 def serve(requests: Sequence[tuple[str, Mapping[int, Sequence[int]]]]) -> list[Real | str]:

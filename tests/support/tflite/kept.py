@@ -73,7 +73,7 @@ class Changes:
     """Broadcasts that were spelled out already: they may be spelled in another way, or be gone."""
 
     @classmethod
-    def told(cls, model: Tree, sites: Iterable[Site]) -> Changes:
+    def of(cls, model: Tree, sites: Iterable[Site]) -> Changes:
         found = cls()
         for site in sites:
             if site.status != "changed":
@@ -89,7 +89,7 @@ class Changes:
 def differences(before: bytes, after: bytes, sites: Sequence[Site]) -> list[str]:
     """Everything that is another than it was, and that no site of the report names."""
     old, new = tree(before), tree(after)
-    changes = Changes.told(old, sites)
+    changes = Changes.of(old, sites)
     lists = frozenset({"operatorCodes", "buffers", "metadata", "subgraphs"})
     found = [f"model{path}" for path in differing(old, new, lists)]
     found += list(_codes(old, new))

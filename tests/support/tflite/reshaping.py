@@ -33,21 +33,21 @@ def add_reshape(container: Container, source: int, to: tuple[int, ...], graph: i
     return made
 
 
-def without_reshape(told: Made, codes: int, graph: int = 0) -> Made:
+def without_reshape(model: Made, codes: int, graph: int = 0) -> Made:
     """Take off what `add_reshape` appended, and see that it is what was asked for."""
-    record = told.subgraphs[graph]
+    record = model.subgraphs[graph]
     node, result, shape, payload = (
         record.operators.pop(),
         record.tensors.pop(),
         record.tensors.pop(),
-        told.buffers.pop(),
+        model.buffers.pop(),
     )
     assert (result.name, shape.name) == (b"made/result", b"made/shape")
     assert list(node.outputs) == [len(record.tensors) + 1]
     assert list(node.builtinOptions.newShape) == list(result.shape)
     assert bytes(payload.data) == np.array(result.shape, np.int32).tobytes()
-    del told.operatorCodes[codes:]
-    return told
+    del model.operatorCodes[codes:]
+    return model
 
 
 def same_archive(before: bytes, after: bytes) -> None:

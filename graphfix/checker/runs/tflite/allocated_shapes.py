@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 from graphfix.checker.files.tflite.graphs import read_graphs
 from graphfix.checker.files.tflite.tables import Tables
+from graphfix.checker.runs.tflite import LARGEST_COPY
 from graphfix.runtimes.session import RefusedError
 
 if TYPE_CHECKING:
@@ -19,8 +20,6 @@ if TYPE_CHECKING:
 
     from graphfix.runtimes.process import Child
 
-_LARGEST = 1 << 30
-"""Bytes of the largest file that is copied for this."""
 # The fields of the schema's tables, by the place in which it declares them.
 _SUBGRAPHS = 2
 _TENSORS, _OPERATORS = 0, 3
@@ -46,7 +45,7 @@ def shapes_hold(child: Child, path: Path, bindings: Mapping[str, int], shapes: M
     input of a free size the answer is False: an allocation is of one size.
     """
     inputs = _inputs(path, bindings, shapes)
-    if inputs is None or path.stat().st_size > _LARGEST:
+    if inputs is None or path.stat().st_size > LARGEST_COPY:
         return False
     with tempfile.TemporaryDirectory(prefix="graphfix-") as folder:
         wrong = Path(folder, "wrong.tflite")

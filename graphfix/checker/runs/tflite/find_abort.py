@@ -11,6 +11,7 @@ from ai_edge_litert import schema_py_generated as schema
 
 from graphfix.checker.files import TFLITE_IDENTIFIER
 from graphfix.checker.files.tflite.graphs import read_graphs
+from graphfix.checker.runs.tflite import LARGEST_COPY
 from graphfix.runtimes.session import RefusedError
 
 if TYPE_CHECKING:
@@ -18,13 +19,10 @@ if TYPE_CHECKING:
 
     from graphfix.runtimes.process import Child
 
-_LARGEST = 1 << 30
-"""Bytes of the largest file that is cut: the whole model is read into objects."""
-
 
 def aborting_operator(child: Child, path: Path, kernels: str, feeds: Mapping[str, object]) -> str | None:
     """Name the operator of subgraph 0 as `ADD#3`; None where no beginning of the model aborts on these inputs."""
-    if path.stat().st_size > _LARGEST:
+    if path.stat().st_size > LARGEST_COPY:
         return None
     model = schema.ModelT.InitFromPackedBuf(path.read_bytes(), 0)
     operators = list(model.subgraphs[0].operators or ())

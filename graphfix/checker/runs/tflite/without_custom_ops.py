@@ -9,13 +9,11 @@ import flatbuffers
 from ai_edge_litert import schema_py_generated as schema
 
 from graphfix.checker.files import TFLITE_IDENTIFIER
+from graphfix.checker.runs.tflite import LARGEST_COPY
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
     from pathlib import Path
-
-_LARGEST = 1 << 30
-"""Bytes of the largest file that is cut: the whole model is read into objects."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,7 +28,7 @@ class _Taken:
 
 def cut_alike(paths: tuple[Path, Path], names: frozenset[str], folder: Path) -> tuple[Path, Path] | str:
     """Write both models without these custom operators into a folder; a string says why they can't be cut alike."""
-    if any(path.stat().st_size > _LARGEST for path in paths):
+    if any(path.stat().st_size > LARGEST_COPY for path in paths):
         return "a model above 1 GiB is not cut there"
     written = []
     taken: list[list[_Taken]] = []

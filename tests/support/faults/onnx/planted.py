@@ -17,7 +17,7 @@ SIBLINGS = {
     "Greater": "Less", "Less": "Greater", "Relu": "Neg", "Sum": "Mean", "Exp": "Sqrt", "ReduceMean": "ReduceSum",
 }  # fmt: skip
 MOVING = {"Constant", "Reshape", "Unsqueeze", "Squeeze", "Expand", "Identity", "Shape", "Tile", "Flatten"}
-"""What they mean is told by what they give, in all versions."""
+"""What they mean shows in what they give, in all versions."""
 LEGACY = ("Add", "Sub", "Mul", "Div", "Pow", "And", "Or", "Xor", "Equal", "Greater", "Less")
 ORDERED = ("Sub", "Div", "Pow", "Less", "Greater", "GreaterOrEqual", "LessOrEqual", "MatMul", "Mod", "BitShift")
 

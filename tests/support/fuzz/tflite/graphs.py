@@ -52,7 +52,7 @@ def body(room: Room, stem: str, taken: Sequence[Known]) -> tuple[str, Known]:
 def close(room: Room, inside: Room, stem: str, given: Sequence[Known], outputs: Sequence[str]) -> str:
     """Enter the text of a subgraph, give its name."""
     name = room.source.name(stem)
-    head = f"subgraph {name}({', '.join(inside.told(value) for value in given)}) -> {', '.join(outputs)}:"
+    head = f"subgraph {name}({', '.join(inside.described(value) for value in given)}) -> {', '.join(outputs)}:"
     room.source.bodies.append("\n".join([head, *inside.lines]))
     return name
 
@@ -86,8 +86,8 @@ def loop(room: Room) -> None:
     count = Known(room.source.name("n"), (), INT, ())
     free = grown.free if len(whole) == len(x.shape) and (whole == x.shape) else None
     result = Known(room.source.name("w"), whole, FLOAT, free)
-    told = f"{room.told(count)}, {room.told(result)}"
-    room.lines.append(f"{told} = WHILE({first.name}, {x.name}, cond={condition}, body={again})")
+    results = f"{room.described(count)}, {room.described(result)}"
+    room.lines.append(f"{results} = WHILE({first.name}, {x.name}, cond={condition}, body={again})")
     room.made += [count.name, result.name]
     room.values.append(result)
 

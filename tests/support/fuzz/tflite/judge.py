@@ -13,7 +13,7 @@ from graphfix.shapes.shape import Dim, Shape, Size
 from tests.support.fuzz.tflite.checks import Case, Fixed, Way, always_run, jobs, known_shapes, load, prepared
 from tests.support.fuzz.tflite.ops import BROADCAST
 from tests.support.fuzz.tflite.room import Draft
-from tests.support.runtimes.litert_groups import KERNELS, TOLD, Ran, run
+from tests.support.runtimes.litert_groups import KERNELS, WITH_SHAPES, Ran, run
 
 Sizes = tuple[int, ...]
 DELEGATE = KERNELS[2]
@@ -37,18 +37,18 @@ def judge(case: Case, ran: Sequence[Ran]) -> bool:
     """Compare the runs; say whether the original ran at all."""
     each = len(KERNELS) * len(case.ways)
     files = list(dict.fromkeys([case.file, *(fixed.data for fixed in case.fixed)]))
-    told = {file: ran[at * each : (at + 1) * each] for at, file in enumerate(files)}
-    before = told[case.file]
+    runs_of = {file: ran[at * each : (at + 1) * each] for at, file in enumerate(files)}
+    before = runs_of[case.file]
     runs = any(it.fine for it in before)
     for options, error in case.refused if runs else ():
         case.says(options, f"refused, though it runs: {error}", {})
     _inferred(case, before, case.shapes, {})
     for fixed in case.fixed:
-        _compared(case, fixed, before, told[fixed.data])
+        _compared(case, fixed, before, runs_of[fixed.data])
         model = load(fixed.data)
-        _inferred(case, told[fixed.data], known_shapes(model), fixed.bound)
+        _inferred(case, runs_of[fixed.data], known_shapes(model), fixed.bound)
         for view in always_run(model):
-            _left(case, fixed, view, told[fixed.data])
+            _left(case, fixed, view, runs_of[fixed.data])
     return runs
 
 
@@ -122,22 +122,22 @@ def _other_elements(one: np.ndarray, other: np.ndarray) -> str:
 
 
 def _shaped(case: Case, ran: Sequence[Ran], bound: Mapping[str, int]) -> Iterator[tuple[Way, Ran]]:
-    """The runs that tell shapes."""
-    first = KERNELS.index(TOLD) * len(case.ways)
+    """The runs that give shapes."""
+    first = KERNELS.index(WITH_SHAPES) * len(case.ways)
     for at, way in enumerate(case.ways):
-        told = ran[first + at]
-        if told.fine and not (bound and not way.keeps_bound):
-            yield way, told
+        one = ran[first + at]
+        if one.fine and not (bound and not way.keeps_bound):
+            yield way, one
 
 
 def _inferred(
     case: Case, ran: Sequence[Ran], shapes: Sequence[tuple[int, Mapping[int, Shape]]], bound: Mapping[str, int]
 ) -> None:
     """Every shape of the run is an instance of the view's."""
-    for (way, told), (index, known) in product(_shaped(case, ran, bound), shapes):
+    for (way, one), (index, known) in product(_shaped(case, ran, bound), shapes):
         sizes: dict[str, int] = {}
         for tensor, shape in known.items():
-            real = told.shapes[index][tensor]
+            real = one.shapes[index][tensor]
             why = no_instance(shape, real, sizes)
             if why:
                 fed = [feed.shape for feed in way.feeds]
@@ -185,8 +185,8 @@ def _left(case: Case, fixed: Fixed, view: SubgraphView, ran: Sequence[Ran]) -> N
         for label, node, operator in nodes
         if node.op in BROADCAST and (name, label, None) not in fixed.excused
     ]
-    for (_, told), (label, operator) in product(_shaped(case, ran, fixed.bound), asked):
-        shapes = told.shapes[view.index]
+    for (_, one), (label, operator) in product(_shaped(case, ran, fixed.bound), asked):
+        shapes = one.shapes[view.index]
         operands = [
             shapes[tensor] for at, tensor in enumerate(operator.inputs) if (name, label, at) not in fixed.excused
         ]

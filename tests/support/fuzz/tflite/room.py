@@ -58,8 +58,8 @@ class Draft:
     def sizes(self) -> dict[str, int]:
         """Letter -> size, 2 where no comment says otherwise."""
         words = [word for _, *words in self._comments("sizes") for word in words]
-        told = {name: int(size) for name, _, size in (word.partition("=") for word in words)}
-        return dict.fromkeys(LETTERS, 2) | told
+        commented = {name: int(size) for name, _, size in (word.partition("=") for word in words)}
+        return dict.fromkeys(LETTERS, 2) | commented
 
     @property
     def inputs(self) -> list[tuple[str, tuple[Axis, ...], str]]:
@@ -148,13 +148,13 @@ class Room:
         stated = [operand.name for operand in operands] + [f"{key}={value}" for key, value in attributes.items()]
         # XNNPACK unpacks constants early and takes the stored sizes: they are what they are there
         exact = op == "DEQUANTIZE" and operands[0].constant
-        self.lines.append(f"{self.told(result, exact=exact)} = {op}({', '.join(stated)})")
+        self.lines.append(f"{self.described(result, exact=exact)} = {op}({', '.join(stated)})")
         self.made.append(result.name)
         if kept:
             self.values.append(result)
         return result
 
-    def told(self, value: Known, *, exact: bool = False) -> str:
+    def described(self, value: Known, *, exact: bool = False) -> str:
         """A value as the text describes it, some sizes stated looser than they are."""
         odds = self.source.odds
         if value.free is None:
@@ -171,9 +171,9 @@ class Room:
     def constant(self, shape: Concrete, dtype: str, elements: Sequence[int] | None = None) -> Known:
         """A constant, in the elements that the text gives by itself or in these."""
         known = Known(self.source.name("c"), shape, dtype, (False,) * len(shape), constant=True)
-        told = "" if elements is None else f"{{{', '.join(map(str, elements))}}}"
+        listed = "" if elements is None else f"{{{', '.join(map(str, elements))}}}"
         dims = ",".join(map(str, shape))
-        self.lines.append(f"{known.name}:const:{dtype}[{dims}]{told}")
+        self.lines.append(f"{known.name}:const:{dtype}[{dims}]{listed}")
         return known
 
     def scale_each(self, constant: Known, axis: int) -> None:

@@ -1,7 +1,7 @@
 """Small TFLite models of many operators each: combinations of small shapes, of which one model holds hundreds.
 
 A shape is a tuple of sizes, of which N is free. The cases of one model run at the same sizes of N, so that no operator
-refuses what the others are run at. N is told in two ways: `apart`, where each free axis of each input is a size of
+refuses what the others are run at. N is stated in two ways: `apart`, where each free axis of each input is a size of
 its own, and `one`, where all of them are the length of one vector of indices that the operands are gathered by.
 """
 
@@ -153,8 +153,8 @@ class Case:
         return any(operand.free for operand in self.operands)
 
     def line(self, name: str) -> str:
-        told = ", ".join([*(operand.name for operand in self.operands), *filter(None, [self.attributes])])
-        return f"{declared(name, self.dtype, self.result)} = {self.op}({told})"
+        given = ", ".join([*(operand.name for operand in self.operands), *filter(None, [self.attributes])])
+        return f"{declared(name, self.dtype, self.result)} = {self.op}({given})"
 
 
 Meet: TypeAlias = Callable[[Sequence[Shape]], "Shape | None"]

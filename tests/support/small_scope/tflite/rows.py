@@ -1,4 +1,4 @@
-"""The operands that rows of TFLite's catalogue are given on the small scope, and how they meet, told by hand."""
+"""The operands that rows of TFLite's catalogue are given on the small scope, and how they meet, written by hand."""
 
 from __future__ import annotations
 
@@ -18,9 +18,11 @@ PREDICATES = frozenset("LESS LESS_EQUAL GREATER GREATER_EQUAL EQUAL NOT_EQUAL ST
 # --- two operands by numpy's rule -----------------------------------------------------------------------------------
 
 
-def case(op: str, dtype: str, leaves: Sequence[Leaf], result: Shape, meet: Meet, *, one: bool, told: str = "") -> Case:
+def case(
+    op: str, dtype: str, leaves: Sequence[Leaf], result: Shape, meet: Meet, *, one: bool, attributes: str = ""
+) -> Case:
     """One case, at the sizes at which its operands meet."""
-    return Case(op, tuple(leaves), result, dtype, taken(leaves, meet, one=one), told)
+    return Case(op, tuple(leaves), result, dtype, taken(leaves, meet, one=one), attributes)
 
 
 def result_type(op: str, dtype: str) -> str:
@@ -112,8 +114,8 @@ def old_choices(dtype: str, kinds: Sequence[str], one: bool) -> Iterator[Case]:
         for condition in {(), shape, shape[:1], (N,), (N,) * len(shape)}:
             for other in {shape, (N,) * len(shape)}:
                 both = (condition, shape, other)
-                told = zip(both, ("bool", dtype, dtype), kinds, strict=True)
-                leaves = [Leaf(at, *it) for at, it in enumerate(told)]
+                each = zip(both, ("bool", dtype, dtype), kinds, strict=True)
+                leaves = [Leaf(at, *it) for at, it in enumerate(each)]
                 if all(leaf.kind == "input" or set(leaf.shape) <= set(CONSTANT) for leaf in leaves):
                     yield case("SELECT", dtype, leaves, together(shape, other), chosen_rows, one=one)
 
@@ -179,8 +181,8 @@ def products(dtype: str, turns: tuple[bool, bool], kinds: Sequence[str], one: bo
         if not all(leaf.kind == "input" or set(leaf.shape) <= set(CONSTANT) for leaf in leaves):
             continue
         result = (*together(*(shape[:-2] for shape in operands)), operands[0][-2], operands[1][-1])
-        told = ", ".join(f"{name}=True" for name, turn in zip(("adj_x", "adj_y"), turns, strict=True) if turn)
-        yield case("BATCH_MATMUL", dtype, leaves, result, partial(product_of, turns), one=one, told=told)
+        flags = ", ".join(f"{name}=True" for name, turn in zip(("adj_x", "adj_y"), turns, strict=True) if turn)
+        yield case("BATCH_MATMUL", dtype, leaves, result, partial(product_of, turns), one=one, attributes=flags)
 
 
 # --- stretches that are spelled out ---------------------------------------------------------------------------------
@@ -237,8 +239,14 @@ def in_dims(dtype: str, one: bool) -> Iterator[Case]:
         for rank in range(len(target) + 1):
             for axes in combinations(range(len(target)), rank):
                 for shape in product(*(sorted({1, target[axis], N}) for axis in axes)):
-                    told = f"broadcast_dimensions={list(axes)}"
+                    along = f"broadcast_dimensions={list(axes)}"
                     meet = partial(along, axes, target)
                     yield case(
-                        "STABLEHLO_BROADCAST_IN_DIM", dtype, [Leaf(0, shape, dtype)], target, meet, one=one, told=told
+                        "STABLEHLO_BROADCAST_IN_DIM",
+                        dtype,
+                        [Leaf(0, shape, dtype)],
+                        target,
+                        meet,
+                        one=one,
+                        attributes=along,
                     )

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from functools import partial
 from itertools import product
 
-from tests.support.runtimes.litert_groups import TOLD
+from tests.support.runtimes.litert_groups import WITH_SHAPES
 from tests.support.small_scope.tflite.cases import Case, shapes
 from tests.support.small_scope.tflite.rows import (
     choices,
@@ -45,7 +45,7 @@ class Scope:
     again: bool = False
     """Whether only what fix makes of it runs."""
     label: str = ""
-    kernels: tuple[str, ...] = ("BUILTIN_REF", TOLD)
+    kernels: tuple[str, ...] = ("BUILTIN_REF", WITH_SHAPES)
     """The kernel sets of LiteRT that have it."""
 
     @property
@@ -117,7 +117,7 @@ def _spelled() -> Iterator[Scope]:
 
 def _equal() -> Iterator[Scope]:
     for op, dtype in KERNELS_OF_EQUALS.items():
-        kernels = (TOLD,) if op in ("STABLEHLO_SHIFT_LEFT", "STABLEHLO_AND") else ("BUILTIN_REF", TOLD)
+        kernels = (WITH_SHAPES,) if op in ("STABLEHLO_SHIFT_LEFT", "STABLEHLO_AND") else ("BUILTIN_REF", WITH_SHAPES)
         yield Scope(op, dtype, partial(equals, op, dtype, 2), alike=None, kernels=kernels)
         yield Scope(op, dtype, partial(unequals, op, dtype), alike=None, runs=False, label="unequal")
     for count in (2, 3):
