@@ -1,4 +1,4 @@
-"""What the engine and the checker return and the report prints: plain data that imports no other room."""
+"""What the engine and the checker return and the report prints: plain data that imports no other package."""
 
 from __future__ import annotations
 

@@ -136,8 +136,8 @@ def _run(
     """Run the rewrites, and ask what the target can't take; nothing is asked where rewrites were named."""
     from graphfix.engine import limits, run
 
-    limited = not request.only and targets.TARGETS[request.target].limits
-    return run.run(model, steps, policy, done, limits.of_tosa if limited else None)
+    questions = None if request.only else limits.BY_TARGET.get(request.target)
+    return run.run(model, steps, policy, done, questions)
 
 
 def compare(before: Path, after: Path, request: Request, seconds: Seconds, sizes: Sizes | None = None) -> Verdict:

@@ -12,7 +12,7 @@ from graphfix.engine import targets
 from graphfix.results import VERSION
 
 STATUS = """exit status:
-  0  done, clean, equal
+  0  done, clean, proved or equal
   1  the answer is no: check has findings, verify found a difference, fix found its own result different,
      tosa --run found that the converted model computes something else
   2  it could not be done: usage, a model that can't be read, shapes that can't be broadcast,
@@ -42,7 +42,7 @@ def parser() -> Parser:
     commands = whole.add_subparsers(dest="command", metavar="COMMAND", required=True)
     _fix(_command(commands, "fix", "make the implicit broadcasts of a model explicit, verify, and write the result"))
     _check(_command(commands, "check", "list what is implicit in models, for a target; change nothing"))
-    _verify(_command(commands, "verify", "run two models on the same inputs and compare every output bit by bit"))
+    _verify(_command(commands, "verify", "prove two models equal, and run both and compare every output bit by bit"))
     _show(_command(commands, "show", "print a model's nodes as y[2,3] = Add(x[2,3], b[3])"))
     _tosa(_command(commands, "tosa", "fix a model for TOSA, convert it, validate it, and run it if asked"))
     _explain(_command(commands, "explain", "print the page of a rewrite or a finding code"))

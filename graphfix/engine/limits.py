@@ -11,7 +11,8 @@ is the one that is reported.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
+from types import MappingProxyType
 from typing import TypeAlias
 
 from graphfix.graph.edits import Leave
@@ -119,3 +120,7 @@ def _type(node: Node, values: list[Value]) -> str | None:
 
 def _steering(value: Value) -> bool:
     return value.kind == "constant" and value.dtype == "int64"
+
+
+BY_TARGET: Mapping[str, Questions] = MappingProxyType({"tosa": of_tosa})
+"""Target -> what it can't take; any other target takes whatever its rewrites make."""

@@ -1,4 +1,4 @@
-"""What `show` prints: the nodes of a model in the house's notation, with the indexing maps of those that broadcast."""
+"""What `show` prints: a line a node, `y[2,3] = Add(x[2,3], b[3])`, and the indexing maps of those that broadcast."""
 
 from __future__ import annotations
 

@@ -9,7 +9,7 @@ from typing import Literal, TypeAlias
 
 from graphfix.engine.limits import Questions
 from graphfix.engine.policy import Policy
-from graphfix.engine.sites import Row, kept, left, operand_of, row
+from graphfix.engine.sites import SiteFields, fields, kept, left, operand_of
 from graphfix.graph.edits import Assume, Edit, Leave, Lift, Refused, Stretch
 from graphfix.graph.protocols import Model, ModelRewrite, Rewrite, Step, UntilNothingChanges, flat
 from graphfix.graph.view import Graph, Node, StaleShape, UnrankedOperand
@@ -36,7 +36,7 @@ class Known:
     """A plan that holds for every node that looks the same: lifts and stretches only."""
 
     edits: Sequence[Edit]
-    rows: Sequence[Row]
+    fields: Sequence[SiteFields]
     """What the site of each edit says."""
 
 
@@ -127,11 +127,11 @@ def _by_looks(job: Job, rewrite: Rewrite, node: Node) -> None:
     known = job.plans.get(key)
     if known is not None:
         if known.edits:
-            _carry_out(job, rewrite, node, known.edits, known.rows)
+            _carry_out(job, rewrite, node, known.edits, known.fields)
         return
     edits = _planned(job, rewrite, node, partial(job.policy.edits, rewrite, node))
     if all(isinstance(edit, (Lift, Stretch)) for edit in edits) and _decided(job.report, node):
-        job.plans[key] = Known(edits, [row(edit, node.operands, ()) for edit in edits])
+        job.plans[key] = Known(edits, [fields(edit, node.operands, ()) for edit in edits])
     _apply(job, rewrite, node, edits)
 
 
@@ -198,7 +198,7 @@ def _apply(job: Job, rewrite: Rewrite | ModelRewrite, node: Node, edits: Sequenc
 
 
 def _carry_out(
-    job: Job, rewrite: Rewrite | ModelRewrite, node: Node, edits: Sequence[Edit], rows: Sequence[Row] | None
+    job: Job, rewrite: Rewrite | ModelRewrite, node: Node, edits: Sequence[Edit], planned: Sequence[SiteFields] | None
 ) -> None:
     model, report, name = job.model, job.report, rewrite.name
     before, size = node.operands, model.added
@@ -208,10 +208,10 @@ def _carry_out(
         report.sites += [left(edit.code, node, operand_of(edit), str(why), name) for edit in edits]
         return
     report.rewrites[name] += len(edits)
-    if rows is None:
-        rows = [row(edit, before, after.operands) for edit in edits]
+    if planned is None:
+        planned = [fields(edit, before, after.operands) for edit in edits]
     label, op, path = node.label, node.op, node.graph.path
     grown = model.added - size
-    for code, operand, was, now in rows:
+    for code, operand, was, now in planned:
         report.sites.append(Site(code, label, op, path, operand, was, now, job.done, name, None, grown))
         grown = 0

@@ -10,7 +10,7 @@ from graphfix.graph.edits import Assume, Canonicalize, Edit, Fold, Leave, Lift, 
 from graphfix.graph.view import Node, Value
 from graphfix.results import JsonShape, Site
 
-Row: TypeAlias = tuple[str, int | None, JsonShape, JsonShape]
+SiteFields: TypeAlias = tuple[str, int | None, JsonShape, JsonShape]
 """Of one edit: its code, the operand, and the operand's shape before and after."""
 
 
@@ -30,7 +30,7 @@ def kept(node: Node, edits: Sequence[Edit], rewrite: str | None) -> Iterator[Sit
             yield replace(left(edit.code, node, edit.operand, reason, rewrite), status="exempt")
 
 
-def row(edit: Edit, before: Sequence[Value | None], after: Sequence[Value | None]) -> Row:
+def fields(edit: Edit, before: Sequence[Value | None], after: Sequence[Value | None]) -> SiteFields:
     """What a site says of an edit, from the node's operands before and after it."""
     operand = operand_of(edit)
     was = _json(before[operand or 0]) if before else None

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
-from typing import Literal
 
 
 @dataclass(frozen=True, slots=True)
@@ -18,8 +17,6 @@ class Target:
     """The rewrites that it runs, unless `--only` or `--skip` say otherwise."""
     static: bool = False
     """Whether every free dim must be bound first."""
-    limits: Literal["tosa"] | None = None
-    """Whose tables say what can't be taken (`engine.limits`)."""
 
 
 GENERAL = ("upgrade-legacy-broadcast", "normalize-expand", "equalize-ranks", "materialize-broadcasts")
@@ -50,6 +47,6 @@ TARGETS: Mapping[str, Target] = MappingProxyType(
     {
         "explicit": Target("explicit", GENERAL),
         "ranks": Target("keep", GENERAL),
-        "tosa": Target("keep", RULES, static=True, limits="tosa"),
+        "tosa": Target("keep", RULES, static=True),
     }
 )

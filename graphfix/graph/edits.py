@@ -162,7 +162,7 @@ def with_axes(shape: Shape, axes: Sequence[int]) -> Shape:
 
 
 def reshape(node: Node, source: Source, sizes: tuple[int, ...], dtype: str) -> New:
-    """A node of the planned node's format that gives the elements of `source` these axes."""
+    """A node of the planned node's format that returns the elements of `source` in these axes."""
     if node.domain == TFLITE:
         target = Numbers(sizes, (len(sizes),), "int32")
         return New("RESHAPE", (source, target), Shape(sizes), dtype, (("new_shape", sizes),))

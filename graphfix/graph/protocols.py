@@ -136,7 +136,7 @@ class Model(Protocol):
         """Every scope of the model as the view has it; an outer scope before the bodies inside it."""
 
     def refresh(self) -> None:
-        """Build the view anew where edits made more known than it says: the engine asks before each rewrite."""
+        """Bring the view up to date where edits have outdated it: the engine asks before each rewrite."""
 
     @property
     def changed(self) -> bool:

@@ -6,7 +6,7 @@ from bisect import bisect_right
 
 from graphfix.operators import onnx, onnx_reviewed, tflite, tflite_reviewed
 from graphfix.operators.onnx_reviewed import EQUAL_SHAPES_BEFORE
-from graphfix.operators.row import TFLITE, Exempt, Operand, Row, Spelling, Style, When
+from graphfix.operators.row import TFLITE, Exempt, Operand, Row, StretchForm, Style, When
 
 __all__ = [
     "EQUAL_SHAPES_BEFORE",
@@ -15,22 +15,22 @@ __all__ = [
     "Exempt",
     "Operand",
     "Row",
-    "Spelling",
+    "StretchForm",
     "Style",
     "When",
     "row",
     "rows",
-    "spelling",
-    "spellings",
+    "stretch_form",
+    "stretch_forms",
 ]
 
 ROWS = onnx.ROWS + tflite.ROWS
 NOT_BROADCASTING = onnx_reviewed.NOT_BROADCASTING | tflite_reviewed.NOT_BROADCASTING
 """(domain, operator) of everything else that was read: no operand of any version broadcasts."""
-SPELLINGS = (
-    Spelling("", "Expand", by="shape", standard=True, two_way=True),
-    Spelling("", "Tile", by="repeats", standard=False),
-    *tflite.SPELLINGS,
+STRETCH_FORMS = (
+    StretchForm("", "Expand", by="shape", standard=True, two_way=True),
+    StretchForm("", "Tile", by="repeats", standard=False),
+    *tflite.STRETCH_FORMS,
 )
 
 
@@ -45,7 +45,7 @@ def _index(table: tuple[Row, ...]) -> dict[tuple[str, str], tuple[list[int], lis
 
 
 _BY_OPERATOR = _index(ROWS)
-_SPELLED = {(entry.domain, entry.op): entry for entry in SPELLINGS}
+_STRETCH_FORMS = {(entry.domain, entry.op): entry for entry in STRETCH_FORMS}
 
 
 def row(domain: str, op: str, version: int) -> Row | None:
@@ -65,14 +65,14 @@ def row(domain: str, op: str, version: int) -> Row | None:
     return entry if entry.until is None or version <= entry.until else None
 
 
-def spelling(domain: str, op: str) -> Spelling | None:
-    """How an operator spells a stretch of its operand 0, None where it is no stretch."""
-    return _SPELLED.get(("" if domain == "ai.onnx" else domain, op))
+def stretch_form(domain: str, op: str) -> StretchForm | None:
+    """How an operator writes a stretch of its operand 0, None where it is no stretch."""
+    return _STRETCH_FORMS.get(("" if domain == "ai.onnx" else domain, op))
 
 
-def spellings() -> tuple[Spelling, ...]:
+def stretch_forms() -> tuple[StretchForm, ...]:
     """Every operator that is a stretch and nothing else."""
-    return SPELLINGS
+    return STRETCH_FORMS
 
 
 def rows() -> tuple[Row, ...]:

@@ -9,7 +9,7 @@ TFLITE = "tflite"
 """The domain of TFLite's builtin operators."""
 
 Style = Literal["multidirectional", "unidirectional", "matmul", "gemm", "legacy", "equal", "own"]
-"""How the operands that take part meet.
+"""How the operands that take part broadcast.
 
 - multidirectional: numpy's rule over all of them, right-aligned.
 - unidirectional: right-aligned onto operand `Row.onto`, whose shape is the result's.
@@ -81,7 +81,7 @@ class Row:
     evidence: str = ""
     """What was measured, in one line."""
     product: tuple[int, int] | None = None
-    """Gemm and its kin: the operands A and B, whose product's shape (M, N) is the result's."""
+    """Gemm and operators of its form: the operands A and B, whose product's shape (M, N) is the result's."""
     channel_axis: int | None = None
     """Legacy PRelu: the axis of operand 0 that a slope of several elements follows."""
     left: Exempt | None = None
@@ -97,7 +97,7 @@ class Row:
 
 
 @dataclass(frozen=True, slots=True)
-class Spelling:
+class StretchForm:
     """How an operator that is a stretch of its operand 0, and nothing else, says what to stretch to."""
 
     domain: str

@@ -1,4 +1,4 @@
-"""The catalogue's rows for TFLite's builtin operators: one block a family, and how its stretches are spelled.
+"""The catalogue's rows for TFLite's builtin operators: one block a family, and the forms of its stretches.
 
 Biases and quantization parameters are never operands of a row: each follows one axis of another operand. Sources:
 TFLite's schema, and what LiteRT 2.3 was measured to do on the reference kernels, without delegate and with XNNPACK;
@@ -10,7 +10,7 @@ from __future__ import annotations
 from dataclasses import replace
 from itertools import chain
 
-from graphfix.operators.row import TFLITE, Exempt, Operand, Row, Spelling, Style
+from graphfix.operators.row import TFLITE, Exempt, Operand, Row, StretchForm, Style
 
 MAX_RANK = 8
 """LiteRT's broadcasting kernels abort the process above it; operands of equal shape have no limit."""
@@ -23,7 +23,7 @@ ALPHA_DIMS = Exempt("LiteRT's int16 PRELU reads its alpha as int8, and a stretch
 CONDITION = Exempt("the condition of SELECT is a scalar or follows axis 0, and is not right-aligned")
 PREDICATE = Exempt("the predicate is a scalar by definition, or has the shape of the other operands")
 BOUND = Exempt("a bound of STABLEHLO_CLAMP is a scalar by definition, or has the shape of its operand")
-SPELLED = Exempt("it is a broadcast spelled out already: normalize-expand brings it to the standard form")
+EXPLICIT = Exempt("it is a broadcast spelled out already: normalize-expand brings it to the standard form")
 
 SAME_BITS = "LiteRT: implicit, lifted and stretched operands give the same bits on all three kernel sets"
 BUT_NAN = f"{SAME_BITS}; XNNPACK may choose the other operand where one is NaN"
@@ -101,14 +101,14 @@ _OWN = (
     *_own("SELECT", CONDITION, "LiteRT: a rank-1 condition chooses whole rows", 0, onto=1),
     *_own("STABLEHLO_SELECT", PREDICATE, NO_KERNEL, 0, onto=1),
     *_own("STABLEHLO_CLAMP", BOUND, NO_KERNEL, 0, 2, onto=1),
-    *_own("BROADCAST_TO", SPELLED, "LiteRT: onto the shape of operand 1, one way"),
-    *_own("STABLEHLO_BROADCAST_IN_DIM", SPELLED, NO_KERNEL),
+    *_own("BROADCAST_TO", EXPLICIT, "LiteRT: onto the shape of operand 1, one way"),
+    *_own("STABLEHLO_BROADCAST_IN_DIM", EXPLICIT, NO_KERNEL),
 )
 
 ROWS: tuple[Row, ...] = tuple(chain(_ELEMENTWISE, _PRELU, _MATMUL, _EQUAL, _OWN))
 
-SPELLINGS: tuple[Spelling, ...] = (
-    Spelling(TFLITE, "BROADCAST_TO", by="shape", standard=True),
-    Spelling(TFLITE, "TILE", by="repeats", standard=True),
-    Spelling(TFLITE, "STABLEHLO_BROADCAST_IN_DIM", by="axes", standard=False),
+STRETCH_FORMS: tuple[StretchForm, ...] = (
+    StretchForm(TFLITE, "BROADCAST_TO", by="shape", standard=True),
+    StretchForm(TFLITE, "TILE", by="repeats", standard=True),
+    StretchForm(TFLITE, "STABLEHLO_BROADCAST_IN_DIM", by="axes", standard=False),
 )

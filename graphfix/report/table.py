@@ -31,7 +31,7 @@ GROUPED = 2000
 """Of more operands than that only the first are looked at: equal ones are not listed together."""
 Edited: TypeAlias = dict[tuple[str, str, int | None], list[Site]]
 """The steps of each operand that was edited or found, by graph, node and operand."""
-Row: TypeAlias = tuple[str, str, str, str, str, str]
+TableRow: TypeAlias = tuple[str, str, str, str, str, str]
 """`found` or nothing, codes, operator, node, operand, shapes."""
 
 
@@ -142,7 +142,7 @@ def _sites(sites: Sequence[Site], edited: Edited) -> Iterator[str]:
         yield from _staying([site for site in sites if site.status == status])
 
 
-def _row(steps: Sequence[Site]) -> Row:
+def _row(steps: Sequence[Site]) -> TableRow:
     """One operand, in as many steps as it took: `[4] -> [1,1,4] -> [2,3,4]`."""
     first = steps[0]
     shapes = [] if first.operand is None and first.before is None else [shape_text(first.before)]
@@ -153,9 +153,9 @@ def _row(steps: Sequence[Site]) -> Row:
     return (found, codes, first.op, node_text(first), operand_text(first), " -> ".join(shapes))
 
 
-def _aligned(rows: Sequence[Row]) -> Iterator[str]:
+def _aligned(rows: Sequence[TableRow]) -> Iterator[str]:
     """Yield a line a row; where there are too many, those in which only the node differs share one."""
-    groups: dict[tuple[str, ...], list[Row]] = {}
+    groups: dict[tuple[str, ...], list[TableRow]] = {}
     for number, row in enumerate(rows):
         groups.setdefault((*row[:3], *row[4:]) if len(rows) > EDITED else (str(number),), []).append(row)
     shown = list(groups.values())[:EDITED]

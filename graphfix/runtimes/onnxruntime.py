@@ -183,7 +183,7 @@ def _from_ort(value: Any) -> object:  # noqa: ANN401 - onnxruntime has no types
     import numpy as np
 
     if not value.is_tensor():
-        raise RefusedError("onnxruntime gives no sequence beside a type that numpy lacks", missing_kernel=True)
+        raise RefusedError("onnxruntime returns no sequence beside a type that numpy lacks", missing_kernel=True)
     kind = value.data_type()
     if kind not in _EXOTIC:
         return value.numpy()

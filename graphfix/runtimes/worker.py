@@ -165,7 +165,7 @@ def _run_tosa(tosa: str, inputs: list[Any]) -> tuple[list[Any], str]:
         raise RefusedError("the reference model refuses the graph or its inputs (TOSA_ERROR)")
     # TOSA has no empty tensors: an output that the binding can't carry comes as one, with a warning only
     if any(output.size == 0 for output in outputs):
-        raise RefusedError("the reference model gives no values for an output")
+        raise RefusedError("the reference model returns no values for an output")
     return outputs, "valid" if status == reference.GraphStatus.TOSA_VALID else "unpredictable"
 
 

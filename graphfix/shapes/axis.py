@@ -125,7 +125,7 @@ def one_covers(names: Sequence[Parts]) -> bool:
     return all(names) and any(set(union(names)) == set(parts) for parts in names)
 
 
-def spelled(size: Size) -> Iterator[str]:
+def names_of(size: Size) -> Iterator[str]:
     """Return the names that a size adds to an axis: "" that the axis is there, then each but 1; all different."""
     yield ""
     if isinstance(size, Dim):

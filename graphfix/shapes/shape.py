@@ -22,9 +22,9 @@ from graphfix.shapes.axis import (
     broadcast_sizes,
     meet,
     mul,
+    names_of,
     one_covers,
     preferred,
-    spelled,
     stretch,
     union,
 )
@@ -135,7 +135,7 @@ def _terms(shape: Shape) -> tuple[str, ...]:
         return shape.parts
     if any(isinstance(size, Dim) and not size.parts for size in shape.axes):
         return ()
-    return tuple([f"{at}:{name}" for at, size in enumerate(reversed(shape.axes), 1) for name in spelled(size)])
+    return tuple([f"{at}:{name}" for at, size in enumerate(reversed(shape.axes), 1) for name in names_of(size)])
 
 
 def join(*shapes: Shape) -> Shape:
@@ -217,7 +217,7 @@ def listed(shapes: Sequence[Shape]) -> str:
 
 
 def ranges(shapes: Iterable[Shape]) -> str:
-    """Spell out the ranges that the printed shapes leave out: they may be what forbids the broadcast."""
+    """Write the ranges that the printed shapes leave out: they may be what forbids the broadcast."""
     dims = {size for shape in shapes for size in shape.axes or () if isinstance(size, Dim)}
     bounded = sorted({f"{dim} is {dim.lo} to {dim.hi}" for dim in dims if dim.hi is not None})
     bounded += sorted({f"{dim} is at least {dim.lo}" for dim in dims if dim.hi is None and dim.lo})

@@ -38,8 +38,8 @@ def tosa_file(
 
     The TOSA flatbuffer `output`, and beside it the MLIR bytecode that it was made from, with the suffix `.mlirbc`,
     appear together, when everything that was asked for went well. The rewritten model is verified against the original
-    by runs, unless `check_result` is False; `inputs` replace the seeded ones of the converted model's runs. Raises
-    GraphfixError where a tool is not installed.
+    by a proof and by runs, unless `check_result` is False; `inputs` replace the seeded ones of the converted model's
+    runs. Raises GraphfixError where a tool is not installed.
     """
     asked = {**locals(), "inputs": None, "run_on": inputs}
     return fix_and_convert(Path(source), Path(output), Request.of(asked))

@@ -10,7 +10,7 @@ that repeats an axis of more than one element is no broadcast and stays. An Expa
 unless its result is an output of the graph, or its shape is computed from sizes that may not fit. Where the shape is
 computed when the model runs only the rank is made equal.
 
-TFLite spells a stretch as TILE or as BROADCAST_TO, whose shape is taken literally; both stay what they are:
+TFLite writes a stretch as TILE or as BROADCAST_TO, whose shape is taken literally; both stay what they are:
 
     BROADCAST_TO(x[4], [2,3,4])    ->  BROADCAST_TO(x[1,1,4], [2,3,4])
     BROADCAST_TO(x[2,4], [2,4])    ->  x
@@ -33,7 +33,7 @@ from graphfix.graph.edits import Canonicalize, Edit, Fold, Leave, Lift, with_axe
 from graphfix.graph.view import Node
 from graphfix.shapes.shape import Shape, Undecided, cstr_broadcastable, same_shape
 
-ON = frozenset((spelling.domain, spelling.op) for spelling in operators.spellings())
+ON = frozenset((form.domain, form.op) for form in operators.stretch_forms())
 CODE = "GF202"
 
 
@@ -51,60 +51,60 @@ class WrittenStretch:
 
 def plan(node: Node) -> Iterator[Edit]:
     """Lift the operand, state the shape in full, or fold the node away."""
-    spelling = operators.spelling(node.domain, node.op)
+    form = operators.stretch_form(node.domain, node.op)
     result = node.results[0] if node.results else None
-    read = 1 if spelling is not None and spelling.by == "axes" else 2
-    if spelling is None or result is None or len(node.operands) < read or None in node.operands[:read]:
+    read = 1 if form is not None and form.by == "axes" else 2
+    if form is None or result is None or len(node.operands) < read or None in node.operands[:read]:
         return  # a broken file: the runtime refuses the node
     to = result.ranked
-    reader = {"shape": _by_shape, "repeats": _by_repeats, "axes": _by_axes}[spelling.by]
-    form = reader(node, to, spelling)
-    if form is None:
+    reader = {"shape": _by_shape, "repeats": _by_repeats, "axes": _by_axes}[form.by]
+    stretch = reader(node, to, form)
+    if stretch is None:
         return
-    if any(after <= before for before, after in pairwise(form.axes)):
-        order = ",".join(map(str, form.axes))
+    if any(after <= before for before, after in pairwise(stretch.axes)):
+        order = ",".join(map(str, stretch.axes))
         yield Leave(0, f"its axes follow axes {order} of the result: it transposes them as well", "GF202", "left")
         return
-    if form.canonicalize and not (form.no_op or to.static):
+    if stretch.canonicalize and not (stretch.no_op or to.static):
         raise Undecided(f"the sizes of {to}, which it is stretched to, are not all known")
-    new = tuple(axis for axis in range(to.rank) if axis not in form.axes)
+    new = tuple(axis for axis in range(to.rank) if axis not in stretch.axes)
     if new:
         yield Lift(0, new, "GF202")
-    if form.no_op:
+    if stretch.no_op:
         yield Fold()
-    elif form.canonicalize:
+    elif stretch.canonicalize:
         yield Canonicalize(to)
 
 
-def _by_shape(node: Node, to: Shape, spelling: operators.Spelling) -> WrittenStretch | None:
+def _by_shape(node: Node, to: Shape, form: operators.StretchForm) -> WrittenStretch | None:
     """Operand 1 is the target's shape, right-aligned."""
     missing = to.rank - node.operand(0).ranked.rank
     lifted = with_axes(node.operand(0).shape, range(missing))
-    no_op = same_shape(lifted, to) and _fits(lifted, node.operand(1).content, spelling)
+    no_op = same_shape(lifted, to) and _fits(lifted, node.operand(1).content, form)
     no_op = no_op and not (missing and node.results[0] in node.graph.outputs)
     target = node.operand(1).literal
-    other = spelling.two_way and target is not None and to.static and target != to.dims
+    other = form.two_way and target is not None and to.static and target != to.dims
     return WrittenStretch(range(missing, to.rank), no_op, other)
 
 
-def _fits(lifted: Shape, target: Shape | None, spelling: operators.Spelling) -> bool:
+def _fits(lifted: Shape, target: Shape | None, form: operators.StretchForm) -> bool:
     """Whether the target's sizes agree with the operand's for certain: where they may not, the node is what fails."""
     if target is None or not target.ranked:
         return False
-    return cstr_broadcastable(lifted, target) is True if spelling.two_way else same_shape(lifted, target)
+    return cstr_broadcastable(lifted, target) is True if form.two_way else same_shape(lifted, target)
 
 
-def _by_repeats(node: Node, to: Shape, spelling: operators.Spelling) -> WrittenStretch | None:
+def _by_repeats(node: Node, to: Shape, form: operators.StretchForm) -> WrittenStretch | None:
     """Operand 1 is one factor an axis; it is a stretch where only axes of size 1 are repeated."""
     shape, repeats = node.operand(0).ranked, node.operand(1).literal
     if repeats is None or len(repeats) != shape.rank:
         return None
     stretches = all(repeat == 1 or size == 1 for size, repeat in zip(shape.dims, repeats, strict=True))
     no_op = all(repeat == 1 for repeat in repeats)
-    return WrittenStretch(range(to.rank), no_op, stretches and to.static and not spelling.standard)
+    return WrittenStretch(range(to.rank), no_op, stretches and to.static and not form.standard)
 
 
-def _by_axes(node: Node, to: Shape, _: operators.Spelling) -> WrittenStretch | None:
+def _by_axes(node: Node, to: Shape, _: operators.StretchForm) -> WrittenStretch | None:
     """`broadcast_dimensions` names the axes that are followed; only the stretch that it becomes can say lifted ones."""
     declared = node.attributes.get("broadcast_dimensions", ())
     axes = [axis for axis in declared if isinstance(axis, int)] if isinstance(declared, Sequence) else []

@@ -3,7 +3,7 @@
     s[4] = Shape(x[1,3,8,8]);  n[] = Gather(s, 0);  y = Reshape(x, Concat(n, [-1]))
     y = Reshape(x, [1,-1])
 
-Sizes that are numbers make shape arithmetic known: Shape, Gather, Slice, Concat, Cast, Range and their kin, and in
+Sizes that are numbers make shape arithmetic known: Shape, Gather, Slice, Concat, Cast, Range and the like, and in
 TFLite SHAPE, STRIDED_SLICE, PACK, REDUCE_PROD, RANGE. Only what every runtime gives bit for bit is folded: elements
 that move, whole numbers, comparisons, and float operations that IEEE 754 rounds correctly. A result of more than 4096
 elements stays a node, and so does a node of which only some results are known, or one in a body that may never run.

@@ -458,7 +458,7 @@ def speaking(_: Path, __: Path, request: Request) -> Outcome:
     return OUTCOME
 
 
-def test_progress_is_told_on_a_terminal_and_wiped_at_the_end(
+def test_progress_is_reported_on_a_terminal_and_wiped_at_the_end(
     asked: Asked, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     asked.answers["fix_file"] = speaking
@@ -469,7 +469,7 @@ def test_progress_is_told_on_a_terminal_and_wiped_at_the_end(
     assert "run 1" not in capsys.readouterr().out
 
 
-def test_no_progress_is_told_to_a_file_or_with_quiet(
+def test_no_progress_is_reported_to_a_file_or_with_quiet(
     asked: Asked, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     asked.answers["fix_file"] = speaking

@@ -1,4 +1,4 @@
-"""The catalogue's Gemm and its kin, asked of onnxruntime: C is broadcast onto the product's shape."""
+"""The catalogue's Gemm and operators of its form, asked of onnxruntime: C is broadcast onto the product's shape."""
 
 from __future__ import annotations
 

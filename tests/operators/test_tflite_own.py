@@ -248,7 +248,7 @@ def test_what_the_catalogue_says_has_no_kernel_has_none(op: str) -> None:
 
 def test_broadcast_to_takes_its_shape_literally() -> None:
     """One way: a 1 in the shape does not keep a size, as it does in ONNX's Expand."""
-    spelling = operators.spelling(TFLITE, "BROADCAST_TO")
+    spelling = operators.stretch_form(TFLITE, "BROADCAST_TO")
     assert spelling is not None
     assert (spelling.by, spelling.two_way) == ("shape", False)
     x = floats(2, 1)
@@ -264,7 +264,7 @@ def test_broadcast_to_takes_its_shape_literally() -> None:
 
 
 def test_tile_repeats_each_axis_by_its_factor() -> None:
-    spelling = operators.spelling(TFLITE, "TILE")
+    spelling = operators.stretch_form(TFLITE, "TILE")
     assert spelling is not None
     assert (spelling.by, spelling.standard) == ("repeats", True)
     x = floats(2, 1, 3)
@@ -274,13 +274,13 @@ def test_tile_repeats_each_axis_by_its_factor() -> None:
 
 
 def test_only_these_operators_are_a_stretch_and_nothing_else() -> None:
-    assert {(spelling.domain, spelling.op): spelling.by for spelling in operators.spellings()} == {
+    assert {(spelling.domain, spelling.op): spelling.by for spelling in operators.stretch_forms()} == {
         ("", "Expand"): "shape",
         ("", "Tile"): "repeats",
         (TFLITE, "BROADCAST_TO"): "shape",
         (TFLITE, "TILE"): "repeats",
         (TFLITE, "STABLEHLO_BROADCAST_IN_DIM"): "axes",
     }
-    assert operators.spelling("ai.onnx", "Expand") is operators.spelling("", "Expand")
-    assert operators.spelling("", "TILE") is None
-    assert operators.spelling(TFLITE, "ADD") is None
+    assert operators.stretch_form("ai.onnx", "Expand") is operators.stretch_form("", "Expand")
+    assert operators.stretch_form("", "TILE") is None
+    assert operators.stretch_form(TFLITE, "ADD") is None

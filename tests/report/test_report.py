@@ -187,7 +187,7 @@ def test_a_long_table_tells_equal_lines_together_and_says_how_many_are_not_shown
     assert len(lines) == 1 + 20 + 1
 
 
-def test_twenty_sites_are_told_one_by_one() -> None:
+def test_twenty_sites_are_reported_one_by_one() -> None:
     sites = [replace(LIFTED, node=f"layer.{number}/bias") for number in range(20)]
     assert len(report.table(replace(FIXED, sites=sites, assumes=(), seconds={})).splitlines()) == 1 + 20 + 1
 
@@ -197,7 +197,7 @@ def test_an_edit_that_keeps_the_shape_shows_it_once() -> None:
     assert report.table(replace(CHECKED, sites=sites)).splitlines()[1] == "  found  GF203  Expand 'e'  operand 0  [2,3]"
 
 
-def test_operands_that_stay_for_one_reason_are_told_once() -> None:
+def test_operands_that_stay_for_one_reason_are_reported_once() -> None:
     sites = [
         Site("GF101", f"norm{node}", "LayerNormalization", "main", operand, (64,), None, "exempt", None, "own kernel")
         for node in range(3)

@@ -118,7 +118,7 @@ def test_an_output_keeps_its_name_and_a_producer() -> None:
     assert result.after.graph.node[0].output[:] == ["y"]
 
 
-def test_an_output_that_others_read_is_told_to_them() -> None:
+def test_an_output_that_others_read_is_reported_to_them() -> None:
     result = fixed("s:int64[2] = Shape(x[2,3])\ny[2,3] = Reshape(z[6], s)", rewrites=rules(FOLD))
     assert result.view == ["y[2,3] = Reshape(z[6], s[2])"]
 

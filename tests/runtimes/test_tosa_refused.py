@@ -95,7 +95,7 @@ def test_a_graph_with_a_custom_operator_does_not_run(tmp_path: Path) -> None:
 @pytest.mark.ci
 @pytest.mark.parametrize(
     ("status", "output", "words"),
-    [("TOSA_ERROR", [1.0], "refuses the graph"), ("TOSA_VALID", [], "gives no values for an output")],
+    [("TOSA_ERROR", [1.0], "refuses the graph"), ("TOSA_VALID", [], "returns no values for an output")],
 )
 def test_what_the_reference_model_only_hints_at_is_refused(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, status: str, output: list[float], words: str

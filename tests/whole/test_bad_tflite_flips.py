@@ -9,7 +9,7 @@ import pytest
 
 from models.builders.tflite.text import pack
 from tests.support.asking import ask
-from tests.support.faults.flips import FAULT, Flip, fixed, flips, forked, judged, payloads, places, words
+from tests.support.faults.flips import FAULT, Flip, fixed, flips, forked, litert_answers, payloads, places, words
 from tests.support.places import ROOT, ZOO
 from tests.support.tiers import tiered
 
@@ -58,7 +58,7 @@ def assert_ends_well(model: Path, cases: Sequence[Flip], keep: int, folder: Path
     statuses = {end.status for end in ends}
     assert statuses == {0, 2}  # damage that hits nothing, and damage that does
     kept = [end for end in ends if end.kept]
-    verdicts = list(judged(model, kept, folder, KERNELS))
+    verdicts = list(litert_answers(model, kept, folder, KERNELS))
     assert len(verdicts) == len(kept) > 0
     other = [(end.flip, *pair) for end, pair in zip(kept, verdicts, strict=True) if pair[0] != pair[1]]
     assert not other, other[:3]
@@ -175,7 +175,7 @@ def test_an_archive_and_small_constants_are_damaged_too() -> None:
     assert any(stop - start <= 64 and start in set(places(data)) for start, stop in payloads(data))
 
 
-def test_an_exception_a_hang_and_an_exit_in_a_fork_are_told_apart() -> None:
+def test_an_exception_a_hang_and_an_exit_in_a_fork_are_reported_apart() -> None:
     def raises() -> int:
         raise IndexError("planted")
 

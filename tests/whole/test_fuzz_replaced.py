@@ -16,8 +16,8 @@ from graphfix.graph.protocols import flat
 from graphfix.results import GraphfixError
 from rewrites import ALL
 from tests.support.fuzz.onnx.checks import ERRORS, WAYS, Feeds, feeds, run, same, session
+from tests.support.fuzz.onnx.graph_builder import Draft
 from tests.support.fuzz.onnx.graphs import draft
-from tests.support.fuzz.onnx.room import Draft
 from tests.support.named import rules
 from tests.support.onnx.fixing import lines
 

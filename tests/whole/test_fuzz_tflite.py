@@ -7,9 +7,9 @@ import pytest
 
 from graphfix import api
 from graphfix.shapes.shape import Dim, Shape
+from tests.support.fuzz.tflite.compare_runs import broadcasts, difference, examine, no_instance
+from tests.support.fuzz.tflite.graph_builder import Draft, Known, aligned, together
 from tests.support.fuzz.tflite.graphs import draft
-from tests.support.fuzz.tflite.judge import broadcasts, difference, examine, no_instance
-from tests.support.fuzz.tflite.room import Draft, Known, aligned, together
 from tests.support.runtimes.litert_groups import Ran
 
 SEEDS = [

@@ -68,7 +68,7 @@ def test_a_model_is_found_wanting_then_fixed_then_clean_and_equal(
     assert "operand 1: (d0, d1, d2, d3) -> (d0, d1, d2, d3)" in shown.out
 
 
-def test_another_constant_is_told_apart(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_another_constant_is_reported_apart(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     for name, number in (("one", 1.0), ("two", 2.0)):
         (tmp_path / name).write_bytes(model(f"y[2,3] = ADD(x[2,3], c:const[3]{{1.0,1.0,{number}}})"))
     said = ask(capsys, "verify", tmp_path / "one", tmp_path / "two")

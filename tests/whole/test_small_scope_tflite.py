@@ -127,7 +127,7 @@ def meets_for_certain(scope: Scope, case: Case, *, one: bool) -> bool:
     return all(len(set(column)) <= 1 and (one or column.count(N) <= 1) for column in sizes)
 
 
-def test_the_excuse_is_told_by_the_shapes() -> None:
+def test_the_excuse_is_reported_by_the_shapes() -> None:
     cases = {case.line("r"): case for scope in SCOPES if scope.id == "SUB-float32" for case in scope.cases(False)}
 
     def certain(line: str, *, one: bool) -> bool:
@@ -240,7 +240,7 @@ def asked() -> list[ParameterSet]:
 
 def test_every_row_of_the_catalogue_has_cases() -> None:
     rows = {row.op for row in operators.rows() if row.domain == operators.TFLITE}
-    spelled = {spelling.op for spelling in operators.spellings() if spelling.domain == operators.TFLITE}
+    spelled = {spelling.op for spelling in operators.stretch_forms() if spelling.domain == operators.TFLITE}
     assert len(rows) > 40
     assert {scope.op for scope in SCOPES} == rows | spelled
     assert len({scope.id for scope in SCOPES}) == len(SCOPES)

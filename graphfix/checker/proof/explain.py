@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 OPERAND = "operand"
 INPUTS = frozenset({"input", "parameter"})
 CONSTANT_TERMS = CONSTANTS | {"sparse"}
-MOVING = frozenset(
+MAY_BE_VIEWS = frozenset(
     "Reshape Unsqueeze Squeeze Flatten Expand Tile RESHAPE EXPAND_DIMS SQUEEZE BROADCAST_TO TILE"
     " STABLEHLO_BROADCAST_IN_DIM".split()
 )
@@ -85,12 +85,12 @@ def difference(one: Note, two: Note) -> str | None:
         same = list(map(_core, one.operands)) == list(map(_core, two.operands))
         return f"the operator is {one.op} before, {two.op} after" if same else None
     found = _parts(one, two) or _values(one, two) or _views(one, two) or _maps(one, two) or _spaces(one, two)
-    return found or "what its bodies give, or how many results it has, is another"
+    return found or "what its bodies return, or how many results it has, is another"
 
 
 def not_a_view(note: Note) -> str | None:
     """Say why an operator that moves elements is not seen through; None for any other."""
-    if note.op not in MOVING:
+    if note.op not in MAY_BE_VIEWS:
         return None
     moved = ", ".join(f"{name}{_listed(view)}" for name, view in zip(note.names[0], note.operands, strict=False))
     return f"it is not known to add, drop or stretch unit axes alone ({moved})"

@@ -223,7 +223,7 @@ def composed(outer: View, inner: View) -> View:
 
 
 def shown(value: Any) -> str:  # noqa: ANN401 - a use may be any term
-    """Print a view as a report shows it: `x[2,3]` seen by `(d0,d1) -> (d1)`."""
+    """Print a view as a report shows it: the core and the sizes, `x[2,3]`; `x[*]` where the rank is not known."""
     if not isinstance(value, View):
         return repr(value)
     if value.sizes is None:

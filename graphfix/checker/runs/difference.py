@@ -124,7 +124,7 @@ def _largest(a: Array, b: Array) -> float | None:
 
 
 def _is_float(array: Array) -> bool:
-    # bfloat16, the float8s and their kin are numpy dtypes of kind "V", registered by ml_dtypes; so are int4s
+    # bfloat16, the float8s and the like are numpy dtypes of kind "V", registered by ml_dtypes; so are int4s
     return array.dtype.kind == "f" or (array.dtype.kind == "V" and "float" in array.dtype.name)
 
 

@@ -39,7 +39,7 @@ class Choice:
 
 @dataclass(frozen=True, slots=True)
 class Case:
-    """The inputs of one run, and the outputs that golden data expects of it."""
+    """The inputs of one run, and the outputs that a test_data_set expects of it."""
 
     sizes: Mapping[str, int]
     feeds: Mapping[str, object] = field(repr=False)

@@ -68,7 +68,7 @@ class TfliteModel:
         return [view.graph for view in self._views]
 
     def refresh(self) -> None:
-        """Build the view anew where the model was finished since."""
+        """Build the view anew if `finish` has changed the records since it was built."""
         if self._finished:
             self._look()
         self._state.expand_limit = self.expand_limit

@@ -142,7 +142,7 @@ _WRITTEN: tuple[tuple[str, Kind, str, str], ...] = (
     (
         "rfc/operations",
         "sound",
-        "the ONNX kin of every operator that the RFC lists, with operands of two ranks",
+        "the ONNX counterpart of every operator that the RFC lists, with operands of two ranks",
         """main (float[2,3] f, float[3] g, uint8[2,3] i, uint8[3] j, bool[2,3] p, bool[3] q) =>
         (float[2,3] o0, uint8[2,3] o1, int32[2,3] o2, float[2,3] o3, float[2,3] o4, float[2,3] o5,
          float[2,3] o6, float[2,3] o7, float[2,3] o8, bool[2,3] o9, float[2,3] o10, float[2,3] o11,

@@ -21,7 +21,7 @@ class Feature:
     types: tuple[str, ...] = ("float32",)
     kind: Literal["runs", "partly", "no kernel", "refused", "aborts", "garbage"] = "runs"
     options: Mapping[str, Any] = field(default_factory=dict)
-    """Further arguments of tflite_text.model."""
+    """Further arguments of text.model."""
 
     def variants(self) -> Iterator[tuple[str, Any, str, bytes]]:
         """Yield for each type the suffix of its name, its kind, what the table says, and the file."""

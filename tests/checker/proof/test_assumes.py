@@ -1,4 +1,4 @@
-"""What a proof leans on, and what LiteRT's own allocation shows of it."""
+"""What a proof assumes, and what LiteRT's own allocation shows of it."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ STATIC = "s[2,3] = SOFTMAX(x[2,3])"
 IMPLICIT, LIFTED = "y[2,3] = ADD(x, b[3])", "c[1,3] = RESHAPE(b[3], to:const[2]{1,3})\ny[2,3] = ADD(x, c)"
 
 
-def judged(folder: Path, head: str, proof: Literal["with", "only"] = "with") -> Verdict:
+def verdict_of(folder: Path, head: str, proof: Literal["with", "only"] = "with") -> Verdict:
     """Put the same lines before an ADD and before the same ADD with its operand lifted."""
     paths = folder / "a.tflite", folder / "b.tflite"
     for path, text in zip(paths, (IMPLICIT, LIFTED), strict=True):
@@ -25,14 +25,14 @@ def judged(folder: Path, head: str, proof: Literal["with", "only"] = "with") -> 
 
 
 def test_shapes_that_litert_allocates_are_not_assumed(tmp_path: Path) -> None:
-    verdict = judged(tmp_path, STATIC)
+    verdict = verdict_of(tmp_path, STATIC)
     assert (verdict.status, verdict.assumes) == ("proved", ())
     assert verdict.proof is not None
     assert verdict.proof["assumes"] == [STORED]
 
 
 def test_without_runs_the_stored_shapes_are_assumed(tmp_path: Path) -> None:
-    verdict = judged(tmp_path, STATIC, "only")
+    verdict = verdict_of(tmp_path, STATIC, "only")
     assert (verdict.status, verdict.assumes) == ("proved", (STORED,))
 
 
@@ -46,6 +46,6 @@ def test_without_runs_the_stored_shapes_are_assumed(tmp_path: Path) -> None:
     ids=["contradicted", "of values", "free"],
 )
 def test_shapes_that_litert_does_not_show_stay_assumed(tmp_path: Path, head: str) -> None:
-    verdict = judged(tmp_path, head)
+    verdict = verdict_of(tmp_path, head)
     assert {run.status for run in verdict.runs} == {"equal"}
     assert (verdict.status, verdict.assumes) == ("proved", (STORED,))

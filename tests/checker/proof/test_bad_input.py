@@ -71,7 +71,7 @@ def test_a_damaged_real_model_ends_a_proof_in_one_line(path: Path) -> None:
     assert_all_end_well([path], 300, seed=3)
 
 
-def test_what_is_wrong_with_an_end_is_told() -> None:
+def test_what_is_wrong_with_an_end_is_reported() -> None:
     right = End("m", 0, "good bad", 2, "", "graphfix: m: no model\n")
     assert fault(right) is None
     for status, out, err in ((99, "", "Traceback\n"), (-6, "", ""), (1, "a, b: different: x\n", ""), (0, "", ""),
@@ -190,7 +190,9 @@ GIVEN: dict[str, tuple[Callable[[], bytes], int, str]] = {
 
 
 @pytest.mark.parametrize("name", tiered(GIVEN, lambda name: name != "functions-that-double"))
-def test_a_broken_onnx_model_is_told_in_one_line(name: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_broken_onnx_model_is_reported_in_one_line(
+    name: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     make, status, words = GIVEN[name]
     data = make()
     (tmp_path / "w.bin").write_bytes(bytes(4))
@@ -244,7 +246,7 @@ CHANGED: dict[str, tuple[str, Callable[[Any], None], int, str]] = {
 
 
 @pytest.mark.parametrize("name", CHANGED)
-def test_a_broken_tflite_model_is_told_in_one_line(
+def test_a_broken_tflite_model_is_reported_in_one_line(
     name: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     source, change, status, words = CHANGED[name]

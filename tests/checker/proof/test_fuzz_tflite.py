@@ -18,8 +18,8 @@ from graphfix.results import GraphfixError
 from tests.support.faults.tflite.mutations import MUTATIONS, mutated
 from tests.support.faults.tflite.planted import packed, unpacked
 from tests.support.fuzz.tflite.checks import WAYS, Feeds, elements
+from tests.support.fuzz.tflite.graph_builder import Draft
 from tests.support.fuzz.tflite.graphs import draft
-from tests.support.fuzz.tflite.room import Draft
 from tests.support.runtimes.litert_groups import KERNELS, Job, Ran, run
 
 OPTIONS: tuple[dict[str, str] | None, ...] = (

@@ -97,7 +97,7 @@ def test_the_map_of_each_operand_of_tflite(operator: str, expected: dict[int, st
     assert {read.operand: read.map.partition(" -> ")[2] for read in each.reads} == expected
 
 
-def test_a_node_is_told_by_its_scope_its_name_and_its_notation(written: Written) -> None:
+def test_a_node_is_reported_by_its_scope_its_name_and_its_notation(written: Written) -> None:
     path = written("""g (bool c, float[2,3] x, float[3] b) => (float[2,3] y) {
         [pick] y = If (c) <then_branch = yes () => (float[2,3] t) { [inner] t = Add(x, b) },
                            else_branch = no () => (float[2,3] e) { e = Mul(x, b) }> }""")

@@ -128,7 +128,7 @@ def _effect(model: Any) -> None:  # noqa: ANN401 - the object API has no types
 
 
 PAIRS: Mapping[str, Pair] = {
-    # --- what a RESHAPE and its kin read ---
+    # --- what a RESHAPE and the like read ---
     "a target of int64, which gives way to the option": Pair(LIFTED, elements("t", [1, 2, 3], np.int64, [3])),
     "a target that is no vector": Pair(LIFTED, elements("t", [1, 2, 3], np.int32, [3, 1])),
     "a result of another type, whose bits are read anew": Pair(LIFTED, tensor("l", type=KINDS.INT32)),

@@ -76,14 +76,14 @@ def test_the_reason_says_in_what_two_nodes_differ(written: Written, before: str,
     assert proof.reason == (unmatched if why is None else f"{unmatched}: {why}")
 
 
-def test_a_bit_of_a_constant_is_told_as_other_bytes(written: Written) -> None:
+def test_a_bit_of_a_constant_is_reported_as_other_bytes(written: Written) -> None:
     text = HEAD + "{ y = Add(x, w) }"
     proof = unproved(written(text, w=BIAS), written(text, w=np.nextafter(BIAS, np.float32(9))))
     assert proof.reason is not None
     assert proof.reason.endswith(": operand 1, the constant 'w', has the same type and shape and other bytes")
 
 
-def test_a_constant_that_is_lifted_on_the_wrong_side_is_told_by_its_map(written: Written) -> None:
+def test_a_constant_that_is_lifted_on_the_wrong_side_is_reported_by_its_map(written: Written) -> None:
     text = "g (float[3,3] x) => (float[3,3] y) { y = Add(x, w) }"
     proof = unproved(written(text, w=BIAS), written(text, w=BIAS[:, None]))
     assert proof.reason is not None
@@ -92,14 +92,14 @@ def test_a_constant_that_is_lifted_on_the_wrong_side_is_told_by_its_map(written:
     )
 
 
-def test_a_stretch_by_the_wrong_operand_is_told_by_the_sizes_that_meet(written: Written) -> None:
+def test_a_stretch_by_the_wrong_operand_is_reported_by_the_sizes_that_meet(written: Written) -> None:
     text = "g (float[N] x, float[M] b, float[K] c) => (float[R] y) {{ s = Shape({}) e = Expand(x, s) y = Add(e, b) }}"
     proof = unproved(written(text.format("b")), written(text.format("c")))
     assert proof.reason is not None
     assert proof.reason.endswith(": other sizes meet: [bc{N,M}] before, [bc{N,M,K}] after")
 
 
-def test_a_node_of_a_body_is_told_with_its_scope(written: Written) -> None:
+def test_a_node_of_a_body_is_reported_with_its_scope(written: Written) -> None:
     head = "g (bool c, float[N,3] x, float[3] b) => (float[N,3] y) "
     proof = unproved(*(written(f"{head}{{ {IF.format(name)} }}") for name in "bx"))
     assert [node and (node.graph, node.notation) for node in proof.nodes] == [
@@ -108,7 +108,7 @@ def test_a_node_of_a_body_is_told_with_its_scope(written: Written) -> None:
     ]
 
 
-def test_of_several_nodes_of_a_kind_the_one_that_reads_the_same_is_told(written: Written) -> None:
+def test_of_several_nodes_of_a_kind_the_one_that_reads_the_same_is_reported(written: Written) -> None:
     """The first Add of the first file that has no match is another one."""
     text = "g (float[N,3] x, float[3] b) => (float[N,3] y, float[N,3] z) {{ {} }}"
     one = written(text.format("[first] y = Add(x, w) [second] t = Neg(x) z = Add(t, b)"), w=BIAS)
@@ -120,17 +120,19 @@ def test_of_several_nodes_of_a_kind_the_one_that_reads_the_same_is_told(written:
 
 
 @pytest.mark.parametrize("names", ["tt", "et"])
-def test_bodies_that_give_another_value_are_told_where_no_node_of_theirs_is_new(written: Written, names: str) -> None:
+def test_bodies_that_give_another_value_are_reported_where_no_node_of_theirs_is_new(
+    written: Written, names: str
+) -> None:
     text = """g (bool c, float[N,3] x) => (float[N,3] y) {{
         t = Neg(x) e = Abs(x)
         y = If (c) <then_branch = yes () => (float[N,3] p) {{ p = Identity({}) }},
                     else_branch = no () => (float[N,3] q) {{ q = Identity({}) }}> }}"""
     proof = unproved(written(text.format(*"te")), written(text.format(*names)))
     assert proof.reason is not None
-    assert proof.reason.endswith(": what its bodies give, or how many results it has, is another")
+    assert proof.reason.endswith(": what its bodies return, or how many results it has, is another")
 
 
-def test_another_output_is_told_by_what_gives_it(written: Written) -> None:
+def test_another_output_is_reported_by_what_gives_it(written: Written) -> None:
     text = HEAD + "{{ t = Mul(x, b) u = Neg(t) y = Identity({}) }}"
     proof = unproved(written(text.format("u")), written(text.format("t")))
     assert proof.reason == "the output 'y' is another value: a result of Neg#1 before, a result of Mul#0 after"
@@ -153,7 +155,7 @@ def test_the_reason_says_in_what_two_operators_of_tflite_differ(changed: str, wh
     assert unproved(*paths).reason == f"SUB#0 of the second file has no match in the first: {why}"
 
 
-def test_another_scale_of_an_operand_is_told(tmp_path: Path) -> None:
+def test_another_scale_of_an_operand_is_reported(tmp_path: Path) -> None:
     paths = tmp_path / "before.tflite", tmp_path / "after.tflite"
     for path, scale in zip(paths, (0.5, 0.25), strict=True):
         quantization = {"x": Quantized(1.0), "w": Quantized(scale), "y": Quantized(1.0)}
@@ -210,7 +212,7 @@ def test_the_document_holds_both_nodes_and_their_maps(written: Written, tmp_path
     }
 
 
-def test_an_output_without_a_node_is_told_in_one_line(written: Written, capsys: pytest.CaptureFixture[str]) -> None:
+def test_an_output_without_a_node_is_reported_in_one_line(written: Written, capsys: pytest.CaptureFixture[str]) -> None:
     text = HEAD + "{{ t = Mul(x, b) u = Neg(t) y = Identity({}) }}"
     files = [str(written(text.format(name))) for name in "ut"]
     commands.main(["verify", *files, "--proof-only"])

@@ -258,7 +258,7 @@ def pair(case: Case, after: str, written: Written) -> tuple[Path, Path]:
     return written(case.before, opset=case.opset, **case.data), written(after, **case.data)
 
 
-def test_what_a_proof_leans_on_of_onnxruntime_is_told(written: Written) -> None:
+def test_what_a_proof_assumes_of_onnxruntime_is_reported(written: Written) -> None:
     case = EXACT["a square"]
     before, after = pair(case, case.after, written)
     assert prove(before, after).assumes == (

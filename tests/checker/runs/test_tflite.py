@@ -296,7 +296,7 @@ def test_a_custom_operator_that_litert_does_not_know_is_cut_out_of_both(saved: S
     verdict = verify(saved(custom()), saved(custom()))
     assert verdict.status == "equal"
     assert verdict.assumes == (
-        "the custom operator 'own.Frob' gives the same results for the same operands (LiteRT has no kernel for it)",
+        "the custom operator 'own.Frob' returns the same results for the same operands (LiteRT has no kernel for it)",
     )
     whole = [run for run in verdict.runs if run.status == "undecided"]
     assert {run.kernels for run in whole} == set(KERNELS)

@@ -229,7 +229,7 @@ def test_a_branch_of_another_number_of_results_is_refused() -> None:
     proto = whole(if_node(ADD, NEG, "y"))
     proto.graph.node[1].output.append("")
     opened = graphfix.load(proto)
-    with pytest.raises(Refused, match="gives 1 results, the node 2"):
+    with pytest.raises(Refused, match="returns 1 results, the node 2"):
         opened.apply(opened.graphs[0].nodes[1], [Inline("then_branch")])
     assert not opened.changed
     with pytest.raises(Refused, match="has no body"):

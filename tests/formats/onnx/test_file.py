@@ -97,7 +97,7 @@ def unpacked(tag: int, kind: int, values: list[bytes]) -> bytes:
 
 STRANGE = field(UNKNOWN, b"?" * 10) + number(UNKNOWN * 8) + b"\x05"
 GROUP = number(UNKNOWN * 8 + 3) + field(9, b"?" * 5000) + b"\x08\x01" + number(UNKNOWN * 8 + 4)
-SPELLINGS = {
+STRETCH_FORMS = {
     "data before the rest": field(9, VALUES) + NAME + FLOAT_TYPE + DIMS,
     "data between the rest": NAME + field(9, VALUES) + FLOAT_TYPE + DIMS,
     "packed floats": DIMS + FLOAT_TYPE + field(4, VALUES) + NAME,
@@ -119,7 +119,7 @@ SPELLINGS = {
 }
 
 
-@pytest.mark.parametrize("tensor", SPELLINGS.values(), ids=SPELLINGS)
+@pytest.mark.parametrize("tensor", STRETCH_FORMS.values(), ids=STRETCH_FORMS)
 def test_every_spelling_of_a_tensor_keeps_its_meaning(tensor: bytes, tmp_path: Path) -> None:
     inner = field(2, b"g") + STRANGE + field(5, tensor) + field(1, field(4, b"Relu") + STRANGE)
     original = b"\x08\x08" + STRANGE + field(7, inner) + field(8, b"\x10\x11") + STRANGE

@@ -190,7 +190,7 @@ def test_an_interrupt_leaves_nothing(source: Path, monkeypatch: pytest.MonkeyPat
 
 
 @pytest.mark.parametrize("error", [errno.EACCES, errno.EROFS])
-def test_a_folder_that_takes_no_file_is_told_in_one_line(
+def test_a_folder_that_takes_no_file_is_reported_in_one_line(
     source: Path, monkeypatch: pytest.MonkeyPatch, error: int
 ) -> None:
     real = os.open
@@ -259,7 +259,9 @@ def test_a_source_that_was_written_to_is_not_copied_from(source: Path, change: s
     assert files(source.parent) == {"m.onnx"}
 
 
-def test_a_source_that_is_cut_short_while_it_is_copied_is_told(source: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_source_that_is_cut_short_while_it_is_copied_is_reported(
+    source: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     container = read(source)
     copy = os.copy_file_range
 

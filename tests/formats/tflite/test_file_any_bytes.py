@@ -11,6 +11,7 @@ import pytest
 
 from graphfix.formats.tflite.file.container import read
 from graphfix.results import GraphfixError
+from tests.support.tflite.change_all import change_all
 from tests.support.tflite.flat_files import (
     Made,
     add_model,
@@ -23,7 +24,6 @@ from tests.support.tflite.flat_files import (
     tensor,
     with_outside,
 )
-from tests.support.tflite.spoiling import spoil
 
 B = schema.BuiltinOperator
 
@@ -32,7 +32,7 @@ def survives(data: bytes) -> bool:
     """Read and, where that goes, change and write: anything but GraphfixError is a failure."""
     try:
         container = read(data)
-        spoil(container)
+        change_all(container)
         for part in chain(container.subgraphs[0].operators, container.subgraphs[0].tensors):
             part.changed = True
         out = container.tobytes()

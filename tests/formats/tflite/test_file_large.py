@@ -15,7 +15,7 @@ from tests.support.tflite.flat_files import add_model, buffer, packed, schema, u
 SCRIPT = """
 import re, sys
 from pathlib import Path
-from graphfix.formats.tflite.file import read
+from graphfix.formats.tflite.file.container import read
 container = read(Path(sys.argv[1]))
 container.note("key", "text")
 container.save(Path(sys.argv[2]))

@@ -79,7 +79,7 @@ def test_a_vector_that_leaves_the_file_is_refused() -> None:
         found.integers(18)
 
 
-def test_64_bit_numbers_and_32_bit_ones_at_one_position_are_told_apart() -> None:
+def test_64_bit_numbers_and_32_bit_ones_at_one_position_are_reported_apart() -> None:
     found = flat(struct.pack("<I4xIqq8x", 0, 2, -5, 6))
     assert found.long_integers(8) == (-5, 6)
     assert found.integers(8) == (-5, -1)

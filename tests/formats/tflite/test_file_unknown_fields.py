@@ -10,6 +10,7 @@ import pytest
 
 from graphfix.formats.tflite.file.container import read
 from graphfix.results import GraphfixError
+from tests.support.tflite.change_all import change_all
 from tests.support.tflite.flat_files import (
     Made,
     add_model,
@@ -17,7 +18,6 @@ from tests.support.tflite.flat_files import (
     schema,
     unpacked,
 )
-from tests.support.tflite.spoiling import spoil
 
 
 @pytest.fixture
@@ -80,7 +80,7 @@ def test_a_model_with_unknown_fields_can_be_copied_but_not_changed(strange: Stra
 def test_unknown_fields_of_tables_that_stay_survive(strange: Strange, table: str) -> None:
     data = strange(table, add_model())
     container = read(data)
-    spoil(container)
+    change_all(container)
     out = container.tobytes()
     assert out.endswith(data)
     again = read(out)

@@ -2,7 +2,7 @@
 
     python -m tests.support.faults.flips < task.json > ends.json
 
-What a fixed file is worth is judged by LiteRT in forks of another process (`judge`), which holds none of the house.
+What a fixed file is worth is asked of LiteRT in forks of another process (`run`), which holds none of the house.
 """
 
 from __future__ import annotations
@@ -154,14 +154,16 @@ def fixed(model: Path, cases: Sequence[Flip], folder: Path, *, keep: int = 0, wo
             yield from ends
 
 
-def judged(model: Path, ends: Sequence[End], folder: Path, kernels: str, *, workers: int = 2) -> Iterator[list[str]]:
+def litert_answers(
+    model: Path, ends: Sequence[End], folder: Path, kernels: str, *, workers: int = 2
+) -> Iterator[list[str]]:
     """What LiteRT says of each damaged file and of what came of it: two short texts, outputs by their digest."""
 
     def share(worker: int) -> list[list[str]]:
-        home = folder / f"judge{worker}"
+        home = folder / f"run{worker}"
         home.mkdir()
         pairs = [{"flip": asdict(end.flip), "kept": end.kept} for end in ends[worker::workers]]
-        return list(_served("judge", {"model": str(model), "folder": str(home), "kernels": kernels, "pairs": pairs}))
+        return list(_served("run", {"model": str(model), "folder": str(home), "kernels": kernels, "pairs": pairs}))
 
     with ThreadPoolExecutor(workers) as pool:
         shares = list(pool.map(share, range(workers)))
@@ -289,7 +291,7 @@ def _text(said: bytes) -> str:
     return said.decode(errors="backslashreplace")[-4000:]
 
 
-def _judge(task: dict[str, Any]) -> list[list[str]]:
+def _run_pairs(task: dict[str, Any]) -> list[list[str]]:
     import ai_edge_litert.interpreter  # noqa: F401 -- loaded once, before the forks
 
     folder = Path(task["folder"])
@@ -342,5 +344,5 @@ if __name__ == "__main__":
     # What libraries print goes where it does no harm to the answer.
     answer = os.fdopen(os.dup(1), "w")
     os.dup2(2, 1)
-    json.dump({"fix": _fix, "judge": _judge}[sys.argv[1]](json.load(sys.stdin)), answer)
+    json.dump({"fix": _fix, "run": _run_pairs}[sys.argv[1]](json.load(sys.stdin)), answer)
     answer.close()

@@ -83,7 +83,7 @@ def ask(questions: Sequence[Question]) -> list[Answer]:
 
 
 @dataclass
-class Bench:
+class KernelRunner:
     """The modules of LiteRT, imported once, in the process that forks."""
 
     schema: Any = field(default_factory=lambda: _module("ai_edge_litert.schema_py_generated"))
@@ -149,5 +149,5 @@ def _module(name: str) -> Any:  # noqa: ANN401 -- LiteRT has no types
 
 def serve(questions: Sequence[Question]) -> list[Answer]:
     """Answer each question; each abort costs one fork."""
-    bench = Bench()
-    return [answer or Answer(signal=ended) for answer, ended in child.in_forks(questions, bench.answer)]
+    runner = KernelRunner()
+    return [answer or Answer(signal=ended) for answer, ended in child.in_forks(questions, runner.answer)]

@@ -28,11 +28,11 @@ class Reader(Protocol):
 
     table: TermTable
     effects: list[tuple[Core, Place]]
-    turns: dict[object, int]
+    occurrences: dict[object, int]
     notes: Notes | None
 
-    def turn(self, key: object) -> int:
-        """Return how many nodes had this key before."""
+    def occurrence(self, key: object) -> int:
+        """Return how many nodes with this key were read before."""
 
     def body(
         self, graph: GraphProto, outer: Environment, parameters: Sequence[View], place: object | None, label: str
@@ -58,7 +58,7 @@ def _if(reader: Reader, call: Call, environment: Environment) -> list[View]:
     for name in ("then_branch", "else_branch"):
         given = call.attributes.get(name)
         place = None if taken == name else ("if", call.operand(0), name)
-        effects, turns = len(reader.effects), dict(reader.turns)
+        effects, occurrences = len(reader.effects), dict(reader.occurrences)
         branches.append(
             reader.body(given.g, environment, (), place, f"{call.label}.{name}") if given is not None else ()
         )
@@ -66,7 +66,7 @@ def _if(reader: Reader, call: Call, environment: Environment) -> list[View]:
             chosen = branches[-1]
         elif taken is not None:  # it never runs: what it would do does not count
             del reader.effects[effects:]
-            reader.turns = turns
+            reader.occurrences = occurrences
     if taken is not None:
         return list(chosen)
     key = ("if", *call.full, tuple(call.views), *branches)
@@ -98,26 +98,26 @@ def _loop(reader: Reader, call: Call, environment: Environment) -> list[View]:
     body = _body(call)
     states = list(call.views[2:])
     owner = ("loop", *call.full, tuple(call.views))
-    turn = reader.turn(owner)
+    occurrence = reader.occurrence(owner)
     guesses: list[Guess] = [None if view is None else view.sizes for view in states]
     before, noted = len(reader.effects), len(reader.notes.taken) if reader.notes is not None else 0
     while True:
         del reader.effects[before:]
         if reader.notes is not None:
             reader.notes.forget(noted)
-        turns = dict(reader.turns)
+        occurrences = dict(reader.occurrences)
         kept = tuple(guesses)
-        parameters = [reader.parameter((owner, turn), index, ()) for index in range(2)]
-        parameters += [reader.parameter((owner, turn), 2 + index, guess) for index, guess in enumerate(guesses)]
-        given = reader.body(body, environment, parameters, (owner, turn), f"{call.label}.body")
+        parameters = [reader.parameter((owner, occurrence), index, ()) for index in range(2)]
+        parameters += [reader.parameter((owner, occurrence), 2 + index, guess) for index, guess in enumerate(guesses)]
+        given = reader.body(body, environment, parameters, (owner, occurrence), f"{call.label}.body")
         guesses = [
             _widened(guess, parameter, view)
             for guess, parameter, view in zip(guesses, parameters[2:], given[1:], strict=False)
         ]
         if tuple(guesses) == kept:
             break
-        reader.turns = turns
-    key = (*owner, turn, kept, given)
+        reader.occurrences = occurrences
+    key = (*owner, occurrence, kept, given)
     return _looped(reader, call, key, kept, given[1:])
 
 
@@ -155,7 +155,7 @@ def _scan(reader: Reader, call: Call, environment: Environment) -> list[View]:
     skipped = 0 if call.since > 8 else 1  # noqa: PLR2004 - until then operand 0 holds lengths, and a batch is in front
     count = len(call.views) - skipped - call.integer("num_scan_inputs", 0)
     owner = ("scan", *call.full, tuple(call.views))
-    turn = reader.turn(owner)
+    occurrence = reader.occurrence(owner)
     parameters = []
     for index, view in enumerate(call.views[skipped:]):
         sizes = None if view is None or skipped else view.sizes
@@ -163,12 +163,12 @@ def _scan(reader: Reader, call: Call, environment: Environment) -> list[View]:
             sizes = _sliced(sizes, call, index - count)
         elif sizes is not None:
             sizes = tuple(sizes)
-        parameters.append(reader.parameter((owner, turn), index, sizes))
-    given = reader.body(body, environment, parameters, (owner, turn), f"{call.label}.body")
+        parameters.append(reader.parameter((owner, occurrence), index, sizes))
+    given = reader.body(body, environment, parameters, (owner, occurrence), f"{call.label}.body")
     states: list[Guess] = [None if view is None or skipped else view.sizes for view in call.views[skipped:][:count]]
     axes = call.integers("scan_output_axes") or ()
     scans = [view if not any(axes) and not skipped else View(view.core, None, None) for view in given[count:]]
-    return _looped(reader, call, (*owner, turn, given), states, (*given[:count], *scans))
+    return _looped(reader, call, (*owner, occurrence, given), states, (*given[:count], *scans))
 
 
 def _sliced(sizes: Sizes, call: Call, index: int) -> Sizes | None:

@@ -33,7 +33,7 @@ SQUARING = frozenset({"Mul", "Pow"})
 RAISED = frozenset({TensorProto.FLOAT, TensorProto.DOUBLE, TensorProto.INT32, TensorProto.INT64})
 """The types of which onnxruntime has a power."""
 PRODUCTS = "a power by 2 and a PRelu of float32 have the bits of the products that they are, as in onnxruntime"
-"""What is leaned on where one of them is compared with a product."""
+"""What is assumed where one of them is compared with a product."""
 
 
 def view_or_term(call: Call) -> View | None:

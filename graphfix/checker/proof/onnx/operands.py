@@ -130,7 +130,7 @@ class Environment:
             if found is not None:
                 return found
             environment = environment.outer
-        raise UnprovedError(f"the value {name!r} is read before any node gives it; check the model")
+        raise UnprovedError(f"the value {name!r} is read before any node produces it; check the model")
 
 
 def attributes_of(node: NodeProto, environment: Environment) -> dict[str, AttributeProto]:

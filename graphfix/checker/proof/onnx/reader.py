@@ -53,7 +53,7 @@ class Reading:
     functions: dict[tuple[str, str, str], FunctionProto] = field(default_factory=dict)
     effects: list[tuple[Core, Place]] = field(default_factory=list)
     """Results that may differ from run to run, in the order of execution."""
-    turns: dict[object, int] = field(default_factory=dict)
+    occurrences: dict[object, int] = field(default_factory=dict)
     calls: dict[object, tuple[View | None, ...]] = field(default_factory=dict)
     notes: Notes | None = None
     """Where what is read of nodes is kept, if anyone asks."""
@@ -64,9 +64,9 @@ class Reading:
         """Index the functions."""
         self.functions = {(domain_of(each.domain), each.name, each.overload): each for each in self.model.functions}
 
-    def turn(self, key: object) -> int:
-        """Tell apart what has one key and is not one: how many there were before."""
-        count = self.turns[key] = self.turns.get(key, -1) + 1
+    def occurrence(self, key: object) -> int:
+        """Return how many nodes with this key were read before: two of them are not taken as one value."""
+        count = self.occurrences[key] = self.occurrences.get(key, -1) + 1
         return count
 
     # --- graphs -----------------------------------------------------------------------------------------------
@@ -110,7 +110,9 @@ class Reading:
         given = self.run(graph, environment)
         algebra.place = around
         if self.table.closed and any(output.name not in environment.values for output in graph.output):
-            raise UnprovedError(f"the body {graph.name!r} gives a value of the graph around it, which no runtime takes")
+            raise UnprovedError(
+                f"the body {graph.name!r} returns a value of the graph around it, which no runtime takes"
+            )
         return given
 
     def nodes(self, nodes: Sequence[NodeProto], environment: Environment) -> None:
@@ -236,16 +238,16 @@ class Reading:
         if not found and not separate:
             return exact(call, self.inference)
         owner = (*call.full, tuple(call.views))
-        turn = self.turn(owner)
+        occurrence = self.occurrence(owner)
         bodies = []
         for index, (name, graph) in enumerate(found):
-            place = (owner, turn, name, index)
+            place = (owner, occurrence, name, index)
             own = [self.parameter(place, i, None) for i in range(len(graph.input))]
             bodies.append((name, self.body(graph, environment, own, place, f"{call.label}.{name}")))
         if not separate:
             return exact(call, self.inference, tuple(bodies))
-        results = exact(call, self.inference, ("turn", turn, *bodies))
-        done, _ = self.table.core(("done", owner, turn, tuple(bodies), len(results)), call.description)
+        results = exact(call, self.inference, ("occurrence", occurrence, *bodies))
+        done, _ = self.table.core(("done", owner, occurrence, tuple(bodies), len(results)), call.description)
         self.effects.append((done, self.table.algebra.place))
         return results
 

@@ -45,16 +45,16 @@ class Reading:
     model: Model
     first: bool
     effects: list[tuple[Core, Place]] = field(default_factory=list)
-    turns: dict[object, int] = field(default_factory=dict)
+    occurrences: dict[object, int] = field(default_factory=dict)
     depth: int = 0
     notes: Notes | None = None
     """Where what is read of operators is kept, if anyone asks."""
     within: int = 0
     """How many operators of bodies were read."""
 
-    def turn(self, key: object) -> int:
-        """Tell apart what has one key and is not one: how many there were before."""
-        count = self.turns[key] = self.turns.get(key, -1) + 1
+    def occurrence(self, key: object) -> int:
+        """Return how many nodes with this key were read before: two of them are not taken as one value."""
+        count = self.occurrences[key] = self.occurrences.get(key, -1) + 1
         return count
 
     def run(self, index: int, given: Sequence[View], path: str) -> tuple[View, ...]:
@@ -108,7 +108,7 @@ class Reading:
     def _empty(self, tensor: Tensor) -> View:
         """A constant of no elements has no bytes; anything else is read before it is given."""
         if 0 not in tensor.stored:
-            raise UnprovedError(f"the tensor {tensor.name!r} is read before any operator gives it; check the model")
+            raise UnprovedError(f"the tensor {tensor.name!r} is read before any operator produces it; check the model")
         return self.table.empty(tensor.dtype, tensor.stored)
 
     def _constant(self, tensor: Tensor) -> View:
@@ -183,7 +183,7 @@ class Reading:
             branches = ((key, at, ("if", views[0], key)) for key, at in operator.bodies)
             return tuple((key, self.body(at, given, taken, _path(place, key))) for key, at, taken in branches)
         owner = (operator.key, tuple(views))
-        turn = self.turn(owner)
+        occurrence = self.occurrence(owner)
         found: list[object] = []
         for key, at in operator.bodies:
             if not 0 <= at < len(self.model.subgraphs):
@@ -191,8 +191,8 @@ class Reading:
             graph = self.model.subgraphs[at]
             # the condition and the body of a WHILE take one state
             what = "state" if operator.name == "WHILE" else key
-            own = [self.parameter(graph, (owner, turn, what), index) for index in range(len(graph.inputs))]
-            found.append((key, self.body(at, own, (owner, turn, key), _path(place, key))))
+            own = [self.parameter(graph, (owner, occurrence, what), index) for index in range(len(graph.inputs))]
+            found.append((key, self.body(at, own, (owner, occurrence, key), _path(place, key))))
         return tuple(found)
 
     def body(self, at: int, given: Sequence[View], place: object, path: str) -> tuple[View, ...]:

@@ -50,7 +50,7 @@ def demands(node: onnx.NodeProto, graph: NestedGraph) -> Iterator[tuple[str, Int
 
 
 def _along_axis(node: onnx.NodeProto, graph: NestedGraph, default: int = 0) -> Iterator[tuple[str, Interval]]:
-    """Gather and its kin: operand 1 indexes the axis `axis` of operand 0."""
+    """Gather and the like: operand 1 indexes the axis `axis` of operand 0."""
     yield node.input[1], below(_dim(graph, node.input[0], _attribute(node, "axis", default)))
 
 

@@ -107,9 +107,8 @@ def _without_custom_ops(
 
 def _assumption(name: str, lacking: str) -> str:
     verb = "have" if lacking.endswith("kernels") else "has"
-    return (
-        f"the custom operator '{name}' gives the same results for the same operands ({lacking} {verb} no kernel for it)"
-    )
+    why = f"{lacking} {verb} no kernel for it"
+    return f"the custom operator '{name}' returns the same results for the same operands ({why})"
 
 
 def _without(

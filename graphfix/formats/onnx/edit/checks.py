@@ -83,4 +83,4 @@ def _check_branch(message: NodeProto, name: str) -> None:
     if held is None or held.type != AttributeProto.GRAPH or held.ref_attr_name:
         raise Refused(f"it has no body {name}")
     if len(held.g.output) != len(message.output) or held.g.input:
-        raise Refused(f"its {name} gives {len(held.g.output)} results, the node {len(message.output)}")
+        raise Refused(f"its {name} returns {len(held.g.output)} results, the node {len(message.output)}")

@@ -22,7 +22,7 @@ Record = tuple[int, int, int, int]
 
 
 class MalformedError(Exception):
-    """The bytes are no protobuf message; the text says where. `file.read` adds the file's name."""
+    """The bytes are no protobuf message; the text says where. `container.read` adds the file's name."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -111,7 +111,7 @@ def _check_stretch(state: State, builder: NodeBuilder, node: Node, edit: Stretch
 def _check_repeated(value: Value) -> None:
     bits = next((bits for name, bits in TENSOR_TYPES.values() if name == value.dtype), None)
     if value.dtype in UNSHAPED or (bits is not None and bits < BYTE) or value.dtype.startswith("float8"):
-        raise Refused(f"no operator repeats a tensor of {value.dtype}: TILE refuses it, BROADCAST_TO gives zeros")
+        raise Refused(f"no operator repeats a tensor of {value.dtype}: TILE refuses it, BROADCAST_TO returns zeros")
 
 
 def _check_sizes(node: Node, value: Value, edit: Stretch) -> None:
@@ -124,7 +124,7 @@ def _check_sizes(node: Node, value: Value, edit: Stretch) -> None:
         whole = broadcast(shape, other)
         if not same_shape(whole, other) and cstr_broadcastable(shape, other) is not True:
             raise Refused(
-                f"whether {shape} and {other} meet is known only at run time, "
+                f"whether {shape} and {other} broadcast is known only at run time, "
                 "and BROADCAST_ARGS ends the process where they do not"
             )
         shape = whole

@@ -16,8 +16,8 @@ from onnxruntime.capi import onnxruntime_pybind11_state as state
 
 from graphfix import api
 from graphfix.results import GraphfixError, Outcome
+from tests.support.fuzz.onnx.graph_builder import Draft, elements
 from tests.support.fuzz.onnx.ops import OPS
-from tests.support.fuzz.onnx.room import Draft, elements
 
 Feeds = dict[str, np.ndarray]
 Result = list[np.ndarray] | str

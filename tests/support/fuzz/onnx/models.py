@@ -5,7 +5,7 @@ from __future__ import annotations
 import onnx
 from onnx import TensorProto
 
-from tests.support.fuzz.onnx.room import Axis, Draft
+from tests.support.fuzz.onnx.graph_builder import Axis, Draft
 
 ONCE_WRONG = {
     "an assumption is stated in words that a second run repeats": """

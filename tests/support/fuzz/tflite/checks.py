@@ -15,7 +15,7 @@ from graphfix.formats.tflite.view import SubgraphView
 from graphfix.graph.view import Graph
 from graphfix.results import GraphfixError, Outcome
 from graphfix.shapes.shape import Shape
-from tests.support.fuzz.tflite.room import BOOL, INT, LONG, SCALED, WORD, Concrete, Draft
+from tests.support.fuzz.tflite.graph_builder import BOOL, INT, LONG, SCALED, WORD, Concrete, Draft
 from tests.support.runtimes.litert_groups import KERNELS, Job
 
 Options = Mapping[str, str | int]

@@ -5,7 +5,18 @@ from __future__ import annotations
 from dataclasses import dataclass
 from math import prod
 
-from tests.support.fuzz.tflite.room import BOOL, FLOAT, INT, LONG, SCALED, WORD, Concrete, Room, aligned, together
+from tests.support.fuzz.tflite.graph_builder import (
+    BOOL,
+    FLOAT,
+    INT,
+    LONG,
+    SCALED,
+    WORD,
+    Concrete,
+    GraphBuilder,
+    aligned,
+    together,
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,93 +61,97 @@ BROADCAST = frozenset(op.name for op in OPS) | {"SELECT_V2"}
 # --- operators that broadcast --------------------------------------------------------------------------------------
 
 
-def elementwise(room: Room) -> None:
+def elementwise(builder: GraphBuilder) -> None:
     """An operator of two operands."""
-    choose = room.source.choose
+    choose = builder.source.choose
     op = choose.choice(OPS)
-    first = room.any(*op.dtypes)
-    apart = op.rescales and first.dtype in SCALED and room.source.odds(0.3)
-    second = room.otherwise(room.part(first.shape), first.dtype) if apart else room.partner(first.shape, first.dtype)
+    first = builder.any(*op.dtypes)
+    apart = op.rescales and first.dtype in SCALED and builder.source.odds(0.3)
+    second = (
+        builder.otherwise(builder.part(first.shape), first.dtype)
+        if apart
+        else builder.partner(first.shape, first.dtype)
+    )
     pair = [first, second]
     choose.shuffle(pair)
     shape = together(pair[0].shape, pair[1].shape)
     if shape is None:
         return
-    fused = op.activates and first.dtype == FLOAT and room.source.odds(0.15)
+    fused = op.activates and first.dtype == FLOAT and builder.source.odds(0.15)
     attributes = {"fused_activation_function": choose.choice(("RELU", "RELU6"))} if fused else {}
     kept = op.name != "POW"  # what overflows is not defined, and a power of a power does
-    room.add(op.name, pair, shape, op.result or first.dtype, free=aligned(pair), kept=kept, **attributes)
+    builder.add(op.name, pair, shape, op.result or first.dtype, free=aligned(pair), kept=kept, **attributes)
 
 
-def choice(room: Room) -> None:
+def choice(builder: GraphBuilder) -> None:
     """A SELECT_V2."""
-    first = room.any(*ALL)
-    second = room.partner(first.shape, first.dtype)
+    first = builder.any(*ALL)
+    second = builder.partner(first.shape, first.dtype)
     shape = together(first.shape, second.shape)
     if shape is None:
         return
-    condition = room.partner(shape, BOOL)
+    condition = builder.partner(shape, BOOL)
     whole = together(shape, condition.shape)
     if whole is not None:
         operands = [condition, first, second]
-        room.add("SELECT_V2", operands, whole, first.dtype, free=aligned(operands))
+        builder.add("SELECT_V2", operands, whole, first.dtype, free=aligned(operands))
 
 
-def old_choice(room: Room) -> None:
+def old_choice(builder: GraphBuilder) -> None:
     """A SELECT: the condition is a scalar, a vector along axis 0, or whole."""
-    first = room.any(FLOAT, INT)
-    second = room.leaf(first.shape, first.dtype)
+    first = builder.any(FLOAT, INT)
+    second = builder.leaf(first.shape, first.dtype)
     kinds: list[Concrete] = [(), first.shape, *([first.shape[:1]] if first.shape else [])]
-    condition = room.leaf(room.source.choose.choice(kinds), BOOL)
-    room.add("SELECT", [condition, first, second], first.shape, first.dtype)
+    condition = builder.leaf(builder.source.choose.choice(kinds), BOOL)
+    builder.add("SELECT", [condition, first, second], first.shape, first.dtype)
 
 
-def slope(room: Room) -> None:
+def slope(builder: GraphBuilder) -> None:
     """A PRELU; its slope is broadcast onto the input."""
-    x = room.any(FLOAT, "int8", "uint8", "int16")
-    cut = room.source.choose.randrange(len(x.shape) + 1)
-    part = tuple(1 if room.source.odds(0.4) else size for size in x.shape[cut:])
-    alpha = room.leaf(part, "int8" if x.dtype == "int16" else x.dtype)
-    room.add("PRELU", [x, alpha], x.shape, x.dtype, free=x.free)
+    x = builder.any(FLOAT, "int8", "uint8", "int16")
+    cut = builder.source.choose.randrange(len(x.shape) + 1)
+    part = tuple(1 if builder.source.odds(0.4) else size for size in x.shape[cut:])
+    alpha = builder.leaf(part, "int8" if x.dtype == "int16" else x.dtype)
+    builder.add("PRELU", [x, alpha], x.shape, x.dtype, free=x.free)
 
 
-def product(room: Room) -> None:
+def product(builder: GraphBuilder) -> None:
     """A BATCH_MATMUL, either side transposed or not."""
-    odds = room.source.odds
-    left = room.any(FLOAT, "int8")
+    odds = builder.source.odds
+    left = builder.any(FLOAT, "int8")
     if not 2 <= len(left.shape) <= MATRIX_RANK:
-        left = room.leaf((*room.shape()[:3], 2, 3), left.dtype)
+        left = builder.leaf((*builder.shape()[:3], 2, 3), left.dtype)
     turns = [odds(0.3), odds(0.3)]
     rows, depth = left.shape[-2:][:: -1 if turns[0] else 1]
-    columns = room.source.size()
+    columns = builder.source.size()
     matrix = (columns, depth) if turns[1] else (depth, columns)
-    batch = room.part(left.shape[:-2])[-3:]
-    right = room.leaf((*batch, *matrix), left.dtype)
+    batch = builder.part(left.shape[:-2])[-3:]
+    right = builder.leaf((*batch, *matrix), left.dtype)
     whole = together(batch, left.shape[:-2])
     if whole is not None:
         switches = {name: True for name, turn in zip(("adj_x", "adj_y"), turns, strict=True) if turn}
-        room.add("BATCH_MATMUL", [left, right], (*whole, rows, columns), left.dtype, **switches)
+        builder.add("BATCH_MATMUL", [left, right], (*whole, rows, columns), left.dtype, **switches)
 
 
-def dense(room: Room) -> None:
+def dense(builder: GraphBuilder) -> None:
     """A FULLY_CONNECTED without a bias."""
-    x = room.any(FLOAT)
+    x = builder.any(FLOAT)
     if not x.shape or 0 in x.shape:
         return
-    units = room.source.choose.choice((1, 2, 3))
-    weights = room.constant((units, x.shape[-1]), FLOAT)
-    if room.source.odds(0.6):
-        room.add("FULLY_CONNECTED", [x, weights], (*x.shape[:-1], units), FLOAT, keep_num_dims=True)
+    units = builder.source.choose.choice((1, 2, 3))
+    weights = builder.constant((units, x.shape[-1]), FLOAT)
+    if builder.source.odds(0.6):
+        builder.add("FULLY_CONNECTED", [x, weights], (*x.shape[:-1], units), FLOAT, keep_num_dims=True)
     else:
-        room.add("FULLY_CONNECTED", [x, weights], (prod(x.shape[:-1]), units), FLOAT)
+        builder.add("FULLY_CONNECTED", [x, weights], (prod(x.shape[:-1]), units), FLOAT)
 
 
-def tiled(room: Room) -> None:
+def tiled(builder: GraphBuilder) -> None:
     """A TILE."""
-    x = room.any(FLOAT, INT, "int8", WORD)
+    x = builder.any(FLOAT, INT, "int8", WORD)
     if not x.shape:
         return
-    repeats = [room.source.choose.choice((1, 1, 2, 3)) if size <= 3 else 1 for size in x.shape]
+    repeats = [builder.source.choose.choice((1, 1, 2, 3)) if size <= 3 else 1 for size in x.shape]
     shape = tuple(size * times for size, times in zip(x.shape, repeats, strict=True))
     if prod(shape) <= 800:
-        room.add("TILE", [x, room.vector(repeats)], shape, x.dtype, free=x.free)
+        builder.add("TILE", [x, builder.vector(repeats)], shape, x.dtype, free=x.free)

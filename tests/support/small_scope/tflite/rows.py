@@ -239,7 +239,7 @@ def in_dims(dtype: str, one: bool) -> Iterator[Case]:
         for rank in range(len(target) + 1):
             for axes in combinations(range(len(target)), rank):
                 for shape in product(*(sorted({1, target[axis], N}) for axis in axes)):
-                    along = f"broadcast_dimensions={list(axes)}"
+                    attribute = f"broadcast_dimensions={list(axes)}"
                     meet = partial(along, axes, target)
                     yield case(
                         "STABLEHLO_BROADCAST_IN_DIM",
@@ -248,5 +248,5 @@ def in_dims(dtype: str, one: bool) -> Iterator[Case]:
                         target,
                         meet,
                         one=one,
-                        attributes=along,
+                        attributes=attribute,
                     )

@@ -11,7 +11,7 @@ from tests.support.tflite.flat_files import (
 B = schema.BuiltinOperator
 
 
-def spoil(container: Container) -> None:
+def change_all(container: Container) -> None:
     """Ask for all that the container gives, and change something of each kind."""
     graph = container.subgraphs[0]
     for operator_ in graph.operators:

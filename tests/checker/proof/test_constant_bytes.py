@@ -165,7 +165,7 @@ def test_a_big_constant_that_was_written_out_stretched_is_the_same(written: Writ
     assert not prove(before, written(text, w=stretched)).proved
 
 
-def test_what_is_no_range_of_its_file_is_told(tmp_path: Path) -> None:
+def test_what_is_no_range_of_its_file_is_reported(tmp_path: Path) -> None:
     (tmp_path / "weights").write_bytes(bytes(16))
     before = external(tmp_path / "a", [4])
     assert onnx.load(before).graph.initializer[0].dims == [4]

@@ -126,7 +126,7 @@ def test_rows_of_floats_are_loud_and_soft_in_turn_and_runs_begin_elsewhere(writt
         assert np.shape(case.feeds["s"]) == ()
 
 
-def test_a_model_that_saturates_on_loud_inputs_is_told_from_another(written: Written) -> None:
+def test_a_model_that_saturates_on_loud_inputs_is_reported_from_another(written: Written) -> None:
     text = (
         "g (float[N,8] x) => (float[N,8] y) { t = Mul(x, k) u = Mul(t, t) v = Exp(u) w = Reciprocal(v) y = Mul(w, b) }"
     )

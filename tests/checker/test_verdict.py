@@ -67,7 +67,7 @@ def test_what_no_runtime_can_run_is_proved_and_written(written: Written, tmp_pat
     assert outcome.seconds["proof"] > 0
 
 
-def test_a_run_that_differs_is_told_and_nothing_is_proved(written: Written) -> None:
+def test_a_run_that_differs_is_reported_and_nothing_is_proved(written: Written) -> None:
     text = "g (float[N] x) => (float[N] y) {{ y = {}(x) }}"
     verdict = verify(written(text.format("Neg")), written(text.format("Abs")))
     assert verdict.status == "different"

@@ -118,7 +118,7 @@ class Source:
 
 
 @dataclass(slots=True)
-class Room:
+class GraphBuilder:
     """A subgraph under construction: it sees nothing of the others."""
 
     source: Source

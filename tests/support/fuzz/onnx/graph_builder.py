@@ -59,11 +59,11 @@ class Source:
 
 
 @dataclass(slots=True)
-class Room:
+class GraphBuilder:
     """A graph under construction: the main graph, or a body that sees the values around it."""
 
     source: Source
-    outer: Room | None = None
+    outer: GraphBuilder | None = None
     nodes: list[NodeProto] = field(default_factory=list)
     initializers: list[TensorProto] = field(default_factory=list)
     values: list[Known] = field(default_factory=list)

@@ -30,7 +30,9 @@ def test_equal_bits_are_no_difference_nan_and_infinity_included() -> None:
     ],
     ids=["a number", "a NaN that became a number", "the sign of zero", "the sign of infinity", "the sign of NaN"],
 )
-def test_each_class_is_told_from_the_others(index: int, value: float, counts: dict[str, int], largest: float) -> None:
+def test_each_class_is_reported_from_the_others(
+    index: int, value: float, counts: dict[str, int], largest: float
+) -> None:
     other = A.copy()
     other[index] = value
     found = difference(A, other, EXACT)

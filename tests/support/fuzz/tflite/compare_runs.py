@@ -11,8 +11,8 @@ import numpy as np
 from graphfix.formats.tflite.view import SubgraphView
 from graphfix.shapes.shape import Dim, Shape, Size
 from tests.support.fuzz.tflite.checks import Case, Fixed, Way, always_run, jobs, known_shapes, load, prepared
+from tests.support.fuzz.tflite.graph_builder import Draft
 from tests.support.fuzz.tflite.ops import BROADCAST
-from tests.support.fuzz.tflite.room import Draft
 from tests.support.runtimes.litert_groups import KERNELS, WITH_SHAPES, Ran, run
 
 Sizes = tuple[int, ...]
@@ -29,11 +29,11 @@ def examine(drafts: Mapping[int, Draft], *, every: bool = False) -> tuple[list[s
     cases = [prepared(draft, seed, every=every) for seed, draft in drafts.items()]
     silent = 0
     for case, ran in zip(cases, run([jobs(case) for case in cases]), strict=True):
-        silent += not judge(case, ran)
+        silent += not compare_case(case, ran)
     return [what for case in cases for what in case.found], silent
 
 
-def judge(case: Case, ran: Sequence[Ran]) -> bool:
+def compare_case(case: Case, ran: Sequence[Ran]) -> bool:
     """Compare the runs; say whether the original ran at all."""
     each = len(KERNELS) * len(case.ways)
     files = list(dict.fromkeys([case.file, *(fixed.data for fixed in case.fixed)]))
