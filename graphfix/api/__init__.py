@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import ast
-import importlib.util
 from collections.abc import Iterator, Sequence
+from inspect import cleandoc
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
@@ -133,13 +132,11 @@ def explain(topic: str) -> str:
     from graphfix.report import pages
 
     if topic in targets.RULES:
-        spec = importlib.util.find_spec("rewrites")
-        folder = (
-            Path(next(iter(spec.submodule_search_locations))) if spec and spec.submodule_search_locations else Path()
-        )
-        page = next(folder.rglob(f"{topic.replace('-', '_')}.py"))
-        module = ast.parse(page.read_text(encoding="utf-8"))
-        return f"# {topic}\n\n{ast.get_docstring(module)}\n"
+        from graphfix.graph.protocols import flat
+        from rewrites import ALL
+
+        rewrite = next(each for each in flat(ALL) if each.name == topic)
+        return f"# {topic}\n\n{cleandoc(rewrite.page)}\n"
     if topic.upper() in pages.codes():
         return pages.page(topic.upper())
     known = ", ".join((*targets.RULES, *pages.codes()))

@@ -120,13 +120,14 @@ def _loaded(source: Path, request: Request, seconds: Seconds, output: Path | Non
 
 def _chosen(request: Request, policy: Policy) -> tuple[Step, ...]:
     """The rewrites that run: those named, else the target's, without the skipped ones. Raises GraphfixError."""
+    from graphfix.engine.policy import MATERIALIZE
     from graphfix.graph.protocols import chosen
     from rewrites import ALL
 
     for name in (*request.only, *request.skip):
         if name not in targets.RULES:
             raise GraphfixError(f"{name!r} is no rewrite; known: {', '.join(targets.RULES)}")
-    left = {*request.skip, *(["materialize-broadcasts"] if policy.broadcasts == "keep" else [])}
+    left = {*request.skip, *([MATERIALIZE] if policy.broadcasts == "keep" else [])}
     return chosen(ALL, set(request.only or targets.TARGETS[request.target].rules) - left)
 
 

@@ -51,7 +51,7 @@ def bind(model: Model, path: Path, request: Request) -> Sizes:
     if known := defaults(model):
         model.bind({}, known)
     inputs = (value for value in model.graphs[0].inputs if value.shape.static)
-    return Sizes({}, {value.name: [size for size in value.shape.dims if isinstance(size, int)] for value in inputs})
+    return Sizes({}, {value.name: list(value.shape.numbers) for value in inputs})
 
 
 # --- what the user says ---------------------------------------------------------------------------------------------

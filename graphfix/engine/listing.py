@@ -27,7 +27,9 @@ def _graph(graph: Graph, *, maps: bool, broadcasts_only: bool) -> Iterator[str]:
         yield f"  input {value} {value.dtype}"
     for node in graph.nodes:
         alignment, trouble = _aligned(node)
-        implicit = trouble is not None or (alignment is not None and _implicit(alignment))
+        implicit = trouble is not None or (
+            alignment is not None and any(map(alignment.is_implicit, alignment.operands))
+        )
         if broadcasts_only and not implicit:
             continue
         yield f"  {node}" + (f"    # {node.name}" if node.name else "")
@@ -44,13 +46,6 @@ def _aligned(node: Node) -> tuple[Alignment | None, str | None]:
         return align(node), None
     except (Undecided, Incompatible) as why:
         return None, str(why)
-
-
-def _implicit(alignment: Alignment) -> bool:
-    return any(
-        operand.value.shape.rank != alignment.rank or any(axis != "no" for axis in alignment.stretches(operand))
-        for operand in alignment.operands
-    )
 
 
 def _maps(node: Node, alignment: Alignment, *, product: bool) -> Iterator[str]:

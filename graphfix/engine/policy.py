@@ -10,8 +10,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from math import prod
-from typing import Literal
 
+from graphfix.engine.targets import Broadcasts, Unknown
 from graphfix.graph.broadcast import align, has_ranks
 from graphfix.graph.edits import Assume, Edit, Leave, Lift, Stretch
 from graphfix.graph.protocols import Rewrite
@@ -19,8 +19,6 @@ from graphfix.graph.view import Node
 from graphfix.results import GraphfixError
 from graphfix.shapes.shape import Shape
 
-Broadcasts = Literal["keep", "two-sided", "explicit"]
-Unknown = Literal["expand", "keep", "assume", "error"]
 EQUALIZE, MATERIALIZE = "equalize-ranks", "materialize-broadcasts"
 FUSED = "a runtime fuses the operator by this constant's shape (--keep-fusions)"
 

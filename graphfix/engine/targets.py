@@ -5,13 +5,19 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
+from typing import Literal, TypeAlias, get_args
+
+Broadcasts: TypeAlias = Literal["keep", "two-sided", "explicit"]
+BROADCASTS: tuple[Broadcasts, ...] = get_args(Broadcasts)
+Unknown: TypeAlias = Literal["expand", "keep", "assume", "error"]
+UNKNOWN: tuple[Unknown, ...] = get_args(Unknown)
 
 
 @dataclass(frozen=True, slots=True)
 class Target:
     """A named set of options."""
 
-    broadcasts: str
+    broadcasts: Broadcasts
     """What it does with degenerate axes (`--broadcasts`)."""
     rules: tuple[str, ...]
     """The rewrites that it runs, unless `--only` or `--skip` say otherwise."""
@@ -21,8 +27,6 @@ class Target:
 
 GENERAL = ("upgrade-legacy-broadcast", "normalize-expand", "equalize-ranks", "materialize-broadcasts")
 """What every target runs."""
-BROADCASTS = ("keep", "two-sided", "explicit")
-UNKNOWN = ("expand", "keep", "assume", "error")
 RULES = (
     "upgrade-legacy-broadcast",
     "upgrade-opset",

@@ -76,6 +76,10 @@ class Alignment:
         at = next(at for at, (index, _) in enumerate(self.others) if index == operand.index)
         return stretches([shape for _, shape in self.others], at)
 
+    def is_implicit(self, operand: BroadcastOperand) -> bool:
+        """Whether the operator lifts the operand, or may stretch it."""
+        return operand.value.shape.rank < self.rank or any(axis != "no" for axis in self.stretches(operand))
+
     def run_time_shape(self, operand: BroadcastOperand) -> tuple[By, Shape]:
         """What stretches the operand when the model runs, and its shape then: one operand that says all, else several.
 
@@ -155,7 +159,7 @@ def align(node: Node) -> Alignment | None:
     if row.style == "matmul":
         return _products(pairs)
     if row.style == "gemm":
-        return _onto(pairs, _product(node, row.product), node, (product_axes(node),))
+        return _onto(pairs, _product(node), node, (product_axes(node),))
     if row.style == "unidirectional" and row.onto is not None:
         pairs = [(operand, value) for operand, value in pairs if operand.index != row.onto]
         return _onto(pairs, node.operand(row.onto).ranked, node, (row.onto,))
@@ -208,14 +212,13 @@ def _products(pairs: list[tuple[operators.Operand, Value]]) -> Alignment:
         raise Incompatible(f"the batch axes of {shapes} do not broadcast") from None
 
 
-def _product(node: Node, product: tuple[int, int] | None) -> Shape:
+def _product(node: Node) -> Shape:
     """(M, N) of a Gemm."""
-    left, right = (node.operand(index).ranked for index in product or (0, 1))
+    (first, m), (second, n) = product_axes(node)
+    left, right = node.operand(first).ranked, node.operand(second).ranked
     if left.rank != MATRIX or right.rank != MATRIX:
         raise Incompatible(f"{left} and {right} are no matrices")
-    return Shape(
-        (left.dims[1 if node.attributes.get("transA") else 0], right.dims[0 if node.attributes.get("transB") else 1])
-    )
+    return Shape((left.dims[m], right.dims[n]))
 
 
 def product_axes(node: Node) -> tuple[tuple[int, int], tuple[int, int]]:

@@ -68,14 +68,14 @@ class Upgrade:
     """State the whole model at `version` of its operator set; once, whatever number of nodes ask for it."""
 
     version: int
-    code: str = "GF201"
+    code: str
 
 
 @dataclass(frozen=True, slots=True)
 class Evaluate:
     """Write what the node computes, which is known before the model runs, as a constant; the node goes."""
 
-    code: str = "GF303"
+    code: str
 
 
 @dataclass(frozen=True, slots=True)

@@ -64,6 +64,11 @@ class Value:
         """Whether anything reads it."""
         return any(operand is self for node in self._noted() for operand in node.operands)
 
+    @property
+    def is_used(self) -> bool:
+        """Whether anything reads it, or its graph returns it."""
+        return self.is_read or self in self.graph.outputs
+
     def _noted(self) -> Iterator[Node]:
         """Every node that ever read it, as it is now."""
         graph = self.graph

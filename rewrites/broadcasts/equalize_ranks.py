@@ -53,7 +53,7 @@ def plan(node: Node) -> Iterator[Edit]:
 def _lifted(operand: BroadcastOperand, missing: int, limit: str | None) -> Edit:
     reason = exemption(operand, operand.operand.keep_rank)
     if reason is not None:
-        return Leave(operand.index, reason, "GF101")
+        return Leave(operand.index, reason, CODE)
     if limit is not None:
         return Leave(operand.index, limit, "GF301", "left")
     return Lift(operand.index, tuple(range(missing)))
@@ -66,9 +66,9 @@ def _no_broadcast(node: Node, row: Row) -> Iterator[Leave]:
     elif row.left is not None and row.onto is not None:
         for operand in row.taking_part(len(node.operands)):
             if not same_shape(node.operand(operand.index).shape, node.operand(row.onto).shape):
-                yield Leave(operand.index, row.left.reason, "GF101")
+                yield Leave(operand.index, row.left.reason, CODE)
     elif row.left is not None and (row.operands or row.variadic):
-        yield Leave(None, row.left.reason, "GF101")
+        yield Leave(None, row.left.reason, CODE)
 
 
 def _unequal(node: Node, row: Row, reason: str) -> Iterator[Leave]:

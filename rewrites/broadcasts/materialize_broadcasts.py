@@ -57,7 +57,7 @@ def plan(node: Node) -> Iterator[Edit]:
             continue
         reason = exemption(operand, operand.operand.keep_dims)
         if reason is not None:
-            yield Leave(operand.index, reason, "GF102" if alignment.result.ranked else "GF103")
+            yield Leave(operand.index, reason, "GF102" if alignment.result.ranked else CODE)
         elif limit is None:
             yield _stretched(alignment, operand, axes)
         elif operand.value.shape.rank == alignment.rank:  # else equalize-ranks has left it
@@ -66,4 +66,4 @@ def plan(node: Node) -> Iterator[Edit]:
 
 def _stretched(alignment: Alignment, operand: BroadcastOperand, axes: tuple[Certainty, ...]) -> Stretch:
     by, to = alignment.run_time_shape(operand)
-    return Stretch(operand.index, by, to, "GF103" if "maybe" in axes else "GF102", axes)
+    return Stretch(operand.index, by, to, CODE if "maybe" in axes else "GF102", axes)

@@ -63,13 +63,13 @@ def plan(node: Node) -> Iterator[Edit]:
         return
     if any(after <= before for before, after in pairwise(stretch.axes)):
         order = ",".join(map(str, stretch.axes))
-        yield Leave(0, f"its axes follow axes {order} of the result: it transposes them as well", "GF202", "left")
+        yield Leave(0, f"its axes follow axes {order} of the result: it transposes them as well", CODE, "left")
         return
     if stretch.canonicalize and not (stretch.no_op or to.static):
         raise Undecided(f"the sizes of {to}, which it is stretched to, are not all known")
     new = tuple(axis for axis in range(to.rank) if axis not in stretch.axes)
     if new:
-        yield Lift(0, new, "GF202")
+        yield Lift(0, new, CODE)
     if stretch.no_op:
         yield Fold()
     elif stretch.canonicalize:

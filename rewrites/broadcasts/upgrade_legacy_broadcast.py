@@ -41,7 +41,7 @@ def plan(node: Node) -> Iterator[Edit]:
     for operand in row.operands:
         if operand.index < len(node.operands) and operand.index != row.onto:
             yield from _lifted(node, operand.index)
-    yield Upgrade(VERSION)
+    yield Upgrade(VERSION, CODE)
 
 
 def _lifted(node: Node, index: int) -> Iterator[Edit]:
@@ -55,7 +55,7 @@ def _lifted(node: Node, index: int) -> Iterator[Edit]:
         raise Incompatible(f"{node.operand(index).shape} at axis {axis} of {node.operand(0).shape} does not broadcast")
     axes = (*range(axis), *range(axis + part, whole))
     if behind:
-        yield Lift(index, axes, "GF201")
+        yield Lift(index, axes, CODE)
 
 
 def _axis(node: Node, whole: int, part: int) -> int:

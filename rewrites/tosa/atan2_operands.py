@@ -26,6 +26,6 @@ def plan(node: Node) -> Iterator[Edit]:
     for index, shape in enumerate(shapes):
         missing = whole.rank - shape.rank
         if missing:
-            yield Lift(index, tuple(range(missing)), "GF304")
+            yield Lift(index, tuple(range(missing)), CODE)
         if not same_shape(with_axes(shape, range(missing)), whole):
-            yield Stretch(index, (1 - index,), whole, "GF304")
+            yield Stretch(index, (1 - index,), whole, CODE)

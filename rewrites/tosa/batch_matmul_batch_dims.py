@@ -30,16 +30,12 @@ def plan(node: Node) -> Iterator[Edit]:
     alignment = align(node)
     if alignment is None:
         return
-    needing = [operand for operand in alignment.operands if _needs(alignment, operand)]
+    needing = [operand for operand in alignment.operands if alignment.is_implicit(operand)]
     if len(needing) == 1 and _is_read(alignment, needing[0]):
         yield Leave(needing[0].index, READ, "GF101")
     elif needing:
         yield from equalize_ranks.plan(node)
         yield from materialize_broadcasts.plan(node)
-
-
-def _needs(alignment: Alignment, operand: BroadcastOperand) -> bool:
-    return operand.value.shape.rank < alignment.rank or any(axis != "no" for axis in alignment.stretches(operand))
 
 
 def _is_read(alignment: Alignment, operand: BroadcastOperand) -> bool:

@@ -34,7 +34,7 @@ def plan(node: Node) -> Iterator[Edit]:
     one = Numbers((1.0,), (), value.dtype)
     kept = New("GreaterOrEqual", (0, zero), result.shape, "bool")
     factor = New("Where", (kept, one, 1), result.shape, value.dtype)
-    yield Replace(New("Mul", (0, factor), result.shape, value.dtype), "GF304")
+    yield Replace(New("Mul", (0, factor), result.shape, value.dtype), CODE)
 
 
 def _check_fits(shape: Shape, slope: Shape) -> None:

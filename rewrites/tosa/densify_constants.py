@@ -21,4 +21,4 @@ CODE = "GF304"
 def plan(node: Node) -> Iterator[Edit]:
     """Evaluate the node where its operand is a constant."""
     if node.operand(0).kind == "constant":
-        yield Evaluate("GF304")
+        yield Evaluate(CODE)

@@ -16,7 +16,7 @@ from collections.abc import Iterator
 
 from graphfix.graph.edits import Edit, Evaluate
 from graphfix.graph.protocols import ANY
-from graphfix.graph.view import Node, Value
+from graphfix.graph.view import Node
 
 ON = ANY
 CODE = "GF303"
@@ -26,10 +26,6 @@ def plan(node: Node) -> Iterator[Edit]:
     """Evaluate a node whose results are all known, as far as somebody wants them."""
     if node.graph.outer is not None:
         return
-    used = [value for value in node.results if value is not None and _is_used(node, value)]
+    used = [value for value in node.results if value is not None and value.is_used]
     if used and all(value.known is not None for value in used):
-        yield Evaluate()
-
-
-def _is_used(node: Node, value: Value) -> bool:
-    return value in node.graph.outputs or value.is_read
+        yield Evaluate(CODE)

@@ -29,4 +29,4 @@ def plan(node: Node) -> Iterator[Edit]:
     if exponent.literal != (SQUARE,) or result is None:
         return
     if base.ranked.rank >= exponent.ranked.rank:
-        yield Replace(New(PRODUCTS[node.domain, node.op], (0, 0), result.shape, result.dtype), "GF304")
+        yield Replace(New(PRODUCTS[node.domain, node.op], (0, 0), result.shape, result.dtype), CODE)

@@ -25,14 +25,14 @@ def plan(node: Node) -> Iterator[Edit]:
     shape, alpha, result = node.operand(0).ranked, node.operand(1), node.results[0]
     missing = shape.rank - 1 - alpha.ranked.rank
     if missing > 0:
-        yield Lift(1, tuple(range(missing)), "GF304")
+        yield Lift(1, tuple(range(missing)), CODE)
     elif missing < 0 and result is not None:
         if not alpha.shape.static:
             raise Undecided(f"the sizes of {alpha} are not all known")
         sizes = alpha.shape.numbers
         if any(size != 1 for size in sizes[:-missing]):
             why = f"alpha {alpha.shape} follows the batch of {shape}, which PRELU in TOSA can't"
-            yield Leave(1, why, "GF304", "left")
+            yield Leave(1, why, CODE, "left")
             return
         lower = reshape(node, 1, sizes[-missing:], alpha.dtype)
-        yield Replace(New("PRELU", (0, lower), result.shape, result.dtype), "GF304")
+        yield Replace(New("PRELU", (0, lower), result.shape, result.dtype), CODE)

@@ -20,6 +20,7 @@ from math import prod
 
 from graphfix.graph.edits import Edit, Leave, New, Numbers, Replace, Source, reshape
 from graphfix.graph.view import Node
+from graphfix.operators.tosa import MAX_RANK
 from graphfix.shapes.shape import Shape, Undecided
 
 ON = frozenset({("", "Resize"), ("", "Upsample")})
@@ -31,8 +32,6 @@ COORDINATES_SINCE = 11
 """The opset from which a Resize declares its coordinates."""
 SIZES_AT = 3
 """The operand of Resize that holds the result's sizes; scales come before it."""
-RANK = 6
-"""The highest rank that TOSA has."""
 
 
 def plan(node: Node) -> Iterator[Edit]:
@@ -46,13 +45,14 @@ def plan(node: Node) -> Iterator[Edit]:
     factors = _factors(node, have, want)
     if factors is None or prod(factors) == 1:
         return
-    room = RANK - len(have)
+    room = MAX_RANK - len(have)
     if room < 1:
-        yield Leave(None, f"it is of rank {len(have)}: to stretch it takes one axis more, and TOSA has {RANK}", "GF301")
+        why = f"it is of rank {len(have)}: to stretch it takes one axis more, and TOSA has {MAX_RANK}"
+        yield Leave(None, why, "GF301")
         return
     grown = [axis for axis, factor in enumerate(factors) if factor != 1]
     turns = [grown[start : start + room] for start in range(0, len(grown), room)]
-    yield Replace(_repeated(node, 0, have, factors, turns), "GF304")
+    yield Replace(_repeated(node, 0, have, factors, turns), CODE)
 
 
 def _repeats(node: Node) -> bool:

@@ -44,7 +44,7 @@ def plan(node: Node) -> Iterator[Edit]:
         "RFFT2D", (reshape(node, source, flat, result.dtype), transform.operand(1)), Shape(part), "complex64"
     )
     real = New(PARTS[node.op], (spectrum,), Shape(part), result.dtype)
-    yield Replace(reshape(node, real, result.shape.numbers, result.dtype), "GF304")
+    yield Replace(reshape(node, real, result.shape.numbers, result.dtype), CODE)
 
 
 def _transform(value: Value) -> Node | None:

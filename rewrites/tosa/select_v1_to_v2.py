@@ -26,5 +26,5 @@ def plan(node: Node) -> Iterator[Edit]:
         return
     missing = chosen.rank - condition.rank
     if missing > 0:
-        yield Lift(0, tuple(range(condition.rank, chosen.rank)), "GF304")
-    yield Replace(New("SELECT_V2", (0, 1, 2), result.shape, result.dtype), "GF304")
+        yield Lift(0, tuple(range(condition.rank, chosen.rank)), CODE)
+    yield Replace(New("SELECT_V2", (0, 1, 2), result.shape, result.dtype), CODE)

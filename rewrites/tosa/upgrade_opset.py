@@ -31,4 +31,4 @@ def plan_model(graphs: Sequence[Graph]) -> Iterator[tuple[Node, Iterable[Edit]]]
     nodes = (node for graph in graphs if graph.path == "main" for node in graph.nodes)
     first = next((node for node in nodes if not node.domain and node.operands), None)
     if first is not None and first.version < VERSION:
-        yield first, [Upgrade(VERSION, "GF304")]
+        yield first, [Upgrade(VERSION, CODE)]

@@ -10,7 +10,7 @@ from graphfix.shapes.shape import Incompatible
 from rewrites.broadcasts.upgrade_legacy_broadcast import plan, plan_model
 from tests.support.notation import node
 
-UPGRADE = Upgrade(8)
+UPGRADE = Upgrade(8, "GF201")
 DOES: dict[str, list[Edit]] = {
     "y[2,3,4,5] = Add(x[2,3,4,5], b[3,4], broadcast=1, axis=1)": [Lift(1, (0, 3), "GF201")],
     "y[2,3,4,5] = Add(x[2,3,4,5], b[2,3], broadcast=1, axis=0)": [Lift(1, (2, 3), "GF201")],

@@ -145,7 +145,7 @@ def test_a_new_node_in_a_body_stands_in_it() -> None:
 def test_what_is_not_known_is_refused_and_nothing_is_changed() -> None:
     opened = graphfix.load(model("y[2,3] = Relu(x[2,3])"))
     with pytest.raises(Refused, match="is not known before the model runs"):
-        opened.apply(opened.graphs[0].nodes[0], [Evaluate()])
+        opened.apply(opened.graphs[0].nodes[0], [Evaluate("GF303")])
     assert not opened.changed
 
 
@@ -153,14 +153,14 @@ def test_several_outputs_cannot_all_be_one_constant_node() -> None:
     text = "y:int64[1], z:int64[1] = Split(s:const[2]{5,6}, p:const[2]{1,1})"
     opened = graphfix.load(model(text))
     with pytest.raises(Refused, match="several of its results"):
-        opened.apply(opened.graphs[0].nodes[0], [Evaluate()])
+        opened.apply(opened.graphs[0].nodes[0], [Evaluate("GF303")])
 
 
 def test_before_opset_9_a_constant_node_holds_no_integers() -> None:
     proto = model("s:int64[2] = Shape(x[2,3])\ny[2,3] = Reshape(z[6], s)", opset=8, ir=3)
     opened = graphfix.load(proto)
     with pytest.raises(Refused, match="opset 8 has no Constant of int64"):
-        opened.apply(opened.graphs[0].nodes[0], [Evaluate()])
+        opened.apply(opened.graphs[0].nodes[0], [Evaluate("GF303")])
 
 
 def test_the_stored_shape_of_what_is_a_constant_now_goes_and_open_ones_are_filled_in() -> None:
@@ -169,7 +169,7 @@ def test_the_stored_shape_of_what_is_a_constant_now_goes_and_open_ones_are_fille
     proto.graph.value_info.append(helper.make_tensor_value_info("a", onnx.TensorProto.FLOAT, ["k", None]))
 
     def known(_: Node) -> Iterator[Edit]:
-        yield Evaluate()
+        yield Evaluate("GF303")
 
     result = fixed(proto, rewrites=rule(known, "Shape"))
     (info,) = result.after.graph.value_info
