@@ -32,7 +32,10 @@ def note_of(
 ) -> Note:
     """Note an operator of these results; `place` is the path of its subgraph and its label there."""
     path, label = place
-    tensors = [tuple(graph.tensors[at].name if at >= 0 else "" for at in given) for given in _places(operator)]
+    tensors = [
+        tuple(graph.tensors[at].name if at >= 0 else "" for at in given)
+        for given in (operator.inputs, operator.outputs)
+    ]
     return Note(
         path,
         label,
@@ -44,10 +47,6 @@ def note_of(
         _parts(graph, operator, views, results),
         _isolated(algebra, graph, operator, views, label),
     )
-
-
-def _places(operator: Operator) -> tuple[tuple[int, ...], tuple[int, ...]]:
-    return operator.inputs, operator.outputs
 
 
 def _isolated(
