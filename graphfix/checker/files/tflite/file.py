@@ -191,14 +191,14 @@ def _tensor(tensor: Table, payloads: list[Payload | None]) -> Tensor:
     dtype = tensor.number(_TYPE, _SIGNED_BYTE)
     quantization = tensor.table(_QUANTIZATION)
     return Tensor(
-        _text(tensor, _NAME),
-        TYPES.get(dtype, str(dtype)),
-        dims,
-        stored,
-        None if quantization is None else _quantization(quantization, stored),
-        bool(tensor.number(_VARIABLE, _FLAG)),
-        payload,
-        _odd(tensor) if tensor.offsets[_SPARSITY] or tensor.offsets[_EXTERNAL] else (),
+        name=_text(tensor, _NAME),
+        dtype=TYPES.get(dtype, str(dtype)),
+        dims=dims,
+        stored=stored,
+        quantization=None if quantization is None else _quantization(quantization, stored),
+        variable=bool(tensor.number(_VARIABLE, _FLAG)),
+        payload=payload,
+        odd=_odd(tensor) if tensor.offsets[_SPARSITY] or tensor.offsets[_EXTERNAL] else (),
     )
 
 
@@ -238,7 +238,15 @@ def _operator(op: Table, codes: list[tuple[str, int]], tensors: tuple[Tensor, ..
     between = tuple([(tensors[at].dtype, tensors[at].quantization) for at in op.numbers(_INTERMEDIATES) if at >= 0])
     custom = _custom(op) if op.offsets[_CUSTOM_OPTIONS] or op.offsets[_LARGE_SIZE] else b""
     key = (name, *kinds, others, custom, op.numbers(_MUTATING, "?"), between)
-    return Operator(name, version, op.numbers(_OPERANDS), op.numbers(OPERATOR_RESULTS), plain, bodies, key)
+    return Operator(
+        name=name,
+        version=version,
+        inputs=op.numbers(_OPERANDS),
+        outputs=op.numbers(OPERATOR_RESULTS),
+        options=plain,
+        bodies=bodies,
+        key=key,
+    )
 
 
 def _runs(option: str) -> bool:

@@ -37,15 +37,15 @@ def note_of(
         for given in (operator.inputs, operator.outputs)
     ]
     return Note(
-        path,
-        label,
-        label,
-        operator.name,
-        (tensors[0], tensors[1]),
-        tuple(views),
-        tuple(results),
-        _parts(graph, operator, views, results),
-        _isolated(algebra, graph, operator, views, label),
+        graph=path,
+        label=label,
+        description=label,
+        op=operator.name,
+        names=(tensors[0], tensors[1]),
+        operands=tuple(views),
+        results=tuple(results),
+        parts=_parts(graph, operator, views, results),
+        isolated=_isolated(algebra, graph, operator, views, label),
     )
 
 
