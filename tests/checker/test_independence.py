@@ -149,7 +149,7 @@ def test_a_refusal_is_one_line_and_tells_a_missing_kernel(written: Written) -> N
     lacking = written("g (float[N] x) => (float[N] y) { y = Add(x, x) }", opset=6)
     for path, missing in ((broken, False), (lacking, True)):
         with pytest.raises(RefusedError) as refused:
-            onnxruntime.run(path, {"x": np.ones(2, np.float32)})
+            onnxruntime.load(path).run({"x": np.ones(2, np.float32)})
         assert refused.value.missing_kernel is missing
         assert "\n" not in str(refused.value)
 
