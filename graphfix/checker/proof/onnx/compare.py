@@ -77,7 +77,7 @@ def compared(
 def note_nodes(
     path: Path, stack: ExitStack, bindings: Mapping[str, int], shapes: Mapping[str, Sequence[int]], notes: Notes
 ) -> None:
-    """Read one file, and note its nodes. Raises UnprovedError and GraphfixError."""
+    """Read one file, and note its nodes: for `proving.maps`. Raises UnprovedError and GraphfixError."""
     table = TermTable(Algebra())
     source = Source(path, stack)
     model = source.read()
