@@ -147,22 +147,23 @@ def compare(before: Path, after: Path, request: Request, seconds: Seconds, sizes
     The time of the proof is counted separately.
     """
     from graphfix import checker
+    from graphfix.checker.task import Criterion, Task
 
     sizes = binding.parse(before, request) if sizes is None else sizes
     with _timed(seconds, "verify"):
-        verdict = checker.verify(
-            before,
-            after,
+        task = Task(
+            before=before,
+            after=after,
             bindings=sizes.fixed_dims,
             shapes=sizes.fixed_shapes,
             inputs=request.inputs,
             runs=request.runs,
             seed=request.seed,
-            atol=request.atol,
-            rtol=request.rtol,
+            criterion=Criterion(request.atol, request.rtol),
             proof=request.proof,
             progress=request.progress,
         )
+        verdict = checker.verify(task)
     if verdict.proof is not None:
         seconds["proof"] = float(verdict.proof["seconds"])
         seconds["verify"] = round(max(seconds["verify"] - seconds["proof"], 0.0), 6)

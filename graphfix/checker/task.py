@@ -28,16 +28,23 @@ class Criterion:
 
 @dataclass(frozen=True, slots=True)
 class Task:
-    """Two files, and how they are to be compared."""
+    """Two ONNX or two TFLite files, and how they are to be compared."""
 
     before: Path
     after: Path
     bindings: Mapping[str, int]
+    """The sizes of symbols of the inputs; of `name[axis]` where there is no symbol, as in TFLite."""
     shapes: Mapping[str, Sequence[int]]
+    """Of whole inputs. Dims that stay free are swept, one set of sizes a run."""
     inputs: Path | None
+    """What replaces the seeded inputs of the main graph.
+
+    An .npz (its names are input names, or what a SignatureDef calls them) or an ONNX test_data_set folder.
+    """
     runs: int
+    """How many at most."""
     seed: int
     criterion: Criterion
     proof: Literal["with", "only", "without"]
-    """Whether the proof is asked as well as the runs, alone, or not at all."""
+    """Whether the proof is asked as well as the runs, alone (no runtime is imported), or not at all."""
     progress: Callable[[str], None] = field(repr=False)

@@ -24,18 +24,16 @@ Shapes = tuple[tuple[tuple[int, ...], ...], ...]
 
 
 @dataclass(frozen=True, slots=True)
-class Allocated:
-    """The shapes after a resize: as LiteRT plans them, and after a run on zeros."""
+class RunShapes:
+    """The shapes after a resize and a run on zeros."""
 
-    allocated: Shapes
-    """A tensor whose shape follows from values has what it had before, or no axes."""
     invoked: Shapes | None
     """None where the model does not run."""
     reason: str | None = None
     """Why it does not."""
 
 
-def shapes(model: Path | bytes, inputs: Mapping[int, Sequence[int]], *, seconds: float = LONGEST_SECONDS) -> Allocated:
+def shapes(model: Path | bytes, inputs: Mapping[int, Sequence[int]], *, seconds: float = LONGEST_SECONDS) -> RunShapes:
     """Ask LiteRT for the shape of every tensor, with the builtin kernels and no delegate, in a child process.
 
     `inputs` maps tensors of subgraph 0, by index, to their shapes; the other inputs keep what is stored.
@@ -43,11 +41,11 @@ def shapes(model: Path | bytes, inputs: Mapping[int, Sequence[int]], *, seconds:
     """
     with Child(seconds) as child:
         session = child.load_tflite(model, "preserving")
-        planned: Shapes = child.ask(session.request, "allocate", {at: tuple(shape) for at, shape in inputs.items()})
+        child.ask(session.request, "allocate", {at: tuple(shape) for at, shape in inputs.items()})
         try:
-            return Allocated(planned, child.ask(session.request, "invoke_on_zeros"))
+            return RunShapes(child.ask(session.request, "invoke_on_zeros"))
         except RefusedError as error:
-            return Allocated(planned, None, str(error))
+            return RunShapes(None, str(error))
 
 
 def elements(

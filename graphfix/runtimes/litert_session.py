@@ -183,14 +183,14 @@ def _spec(core: Any, subgraph: int, index: int, name: str) -> TensorDetails:  # 
         raise RefusedError(f"LiteRT: numpy has no type for the tensor '{name}'", missing_kernel=True)
     scales, zero_points, axis, *_ = core.TensorQuantizationParameters(index, subgraph)
     return TensorDetails(
-        name,
-        index,
-        np.dtype(kind).name,
-        tuple(map(int, core.TensorSize(index, subgraph))),
-        tuple(map(int, core.TensorSizeSignature(index, subgraph))),
-        tuple(map(float, scales)),
-        tuple(map(int, zero_points)),
-        int(axis),
+        name=name,
+        index=index,
+        dtype=np.dtype(kind).name,
+        shape=tuple(map(int, core.TensorSize(index, subgraph))),
+        shape_signature=tuple(map(int, core.TensorSizeSignature(index, subgraph))),
+        scales=tuple(map(float, scales)),
+        zero_points=tuple(map(int, zero_points)),
+        quantized_axis=int(axis),
     )
 
 

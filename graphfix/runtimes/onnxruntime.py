@@ -94,12 +94,6 @@ def load(
     return OrtSession(session, tuple(output.name for output in session.get_outputs()))
 
 
-def run(file: Path, feeds: Mapping[str, object], *, optimized: bool = False) -> dict[str, object]:
-    """Run a file once: output name -> value. Raises RefusedError."""
-    session = load(file, optimized=optimized)
-    return dict(zip(session.outputs, session.run(feeds), strict=True))
-
-
 def _options(*, optimized: bool) -> rt.SessionOptions:
     import onnxruntime as rt
 

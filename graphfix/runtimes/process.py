@@ -59,6 +59,11 @@ class Child:
         interface: ModelDetails = self._load(request)
         return LitertSession(self, request, interface)
 
+    def run(self, request: LoadRequest, feeds: Mapping[str, object]) -> list[object]:
+        """Run the model of a load request once. Raises RefusedError, also where the process aborts."""
+        outputs: list[object] = self.ask(request, "run", dict(feeds))
+        return outputs
+
     def ask(self, request: LoadRequest, method: str, *arguments: object) -> Any:  # noqa: ANN401 - the session's own answer
         """Call a method of the session of a load request, loading it again where another took its place."""
         if self._loaded != request:
@@ -134,8 +139,7 @@ class OnnxSession:
 
     def run(self, feeds: Mapping[str, object]) -> list[object]:
         """Run once. Raises RefusedError, also where the process aborts."""
-        outputs: list[object] = self.child.ask(self.request, "run", dict(feeds))
-        return outputs
+        return self.child.run(self.request, feeds)
 
 
 @dataclass(frozen=True, slots=True)
@@ -158,8 +162,7 @@ class LitertSession:
 
     def run(self, feeds: Mapping[str, object]) -> list[object]:
         """Run once on values by input name. Raises RefusedError, also where the process aborts."""
-        outputs: list[object] = self.child.ask(self.request, "run", dict(feeds))
-        return outputs
+        return self.child.run(self.request, feeds)
 
 
 class _Watch:

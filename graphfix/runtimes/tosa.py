@@ -33,6 +33,8 @@ _PACKAGES = {
     TORCH_MLIR: ("torch_mlir", "onnx"),
     TOSA_TOOLS: ("tosa_reference_model",),
 }
+_VERBS = {CONVERTER: "tflite", TORCH_MLIR: "onnx"}
+"""What `graphfix.runtimes.worker` calls the conversion by each tool."""
 SPECIFICATION, LEVEL = "1.0", "8k"
 _TARGET = (
     f"specification_version={SPECIFICATION} level={LEVEL} profiles=pro_int,pro_fp "
@@ -54,8 +56,6 @@ class Validation:
 
     errors: tuple[str, ...] = ()
     """What is wrong, in the order met, each once; none: the module conforms and was serialized."""
-    unconverted: Mapping[str, int] = field(default_factory=dict)
-    """Operators of other dialects that the conversion left, and how many of each."""
     operators: Mapping[str, int] = field(default_factory=dict)
     """The operators of a module that conforms, by their TOSA name, and how many of each."""
 
@@ -75,22 +75,22 @@ class Computed:
     """`unpredictable`: an operator met values for which TOSA defines no result, such as a power of a negative base."""
 
 
-def convert(model: Path, out: Path, *, seconds: float = LONGEST_SECONDS) -> None:
-    """Convert a TFLite or an ONNX file, recognized by its content, to TOSA as MLIR bytecode in `out`.
+def convert(tool: str, model: Path, out: Path, *, seconds: float = LONGEST_SECONDS) -> None:
+    """Convert a TFLite file by CONVERTER, or an ONNX file by TORCH_MLIR, to TOSA as MLIR bytecode in `out`.
 
-    TFLite goes through tosa-converter-for-tflite, ONNX through torch-mlir. `out` is only written where the
-    tool ends well, which says little: see `validate`. Raises RefusedError with the first operator that the
-    tool can't take, `aborted` where its process died, `missing_kernel` where the tool is not installed.
+    `out` is only written where the tool ends well, which says little: see `validate`. Raises RefusedError with the
+    first operator that the tool can't take, `aborted` where its process died, `missing_kernel` where the tool is not
+    installed; GraphfixError for a file that can't be read.
     """
-    tool, verb = (CONVERTER, "tflite") if _is_tflite(model) else (TORCH_MLIR, "onnx")
+    _check_readable(model)
     _require(tool)
     with tempfile.TemporaryDirectory() as scratch:
         made = Path(scratch) / "made.mlirbc"
-        _asked(tool, verb, (str(model.resolve()), str(made)), seconds)
+        _asked(tool, _VERBS[tool], (str(model.resolve()), str(made)), seconds)
         shutil.move(made, out)
 
 
-def validate(mlirbc: Path, tosa: Path | None = None, *, seconds: float = LONGEST_SECONDS) -> Validation:
+def validate(mlirbc: Path, tosa: Path | None = None) -> Validation:
     """Check a module strictly against TOSA 1.0 at level 8k, and write it to `tosa` as a flatbuffer where it conforms.
 
     Operators of other dialects are errors by name, also where tosa-opt ends with status 0; tosa.custom is
@@ -105,10 +105,10 @@ def validate(mlirbc: Path, tosa: Path | None = None, *, seconds: float = LONGEST
             # by its name alone: a blank in the path of the temporary folder would end the option
             f"--tosa-serialize=tosa-flatbuffer-filename={made.name}",
         ]
-        errors = _optimized(tosa_opt, mlirbc, listing, passes, seconds)
+        errors = _optimized(tosa_opt, mlirbc, listing, passes)
         if any("is unknown" in error for error in errors):
             # a dialect that tosa-opt does not know stops its parser: read once more, to name the operators
-            errors = _optimized(tosa_opt, mlirbc, listing, ["--allow-unregistered-dialect"], seconds) or errors
+            errors = _optimized(tosa_opt, mlirbc, listing, ["--allow-unregistered-dialect"]) or errors
         operators = _operators(listing) if listing.exists() else {}
         unconverted = {name: count for name, count in operators.items() if not name.startswith(_OF_THE_DIALECT)}
         if unconverted:
@@ -117,20 +117,20 @@ def validate(mlirbc: Path, tosa: Path | None = None, *, seconds: float = LONGEST
         if not errors and not made.exists():
             errors = ("tosa-opt wrote no flatbuffer, and does not say why",)
         if errors:
-            return Validation(errors, unconverted)
+            return Validation(errors)
         if tosa is not None:
             shutil.move(made, tosa)
         return Validation(operators={name: n for name, n in operators.items() if name.startswith("tosa.")})
 
 
-def run(tosa: Path, inputs: Sequence[Array], *, seconds: float = LONGEST_SECONDS) -> Computed:
+def run(tosa: Path, inputs: Sequence[Array]) -> Computed:
     """Run a TOSA flatbuffer in the reference model on arrays in the order of its inputs.
 
     Raises RefusedError where the model does not accept the graph or the inputs, `aborted` where its
     process dies (an integer division by zero does that).
     """
     _require(TOSA_TOOLS)
-    outputs, status = _asked(TOSA_TOOLS, "run", (str(tosa.resolve()), list(inputs)), seconds)
+    outputs, status = _asked(TOSA_TOOLS, "run", (str(tosa.resolve()), list(inputs)), LONGEST_SECONDS)
     return Computed(outputs, status)
 
 
@@ -196,20 +196,19 @@ def _complaint(line: str) -> str:
     return f"{text} at '{place[1]}'" if place else text
 
 
-def _is_tflite(model: Path) -> bool:
+def _check_readable(model: Path) -> None:
     try:
-        with model.open("rb") as file:
-            return file.read(8)[4:] == b"TFL3"
+        model.open("rb").close()
     except OSError as error:
         raise GraphfixError(f"{model}: {error.strerror}; give the path of a TFLite or ONNX file") from None
 
 
-def _optimized(tosa_opt: str, module: Path, listing: Path, passes: Sequence[str], seconds: float) -> tuple[str, ...]:
+def _optimized(tosa_opt: str, module: Path, listing: Path, passes: Sequence[str]) -> tuple[str, ...]:
     """Run passes over a module, list its operators, one a line and without their weights, and return the errors."""
     shown = ["--mlir-print-op-generic", "--mlir-elide-elementsattrs-if-larger=4", "--mlir-print-op-on-diagnostic=false"]
     shown.append("--mlir-elide-resource-strings-if-larger=4")
     command = [tosa_opt, str(module.resolve()), *passes, *shown, "-o", str(listing)]
-    ended = finished("tosa-opt", command, _complaint, folder=listing.parent, seconds=seconds)
+    ended = finished("tosa-opt", command, _complaint, folder=listing.parent, seconds=LONGEST_SECONDS)
     if ended.cause and not ended.errors:
         return (one_line(f"tosa-opt ends with {ended.cause}: {ended.last}"),)
     return ended.errors

@@ -46,7 +46,7 @@ def convert(files: Files, tool: str, request: Request) -> Conversion:
     done = Conversion("converted", tool, specification=SPECIFICATION, versions=versions)
     try:
         request.progress(f"converting with {tool}")
-        tosa.convert(files.fixed, files.bytecode)
+        tosa.convert(tool, files.fixed, files.bytecode)
         request.progress("validating with tosa-opt")
         validation = tosa.validate(files.bytecode, files.tosa)
     except RefusedError as error:

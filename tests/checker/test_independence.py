@@ -13,13 +13,13 @@ import onnx
 import pytest
 
 import graphfix
-from graphfix.checker import verify
 from graphfix.checker.files.onnx.skeleton import external_folder, read
 from graphfix.results import GraphfixError
 from graphfix.runtimes import onnxruntime
 from graphfix.runtimes.process import Child
 from graphfix.runtimes.session import RefusedError
 from models.builders.tflite.text import model as tflite
+from tests.support.checked import verify
 from tests.support.written import Written
 
 ALLOWED = ("graphfix", "graphfix.results", "graphfix.runtimes", "graphfix.checker")
@@ -35,11 +35,16 @@ def imported(code: str, *arguments: str) -> list[str]:
     return result.stdout.splitlines()
 
 
+DIFFERENT = """\
+import sys, pathlib
+from tests.support.checked import verify
+assert verify(*map(pathlib.Path, sys.argv[1:3])).status == 'different'
+"""
+
+
 def test_a_verification_imports_nothing_of_the_rewriter(written: Written) -> None:
     text = "g (float[N] x) => (float[N] y) {{ y = {}(x) }}"
-    code = "import sys, pathlib; from graphfix.checker import verify; v = verify(*map(pathlib.Path, sys.argv[1:3]))"
-    code += "\nassert v.status == 'different'"
-    names = imported(code, str(written(text.format("Neg"))), str(written(text.format("Abs"))))
+    names = imported(DIFFERENT, str(written(text.format("Neg"))), str(written(text.format("Abs"))))
     ours = [name for name in names if name.split(".")[0] in ("graphfix", "rewrites")]
     assert "graphfix.checker.runs.first_difference" in ours
     assert [n for n in ours if n not in ALLOWED and not n.startswith(("graphfix.checker.", "graphfix.runtimes."))] == []
@@ -49,9 +54,7 @@ def test_a_verification_of_tflite_imports_nothing_of_the_rewriter_and_no_onnx(tm
     paths = [tmp_path / f"{op}.tflite" for op in ("NEG", "ABS")]
     for path in paths:
         path.write_bytes(tflite(f"y[N,2] = {path.stem}(x[N,2])"))
-    code = "import sys, pathlib; from graphfix.checker import verify; v = verify(*map(pathlib.Path, sys.argv[1:3]))"
-    code += "\nassert v.status == 'different'"
-    names = imported(code, *map(str, paths))
+    names = imported(DIFFERENT, *map(str, paths))
     ours = [name for name in names if name.split(".")[0] in ("graphfix", "rewrites")]
     assert "graphfix.checker.files.tflite" in ours
     assert [n for n in ours if n not in ALLOWED and not n.startswith(("graphfix.checker.", "graphfix.runtimes."))] == []
@@ -149,7 +152,7 @@ def test_a_refusal_is_one_line_and_tells_a_missing_kernel(written: Written) -> N
     lacking = written("g (float[N] x) => (float[N] y) { y = Add(x, x) }", opset=6)
     for path, missing in ((broken, False), (lacking, True)):
         with pytest.raises(RefusedError) as refused:
-            onnxruntime.run(path, {"x": np.ones(2, np.float32)})
+            onnxruntime.load(path).run({"x": np.ones(2, np.float32)})
         assert refused.value.missing_kernel is missing
         assert "\n" not in str(refused.value)
 

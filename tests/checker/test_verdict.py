@@ -11,9 +11,9 @@ import pytest
 
 import graphfix as package
 from graphfix import api
-from graphfix.checker import verify
 from graphfix.cli import commands
 from graphfix.results import GraphfixError
+from tests.support.checked import verify
 from tests.support.written import Written
 
 ROOT = Path(package.__file__).parent.parent
@@ -25,7 +25,7 @@ def test_a_proof_alone_imports_no_runtime_and_nothing_of_the_rewriter(name: str,
     after = tmp_path / Path(name).name
     api.fix_file(MODELS / name, after, check_result=False)
     code = (
-        "import sys, pathlib; from graphfix.checker import verify\n"
+        "import sys, pathlib; from tests.support.checked import verify\n"
         "v = verify(*map(pathlib.Path, sys.argv[1:3]), proof='only'); assert v.status == 'proved', v\n"
         "print(*sys.modules, sep=chr(10))"
     )

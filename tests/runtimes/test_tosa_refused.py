@@ -25,7 +25,7 @@ pytestmark = needs_tools
 def test_a_refused_tflite_operator_is_named_with_its_tensor(tmp_path: Path) -> None:
     model = tflite(tmp_path, "y[2,3,4,5] = PRELU(x[2,3,4,5], a:const[5])")
     with pytest.raises(RefusedError) as refused:
-        tosa.convert(model, tmp_path / "m.mlirbc")
+        tosa.convert(tosa.CONVERTER, model, tmp_path / "m.mlirbc")
     assert str(refused.value) == (
         "tosa-converter-for-tflite: tfl.prelu: 'alpha' should have one less rank than 'input'. at 'y'"
     )
@@ -39,28 +39,30 @@ def test_a_refused_onnx_operator_is_named_with_its_node(tmp_path: Path) -> None:
       <float[2] s = {1, 2}, float[2] b = {1, 2}, float[2] m = {1, 2}, float[2] v = {1, 2}>
       {[norm] y = BatchNormalization(x, s, b, m, v)}"""
     with pytest.raises(RefusedError, match=r"^torch-mlir: failed to legalize onnx\.BatchNormalization at 'norm'$"):
-        tosa.convert(onnx_file(tmp_path, text, opset=9), tmp_path / "m.mlirbc")
+        tosa.convert(tosa.TORCH_MLIR, onnx_file(tmp_path, text, opset=9), tmp_path / "m.mlirbc")
 
 
 @pytest.mark.ci
 @pytest.mark.parametrize(
-    ("name", "content", "words"),
+    ("tool", "name", "content", "words"),
     [
-        ("m.onnx", b"\xff\xfe no model", r"^torch-mlir: \S+/m\.onnx is no ONNX file: .+$"),
-        ("m.tflite", b"\x1c\x00\x00\x00TFL3 and no more", r"^tosa-converter-for-tflite\b.*: .+$"),
-        ("empty", b"", r"^torch-mlir: .+$"),
+        (tosa.TORCH_MLIR, "m.onnx", b"\xff\xfe no model", r"^torch-mlir: \S+/m\.onnx is no ONNX file: .+$"),
+        (tosa.CONVERTER, "m.tflite", b"\x1c\x00\x00\x00TFL3 and no more", r"^tosa-converter-for-tflite\b.*: .+$"),
+        (tosa.TORCH_MLIR, "empty", b"", r"^torch-mlir: .+$"),
     ],
 )
-def test_a_file_that_is_no_model_is_refused_in_one_line(tmp_path: Path, name: str, content: bytes, words: str) -> None:
+def test_a_file_that_is_no_model_is_refused_in_one_line(
+    tmp_path: Path, tool: str, name: str, content: bytes, words: str
+) -> None:
     (tmp_path / name).write_bytes(content)
     with pytest.raises(RefusedError, match=words):
-        tosa.convert(tmp_path / name, tmp_path / "m.mlirbc")
+        tosa.convert(tool, tmp_path / name, tmp_path / "m.mlirbc")
 
 
 @pytest.mark.ci
 def test_a_model_that_is_not_there_is_said_so(tmp_path: Path) -> None:
     with pytest.raises(GraphfixError, match=r"nowhere\.tflite: No such file or directory; give the path"):
-        tosa.convert(tmp_path / "nowhere.tflite", tmp_path / "m.mlirbc")
+        tosa.convert(tosa.CONVERTER, tmp_path / "nowhere.tflite", tmp_path / "m.mlirbc")
 
 
 def test_a_division_by_zero_ends_only_the_model_s_own_process(tmp_path: Path) -> None:
@@ -124,7 +126,7 @@ def test_a_tool_that_takes_too_long_is_stopped(tmp_path: Path) -> None:
     with pytest.raises(
         RefusedError, match=r"tosa-converter-for-tflite was stopped: no answer within 0\.001 seconds"
     ) as r:
-        tosa.convert(model, tmp_path / "m.mlirbc", seconds=0.001)
+        tosa.convert(tosa.CONVERTER, model, tmp_path / "m.mlirbc", seconds=0.001)
     assert r.value.aborted
     assert not (tmp_path / "m.mlirbc").exists()
 
@@ -136,7 +138,7 @@ def test_a_tool_that_is_not_installed_is_one_line_that_says_what_to_do(
     absent = dict.fromkeys(tosa._PACKAGES, ("no_such_package",))
     monkeypatch.setattr(tosa, "_PACKAGES", absent)
     for tool, request in [
-        (tosa.CONVERTER, lambda: tosa.convert(model, tmp_path / "m.mlirbc")),
+        (tosa.CONVERTER, lambda: tosa.convert(tosa.CONVERTER, model, tmp_path / "m.mlirbc")),
         (tosa.TOSA_TOOLS, lambda: tosa.validate(tmp_path / "m.mlirbc")),
         (tosa.TOSA_TOOLS, lambda: tosa.run(tmp_path / "m.tosa", [])),
     ]:
@@ -165,6 +167,6 @@ def test_no_debugger_or_symbolizer_is_found_by_a_tool(tmp_path: Path) -> None:
 @pytest.mark.zoo
 def test_a_converter_that_segfaults_is_refused_as_such(tmp_path: Path) -> None:
     with pytest.raises(RefusedError, match=r"^tosa-converter-for-tflite aborts the process \(SIGSEGV\)") as refused:
-        tosa.convert(ZOO / "basic-pitch" / "nmp.tflite", tmp_path / "m.mlirbc")
+        tosa.convert(tosa.CONVERTER, ZOO / "basic-pitch" / "nmp.tflite", tmp_path / "m.mlirbc")
     assert refused.value.aborted
     assert not (tmp_path / "m.mlirbc").exists()

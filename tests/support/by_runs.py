@@ -4,6 +4,6 @@ from __future__ import annotations
 
 from functools import partial
 
-from graphfix.checker import verify as verify_both
+from tests.support.checked import verify as verify_both
 
 verify = partial(verify_both, proof="without")

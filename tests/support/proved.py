@@ -6,7 +6,7 @@ import tempfile
 from collections.abc import Mapping
 from pathlib import Path
 
-from graphfix.checker import verify
+from tests.support.checked import verify
 
 
 def unproved(before: bytes, after: bytes, bindings: Mapping[str, int] | None = None) -> str | None:
@@ -15,5 +15,5 @@ def unproved(before: bytes, after: bytes, bindings: Mapping[str, int] | None = N
         one, two = Path(folder, "before"), Path(folder, "after")
         one.write_bytes(before)
         two.write_bytes(after)
-        verdict = verify(one, two, bindings=bindings or {}, proof="only")
+        verdict = verify(one, two, bindings=bindings, proof="only")
     return None if verdict.status == "proved" else f"not proved: {verdict.proof}"

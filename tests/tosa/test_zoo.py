@@ -17,6 +17,7 @@ from graphfix.runtimes import tosa
 from graphfix.runtimes.process import Child
 from graphfix.runtimes.session import RefusedError
 from tests.support.places import ROOT, ZOO, zoo_models
+from tests.support.runtimes.tosa_loop import convert
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -90,7 +91,7 @@ def test_a_real_tflite_model_becomes_valid_tosa_that_computes_the_same(path: Pat
 @pytest.mark.zoo
 def test_what_is_listed_as_broken_before_is(path: Path, tmp_path: Path) -> None:
     try:
-        tosa.convert(path, tmp_path / "m.mlirbc")
+        convert(path, tmp_path / "m.mlirbc")
     except RefusedError:
         return
     assert not tosa.validate(tmp_path / "m.mlirbc").valid
@@ -133,7 +134,7 @@ def test_what_stops_a_real_model_is_named_beforehand(path: Path, tmp_path: Path)
     assert ONNX[name_of(path)].stopped_by in named
     graphfix.fix_file(path, tmp_path / "fixed", target="tosa", check_result=False, **bound(path))
     with pytest.raises(RefusedError):
-        tosa.convert(tmp_path / "fixed", tmp_path / "m.mlirbc")
+        convert(tmp_path / "fixed", tmp_path / "m.mlirbc")
 
 
 @pytest.mark.ci
@@ -179,7 +180,7 @@ def looped(path: Path, folder: Path, **bind: object) -> tuple[Path, tosa.Validat
     outcome = graphfix.fix_file(path, folder / "fixed", target="tosa", runs=1, **bind)  # type: ignore[arg-type]  # its own
     assert outcome.verdict is not None
     assert outcome.verdict.status == "proved", outcome.verdict.reason
-    tosa.convert(folder / "fixed", folder / "m.mlirbc")
+    convert(folder / "fixed", folder / "m.mlirbc")
     validation = tosa.validate(folder / "m.mlirbc", folder / "m.tosa")
     assert validation.errors == ()
     return folder / "m.tosa", validation, outcome

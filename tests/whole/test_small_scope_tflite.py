@@ -37,9 +37,9 @@ from _pytest.mark import ParameterSet
 
 import graphfix
 from graphfix import operators
-from graphfix.checker import verify
 from graphfix.results import GraphfixError, Site
 from models.builders.tflite.text import model as file_of
+from tests.support.checked import verify
 from tests.support.runtimes.litert_groups import WITH_SHAPES, Job, Ran, run
 from tests.support.small_scope.tflite.cases import Case, Model, N, Shape, Sizes, models, numpys, shapes
 from tests.support.small_scope.tflite.table import SCOPES, Scope

@@ -118,7 +118,7 @@ class Payload(NamedTuple):
         return None if self.file is None else (self.file.state, self.offset)
 
     @property
-    def print(self) -> bytes:
+    def fingerprint(self) -> bytes:
         """A short form that equal payloads share: it finds candidates, and proves nothing."""
         ends = self.read(0, SMALL) + self.read(max(self.length - SMALL, 0), SMALL)
         return hashlib.blake2b(ends, digest_size=16).digest()

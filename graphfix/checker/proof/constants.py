@@ -74,12 +74,12 @@ class Constants:
 
     def _core(self, kind: tuple[object, ...], dims: tuple[int, ...], payload: Payload, description: str) -> Core:
         small = payload.length <= SMALL
-        held = payload.read(0, SMALL) if small else (payload.length, payload.print)
-        known = self.stored.setdefault(("constant", *kind, held), [])
+        content = payload.read(0, SMALL) if small else (payload.length, payload.fingerprint)
+        known = self.stored.setdefault(("constant", *kind, content), [])
         for other, core in known:
             if small or payload.same(other):
                 return core
-        core, _ = self.table.core(("constant", *kind, held, len(known)), description, counted=False)
+        core, _ = self.table.core(("constant", *kind, content, len(known)), description, counted=False)
         core.sizes, core.payload = dims, payload
         known.append((payload, core))
         return core

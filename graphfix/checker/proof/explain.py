@@ -33,7 +33,7 @@ class Notes:
     """Notes of the nodes that are asked for, in the order in which they were read."""
 
     wanted: frozenset[int] | None = None
-    """The numbers of cores whose nodes are asked for; None for every node that broadcasts."""
+    """The numbers of cores whose nodes are asked for; None for every node that broadcasts, as `proving.maps` asks."""
     taken: list[Note] = field(default_factory=list)
     makers: dict[int, Note] = field(default_factory=dict)
     """By the number of a wanted core the node that made it."""

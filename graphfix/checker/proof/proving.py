@@ -78,7 +78,8 @@ def maps(
     """Return the indexing maps of every node of a file that broadcasts, in the order in which the proof reads them.
 
     They are printed from the terms that are compared, with each operand as a separate value. A function is read at
-    each call. Raises GraphfixError for what is no model, and UnprovedError for what can't be read as a whole.
+    each call. No command asks for them: they are for readers of docs/proof.md, and for the tests that hold them beside
+    those of `show --maps`. Raises GraphfixError for what is no model, UnprovedError for what can't be read as a whole.
     """
     _, note_nodes, _ = _comparison(tflite=tflite)
     notes = Notes()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -11,6 +11,8 @@ from graphfix.checker.runs.difference import Array
 
 Interval = tuple[int, int]
 """The lowest and the highest value, both allowed."""
+MOST_STEPS = 64
+"""How many operators back an operand's values are followed to the inputs that they come from."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,6 +34,12 @@ def meet(old: Interval | None, new: Interval) -> Interval:
 def below(size: int | None) -> Interval:
     """Bound an index by the size of what it indexes; an unknown size has at least the element 0."""
     return 0, max(0, (size or 1) - 1)
+
+
+def shortest(dims: Sequence[int | None]) -> int | None:
+    """Return the smallest size; None where one of them is not known, or there is none."""
+    known = [dim for dim in dims if dim is not None]
+    return min(known) if known and len(known) == len(dims) else None
 
 
 def solved(op: str, interval: Interval, known: Array, *, reverse: bool) -> Interval | None:

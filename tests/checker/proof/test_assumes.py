@@ -7,9 +7,9 @@ from typing import Literal
 
 import pytest
 
-from graphfix.checker import verify
 from graphfix.results import Verdict
 from models.builders.tflite.text import model
+from tests.support.checked import verify
 
 STORED = "the stored shapes of the first file's tensors"
 STATIC = "s[2,3] = SOFTMAX(x[2,3])"

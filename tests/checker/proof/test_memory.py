@@ -14,7 +14,7 @@ import onnx
 import pytest
 
 import graphfix
-from graphfix.checker import verify
+from tests.support.checked import verify
 
 ROOT = Path(graphfix.__file__).parent.parent
 TOTAL = 300_000_000
@@ -23,7 +23,7 @@ RUNTIMES = {"onnxruntime", "ai_edge_litert.interpreter", "ai_edge_litert._pywrap
 PROGRAM = """\
 import sys
 from pathlib import Path
-from graphfix.checker import verify
+from tests.support.checked import verify
 print(verify(Path(sys.argv[1]), Path(sys.argv[2]), proof="only").status)
 print(next(line for line in Path("/proc/self/status").read_text().splitlines() if line.startswith("VmHWM")).split()[1])
 print(*sys.modules)

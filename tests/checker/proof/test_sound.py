@@ -12,10 +12,10 @@ import onnx
 import pytest
 
 from graphfix import api
-from graphfix.checker import verify
 from graphfix.checker.proof import prove
 from graphfix.results import GraphfixError
 from tests.support import notation
+from tests.support.checked import verify
 from tests.support.faults.models import MODELS as MADE
 from tests.support.faults.onnx import planted as onnx_faults
 from tests.support.faults.tflite import planted as tflite_faults

@@ -10,7 +10,7 @@ import onnxruntime
 import pytest
 
 import graphfix
-from graphfix.checker import verify
+from tests.support.checked import verify
 from tests.support.notation import model
 from tests.support.onnx.fixing import attribute, fixed, made_by
 

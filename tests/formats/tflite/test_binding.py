@@ -128,16 +128,16 @@ def test_an_input_of_unknown_rank_takes_the_shape_that_is_given() -> None:
 def test_litert_is_believed_before_the_own_inference(monkeypatch: pytest.MonkeyPatch) -> None:
     """A wrong report of LiteRT is written: nothing here overrules it where the shape follows from sizes alone."""
 
-    def lying(_: object, inputs: Mapping[int, Sequence[int]]) -> litert.Allocated:
+    def lying(_: object, inputs: Mapping[int, Sequence[int]]) -> litert.RunShapes:
         reported = (tuple(inputs.get(at, (9, 9)) for at in range(2)),)
-        return litert.Allocated(reported, reported)
+        return litert.RunShapes(reported)
 
     monkeypatch.setattr(litert, "shapes", lying)
     assert shapes(bound("y[?] = NEG(x[?])", {"x[0]": 4}))["y"] == (9, 9)
 
 
 def test_where_litert_refuses_the_own_inference_says_it_and_why(monkeypatch: pytest.MonkeyPatch) -> None:
-    def refusing(*_: object) -> litert.Allocated:
+    def refusing(*_: object) -> litert.RunShapes:
         raise RefusedError("LiteRT aborts the process (SIGABRT)")
 
     monkeypatch.setattr(litert, "shapes", refusing)

@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 
 import graphfix
-from graphfix.checker import verify
 from models.builders.tflite.text import model, pack
+from tests.support.checked import verify
 from tests.support.runtimes.litert_runs import KERNELS, Job, run
 from tests.support.tflite.fixing import fixed
 from tests.support.tflite.tree import NAMES, operator_name, tree

@@ -10,8 +10,10 @@ import onnx.parser
 import pytest
 
 import graphfix
+from graphfix.api import format_of
 from graphfix.runtimes import tosa
 from graphfix.runtimes.process import Child
+from graphfix.tosa.convert import converter
 from models.builders.tflite.text import model as tflite_model
 
 if TYPE_CHECKING:
@@ -33,9 +35,14 @@ def onnx_file(folder: Path, graph: str, *, opset: int = 17) -> Path:
     return path
 
 
+def convert(model: Path, out: Path) -> None:
+    """Convert by the tool of the file's format."""
+    tosa.convert(converter(format_of(model)), model, out)
+
+
 def validated(model: Path) -> tosa.Validation:
     """Convert and validate, with the flatbuffer beside the model."""
-    tosa.convert(model, model.with_suffix(".mlirbc"))
+    convert(model, model.with_suffix(".mlirbc"))
     return tosa.validate(model.with_suffix(".mlirbc"), model.with_suffix(".tosa"))
 
 

@@ -15,13 +15,14 @@ from graphfix.checker.files.onnx import skeleton
 from graphfix.results import GraphfixError
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
     from pathlib import Path
 
     from onnx import ModelProto
 
 _PLACE = struct.Struct("<BQQ")
 _STRING_FIELD = 6 << 3 | 2
-WIDTHS = {
+WIDTHS: Mapping[int, int] = {
     TensorProto.FLOAT: 4, TensorProto.UINT8: 1, TensorProto.INT8: 1, TensorProto.UINT16: 2, TensorProto.INT16: 2,
     TensorProto.INT32: 4, TensorProto.INT64: 8, TensorProto.BOOL: 1, TensorProto.FLOAT16: 2, TensorProto.DOUBLE: 8,
     TensorProto.UINT32: 4, TensorProto.UINT64: 8, TensorProto.COMPLEX64: 8, TensorProto.COMPLEX128: 16,
@@ -128,13 +129,9 @@ class Source:
 
 
 def _tagged(number: int, body: bytes) -> bytes:
-    size, digits = len(body), bytearray()
-    while size > 127:  # noqa: PLR2004 - seven bits a byte
-        digits.append(size & 127 | 128)
-        size >>= 7
-    return bytes([number << 3 | 2, *digits, size]) + body
+    return skeleton.varint_bytes(number << 3 | 2) + skeleton.varint_bytes(len(body)) + body
 
 
 def width(data_type: int) -> int:
     """Return the bytes of an element; 0 for strings and for types that are compared as they are stored."""
-    return next((size for kind, size in WIDTHS.items() if kind == data_type), 0)
+    return WIDTHS.get(data_type, 0)

@@ -73,13 +73,13 @@ def _nested(
 ) -> Iterator[NestedGraph]:
     values = [*proto.input, *proto.value_info, *proto.output]
     graph = NestedGraph(
-        proto,
-        outer,
-        actuals,
-        {name: node for node in proto.node for name in node.output if name},
-        {t.name: t for t in proto.initializer},
-        {v.name: _shape(v.type.tensor_type) for v in values if v.type.tensor_type.HasField("shape")},
-        frozenset(v.name for v in proto.input),
+        proto=proto,
+        outer=outer,
+        actuals=actuals,
+        producers={name: node for node in proto.node for name in node.output if name},
+        tensors={t.name: t for t in proto.initializer},
+        shapes={v.name: _shape(v.type.tensor_type) for v in values if v.type.tensor_type.HasField("shape")},
+        inputs=frozenset(v.name for v in proto.input),
     )
     yield graph
     for node in proto.node:

@@ -93,7 +93,7 @@ def _weightless(
             copied = after
         elif number in routes:
             inner = _weightless(data, body, after, routes[number], placeholder, depth + 1)
-            parts += (data[copied:begin], _varint_bytes(number << 3 | 2), _varint_bytes(len(inner)), inner)
+            parts += (data[copied:begin], varint_bytes(number << 3 | 2), varint_bytes(len(inner)), inner)
             copied = after
     parts.append(data[copied:end])
     return b"".join(parts)
@@ -133,7 +133,8 @@ def _varint(data: mmap.mmap, at: int, end: int) -> tuple[int, int]:
     raise ValueError(f"cut short at byte {end}")
 
 
-def _varint_bytes(value: int) -> bytes:
+def varint_bytes(value: int) -> bytes:
+    """Encode a number as protobuf does: seven bits a byte, the lowest first."""
     out = bytearray()
     while value > 127:  # noqa: PLR2004 - seven bits a byte
         out.append(value & 127 | 128)

@@ -97,16 +97,16 @@ class Model:
 
 
 # The fields of the schema's tables, in the order in which it declares them.
-_VERSION, _CODES, _SUBGRAPHS, _DESCRIPTION, _BUFFERS, _METADATA_BUFFER, _METADATA, _SIGNATURES = range(8)
+_VERSION, _CODES, MODEL_SUBGRAPHS, _DESCRIPTION, _BUFFERS, _METADATA_BUFFER, _METADATA, _SIGNATURES = range(8)
 _OLD_CODE, _CUSTOM_CODE, _CODE_VERSION, _NEW_CODE = range(4)
-_TENSORS, _INPUTS, _OUTPUTS, _OPERATORS, _GRAPH_NAME, _GRAPH_DEBUG = range(6)
+GRAPH_TENSORS, _INPUTS, _OUTPUTS, GRAPH_OPERATORS, _GRAPH_NAME, _GRAPH_DEBUG = range(6)
 (
-    _SHAPE, _TYPE, _BUFFER, _NAME, _QUANTIZATION, _VARIABLE, _SPARSITY, _SIGNATURE, _HAS_RANK, _VARIANTS,
+    TENSOR_SHAPE, _TYPE, _BUFFER, _NAME, _QUANTIZATION, _VARIABLE, _SPARSITY, _SIGNATURE, _HAS_RANK, _VARIANTS,
     _EXTERNAL,
 ) = range(11)  # fmt: skip
 _MIN, _MAX, _SCALE, _ZERO_POINT, _DETAILS_TYPE, _DETAILS, _AXIS = range(7)
 (
-    _OPCODE, _OPERANDS, _RESULTS, _KIND, _OPTIONS, _CUSTOM_OPTIONS, _CUSTOM_FORMAT, _MUTATING, _INTERMEDIATES,
+    _OPCODE, _OPERANDS, OPERATOR_RESULTS, _KIND, _OPTIONS, _CUSTOM_OPTIONS, _CUSTOM_FORMAT, _MUTATING, _INTERMEDIATES,
     _LARGE_OFFSET, _LARGE_SIZE, _KIND_2, _OPTIONS_2, _DEBUG,
 ) = range(14)  # fmt: skip
 _DATA, _OFFSET, _SIZE = range(3)
@@ -134,7 +134,7 @@ def _model(tables: Tables, file: Opened) -> Model:
     model = known(tables.root(), _SIGNATURES + 1, "the model")
     codes = [_code(code) for code in model.each(_CODES)]
     payloads = [_payload(buffer, file) for buffer in model.each(_BUFFERS)]
-    graphs = tuple(_subgraph(graph, codes, payloads) for graph in model.each(_SUBGRAPHS))
+    graphs = tuple(_subgraph(graph, codes, payloads) for graph in model.each(MODEL_SUBGRAPHS))
     for graph in graphs:
         _refuse_indices(graph)
     return Model(tuple(codes), graphs, tuple(_signature(signature) for signature in model.each(_SIGNATURES)))
@@ -174,8 +174,8 @@ def _payload(buffer: Table, file: Opened) -> Payload | None:
 
 def _subgraph(graph: Table, codes: list[tuple[str, int]], payloads: list[Payload | None]) -> Subgraph:
     known(graph, _GRAPH_DEBUG + 1, "a subgraph")
-    tensors = tuple(_tensor(tensor, payloads) for tensor in graph.each(_TENSORS))
-    operators = tuple(_operator(operator, codes, tensors) for operator in graph.each(_OPERATORS))
+    tensors = tuple(_tensor(tensor, payloads) for tensor in graph.each(GRAPH_TENSORS))
+    operators = tuple(_operator(operator, codes, tensors) for operator in graph.each(GRAPH_OPERATORS))
     return Subgraph(tensors, operators, graph.numbers(_INPUTS), graph.numbers(_OUTPUTS))
 
 
@@ -183,7 +183,7 @@ def _tensor(tensor: Table, payloads: list[Payload | None]) -> Tensor:
     known(tensor, _EXTERNAL + 1, "a tensor")
     if tensor.offsets[_VARIANTS] and not tensor.tables.lenient:
         raise UnsupportedFieldError("a tensor of variants is not read")
-    stored, signature = tensor.numbers(_SHAPE), tensor.numbers(_SIGNATURE)
+    stored, signature = tensor.numbers(TENSOR_SHAPE), tensor.numbers(_SIGNATURE)
     buffer = tensor.number(_BUFFER, _UNSIGNED)
     payload = payloads[buffer] if buffer else None
     ranked = bool(stored or signature or tensor.number(_HAS_RANK, _FLAG) or payload is not None)
@@ -191,14 +191,14 @@ def _tensor(tensor: Table, payloads: list[Payload | None]) -> Tensor:
     dtype = tensor.number(_TYPE, _SIGNED_BYTE)
     quantization = tensor.table(_QUANTIZATION)
     return Tensor(
-        _text(tensor, _NAME),
-        TYPES.get(dtype, str(dtype)),
-        dims,
-        stored,
-        None if quantization is None else _quantization(quantization, stored),
-        bool(tensor.number(_VARIABLE, _FLAG)),
-        payload,
-        _odd(tensor) if tensor.offsets[_SPARSITY] or tensor.offsets[_EXTERNAL] else (),
+        name=_text(tensor, _NAME),
+        dtype=TYPES.get(dtype, str(dtype)),
+        dims=dims,
+        stored=stored,
+        quantization=None if quantization is None else _quantization(quantization, stored),
+        variable=bool(tensor.number(_VARIABLE, _FLAG)),
+        payload=payload,
+        odd=_odd(tensor) if tensor.offsets[_SPARSITY] or tensor.offsets[_EXTERNAL] else (),
     )
 
 
@@ -238,7 +238,15 @@ def _operator(op: Table, codes: list[tuple[str, int]], tensors: tuple[Tensor, ..
     between = tuple([(tensors[at].dtype, tensors[at].quantization) for at in op.numbers(_INTERMEDIATES) if at >= 0])
     custom = _custom(op) if op.offsets[_CUSTOM_OPTIONS] or op.offsets[_LARGE_SIZE] else b""
     key = (name, *kinds, others, custom, op.numbers(_MUTATING, "?"), between)
-    return Operator(name, version, op.numbers(_OPERANDS), op.numbers(_RESULTS), plain, bodies, key)
+    return Operator(
+        name=name,
+        version=version,
+        inputs=op.numbers(_OPERANDS),
+        outputs=op.numbers(OPERATOR_RESULTS),
+        options=plain,
+        bodies=bodies,
+        key=key,
+    )
 
 
 def _runs(option: str) -> bool:

@@ -71,13 +71,13 @@ def _graph(graph: Subgraph) -> Graph:
     ops = tuple(map(_op, graph.operators))
     constants = ((index, _constant(tensor)) for index, tensor in enumerate(graph.tensors))
     return Graph(
-        tuple(_unique([tensor.name for tensor in graph.tensors])),
-        tuple(tensor.dims or () for tensor in graph.tensors),
-        {index: value for index, value in constants if value is not None},
-        graph.inputs,
-        graph.outputs,
-        ops,
-        {index: at for at, op in enumerate(ops) for index in op.outputs},
+        names=tuple(_unique([tensor.name for tensor in graph.tensors])),
+        shapes=tuple(tensor.dims or () for tensor in graph.tensors),
+        constants={index: value for index, value in constants if value is not None},
+        inputs=graph.inputs,
+        outputs=graph.outputs,
+        ops=ops,
+        makers={index: at for at, op in enumerate(ops) for index in op.outputs},
     )
 
 

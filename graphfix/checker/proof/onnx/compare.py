@@ -77,7 +77,7 @@ def compared(
 def note_nodes(
     path: Path, stack: ExitStack, bindings: Mapping[str, int], shapes: Mapping[str, Sequence[int]], notes: Notes
 ) -> None:
-    """Read one file, and note its nodes. Raises UnprovedError and GraphfixError."""
+    """Read one file, and note its nodes: for `proving.maps`. Raises UnprovedError and GraphfixError."""
     table = TermTable(Algebra())
     source = Source(path, stack)
     model = source.read()
@@ -103,8 +103,8 @@ def _interface(one: ModelProto, two: ModelProto) -> None:
     ):
         names = [[info.name for info in infos] for infos in (ours, theirs)]
         if names[0] != names[1]:
-            listed = (", ".join(map(str, side)) or "none" for side in names)
-            raise UnprovedError(f"the {what}s of the first file are {{}}, of the second {{}}".format(*listed))
+            first, second = (", ".join(map(str, side)) or "none" for side in names)
+            raise UnprovedError(f"the {what}s of the first file are {first}, of the second {second}")
         for mine, other in zip(ours, theirs, strict=True):
             if _kind(mine.type) != _kind(other.type):
                 raise UnprovedError(f"the {what} {mine.name!r} has another type")

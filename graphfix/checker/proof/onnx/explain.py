@@ -28,15 +28,15 @@ def note_of(algebra: Algebra, call: Call, path: str, results: Sequence[View | No
     by_maps = results and results[0] is not None and broadcast_of(results[0].core) is not None
     compared = call.key[2:] if by_maps else call.full[2:]
     return Note(
-        path,
-        call.label,
-        call.description,
-        f"{call.domain}.{call.op}" if call.domain else call.op,
-        (tuple(call.inputs), tuple(call.outputs)),
-        tuple(call.views),
-        tuple(results),
-        _parts(compared, call.attributes),
-        _isolated(algebra, call),
+        graph=path,
+        label=call.label,
+        description=call.description,
+        op=f"{call.domain}.{call.op}" if call.domain else call.op,
+        names=(tuple(call.inputs), tuple(call.outputs)),
+        operands=tuple(call.views),
+        results=tuple(results),
+        parts=_parts(compared, call.attributes),
+        isolated=_isolated(algebra, call),
     )
 
 

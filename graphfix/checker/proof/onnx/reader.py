@@ -213,21 +213,21 @@ class Reading:
             if len(compared) < len(attributes):
                 full = (domain, op, since, self.constants.attributes(attributes))
         return Call(
-            label,
-            environment.graph,
-            domain,
-            op,
-            version,
-            since,
-            views,
-            operands,
-            names,
-            attributes,
-            description,
-            self.table,
-            key,
-            full,
-            written,
+            label=label,
+            graph=environment.graph,
+            domain=domain,
+            op=op,
+            version=version,
+            since=since,
+            views=views,
+            inputs=operands,
+            outputs=names,
+            attributes=attributes,
+            description=description,
+            table=self.table,
+            key=key,
+            full=full,
+            written=written,
         )
 
     def _whole(self, call: Call, environment: Environment) -> list[View]:

@@ -70,7 +70,7 @@ def compared(
 def note_nodes(
     path: Path, stack: ExitStack, bindings: Mapping[str, int], shapes: Mapping[str, Sequence[int]], notes: Notes
 ) -> None:
-    """Read one file, and note its operators. Raises UnprovedError and GraphfixError."""
+    """Read one file, and note its operators: for `proving.maps`. Raises UnprovedError and GraphfixError."""
     table = TermTable(Algebra())
     model = _bound(_read(path, stack)[0], bindings, shapes)
     reading = Reading(table, Constants(table), model, first=True, notes=notes)

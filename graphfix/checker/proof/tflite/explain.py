@@ -32,22 +32,21 @@ def note_of(
 ) -> Note:
     """Note an operator of these results; `place` is the path of its subgraph and its label there."""
     path, label = place
-    tensors = [tuple(graph.tensors[at].name if at >= 0 else "" for at in given) for given in _places(operator)]
+    tensors = [
+        tuple(graph.tensors[at].name if at >= 0 else "" for at in given)
+        for given in (operator.inputs, operator.outputs)
+    ]
     return Note(
-        path,
-        label,
-        label,
-        operator.name,
-        (tensors[0], tensors[1]),
-        tuple(views),
-        tuple(results),
-        _parts(graph, operator, views, results),
-        _isolated(algebra, graph, operator, views, label),
+        graph=path,
+        label=label,
+        description=label,
+        op=operator.name,
+        names=(tensors[0], tensors[1]),
+        operands=tuple(views),
+        results=tuple(results),
+        parts=_parts(graph, operator, views, results),
+        isolated=_isolated(algebra, graph, operator, views, label),
     )
-
-
-def _places(operator: Operator) -> tuple[tuple[int, ...], tuple[int, ...]]:
-    return operator.inputs, operator.outputs
 
 
 def _isolated(

@@ -10,7 +10,7 @@ import onnx.inliner
 import onnx.shape_inference
 
 from graphfix.checker.files.onnx.graphs import NestedGraph, constant, nested_graphs
-from graphfix.checker.runs.input_limits import Interval, Limits, meet, solved
+from graphfix.checker.runs.input_limits import MOST_STEPS, Interval, Limits, meet, solved
 from graphfix.checker.runs.onnx.operand_limits import demands
 
 if TYPE_CHECKING:
@@ -32,7 +32,6 @@ _CARRIERS: dict[str, tuple[int, ...] | None] = {
     "ReduceMax": (0,),
     "ReduceMin": (0,),
 }
-_FARTHEST = 64
 # Operators that are choosy about whole numbers only: a divisor of 0, a negative exponent.
 _WHOLE_ONLY = frozenset({"Div", "Mod", "Pow"})
 _FRACTIONAL = frozenset(
@@ -105,7 +104,7 @@ def _comparisons(node: onnx.NodeProto, graph: NestedGraph) -> Iterator[tuple[str
 
 def _origins(graph: NestedGraph, name: str, interval: Interval, steps: int = 0) -> Iterator[tuple[str, Interval]]:
     """Follow a value back to the model's inputs, and its interval with it."""
-    if steps > _FARTHEST:
+    if steps > MOST_STEPS:
         return
     home = graph.home(name)
     if home is None:

@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from graphfix.checker.files.onnx.graphs import NestedGraph, constant
-from graphfix.checker.runs.input_limits import Interval, below
+from graphfix.checker.runs.input_limits import Interval, below, shortest
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -63,9 +63,7 @@ def _gather_nd(node: onnx.NodeProto, graph: NestedGraph) -> Iterator[tuple[str, 
     data, indices = graph.shape(node.input[0]), graph.shape(node.input[1])
     first = _attribute(node, "batch_dims", 0)
     last = None if not indices or indices[-1] is None else first + indices[-1]
-    dims = () if data is None else data[first:last]
-    known = [dim for dim in dims if dim is not None]
-    yield node.input[1], below(min(known) if known and len(known) == len(dims) else None)
+    yield node.input[1], below(shortest(() if data is None else data[first:last]))
 
 
 def _one_hot(node: onnx.NodeProto, graph: NestedGraph) -> Iterator[tuple[str, Interval]]:

@@ -1,4 +1,16 @@
 """The TFLite side of the runs: LiteRT runs both models on each of its kernel sets."""
 
-LARGEST_COPY = 1 << 30
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+_LARGEST_COPY = 1 << 30
 """Bytes of the largest file that is copied, or read into objects and cut, to find something out."""
+
+
+def too_large(path: Path) -> bool:
+    """Whether a file is too large to be copied, or read into objects."""
+    return path.stat().st_size > _LARGEST_COPY

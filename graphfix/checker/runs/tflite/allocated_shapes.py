@@ -10,21 +10,22 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from graphfix.checker.files.tflite.file import (
+    GRAPH_OPERATORS,
+    GRAPH_TENSORS,
+    MODEL_SUBGRAPHS,
+    OPERATOR_RESULTS,
+    TENSOR_SHAPE,
+)
 from graphfix.checker.files.tflite.graphs import read_graphs
 from graphfix.checker.files.tflite.tables import Tables
-from graphfix.checker.runs.tflite import LARGEST_COPY
+from graphfix.checker.runs.tflite import too_large
 from graphfix.runtimes.session import RefusedError
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from graphfix.runtimes.process import Child
-
-# The fields of the schema's tables, by the place in which it declares them.
-_SUBGRAPHS = 2
-_TENSORS, _OPERATORS = 0, 3
-_SHAPE = 0
-_RESULTS = 2
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,7 +46,7 @@ def shapes_hold(child: Child, path: Path, bindings: Mapping[str, int], shapes: M
     input of a free size the answer is False: an allocation is of one size.
     """
     inputs = _inputs(path, bindings, shapes)
-    if inputs is None or path.stat().st_size > LARGEST_COPY:
+    if inputs is None or too_large(path):
         return False
     with tempfile.TemporaryDirectory(prefix="graphfix-") as folder:
         wrong = Path(folder, "wrong.tflite")
@@ -92,9 +93,9 @@ def _sorted(tables: Tables) -> tuple[list[_Declared], list[_Declared]]:
     """Return the shapes of what operators compute, and of all other tensors."""
     computed: list[_Declared] = []
     others: list[_Declared] = []
-    for index, graph in enumerate(tables.root().each(_SUBGRAPHS)):
-        results = {at for operator in graph.each(_OPERATORS) for at in operator.numbers(_RESULTS)}
-        for at, tensor in enumerate(graph.each(_TENSORS)):
-            declared = _Declared(index, at, tensor.vector(_SHAPE)[0], tensor.numbers(_SHAPE))
+    for index, graph in enumerate(tables.root().each(MODEL_SUBGRAPHS)):
+        results = {at for operator in graph.each(GRAPH_OPERATORS) for at in operator.numbers(OPERATOR_RESULTS)}
+        for at, tensor in enumerate(graph.each(GRAPH_TENSORS)):
+            declared = _Declared(index, at, tensor.vector(TENSOR_SHAPE)[0], tensor.numbers(TENSOR_SHAPE))
             (computed if at in results else others).append(declared)
     return computed, others

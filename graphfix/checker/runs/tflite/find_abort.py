@@ -6,12 +6,9 @@ import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import flatbuffers
-from ai_edge_litert import schema_py_generated as schema
-
-from graphfix.checker.files import TFLITE_IDENTIFIER
 from graphfix.checker.files.tflite.graphs import read_graphs
-from graphfix.checker.runs.tflite import LARGEST_COPY
+from graphfix.checker.runs.tflite import too_large
+from graphfix.checker.runs.tflite.objects import packed, read
 from graphfix.runtimes.session import RefusedError
 
 if TYPE_CHECKING:
@@ -22,9 +19,9 @@ if TYPE_CHECKING:
 
 def aborting_operator(child: Child, path: Path, kernels: str, feeds: Mapping[str, object]) -> str | None:
     """Name the operator of subgraph 0 as `ADD#3`; None where no beginning of the model aborts on these inputs."""
-    if path.stat().st_size > LARGEST_COPY:
+    if too_large(path):
         return None
-    model = schema.ModelT.InitFromPackedBuf(path.read_bytes(), 0)
+    model = read(path)
     operators = list(model.subgraphs[0].operators or ())
     with tempfile.TemporaryDirectory(prefix="graphfix-") as folder:
         beginning = Path(folder, "beginning.tflite")
@@ -51,6 +48,4 @@ def _beginning(model: Any, operators: list[Any], count: int) -> bytes:  # noqa: 
     graph = model.subgraphs[0]
     graph.operators, graph.outputs = operators[:count], operators[count - 1].outputs
     model.signatureDefs = None
-    builder = flatbuffers.Builder(1024)
-    builder.Finish(model.Pack(builder), TFLITE_IDENTIFIER)
-    return bytes(builder.Output())
+    return packed(model)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from graphfix.checker.runs.input_limits import Interval, Limits, below, meet, solved
+from graphfix.checker.runs.input_limits import MOST_STEPS, Interval, Limits, below, meet, shortest, solved
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -60,7 +60,6 @@ _STEERING: dict[str, dict[int, Interval]] = {
     "STABLEHLO_SHIFT_LEFT": {1: (0, 3)},
 }
 _ARITHMETIC = {"ADD": "Add", "SUB": "Sub", "MUL": "Mul", "FLOOR_DIV": "Div", "DIV": "Div"}
-_FARTHEST = 64
 
 
 def limits(
@@ -104,7 +103,7 @@ class _Search:
     def origins(self, where: int, tensor: int, interval: Interval, steps: int = 0) -> Iterator[tuple[int, Interval]]:
         """Yield (input, what it must keep to) for the inputs that a tensor's values come from."""
         graph = self.graphs[where]
-        if steps > _FARTHEST or tensor < 0:
+        if steps > MOST_STEPS or tensor < 0:
             return
         if tensor in graph.inputs:
             if where == self.subgraph:
@@ -148,7 +147,7 @@ def _indices(search: _Search, where: int, op: Op) -> Iterator[tuple[int, Interva
         case "GATHER":
             yield op.inputs[1], below(_dim(sizes[0], op.axis))
         case "GATHER_ND":
-            yield op.inputs[1], below(_shortest(sizes[0][: (sizes[1] or (None,))[-1]]))
+            yield op.inputs[1], below(shortest(sizes[0][: (sizes[1] or (None,))[-1]]))
         case "EMBEDDING_LOOKUP":
             yield op.inputs[0], below(_dim(sizes[1], 0))
         case "HASHTABLE_LOOKUP" | "EMBEDDING_LOOKUP_SPARSE":
@@ -163,8 +162,3 @@ def _indices(search: _Search, where: int, op: Op) -> Iterator[tuple[int, Interva
 
 def _dim(shape: tuple[int | None, ...], axis: int) -> int | None:
     return shape[axis] if -len(shape) <= axis < len(shape) else None
-
-
-def _shortest(dims: tuple[int | None, ...]) -> int | None:
-    known = [dim for dim in dims if dim is not None]
-    return min(known) if known and len(known) == len(dims) else None

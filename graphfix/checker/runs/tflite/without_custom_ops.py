@@ -5,11 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-import flatbuffers
-from ai_edge_litert import schema_py_generated as schema
-
-from graphfix.checker.files import TFLITE_IDENTIFIER
-from graphfix.checker.runs.tflite import LARGEST_COPY
+from graphfix.checker.runs.tflite import too_large
+from graphfix.checker.runs.tflite.objects import packed, read
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -28,20 +25,18 @@ class _Taken:
 
 def cut_alike(paths: tuple[Path, Path], names: frozenset[str], folder: Path) -> tuple[Path, Path] | str:
     """Write both models without these custom operators into a folder; a string says why they can't be cut alike."""
-    if any(path.stat().st_size > LARGEST_COPY for path in paths):
+    if any(map(too_large, paths)):
         return "a model above 1 GiB is not cut there"
     written = []
     taken: list[list[_Taken]] = []
     for which, path in zip(("before", "after"), paths, strict=True):
-        model = schema.ModelT.InitFromPackedBuf(path.read_bytes(), 0)
+        model = read(path)
         found = _cut(model, names)
         if isinstance(found, str):
             return found
         taken.append(found)
         written.append(folder / f"{which}-{len(names)}.tflite")
-        builder = flatbuffers.Builder(1024)
-        builder.Finish(model.Pack(builder), TFLITE_IDENTIFIER)
-        written[-1].write_bytes(builder.Output())
+        written[-1].write_bytes(packed(model))
     if taken[0] != taken[1]:
         return "the two models do not have it alike"
     return written[0], written[1]

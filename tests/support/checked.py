@@ -1,0 +1,43 @@
+"""Two files before the checker, with only those parts of a task named that a test is about."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Literal
+
+from graphfix import checker
+from graphfix.checker.task import Criterion, Task
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+    from pathlib import Path
+
+    from graphfix.results import Verdict
+
+
+def verify(
+    before: Path,
+    after: Path,
+    *,
+    bindings: Mapping[str, int] | None = None,
+    shapes: Mapping[str, Sequence[int]] | None = None,
+    inputs: Path | None = None,
+    runs: int = 4,
+    seed: int = 0,
+    atol: float | None = None,
+    rtol: float | None = None,
+    proof: Literal["with", "only", "without"] = "with",
+) -> Verdict:
+    """Ask the checker, with the defaults of `graphfix verify`."""
+    task = Task(
+        before=before,
+        after=after,
+        bindings=bindings or {},
+        shapes=shapes or {},
+        inputs=inputs,
+        runs=runs,
+        seed=seed,
+        criterion=Criterion(atol, rtol),
+        proof=proof,
+        progress=lambda _: None,
+    )
+    return checker.verify(task)
