@@ -7,7 +7,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from onnx import GraphProto, ModelProto, ValueInfoProto
 
 from graphfix.formats.onnx.file.container import Container
-from graphfix.formats.onnx.infer.scope import GraphScope, declared, subgraphs, write_dims
+from graphfix.formats.onnx.file.messages import declared, subgraphs, write_dims
+from graphfix.formats.onnx.infer.scope import GraphScope
 from graphfix.results import GraphfixError
 from graphfix.shapes.shape import Size
 

@@ -17,8 +17,8 @@ from graphfix.formats.onnx.edit.inline import inline
 from graphfix.formats.onnx.edit.new_nodes import NodeBuilder
 from graphfix.formats.onnx.edit.state import State
 from graphfix.formats.onnx.file.container import Container, read
+from graphfix.formats.onnx.file.messages import Step
 from graphfix.formats.onnx.infer.analysis import Facts, analyse
-from graphfix.formats.onnx.infer.scope import Step
 from graphfix.formats.onnx.opset import to_8, to_17
 from graphfix.formats.onnx.view import Views, build
 from graphfix.graph.edits import EXPAND_LIMIT, Edit, Refused, Upgrade

@@ -12,10 +12,11 @@ import onnx
 from onnx import AttributeProto, FunctionProto, GraphProto, ModelProto, NodeProto, TensorProto
 
 from graphfix import operators
+from graphfix.formats.onnx.file.messages import Step, body_of, is_standard
 from graphfix.formats.onnx.folding import Evaluator, at_hand
 from graphfix.formats.onnx.infer.analysis import Facts
 from graphfix.formats.onnx.infer.integer_values import attributes as integers
-from graphfix.formats.onnx.infer.scope import GraphScope, Step, body_of, is_standard
+from graphfix.formats.onnx.infer.scope import GraphScope
 from graphfix.graph.view import LITERAL_LIMIT, Graph, Kind, Node, Scalar, Value
 
 _row = cache(operators.row)

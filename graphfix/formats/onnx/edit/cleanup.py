@@ -9,7 +9,7 @@ from onnx import FunctionProto, GraphProto, TensorProto, TypeProto, ValueInfoPro
 from graphfix.formats import editing
 from graphfix.formats.onnx.edit.new_nodes import NodeBuilder
 from graphfix.formats.onnx.edit.state import State
-from graphfix.formats.onnx.infer.scope import write_dims
+from graphfix.formats.onnx.file.messages import write_dims
 from graphfix.formats.onnx.view import Holder, onnx_type
 from graphfix.graph.view import Graph, Node, Value
 

@@ -11,7 +11,7 @@ from onnx import GraphProto, ModelProto, NodeProto, TensorProto
 
 from graphfix.formats.onnx.edit.new_nodes import INITIALIZER_ALONE_SINCE_IR
 from graphfix.formats.onnx.edit.state import Decided
-from graphfix.formats.onnx.infer.scope import subgraphs
+from graphfix.formats.onnx.file.messages import subgraphs
 from graphfix.formats.onnx.view import Holder
 
 

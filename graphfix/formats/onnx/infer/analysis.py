@@ -7,21 +7,9 @@ from dataclasses import dataclass
 
 from onnx import AttributeProto, FunctionProto, GraphProto, ModelProto, NodeProto, OperatorSetIdProto, TensorProto
 
+from graphfix.formats.onnx.file.messages import Step, declared, standard, steps, subgraphs, write_dims
 from graphfix.formats.onnx.infer.fixpoint import CALL_BUDGET, infer
-from graphfix.formats.onnx.infer.scope import (
-    GraphScope,
-    SizeNames,
-    Step,
-    agreed,
-    declared,
-    enter_bodies,
-    input_shape,
-    scope_of,
-    standard,
-    steps,
-    subgraphs,
-    write_dims,
-)
+from graphfix.formats.onnx.infer.scope import GraphScope, SizeNames, agreed, enter_bodies, input_shape, scope_of
 from graphfix.shapes.shape import Dim, Shape, Size, symbol
 
 FunctionKey = tuple[str, str]
