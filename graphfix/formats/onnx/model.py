@@ -9,12 +9,15 @@ from pathlib import Path
 import onnx
 from onnx import ModelProto
 
+from graphfix.formats import editing
 from graphfix.formats.editing import FreshNames
 from graphfix.formats.onnx import binding, validate
 from graphfix.formats.onnx.edit import cleanup
-from graphfix.formats.onnx.edit.editor import Editor
+from graphfix.formats.onnx.edit.checks import check
 from graphfix.formats.onnx.edit.inline import inline
 from graphfix.formats.onnx.edit.new_nodes import NodeBuilder
+from graphfix.formats.onnx.edit.nodes import carry_out
+from graphfix.formats.onnx.edit.operands import lift, stretch
 from graphfix.formats.onnx.edit.state import State
 from graphfix.formats.onnx.file.container import Container, read
 from graphfix.formats.onnx.file.messages import Step
@@ -67,7 +70,6 @@ class OnnxModel:
             for graph, scope in self._views.scopes.items()
         }
         self._state = State(self._views, builders)
-        self._editor = Editor(self._state)
         self._upgraded = self._finished = False
 
     def _analysed(self, nodes: Sequence[Step] | None) -> Facts:
@@ -110,7 +112,7 @@ class OnnxModel:
                 self._upgrade(edit.version)
         rest = [edit for edit in edits if not isinstance(edit, Upgrade)]
         if rest:
-            node = self._editor.apply(node, rest)
+            node = editing.apply(self._state, node, rest, check, lift, stretch, carry_out)
         self.changed = True
         return node
 

@@ -6,11 +6,14 @@ import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
+from graphfix.formats import editing
 from graphfix.formats.editing import FreshNames
 from graphfix.formats.tflite import binding
 from graphfix.formats.tflite.edit import cleanup
-from graphfix.formats.tflite.edit.editor import Editor
+from graphfix.formats.tflite.edit.checks import check
 from graphfix.formats.tflite.edit.new_nodes import NodeBuilder
+from graphfix.formats.tflite.edit.nodes import carry_out
+from graphfix.formats.tflite.edit.operands import lift, stretch
 from graphfix.formats.tflite.edit.state import State
 from graphfix.formats.tflite.file.container import Container, read
 from graphfix.formats.tflite.folding import Evaluator
@@ -59,7 +62,6 @@ class TfliteModel:
             for view in self._views
         }
         self._state = State(self.container, builders, self.expand_limit, evaluator)
-        self._editor = Editor(self._state)
         self._finished = False
 
     @property
@@ -99,7 +101,7 @@ class TfliteModel:
 
     def apply(self, node: Node, edits: Sequence[Edit]) -> Node:
         """Carry the edits of one node out, all or none. Raises Refused."""
-        node = self._editor.apply(node, edits)
+        node = editing.apply(self._state, node, edits, check, lift, stretch, carry_out)
         self.changed = True
         return node
 

@@ -9,14 +9,14 @@ import onnx
 from onnx import NodeProto, TensorProto
 
 from graphfix import operators
-from graphfix.formats.editing import bypass, replace_node
+from graphfix.formats.editing import NodeEdit, bypass, replace_node
 from graphfix.formats.onnx.edit.checks import NOT_KNOWN, is_used
 from graphfix.formats.onnx.edit.state import Decided, State
 from graphfix.graph.edits import Canonicalize, Evaluate, Fold, Inline, New, Numbers, Refused, Replace, Source
 from graphfix.graph.view import Graph, Node, Value, set_node
 
 
-def carry_out(state: State, node: Node, edit: Fold | Canonicalize | Evaluate | Replace | Inline) -> Node:
+def carry_out(state: State, node: Node, edit: NodeEdit) -> Node:
     """Carry an edit of a whole node out, which `check` has not refused."""
     match edit:
         case Fold():
