@@ -174,8 +174,8 @@ class GraphScope:
         return f"the stored shape [{sizes}] of '{self.names[tensor]}' contradicts the computed {shape}"
 
 
-def scope_of(container: Container, index: int, terms: Terms, inputs: Mapping[int, Shape]) -> GraphScope:
-    """The subgraph before its first operator; `inputs` are the shapes of its inputs, by tensor."""
+def scope_of(container: Container, index: int, terms: Terms) -> GraphScope:
+    """The subgraph before its first operator."""
     subgraph: Subgraph = container.subgraphs[index]
     tensors = subgraph.tensors
     scope = GraphScope(container, index, terms, unique_names(subgraph), tensors, [UNRANKED] * len(tensors))
@@ -183,7 +183,7 @@ def scope_of(container: Container, index: int, terms: Terms, inputs: Mapping[int
     scope.inputs = frozenset(subgraph.inputs)
     for tensor in range(len(tensors)):
         if tensor not in scope.produced:
-            scope.shapes[tensor] = inputs[tensor] if tensor in inputs else scope.declared_shape(tensor)
+            scope.shapes[tensor] = scope.declared_shape(tensor)
     return scope
 
 
