@@ -100,11 +100,6 @@ class OnnxModel:
         """(graph, value, why) of every stored shape that the computed one contradicts."""
         return [(scope.path, name, why) for scope in self._facts.scopes() for name, why in scope.stale.items()]
 
-    @property
-    def free(self) -> Sequence[str]:
-        """The symbols of the inputs that are not bound."""
-        return binding.free(self.proto.graph)
-
     def apply(self, node: Node, edits: Sequence[Edit]) -> Node:
         """Carry the edits of one node out, all or none. Raises Refused."""
         for edit in edits:

@@ -94,11 +94,6 @@ class TfliteModel:
             for tensor, why in view.facts.stale.items()
         ]
 
-    @property
-    def free(self) -> Sequence[str]:
-        """The free dims of the inputs, `x[0]` ..."""
-        return binding.free(self.container)
-
     def apply(self, node: Node, edits: Sequence[Edit]) -> Node:
         """Carry the edits of one node out, all or none. Raises Refused."""
         node = editing.apply(self._state, node, edits, check, lift, stretch, carry_out)

@@ -28,8 +28,6 @@ from graphfix.formats.tflite.file.tables import Parts, read_parts
 from graphfix.formats.tflite.file.writer import ALIGNMENT, PAGE, Block, TooLongError
 from graphfix.results import GraphfixError
 
-__all__ = ["Container", "Source", "read"]
-
 BIG: Final = 1 << 20
 """Bytes of a file from which on the block in front of it is a multiple of a page."""
 DEPENDENCIES: Final = "model_control_dependencies"
