@@ -6,13 +6,12 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import cache
 from math import prod
-from typing import TypeAlias
 
 import onnx
 from onnx import AttributeProto, FunctionProto, GraphProto, ModelProto, NodeProto, TensorProto
 
 from graphfix import operators
-from graphfix.formats.onnx.file.messages import Step, body_of, is_standard
+from graphfix.formats.onnx.file.messages import Holder, Step, body_of, is_standard
 from graphfix.formats.onnx.folding import Evaluator, at_hand
 from graphfix.formats.onnx.infer.analysis import Facts
 from graphfix.formats.onnx.infer.integer_values import attributes as integers
@@ -24,8 +23,6 @@ PLAIN: Mapping[str, object] = {}
 """The attributes of a node that has none."""
 NUMPY_NAMES = {"float": "float32", "double": "float64", "undefined": "?"}
 ONNX_NAMES = {numpy: name for name, numpy in NUMPY_NAMES.items()}
-Holder: TypeAlias = GraphProto | FunctionProto
-"""The message whose nodes a scope has."""
 
 
 @cache

@@ -4,12 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from typing import TypeAlias, TypeGuard
 
 import onnx
-from onnx import AttributeProto, GraphProto, NodeProto, TypeProto, ValueInfoProto
+from onnx import AttributeProto, FunctionProto, GraphProto, NodeProto, TypeProto, ValueInfoProto
 
 Dims = tuple[int | str | None, ...]
 """Sizes as a file declares them."""
+Holder: TypeAlias = GraphProto | FunctionProto
+"""The message whose nodes a scope has."""
+INITIALIZER_ALONE_SINCE_IR = 4
+"""Before this IR version every initializer is an input too, and runtimes do not let it be overridden."""
 
 
 @dataclass(slots=True, eq=False, repr=False)
@@ -78,6 +83,11 @@ def _declared_dim(dim: onnx.TensorShapeProto.Dimension) -> int | str | None:
     if dim.HasField("dim_value"):
         return dim.dim_value if dim.dim_value >= 0 else None
     return dim.dim_param if dim.dim_param not in ("", "?") else None
+
+
+def holds_initializers(holder: Holder, ir_version: int) -> TypeGuard[GraphProto]:
+    """Whether a constant can be an initializer here: not in a function, nor where it would have to be an input."""
+    return isinstance(holder, GraphProto) and ir_version >= INITIALIZER_ALONE_SINCE_IR
 
 
 def body_of(node: NodeProto, attribute: str) -> GraphProto:

@@ -82,6 +82,10 @@ class Container:
         found = self.buffers[buffer]
         return found.present or found.data is not None
 
+    def has_elements(self, tensor: Tensor) -> bool:
+        """Whether a tensor that no operator computes is a constant: its elements are in the file, or it has none."""
+        return not tensor.variable and (self.holds(tensor.buffer) or bool(tensor.external) or 0 in tensor.shape)
+
     def size(self, buffer: int) -> int:
         """Bytes of the payload."""
         found = self.buffers[buffer]

@@ -85,10 +85,8 @@ class GraphScope:
 
     def is_constant(self, tensor: int) -> bool:
         """Whether it has its elements in the file, or none at all."""
-        record = self.tensors[tensor]
-        if tensor in self.produced or tensor in self.inputs or record.variable:
-            return False
-        return self.container.holds(record.buffer) or bool(record.external) or 0 in record.shape
+        computed = tensor in self.produced or tensor in self.inputs
+        return not computed and self.container.has_elements(self.tensors[tensor])
 
     def enter(self, tensor: int, elements: tuple[Size, ...]) -> None:
         """Note what a result holds; its shape is there already."""
