@@ -12,9 +12,9 @@ from onnx import FunctionProto, NodeProto, TensorProto
 from graphfix.formats.insertion import Order, rearrange
 from graphfix.formats.onnx.file.messages import Holder, holds_initializers
 from graphfix.formats.onnx.infer.scope import GraphScope
-from graphfix.formats.onnx.view import PLAIN, onnx_type
-from graphfix.graph.edits import Numbers, Refused, with_axes
-from graphfix.graph.view import Graph, Kind, Node, Value
+from graphfix.formats.onnx.view import onnx_type
+from graphfix.graph.edits import New, Numbers, Refused, Source, with_axes
+from graphfix.graph.view import NO_ATTRIBUTES, Graph, Kind, Node, Value
 from graphfix.shapes.shape import UNKNOWN, UNRANKED, Shape
 
 EXPAND_SINCE = 8
@@ -75,7 +75,7 @@ class NodeBuilder:
         shape: Shape,
         dtype: str,
         reader: int,
-        attributes: Mapping[str, object] = PLAIN,
+        attributes: Mapping[str, object] = NO_ATTRIBUTES,
         domain: str = "",
     ) -> Value:
         """Add a node with one result before `reader`."""
@@ -102,6 +102,29 @@ class NodeBuilder:
         self.templates[self.order.next_place] = template
         self._enter(node.op, node.domain, name, operands, value, reader, attributes)
         return value
+
+    def source(self, source: Source, node: Node, made: dict[int, Value]) -> Value:
+        """What a new node of a plan reads; `made` holds by identity what is made already."""
+        match source:
+            case int():
+                return node.operand(source)
+            case New():
+                if id(source) not in made:
+                    made[id(source)] = self.new(source, node, made)
+                return made[id(source)]
+            case Numbers():
+                sizes = "x".join(map(str, source.elements))
+                stem = f"shape_{sizes}" if source.dtype == "int64" else f"{node.label}_constant"
+                return self.new_constant(source, stem, node.index)
+            case Value():
+                return source
+
+    def new(self, new: New, node: Node, made: dict[int, Value]) -> Value:
+        """Make one of the nodes that stand in the place of `node`, before it."""
+        operands = tuple(self.source(source, node, made) for source in new.operands)
+        stem = f"{node.results[0].name if node.results[0] is not None else node.label}_{new.op.lower()}"
+        attributes = dict(new.attributes)
+        return self.node(new.op, operands, stem, new.shape, new.dtype, node.index, attributes, new.domain)
 
     def _enter(
         self,

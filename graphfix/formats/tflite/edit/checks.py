@@ -7,7 +7,7 @@ from math import prod
 from graphfix.formats.tflite.edit.new_nodes import NodeBuilder
 from graphfix.formats.tflite.edit.operands import DEQUANTIZE, stretched_source
 from graphfix.formats.tflite.edit.state import State
-from graphfix.formats.tflite.file.schema import BYTE, TENSOR_TYPES, item_bytes
+from graphfix.formats.tflite.file.schema import BYTE, TENSOR_TYPES, UNSHAPED, item_bytes
 from graphfix.graph.edits import (
     Canonicalize,
     Edit,
@@ -25,7 +25,6 @@ from graphfix.graph.view import Node, Value
 from graphfix.shapes.shape import broadcast, cstr_broadcastable, same_shape
 
 DENSIFY = "DENSIFY"
-UNSHAPED = frozenset({"resource", "variant"})
 
 
 def check(state: State, node: Node, edit: Edit) -> None:

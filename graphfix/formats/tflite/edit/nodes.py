@@ -17,7 +17,7 @@ from graphfix.formats.tflite.edit.state import State
 from graphfix.formats.tflite.file.records import Operator, Options
 from graphfix.formats.tflite.file.schema import CODES
 from graphfix.graph.edits import Canonicalize, Evaluate, Fold, Inline, Refused, Replace
-from graphfix.graph.view import Node, Value
+from graphfix.graph.view import NO_ATTRIBUTES, Node, Value
 from graphfix.shapes.shape import Shape
 
 
@@ -85,4 +85,6 @@ def _canonicalize(state: State, node: Node, to: Shape) -> Node:
     record.options = Options(TILE if tiled else 0)
     record.inputs = (builder.subgraph.tensors[value], builder.subgraph.tensors[target])
     record.changed = builder.subgraph.record.changed = True
-    return replace_node(state, node, replace(node, op=op, version=version, operands=(value, target), attributes={}))
+    return replace_node(
+        state, node, replace(node, op=op, version=version, operands=(value, target), attributes=NO_ATTRIBUTES)
+    )

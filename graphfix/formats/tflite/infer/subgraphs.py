@@ -13,7 +13,7 @@ from typing import TypeAlias
 from graphfix import operators
 from graphfix.formats.tflite.file.container import Container
 from graphfix.formats.tflite.file.records import ABSENT, Operator
-from graphfix.formats.tflite.file.schema import CUSTOM, OPERATORS
+from graphfix.formats.tflite.file.schema import CUSTOM, OPERATORS, TENSOR_TYPES, UNSHAPED
 from graphfix.formats.tflite.infer import integer_values
 from graphfix.formats.tflite.infer.names import FREE, declared
 from graphfix.formats.tflite.infer.operands import Call, Results, Rule
@@ -28,9 +28,6 @@ Kind: TypeAlias = tuple[str, Row | None, Rule | None]
 """An operator code: the builtin's name (a custom one has CUSTOM), its row and its rule."""
 Place: TypeAlias = tuple[int, int]
 """(tensor, axis)."""
-
-OPAQUE = frozenset({13, 14})
-"""The schema's numbers of resources and variants: their shapes are not those of what they hold."""
 
 
 @dataclass(slots=True)
@@ -211,7 +208,7 @@ def _kind(builtin: int, version: int) -> Kind:
 
 def _any_unranked(scope: GraphScope, operator: Operator) -> bool:
     return any(
-        not scope.shapes[tensor].ranked and scope.tensors[tensor].type not in OPAQUE
+        not scope.shapes[tensor].ranked and TENSOR_TYPES[scope.tensors[tensor].type][0] not in UNSHAPED
         for tensor in operator.inputs
         if tensor != ABSENT
     )
