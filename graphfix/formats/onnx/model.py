@@ -52,11 +52,9 @@ class OnnxModel:
         """Seconds that shape inference has taken."""
         self.expand_limit = EXPAND_LIMIT
         self._ranges: dict[str, Size] = {}
-        self._upgraded = False
-        self._finished = False
-        self._look(nodes)
+        self._rebuild_view(nodes)
 
-    def _look(self, nodes: Sequence[Step] | None = None) -> None:
+    def _rebuild_view(self, nodes: Sequence[Step] | None = None) -> None:
         """Build the view anew from the messages as they are; `nodes` are the main graph's, read before."""
         started = time.perf_counter()
         self._facts: Facts = self._analysed(nodes)
@@ -70,7 +68,10 @@ class OnnxModel:
             for graph, scope in self._views.scopes.items()
         }
         self._state = State(self._views, builders)
-        self._upgraded = self._finished = False
+        self._upgraded = False
+        """Whether the file is upgraded, and the view still that of the older opset."""
+        self._written = False
+        """Whether the edits of this view are in the file."""
 
     def _analysed(self, nodes: Sequence[Step] | None) -> Facts:
         try:
@@ -86,9 +87,9 @@ class OnnxModel:
 
     def refresh(self) -> None:
         """Build the view anew where edits made more known than it says."""
-        if self._upgraded or self._finished or self._state.renews:
+        if self._upgraded or self._written or self._state.renews:
             self._write_edits()
-            self._look_again()
+            self._rebuild_and_complete()
 
     @property
     def assumes(self) -> Sequence[str]:
@@ -129,22 +130,22 @@ class OnnxModel:
         """Convert the model node by node, and build the view anew. Raises Refused."""
         if self.changed:
             self._write_edits()
-            self._look()
+            self._rebuild_view()
         copy = ModelProto()
         copy.CopyFrom(self.proto)
         dropped = to_17.convert(copy, self._facts, version, self._fresh)
         self.proto.CopyFrom(copy)
-        self._look()
+        self._rebuild_view()
         self._state.dead.update({value: None for value in self._views.tensors if value.name in dropped})
 
     def bind(self, dims: Mapping[str, Size], shapes: Mapping[str, Sequence[int | None]]) -> None:
         """Bind dims of the inputs; every stored shape is updated. Raises GraphfixError for an unknown name."""
         self._ranges.update({name: size for name, size in dims.items() if not isinstance(size, int)})
         if binding.bind(self.container, dims, shapes):
-            self._look()
+            self._rebuild_view()
             binding.update_shapes(self._facts.main)
             self.changed = True
-        self._look()
+        self._rebuild_view()
 
     @staticmethod
     def example(_: Value) -> None:
@@ -176,18 +177,18 @@ class OnnxModel:
 
     def finish(self) -> Sequence[Graph]:
         """Write the edits into the file: order, shapes, without what nobody reads; return the view as it is then."""
-        renews = self._state.renews and not self._finished
+        renews = self._state.renews and not self._written
         self._write_edits()
         if renews:
-            self._look_again()
-            self._finished = True
+            self._rebuild_and_complete()
+            self._written = True  # the new view has no edits
         return self._views.graphs
 
     def _write_edits(self) -> None:
         """Write the edits into the file, once."""
-        if self._finished:
+        if self._written:
             return
-        self._finished = True
+        self._written = True
         if not self.changed:
             return
         state = self._state
@@ -200,10 +201,10 @@ class OnnxModel:
             cleanup.drop_claims(self._views.holders[graph], names)
         inline(self.proto, state.decided, self._fresh)
 
-    def _look_again(self) -> None:
+    def _rebuild_and_complete(self) -> None:
         """Build the view of the file as it is now, and complete the stored shapes where more is known."""
         known = self._state.renews
-        self._look()
+        self._rebuild_view()
         if known:
             binding.complete_shapes(self._facts.main)
 

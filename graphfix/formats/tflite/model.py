@@ -46,9 +46,9 @@ class TfliteModel:
         """What a binding could not ask of LiteRT."""
         self._fixed: list[str] = []
         """The inputs that edits before the view was last built have fixed."""
-        self._look()
+        self._rebuild_view()
 
-    def _look(self) -> None:
+    def _rebuild_view(self) -> None:
         """Build the view anew from the records as they are."""
         started = time.perf_counter()
         facts = analyse(self.container, self._ranges)
@@ -62,7 +62,8 @@ class TfliteModel:
             for view in self._views
         }
         self._state = State(self.container, builders, self.expand_limit, evaluator)
-        self._finished = False
+        self._written = False
+        """Whether the edits of this view are in the file."""
 
     @property
     def graphs(self) -> Sequence[Graph]:
@@ -71,8 +72,8 @@ class TfliteModel:
 
     def refresh(self) -> None:
         """Build the view anew if `finish` has changed the records since it was built."""
-        if self._finished:
-            self._look()
+        if self._written:
+            self._rebuild_view()
         self._state.expand_limit = self.expand_limit
 
     @property
@@ -105,7 +106,7 @@ class TfliteModel:
         self._ranges.update({name: size for name, size in dims.items() if not isinstance(size, int)})
         if binding.bind(self.container, dims, shapes, self._notes):
             self.changed = True
-        self._look()
+        self._rebuild_view()
 
     def example(self, value: Value) -> Sequence[int] | None:
         """The stored dims of an input of the main subgraph: 1 most often where a size is free."""
@@ -134,9 +135,9 @@ class TfliteModel:
     def finish(self) -> Sequence[Graph]:
         """Put what was made into order, and drop what nobody reads any more. Returns the view as it is then."""
         graphs = [view.graph for view in self._views]
-        if self._finished:
+        if self._written:
             return graphs
-        self._finished = True
+        self._written = True
         if not self.changed:
             return graphs
         state = self._state
