@@ -4,10 +4,25 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from typing import Protocol
+from typing import Protocol, TypeAlias, TypeVar
 
-from graphfix.graph.edits import Edit
+from graphfix.graph.edits import (
+    Assume,
+    Canonicalize,
+    Edit,
+    Evaluate,
+    Fold,
+    Inline,
+    Leave,
+    Lift,
+    Replace,
+    Stretch,
+    Upgrade,
+)
 from graphfix.graph.view import Node, Value, set_node
+
+NodeEdit: TypeAlias = Fold | Canonicalize | Evaluate | Replace | Inline
+"""The edits of a whole node."""
 
 
 @dataclass(slots=True, eq=False, repr=False)
@@ -42,21 +57,36 @@ class State(Protocol):
         """Remove a node whose results nobody reads any more."""
 
 
+S = TypeVar("S", bound=State)
+
+
 def apply(
+    state: S,
     node: Node,
     edits: Sequence[Edit],
-    check: Callable[[Node, Edit], None],
-    carry_out: Callable[[Node, Node, Edit], Node],
+    check: Callable[[S, Node, Edit], None],
+    lift: Callable[[S, Value, tuple[int, ...], Node], Value],
+    stretch: Callable[[S, Node, Value, Stretch], Value],
+    carry_out: Callable[[S, Node, NodeEdit], Node],
 ) -> Node:
     """Carry the edits of one node out, all or none, and return the node as it is now. Raises Refused before any is.
 
-    `carry_out` takes the node as it was before its edits, the node as it is now, and the edit.
+    `check`, `lift`, `stretch` and `carry_out` are the format's. A stretch is by the sizes of the node's operands as
+    they were before its edits.
     """
     before = node = node.graph.at(node.index)
     for edit in edits:
-        check(node, edit)
+        check(state, node, edit)
     for edit in edits:
-        node = carry_out(before, node, edit)
+        match edit:
+            case Lift():
+                node = state.put(node, edit.operand, lift(state, node.operand(edit.operand), edit.axes, node))
+            case Stretch():
+                node = state.put(node, edit.operand, stretch(state, before, node.operand(edit.operand), edit))
+            case Leave() | Assume() | Upgrade():
+                pass  # the engine reports the first two, a model upgrades itself
+            case _:
+                node = carry_out(state, node, edit)
     return node
 
 

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
+from typing import Any, Protocol
 
 from graphfix.graph.view import Graph, Node, Value
 
@@ -72,8 +73,7 @@ class Order:
         self._move_before_readers()
         nodes = [*self.graph.nodes, *self.graph.made]
         keys = self._keys()
-        turns = iter(keys)
-        nodes.sort(key=lambda _: next(turns))
+        rearrange(nodes, keys)
         del nodes[len(nodes) - len(self.gone) :]
         self.graph.nodes = nodes
         return keys
@@ -95,3 +95,16 @@ class Order:
         for place in self.gone:
             keys[place if place >= 0 else count - 1 - place] = 3 * count + 3
         return keys
+
+
+class Sortable(Protocol):
+    """A list, or a repeated field of a message."""
+
+    def sort(self, *, key: Callable[[Any], int]) -> None:
+        """Sort in place, stably; `key` is asked once for each item, in order."""
+
+
+def rearrange(items: Sortable, keys: Iterable[int]) -> None:
+    """Sort the items in place by keys that are there already, one for each of them."""
+    following = iter(keys)
+    items.sort(key=lambda _: next(following))

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from types import MappingProxyType
 from typing import Final, Literal, TypeAlias
 
 from graphfix.operators import Row
@@ -15,6 +16,8 @@ from graphfix.shapes.shape import Shape, Undecided
 Scalar: TypeAlias = int | float | bool | str
 Kind = Literal["input", "constant", "overridable", "result"]
 
+NO_ATTRIBUTES: Mapping[str, object] = MappingProxyType({})
+"""The attributes of a node that has none."""
 LITERAL_LIMIT = 64
 """`Value.literal` reads a constant of at most this many elements."""
 

@@ -7,12 +7,13 @@ from collections.abc import Iterator, Mapping, Sequence
 from onnx import GraphProto, ModelProto, ValueInfoProto
 
 from graphfix.formats.onnx.file.container import Container
-from graphfix.formats.onnx.infer.scope import GraphScope, declared, subgraphs, write_dims
+from graphfix.formats.onnx.file.messages import declared, subgraphs, write_dims
+from graphfix.formats.onnx.infer.scope import GraphScope
 from graphfix.results import GraphfixError
 from graphfix.shapes.shape import Size
 
 
-def free(graph: GraphProto) -> list[str]:
+def _free(graph: GraphProto) -> list[str]:
     """List the named dims of the inputs, in order."""
     return list(
         dict.fromkeys(size for value in _free_inputs(graph) for size in declared(value) or () if isinstance(size, str))
@@ -31,7 +32,7 @@ def bind(container: Container, dims: Mapping[str, Size], shapes: Mapping[str, Se
     leaves a size free. Raises GraphfixError for an unknown name and for what contradicts the file.
     """
     proto, where = container.proto, str(container.path or "the model")
-    known = free(proto.graph)
+    known = _free(proto.graph)
     for name in dims:
         if name not in known:
             raise GraphfixError(

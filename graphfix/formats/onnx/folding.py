@@ -31,7 +31,7 @@ GROWS = frozenset(("Expand", "Tile", "ConstantOfShape"))
 """These move too, but few elements can become many: the result's size must be known first."""
 WHOLE = frozenset("ReduceSum ReduceProd CumSum Range Mod".split())
 """Exact for whole numbers alone: a float's rounding follows the order of the additions."""
-PLAIN = frozenset(
+ROUNDED_ONCE = frozenset(
     "Where Add Sub Mul Div Neg Abs Sign Floor Ceil Min Max ReduceMin ReduceMax "
     "Equal Greater Less GreaterOrEqual LessOrEqual".split()
 )
@@ -44,7 +44,7 @@ CASTS = {
     TensorProto.INT8: np.int8, TensorProto.INT16: np.int16, TensorProto.INT32: np.int32, TensorProto.INT64: np.int64,
     TensorProto.UINT8: np.uint8, TensorProto.UINT16: np.uint16, TensorProto.UINT32: np.uint32,
 }  # fmt: skip
-FOLDED = MOVES | GROWS | WHOLE | PLAIN | SIZES | {"Cast"}
+FOLDED = MOVES | GROWS | WHOLE | ROUNDED_ONCE | SIZES | {"Cast"}
 
 
 @dataclass(slots=True, eq=False, repr=False)

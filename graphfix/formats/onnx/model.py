@@ -9,16 +9,19 @@ from pathlib import Path
 import onnx
 from onnx import ModelProto
 
+from graphfix.formats import editing
 from graphfix.formats.editing import FreshNames
 from graphfix.formats.onnx import binding, validate
 from graphfix.formats.onnx.edit import cleanup
-from graphfix.formats.onnx.edit.editor import Editor
+from graphfix.formats.onnx.edit.checks import check
 from graphfix.formats.onnx.edit.inline import inline
 from graphfix.formats.onnx.edit.new_nodes import NodeBuilder
+from graphfix.formats.onnx.edit.nodes import carry_out
+from graphfix.formats.onnx.edit.operands import lift, stretch
 from graphfix.formats.onnx.edit.state import State
 from graphfix.formats.onnx.file.container import Container, read
+from graphfix.formats.onnx.file.messages import Step
 from graphfix.formats.onnx.infer.analysis import Facts, analyse
-from graphfix.formats.onnx.infer.scope import Step
 from graphfix.formats.onnx.opset import to_8, to_17
 from graphfix.formats.onnx.view import Views, build
 from graphfix.graph.edits import EXPAND_LIMIT, Edit, Refused, Upgrade
@@ -49,11 +52,9 @@ class OnnxModel:
         """Seconds that shape inference has taken."""
         self.expand_limit = EXPAND_LIMIT
         self._ranges: dict[str, Size] = {}
-        self._upgraded = False
-        self._finished = False
-        self._look(nodes)
+        self._rebuild_view(nodes)
 
-    def _look(self, nodes: Sequence[Step] | None = None) -> None:
+    def _rebuild_view(self, nodes: Sequence[Step] | None = None) -> None:
         """Build the view anew from the messages as they are; `nodes` are the main graph's, read before."""
         started = time.perf_counter()
         self._facts: Facts = self._analysed(nodes)
@@ -67,8 +68,10 @@ class OnnxModel:
             for graph, scope in self._views.scopes.items()
         }
         self._state = State(self._views, builders)
-        self._editor = Editor(self._state)
-        self._upgraded = self._finished = False
+        self._upgraded = False
+        """Whether the file is upgraded, and the view still that of the older opset."""
+        self._written = False
+        """Whether the edits of this view are in the file."""
 
     def _analysed(self, nodes: Sequence[Step] | None) -> Facts:
         try:
@@ -84,9 +87,9 @@ class OnnxModel:
 
     def refresh(self) -> None:
         """Build the view anew where edits made more known than it says."""
-        if self._upgraded or self._finished or self._state.renews:
+        if self._upgraded or self._written or self._state.renews:
             self._write_edits()
-            self._look_again()
+            self._rebuild_and_complete()
 
     @property
     def assumes(self) -> Sequence[str]:
@@ -98,11 +101,6 @@ class OnnxModel:
         """(graph, value, why) of every stored shape that the computed one contradicts."""
         return [(scope.path, name, why) for scope in self._facts.scopes() for name, why in scope.stale.items()]
 
-    @property
-    def free(self) -> Sequence[str]:
-        """The symbols of the inputs that are not bound."""
-        return binding.free(self.proto.graph)
-
     def apply(self, node: Node, edits: Sequence[Edit]) -> Node:
         """Carry the edits of one node out, all or none. Raises Refused."""
         for edit in edits:
@@ -110,7 +108,7 @@ class OnnxModel:
                 self._upgrade(edit.version)
         rest = [edit for edit in edits if not isinstance(edit, Upgrade)]
         if rest:
-            node = self._editor.apply(node, rest)
+            node = editing.apply(self._state, node, rest, check, lift, stretch, carry_out)
         self.changed = True
         return node
 
@@ -132,22 +130,22 @@ class OnnxModel:
         """Convert the model node by node, and build the view anew. Raises Refused."""
         if self.changed:
             self._write_edits()
-            self._look()
+            self._rebuild_view()
         copy = ModelProto()
         copy.CopyFrom(self.proto)
         dropped = to_17.convert(copy, self._facts, version, self._fresh)
         self.proto.CopyFrom(copy)
-        self._look()
+        self._rebuild_view()
         self._state.dead.update({value: None for value in self._views.tensors if value.name in dropped})
 
     def bind(self, dims: Mapping[str, Size], shapes: Mapping[str, Sequence[int | None]]) -> None:
         """Bind dims of the inputs; every stored shape is updated. Raises GraphfixError for an unknown name."""
         self._ranges.update({name: size for name, size in dims.items() if not isinstance(size, int)})
         if binding.bind(self.container, dims, shapes):
-            self._look()
+            self._rebuild_view()
             binding.update_shapes(self._facts.main)
             self.changed = True
-        self._look()
+        self._rebuild_view()
 
     @staticmethod
     def example(_: Value) -> None:
@@ -179,18 +177,18 @@ class OnnxModel:
 
     def finish(self) -> Sequence[Graph]:
         """Write the edits into the file: order, shapes, without what nobody reads; return the view as it is then."""
-        renews = self._state.renews and not self._finished
+        renews = self._state.renews and not self._written
         self._write_edits()
         if renews:
-            self._look_again()
-            self._finished = True
+            self._rebuild_and_complete()
+            self._written = True  # the new view has no edits
         return self._views.graphs
 
     def _write_edits(self) -> None:
         """Write the edits into the file, once."""
-        if self._finished:
+        if self._written:
             return
-        self._finished = True
+        self._written = True
         if not self.changed:
             return
         state = self._state
@@ -203,10 +201,10 @@ class OnnxModel:
             cleanup.drop_claims(self._views.holders[graph], names)
         inline(self.proto, state.decided, self._fresh)
 
-    def _look_again(self) -> None:
+    def _rebuild_and_complete(self) -> None:
         """Build the view of the file as it is now, and complete the stored shapes where more is known."""
         known = self._state.renews
-        self._look()
+        self._rebuild_view()
         if known:
             binding.complete_shapes(self._facts.main)
 

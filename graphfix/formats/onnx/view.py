@@ -2,29 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import cache
 from math import prod
-from typing import TypeAlias
 
 import onnx
 from onnx import AttributeProto, FunctionProto, GraphProto, ModelProto, NodeProto, TensorProto
 
 from graphfix import operators
+from graphfix.formats.onnx.file.messages import Holder, Step, body_of, is_standard
 from graphfix.formats.onnx.folding import Evaluator, at_hand
 from graphfix.formats.onnx.infer.analysis import Facts
 from graphfix.formats.onnx.infer.integer_values import attributes as integers
-from graphfix.formats.onnx.infer.scope import GraphScope, Step, body_of, is_standard
-from graphfix.graph.view import LITERAL_LIMIT, Graph, Kind, Node, Scalar, Value
+from graphfix.formats.onnx.infer.scope import GraphScope
+from graphfix.graph.view import LITERAL_LIMIT, NO_ATTRIBUTES, Graph, Kind, Node, Scalar, Value
 
 _row = cache(operators.row)
-PLAIN: Mapping[str, object] = {}
-"""The attributes of a node that has none."""
 NUMPY_NAMES = {"float": "float32", "double": "float64", "undefined": "?"}
 ONNX_NAMES = {numpy: name for name, numpy in NUMPY_NAMES.items()}
-Holder: TypeAlias = GraphProto | FunctionProto
-"""The message whose nodes a scope has."""
 
 
 @cache
@@ -139,7 +135,7 @@ class _Builder:
         find = self.values.get
         operands = tuple([find(name) or self._operand(name) for name in step.inputs])
         results = tuple([self._value(name, kind, index) if name else None for name in step.outputs])
-        attributes = PLAIN if step.bare else _attributes(proto)
+        attributes = NO_ATTRIBUTES if step.bare else _attributes(proto)
         name, graph = proto.name, self.graph
         node = Node(op, domain, version, name, index, graph, operands, results, attributes, _row(domain, op, version))
         graph.nodes.append(node)

@@ -18,8 +18,6 @@ from graphfix.runtimes.session import RefusedError
 from graphfix.shapes.polynomial import GREATEST
 from graphfix.shapes.shape import Shape, Size
 
-__all__ = ["bind", "free"]
-
 Sizes = dict[int, list[int]]
 """By input: its sizes as they are bound so far, FREE where they are not."""
 

@@ -6,11 +6,14 @@ import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
+from graphfix.formats import editing
 from graphfix.formats.editing import FreshNames
 from graphfix.formats.tflite import binding
 from graphfix.formats.tflite.edit import cleanup
-from graphfix.formats.tflite.edit.editor import Editor
+from graphfix.formats.tflite.edit.checks import check
 from graphfix.formats.tflite.edit.new_nodes import NodeBuilder
+from graphfix.formats.tflite.edit.nodes import carry_out
+from graphfix.formats.tflite.edit.operands import lift, stretch
 from graphfix.formats.tflite.edit.state import State
 from graphfix.formats.tflite.file.container import Container, read
 from graphfix.formats.tflite.folding import Evaluator
@@ -43,9 +46,9 @@ class TfliteModel:
         """What a binding could not ask of LiteRT."""
         self._fixed: list[str] = []
         """The inputs that edits before the view was last built have fixed."""
-        self._look()
+        self._rebuild_view()
 
-    def _look(self) -> None:
+    def _rebuild_view(self) -> None:
         """Build the view anew from the records as they are."""
         started = time.perf_counter()
         facts = analyse(self.container, self._ranges)
@@ -59,8 +62,8 @@ class TfliteModel:
             for view in self._views
         }
         self._state = State(self.container, builders, self.expand_limit, evaluator)
-        self._editor = Editor(self._state)
-        self._finished = False
+        self._written = False
+        """Whether the edits of this view are in the file."""
 
     @property
     def graphs(self) -> Sequence[Graph]:
@@ -69,8 +72,8 @@ class TfliteModel:
 
     def refresh(self) -> None:
         """Build the view anew if `finish` has changed the records since it was built."""
-        if self._finished:
-            self._look()
+        if self._written:
+            self._rebuild_view()
         self._state.expand_limit = self.expand_limit
 
     @property
@@ -92,14 +95,9 @@ class TfliteModel:
             for tensor, why in view.facts.stale.items()
         ]
 
-    @property
-    def free(self) -> Sequence[str]:
-        """The free dims of the inputs, `x[0]` ..."""
-        return binding.free(self.container)
-
     def apply(self, node: Node, edits: Sequence[Edit]) -> Node:
         """Carry the edits of one node out, all or none. Raises Refused."""
-        node = self._editor.apply(node, edits)
+        node = editing.apply(self._state, node, edits, check, lift, stretch, carry_out)
         self.changed = True
         return node
 
@@ -108,7 +106,7 @@ class TfliteModel:
         self._ranges.update({name: size for name, size in dims.items() if not isinstance(size, int)})
         if binding.bind(self.container, dims, shapes, self._notes):
             self.changed = True
-        self._look()
+        self._rebuild_view()
 
     def example(self, value: Value) -> Sequence[int] | None:
         """The stored dims of an input of the main subgraph: 1 most often where a size is free."""
@@ -137,9 +135,9 @@ class TfliteModel:
     def finish(self) -> Sequence[Graph]:
         """Put what was made into order, and drop what nobody reads any more. Returns the view as it is then."""
         graphs = [view.graph for view in self._views]
-        if self._finished:
+        if self._written:
             return graphs
-        self._finished = True
+        self._written = True
         if not self.changed:
             return graphs
         state = self._state

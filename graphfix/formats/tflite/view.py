@@ -22,7 +22,7 @@ from graphfix.shapes.shape import Shape
 
 CUSTOM_DOMAIN = "tflite.custom"
 _row = cache(ops.row)
-BODIES = {
+BODY_OPTIONS = {
     "IF": ("then_subgraph_index", "else_subgraph_index"),
     "WHILE": ("cond_subgraph_index", "body_subgraph_index"),
     "CALL_ONCE": ("init_subgraph_index",),
@@ -101,7 +101,7 @@ def _paths(container: Container) -> dict[int, str]:
         paths[index] = path
         for at, operator in enumerate(container.subgraphs[index].operators):
             name = operator_name(container, operator)
-            for option in BODIES.get(name, ()):
+            for option in BODY_OPTIONS.get(name, ()):
                 body = container.options(operator).get(option)
                 if isinstance(body, int) and 0 <= body < len(container.subgraphs):
                     enter(body, f"{path}/{name}#{at}.{option.partition('_subgraph')[0]}")

@@ -13,8 +13,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from onnx import AttributeProto, ModelProto, TensorProto, helper
 
-from graphfix.formats.onnx.file.container import THRESHOLD, Container, read
+from graphfix.formats.onnx.file.container import Container, read
 from graphfix.formats.onnx.file.external import tensors
+from graphfix.formats.onnx.file.payloads import THRESHOLD
 from tests.support.onnx import files as made
 from tests.support.onnx.files import DIMS, FLOAT_TYPE, NAME, VALUES, constant, field, floats, graph, model, number
 
@@ -57,20 +58,6 @@ def test_a_model_comes_out_byte_for_byte_and_its_big_payloads_stay_in_the_file(
     assert (
         written if build is not made.in_typed_fields else ModelProto.FromString(written).SerializeToString()
     ) == original
-
-
-@pytest.mark.parametrize("build", CUTS, ids=lambda build: build.__name__)
-def test_a_cut_tensor_can_be_had_whole(build: Callable[[], ModelProto]) -> None:
-    original = build()
-    container = read(original.SerializeToString())
-    whole = [container.whole(t) for t in tensors(container.proto)]
-    assert whole == list(tensors(original))
-    for tensor, expected in zip(tensors(container.proto), tensors(original), strict=True):
-        if expected.HasField("raw_data"):
-            assert container.payload(tensor) == expected.raw_data
-        else:
-            with pytest.raises(ValueError, match="has no raw_data"):
-                container.payload(tensor)
 
 
 @pytest.mark.parametrize(("size", "cut"), [(THRESHOLD - 1, False), (THRESHOLD, True)])
@@ -130,9 +117,6 @@ def test_every_spelling_of_a_tensor_keeps_its_meaning(tensor: bytes, tmp_path: P
     assert before == after
     # Unknown fields don't take part in ==; the deterministic bytes hold them.
     assert before.SerializeToString(deterministic=True) == after.SerializeToString(deterministic=True)
-    tensor, expected = container.proto.graph.initializer[0], before.graph.initializer[0]
-    assert container.whole(tensor) == expected
-    assert not expected.HasField("raw_data") or container.payload(tensor) == expected.raw_data
 
 
 def attribute_with(*tensor_parts: bytes) -> bytes:

@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from graphfix.formats.tflite.binding import bind, free
+from graphfix.formats.tflite.binding import bind
 from graphfix.formats.tflite.file.container import Container, read
-from graphfix.formats.tflite.infer.names import declared, unique_names
+from graphfix.formats.tflite.infer.names import declared, free, unique_names
 from graphfix.formats.tflite.infer.value_dependence import determined
 from graphfix.results import GraphfixError
 from graphfix.runtimes import litert

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import pytest
 
+import graphfix
+from graphfix.graph.edits import Edit, Inline, Lift, Refused, Upgrade
+from models.builders.tflite.text import model
 from tests.support.tflite.fixing import fixed, tree
 
 EQUAL = "equalize-ranks"
@@ -232,3 +235,12 @@ def test_a_lifted_constant_keeps_the_buffer_and_its_scales_move_along() -> None:
     assert list(new.quantization.scale) == [0.5, 0.25, 2.0]
     assert len(after.tensors) == len(before.tensors) + 1
     assert len(found.tree.buffers) == len(tree(data).buffers)
+
+
+@pytest.mark.parametrize("edit", [Upgrade(17), Inline("then_branch")], ids=["upgrade", "inline"])
+def test_what_the_format_does_not_have_is_refused_before_another_edit_is_carried_out(edit: Edit) -> None:
+    opened = graphfix.load(model("y[2,3] = ADD(x[2,3], b:const[3])"))
+    with pytest.raises(Refused, match="TFLite has no operator sets, and its bodies are subgraphs"):
+        opened.apply(opened.graphs[0].nodes[0], [Lift(1, (0,)), edit])
+    assert not opened.changed
+    assert [str(node) for node in opened.finish()[0].nodes] == ["y[2,3] = ADD(x[2,3], b[3])"]

@@ -7,10 +7,11 @@ from collections.abc import Callable, Container
 from onnx import FunctionProto, GraphProto, TensorProto, TypeProto, ValueInfoProto
 
 from graphfix.formats import editing
+from graphfix.formats.insertion import rearrange
 from graphfix.formats.onnx.edit.new_nodes import NodeBuilder
 from graphfix.formats.onnx.edit.state import State
-from graphfix.formats.onnx.infer.scope import write_dims
-from graphfix.formats.onnx.view import Holder, onnx_type
+from graphfix.formats.onnx.file.messages import Holder, write_dims
+from graphfix.formats.onnx.view import onnx_type
 from graphfix.graph.view import Graph, Node, Value
 
 SIZES = "int64"
@@ -109,8 +110,7 @@ def _sources(builder: NodeBuilder) -> list[tuple[Value, Value]]:
 def _remove_initializers(graph: GraphProto, names: set[str]) -> None:
     """Drop initializers by name: the others keep their order."""
     keys = [tensor.name in names for tensor in graph.initializer]
-    following = iter(keys)
-    graph.initializer.sort(key=lambda _: next(following))
+    rearrange(graph.initializer, keys)
     del graph.initializer[len(keys) - sum(keys) :]
     drop_claims(graph, names)
 

@@ -9,10 +9,9 @@ from dataclasses import dataclass, field
 import onnx
 from onnx import GraphProto, ModelProto, NodeProto, TensorProto
 
-from graphfix.formats.onnx.edit.new_nodes import INITIALIZER_ALONE_SINCE_IR
+from graphfix.formats.insertion import rearrange
 from graphfix.formats.onnx.edit.state import Decided
-from graphfix.formats.onnx.infer.scope import subgraphs
-from graphfix.formats.onnx.view import Holder
+from graphfix.formats.onnx.file.messages import Holder, holds_initializers, subgraphs
 
 
 def inline(proto: ModelProto, decided: Sequence[Decided], fresh: Callable[[str], str]) -> None:
@@ -77,18 +76,17 @@ class _Move:
 
     def _constants(self, body: GraphProto) -> None:
         """Initializers stay such where the outer graph can have them."""
-        holder = self.holder
-        alone = isinstance(holder, GraphProto) and self.ir_version >= INITIALIZER_ALONE_SINCE_IR
+        outer = self.holder if holds_initializers(self.holder, self.ir_version) else None
         for tensor in body.initializer:
             tensor.name = self.names.get(tensor.name, tensor.name)
-            if isinstance(holder, GraphProto) and alone:
-                holder.initializer.add().CopyFrom(tensor)
+            if outer is not None:
+                outer.initializer.add().CopyFrom(tensor)
             else:
                 self._constant(tensor.name, "value", tensor)
         for sparse in body.sparse_initializer:
             sparse.values.name = self.names.get(sparse.values.name, sparse.values.name)
-            if isinstance(holder, GraphProto) and alone:
-                holder.sparse_initializer.add().CopyFrom(sparse)
+            if outer is not None:
+                outer.sparse_initializer.add().CopyFrom(sparse)
             else:
                 self._constant(sparse.values.name, "sparse_value", sparse)
 
@@ -120,8 +118,7 @@ class _Move:
         at = next(at for at, other in enumerate(nodes) if other.output[:] == results)
         keys = [*range(at), len(nodes) + 1, *range(at + 1, len(nodes)), *([at] * len(self.nodes))]
         nodes.extend(self.nodes)
-        following = iter(keys)
-        nodes.sort(key=lambda _: next(following))
+        rearrange(nodes, keys)
         del nodes[-1:]
 
 

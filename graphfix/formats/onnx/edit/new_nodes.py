@@ -9,18 +9,17 @@ import numpy as np
 import onnx
 from onnx import FunctionProto, NodeProto, TensorProto
 
-from graphfix.formats.insertion import Order
+from graphfix.formats.insertion import Order, rearrange
+from graphfix.formats.onnx.file.messages import Holder, holds_initializers
 from graphfix.formats.onnx.infer.scope import GraphScope
-from graphfix.formats.onnx.view import PLAIN, Holder, onnx_type
-from graphfix.graph.edits import Numbers, Refused, with_axes
-from graphfix.graph.view import Graph, Kind, Node, Value
+from graphfix.formats.onnx.view import onnx_type
+from graphfix.graph.edits import New, Numbers, Refused, Source, with_axes
+from graphfix.graph.view import NO_ATTRIBUTES, Graph, Kind, Node, Value
 from graphfix.shapes.shape import UNKNOWN, UNRANKED, Shape
 
 EXPAND_SINCE = 8
 AXES_OPERAND_SINCE = 13
 RESHAPE_OPERAND_SINCE = 5
-INITIALIZER_ALONE_SINCE_IR = 4
-"""Before this IR version every initializer must be a graph input too."""
 INTEGER_CONSTANT_SINCE = 9
 """Before this opset a Constant node holds floating-point numbers only."""
 
@@ -60,8 +59,8 @@ class NodeBuilder:
 
     @property
     def holds_initializers(self) -> bool:
-        """Whether a constant can be an initializer here: not in a function, nor where it would have to be an input."""
-        return not isinstance(self.holder, FunctionProto) and self.ir_version >= INITIALIZER_ALONE_SINCE_IR
+        """Whether a constant can be an initializer here."""
+        return holds_initializers(self.holder, self.ir_version)
 
     @property
     def holds_integers(self) -> bool:
@@ -76,7 +75,7 @@ class NodeBuilder:
         shape: Shape,
         dtype: str,
         reader: int,
-        attributes: Mapping[str, object] = PLAIN,
+        attributes: Mapping[str, object] = NO_ATTRIBUTES,
         domain: str = "",
     ) -> Value:
         """Add a node with one result before `reader`."""
@@ -103,6 +102,29 @@ class NodeBuilder:
         self.templates[self.order.next_place] = template
         self._enter(node.op, node.domain, name, operands, value, reader, attributes)
         return value
+
+    def source(self, source: Source, node: Node, made: dict[int, Value]) -> Value:
+        """What a new node of a plan reads; `made` holds by identity what is made already."""
+        match source:
+            case int():
+                return node.operand(source)
+            case New():
+                if id(source) not in made:
+                    made[id(source)] = self.new(source, node, made)
+                return made[id(source)]
+            case Numbers():
+                sizes = "x".join(map(str, source.elements))
+                stem = f"shape_{sizes}" if source.dtype == "int64" else f"{node.label}_constant"
+                return self.new_constant(source, stem, node.index)
+            case Value():
+                return source
+
+    def new(self, new: New, node: Node, made: dict[int, Value]) -> Value:
+        """Make one of the nodes that stand in the place of `node`, before it."""
+        operands = tuple(self.source(source, node, made) for source in new.operands)
+        stem = f"{node.results[0].name if node.results[0] is not None else node.label}_{new.op.lower()}"
+        attributes = dict(new.attributes)
+        return self.node(new.op, operands, stem, new.shape, new.dtype, node.index, attributes, new.domain)
 
     def _enter(
         self,
@@ -145,7 +167,7 @@ class NodeBuilder:
 
     def constant(self, stem: str, tensor: TensorProto, shape: Shape, dtype: str, reader: int) -> Value:
         """A copy of the tensor as an initializer, or as a Constant node where a scope can't have one."""
-        if isinstance(self.holder, FunctionProto) or not self.holds_initializers:
+        if not holds_initializers(self.holder, self.ir_version):
             return self.node("Constant", (), stem, shape, dtype, reader, {"value": tensor})
         value = Value(self.fresh(stem), shape, dtype, "constant", self.graph)
         added = self.holder.initializer.add()
@@ -241,8 +263,7 @@ class NodeBuilder:
     def arrange(self) -> None:
         """Put every node that was made before its first reader, remove those that are gone; file and view alike."""
         self._write()
-        keys = iter(self.order.arrange())
-        self.holder.node.sort(key=lambda _: next(keys))
+        rearrange(self.holder.node, self.order.arrange())
         del self.holder.node[len(self.graph.nodes) :]
 
     def _write(self) -> None:

@@ -9,14 +9,14 @@ import onnx
 from onnx import NodeProto, TensorProto
 
 from graphfix import operators
-from graphfix.formats.editing import bypass, replace_node
+from graphfix.formats.editing import NodeEdit, bypass, replace_node
 from graphfix.formats.onnx.edit.checks import NOT_KNOWN, is_used
 from graphfix.formats.onnx.edit.state import Decided, State
-from graphfix.graph.edits import Canonicalize, Evaluate, Fold, Inline, New, Numbers, Refused, Replace, Source
-from graphfix.graph.view import Graph, Node, Value, set_node
+from graphfix.graph.edits import Canonicalize, Evaluate, Fold, Inline, Refused, Replace
+from graphfix.graph.view import NO_ATTRIBUTES, Graph, Node, Value, set_node
 
 
-def carry_out(state: State, node: Node, edit: Fold | Canonicalize | Evaluate | Replace | Inline) -> Node:
+def carry_out(state: State, node: Node, edit: NodeEdit) -> Node:
     """Carry an edit of a whole node out, which `check` has not refused."""
     match edit:
         case Fold():
@@ -38,7 +38,7 @@ def _canonicalize(state: State, node: Node, edit: Canonicalize) -> Node:
     if proto.op_type != "Expand":
         proto.op_type = "Expand"
         del proto.attribute[:]
-        node = replace(node, op="Expand", attributes={})
+        node = replace(node, op="Expand", attributes=NO_ATTRIBUTES)
         set_node(node)
     return state.put(node, 1, state.builders[node.graph].integers(edit.to.numbers, node.index))
 
@@ -82,41 +82,14 @@ def _replaced(state: State, node: Node, edit: Replace) -> Node:
     """Make the new nodes that the last one reads before the node, and write the node itself as the last."""
     state.renews = True
     last = edit.node
-    operands = _operands(state, node, last, {})
+    made: dict[int, Value] = {}
+    builder = state.builders[node.graph]
+    operands = tuple(builder.source(source, node, made) for source in last.operands)
     message = state.message(node)
     _rewrite(message, last.op, last.domain, [operand.name for operand in operands], dict(last.attributes))
     message.output[:] = message.output[:1]
     now = _node(node, last.op, last.domain, operands, node.results[:1], dict(last.attributes))
     return replace_node(state, node, now)
-
-
-def _operands(state: State, node: Node, new: New, made: dict[int, Value]) -> tuple[Value, ...]:
-    """Return the values that a new node reads; `made` holds by identity what is made already."""
-    return tuple(_operand(state, node, source, made) for source in new.operands)
-
-
-def _operand(state: State, node: Node, source: Source, made: dict[int, Value]) -> Value:
-    builder = state.builders[node.graph]
-    match source:
-        case int():
-            return node.operand(source)
-        case New():
-            if id(source) not in made:
-                result = node.results[0]
-                name = f"{result.name if result is not None else node.label}_{source.op.lower()}"
-                operands = _operands(state, node, source, made)
-                attributes = dict(source.attributes)
-                made[id(source)] = builder.node(
-                    source.op, operands, name, source.shape, source.dtype, node.index, attributes, source.domain
-                )
-            return made[id(source)]
-        case Numbers():
-            stem = (
-                "shape_" + "x".join(map(str, source.elements)) if source.dtype == "int64" else f"{node.label}_constant"
-            )
-            return builder.new_constant(source, stem, node.index)
-        case Value():
-            return source
 
 
 def _rewrite(message: NodeProto, op: str, domain: str, inputs: Sequence[str], attributes: dict[str, object]) -> None:

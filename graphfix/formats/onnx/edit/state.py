@@ -7,7 +7,8 @@ from dataclasses import dataclass, field, replace
 from onnx import NodeProto
 
 from graphfix.formats.onnx.edit.new_nodes import NodeBuilder
-from graphfix.formats.onnx.view import Holder, Views
+from graphfix.formats.onnx.file.messages import Holder
+from graphfix.formats.onnx.view import Views
 from graphfix.graph.view import Graph, Node, Value, set_node
 from graphfix.shapes.shape import Shape
 

@@ -13,18 +13,15 @@ from onnx import ModelProto, TensorProto
 
 from graphfix.formats.files import Piece, Source, Staging, open_source, reason, staged
 from graphfix.formats.onnx.file.external import (
-    ExternalData,
     check_external,
     copy_beside,
     external_files,
     may_have_external,
     refuse_data_name,
 )
-from graphfix.formats.onnx.file.payloads import NONCE, THRESHOLD, Cut, Cutter, Weaver, cut_of
+from graphfix.formats.onnx.file.payloads import NONCE, Cut, Cutter, Weaver, cut_of
 from graphfix.formats.onnx.file.wire import MalformedError
 from graphfix.results import GraphfixError
-
-__all__ = ["THRESHOLD", "Container", "ExternalData", "Source", "check_external", "read"]
 
 OPSETS_SINCE: Final = 3
 """The IR version from which a model names its operator sets (onnx.proto, ModelProto.opset_import)."""
@@ -48,32 +45,9 @@ class Container:
         """Tell whether the tensor's payload stayed in the source. A copy of a cut tensor is cut."""
         return self.cut(tensor) is not None
 
-    def payload(self, tensor: TensorProto) -> memoryview:
-        """Return the `raw_data` of a tensor, cut or not, little-endian as the format has it.
-
-        Raises ValueError where its data is in a typed field: `whole` reads those.
-        """
-        cut = self.cut(tensor)
-        if cut is None and tensor.HasField("raw_data"):
-            return memoryview(tensor.raw_data)
-        if cut is None or cut.raw is None:
-            raise ValueError(f"tensor {tensor.name!r} has no raw_data")
-        return self.source.data[slice(*cut.raw)]
-
-    def whole(self, tensor: TensorProto) -> TensorProto:
-        """Copy the tensor with its payload, whichever field that is in."""
-        copy = TensorProto()
-        copy.CopyFrom(tensor)
-        cut = self.cut(tensor)
-        if cut is not None:
-            copy.ClearField("raw_data")
-            copy.MergeFromString(b"".join(self.source.data[start:stop] for start, stop in cut.records))
-        return copy
-
-    def external(self) -> list[ExternalData]:
-        """Find the external data of every tensor. Raises GraphfixError as `check_external` does."""
-        folder = None if self.path is None else self.path.parent
-        return check_external(self.proto, folder, self.source.name)
+    def check_external(self) -> None:
+        """Check the external data of every tensor. Raises GraphfixError."""
+        check_external(self.proto, None if self.path is None else self.path.parent, self.source.name)
 
     def tobytes(self) -> bytes:
         """Serialize the whole model in memory. Raises GraphfixError as `save` does."""
@@ -119,7 +93,7 @@ class Container:
             return
         self.refuse_output(out)
         if not self.path.parent.samefile(out.parent):
-            self.external()
+            self.check_external()
             copy_beside(files, out, staging)
 
     def cut(self, tensor: TensorProto) -> Cut | None:
@@ -161,7 +135,7 @@ def read(source: Path | bytes) -> Container:
     path = None if isinstance(source, bytes) else source
     container = Container(proto, path, opened, cutter.nonce, cutter.cuts, may_have_external(skeleton))
     if container.has_external:
-        container.external()
+        container.check_external()
     return container
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import stat
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 from pathlib import Path, PurePath, PureWindowsPath
 from typing import Any, Final
 
@@ -19,27 +18,13 @@ SIGNS: Final = (b"location", b"\x70\x01")
 """Every serialized model with external data has one: the key `location`, `data_location: EXTERNAL`."""
 
 
-@dataclass(frozen=True, slots=True)
-class ExternalData:
-    """Where the data of one tensor lies (onnx.proto, TensorProto.external_data)."""
-
-    tensor: str
-    location: str
-    """As the model declares it: relative to the model's folder."""
-    path: Path
-    offset: int
-    """Bytes from the start of the file."""
-    length: int | None
-    """Bytes; None is all from the offset on."""
-
-
 def may_have_external(serialized: bytes) -> bool:
     """Tell whether it is worth while to look at each tensor of a serialized skeleton."""
     return any(sign in serialized for sign in SIGNS)
 
 
-def check_external(model: ModelProto, folder: Path | None, name: str) -> list[ExternalData]:
-    """Find the external data of a model; check that it is there and stays within the model's folder.
+def check_external(model: ModelProto, folder: Path | None, name: str) -> None:
+    """Check that the external data of a model is there and stays within the model's folder.
 
     `folder` is None for a model that was given as bytes. The files are not opened.
 
@@ -47,7 +32,6 @@ def check_external(model: ModelProto, folder: Path | None, name: str) -> list[Ex
     the folder by `..` or by a symlink, is a symlink or no regular file, is missing, or ends before
     offset + length.
     """
-    found: list[ExternalData] = []
     sizes: dict[str, int] = {}
     for tensor, entries in _external(model):
         where = f"{name}: the external data of tensor {tensor.name!r}"
@@ -62,8 +46,6 @@ def check_external(model: ModelProto, folder: Path | None, name: str) -> list[Ex
         if end > sizes[location]:
             size = sizes[location]
             raise GraphfixError(f"{where} ends at byte {end}, but the file has {size} bytes; restore the whole file")
-        found.append(ExternalData(tensor.name, location, folder / location, offset, length))
-    return found
 
 
 def external_files(model: ModelProto, folder: Path) -> dict[str, Path]:

@@ -7,27 +7,21 @@ from dataclasses import dataclass
 
 from onnx import AttributeProto, FunctionProto, GraphProto, ModelProto, NodeProto, OperatorSetIdProto, TensorProto
 
-from graphfix.formats.onnx.infer.fixpoint import CALL_BUDGET, infer
-from graphfix.formats.onnx.infer.scope import (
-    GraphScope,
-    SizeNames,
+from graphfix.formats.onnx.file.messages import (
+    INITIALIZER_ALONE_SINCE_IR,
     Step,
-    agreed,
     declared,
-    enter_bodies,
-    input_shape,
-    scope_of,
     standard,
     steps,
     subgraphs,
     write_dims,
 )
+from graphfix.formats.onnx.infer.fixpoint import CALL_BUDGET, infer
+from graphfix.formats.onnx.infer.scope import GraphScope, SizeNames, agreed, enter_bodies, input_shape, scope_of
 from graphfix.shapes.shape import Dim, Shape, Size, symbol
 
 FunctionKey = tuple[str, str]
 """(domain, name)."""
-OVERRIDABLE_SINCE_IR = 4
-"""Before this IR version every initializer is an input, and runtimes do not let it be overridden."""
 OPAQUE = "graphfix.opaque"
 """The domain of a node that onnx must not look into: it has no schema, so its results stay unknown."""
 
@@ -59,7 +53,7 @@ def analyse(proto: ModelProto, ranges: Mapping[str, Size], nodes: Sequence[Step]
     main.shapes.update({name: input_shape(name, dims, names.symbols) for name, dims in declared_inputs.items()})
     work = ModelProto()
     work.CopyFrom(proto)
-    if proto.ir_version >= OVERRIDABLE_SINCE_IR:
+    if proto.ir_version >= INITIALIZER_ALONE_SINCE_IR:
         _withhold_defaults(work.graph)
     if work.functions and _expanded(proto) > CALL_BUDGET:
         del work.functions[:]

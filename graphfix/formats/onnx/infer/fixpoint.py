@@ -12,10 +12,11 @@ from collections.abc import Iterator, Mapping, Sequence
 import onnx
 from onnx import GraphProto, ModelProto, NodeProto, TensorProto
 
+from graphfix.formats.onnx.file.messages import body_of, write_dims
 from graphfix.formats.onnx.infer.forward import ForwardPass
 from graphfix.formats.onnx.infer.loops import Loops
 from graphfix.formats.onnx.infer.rules import SHAPES_ALONE
-from graphfix.formats.onnx.infer.scope import GraphScope, SizeNames, bodies_of, body_of, write_dims
+from graphfix.formats.onnx.infer.scope import GraphScope, SizeNames, bodies_of
 from graphfix.shapes.shape import Shape
 
 ROUNDS = 6

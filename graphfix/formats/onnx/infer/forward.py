@@ -8,10 +8,11 @@ from dataclasses import dataclass, field
 from onnx import GraphProto, NodeProto, ValueInfoProto
 
 from graphfix import operators
+from graphfix.formats.onnx.file.messages import Dims, Step, body_of, declared, is_standard
 from graphfix.formats.onnx.infer import integer_values, rules, rules_layout
 from graphfix.formats.onnx.infer.loops import Loops, loop_carried
 from graphfix.formats.onnx.infer.operands import Call
-from graphfix.formats.onnx.infer.scope import Dims, GraphScope, SizeNames, Step, agreed, body_of, declared, is_standard
+from graphfix.formats.onnx.infer.scope import GraphScope, SizeNames, agreed
 from graphfix.shapes.shape import UNKNOWN, UNRANKED, Dim, Incompatible, Shape, Size
 
 

@@ -62,8 +62,8 @@ def multidirectional(call: Call) -> Results:
     row = call.row
     if row is None:
         return NOTHING
-    indices = range(len(call.inputs)) if row.variadic else [operand.index for operand in row.operands]
-    parts = [shape for index in indices if (shape := call.shape(index)) is not None]
+    taking_part = row.taking_part(len(call.inputs))
+    parts = [shape for operand in taking_part if (shape := call.shape(operand.index)) is not None]
     return (shapes.broadcast(*parts),) if parts else NOTHING
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from math import prod
 
 from graphfix.formats.onnx.infer.operands import NOTHING, Call, Results
+from graphfix.graph.edits import with_axes
 from graphfix.shapes import shape as shapes
 from graphfix.shapes.shape import UNKNOWN, Shape, Size, same
 
@@ -27,8 +28,7 @@ def unsqueeze(call: Call) -> Results:
     places = {axis % rank for axis in axes if -rank <= axis < rank}
     if len(places) < len(axes):
         return NOTHING  # an axis twice, or one that is not there: the runtime's error
-    rest = iter(dims)
-    return (Shape(tuple(1 if axis in places else next(rest) for axis in range(rank))),)
+    return (with_axes(Shape(dims), sorted(places)),)
 
 
 def squeeze(call: Call) -> Results:

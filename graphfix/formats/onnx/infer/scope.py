@@ -1,56 +1,14 @@
-"""One graph of a file while its shapes are inferred: its nodes, read once, and what is known of its values."""
+"""One graph of a file while its shapes are inferred: its nodes, and what is known of its values."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
-import onnx
-from onnx import AttributeProto, GraphProto, NodeProto, TypeProto, ValueInfoProto
+from onnx import GraphProto, NodeProto
 
+from graphfix.formats.onnx.file.messages import Dims, Step, body_of, declared, label, steps, subgraphs
 from graphfix.shapes.shape import UNKNOWN, Dim, Shape, Size, same
-
-Dims = tuple[int | str | None, ...]
-"""Sizes as a file declares them."""
-
-
-@dataclass(slots=True, eq=False, repr=False)
-class Step:
-    """What is read of a node's message, once: protobuf makes a new object each time a field is read."""
-
-    message: NodeProto
-    op: str
-    domain: str
-    """Empty for the standard operators."""
-    inputs: list[str]
-    outputs: list[str]
-    bare: bool
-    """Whether it has no attributes."""
-
-
-def standard(domain: str) -> str:
-    """Return the domain, empty for the standard operators under either of their names."""
-    return "" if domain == "ai.onnx" else domain
-
-
-def is_standard(domain: str) -> bool:
-    """Whether the domain is that of the standard operators."""
-    return not standard(domain)
-
-
-def steps(nodes: Sequence[NodeProto]) -> list[Step]:
-    """Read the nodes of a graph."""
-    return [
-        Step(
-            node,
-            node.op_type,
-            standard(domain) if (domain := node.domain) else "",
-            node.input[:],
-            node.output[:],
-            not node.attribute,
-        )
-        for node in nodes
-    ]
 
 
 @dataclass(slots=True, eq=False, repr=False)
@@ -155,35 +113,6 @@ class SizeNames:
         return self.written.get(name) or self.generated.get(name)
 
 
-def subgraphs(nodes: Sequence[NodeProto]) -> Iterator[tuple[int, str, GraphProto]]:
-    """Yield (node's position, attribute, body) of every body directly inside."""
-    for index, node in enumerate(nodes):
-        for attribute in node.attribute:
-            if attribute.type == AttributeProto.GRAPH:
-                yield index, attribute.name, attribute.g
-            for at, body in enumerate(attribute.graphs):
-                yield index, f"{attribute.name}[{at}]", body
-
-
-def label(node: NodeProto, index: int) -> str:
-    """The node's name, or `Op#index`."""
-    return node.name or f"{node.op_type}#{index}"
-
-
-def declared(value: ValueInfoProto) -> Dims | None:
-    """Return the dims that a value_info declares, None without a rank; `?`, no name and negative sizes are unknown."""
-    tensor = value.type.tensor_type
-    if not tensor.HasField("shape"):
-        return None
-    return tuple(_declared_dim(dim) for dim in tensor.shape.dim)
-
-
-def _declared_dim(dim: onnx.TensorShapeProto.Dimension) -> int | str | None:
-    if dim.HasField("dim_value"):
-        return dim.dim_value if dim.dim_value >= 0 else None
-    return dim.dim_param if dim.dim_param not in ("", "?") else None
-
-
 def scope_of(
     graph: GraphProto,
     path: str,
@@ -212,26 +141,6 @@ def bodies_of(nodes: Sequence[NodeProto], scope: GraphScope) -> Iterator[tuple[G
     """Yield the bodies directly inside the nodes of a copy of the scope's graph, each with its scope."""
     for (index, attribute), child in scope.children.items():
         yield body_of(nodes[index], attribute), child
-
-
-def body_of(node: NodeProto, attribute: str) -> GraphProto:
-    """Return the body that an attribute holds, `name` or `name[at]`."""
-    name, _, at = attribute.partition("[")
-    held = next(candidate for candidate in node.attribute if candidate.name == name)
-    body: GraphProto = held.graphs[int(at[:-1])] if at else held.g
-    return body
-
-
-def write_dims(tensor: TypeProto.Tensor, dims: Sequence[int | str | None]) -> None:
-    """Declare these dims."""
-    tensor.shape.SetInParent()
-    del tensor.shape.dim[:]
-    for size in dims:
-        dim = tensor.shape.dim.add()
-        if isinstance(size, int):
-            dim.dim_value = size
-        elif size is not None:
-            dim.dim_param = size
 
 
 def input_shape(name: str, dims: Dims, symbols: Mapping[str, Size]) -> Shape:

@@ -10,9 +10,10 @@ import onnx
 from numpy.typing import NDArray
 from onnx import GraphProto, NodeProto
 
-from graphfix.formats.onnx.edit.new_nodes import INITIALIZER_ALONE_SINCE_IR
+from graphfix.formats.insertion import rearrange
+from graphfix.formats.onnx.file.messages import Holder, holds_initializers
 from graphfix.formats.onnx.infer.scope import GraphScope
-from graphfix.formats.onnx.view import Holder, constant_tensor
+from graphfix.formats.onnx.view import constant_tensor
 
 
 @dataclass(slots=True)
@@ -58,7 +59,7 @@ class ConvertedGraph:
         if key not in self.constants:
             tensor = onnx.numpy_helper.from_array(array, self.fresh(stem))
             name = self.constants[key] = tensor.name
-            if isinstance(self.holder, GraphProto) and self.ir_version >= INITIALIZER_ALONE_SINCE_IR:
+            if holds_initializers(self.holder, self.ir_version):
                 self.holder.initializer.append(tensor)
             else:
                 made = onnx.helper.make_node("Constant", [], [name], name=name, value=tensor)
@@ -81,5 +82,4 @@ class ConvertedGraph:
             for at, group in groups.items():
                 nodes.extend(group)
                 keys += [3 * at + shift] * len(group)
-        following = iter(keys)
-        nodes.sort(key=lambda _: next(following))
+        rearrange(nodes, keys)

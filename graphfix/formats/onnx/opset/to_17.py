@@ -13,12 +13,12 @@ from dataclasses import dataclass
 import onnx
 from onnx import ModelProto, NodeProto
 
+from graphfix.formats.onnx.file.messages import Holder, is_standard
 from graphfix.formats.onnx.infer.analysis import Facts
-from graphfix.formats.onnx.infer.scope import GraphScope, bodies_of, is_standard
+from graphfix.formats.onnx.infer.scope import GraphScope, bodies_of
 from graphfix.formats.onnx.opset import to_8
 from graphfix.formats.onnx.opset.converted_graph import ConvertedGraph
 from graphfix.formats.onnx.opset.operators import CHANGED, KEPT
-from graphfix.formats.onnx.view import Holder
 from graphfix.graph.edits import Refused
 
 

@@ -14,7 +14,7 @@ import onnx
 from onnx import AttributeProto, ModelProto, NodeProto, OperatorSetIdProto
 from onnx.defs import OpSchema
 
-from graphfix.formats.onnx.infer.scope import is_standard, subgraphs
+from graphfix.formats.onnx.file.messages import is_standard, subgraphs
 
 TARGET = 8
 NUMPY_SINCE = 7

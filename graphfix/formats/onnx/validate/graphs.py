@@ -16,7 +16,7 @@ import onnx
 from onnx import AttributeProto, FunctionProto, GraphProto, NodeProto, TensorProto
 
 from graphfix.formats.onnx.file.container import OPSETS_SINCE, Container
-from graphfix.formats.onnx.infer.scope import Step, standard, steps
+from graphfix.formats.onnx.file.messages import Step, standard, steps
 from graphfix.formats.onnx.validate.errors import (
     MalformedModelError,
     UnknownVersionError,

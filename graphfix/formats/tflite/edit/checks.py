@@ -7,13 +7,24 @@ from math import prod
 from graphfix.formats.tflite.edit.new_nodes import NodeBuilder
 from graphfix.formats.tflite.edit.operands import DEQUANTIZE, stretched_source
 from graphfix.formats.tflite.edit.state import State
-from graphfix.formats.tflite.file.schema import BYTE, TENSOR_TYPES, item_bytes
-from graphfix.graph.edits import Canonicalize, Edit, Evaluate, Fold, Lift, New, Refused, Replace, Stretch
+from graphfix.formats.tflite.file.schema import BYTE, TENSOR_TYPES, UNSHAPED, item_bytes
+from graphfix.graph.edits import (
+    Canonicalize,
+    Edit,
+    Evaluate,
+    Fold,
+    Inline,
+    Lift,
+    New,
+    Refused,
+    Replace,
+    Stretch,
+    Upgrade,
+)
 from graphfix.graph.view import Node, Value
 from graphfix.shapes.shape import broadcast, cstr_broadcastable, same_shape
 
 DENSIFY = "DENSIFY"
-UNSHAPED = frozenset({"resource", "variant"})
 
 
 def check(state: State, node: Node, edit: Edit) -> None:
@@ -33,6 +44,8 @@ def check(state: State, node: Node, edit: Edit) -> None:
             _check_repeated(node.operand(0))
         case Fold() | Evaluate() | Replace():
             _check_node(state, builder, node, edit)
+        case Upgrade() | Inline():
+            raise Refused("TFLite has no operator sets, and its bodies are subgraphs")
 
 
 def _check_node(state: State, builder: NodeBuilder, node: Node, edit: Fold | Evaluate | Replace) -> None:

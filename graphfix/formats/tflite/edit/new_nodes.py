@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import struct
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from types import MappingProxyType
 
 from graphfix.formats.editing import FreshNames
-from graphfix.formats.insertion import Order
+from graphfix.formats.insertion import Order, rearrange
 from graphfix.formats.tflite.edit.new_records import (
     CONCATENATION,
     EXPAND_DIMS,
@@ -31,11 +30,9 @@ from graphfix.formats.tflite.file.records import Operator, Options, Tensor
 from graphfix.formats.tflite.file.schema import CODES, INT32
 from graphfix.formats.tflite.view import PACKED, SubgraphView
 from graphfix.graph.edits import New, Numbers, Source, with_axes
-from graphfix.graph.view import Kind, Node, Value
+from graphfix.graph.view import NO_ATTRIBUTES, Kind, Node, Value
 from graphfix.operators.row import TFLITE
 from graphfix.shapes.shape import Shape
-
-PLAIN: Mapping[str, object] = MappingProxyType({})
 
 
 @dataclass(slots=True, eq=False, repr=False)
@@ -68,7 +65,7 @@ class NodeBuilder:
         record = self.subgraph.tensor(source)
         return new_tensor(self.fresh(stem), shape, record.type, quantization=lifted(record, axes))
 
-    def operator(
+    def node(
         self, op: str, version: int, operands: tuple[Value, ...], options: Options, value: Value, reader: int
     ) -> Value:
         """Add an operator with one result before `reader`."""
@@ -76,7 +73,7 @@ class NodeBuilder:
         code = self.container.code(CODES[op], version)
         inputs = tuple(tensors[operand] for operand in operands)
         self.subgraph.made.append(Operator(code, inputs, (tensors[value],), options=options, changed=True))
-        self.order.enter(op, TFLITE, version, "", operands, value, reader, PLAIN)
+        self.order.enter(op, TFLITE, version, "", operands, value, reader, NO_ATTRIBUTES)
         return value
 
     def copy(self, place: int, op: str, operands: tuple[Value, ...], value: Value, reader: int) -> Value:
@@ -84,7 +81,7 @@ class NodeBuilder:
         tensors, original = self.subgraph.tensors, self.subgraph.operator(place)
         inputs = tuple(tensors[operand] for operand in operands)
         self.subgraph.made.append(replace(original, inputs=inputs, outputs=(tensors[value],), changed=True))
-        self.order.enter(op, TFLITE, 1, "", operands, value, reader, PLAIN)
+        self.order.enter(op, TFLITE, 1, "", operands, value, reader, NO_ATTRIBUTES)
         return value
 
     def source(self, source: Source, node: Node, made: dict[int, Value]) -> Value:
@@ -98,7 +95,7 @@ class NodeBuilder:
                 return made[id(source)]
             case Numbers():
                 return self.new_constant(source)
-            case _:
+            case Value():
                 return source
 
     def new(self, new: New, node: Node, made: dict[int, Value]) -> Value:
@@ -107,15 +104,14 @@ class NodeBuilder:
         stem = f"{node.results[0].name if node.results[0] is not None else node.op}_{new.op.lower()}"
         record = new_tensor(self.fresh(stem), new.shape, TYPES[new.dtype])
         value = self.value(record, new.shape, new.dtype, "result")
-        return self.operator(new.op, new.version, operands, options_of(new), value, node.index)
+        return self.node(new.op, new.version, operands, options_of(new), value, node.index)
 
     def arrange(self) -> None:
         """Put every operator that was made before its first reader, remove those that are gone; file and view alike."""
         subgraph = self.subgraph
         operators = [*subgraph.operators, *subgraph.made]
-        keys = self.order.arrange()
-        turns = sorted(range(len(keys)), key=keys.__getitem__)[: len(subgraph.graph.nodes)]
-        subgraph.record.operators = [operators[at] for at in turns]
+        rearrange(operators, self.order.arrange())
+        subgraph.record.operators = operators[: len(subgraph.graph.nodes)]
 
     # --- constants ----------------------------------------------------------------------------------------------
 
@@ -200,7 +196,7 @@ class NodeBuilder:
         )
         fields = ((0, "i*", target),) if len(target) <= NEW_SHAPE_RANK else ()
         made = self.value(self.like(value, f"{value.name}_lifted", shape, axes), shape, value.dtype, "result")
-        return self.operator("RESHAPE", 1, (value, self.integers(target)), Options(RESHAPE, fields), made, reader)
+        return self.node("RESHAPE", 1, (value, self.integers(target)), Options(RESHAPE, fields), made, reader)
 
     def _one_by_one(self, value: Value, axes: tuple[int, ...], reader: int) -> Value:
         stem = f"{value.name}_lifted"
@@ -209,7 +205,7 @@ class NodeBuilder:
             shape = with_axes(value.shape, (axis,))
             record = self.like(value, stem, shape, (axis,))
             made = self.value(record, shape, value.dtype, "result")
-            value = self.operator("EXPAND_DIMS", 1, (value, at), Options(EXPAND_DIMS), made, reader)
+            value = self.node("EXPAND_DIMS", 1, (value, at), Options(EXPAND_DIMS), made, reader)
         return value
 
     def tiled(self, value: Value, shape: Shape, reader: int) -> Value:
@@ -220,7 +216,7 @@ class NodeBuilder:
             repeats = self.integers(repeats_of(value.shape, shape))
             made = self.value(self.like(value, f"{value.name}_stretched", shape), shape, value.dtype, "result")
             version = tile_version(value.dtype)
-            found = self.operator("TILE", version, (value, repeats), Options(TILE), made, reader)
+            found = self.node("TILE", version, (value, repeats), Options(TILE), made, reader)
             self.order.made[key] = found
         return found
 
@@ -231,7 +227,7 @@ class NodeBuilder:
         if found is None:
             made = self.value(self.like(value, f"{value.name}_stretched", shape), shape, value.dtype, "result")
             version = broadcast_to_version(value.dtype)
-            found = self.operator("BROADCAST_TO", version, (value, target), Options(NONE), made, reader)
+            found = self.node("BROADCAST_TO", version, (value, target), Options(NONE), made, reader)
             self.order.made[key] = found
         return found
 
@@ -243,7 +239,7 @@ class NodeBuilder:
         found = self.order.reuse(key, reader)
         if found is None:
             made = self._vector(f"{value.name}_shape", value.shape.rank)
-            found = self.operator("SHAPE", 1, (value,), Options(SHAPE, ((0, "b", INT32),)), made, reader)
+            found = self.node("SHAPE", 1, (value,), Options(SHAPE, ((0, "b", INT32),)), made, reader)
             self.order.made[key] = found
         return found
 
@@ -253,7 +249,7 @@ class NodeBuilder:
         found = self.order.reuse(key, reader)
         if found is None:
             made = self._vector(f"{one.name}_merged", rank)
-            found = self.operator("BROADCAST_ARGS", 1, (one, other), Options(NONE), made, reader)
+            found = self.node("BROADCAST_ARGS", 1, (one, other), Options(NONE), made, reader)
             self.order.made[key] = found
         return found
 
@@ -272,10 +268,10 @@ class NodeBuilder:
             operands = (self.shape_of(value, reader), self.integers((axis,)))
             made = self._vector(f"{value.name}_size_{axis}", 1)
             options = Options(GATHER, ((0, "i", 0),))
-            pieces.append(self.operator("GATHER", 1, operands, options, made, reader))
+            pieces.append(self.node("GATHER", 1, operands, options, made, reader))
         made = self._vector("sizes", len(parts))
         options = Options(CONCATENATION, ((0, "i", 0),))
-        found = self.order.made[key] = self.operator("CONCATENATION", 1, tuple(pieces), options, made, reader)
+        found = self.order.made[key] = self.node("CONCATENATION", 1, tuple(pieces), options, made, reader)
         return found
 
     def _vector(self, stem: str, count: int) -> Value:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from graphfix.formats.editing import bypass, replace_node
+from graphfix.formats.editing import NodeEdit, bypass, replace_node
 from graphfix.formats.tflite.edit.new_records import (
     TILE,
     broadcast_to_version,
@@ -16,12 +16,12 @@ from graphfix.formats.tflite.edit.operands import NOT_TILED
 from graphfix.formats.tflite.edit.state import State
 from graphfix.formats.tflite.file.records import Operator, Options
 from graphfix.formats.tflite.file.schema import CODES
-from graphfix.graph.edits import Canonicalize, Evaluate, Fold, Inline, Refused, Replace, Upgrade
-from graphfix.graph.view import Node, Value
+from graphfix.graph.edits import Canonicalize, Evaluate, Fold, Inline, Refused, Replace
+from graphfix.graph.view import NO_ATTRIBUTES, Node, Value
 from graphfix.shapes.shape import Shape
 
 
-def carry_out(state: State, node: Node, edit: Fold | Canonicalize | Upgrade | Evaluate | Replace | Inline) -> Node:
+def carry_out(state: State, node: Node, edit: NodeEdit) -> Node:
     """Carry an edit of a whole node out, which `check` has not refused."""
     match edit:
         case Fold():
@@ -33,8 +33,8 @@ def carry_out(state: State, node: Node, edit: Fold | Canonicalize | Upgrade | Ev
             return _evaluate(state, node)
         case Replace():
             return _replaced(state, node, edit)
-        case Upgrade() | Inline():
-            raise Refused("TFLite has no operator sets, and its bodies are subgraphs")
+        case Inline():
+            return node  # `check` refuses it
 
 
 def _evaluate(state: State, node: Node) -> Node:
@@ -85,4 +85,6 @@ def _canonicalize(state: State, node: Node, to: Shape) -> Node:
     record.options = Options(TILE if tiled else 0)
     record.inputs = (builder.subgraph.tensors[value], builder.subgraph.tensors[target])
     record.changed = builder.subgraph.record.changed = True
-    return replace_node(state, node, replace(node, op=op, version=version, operands=(value, target), attributes={}))
+    return replace_node(
+        state, node, replace(node, op=op, version=version, operands=(value, target), attributes=NO_ATTRIBUTES)
+    )

@@ -22,15 +22,15 @@ NOT_TILED = frozenset({"complex128"})
 # --- lift -----------------------------------------------------------------------------------------------------------
 
 
-def lift(state: State, value: Value, axes: tuple[int, ...], reader: int) -> Value:
-    """The value with unit axes at the positions `axes`, for the node at the place `reader`."""
+def lift(state: State, value: Value, axes: tuple[int, ...], reader: Node) -> Value:
+    """The value with unit axes at the positions `axes`, for `reader`."""
     builder = state.builders[value.graph]
     if value.kind == "constant":
         return builder.lifted_constant(value, axes)
     source = dequantized(value)
     if source is not None:
-        return _again(state, value, lift(state, source, axes, reader), with_axes(value.shape, axes), axes, reader)
-    return builder.lifted(value, axes, reader)
+        return _again(state, value, lift(state, source, axes, reader), with_axes(value.shape, axes), axes, reader.index)
+    return builder.lifted(value, axes, reader.index)
 
 
 # --- stretch --------------------------------------------------------------------------------------------------------

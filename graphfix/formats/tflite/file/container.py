@@ -28,8 +28,6 @@ from graphfix.formats.tflite.file.tables import Parts, read_parts
 from graphfix.formats.tflite.file.writer import ALIGNMENT, PAGE, Block, TooLongError
 from graphfix.results import GraphfixError
 
-__all__ = ["Container", "Source", "read"]
-
 BIG: Final = 1 << 20
 """Bytes of a file from which on the block in front of it is a multiple of a page."""
 DEPENDENCIES: Final = "model_control_dependencies"
@@ -83,6 +81,10 @@ class Container:
         """Whether a tensor with this buffer is a constant."""
         found = self.buffers[buffer]
         return found.present or found.data is not None
+
+    def has_elements(self, tensor: Tensor) -> bool:
+        """Whether a tensor that no operator computes is a constant: its elements are in the file, or it has none."""
+        return not tensor.variable and (self.holds(tensor.buffer) or bool(tensor.external) or 0 in tensor.shape)
 
     def size(self, buffer: int) -> int:
         """Bytes of the payload."""

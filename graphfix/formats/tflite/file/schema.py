@@ -76,6 +76,8 @@ TENSOR_TYPES: Final[Mapping[int, tuple[str, int | None]]] = {
 }
 """The number of an element type -> numpy's name or the format's own, and bits an element; None where sizes vary."""
 INT32, INT64, STRING = 2, 4, 5
+UNSHAPED: Final = frozenset({"resource", "variant"})
+"""Element types whose shapes are not those of what they hold."""
 BYTE: Final = 8
 
 

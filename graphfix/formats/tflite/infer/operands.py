@@ -61,10 +61,15 @@ class Call:
         found = tuple([element for element in elements if isinstance(element, int)])
         return found if len(found) == len(elements) else None
 
+    def element(self, index: int) -> Size | None:
+        """The one element of an operand, as far as it can be followed; it may be negative."""
+        elements = self.elements(index)
+        return elements[0] if elements is not None and len(elements) == 1 else None
+
     def scalar(self, index: int) -> int | None:
         """The one element of an operand where it is a number."""
-        found = self.ints(index)
-        return found[0] if found is not None and len(found) == 1 else None
+        found = self.element(index)
+        return found if isinstance(found, int) else None
 
     def length(self, index: int) -> int | None:
         """How many elements a vector operand has."""

@@ -15,7 +15,7 @@ from graphfix.formats.tflite.infer.strided_slice import strided_slice
 from graphfix.operators import Row
 from graphfix.shapes import shape as shapes
 from graphfix.shapes.polynomial import as_size
-from graphfix.shapes.shape import UNKNOWN, UNRANKED, Shape, Size
+from graphfix.shapes.shape import UNKNOWN, UNRANKED, Shape
 
 SAME_SHAPE = (
     "ABS CEIL COS ELU EXP FLOOR GELU HARD_SWISH LEAKY_RELU LOG LOGISTIC NEG RELU RELU6 RELU_0_TO_1 RELU_N1_TO_1 ROUND"
@@ -140,7 +140,7 @@ def broadcast_args(call: Call) -> Results:
 
 def range_of(call: Call) -> Results:
     """RANGE: the numbers from operand 0 to operand 1 by steps of operand 2."""
-    start, limit, step = (_single(call, index) for index in range(3))
+    start, limit, step = (call.element(index) for index in range(3))
     if isinstance(start, int) and isinstance(limit, int) and isinstance(step, int) and step:
         return (Shape((as_size(max(0, -(-(limit - start) // step))),)),)
     if start == 0 and step == 1 and limit is not None:
@@ -148,14 +148,9 @@ def range_of(call: Call) -> Results:
     return (layout.unknowns(1),)
 
 
-def _single(call: Call, index: int) -> Size | None:
-    elements = call.elements(index)
-    return elements[0] if elements is not None and len(elements) == 1 else None
-
-
 def top_k(call: Call) -> Results:
     """TOPK_V2: the last size becomes what operand 1 holds, for values and indices."""
-    dims, count = call.dims(0), _single(call, 1)
+    dims, count = call.dims(0), call.element(1)
     if not dims:
         return ()
     last = UNKNOWN if count is None else as_size(count)

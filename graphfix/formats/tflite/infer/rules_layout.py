@@ -209,11 +209,11 @@ def lookup(call: Call) -> Results:
 
 def one_hot(call: Call) -> Results:
     """The shape of the indices, and the depth of operand 1 on a new axis; -1 is the last."""
-    dims, depth, axis = call.dims(0), call.elements(1), call.number("axis", -1)
+    dims, depth, axis = call.dims(0), call.element(1), call.number("axis", -1)
     if dims is None or not -1 <= axis <= len(dims):
         return ()
     at = len(dims) if axis == -1 else axis
-    size = as_size(depth[0]) if depth is not None and len(depth) == 1 else UNKNOWN
+    size = UNKNOWN if depth is None else as_size(depth)
     return (Shape((*dims[:at], size, *dims[at:])),)
 
 

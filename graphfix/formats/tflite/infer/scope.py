@@ -85,10 +85,8 @@ class GraphScope:
 
     def is_constant(self, tensor: int) -> bool:
         """Whether it has its elements in the file, or none at all."""
-        record = self.tensors[tensor]
-        if tensor in self.produced or tensor in self.inputs or record.variable:
-            return False
-        return self.container.holds(record.buffer) or bool(record.external) or 0 in record.shape
+        computed = tensor in self.produced or tensor in self.inputs
+        return not computed and self.container.has_elements(self.tensors[tensor])
 
     def enter(self, tensor: int, elements: tuple[Size, ...]) -> None:
         """Note what a result holds; its shape is there already."""
@@ -174,8 +172,8 @@ class GraphScope:
         return f"the stored shape [{sizes}] of '{self.names[tensor]}' contradicts the computed {shape}"
 
 
-def scope_of(container: Container, index: int, terms: Terms, inputs: Mapping[int, Shape]) -> GraphScope:
-    """The subgraph before its first operator; `inputs` are the shapes of its inputs, by tensor."""
+def scope_of(container: Container, index: int, terms: Terms) -> GraphScope:
+    """The subgraph before its first operator."""
     subgraph: Subgraph = container.subgraphs[index]
     tensors = subgraph.tensors
     scope = GraphScope(container, index, terms, unique_names(subgraph), tensors, [UNRANKED] * len(tensors))
@@ -183,7 +181,7 @@ def scope_of(container: Container, index: int, terms: Terms, inputs: Mapping[int
     scope.inputs = frozenset(subgraph.inputs)
     for tensor in range(len(tensors)):
         if tensor not in scope.produced:
-            scope.shapes[tensor] = inputs[tensor] if tensor in inputs else scope.declared_shape(tensor)
+            scope.shapes[tensor] = scope.declared_shape(tensor)
     return scope
 
 

@@ -13,7 +13,7 @@ from typing import TypeAlias
 from graphfix import operators
 from graphfix.formats.tflite.file.container import Container
 from graphfix.formats.tflite.file.records import ABSENT, Operator
-from graphfix.formats.tflite.file.schema import CUSTOM, OPERATORS
+from graphfix.formats.tflite.file.schema import CUSTOM, OPERATORS, TENSOR_TYPES, UNSHAPED
 from graphfix.formats.tflite.infer import integer_values
 from graphfix.formats.tflite.infer.names import FREE, declared
 from graphfix.formats.tflite.infer.operands import Call, Results, Rule
@@ -28,9 +28,6 @@ Kind: TypeAlias = tuple[str, Row | None, Rule | None]
 """An operator code: the builtin's name (a custom one has CUSTOM), its row and its rule."""
 Place: TypeAlias = tuple[int, int]
 """(tensor, axis)."""
-
-OPAQUE = frozenset({13, 14})
-"""The schema's numbers of resources and variants: their shapes are not those of what they hold."""
 
 
 @dataclass(slots=True)
@@ -66,7 +63,7 @@ class Analysis:
 
     def _enter(self, index: int, operands: Sequence[Shape] | None) -> GraphScope:
         """Infer a subgraph with these operands, None for what it declares itself; not again for the same ones."""
-        scope = scope_of(self.container, index, self.terms, {})
+        scope = scope_of(self.container, index, self.terms)
         inputs = self.container.subgraphs[index].inputs
         if operands is None:
             shapes = [self._declared_input(scope, tensor) for tensor in inputs]
@@ -74,7 +71,7 @@ class Analysis:
             shapes = [self._received(scope, *pair) for pair in zip(inputs, operands, strict=False)]
         before = self._entered.get(index)
         if before is not None:
-            shapes = [self._weaker(scope, *each) for each in zip(inputs, before, shapes, strict=False)]
+            shapes = [_common(scope, *each) for each in zip(inputs, before, shapes, strict=False)]
         if index in self._scopes:
             if shapes == before:
                 return self._scopes[index]
@@ -109,13 +106,6 @@ class Analysis:
         ]
         return Shape(tuple(sizes))
 
-    def _weaker(self, scope: GraphScope, tensor: int, a: Shape, b: Shape) -> Shape:
-        """What two callers agree on."""
-        if a.axes is None or b.axes is None or len(a.axes) != len(b.axes):
-            return UNRANKED
-        pairs = enumerate(zip(a.axes, b.axes, strict=True))
-        return Shape(tuple([one if same(one, other) else scope.name(tensor, axis) for axis, (one, other) in pairs]))
-
     def _visit(self, scope: GraphScope, operator: Operator) -> None:
         """Infer the results of one operator."""
         op, row, shape_rule = self._kinds[operator.code]
@@ -145,8 +135,9 @@ class Analysis:
             for option in ("then_subgraph_index", "else_subgraph_index")
             if (body := self._body(call, option)) is not None
         ]
-        ways = enumerate(zip(*each, call.operator.outputs, strict=False))
-        return tuple([_both(call, at, (one, other)) for at, (one, other, *_) in ways]) if len(each) > 1 else ()
+        if len(each) <= 1:
+            return ()
+        return tuple([_common(call.scope, *way) for way in zip(call.operator.outputs, *each, strict=False)])
 
     def loop(self, call: Call) -> Results:
         """WHILE: what the carried values are before the first turn and after each."""
@@ -159,8 +150,8 @@ class Analysis:
         inputs, outputs = self.container.subgraphs[body].inputs, self.container.subgraphs[body].outputs
         kept = [at for at, (one, other) in enumerate(zip(inputs, outputs, strict=False)) if one == other]
         after = self._returned(scope, operands, kept)
-        carried = zip(operands, after, call.operator.outputs, strict=False)
-        return tuple([_both(call, at, (before, later)) for at, (before, later, _) in enumerate(carried)])
+        carried = zip(call.operator.outputs, operands, after, strict=False)
+        return tuple([_common(call.scope, *way) for way in carried])
 
     def once(self, call: Call) -> Results:
         """CALL_ONCE: no operands, no results."""
@@ -217,7 +208,7 @@ def _kind(builtin: int, version: int) -> Kind:
 
 def _any_unranked(scope: GraphScope, operator: Operator) -> bool:
     return any(
-        not scope.shapes[tensor].ranked and scope.tensors[tensor].type not in OPAQUE
+        not scope.shapes[tensor].ranked and TENSOR_TYPES[scope.tensors[tensor].type][0] not in UNSHAPED
         for tensor in operator.inputs
         if tensor != ABSENT
     )
@@ -252,11 +243,9 @@ def _translated(shape: Shape, names: Mapping[Size, Size]) -> Shape:
     return Shape(tuple([size if isinstance(size, int) else names.get(size, Dim()) for size in shape.axes]))
 
 
-def _both(call: Call, at: int, pair: tuple[Shape, Shape]) -> Shape:
-    """What two ways to one result have in common; a size in which they differ has the result's name."""
-    one, other = pair
+def _common(scope: GraphScope, tensor: int, one: Shape, other: Shape) -> Shape:
+    """What two ways to a tensor have in common; a size in which they differ has the tensor's name."""
     if one.axes is None or other.axes is None or len(one.axes) != len(other.axes):
         return UNRANKED
-    tensor = call.operator.outputs[at]
     pairs = enumerate(zip(one.axes, other.axes, strict=True))
-    return Shape(tuple([a if same(a, b) else call.scope.name(tensor, axis) for axis, (a, b) in pairs]))
+    return Shape(tuple([a if same(a, b) else scope.name(tensor, axis) for axis, (a, b) in pairs]))

@@ -58,10 +58,8 @@ def _known(container: Container) -> _Known:
     main = container.subgraphs[0]
     produced = {tensor for operator in main.operators for tensor in operator.outputs}
     known = _Known({tensor for tensor in range(len(main.tensors)) if tensor not in produced})
-    for tensor in known.shapes.difference(main.inputs):
-        record = main.tensors[tensor]
-        if not record.variable and (container.holds(record.buffer) or record.external or 0 in record.shape):
-            known.elements.add(tensor)
+    constants = known.shapes.difference(main.inputs)
+    known.elements.update(tensor for tensor in constants if container.has_elements(main.tensors[tensor]))
     for operator in main.operators:
         code = container.codes[operator.code]
         if code.builtin != CUSTOM:

@@ -10,6 +10,7 @@ import numpy as np
 
 from graphfix import api
 from graphfix.formats.tflite.file.records import ABSENT
+from graphfix.formats.tflite.infer.names import free
 from graphfix.formats.tflite.model import TfliteModel
 from graphfix.formats.tflite.view import SubgraphView
 from graphfix.graph.view import Graph
@@ -89,7 +90,8 @@ def prepared(draft: Draft, seed: int, *, every: bool = False) -> Case:
     chosen = random.Random(seed)  # noqa: S311 -- sizes, no secrets
     model = load(case.file)
     case.shapes = known_shapes(model)
-    labels = {label: axis for label, axis in _labels(draft, model).items() if label in model.free}
+    named = free(model.container)
+    labels = {label: axis for label, axis in _labels(draft, model).items() if label in named}
     bound: dict[str, int] = {}
     if labels and chosen.random() < 0.04:
         label = chosen.choice(sorted(labels))

@@ -1,0 +1,110 @@
+"""What a graph's messages say: its nodes, read once, the bodies inside them, and the sizes that values declare."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import TypeAlias, TypeGuard
+
+import onnx
+from onnx import AttributeProto, FunctionProto, GraphProto, NodeProto, TypeProto, ValueInfoProto
+
+Dims = tuple[int | str | None, ...]
+"""Sizes as a file declares them."""
+Holder: TypeAlias = GraphProto | FunctionProto
+"""The message whose nodes a scope has."""
+INITIALIZER_ALONE_SINCE_IR = 4
+"""Before this IR version every initializer is an input too, and runtimes do not let it be overridden."""
+
+
+@dataclass(slots=True, eq=False, repr=False)
+class Step:
+    """What is read of a node's message, once: protobuf makes a new object each time a field is read."""
+
+    message: NodeProto
+    op: str
+    domain: str
+    """Empty for the standard operators."""
+    inputs: list[str]
+    outputs: list[str]
+    bare: bool
+    """Whether it has no attributes."""
+
+
+def standard(domain: str) -> str:
+    """Return the domain, empty for the standard operators under either of their names."""
+    return "" if domain == "ai.onnx" else domain
+
+
+def is_standard(domain: str) -> bool:
+    """Whether the domain is that of the standard operators."""
+    return not standard(domain)
+
+
+def steps(nodes: Sequence[NodeProto]) -> list[Step]:
+    """Read the nodes of a graph."""
+    return [
+        Step(
+            node,
+            node.op_type,
+            standard(domain) if (domain := node.domain) else "",
+            node.input[:],
+            node.output[:],
+            not node.attribute,
+        )
+        for node in nodes
+    ]
+
+
+def subgraphs(nodes: Sequence[NodeProto]) -> Iterator[tuple[int, str, GraphProto]]:
+    """Yield (node's position, attribute, body) of every body directly inside."""
+    for index, node in enumerate(nodes):
+        for attribute in node.attribute:
+            if attribute.type == AttributeProto.GRAPH:
+                yield index, attribute.name, attribute.g
+            for at, body in enumerate(attribute.graphs):
+                yield index, f"{attribute.name}[{at}]", body
+
+
+def label(node: NodeProto, index: int) -> str:
+    """The node's name, or `Op#index`."""
+    return node.name or f"{node.op_type}#{index}"
+
+
+def declared(value: ValueInfoProto) -> Dims | None:
+    """Return the dims that a value_info declares, None without a rank; `?`, no name and negative sizes are unknown."""
+    tensor = value.type.tensor_type
+    if not tensor.HasField("shape"):
+        return None
+    return tuple(_declared_dim(dim) for dim in tensor.shape.dim)
+
+
+def _declared_dim(dim: onnx.TensorShapeProto.Dimension) -> int | str | None:
+    if dim.HasField("dim_value"):
+        return dim.dim_value if dim.dim_value >= 0 else None
+    return dim.dim_param if dim.dim_param not in ("", "?") else None
+
+
+def holds_initializers(holder: Holder, ir_version: int) -> TypeGuard[GraphProto]:
+    """Whether a constant can be an initializer here: not in a function, nor where it would have to be an input."""
+    return isinstance(holder, GraphProto) and ir_version >= INITIALIZER_ALONE_SINCE_IR
+
+
+def body_of(node: NodeProto, attribute: str) -> GraphProto:
+    """Return the body that an attribute holds, `name` or `name[at]`."""
+    name, _, at = attribute.partition("[")
+    held = next(candidate for candidate in node.attribute if candidate.name == name)
+    body: GraphProto = held.graphs[int(at[:-1])] if at else held.g
+    return body
+
+
+def write_dims(tensor: TypeProto.Tensor, dims: Sequence[int | str | None]) -> None:
+    """Declare these dims."""
+    tensor.shape.SetInParent()
+    del tensor.shape.dim[:]
+    for size in dims:
+        dim = tensor.shape.dim.add()
+        if isinstance(size, int):
+            dim.dim_value = size
+        elif size is not None:
+            dim.dim_param = size
