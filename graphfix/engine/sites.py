@@ -6,9 +6,10 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import TypeAlias
 
-from graphfix.graph.edits import Assume, Canonicalize, Edit, Fold, Leave, Lift, Stretch, with_axes
+from graphfix.graph.edits import Assume, Canonicalize, Edit, Fold, Leave, Lift, Stretch
 from graphfix.graph.view import Node, Value
 from graphfix.results import JsonShape, Site
+from graphfix.shapes.shape import with_axes
 
 SiteFields: TypeAlias = tuple[str, int | None, JsonShape, JsonShape]
 """Of one edit: its code, the operand, and the operand's shape before and after."""

@@ -108,11 +108,6 @@ def replace_node(state: State, old: Node, new: Node) -> Node:
     return new
 
 
-def is_dead(value: Value) -> bool:
-    """Whether no node reads the value and its graph does not return it."""
-    return value not in value.graph.outputs and not value.is_read
-
-
 def remove_dead(state: State, is_removable: Callable[[Node], bool]) -> list[Value]:
     """Remove the nodes that only served what was edited; return the constants that only served it.
 
@@ -122,13 +117,13 @@ def remove_dead(state: State, is_removable: Callable[[Node], bool]) -> list[Valu
     pending = list(state.dead)
     while pending:
         value = pending.pop()
-        if not is_dead(value):
+        if value.is_used:
             continue
         node = value.producer
         if node is None:
             if value.kind == "constant":
                 constants.append(value)
-        elif all(is_dead(result) for result in node.results if result is not None) and is_removable(node):
+        elif not any(result.is_used for result in node.results if result is not None) and is_removable(node):
             pending += [operand for operand in node.operands if operand is not None]
             state.remove(node)
     return constants

@@ -5,7 +5,6 @@ A verb names an operand of the planned node, never a value: other readers of the
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
@@ -152,13 +151,6 @@ Edit: TypeAlias = Lift | Stretch | Fold | Canonicalize | Upgrade | Evaluate | In
 
 class Refused(Exception):  # noqa: N818 -- it is no error: the answer of a format that can't carry an edit out
     """A format can't carry the edits of a node out; the text completes "left alone because"."""
-
-
-def with_axes(shape: Shape, axes: Sequence[int]) -> Shape:
-    """The shape with unit axes at these positions of the result: [4] at (0, 1) -> [1,1,4]."""
-    rest = iter(shape.dims)
-    rank = shape.rank + len(axes)
-    return Shape(tuple(1 if axis in axes else next(rest) for axis in range(rank)))
 
 
 def reshape(node: Node, source: Source, sizes: tuple[int, ...], dtype: str) -> New:

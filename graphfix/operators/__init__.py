@@ -6,7 +6,7 @@ from bisect import bisect_right
 
 from graphfix.operators import onnx, onnx_reviewed, tflite, tflite_reviewed
 from graphfix.operators.onnx_reviewed import EQUAL_SHAPES_BEFORE
-from graphfix.operators.row import TFLITE, Exempt, Operand, Row, StretchForm, Style, When
+from graphfix.operators.row import TFLITE, Exempt, Operand, Row, StretchForm, Style, When, standard
 
 __all__ = [
     "EQUAL_SHAPES_BEFORE",
@@ -54,7 +54,7 @@ def row(domain: str, op: str, version: int) -> Row | None:
     In the domain TFLITE the version is the operator's own, and a row holds for all of them.
     The domains "" and "ai.onnx" are one. An operator that the catalogue does not know has no row either.
     """
-    found = _BY_OPERATOR.get(("" if domain == "ai.onnx" else domain, op))
+    found = _BY_OPERATOR.get((standard(domain), op))
     if found is None:
         return None
     since, of_operator = found
@@ -67,7 +67,7 @@ def row(domain: str, op: str, version: int) -> Row | None:
 
 def stretch_form(domain: str, op: str) -> StretchForm | None:
     """How an operator writes a stretch of its operand 0, None where it is no stretch."""
-    return _STRETCH_FORMS.get(("" if domain == "ai.onnx" else domain, op))
+    return _STRETCH_FORMS.get((standard(domain), op))
 
 
 def stretch_forms() -> tuple[StretchForm, ...]:

@@ -23,6 +23,11 @@ Style = Literal["multidirectional", "unidirectional", "matmul", "gemm", "legacy"
 When = Literal["always", "one element", "constant of rank 2", "rank 1"]
 
 
+def standard(domain: str) -> str:
+    """Return the domain, empty for ONNX's standard operators under either of their names."""
+    return "" if domain == "ai.onnx" else domain
+
+
 @dataclass(frozen=True, slots=True)
 class Exempt:
     """An operand that the rewrites leave as it is: not a finding."""

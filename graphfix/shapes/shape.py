@@ -222,3 +222,10 @@ def ranges(shapes: Iterable[Shape]) -> str:
     bounded = sorted({f"{dim} is {dim.lo} to {dim.hi}" for dim in dims if dim.hi is not None})
     bounded += sorted({f"{dim} is at least {dim.lo}" for dim in dims if dim.hi is None and dim.lo})
     return f" ({', '.join(bounded)})" if bounded else ""
+
+
+def with_axes(shape: Shape, axes: Sequence[int]) -> Shape:
+    """The shape with unit axes at these positions of the result: [4] at (0, 1) -> [1,1,4]."""
+    rest = iter(shape.dims)
+    rank = shape.rank + len(axes)
+    return Shape(tuple(1 if axis in axes else next(rest) for axis in range(rank)))

@@ -29,9 +29,9 @@ from dataclasses import dataclass
 from itertools import pairwise
 
 from graphfix import operators
-from graphfix.graph.edits import Canonicalize, Edit, Fold, Leave, Lift, with_axes
+from graphfix.graph.edits import Canonicalize, Edit, Fold, Leave, Lift
 from graphfix.graph.view import Node
-from graphfix.shapes.shape import Shape, Undecided, cstr_broadcastable, same_shape
+from graphfix.shapes.shape import Shape, Undecided, cstr_broadcastable, same_shape, with_axes
 
 ON = frozenset((form.domain, form.op) for form in operators.stretch_forms())
 CODE = "GF202"

@@ -10,10 +10,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from graphfix.graph.edits import Edit, Lift, Stretch, with_axes
+from graphfix.graph.edits import Edit, Lift, Stretch
 from graphfix.graph.view import Node
 from graphfix.operators.row import TFLITE
-from graphfix.shapes.shape import broadcast, same_shape
+from graphfix.shapes.shape import broadcast, same_shape, with_axes
 
 ON = frozenset({(TFLITE, "ATAN2")})
 CODE = "GF304"

@@ -237,7 +237,7 @@ def test_a_lifted_constant_keeps_the_buffer_and_its_scales_move_along() -> None:
     assert len(found.tree.buffers) == len(tree(data).buffers)
 
 
-@pytest.mark.parametrize("edit", [Upgrade(17), Inline("then_branch")], ids=["upgrade", "inline"])
+@pytest.mark.parametrize("edit", [Upgrade(17, "GF304"), Inline("then_branch")], ids=["upgrade", "inline"])
 def test_what_the_format_does_not_have_is_refused_before_another_edit_is_carried_out(edit: Edit) -> None:
     opened = graphfix.load(model("y[2,3] = ADD(x[2,3], b:const[3])"))
     with pytest.raises(Refused, match="TFLite has no operator sets, and its bodies are subgraphs"):

@@ -45,7 +45,7 @@ def share_payloads(state: State, builder: NodeBuilder, is_cut: Callable[[TensorP
     names: set[str] = set()
     for made, (source, axes) in builder.copies.items():
         tensor = builder.initializers.get(made)
-        if tensor is None or editing.is_dead(source) or not is_cut(tensor):
+        if tensor is None or not source.is_used or not is_cut(tensor):
             continue
         readers = made.reads
         if any(reader.graph is not builder.graph for reader, _ in readers):

@@ -13,9 +13,9 @@ from graphfix.formats.insertion import Order, rearrange
 from graphfix.formats.onnx.file.messages import Holder, holds_initializers
 from graphfix.formats.onnx.infer.scope import GraphScope
 from graphfix.formats.onnx.view import onnx_type
-from graphfix.graph.edits import New, Numbers, Refused, Source, with_axes
+from graphfix.graph.edits import New, Numbers, Refused, Source
 from graphfix.graph.view import NO_ATTRIBUTES, Graph, Kind, Node, Value
-from graphfix.shapes.shape import UNKNOWN, UNRANKED, Shape
+from graphfix.shapes.shape import UNKNOWN, UNRANKED, Shape, with_axes
 
 EXPAND_SINCE = 8
 AXES_OPERAND_SINCE = 13

@@ -9,9 +9,9 @@ from onnx import NodeProto, TensorProto
 from graphfix.formats.onnx.edit.new_nodes import EXPAND_SINCE
 from graphfix.formats.onnx.edit.quantized import DEQUANTIZE, QUANTIZE, set_axis
 from graphfix.formats.onnx.edit.state import State
-from graphfix.graph.edits import Refused, Stretch, with_axes
+from graphfix.graph.edits import Refused, Stretch
 from graphfix.graph.view import Node, Value, set_node
-from graphfix.shapes.shape import broadcast
+from graphfix.shapes.shape import broadcast, with_axes
 
 
 def lift(state: State, value: Value, axes: tuple[int, ...], reader: Node, *, alone: bool = True) -> Value:

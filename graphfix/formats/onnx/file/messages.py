@@ -9,6 +9,8 @@ from typing import TypeAlias, TypeGuard
 import onnx
 from onnx import AttributeProto, FunctionProto, GraphProto, NodeProto, TypeProto, ValueInfoProto
 
+from graphfix.operators.row import standard
+
 Dims = tuple[int | str | None, ...]
 """Sizes as a file declares them."""
 Holder: TypeAlias = GraphProto | FunctionProto
@@ -29,11 +31,6 @@ class Step:
     outputs: list[str]
     bare: bool
     """Whether it has no attributes."""
-
-
-def standard(domain: str) -> str:
-    """Return the domain, empty for the standard operators under either of their names."""
-    return "" if domain == "ai.onnx" else domain
 
 
 def is_standard(domain: str) -> bool:

@@ -11,13 +11,13 @@ from graphfix.formats.onnx.file.messages import (
     INITIALIZER_ALONE_SINCE_IR,
     Step,
     declared,
-    standard,
     steps,
     subgraphs,
     write_dims,
 )
 from graphfix.formats.onnx.infer.fixpoint import CALL_BUDGET, infer
 from graphfix.formats.onnx.infer.scope import GraphScope, SizeNames, agreed, enter_bodies, input_shape, scope_of
+from graphfix.operators.row import standard
 from graphfix.shapes.shape import Dim, Shape, Size, symbol
 
 FunctionKey = tuple[str, str]

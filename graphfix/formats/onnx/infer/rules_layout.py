@@ -5,9 +5,8 @@ from __future__ import annotations
 from math import prod
 
 from graphfix.formats.onnx.infer.operands import NOTHING, Call, Results
-from graphfix.graph.edits import with_axes
 from graphfix.shapes import shape as shapes
-from graphfix.shapes.shape import UNKNOWN, Shape, Size, same
+from graphfix.shapes.shape import UNKNOWN, Shape, Size, same, with_axes
 
 AXES_AT = 3
 """The operand of Slice that names its axes."""

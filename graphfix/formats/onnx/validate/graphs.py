@@ -16,7 +16,7 @@ import onnx
 from onnx import AttributeProto, FunctionProto, GraphProto, NodeProto, TensorProto
 
 from graphfix.formats.onnx.file.container import OPSETS_SINCE, Container
-from graphfix.formats.onnx.file.messages import Step, standard, steps
+from graphfix.formats.onnx.file.messages import Step, steps
 from graphfix.formats.onnx.validate.errors import (
     MalformedModelError,
     UnknownVersionError,
@@ -37,6 +37,7 @@ from graphfix.formats.onnx.validate.parts import (
     payload_fault,
     signature_of,
 )
+from graphfix.operators.row import standard
 
 CALL_DEPTH: Final = 100
 """Functions that call functions deeper than this are followed by no runtime either."""

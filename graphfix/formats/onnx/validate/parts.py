@@ -12,9 +12,9 @@ import onnx
 from onnx import AttributeProto, NodeProto, TensorProto, ValueInfoProto
 
 from graphfix import operators
-from graphfix.formats.onnx.file.messages import standard
 from graphfix.formats.onnx.file.payloads import Cut
 from graphfix.formats.onnx.validate.errors import MalformedModelError, check_texts, place, shown
+from graphfix.operators.row import standard
 
 HELD: Final = {
     AttributeProto.TENSOR: "t",

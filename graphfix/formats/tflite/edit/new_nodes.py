@@ -29,10 +29,10 @@ from graphfix.formats.tflite.file.container import Container
 from graphfix.formats.tflite.file.records import Operator, Options, Tensor
 from graphfix.formats.tflite.file.schema import CODES, INT32
 from graphfix.formats.tflite.view import PACKED, SubgraphView
-from graphfix.graph.edits import New, Numbers, Source, with_axes
+from graphfix.graph.edits import New, Numbers, Source
 from graphfix.graph.view import NO_ATTRIBUTES, Kind, Node, Value
 from graphfix.operators.row import TFLITE
-from graphfix.shapes.shape import Shape
+from graphfix.shapes.shape import Shape, with_axes
 
 
 @dataclass(slots=True, eq=False, repr=False)

@@ -48,7 +48,7 @@ def _evaluate(state: State, node: Node) -> Node:
     state.added += len(data)
     for reader, at in result.reads:
         state.put(reader, at, constant)
-    if not any(other in node.graph.outputs or other.is_read for other in node.results if other is not None):
+    if not any(other.is_used for other in node.results if other is not None):
         state.remove(node)
     return node
 

@@ -8,9 +8,9 @@ from math import prod
 from graphfix.formats.tflite.edit.new_nodes import NodeBuilder
 from graphfix.formats.tflite.edit.state import State
 from graphfix.formats.tflite.file.schema import item_bytes
-from graphfix.graph.edits import Refused, Stretch, with_axes
+from graphfix.graph.edits import Refused, Stretch
 from graphfix.graph.view import Node, Value
-from graphfix.shapes.shape import Shape, broadcast, same_shape
+from graphfix.shapes.shape import Shape, broadcast, same_shape, with_axes
 
 DEQUANTIZE = "DEQUANTIZE"
 LARGEST_TOTAL = 2
