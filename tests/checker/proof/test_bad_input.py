@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -22,8 +23,9 @@ from tests.support.tiers import tiered
 from tests.support.written import Written
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Sequence
 
+Made = Callable[[], bytes]
 ZOO = MODELS / "zoo"
 FILES = committed_models()
 FEW = (
@@ -82,7 +84,7 @@ def test_what_is_wrong_with_an_end_is_reported() -> None:
 # --- what damage has brought to light ---------------------------------------------------------------------------------
 
 
-def cut(text: str) -> Callable[[], bytes]:
+def cut(text: str) -> Made:
     """A model whose last node has lost its last operand."""
 
     def made() -> bytes:
@@ -93,7 +95,7 @@ def cut(text: str) -> Callable[[], bytes]:
     return made
 
 
-def changed(change: Callable[[onnx.ModelProto], object]) -> Callable[[], bytes]:
+def changed(change: Callable[[onnx.ModelProto], object]) -> Made:
     def made() -> bytes:
         broken = model(ADD)
         change(broken)
@@ -102,16 +104,12 @@ def changed(change: Callable[[onnx.ModelProto], object]) -> Callable[[], bytes]:
     return made
 
 
-def not_utf8(name: str) -> Callable[[], bytes]:
+def not_utf8(name: str, text: str = "g (float[2,3] x) => (float[2,3] y) { y = Gemmmm <marked = 1> (x) }") -> Made:
     """A model in which six letters of a name are bytes of no text."""
-    return lambda: (
-        model("g (float[2,3] x) => (float[2,3] y) { y = Gemmmm <marked = 1> (x) }")
-        .SerializeToString()
-        .replace(name.encode(), b"\xff" * len(name))
-    )
+    return lambda: model(text).SerializeToString().replace(name.encode(), b"\xff" * len(name))
 
 
-def held_elsewhere(**entries: str) -> Callable[[], bytes]:
+def held_elsewhere(**entries: str) -> Made:
     def change(made: onnx.ModelProto) -> None:
         tensor = made.graph.initializer[0]
         tensor.ClearField("float_data")
@@ -152,7 +150,7 @@ def messages(depth: int) -> bytes:
 SAME = "proved for all inputs and sizes"
 """A node that no runtime takes, in both files: what it says is the same."""
 LOOP = "g (int64 n, bool c, float[2] x) => (float[2] y) { y = Loop(n, c, x) }"
-GIVEN: dict[str, tuple[Callable[[], bytes], int, str]] = {
+GIVEN: dict[str, tuple[Made, int, str]] = {
     "a-target-that-is-not-given": (
         cut("g (float[2,3] x, int64[2] s) => (float[2,3] y) { y = Expand(x, s) }"), 0, SAME),
     "a-shape-that-is-not-given": (
@@ -168,6 +166,8 @@ GIVEN: dict[str, tuple[Callable[[], bytes], int, str]] = {
     "an-operator-set-beyond-all": (changed(lambda m: setattr(m.opset_import[0], "version", 1 << 62)), 0, SAME),
     "an-operator-that-is-no-text": (not_utf8("Gemmmm"), 0, SAME),
     "an-attribute-that-is-no-text": (not_utf8("marked"), 3, "is no UTF-8; check the model"),
+    "a-size-that-is-no-text": (
+        not_utf8("batchh", "g (float[batchh,3] x, float[N,3] b) => (float[M,3] y) { y = Add(x, b) }"), 0, SAME),
     "a-type-that-no-tensor-has": (
         changed(lambda m: setattr(m.graph.initializer[0], "data_type", 77)), 3,
         "the constant 'b' has the type 77, which onnx does not know"),

@@ -244,7 +244,8 @@ def _sizes(
         elif dim.dim_param in bindings or place in bindings:
             sizes.append(bindings[dim.dim_param if dim.dim_param in bindings else place])
         elif _named(dim.dim_param):
-            sizes.append(algebra.symbol(("declared", dim.dim_param), dim.dim_param))
+            # a name that is no UTF-8 comes as bytes
+            sizes.append(algebra.symbol(("declared", dim.dim_param), str(dim.dim_param)))
         else:
             sizes.append(algebra.symbol(("input", info.name, axis), place))
     return tuple(sizes)
