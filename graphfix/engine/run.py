@@ -99,7 +99,7 @@ def _rewrite(job: Job, rewrite: Rewrite | ModelRewrite, rewrites: Sequence[Rewri
     for graph in job.model.graphs:
         for index in range(len(graph.nodes)):
             node = graph.nodes[index]
-            if not rewrite.concerns(node) or any(other.concerns(node) for other in others):
+            if not rewrite.concerns(node) or (others and any(other.concerns(node) for other in others)):
                 continue
             if rewrite.sees == "operands":
                 _by_looks(job, rewrite, node)

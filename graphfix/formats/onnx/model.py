@@ -103,10 +103,10 @@ class OnnxModel:
 
     def apply(self, node: Node, edits: Sequence[Edit]) -> Node:
         """Carry the edits of one node out, all or none. Raises Refused."""
-        for edit in edits:
+        rest = [edit for edit in edits if not isinstance(edit, Upgrade)]
+        for edit in edits if len(rest) < len(edits) else ():
             if isinstance(edit, Upgrade):
                 self._upgrade(edit.version)
-        rest = [edit for edit in edits if not isinstance(edit, Upgrade)]
         if rest:
             node = editing.apply(self._state, node, rest, check, lift, stretch, carry_out)
         self.changed = True
