@@ -82,9 +82,8 @@ def _row(path: Path) -> list[str]:
 
 def _as_it_is(path: Path, folder: Path) -> str:
     """What the tools say of the file, with nothing done to it."""
-    tool = tosa.CONVERTER if path.suffix == ".tflite" else tosa.TORCH_MLIR
     try:
-        tosa.convert(tool, path, folder / "before.mlirbc")
+        tosa.convert(tosa.CONVERTERS[path.suffix[1:]], path, folder / "before.mlirbc")
         validation = tosa.validate(folder / "before.mlirbc")
     except RefusedError as error:
         return f"no: {_short(str(error))}"

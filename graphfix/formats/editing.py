@@ -15,7 +15,10 @@ from graphfix.graph.edits import (
     Inline,
     Leave,
     Lift,
+    New,
+    Numbers,
     Replace,
+    Source,
     Stretch,
     Upgrade,
 )
@@ -57,6 +60,16 @@ class State(Protocol):
         """Remove a node whose results nobody reads any more."""
 
 
+class Builder(Protocol):
+    """What adds nodes and constants to one graph."""
+
+    def new(self, new: New, operands: tuple[Value, ...], node: Node, /) -> Value:
+        """Make one of the nodes that stand in the place of `node`, before it."""
+
+    def new_constant(self, new: Numbers, node: Node, /) -> Value:
+        """Make a constant that one of them reads."""
+
+
 S = TypeVar("S", bound=State)
 
 
@@ -88,6 +101,26 @@ def apply(
             case _:
                 node = carry_out(state, node, edit)
     return node
+
+
+def new_operands(builder: Builder, last: New, node: Node) -> tuple[Value, ...]:
+    """Make what a new node reads that is to take the place of `node`, each new node once, and return the operands."""
+    made: dict[int, Value] = {}
+
+    def value(source: Source) -> Value:
+        match source:
+            case int():
+                return node.operand(source)
+            case New():
+                if id(source) not in made:
+                    made[id(source)] = builder.new(source, tuple(map(value, source.operands)), node)
+                return made[id(source)]
+            case Numbers():
+                return builder.new_constant(source, node)
+            case Value():
+                return source
+
+    return tuple(map(value, last.operands))
 
 
 def bypass(state: State, node: Node) -> None:

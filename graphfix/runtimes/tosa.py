@@ -33,8 +33,9 @@ _PACKAGES = {
     TORCH_MLIR: ("torch_mlir", "onnx"),
     TOSA_TOOLS: ("tosa_reference_model",),
 }
-_VERBS = {CONVERTER: "tflite", TORCH_MLIR: "onnx"}
-"""What `graphfix.runtimes.worker` calls the conversion by each tool."""
+CONVERTERS = {"tflite": CONVERTER, "onnx": TORCH_MLIR}
+"""Format -> the tool that converts it; `graphfix.runtimes.worker` calls the conversion by the format's name."""
+_VERBS = {tool: format_ for format_, tool in CONVERTERS.items()}
 SPECIFICATION, LEVEL = "1.0", "8k"
 _TARGET = (
     f"specification_version={SPECIFICATION} level={LEVEL} profiles=pro_int,pro_fp "

@@ -27,7 +27,7 @@ class Files:
 
 def converter(format_: str) -> str:
     """The tool that converts a format, after seeing that it and tosa-opt are installed. Raises GraphfixError."""
-    tool = tosa.CONVERTER if format_ == "tflite" else tosa.TORCH_MLIR
+    tool = tosa.CONVERTERS[format_]
     installed = tosa.versions()
     missing = [name for name in (tool, tosa.TOSA_TOOLS) if name not in installed]
     if missing:

@@ -13,7 +13,7 @@ from graphfix.formats.insertion import Order, rearrange
 from graphfix.formats.onnx.file.messages import Holder, holds_initializers
 from graphfix.formats.onnx.infer.scope import GraphScope
 from graphfix.formats.onnx.view import onnx_type
-from graphfix.graph.edits import New, Numbers, Refused, Source
+from graphfix.graph.edits import New, Numbers, Refused
 from graphfix.graph.view import NO_ATTRIBUTES, Graph, Kind, Node, Value
 from graphfix.shapes.shape import UNKNOWN, UNRANKED, Shape, with_axes
 
@@ -103,25 +103,8 @@ class NodeBuilder:
         self._enter(node.op, node.domain, name, operands, value, reader, attributes)
         return value
 
-    def source(self, source: Source, node: Node, made: dict[int, Value]) -> Value:
-        """What a new node of a plan reads; `made` holds by identity what is made already."""
-        match source:
-            case int():
-                return node.operand(source)
-            case New():
-                if id(source) not in made:
-                    made[id(source)] = self.new(source, node, made)
-                return made[id(source)]
-            case Numbers():
-                sizes = "x".join(map(str, source.elements))
-                stem = f"shape_{sizes}" if source.dtype == "int64" else f"{node.label}_constant"
-                return self.new_constant(source, stem, node.index)
-            case Value():
-                return source
-
-    def new(self, new: New, node: Node, made: dict[int, Value]) -> Value:
+    def new(self, new: New, operands: tuple[Value, ...], node: Node) -> Value:
         """Make one of the nodes that stand in the place of `node`, before it."""
-        operands = tuple(self.source(source, node, made) for source in new.operands)
         stem = f"{node.results[0].name if node.results[0] is not None else node.label}_{new.op.lower()}"
         attributes = dict(new.attributes)
         return self.node(new.op, operands, stem, new.shape, new.dtype, node.index, attributes, new.domain)
@@ -156,11 +139,14 @@ class NodeBuilder:
         self.order.made[key] = value
         return value
 
-    def new_constant(self, new: Numbers, stem: str, reader: int) -> Value:
+    def new_constant(self, new: Numbers, node: Node) -> Value:
         """A constant of a plan, made once in this graph."""
+        reader = node.index
         key = ("new constant", new.dtype, new.dims, repr(new.elements))  # 0, False and -0.0 are not the same
         value = self.order.reuse(key, reader)
         if value is None:
+            sizes = "x".join(map(str, new.elements))
+            stem = f"shape_{sizes}" if new.dtype == "int64" else f"{node.label}_constant"
             tensor = onnx.helper.make_tensor(stem, onnx_type(new.dtype), new.dims, new.elements)
             value = self.order.made[key] = self.constant(stem, tensor, Shape(new.dims), new.dtype, reader)
         return value

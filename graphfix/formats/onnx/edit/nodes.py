@@ -9,7 +9,7 @@ import onnx
 from onnx import NodeProto, TensorProto
 
 from graphfix import operators
-from graphfix.formats.editing import NodeEdit, bypass, replace_node
+from graphfix.formats.editing import NodeEdit, bypass, new_operands, replace_node
 from graphfix.formats.onnx.edit.checks import NOT_KNOWN, is_used
 from graphfix.formats.onnx.edit.state import Decided, State
 from graphfix.graph.edits import Canonicalize, Evaluate, Fold, Inline, Refused, Replace
@@ -82,9 +82,7 @@ def _replaced(state: State, node: Node, edit: Replace) -> Node:
     """Make the new nodes that the last one reads before the node, and write the node itself as the last."""
     state.renews = True
     last = edit.node
-    made: dict[int, Value] = {}
-    builder = state.builders[node.graph]
-    operands = tuple(builder.source(source, node, made) for source in last.operands)
+    operands = new_operands(state.builders[node.graph], last, node)
     message = state.message(node)
     _rewrite(message, last.op, last.domain, [operand.name for operand in operands], dict(last.attributes))
     message.output[:] = message.output[:1]

@@ -29,7 +29,7 @@ from graphfix.formats.tflite.file.container import Container
 from graphfix.formats.tflite.file.records import Operator, Options, Tensor
 from graphfix.formats.tflite.file.schema import CODES, INT32
 from graphfix.formats.tflite.view import PACKED, SubgraphView
-from graphfix.graph.edits import New, Numbers, Source
+from graphfix.graph.edits import New, Numbers
 from graphfix.graph.view import NO_ATTRIBUTES, Kind, Node, Value
 from graphfix.operators.row import TFLITE
 from graphfix.shapes.shape import Shape, with_axes
@@ -84,23 +84,8 @@ class NodeBuilder:
         self.order.enter(op, TFLITE, 1, "", operands, value, reader, NO_ATTRIBUTES)
         return value
 
-    def source(self, source: Source, node: Node, made: dict[int, Value]) -> Value:
-        """What a new node of a plan reads; `made` holds by identity what is made already."""
-        match source:
-            case int():
-                return node.operand(source)
-            case New():
-                if id(source) not in made:
-                    made[id(source)] = self.new(source, node, made)
-                return made[id(source)]
-            case Numbers():
-                return self.new_constant(source)
-            case Value():
-                return source
-
-    def new(self, new: New, node: Node, made: dict[int, Value]) -> Value:
+    def new(self, new: New, operands: tuple[Value, ...], node: Node) -> Value:
         """Make one of the operators that stand in the place of `node`, before it."""
-        operands = tuple(self.source(source, node, made) for source in new.operands)
         stem = f"{node.results[0].name if node.results[0] is not None else node.op}_{new.op.lower()}"
         record = new_tensor(self.fresh(stem), new.shape, TYPES[new.dtype])
         value = self.value(record, new.shape, new.dtype, "result")
@@ -160,7 +145,7 @@ class NodeBuilder:
         self.order.made["stretch", value, shape] = made
         return made
 
-    def new_constant(self, new: Numbers) -> Value:
+    def new_constant(self, new: Numbers, _: Node) -> Value:
         """A new constant of a plan, made once in this subgraph."""
         found = self.order.made.get(new)
         if found is None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from graphfix.formats.editing import NodeEdit, bypass, replace_node
+from graphfix.formats.editing import NodeEdit, bypass, new_operands, replace_node
 from graphfix.formats.tflite.edit.new_records import (
     TILE,
     broadcast_to_version,
@@ -17,7 +17,7 @@ from graphfix.formats.tflite.edit.state import State
 from graphfix.formats.tflite.file.records import Operator, Options
 from graphfix.formats.tflite.file.schema import CODES
 from graphfix.graph.edits import Canonicalize, Evaluate, Fold, Inline, Refused, Replace
-from graphfix.graph.view import NO_ATTRIBUTES, Node, Value
+from graphfix.graph.view import NO_ATTRIBUTES, Node
 from graphfix.shapes.shape import Shape
 
 
@@ -57,8 +57,7 @@ def _replaced(state: State, node: Node, edit: Replace) -> Node:
     """Make the new operators that the last one reads before the node, and let it become the last."""
     builder = state.builders[node.graph]
     last = edit.node
-    made: dict[int, Value] = {}
-    operands = tuple(builder.source(source, node, made) for source in last.operands)
+    operands = new_operands(builder, last, node)
     subgraph = builder.subgraph
     subgraph.operators[node.index] = Operator(
         state.container.code(CODES[last.op], last.version),
