@@ -8,6 +8,8 @@ import onnxruntime
 import pytest
 
 import graphfix
+from graphfix.formats.onnx.edit.quantized import WITHOUT_KERNELS
+from graphfix.formats.onnx.view import dtype_name
 from graphfix.graph.edits import Lift
 from tests.support.notation import model
 from tests.support.onnx.fixing import Fixed, attribute, difference, fixed, made_by
@@ -191,3 +193,58 @@ def test_only_unit_axes_in_front_of_the_quantized_axis_move_it(axis: int, axes: 
     opened = graphfix.load(proto)
     opened.apply(opened.graphs[0].nodes[1], [Lift(1, axes)])
     assert attribute(made_by(onnx.load_from_string(opened.tobytes()), "b"), "axis") == moved
+
+
+# --- element types that onnxruntime dequantizes and does not move --------------------------------------------------
+
+
+def dequantized(element: int, opset: int = 21) -> onnx.ModelProto:
+    """`y[2,3] = Add(x[2,3], DequantizeLinear(q[3]))`, q a constant of this type."""
+    nodes = [
+        onnx.helper.make_node("DequantizeLinear", ["q", "s"], ["w"], "dq"),
+        onnx.helper.make_node("Add", ["x", "w"], ["y"], "add"),
+    ]
+    tensors = [
+        onnx.helper.make_tensor("q", element, [3], [1, 0, 1]),
+        onnx.helper.make_tensor("s", onnx.TensorProto.FLOAT, [], [0.5]),
+    ]
+    ends = [onnx.helper.make_tensor_value_info(name, onnx.TensorProto.FLOAT, [2, 3]) for name in ("x", "y")]
+    graph = onnx.helper.make_graph(nodes, "g", ends[:1], ends[1:], tensors)
+    return onnx.helper.make_model(graph, opset_imports=[onnx.helper.make_opsetid("", opset)], ir_version=10)
+
+
+@pytest.mark.parametrize("name", ["INT4", "UINT4", "FLOAT8E4M3FN", "FLOAT8E5M2"])
+def test_a_constant_that_no_kernel_stretches_is_stretched_behind_its_dequantize(name: str) -> None:
+    before = dequantized(onnx.TensorProto.DataType.Value(name))
+    result = fixed(before)
+    assert [site.status for site in result.outcome.sites] == ["changed", "changed"]
+    assert [node.op_type for node in result.after.graph.node] == ["DequantizeLinear", "Expand", "Add"]
+    feeds = {"x": np.arange(6, dtype=np.float32).reshape(2, 3)}
+    assert run(result.after, feeds)[0].tolist() == run(before, feeds)[0].tolist()
+
+
+def _expands(element: int) -> bool:
+    ends = [onnx.helper.make_tensor_value_info(name, element, None) for name in ("x", "y")]
+    target = onnx.helper.make_tensor("t", onnx.TensorProto.INT64, [1], [2])
+    graph = onnx.helper.make_graph(
+        [onnx.helper.make_node("Expand", ["x", "t"], ["y"])], "g", ends[:1], ends[1:], [target]
+    )
+    model = onnx.helper.make_model(graph, opset_imports=[onnx.helper.make_opsetid("", 23)], ir_version=10)
+    try:
+        onnxruntime.InferenceSession(model.SerializeToString(), providers=["CPUExecutionProvider"])
+    except Exception:  # noqa: BLE001 - onnxruntime's errors have no common base
+        return False
+    return True
+
+
+def test_the_types_without_kernels_are_those_that_onnxruntime_does_not_expand() -> None:
+    """But for those that no DequantizeLinear takes: they are never read through one."""
+    schema = onnx.defs.get_schema("DequantizeLinear", 25)
+    taken = [
+        code
+        for code in onnx.TensorProto.DataType.values()
+        if f"tensor({onnx.TensorProto.DataType.Name(code).lower()})" in schema.inputs[0].types
+    ]
+    assert {dtype_name(code) for code in taken if not _expands(code)} == {
+        dtype_name(code) for code in taken if dtype_name(code) in WITHOUT_KERNELS
+    }

@@ -7,7 +7,7 @@ from dataclasses import replace
 from onnx import NodeProto, TensorProto
 
 from graphfix.formats.onnx.edit.new_nodes import EXPAND_SINCE
-from graphfix.formats.onnx.edit.quantized import DEQUANTIZE, QUANTIZE, set_axis
+from graphfix.formats.onnx.edit.quantized import DEQUANTIZE, QUANTIZE, moves_by_node, set_axis
 from graphfix.formats.onnx.edit.state import State
 from graphfix.graph.edits import Refused, Stretch
 from graphfix.graph.view import Node, Value, set_node
@@ -20,9 +20,14 @@ def lift(state: State, value: Value, axes: tuple[int, ...], reader: Node, *, alo
     if tensor is not None and value.kind == "constant":
         return _lift_constant(state, value, tensor, axes, reader, alone=alone)
     producer = value.producer
-    if producer is not None and producer.op == DEQUANTIZE:
+    if producer is not None and producer.op == DEQUANTIZE and (_is_constant(producer) or moves_by_node(producer)):
         return _through(state, producer, axes, None, reader)
     return state.builders[reader.graph].lifted(value, axes, reader.index)
+
+
+def _is_constant(dequantize: Node) -> bool:
+    """Whether the quantized operand is lifted by its stored dims: no node is needed."""
+    return dequantize.operand(0).kind == "constant"
 
 
 def _lift_constant(
@@ -60,7 +65,7 @@ def _only_reader(value: Value) -> bool:
 def stretch(state: State, before: Node, value: Value, edit: Stretch) -> Value:
     """Return the value stretched, by the run-time sizes of the node's operands as they were before its edits."""
     producer = value.producer
-    if producer is not None and producer.op == DEQUANTIZE:
+    if producer is not None and producer.op == DEQUANTIZE and moves_by_node(producer):
         return _through(state, producer, (), (before, edit), before)
     return _expanded(state, before, value, edit)
 

@@ -10,6 +10,18 @@ from graphfix.graph.view import Node, Value
 from graphfix.shapes.shape import Shape, Size, same
 
 DEQUANTIZE, QUANTIZE = "DequantizeLinear", "QuantizeLinear"
+WITHOUT_KERNELS = frozenset(
+    "int2 uint2 int4 uint4 float4e2m1 float6e2m3 float6e3m2"
+    " float8e4m3fn float8e4m3fnuz float8e5m2 float8e5m2fnuz float8e8m0".split()
+)
+"""Element types that onnxruntime dequantizes, and of which it has no Unsqueeze, Expand or Tile: a test asks it."""
+
+
+def moves_by_node(dequantize: Node) -> bool:
+    """Whether what a DequantizeLinear reads can be lifted and stretched by nodes: else that is done to its result."""
+    source = dequantize.operand(0)
+    behind = source.producer
+    return source.dtype not in WITHOUT_KERNELS or (behind is not None and behind.op == QUANTIZE)
 
 
 def _per_axis(node: Node) -> bool:
