@@ -132,6 +132,7 @@ def _proof(proof: Mapping[str, Any]) -> Iterator[str]:
     for which, text, node in unmatched(proof):
         yield f"- first without a match, {which}: {_code(text)}"
         yield from (f"  - {_code(line)}" for line in map_lines(node))
+    yield from (f"- note: {_prose(str(text))}" for text in proof.get("notes", ()))
 
 
 def _conversion(outcome: Outcome, done: Conversion) -> Iterator[str]:

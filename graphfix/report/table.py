@@ -20,7 +20,7 @@ from graphfix.report.text import (
     tally,
 )
 from graphfix.report.tosa import conversion_lines, unconverted
-from graphfix.report.verdict import unproved_lines, verdict_text
+from graphfix.report.verdict import noted_lines, unproved_lines, verdict_text
 from graphfix.results import Outcome, Site
 
 REMOVED = "GF203"
@@ -41,10 +41,10 @@ def table(outcome: Outcome) -> str:
     lines = [_headline(outcome, edited)]
     assumed = outcome.verdict.assumes if outcome.verdict is not None else ()
     if outcome.command == "verify":
-        lines += [*_assumed(assumed), *unproved_lines(outcome.verdict)]
+        lines += [*_assumed(assumed), *noted_lines(outcome.verdict), *unproved_lines(outcome.verdict)]
     lines += [*_sites(outcome.sites, edited), *_assumed(outcome.assumes)]
     if outcome.command in ("fix", "tosa"):
-        lines += [_fixed(outcome), *_assumed(assumed), *unproved_lines(outcome.verdict)]
+        lines += [_fixed(outcome), *_assumed(assumed), *noted_lines(outcome.verdict), *unproved_lines(outcome.verdict)]
     lines += conversion_lines(outcome)
     if outcome.seconds:
         lines.append(seconds_text(outcome.seconds))

@@ -36,6 +36,12 @@ def _unproved(verdict: Verdict) -> str:
     return f"; not proved: {printable(str(verdict.proof.get('reason')))}"
 
 
+def noted_lines(verdict: Verdict | None) -> Iterator[str]:
+    """`  note: the first file declares the output 'y' as [], which it is not`, a line for each note of the proof."""
+    notes = (verdict.proof or {}).get("notes", ()) if verdict is not None else ()
+    yield from (f"  note: {printable(text)}" for text in notes)
+
+
 def unproved_lines(verdict: Verdict | None) -> Iterator[str]:
     """The first two nodes without a match as `show --maps` prints nodes: the notation, then a line for each map."""
     for which, text, node in unmatched(verdict.proof if verdict is not None else None):

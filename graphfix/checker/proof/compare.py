@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, TypeAlias
 
 from graphfix.checker.proof.explain import given_by
 from graphfix.checker.proof.result import Proof, UnprovedError
+from graphfix.checker.proof.sizes import result_size
 from graphfix.checker.proof.terms import Core, shown
 from graphfix.results import GraphfixError
 
@@ -60,18 +61,41 @@ def check_asked(name: str, declared: Dims, sizes: Sequence[int | None]) -> None:
         raise UnprovedError(f"the input {name!r} is declared with other sizes than {list(sizes)}")
 
 
-def check_declared(what: str, name: str, dims: tuple[Dims, Dims], computed: Sizes | None = None) -> None:
-    """Raise UnprovedError where the second file's declared shape contradicts the first's.
+def check_declared_input(name: str, dims: tuple[Dims, Dims]) -> None:
+    """Raise UnprovedError where the second file's declared shape of an input contradicts the first's."""
+    if _contradicts(*dims):
+        raise UnprovedError(f"the input {name!r} is declared {_shape(dims[0])} before, {_shape(dims[1])} after")
 
-    It may be refined, and contradict nothing but a size that the output does not have.
+
+def check_declared_output(table: TermTable, name: str, dims: tuple[Dims, Dims], computed: Sizes | None) -> None:
+    """Enter what the second file declares of an output and the first declares otherwise.
+
+    Runtimes only warn of a declared shape that an output does not have: where the second file's is the one that it has,
+    that is a note. Anything else is entered to be said where nothing else is found (`concluded`).
     """
     one, two = dims
-    if one is None or two is None:
+    if not _contradicts(one, two) or two is None:
         return
-    have = computed if computed is not None and len(computed) == len(two) else (None,) * len(two)
-    declared = zip(one, two, have, strict=False)
-    if len(one) != len(two) or any(None not in (a, b) and b not in (a, size) for a, b, size in declared):
-        raise UnprovedError(f"the {what} {name!r} has another declared shape")
+    has = () if computed is None else tuple(map(result_size, computed))
+    if (
+        len(has) == len(two)
+        and computed is not None
+        and all(b in (None, size) for b, size in zip(two, has, strict=True))
+    ):
+        table.notes[f"the first file declares the output {name!r} as {_shape(one)}, which it is not"] = None
+    else:
+        table.objections.append(f"the output {name!r} is declared {_shape(one)} before, {_shape(two)} after")
+
+
+def _contradicts(one: Dims, two: Dims) -> bool:
+    """Whether two declared shapes can't both be true: another rank, or another number. One may say more."""
+    if one is None or two is None:
+        return False
+    return len(one) != len(two) or any(None not in (a, b) and a != b for a, b in zip(one, two, strict=True))
+
+
+def _shape(dims: Dims) -> str:
+    return f"[{','.join('?' if size is None else str(size) for size in dims or ())}]"
 
 
 def check_effects(one: Sequence[tuple[Core, Place]], two: Sequence[tuple[Core, Place]], operators: str) -> None:
@@ -95,7 +119,9 @@ def concluded(table: TermTable, outputs: Sequence[tuple[str, View, View]], assum
     unmatched = table.unmatched_check()
     if unmatched is not None:
         return Proof("not proved", f"only the second file needs sizes to fit: {unmatched}")
-    return Proof("proved", assumes=tuple(assumes))
+    if table.objections:
+        return Proof("not proved", table.objections[0])
+    return Proof("proved", assumes=tuple(assumes), notes=tuple(table.notes))
 
 
 def _otherwise(one: View, two: View) -> str:

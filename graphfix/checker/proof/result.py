@@ -33,6 +33,8 @@ class Proof:
     """The two with their operands and maps."""
     assumes: tuple[str, ...] = ()
     """What it assumes: the files only declare it."""
+    notes: tuple[str, ...] = ()
+    """What the first file declares wrongly and the second does not: no runtime minds."""
 
     @property
     def proved(self) -> bool:
@@ -51,6 +53,7 @@ class Proof:
                 "reason": self.reason,
                 "first": first,
                 "assumes": list(self.assumes),
+                "notes": list(self.notes),
                 "seconds": round(seconds, 6),
             }
         )

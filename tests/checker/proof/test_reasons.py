@@ -165,7 +165,48 @@ def test_another_scale_of_an_operand_is_reported(tmp_path: Path) -> None:
     )
 
 
+# --- what the files declare -----------------------------------------------------------------------------------------
+
+DECLARED = "g (float[N,3] x, float[3] b) => (float[{}] y) {{ t = Mul(x, b) y = {}(t) }}"
+
+
+@pytest.mark.parametrize("wrong", ["3", "1,4", "1,2,3"])
+def test_an_output_that_the_first_file_declares_wrongly_may_be_declared_as_it_is(written: Written, wrong: str) -> None:
+    """Runtimes warn of the first and run it; the second has nothing to warn of."""
+    one, two = (written(DECLARED.format(shape, "Neg")) for shape in (wrong, "N,3"))
+    proof = prove(one, two)
+    assert proof.proved
+    assert proof.notes == (f"the first file declares the output 'y' as [{wrong}], which it is not",)
+
+
+def test_an_output_declared_wrongly_by_the_second_file_alone_is_not_proved(written: Written) -> None:
+    proof = unproved(*(written(DECLARED.format(shape, "Neg")) for shape in ("N,3", "N,4")))
+    assert proof.reason == "the second file declares the value 'y' as [?,4], which it is not known to be"
+
+
+def test_a_number_for_a_size_that_is_not_known_is_no_correction(written: Written) -> None:
+    proof = unproved(*(written(DECLARED.format(shape, "Neg")) for shape in ("3", "7,3")))
+    assert proof.reason is not None
+    assert "declare" in proof.reason
+
+
+@pytest.mark.parametrize("shape", ["3", "2,3", "N,4"])
+def test_a_node_without_a_match_is_reported_before_another_declared_shape(written: Written, shape: str) -> None:
+    proof = unproved(written(DECLARED.format("N,3", "Neg")), written(DECLARED.format(shape, "Abs")))
+    assert proof.reason == "Abs#1 of the second file has no match in the first: the operator is Neg before, Abs after"
+
+
 # --- in reports -----------------------------------------------------------------------------------------------------
+
+
+def test_reports_note_what_the_first_file_declares_wrongly(
+    written: Written, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    files = [str(written(DECLARED.format(shape, "Neg"))) for shape in ("3", "N,3")]
+    report = tmp_path / "report.md"
+    assert commands.main(["verify", *files, "--proof-only", "--report", str(report)]) == 0
+    assert "  note: the first file declares the output 'y' as [3], which it is not" in capsys.readouterr().out
+    assert any(line.startswith("- note: the first file declares") for line in report.read_text().splitlines())
 
 
 def test_reports_show_both_nodes_in_the_notation_with_their_maps(

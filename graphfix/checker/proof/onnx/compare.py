@@ -7,7 +7,14 @@ from typing import TYPE_CHECKING
 from onnx import TensorProto, TypeProto
 
 from graphfix.checker.files.onnx.file import Source
-from graphfix.checker.proof.compare import check_asked, check_declared, check_effects, concluded, refuse_unknown
+from graphfix.checker.proof.compare import (
+    check_asked,
+    check_declared_input,
+    check_declared_output,
+    check_effects,
+    concluded,
+    refuse_unknown,
+)
 from graphfix.checker.proof.constants import Constants
 from graphfix.checker.proof.onnx.constants import FileConstants
 from graphfix.checker.proof.onnx.inference import Inference, bodies
@@ -58,7 +65,7 @@ def compared(
     other = _environment(second, bindings, shapes)
     theirs = second.run(two.graph, other)
     for mine, shown, view in zip(one.graph.output, two.graph.output, theirs, strict=True):
-        check_declared("output", mine.name, (_dims(mine), _dims(shown)), view.sizes)
+        check_declared_output(table, mine.name, (_dims(mine), _dims(shown)), view.sizes)
     _defaults(first, second)
     check_effects(first.effects, second.effects, "random or unknown operators")
     for source in sources:
@@ -109,7 +116,7 @@ def _interface(one: ModelProto, two: ModelProto) -> None:
             if _kind(mine.type) != _kind(other.type):
                 raise UnprovedError(f"the {what} {mine.name!r} has another type")
             if what == "input":
-                check_declared(what, mine.name, (_dims(mine), _dims(other)))
+                check_declared_input(mine.name, (_dims(mine), _dims(other)))
     if [_training(model) for model in (one, two)] != [[], []] and _training(one) != _training(two):
         raise UnprovedError("the models hold different training graphs")
 

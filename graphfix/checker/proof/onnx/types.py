@@ -9,7 +9,6 @@ import onnx
 from onnx import TensorProto, TypeProto
 
 from graphfix.checker.files.onnx.schema import schema
-from graphfix.checker.proof.result import UnprovedError
 from graphfix.checker.proof.sizes import Symbol, result_size
 from graphfix.checker.proof.terms import CONSTANTS
 
@@ -145,7 +144,7 @@ _NAMES: Mapping[str, int] = {f"tensor({name.lower()})": number for name, number 
 def check_value_infos(
     table: TermTable, infos: Iterable[ValueInfoProto], values: Mapping[str, View], *, run: bool
 ) -> None:
-    """Compare the types and sizes that a file declares of values with what they are. Raises UnprovedError.
+    """Compare the types and sizes that a file declares of values with what they are; enter where they differ.
 
     Runtimes refuse some files that declare others. The first file is believed where no rule is known. What the
     inputs and outputs of bodies are declared to be is compared when they `run`: a rule has to know such sizes.
@@ -161,7 +160,7 @@ def check_value_infos(
             set_type(view.core, declared)
         if declared and declared != dtype(view.core):
             if table.closed and (view, declared) not in table.misdeclared:
-                raise UnprovedError(f"the second file says another type of the value {name!r}")
+                table.objections.append(f"the second file declares another type of the value {name!r} than it has")
             table.misdeclared.add((view, declared))
         if tensor is not None and tensor.HasField("shape"):
             dims = [dim.dim_value if dim.HasField("dim_value") else -1 for dim in tensor.shape.dim]
@@ -183,7 +182,11 @@ def _check_shape(table: TermTable, name: str, view: View, dims: Sequence[int], r
         else tuple(None if isinstance(size, Symbol) and size.key[0] not in _FREE else size for size in sizes)
     )
     if run or not _agrees(free, dims):
-        raise UnprovedError(f"the second file says another shape of the value {name!r}")
+        shape = ",".join("?" if size < 0 else str(size) for size in dims)
+        table.objections.append(
+            f"the second file declares the value {name!r} as [{shape}], which it is not known to be"
+        )
+        return
     table.claims[name] = None
 
 

@@ -8,7 +8,14 @@ from typing import TYPE_CHECKING
 
 from graphfix.checker.files.tflite.file import WIDTHS, read
 from graphfix.checker.files.tflite.schema import UnsupportedFieldError
-from graphfix.checker.proof.compare import check_asked, check_declared, check_effects, concluded, refuse_unknown
+from graphfix.checker.proof.compare import (
+    check_asked,
+    check_declared_input,
+    check_declared_output,
+    check_effects,
+    concluded,
+    refuse_unknown,
+)
 from graphfix.checker.proof.constants import Constants
 from graphfix.checker.proof.result import Proof, UnprovedError
 from graphfix.checker.proof.sizes import Algebra
@@ -61,7 +68,7 @@ def compared(
         graph = one.subgraphs[index]
         for at, shown, view in zip(graph.outputs, two.subgraphs[index].outputs, other, strict=True):
             tensor, other_tensor = graph.tensors[at], two.subgraphs[index].tensors[shown]
-            check_declared("output", tensor.name, (tensor.dims, other_tensor.dims), view.sizes)
+            check_declared_output(table, tensor.name, (tensor.dims, other_tensor.dims), view.sizes)
         names = [graph.tensors[at].name for at in graph.outputs]
         outputs += zip(names, mine, other, strict=True)
     return concluded(table, outputs, list(table.assumes))
@@ -197,7 +204,7 @@ def _alike(what: str, mine: Tensor, other: Tensor) -> None:
     if what == "input" and (mine.dims, mine.stored, mine.variable) != (other.dims, other.stored, other.variable):
         raise UnprovedError(f"the input {mine.name!r} has another declared shape")
     if what == "input":
-        check_declared(what, mine.name, (mine.dims, other.dims))
+        check_declared_input(mine.name, (mine.dims, other.dims))
 
 
 def _run(reading: Reading, index: int) -> tuple[View, ...]:
