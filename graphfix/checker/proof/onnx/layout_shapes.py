@@ -5,6 +5,7 @@ from __future__ import annotations
 from math import prod
 from typing import TYPE_CHECKING
 
+from graphfix.checker.proof.integer_values import cut
 from graphfix.checker.proof.sizes import numbers
 
 if TYPE_CHECKING:
@@ -48,10 +49,10 @@ def _slice(call: Call) -> Dims:
     return tuple(_cut(size, cuts[axis]) if axis in cuts else size for axis, size in enumerate(sizes))
 
 
-def _cut(size: Size, cut: Sequence[Size]) -> int | None:
-    """Bounds are cut off at both ends, as Python cuts off those of a slice."""
-    known = numbers((size, *cut))
-    return len(range(*slice(*known[1:]).indices(known[0]))) if known is not None and known[3] else None
+def _cut(size: Size, bounds: Sequence[Size]) -> int | None:
+    known = numbers((size, *bounds))
+    taken = None if known is None else cut(*known)
+    return None if taken is None else len(taken)
 
 
 def _pad(call: Call) -> Dims:
