@@ -12,9 +12,8 @@ from random import Random
 from typing import Any, NamedTuple
 
 import numpy as np
-import onnx
 import pytest
-from onnx import ModelProto, TensorProto, helper, numpy_helper
+from onnx import ModelProto, helper, numpy_helper
 
 from graphfix.checker.proof.onnx.compare import note_nodes
 from graphfix.checker.proof.sizes import Symbol
@@ -55,7 +54,7 @@ def maybe(rng: Random, **attributes: object) -> dict[str, object]:
     return {name: value for name, value in attributes.items() if rng.random() < 1 / 2}
 
 
-def windowed(rng: Random, axes: int, kernel: Sequence[int], opset: int, *, ceil: bool = False) -> dict[str, object]:
+def windowed(rng: Random, axes: int, opset: int, *, ceil: bool = False) -> dict[str, object]:
     given = maybe(
         rng,
         strides=[rng.randint(1, 3) for _ in range(axes)],
@@ -73,7 +72,7 @@ def pool(op: str, opsets: Sequence[int], opset_of_ceil: int) -> Callable[[Random
     def made(rng: Random) -> Asked:
         opset, axes = rng.choice(opsets), rng.randint(1, 2)
         kernel = [rng.randint(1, 3) for _ in range(axes)]
-        given = windowed(rng, axes, kernel, opset if op == "MaxPool" or opset > 18 else 1, ceil=opset >= opset_of_ceil)
+        given = windowed(rng, axes, opset if op == "MaxPool" or opset > 18 else 1, ceil=opset >= opset_of_ceil)
         several = op == "MaxPool" and rng.random() < 1 / 2
         return Asked(op, opset, [image(rng, axes)], {"kernel_shape": kernel, **given}, 1 + several)
 
@@ -85,7 +84,7 @@ def convolution(rng: Random) -> Asked:
     data = image(rng, axes)
     kernel = [rng.randint(1, 3) for _ in range(axes)]
     weight = np.ones([rng.randint(1, 3), data.shape[1], *kernel], np.float32)
-    given = windowed(rng, axes, kernel, 11) | maybe(rng, kernel_shape=kernel)
+    given = windowed(rng, axes, 11) | maybe(rng, kernel_shape=kernel)
     return Asked("Conv", rng.choice((7, 11, 17)), [data, weight], given)
 
 
@@ -94,7 +93,7 @@ def transposed(rng: Random) -> Asked:
     data = image(rng, axes, least=1)
     kernel = [rng.randint(1, 3) for _ in range(axes)]
     weight = np.ones([data.shape[1], rng.randint(1, 3), *kernel], np.float32)
-    given = windowed(rng, axes, kernel, 11)
+    given = windowed(rng, axes, 11)
     given |= maybe(rng, output_padding=[rng.randint(0, 1) for _ in range(axes)])
     if rng.random() < 1 / 4:
         given["output_shape"] = [rng.randint(1, 12) for _ in range(axes)]
