@@ -10,6 +10,9 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, NamedTuple
 
+from onnx import TensorProto
+
+from graphfix.checker.proof.onnx import table
 from graphfix.checker.proof.onnx.names import SizeNames
 from graphfix.checker.proof.onnx.operands import domain_of
 from graphfix.checker.proof.onnx.spelling import allowed
@@ -124,18 +127,30 @@ class ClosedWorld:
             self.reason += " as its operator set says"
         elif domain in _SPECIFIED and not accepted(op, domain, version, kinds):
             self.reason = f"{call.description} of the second file has operands of types that its operator set refuses"
-        elif not domain and op in FORMS and operator not in self.types and not _has_kernels(FORMS[op], kinds, results):
+        elif (
+            not domain
+            and op in FORMS
+            and operator not in self.types
+            and not self._has_kernels(FORMS[op], kinds, results)
+        ):
             self.reason = f"{call.description} of the second file is of a type that not every runtime has a kernel for"
+
+    def _has_kernels(self, form: NewForm, kinds: Kinds, results: Sequence[View | None]) -> bool:
+        """Whether every runtime has a kernel that loads the first file, as far as the type is known."""
+        if form.of is None:
+            found = [dtype(view.core) for view in results if view is not None]
+        else:
+            found = list(kinds[form.of : form.of + 1])
+        names = {type_name(kind) if isinstance(kind, int) else "" for kind in found if kind is not None}
+        return names <= form.types or (names == {_COMPUTED} and self._computes())
+
+    def _computes(self) -> bool:
+        """Whether the first file broadcasts values of bfloat16."""
+        number = TensorProto.BFLOAT16
+        return any((domain, op) in table.EACH and number in kinds for op, domain, kinds in self.types)
 
 
 _SPECIFIED = frozenset({"", "ai.onnx.ml"})
 """Domains whose operators onnx defines."""
-
-
-def _has_kernels(form: NewForm, kinds: Kinds, results: Sequence[View | None]) -> bool:
-    """Whether every runtime has a kernel, as far as the type is known."""
-    if form.of is None:
-        found = [dtype(view.core) for view in results if view is not None]
-    else:
-        found = list(kinds[form.of : form.of + 1])
-    return all(kind is None or (isinstance(kind, int) and type_name(kind) in form.types) for kind in found)
+_COMPUTED = "bfloat16"
+"""onnxruntime's CPU moves it and computes nothing of it: a runtime that does computes in it has all forms of it."""

@@ -13,7 +13,7 @@ from graphfix.checker.proof.onnx.operands import domain_of
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator, Mapping
 
-    from onnx import FunctionProto, ModelProto, OperatorSetIdProto
+    from onnx import FunctionProto, ModelProto, OperatorSetIdProto, TensorAnnotation
 
 FunctionKey: TypeAlias = tuple[str, str, str]
 """Domain, name, overload."""
@@ -51,21 +51,29 @@ def unlisted(one: ModelProto, two: ModelProto, called: Collection[FunctionKey]) 
 
 
 def _unlisted(one: ModelProto, two: ModelProto, called: Collection[FunctionKey]) -> Iterator[str]:
-    if two.ir_version != one.ir_version and not one.ir_version < two.ir_version <= KNOWN_FORM:
+    raised = one.ir_version < two.ir_version <= KNOWN_FORM
+    if (two.HasField("ir_version"), two.ir_version) != (one.HasField("ir_version"), one.ir_version) and not raised:
         yield f"the second file has the IR version {two.ir_version}, the first {one.ir_version}"
     yield from _imports(one, two)
     for what, ours, theirs in (
         ("metadata", one.metadata_props, [entry for entry in two.metadata_props if entry.key != OWN_METADATA]),
         ("configurations of devices", one.configuration, two.configuration),
-        ("annotations of quantization", one.graph.quantization_annotation, two.graph.quantization_annotation),
     ):
         if _entries(theirs) - _entries(ours):
             yield f"the second file holds {what} that the first does not"
+    noted = [_noted(annotation) for annotation in one.graph.quantization_annotation]
+    if any(_noted(annotation) not in noted for annotation in two.graph.quantization_annotation):
+        yield "the second file holds annotations of quantization that the first does not"
     yield from _functions(one, two, called)
 
 
 def _entries(messages: Iterable[object]) -> Counter[bytes]:
     return Counter(each.SerializeToString(deterministic=True) for each in messages)  # type: ignore[attr-defined]
+
+
+def _noted(annotation: TensorAnnotation) -> list[bytes]:
+    """Return what is said of a value: of a stretched one the same is said."""
+    return [each.SerializeToString(deterministic=True) for each in annotation.quant_parameter_tensor_names]
 
 
 def _imports(one: ModelProto, two: ModelProto) -> Iterator[str]:

@@ -34,6 +34,8 @@ if TYPE_CHECKING:
     from graphfix.checker.proof.sizes import Place
     from graphfix.checker.proof.terms import Core, TermTable
 
+COUNTING_RESULTS = frozenset({"Split", "If", "Loop", "Scan"})
+"""Operators that mean another thing where one result more is listed, though nobody reads it."""
 _DEEPEST = 64
 """Nested calls and bodies; a function that calls itself is no model."""
 _MOST_NODES = 1 << 18
@@ -164,7 +166,8 @@ class Reading:
             self.called.add(key_of(function))
             enter_call(self.constants, node, function, attributes, environment)
             return self._function(function, attributes, views, len(names), environment)
-        names = names if names and names[-1] else trimmed(names)
+        if names and not names[-1] and node.op_type not in COUNTING_RESULTS:
+            names = trimmed(names)
         call = call_of(self.constants, node, index, (operands, names), environment, views, attributes)
         before = len(self.table.cores)
         results = self._results(call, environment)
