@@ -99,11 +99,14 @@ def _reduce(call: Call) -> Dims:
         axes = numbers(call.vector(1))
         if axes is None:
             return _free(rank) if keep else None
-    if not axes:
-        return sizes if idle else (1,) * rank if keep else ()
+    if not axes and idle:
+        return sizes
+    axes = axes or tuple(range(rank))
     if not all(-rank <= axis < rank for axis in axes):
         return None
     gone = {axis % rank for axis in axes}
+    if 0 in sizes:  # of no elements onnxruntime keeps some sizes that are reduced
+        return _free(rank if keep else rank - len(gone))
     return tuple(1 if axis in gone else size for axis, size in enumerate(sizes) if keep or axis not in gone)
 
 
@@ -112,6 +115,8 @@ def _arg(call: Call) -> Dims:
     if not sizes or keep is None or not -len(sizes) <= axis < len(sizes):
         return None
     at = axis % len(sizes)
+    if 0 in sizes:
+        return _free(len(sizes) if keep else len(sizes) - 1)
     return tuple(1 if axis == at else size for axis, size in enumerate(sizes) if keep or axis != at)
 
 
@@ -192,6 +197,8 @@ RULES: Mapping[str, Callable[[Call], Dims]] = {
     **dict.fromkeys(
         "ReduceMean ReduceSum ReduceMax ReduceMin ReduceProd ReduceL1 ReduceL2 ReduceLogSum ReduceLogSumExp"
         " ReduceSumSquare".split(), _reduce),
+    # A scalar of float8 is a vector for onnxruntime.
+    **dict.fromkeys(("QuantizeLinear", "DequantizeLinear"), lambda call: call.sizes(0) or None),
     **layout_shapes.RULES, **window_shapes.RULES, **network_shapes.RULES,
 }  # fmt: skip
 """Rules of the standard operators for their first result; a size that is None is not known."""
