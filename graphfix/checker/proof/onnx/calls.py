@@ -63,7 +63,7 @@ def call_of(
         fixed = True
         if since != older and not accepted(op, domain, version, kinds):
             since = older  # later versions take more types: none reads this one otherwise
-        elif op in CHANGED and not domain:
+        elif op in CHANGED and not domain and spelled.allowed and accepted(op, domain, version, kinds):
             form = present(constants, Form(op, older, tuple(views), attributes, len(names)))
             op, since, views, attributes = form.op, form.since, form.views, form.attributes
             fixed = False
@@ -72,7 +72,6 @@ def call_of(
             spelled.keys[kinds] = keys
     return Call(
         label=label,
-        graph=environment.graph,
         domain=domain,
         op=op,
         version=version,

@@ -11,9 +11,8 @@ from graphfix.checker.proof.compare import check_asked, check_declared, check_ef
 from graphfix.checker.proof.constants import Constants
 from graphfix.checker.proof.onnx.closed_world import ClosedWorld
 from graphfix.checker.proof.onnx.constants import FileConstants
-from graphfix.checker.proof.onnx.inference import Inference, bodies
 from graphfix.checker.proof.onnx.model_parts import key_of, unlisted
-from graphfix.checker.proof.onnx.operands import Environment
+from graphfix.checker.proof.onnx.operands import Environment, bodies
 from graphfix.checker.proof.onnx.reader import Reading
 from graphfix.checker.proof.onnx.types import consistent, element_type
 from graphfix.checker.proof.onnx.validate import imported
@@ -51,12 +50,12 @@ def compared(
     _interface(one, two)
     refuse_unknown(_input_dims(one), _input_dims(two), bindings, shapes)
     world = ClosedWorld()
-    first = Reading(table, FileConstants(sources[0], constants, world), one, Inference(one), notes=notes)
+    first = Reading(table, FileConstants(sources[0], constants, world), one, notes=notes)
     environment = _environment(first, bindings, shapes)
     outputs = first.run(one.graph, environment)
     table.close()
     world.closed = True
-    second = Reading(table, FileConstants(sources[1], constants, world), two, None, notes=notes)
+    second = Reading(table, FileConstants(sources[1], constants, world), two, notes=notes)
     other = _environment(second, bindings, shapes)
     theirs = second.run(two.graph, other)
     for mine, shown, view in zip(one.graph.output, two.graph.output, theirs, strict=True):
@@ -87,7 +86,7 @@ def note_nodes(
     table = TermTable(Algebra())
     source = Source(path, stack)
     model = source.read()
-    reading = Reading(table, FileConstants(source, Constants(table)), model, Inference(model), notes=notes)
+    reading = Reading(table, FileConstants(source, Constants(table)), model, notes=notes)
     reading.run(model.graph, _environment(reading, bindings, shapes))
 
 
@@ -206,8 +205,7 @@ def _size(dim: TensorShapeProto.Dimension) -> int | None:
 
 def _environment(reading: Reading, bindings: Mapping[str, int], shapes: Mapping[str, Sequence[int]]) -> Environment:
     """Enter the inputs. Raises UnprovedError where the second file takes fewer shapes, or others, than the first."""
-    graph = reading.model.graph
-    environment = Environment(imported(reading.model.opset_import), graph=graph)
+    environment = Environment(imported(reading.model.opset_import))
     for info in _inputs(reading.model):
         sizes = _sizes(reading, info, bindings, shapes)
         core, new = reading.table.core(("input", info.name), f"input {info.name!r}", counted=False)

@@ -67,10 +67,11 @@ def _prelu(call: Call, among: Among) -> View | None:
 def _flat(call: Call, among: Among) -> View | None:
     """All axes from `axis` on are one, and the ones in front are one."""
     data = call.operand(0)
-    if call.since >= ONE_AXIS or data is None:
+    axis, rank = call.integer("axis", 1), call.rank(0)
+    if call.since >= ONE_AXIS or data is None or rank is None or not call.lowest(rank) <= axis < rank:
         return None
     nodes = [
-        helper.make_node("Flatten", ["x"], ["flat"], call.description, axis=call.integer("axis", 1)),
+        helper.make_node("Flatten", ["x"], ["flat"], call.description, axis=axis),
         helper.make_node(call.op, ["flat"], ["taken"], call.description, axis=-1),
         helper.make_node("Shape", ["x"], ["shape"], call.description),
         helper.make_node("Reshape", ["taken", "shape"], ["y"], call.description),

@@ -13,7 +13,7 @@ from graphfix.checker.proof.sizes import numbers
 from graphfix.checker.proof.terms import integer_type
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from onnx import GraphProto, NodeProto
 
@@ -32,6 +32,7 @@ _NUMBERS = {
 
 
 COUNTED_BACK_SINCE = 11
+INDEX_TYPES = frozenset({"int32", "int64"})
 _NOTHING = SpelledNode(Spelling("", "", "", 0, (), 0, 0), allowed=False)
 
 
@@ -41,8 +42,6 @@ class Call:
 
     label: str
     """Its name, or `Op#index` where the file has none."""
-    graph: GraphProto | None
-    """The graph that holds it, where onnx's inference knows it."""
     domain: str
     op: str
     version: int
@@ -86,6 +85,10 @@ class Call:
         attribute = self.attributes.get(name)
         return default if attribute is None else attribute.i
 
+    def flag(self, name: str, *, default: bool = False) -> bool | None:
+        """Return an integer attribute that is 0 or 1; None where it is another, which runtimes read in two ways."""
+        return {0: False, 1: True}.get(self.integer(name, int(default)))
+
     def integers(self, name: str) -> tuple[int, ...] | None:
         """Return an attribute that is a list of integers; None where there is none."""
         attribute = self.attributes.get(name)
@@ -100,6 +103,11 @@ class Call:
         """Return the elements of an operand that has to be a vector of int64: a target, repeats."""
         view = self.views[index] if index < len(self.views) else None
         return None if view is None or integer_type(view) != "int64" or self.rank(index) != 1 else view.content
+
+    def indices(self, index: int) -> Sizes | None:
+        """Return the elements of an operand that has to be a vector of int32 or int64: bounds, axes."""
+        view = self.operand(index)
+        return None if view is None or integer_type(view) not in INDEX_TYPES or self.rank(index) != 1 else view.content
 
     def lowest(self, rank: int) -> int:
         """Return the lowest number of an axis: until operator set 11 they were not counted from the end."""
@@ -118,7 +126,6 @@ class Environment:
     versions: Mapping[str, int]
     outer: Environment | None = None
     values: dict[str, View] = field(default_factory=dict)
-    graph: GraphProto | None = None
     given: Mapping[str, AttributeProto] = field(default_factory=dict)
     """In a function: the attributes of its call."""
     declared: frozenset[str] | None = None
@@ -192,6 +199,15 @@ def trimmed(outputs: Sequence[str]) -> Sequence[str]:
 def graphs(attribute: AttributeProto) -> list[GraphProto]:
     """Return the bodies that an attribute holds."""
     return [attribute.g] if attribute.HasField("g") else list(attribute.graphs)
+
+
+def bodies(nodes: Iterable[NodeProto]) -> Iterator[GraphProto]:
+    """Return the bodies that nodes have as attributes, in order."""
+    for node in nodes:
+        for attribute in node.attribute:
+            if attribute.HasField("g"):
+                yield attribute.g
+            yield from attribute.graphs
 
 
 def domain_of(domain: str) -> str:

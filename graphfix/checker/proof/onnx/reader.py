@@ -28,7 +28,6 @@ if TYPE_CHECKING:
 
     from graphfix.checker.proof.explain import Notes
     from graphfix.checker.proof.onnx.constants import FileConstants
-    from graphfix.checker.proof.onnx.inference import Inference
     from graphfix.checker.proof.onnx.model_parts import FunctionKey
     from graphfix.checker.proof.onnx.operands import Call
     from graphfix.checker.proof.sizes import Place
@@ -48,8 +47,6 @@ class Reading:
     table: TermTable
     constants: FileConstants
     model: ModelProto
-    inference: Inference | None
-    """What onnx's inference says: of the first file only, since equal terms have equal shapes."""
     functions: dict[tuple[str, str, str], FunctionProto] = field(default_factory=dict)
     called: set[FunctionKey] = field(default_factory=set)
     effects: list[tuple[Core, Place]] = field(default_factory=list)
@@ -106,9 +103,7 @@ class Reading:
         if len(parameters) != len(graph.input):
             raise UnprovedError(f"the body {graph.name!r} has {len(graph.input)} inputs and is given {len(parameters)}")
         path = f"{outer.path}/{label}"
-        environment = Environment(
-            outer.versions, outer, graph=graph, given=outer.given, depth=outer.depth + 1, path=path
-        )
+        environment = Environment(outer.versions, outer, given=outer.given, depth=outer.depth + 1, path=path)
         environment.declared = outer.declared
         environment.values.update(zip((each.name for each in graph.input), parameters, strict=True))
         algebra = self.table.algebra
@@ -194,7 +189,7 @@ class Reading:
         found = [(name, graph) for name, given in sorted(call.attributes.items()) for graph in graphs(given)]
         separate = domain not in onnx_ops.KNOWN_DOMAINS or random(call)
         if not found and not separate:
-            return exact(call, self.inference)
+            return exact(call)
         owner = (*call.full, tuple(call.views))
         occurrence = self.occurrence(owner)
         bodies = []
@@ -203,8 +198,8 @@ class Reading:
             own = [self.parameter(place, i, None) for i in range(len(graph.input))]
             bodies.append((name, self.body(graph, environment, own, place, f"{call.label}.{name}")))
         if not separate:
-            return exact(call, self.inference, tuple(bodies))
-        results = exact(call, self.inference, ("occurrence", occurrence, *bodies))
+            return exact(call, tuple(bodies))
+        results = exact(call, ("occurrence", occurrence, *bodies))
         done, _ = self.table.core(("done", owner, occurrence, tuple(bodies), len(results)), call.description)
         self.effects.append((done, self.table.algebra.place))
         return results
