@@ -108,7 +108,7 @@ def _external(tensor: TensorProto, held: set[int]) -> str | None:
 
 def is_inside(folder: Path, location: object) -> bool:
     """Whether a location names a file in the folder of the model or below it, also behind symbolic links."""
-    if not isinstance(location, str) or not location:
+    if not isinstance(location, str) or not location or "\0" in location:
         return False
     given = PurePosixPath(location)
     if given.is_absolute() or PureWindowsPath(location).anchor or ".." in given.parts or "\\" in location:
