@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import numpy as np
 
 from graphfix.checker.files.constant_bytes import held
-from graphfix.checker.files.tflite.file import WIDTHS
+from graphfix.checker.files.tflite.records import WIDTHS
 from graphfix.checker.files.tflite.schema import TYPES
 from graphfix.checker.proof import constant_folding
 from graphfix.checker.proof.terms import View
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from graphfix.checker.files.constant_bytes import Payload
-    from graphfix.checker.files.tflite.file import Tensor
+    from graphfix.checker.files.tflite.records import Tensor
     from graphfix.checker.proof.constant_folding import Array
     from graphfix.checker.proof.constants import Constants
     from graphfix.checker.proof.tflite.operands import Call
