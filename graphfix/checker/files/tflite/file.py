@@ -6,6 +6,7 @@ import mmap
 import struct
 from typing import TYPE_CHECKING
 
+from graphfix.checker.files import TFLITE_IDENTIFIER
 from graphfix.checker.files.constant_bytes import SMALL, Opened, Payload, held
 from graphfix.checker.files.tflite.records import Model, Operator, Quantization, Subgraph, Tensor
 from graphfix.checker.files.tflite.schema import (
@@ -30,11 +31,15 @@ if TYPE_CHECKING:
 # The fields of the schema's tables, in the order in which it declares them.
 _VERSION, _CODES, MODEL_SUBGRAPHS, _DESCRIPTION, _BUFFERS, _METADATA_BUFFER, _METADATA, _SIGNATURES = range(8)
 _OLD_CODE, _CUSTOM_CODE, _CODE_VERSION, _NEW_CODE = range(4)
+REQUIRED_PARTS = frozenset({_CODES, MODEL_SUBGRAPHS, _BUFFERS})
+"""The vectors without which a runtime takes no file, though they be empty."""
 GRAPH_TENSORS, _INPUTS, _OUTPUTS, GRAPH_OPERATORS, _GRAPH_NAME, _GRAPH_DEBUG = range(6)
 (
     TENSOR_SHAPE, _TYPE, _BUFFER, _NAME, _QUANTIZATION, _VARIABLE, _SPARSITY, _SIGNATURE, _HAS_RANK, _VARIANTS,
     _EXTERNAL,
 ) = range(11)  # fmt: skip
+REQUIRED_OF_GRAPH = frozenset({GRAPH_TENSORS, _INPUTS, _OUTPUTS, GRAPH_OPERATORS})
+"""Likewise of a subgraph."""
 _MIN, _MAX, _SCALE, _ZERO_POINT, _DETAILS_TYPE, _DETAILS, _AXIS = range(7)
 (
     _OPCODE, _OPERANDS, OPERATOR_RESULTS, _KIND, _OPTIONS, _CUSTOM_OPTIONS, _CUSTOM_FORMAT, _MUTATING, _INTERMEDIATES,
@@ -75,6 +80,8 @@ def _model(tables: Tables, file: Opened) -> Model:
         graphs,
         tuple(_signature(signature) for signature in model.each(_SIGNATURES)),
         tuple(_entry(entry, payloads) for entry in model.each(_METADATA)),
+        _given(model),
+        tables.data[4:8] == TFLITE_IDENTIFIER,
     )
 
 
@@ -117,7 +124,12 @@ def _subgraph(graph: Table, codes: list[tuple[str, int]], payloads: list[Payload
     known(graph, _GRAPH_DEBUG + 1, "a subgraph")
     tensors = tuple(_tensor(tensor, payloads) for tensor in graph.each(GRAPH_TENSORS))
     operators = tuple(_operator(operator, codes, tensors) for operator in graph.each(GRAPH_OPERATORS))
-    return Subgraph(tensors, operators, graph.numbers(_INPUTS), graph.numbers(_OUTPUTS), _text(graph, _GRAPH_NAME))
+    ends = graph.numbers(_INPUTS), graph.numbers(_OUTPUTS)
+    return Subgraph(tensors, operators, *ends, _text(graph, _GRAPH_NAME), _given(graph))
+
+
+def _given(table: Table) -> frozenset[int]:
+    return frozenset(slot for slot, offset in enumerate(table.offsets) if offset)
 
 
 def _tensor(tensor: Table, payloads: list[Payload | None]) -> Tensor:
@@ -163,7 +175,7 @@ def _quantization(table: Table, shape: tuple[int, ...]) -> Quantization | None:
     axis, count, zeros = table.number(_AXIS), len(scales), table.numbers(_ZERO_POINT, "q")
     fits = 0 <= axis < len(shape) and (count <= 1 or shape[axis] == count)
     loads = not count or (len(zeros) == count and (fits or (axis == 0 and count == 1)))
-    return Quantization((bits, zeros, custom), axis if count > 1 or kind else None, loads)
+    return Quantization((bits, zeros, custom), axis if count > 1 or kind else None, axis, loads)
 
 
 def _operator(op: Table, codes: list[tuple[str, int]], tensors: tuple[Tensor, ...]) -> Operator:

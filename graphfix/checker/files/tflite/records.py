@@ -27,6 +27,8 @@ class Quantization:
     """All but the axis."""
     axis: int | None
     """None for parameters that serve the whole tensor."""
+    declared_axis: int = 0
+    """What the file says of the axis where it does not count; callers are told."""
     loads: bool = True
     """Whether the parameters fit the tensor, so that a runtime takes it."""
 
@@ -69,6 +71,8 @@ class Subgraph:
     inputs: tuple[int, ...]
     outputs: tuple[int, ...]
     name: str
+    given: frozenset[int]
+    """Which of its fields are there: a runtime refuses a subgraph without some, where empty ones would do."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,3 +88,7 @@ class Model:
     """(key, subgraph, inputs and outputs as (name, tensor))."""
     metadata: tuple[tuple[str, Payload | None], ...]
     """The entries by name, with what each holds; None where its buffer is not there."""
+    given: frozenset[int]
+    """Which of its fields are there."""
+    identified: bool
+    """Whether the file has TFLite's identifier."""

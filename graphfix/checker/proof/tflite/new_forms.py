@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
     from graphfix.checker.files.tflite.records import Operator, Subgraph
-    from graphfix.checker.proof.terms import Core
+    from graphfix.checker.proof.terms import Core, View
     from graphfix.checker.proof.tflite.operands import Call
 
 Fits: TypeAlias = "Callable[[Call], bool]"
@@ -165,16 +165,29 @@ class Known:
     faults: list[str] = field(default_factory=list)
 
     def reads(
-        self, graph: Subgraph, operator: Operator, calls: Sequence[Call], *, first: bool, computed: bool = True
+        self,
+        graph: Subgraph,
+        operator: Operator,
+        calls: Sequence[Call],
+        results: Sequence[View],
+        *,
+        first: bool,
+        computed: bool = True,
     ) -> None:
         """Enter an operator that is no term, or not of one name; of the second file, say where it is not known."""
         spelled = _spelled(calls)
         held = tuple(at >= 0 and graph.tensors[at].payload is not None for at in operator.inputs)
-        written = (spelled, tuple(calls[0].views), held)
+        # Kernels compare the rank that is stored of a result with what they compute.
+        ranks = tuple(len(call.result.stored) for call in calls)
+        written = (spelled, tuple(calls[0].views), held, ranks)
         if first:
             self.spelled.add(spelled)
             self.written.add(written)
-        elif written not in self.written and not (len(calls) == 1 and self._may_be_new(calls[0], spelled, computed)):
+        elif written not in self.written and not (
+            len(calls) == 1
+            and (results[0].sizes is None or ranks == (len(results[0].sizes),))
+            and self._may_be_new(calls[0], spelled, computed)
+        ):
             self.faults.append(f"{calls[0].description} of the second file is none of the first, and may not be new")
 
     def _may_be_new(self, call: Call, spelled: object, computed: bool) -> bool:

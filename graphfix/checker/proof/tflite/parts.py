@@ -9,6 +9,7 @@ from __future__ import annotations
 from math import prod
 from typing import TYPE_CHECKING, Final
 
+from graphfix.checker.files.tflite.file import REQUIRED_OF_GRAPH, REQUIRED_PARTS
 from graphfix.checker.files.tflite.records import NARROW, WIDTHS
 from graphfix.checker.files.tflite.schema import TYPES
 from graphfix.checker.proof.compare import check_declared
@@ -19,7 +20,8 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Mapping
 
     from graphfix.checker.files.constant_bytes import Payload
-    from graphfix.checker.files.tflite.records import Model, Subgraph, Tensor
+    from graphfix.checker.files.tflite.file import REQUIRED_OF_GRAPH, REQUIRED_PARTS
+from graphfix.checker.files.tflite.records import Model, Subgraph, Tensor
 
 SCHEMA: Final = 3
 """The version of the schema, which LiteRT compares."""
@@ -36,8 +38,7 @@ _BITS: Final[Mapping[str, int]] = {**{name: width * BYTE for name, width in WIDT
 
 def check_parts(one: Model, two: Model) -> None:
     """Raise UnprovedError where a part of the second file is none of the first, nor one that may be new."""
-    if two.version not in (SCHEMA, one.version):
-        raise UnprovedError(f"the second file has schema version {two.version}, and runtimes read {SCHEMA}")
+    _check_file(one, two)
     _check_codes(one, two)
     _check_metadata(one, two)
     if not one.subgraphs or not two.subgraphs:
@@ -45,12 +46,21 @@ def check_parts(one: Model, two: Model) -> None:
     if [graph.name for graph in one.subgraphs] != [graph.name for graph in two.subgraphs]:
         raise UnprovedError("the subgraphs are not the same, by number and names")
     for index, (mine, other) in enumerate(zip(one.subgraphs, two.subgraphs, strict=True)):
+        if (REQUIRED_OF_GRAPH & mine.given) - other.given:
+            raise UnprovedError(f"subgraph {index} of the second file lacks a part that it has in the first one")
         _check_interface(mine, other, "" if not index else f" of subgraph {index}")
         _check_tensors(mine, other)
     if _variables(one) != _variables(two):
         raise UnprovedError("the files have other variables")
     if _called(one) != _called(two):
         raise UnprovedError("the signatures are not the same")
+
+
+def _check_file(one: Model, two: Model) -> None:
+    if two.version not in (SCHEMA, one.version):
+        raise UnprovedError(f"the second file has schema version {two.version}, and runtimes read {SCHEMA}")
+    if not two.identified or (REQUIRED_PARTS & one.given) - two.given:
+        raise UnprovedError("the second file has no identifier, or lacks a part that the first one has")
 
 
 def _check_codes(one: Model, two: Model) -> None:

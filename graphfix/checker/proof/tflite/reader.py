@@ -142,7 +142,7 @@ class Reading:
             parts = [split_part(call, len(calls), place) for place, call in enumerate(calls)]
             known = [part for part in parts if part is not None]
             if len(known) == len(calls) > 0:
-                self.known.reads(graph, operator, calls, first=self.first)
+                self.known.reads(graph, operator, calls, known, first=self.first)
                 return known
         parameters = tuple(
             None if at < 0 else (graph.tensors[at].dtype, quantized(graph.tensors[at].quantization, view))
@@ -235,12 +235,12 @@ class Reading:
         if moved is None and (operator.name not in MOVING or keeps_quantization(call)):
             moved = viewed(call)
         if moved is not None:
-            self.known.reads(graph, operator, [call], first=self.first)
+            self.known.reads(graph, operator, [call], [moved], first=self.first)
             return moved
         seen = read(call)
         if seen is not None:
             if renamed(call):
-                self.known.reads(graph, operator, [call], first=self.first, computed=False)
+                self.known.reads(graph, operator, [call], [seen], first=self.first, computed=False)
             if seen.sizes is None or len(seen.sizes) > NARROWEST:
                 self.known.maps(call, seen.core, first=self.first)
         return seen
@@ -273,10 +273,11 @@ def _ranked(operator: Operator, views: Sequence[View | None]) -> Sequence[View |
 
 
 def _given(operator: Operator, tensor: Tensor) -> tuple[object, ...]:
-    """What the file says of a result; some operators take its shape from there."""
-    if operator.name in CHOOSING or operator.name.startswith(("STABLEHLO", "custom ")):
+    """What the file says of a result; some operators take its shape from there, and some compare the rank."""
+    name = operator.name
+    if name in CHOOSING or name in STATEFUL or name.startswith(("STABLEHLO", "custom ")):
         return (*type_of(tensor), tensor.dims, tensor.stored)
-    return type_of(tensor)
+    return (*type_of(tensor), len(tensor.stored))
 
 
 def sizes_of(table: TermTable, graph: Subgraph, index: int, place: int) -> Sizes | None:
