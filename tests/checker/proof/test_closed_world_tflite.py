@@ -210,6 +210,11 @@ LOAD: Mapping[str, Attack] = {
         without_output("d[1,3] = SLICE(m:const[2,3], b:const:int32[2]{2,0}, s:const:int32[2]{1,3})"),
         without_output("d[1,1,3] = RESHAPE(k, r:const:int32[3]{1,1,3})"),
     ),
+    "a RESHAPE of a constant to a size below -1": Attack(
+        "y[3,2] = ADD(x[3,2], k:const[3,2]{1.0,2.0,3.0,4.0,5.0,6.0})",
+        "k[3,2] = RESHAPE(m:const[2,3]{1.0,2.0,3.0,4.0,5.0,6.0}, t:const:int32[2]{-7,2})\ny[3,2] = ADD(x[3,2], k)",
+        "k[3,2] = RESHAPE(m:const[2,3]{1.0,2.0,3.0,4.0,5.0,6.0}, t:const:int32[2]{-1,2})\ny[3,2] = ADD(x[3,2], k)",
+    ),
     "a RANGE that leads away": Attack(
         ADD,
         without_output("d:int32[0] = RANGE(a:const:int32[]{0}, b:const:int32[]{3}, c:const:int32[]{-1})"),

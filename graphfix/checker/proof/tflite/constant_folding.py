@@ -230,7 +230,10 @@ def _transposed(_: Call, arrays: Sequence[Array]) -> Array | None:
 
 
 def _reshaped(_: Call, arrays: Sequence[Array]) -> Array | None:
-    return arrays[0].reshape(arrays[1].tolist()) if len(arrays) == 2 and arrays[1].ndim == 1 else None  # noqa: PLR2004
+    """A size may be open, which is written -1; numpy takes any number below 0 for it."""
+    if len(arrays) != 2 or arrays[1].ndim != 1 or (arrays[1] < -1).any():  # noqa: PLR2004 - the data and its sizes
+        return None
+    return arrays[0].reshape(arrays[1].tolist())
 
 
 WHOLE = frozenset({"int32", "int64"})
