@@ -14,7 +14,7 @@ from graphfix.checker.proof.tflite.table import UNARY
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from graphfix.checker.files.tflite.file import Operator, Subgraph, Tensor
+    from graphfix.checker.files.tflite.records import Operator, Subgraph, Tensor
     from graphfix.checker.proof.sizes import Algebra
     from graphfix.checker.proof.terms import Core, View
 
