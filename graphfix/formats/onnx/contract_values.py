@@ -135,7 +135,12 @@ def _slice(question: Question) -> bool:
     axes = list(range(len(starts))) if axes is None else axes
     steps = [1] * len(starts) if steps is None else steps
     lengths = {len(starts), len(ends), len(axes), len(steps)}
-    return len(lengths) == 1 and question.places(axes) is not None and 0 not in steps
+    if len(lengths) != 1 or question.places(axes) is None or 0 in steps:
+        return False
+    # backwards from before the first element: runtimes start at it, numpy takes none
+    return all(
+        step > 0 or -question.data.shape[at] <= start for at, start, step in zip(axes, starts, steps, strict=True)
+    )
 
 
 def _concat(question: Question) -> bool:

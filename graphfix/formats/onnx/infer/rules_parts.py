@@ -57,9 +57,23 @@ def _bounds(call: Call) -> tuple[Bounds | None, Bounds | None, tuple[int, ...] |
 
 
 def _sliced(size: Size, start: Size, end: Size, step: Size) -> Size:
-    if not all(isinstance(each, int) for each in (size, start, end, step)) or step == 0:
+    if not isinstance(size, int) or not isinstance(start, int) or not isinstance(end, int) or not isinstance(step, int):
         return UNKNOWN
-    return len(range(*slice(start, end, step).indices(size)))  # type: ignore[arg-type]
+    found = cut(size, start, end, step)
+    return UNKNOWN if found is None else len(found)
+
+
+def cut(size: int, start: int, end: int, step: int) -> range | None:
+    """Which elements of an axis a slice takes; None where runtimes may differ.
+
+    Backwards, a start before the first element is the first one: Python would take none.
+    """
+    if not step or (step < 0 and not size):
+        return None
+    start, end = (bound + size if bound < 0 else bound for bound in (start, end))
+    if step > 0:
+        return range(min(max(start, 0), size), min(max(end, 0), size), step)
+    return range(min(max(start, 0), size - 1), min(max(end, -1), size - 1), step)
 
 
 def pad(call: Call) -> Results:
