@@ -10,10 +10,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
 from graphfix import formats
-from graphfix.engine import binding, targets
+from graphfix.engine import binding, facts, targets
 from graphfix.engine import request as asked
 from graphfix.formats import publish
-from graphfix.results import GraphfixError, Outcome, Site, Verdict
+from graphfix.results import Claims, GraphfixError, Outcome, Site, Verdict
 
 if TYPE_CHECKING:
     from graphfix.engine.binding import Sizes
@@ -45,6 +45,7 @@ def fix_file(source: Path, output: Path, request: Request) -> Outcome:
     seconds: Seconds = {}
     model, sizes = _loaded(source, request, seconds, output)
     with _named(source), _timed(seconds, "plan"):
+        claims = facts.claims(model) if request.check_result else None
         report = _run(model, request, policy, steps, "changed")
     outcome = _outcome("fix", source, model, report, request, seconds)
     if not request.check_result:
@@ -54,7 +55,7 @@ def fix_file(source: Path, output: Path, request: Request) -> Outcome:
     with publish.scratch(output) as made:
         with _timed(seconds, "write"):
             made.extend(model.save(made[0]))
-        verdict = compare(source, made[0], request, seconds, sizes)
+        verdict = compare(source, made[0], request, seconds, sizes, claims)
         outcome = replace(outcome, verdict=verdict)
         if not _good_enough(verdict, request, changed=model.changed):
             return outcome
@@ -141,9 +142,17 @@ def _run(
     return run.run(model, steps, policy, done, questions)
 
 
-def compare(before: Path, after: Path, request: Request, seconds: Seconds, sizes: Sizes | None = None) -> Verdict:
+def compare(
+    before: Path,
+    after: Path,
+    request: Request,
+    seconds: Seconds,
+    sizes: Sizes | None = None,
+    claims: Claims | None = None,
+) -> Verdict:
     """The checker's verdict at `sizes`, or at those of the request. Raises GraphfixError.
 
+    With `claims` the runs of the first model are asked for the sizes that they are about.
     The time of the proof is counted separately.
     """
     from graphfix import checker
@@ -162,6 +171,7 @@ def compare(before: Path, after: Path, request: Request, seconds: Seconds, sizes
             criterion=Criterion(request.atol, request.rtol),
             proof=request.proof,
             progress=request.progress,
+            claims=claims,
         )
         verdict = checker.verify(task)
     if verdict.proof is not None:

@@ -49,6 +49,8 @@ class OrtSession:
 
     session: rt.InferenceSession
     outputs: tuple[str, ...]
+    shapes: tuple[str, ...] = ()
+    """Further outputs: the shapes of the values that are observed."""
 
     @property
     def interface(self) -> tuple[str, ...]:
@@ -57,26 +59,42 @@ class OrtSession:
 
     def run(self, feeds: Mapping[str, object]) -> list[object]:
         """Run once. Raises RefusedError with onnxruntime's message."""
+        return self._fetched(self.outputs, feeds)
+
+    def run_observed(self, feeds: Mapping[str, object]) -> tuple[list[object], list[tuple[int, ...]]]:
+        """Run once; return the shapes of what is observed too. Raises RefusedError with onnxruntime's message."""
+        values: list[Any] = self._fetched((*self.outputs, *self.shapes), feeds)
+        own = len(self.outputs)
+        # tuples: of 10,000s of arrays a pickle takes longer than the run
+        return values[:own], [tuple(shape.tolist()) for shape in values[own:]]
+
+    def _fetched(self, names: Sequence[str], feeds: Mapping[str, object]) -> list[Any]:
         errors = _errors()
         types = {i.name: i.type for i in [*self.session.get_inputs(), *self.session.get_outputs()]}
         try:
             if _EXOTIC.keys().isdisjoint(types.values()):
-                return list(self.session.run(list(self.outputs), dict(feeds)))
+                return list(self.session.run(names, dict(feeds)))
             values = {name: _to_ort(value, types.get(name, "")) for name, value in feeds.items()}
-            return [_from_ort(v) for v in self.session.run_with_ort_values(list(self.outputs), values)]
+            return [_from_ort(v) for v in self.session.run_with_ort_values(names, values)]
         except errors as error:
             raise _refused(error) from None
 
 
 def load(
-    model: Path | bytes, *, optimized: bool = False, expose: Sequence[str] = (), folder: Path | None = None
+    model: Path | bytes,
+    *,
+    optimized: bool = False,
+    expose: Sequence[str] = (),
+    observe: Sequence[tuple[str, str]] = (),
+    folder: Path | None = None,
 ) -> OrtSession:
     """Load a model by its path (so external data and sizes above 2 GB work) or from bytes.
 
     `optimized` False: no graph optimization and no prepacked weights, which alone keeps the bits of a
     weight that only changed its shape. True: all optimizations. `expose` names values of the main graph
-    that become outputs, behind the model's own. `folder` is where external data lies: needed for bytes,
-    and with `expose`. Raises RefusedError.
+    that become outputs, behind the model's own; `observe` names values of which the shape does, each with a
+    name for it. `folder` is where external data lies: needed for bytes, and with `expose` or `observe`.
+    Raises RefusedError.
     """
     import onnxruntime as rt
 
@@ -84,14 +102,19 @@ def load(
     providers = ["CPUExecutionProvider"]
     errors: tuple[type[Exception], ...] = (*_errors(), OSError)
     try:
-        if not expose:
+        if not (expose or observe):
             source = str(model) if isinstance(model, Path) else model
             session = rt.InferenceSession(_with_folder(options, source, folder), options, providers=providers)
         else:
-            session = _exposed(model, expose, folder, options)
+            if observe:
+                # a Shape node then runs right behind what it reads, which is freed or reused as without it
+                options.execution_order = rt.ExecutionOrder.PRIORITY_BASED
+            session = _extended(model, _extra(expose, observe), folder, options)
     except errors as error:
         raise _refused(error) from None
-    return OrtSession(session, tuple(output.name for output in session.get_outputs()))
+    shapes = tuple(name for _, name in observe)
+    outputs = tuple(output.name for output in session.get_outputs())
+    return OrtSession(session, outputs[: len(outputs) - len(shapes)], shapes)
 
 
 def _options(*, optimized: bool) -> rt.SessionOptions:
@@ -115,32 +138,41 @@ def _with_folder(options: rt.SessionOptions, source: str | bytes, folder: Path |
     return source
 
 
-def _exposed(
-    model: Path | bytes, names: Sequence[str], folder: Path | None, options: rt.SessionOptions
-) -> rt.InferenceSession:
-    """Load with more outputs, without reading the model.
-
-    Protobuf merges concatenated messages, so a second ModelProto behind the file that holds nothing but
-    outputs adds them. The file is copied to a temporary place, never written beside the model; one whose
-    weights lie in other files is small and goes through memory, since they are found by its folder.
-    """
+def _extra(expose: Sequence[str], observe: Sequence[tuple[str, str]]) -> bytes:
+    """Return a ModelProto that has nothing but outputs, and the Shape nodes that some of them are results of."""
     import onnx
-    import onnxruntime as rt
 
     extra = onnx.ModelProto()
-    for name in names:
+    for name in expose:
         extra.graph.output.add().name = name
+    for value, shape in observe:
+        extra.graph.node.add(op_type="Shape", input=[value], output=[shape])
+        extra.graph.output.add().name = shape
+    serialized: bytes = extra.SerializeToString()
+    return serialized
+
+
+def _extended(
+    model: Path | bytes, extra: bytes, folder: Path | None, options: rt.SessionOptions
+) -> rt.InferenceSession:
+    """Load with more nodes and outputs, without reading the model.
+
+    Protobuf merges concatenated messages, so a second ModelProto behind the file adds what it holds. The file is
+    copied to a temporary place, never written beside the model; one whose weights lie in other files is small and
+    goes through memory, since they are found by its folder.
+    """
+    import onnxruntime as rt
+
     providers = ["CPUExecutionProvider"]
     if isinstance(model, Path) and folder is None:
         with tempfile.TemporaryDirectory(prefix="graphfix-") as place:
             copy = Path(place, "model.onnx")
             shutil.copyfile(model, copy)
             with copy.open("ab") as file:
-                file.write(extra.SerializeToString())
+                file.write(extra)
             return rt.InferenceSession(str(copy), options, providers=providers)
     head = model.read_bytes() if isinstance(model, Path) else model
-    source = _with_folder(options, head + extra.SerializeToString(), folder)
-    return rt.InferenceSession(source, options, providers=providers)
+    return rt.InferenceSession(_with_folder(options, head + extra, folder), options, providers=providers)
 
 
 def _errors() -> tuple[type[Exception], ...]:
