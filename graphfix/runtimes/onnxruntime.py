@@ -84,16 +84,16 @@ def load(
     model: Path | bytes,
     *,
     optimized: bool = False,
-    expose: Sequence[str] = (),
-    observe: Sequence[tuple[str, str]] = (),
+    more: bytes = b"",
+    shapes: Sequence[str] = (),
     folder: Path | None = None,
 ) -> OrtSession:
     """Load a model by its path (so external data and sizes above 2 GB work) or from bytes.
 
     `optimized` False: no graph optimization and no prepacked weights, which alone keeps the bits of a
-    weight that only changed its shape. True: all optimizations. `expose` names values of the main graph
-    that become outputs, behind the model's own; `observe` names values of which the shape does, each with a
-    name for it. `folder` is where external data lies: needed for bytes, and with `expose` or `observe`.
+    weight that only changed its shape. True: all optimizations. `more` is a ModelProto whose nodes
+    and outputs stand behind the model's own (see graphfix.runtimes.more_outputs); `shapes` names the last of those
+    outputs, which are shapes. `folder` is where external data lies: needed for bytes, and with `more`.
     Raises RefusedError.
     """
     import onnxruntime as rt
@@ -102,19 +102,18 @@ def load(
     providers = ["CPUExecutionProvider"]
     errors: tuple[type[Exception], ...] = (*_errors(), OSError)
     try:
-        if not (expose or observe):
+        if not more:
             source = str(model) if isinstance(model, Path) else model
             session = rt.InferenceSession(_with_folder(options, source, folder), options, providers=providers)
         else:
-            if observe:
+            if shapes:
                 # a Shape node then runs right behind what it reads, which is freed or reused as without it
                 options.execution_order = rt.ExecutionOrder.PRIORITY_BASED
-            session = _extended(model, _extra(expose, observe), folder, options)
+            session = _extended(model, more, folder, options)
     except errors as error:
         raise _refused(error) from None
-    shapes = tuple(name for _, name in observe)
     outputs = tuple(output.name for output in session.get_outputs())
-    return OrtSession(session, outputs[: len(outputs) - len(shapes)], shapes)
+    return OrtSession(session, outputs[: len(outputs) - len(shapes)], tuple(shapes))
 
 
 def _options(*, optimized: bool) -> rt.SessionOptions:
@@ -138,23 +137,7 @@ def _with_folder(options: rt.SessionOptions, source: str | bytes, folder: Path |
     return source
 
 
-def _extra(expose: Sequence[str], observe: Sequence[tuple[str, str]]) -> bytes:
-    """Return a ModelProto that has nothing but outputs, and the Shape nodes that some of them are results of."""
-    import onnx
-
-    extra = onnx.ModelProto()
-    for name in expose:
-        extra.graph.output.add().name = name
-    for value, shape in observe:
-        extra.graph.node.add(op_type="Shape", input=[value], output=[shape])
-        extra.graph.output.add().name = shape
-    serialized: bytes = extra.SerializeToString()
-    return serialized
-
-
-def _extended(
-    model: Path | bytes, extra: bytes, folder: Path | None, options: rt.SessionOptions
-) -> rt.InferenceSession:
+def _extended(model: Path | bytes, more: bytes, folder: Path | None, options: rt.SessionOptions) -> rt.InferenceSession:
     """Load with more nodes and outputs, without reading the model.
 
     Protobuf merges concatenated messages, so a second ModelProto behind the file adds what it holds. The file is
@@ -169,10 +152,10 @@ def _extended(
             copy = Path(place, "model.onnx")
             shutil.copyfile(model, copy)
             with copy.open("ab") as file:
-                file.write(extra)
+                file.write(more)
             return rt.InferenceSession(str(copy), options, providers=providers)
     head = model.read_bytes() if isinstance(model, Path) else model
-    return rt.InferenceSession(_with_folder(options, head + extra, folder), options, providers=providers)
+    return rt.InferenceSession(_with_folder(options, head + more, folder), options, providers=providers)
 
 
 def _errors() -> tuple[type[Exception], ...]:

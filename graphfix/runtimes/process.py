@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any, Self
 
+from graphfix.runtimes.more_outputs import more_outputs
 from graphfix.runtimes.session import RefusedError
 
 if TYPE_CHECKING:
@@ -50,8 +51,14 @@ class Child:
         observe: Sequence[tuple[str, str]] = (),
         folder: Path | None = None,
     ) -> OnnxSession:
-        """Load an ONNX file as runtimes.onnxruntime does, in the place of the model before. Raises RefusedError."""
-        options = {"optimized": optimized, "expose": tuple(expose), "observe": tuple(observe), "folder": folder}
+        """Load an ONNX file as runtimes.onnxruntime does, in the place of the model before. Raises RefusedError.
+
+        `expose` names values of the main graph that become outputs, behind the model's own; `observe` pairs values
+        with names for their shapes, which `run_observed` returns.
+        """
+        shapes = tuple(shape for _, shape in observe)
+        more = more_outputs(expose, observe)
+        options = {"optimized": optimized, "more": more, "shapes": shapes, "folder": folder if more else None}
         request = LoadRequest("onnxruntime", model, tuple(options.items()))
         outputs: tuple[str, ...] = self._load(request)
         return OnnxSession(self, request, outputs)

@@ -80,14 +80,12 @@ def _by_onnxruntime(
     """
     legacy = any(_opset(model) <= _LAST_WITHOUT_KERNELS for model in models)
     with Child() as child:
-
-        def opener(path: Path, model: onnx.ModelProto) -> ExposingOpener:
-            folder = external_folder(path, model)
-            return lambda expose: child.load(path, expose=expose, folder=folder if expose else None)
-
-        openers = opener(task.before, models[0]), opener(task.after, models[1])
+        before, after = (
+            partial(child.load, path, folder=external_folder(path, model))
+            for path, model in zip((task.before, task.after), models, strict=True)
+        )
         comparison = replace(
-            _comparison(task, models, openers),
+            _comparison(task, models, (lambda expose: before(expose=expose), lambda expose: after(expose=expose))),
             optimized=(
                 partial(child.load, task.before, optimized=True),
                 partial(child.load, task.after, optimized=True),
@@ -95,8 +93,7 @@ def _by_onnxruntime(
         )
         watched = comparison
         if witness is not None:
-            load = partial(child.load, task.before, folder=external_folder(task.before, models[0]))
-            first = partial(in_onnxruntime, load, models[0], witness)
+            first = partial(in_onnxruntime, before, models[0], witness)
             watched = replace(comparison, opened=(first, comparison.opened[1]))
         verdict, lacking = _run(task, watched, models[0], interfaces)
         if witness is not None and witness.runs and verdict.status != "equal":
