@@ -125,9 +125,10 @@ def _difference(verdict: Verdict) -> str:
     reason = printable(verdict.reason) if verdict.reason else ""
     if not first:
         return reason or "the outputs differ"
-    text = f"the first tensor to differ is '{first.get('tensor')}'"
     if first.get("producer"):
-        text += f" of {first['producer']}"
+        text = f"the first tensor to differ is '{first.get('tensor')}' of {first['producer']}"
+    else:
+        text = f"the output '{first.get('tensor')}' differs (no tensor before it could be shown to)"
     if "before" in first and "after" in first:
         at = f" at {first['index']}" if first.get("index") not in (None, [], ()) else ""
         text += f"{at}: {first['before']} before, {first['after']} after"

@@ -45,7 +45,7 @@ class InterpreterSession:
             core = self._core()
             self._subgraph = int(core.GetSubgraphIndexFromSignature(signature)) if signature else 0
             self._counts = [int(core.NumTensors(at)) for at in range(core.NumSubgraphs())]
-            self._stateful = any(core.NodeName(at) in _STATEFUL for at in range(core.NumNodes()))
+            self._stateful = _stateful(core, self._counts)
             self.interface = _interface(core, self._subgraph, signature, expose)
 
     def run(self, feeds: Mapping[str, object]) -> list[object]:
@@ -140,6 +140,13 @@ def load(
     `expose` names tensors of that subgraph that become outputs behind its own. Raises RefusedError.
     """
     return InterpreterSession(model, kernels, signature, expose)
+
+
+def _stateful(core: Any, counts: Sequence[int]) -> bool:  # noqa: ANN401 - LiteRT has no types
+    """Whether something keeps a state; of the other subgraphs LiteRT lists no operators, but tensors: of resources."""
+    return any(core.NodeName(at) in _STATEFUL for at in range(core.NumNodes())) or any(
+        core.TensorType(index, at) is np.object_ for at in range(1, len(counts)) for index in range(counts[at])
+    )
 
 
 def _interface(core: Any, subgraph: int, signature: str | None, expose: Sequence[str]) -> ModelDetails:  # noqa: ANN401 - see above

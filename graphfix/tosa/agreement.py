@@ -12,11 +12,12 @@ import numpy as np
 
 from graphfix.api import format_of
 from graphfix.checker.runs.static_model import StaticModel, static_onnx, static_tflite
+from graphfix.checker.runs.unwritten_variables import unwritten_outputs
 from graphfix.engine.request import Progress, Request
 from graphfix.results import ConversionStatus, Gap
 from graphfix.runtimes import tosa
 from graphfix.runtimes.process import Child
-from graphfix.runtimes.session import RefusedError, Session
+from graphfix.runtimes.session import ModelDetails, RefusedError, Session
 
 Array = np.ndarray[Any, Any]
 Feeds = Mapping[str, object]
@@ -99,10 +100,18 @@ def _tflite(child: Child, original: Path, fixed: Path) -> _Original:
     for kernels in _LITERT_KERNELS:
         try:
             model = static_tflite(fixed, child.load_tflite(fixed, kernels).interface)
-            return _Original(child.load_tflite(original, kernels), model, f"LiteRT ({kernels} kernels)")
+            session = child.load_tflite(original, kernels)
+            _refuse_unwritten(original, session.interface)
+            return _Original(session, model, f"LiteRT ({kernels} kernels)")
         except RefusedError as error:
             first = first or error
     raise first or RefusedError("LiteRT has no kernels")
+
+
+def _refuse_unwritten(original: Path, interface: ModelDetails) -> None:
+    """Raise RefusedError where the original's outputs follow from a variable that nothing has written."""
+    for why in unwritten_outputs(original, interface).values():
+        raise RefusedError(why.cause)
 
 
 def _onnx(child: Child, original: Path, fixed: Path) -> _Original:

@@ -5,23 +5,23 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
-from graphfix.checker.runs.difference import Difference, difference
+import numpy as np
+
+from graphfix.checker.runs import exceptions
+from graphfix.checker.runs.difference import Difference, difference, is_float
 from graphfix.checker.runs.first_difference import Place
 from graphfix.checker.runs.given_inputs import expectation
+from graphfix.checker.runs.original_runs import changed
+from graphfix.checker.runs.repetition import outputs_of, repetitions
 from graphfix.results import Run, Verdict
 from graphfix.runtimes.session import RefusedError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
 
-    from graphfix.checker.runs.original_runs import Answer, Answers
+    from graphfix.checker.runs.original_runs import Answer, Answers, Undetermined
+    from graphfix.checker.runs.repetition import Opener, Outputs
     from graphfix.checker.task import Criterion
-    from graphfix.runtimes.session import Session
-
-    Opener = Callable[[], Session]
-
-
-_ONE_SIDED_NAN = "nan-against-number"
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,8 +32,8 @@ class Comparison:
     criterion: Criterion
     locate: Callable[[Mapping[str, object], Mapping[str, Difference]], Place | None]
     """(the inputs, the outputs that differ) -> the first tensor that differs."""
-    decisive: Callable[[Difference, Place | None], bool]
-    """Whether a difference is more than the runtime's own way with NaN and the sign of zero."""
+    runtime: exceptions.Runtime
+    """What runs them: some rows of the table of exceptions hold for one runtime."""
     progress: Callable[[str], None] = field(repr=False)
     optimized: tuple[Opener, Opener] | None = None
     """What opens them with all optimizations, for a run that is reported and decides nothing."""
@@ -46,6 +46,11 @@ class _Finding:
     run: Run
     exceptions: tuple[dict[str, object], ...] = ()
     first: dict[str, object] | None = None
+    undetermined: Mapping[str, Undetermined] = field(default_factory=dict)
+    open: str | None = None
+    """Why the run decides nothing, whatever its outputs."""
+    numbers: Mapping[str, bool | None] = field(default_factory=dict)
+    """By output that was compared: whether it shows a number; None for one of no elements."""
 
 
 def weigh(comparison: Comparison, answers: Answers) -> tuple[Verdict, bool]:
@@ -56,90 +61,170 @@ def weigh(comparison: Comparison, answers: Answers) -> tuple[Verdict, bool]:
     except RefusedError as error:
         reason = f"the second model does not load, the first runs: {error}"
         return Verdict("different", runs=answers.refused, reason=reason), error.missing_kernel
-    given = [_outputs(session, answer) for answer in answers.accepted]
+    given = [outputs_of(session, answer) for answer in answers.accepted]
     del session  # one model in memory at a time
     findings: list[_Finding] = []
     for answer, outputs in zip(answers.accepted, given, strict=True):
         decided = any(finding.run.status == "different" for finding in findings)
         findings.append(_found(comparison, answer, outputs, located=decided))
-    verdict = _verdict(findings, answers)
+    verdict = _verdict(findings)
     optimized = _optimized(comparison.optimized, comparison, answers) if comparison.optimized is not None else []
     runs = [*(finding.run for finding in findings), *optimized, *answers.refused]
     return replace(verdict, runs=tuple(runs)), False
 
 
-def _verdict(findings: Sequence[_Finding], answers: Answers) -> Verdict:
-    exceptions = _merged([entry for finding in findings for entry in finding.exceptions])
+def _verdict(findings: Sequence[_Finding]) -> Verdict:
+    listed = _merged([entry for finding in findings for entry in finding.exceptions])
     worst = next((f for f in findings if f.run.status == "different"), None)
     if worst is not None:
-        return Verdict("different", exceptions=exceptions, first_difference=worst.first, reason=worst.run.reason)
-    unstable = list(dict.fromkeys(name for answer in answers.accepted for name in answer.unstable))
-    if unstable:
-        return Verdict("undecided", exceptions=exceptions, reason=_unstable(unstable))
-    return Verdict("equal", exceptions=exceptions)
+        return Verdict("different", exceptions=listed, first_difference=worst.first, reason=worst.run.reason)
+    undetermined = {name: why for finding in findings for name, why in finding.undetermined.items()}
+    reasons = [*_undetermined(undetermined), *(finding.open for finding in findings if finding.open)]
+    reasons += _only_nan(findings)
+    if reasons:
+        return Verdict("undecided", exceptions=listed, reason="; ".join(dict.fromkeys(reasons)))
+    return Verdict("equal", exceptions=listed)
 
 
-def _outputs(session: Session, answer: Answer) -> dict[str, object] | RefusedError:
-    try:
-        return dict(zip(session.outputs, session.run(answer.case.feeds), strict=True))
-    except RefusedError as error:
-        return error
+def _found(comparison: Comparison, answer: Answer, outputs: Outputs, *, located: bool) -> _Finding:
+    """Compare the outputs of one run, again from fresh interpreters where they seem to differ.
+
+    `located`: the place of a difference is known from another run.
+    """
+    if not _suspicious(comparison, answer, outputs):
+        return _judged(comparison, answer, outputs, located=located)
+    failure: RefusedError | None = None
+    for before, after in repetitions(comparison.opened, answer):
+        if isinstance(before, RefusedError):
+            return _shared(answer, f"the first model itself fails from a fresh interpreter: {before}")
+        fresh = replace(answer, outputs=before)
+        if not _suspicious(comparison, fresh, after):
+            if failure is not None:
+                return _shared(answer, f"the second model fails now and then: {failure}")
+            return _reused(_judged(comparison, fresh, after, located=located), answer)
+        answer = fresh.without(changed(answer, before))
+        outputs = after
+        failure = after if isinstance(after, RefusedError) else failure
+    return _judged(comparison, answer, outputs, located=located)
 
 
-def _found(
-    comparison: Comparison, answer: Answer, outputs: dict[str, object] | RefusedError, *, located: bool
-) -> _Finding:
-    """Compare the outputs of one run; `located`: the place of a difference is known from another one."""
+def _suspicious(comparison: Comparison, answer: Answer, outputs: Outputs) -> bool:
+    """Whether more differs than elements that no runtime is held to."""
+    if isinstance(outputs, RefusedError):
+        return True
+    differences = _compared(answer, outputs, comparison.criterion).values()
+    return not all(exceptions.excused(found, comparison.runtime, None) for found in differences)
+
+
+def _shared(answer: Answer, reason: str) -> _Finding:
+    sizes = dict(answer.case.sizes)
+    entry = exceptions.SHARED_FAILURE.entry(_sizes_text(sizes))
+    return _Finding(Run(sizes, "off", "undecided", reason=reason), exceptions=(entry,), open=reason)
+
+
+def _reused(finding: _Finding, answer: Answer) -> _Finding:
+    entry = exceptions.REUSED_INTERPRETER.entry(_sizes_text(answer.case.sizes))
+    reason = finding.run.reason or "from fresh interpreters: one that had run other sizes did otherwise"
+    return replace(finding, run=replace(finding.run, reason=reason), exceptions=(*finding.exceptions, entry))
+
+
+def _judged(comparison: Comparison, answer: Answer, outputs: Outputs, *, located: bool) -> _Finding:
     sizes = dict(answer.case.sizes)
     if isinstance(outputs, RefusedError):
         reason = f"the second model fails where the first runs: {outputs}"
         return _Finding(Run(sizes, "off", "different", reason=reason))
     differences = _compared(answer, outputs, comparison.criterion)
-    run = Run(
-        sizes,
-        "off",
-        "undecided" if answer.unstable else "equal",
-        outputs=len(answer.outputs) - len(answer.unstable),
-        largest_difference=_largest(differences.values()),
-        reason=_unstable(answer.unstable) if answer.unstable else _expected(answer, outputs),
+    open_ = _undetermined(answer.undetermined)
+    finding = _Finding(
+        Run(
+            sizes,
+            "off",
+            "undecided" if open_ else "equal",
+            outputs=len(answer.compared),
+            largest_difference=_largest(differences.values()),
+            reason="; ".join(open_) or _expected(answer, outputs),
+        ),
+        undetermined=answer.undetermined,
+        exceptions=tuple(why.row.entry(why.site, name) for name, why in answer.undetermined.items() if why.site),
+        numbers={name: _has_number(answer.outputs[name]) for name in answer.compared},
     )
     if not differences or located:
         decided = any("value" in found.counts for found in differences.values())
-        return _Finding(replace(run, status="different", reason=_named(differences)) if decided else run)
-    return _placed(comparison, answer, differences, run)
+        run = replace(finding.run, status="different", reason=_named(differences)) if decided else finding.run
+        return _nothing_but_nan(replace(finding, run=run))
+    return _nothing_but_nan(_placed(comparison, answer, differences, finding))
 
 
-def _placed(comparison: Comparison, answer: Answer, differences: Mapping[str, Difference], run: Run) -> _Finding:
+def _placed(
+    comparison: Comparison, answer: Answer, differences: Mapping[str, Difference], finding: _Finding
+) -> _Finding:
     comparison.progress("looking for the first tensor that differs")
     place = comparison.locate(answer.case.feeds, differences)
-    decisive = [(name, found) for name, found in differences.items() if comparison.decisive(found, place)]
+    op = place.op if place is not None else None
+    decisive = [
+        (name, found) for name, found in differences.items() if not exceptions.excused(found, comparison.runtime, op)
+    ]
     if decisive:
-        name, found = decisive[0]
-        record = (place or Place(name, "", "not found", found)).as_record()
-        return _Finding(replace(run, status="different", reason=_named(differences)), first=record)
+        record = (place or Place(decisive[0][0], "", "", decisive[0][1])).as_record()
+        run = replace(finding.run, status="different", reason=_named(differences))
+        return replace(finding, run=run, first=record)
     site = place.producer if place is not None else None
     entries: list[dict[str, object]] = [
-        {"class": _ONE_SIDED_NAN if kind == "value" else kind, "output": name, "site": site, "count": count}
+        {"class": kind, "output": name, "site": site, "count": count}
         for name, found in differences.items()
-        for kind, count in found.counts.items()
+        for kind, count in exceptions.kinds(found).items()
     ]
-    return _Finding(run, exceptions=tuple(entries))
+    return replace(finding, exceptions=(*finding.exceptions, *entries))
+
+
+# --- what is NaN throughout -----------------------------------------------------------------------------------------
+
+
+def _has_number(value: object) -> bool | None:
+    """Whether an output shows anything but NaN; None for one of no elements."""
+    if not isinstance(value, np.ndarray):
+        return True
+    if not value.size:
+        return None
+    return not is_float(value) or not (_nan(value.reshape(-1)[:1]) and _nan(value))
+
+
+def _nan(value: np.ndarray) -> bool:
+    return bool(np.isnan(value.astype(np.float64)).all())
+
+
+def _nothing_but_nan(finding: _Finding) -> _Finding:
+    """Make a run undecided in which every output that has elements is NaN throughout."""
+    shown = [known for known in finding.numbers.values() if known is not None]
+    if finding.run.status != "equal" or not shown or any(shown):
+        return finding
+    return replace(finding, run=replace(finding.run, status="undecided", reason="every output is NaN throughout"))
+
+
+def _only_nan(findings: Sequence[_Finding]) -> list[str]:
+    """Say which outputs no run shows a number of."""
+    seen: dict[str, bool] = {}
+    for finding in findings:
+        for name, known in finding.numbers.items():
+            if known is not None:
+                seen[name] = seen.get(name, False) or known
+    names = [name for name, known in seen.items() if not known]
+    return [f"in every run NaN throughout, so that nothing was compared: {', '.join(names)}"] if names else []
 
 
 def _compared(answer: Answer, outputs: Mapping[str, object], criterion: Criterion) -> dict[str, Difference]:
-    names = [name for name in answer.outputs if name not in answer.unstable]
-    found = {name: difference(answer.outputs[name], outputs[name], criterion) for name in names}
+    found = {name: difference(answer.outputs[name], outputs[name], criterion) for name in answer.compared}
     return {name: each for name, each in found.items() if each is not None}
 
 
 def _optimized(openers: tuple[Opener, Opener], comparison: Comparison, answers: Answers) -> list[Run]:
     """Run both models with all optimizations; this is reported and decides nothing."""
     comparison.progress("running both models with optimizations")
-    results: list[list[dict[str, object] | RefusedError]] = []
+    results: list[list[Outputs]] = []
     try:
         for opener in openers:
             session = opener()
-            results.append([_outputs(session, answer) for answer in answers.accepted])
+            results.append([outputs_of(session, answer) for answer in answers.accepted])
             del session  # one model in memory at a time
     except RefusedError as error:
         return [Run({}, "on", "undecided", reason=str(error))]
@@ -151,8 +236,8 @@ def _optimized(openers: tuple[Opener, Opener], comparison: Comparison, answers: 
 
 def _optimized_run(
     answer: Answer,
-    before: dict[str, object] | RefusedError,
-    after: dict[str, object] | RefusedError,
+    before: Outputs,
+    after: Outputs,
     criterion: Criterion,
 ) -> Run:
     sizes = dict(answer.case.sizes)
@@ -166,7 +251,7 @@ def _optimized_run(
         sizes,
         "on",
         "different" if different else "equal",
-        outputs=len(answer.outputs) - len(answer.unstable),
+        outputs=len(answer.compared),
         largest_difference=_largest(found.values()),
     )
 
@@ -196,5 +281,13 @@ def _named(differences: Mapping[str, Difference]) -> str:
     return f"the outputs differ: {', '.join(differences)}"
 
 
-def _unstable(names: Sequence[str]) -> str:
-    return f"two runs of the first model itself differ in: {', '.join(names)}"
+def _undetermined(outputs: Mapping[str, Undetermined]) -> list[str]:
+    """Say why outputs are not compared, each reason once with the names that it holds for."""
+    names: dict[str, list[str]] = {}
+    for name, why in outputs.items():
+        names.setdefault(why.cause + why.leads, []).append(name)
+    return [f"{reason}: {', '.join(held)}" for reason, held in names.items()]
+
+
+def _sizes_text(sizes: Mapping[str, int]) -> str:
+    return ", ".join(f"{name}={size}" for name, size in sizes.items()) or "the given sizes"

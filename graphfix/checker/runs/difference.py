@@ -83,7 +83,7 @@ def _arrays(a: Array, b: Array, criterion: Criterion) -> Difference | None:
     counts = {name: n for name, mask in classes.items() if (n := int(np.count_nonzero(mask)))}
     where = classes["value"] if "value" in counts else differs
     index = tuple(int(axis[0]) for axis in np.nonzero(np.atleast_1d(where)))[: a.ndim]
-    one_sided_nan = int(np.count_nonzero(np.isnan(a) != np.isnan(b))) if _is_float(a) else 0
+    one_sided_nan = int(np.count_nonzero(np.isnan(a) != np.isnan(b))) if is_float(a) else 0
     return Difference(index, plain(a[index]), plain(b[index]), counts, _largest(a[differs], b[differs]), one_sided_nan)
 
 
@@ -94,13 +94,13 @@ def _halves(array: Array) -> Array:
 
 def _bits(array: Array) -> Array:
     """View floats as integers: NaN then equals itself, and -0 differs from 0."""
-    if not _is_float(array):
+    if not is_float(array):
         return array
     return np.ascontiguousarray(array).view(np.dtype(f"u{array.dtype.itemsize}")).reshape(array.shape)
 
 
 def _classes(a: Array, b: Array, differs: Array, criterion: Criterion) -> dict[str, Array]:
-    if not _is_float(a):
+    if not is_float(a):
         return {"value": differs}
     nan: Array = np.asarray(differs & np.isnan(a) & np.isnan(b))
     zero: Array = np.asarray(differs & (a == 0) & (b == 0))
@@ -123,7 +123,8 @@ def _largest(a: Array, b: Array) -> float | None:
     return float(gap.max(initial=0.0))
 
 
-def _is_float(array: Array) -> bool:
+def is_float(array: Array) -> bool:
+    """Whether the elements are floats, also of the types that ml_dtypes adds."""
     # bfloat16, the float8s and the like are numpy dtypes of kind "V", registered by ml_dtypes; so are int4s
     return array.dtype.kind == "f" or (array.dtype.kind == "V" and "float" in array.dtype.name)
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from graphfix.checker.runs.difference import difference
+from graphfix.checker.runs.exceptions import UNSTABLE
 from graphfix.checker.runs.seeded_inputs import Case, choices, seeded
 from graphfix.checker.runs.sizes import alternatives, principal, shape_of
 from graphfix.checker.task import Criterion
@@ -17,6 +18,7 @@ from graphfix.runtimes.session import RefusedError
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
 
+    from graphfix.checker.runs.exceptions import Row
     from graphfix.checker.runs.input_limits import Limits
     from graphfix.checker.runs.interface import Interface
     from graphfix.checker.runs.sizes import Free
@@ -26,12 +28,37 @@ _SHOWN_REFUSALS = 8
 
 
 @dataclass(frozen=True, slots=True)
+class Undetermined:
+    """Why an output says nothing: a row of the table, and a sentence that ends in the names of such outputs."""
+
+    row: Row
+    cause: str
+    leads: str
+    """What stands between the cause and the names."""
+    site: str = ""
+
+
+DIFFERING = Undetermined(UNSTABLE, "two runs of the first model itself differ", " in")
+
+
+@dataclass(frozen=True, slots=True)
 class Answer:
-    """What the original returned for one case, and the outputs in which two runs of it differ."""
+    """What the original returned for one case, and the outputs that it does not itself determine."""
 
     case: Case
     outputs: Mapping[str, object] = field(repr=False)
-    unstable: tuple[str, ...] = ()
+    undetermined: Mapping[str, Undetermined] = field(default_factory=dict)
+    """By output: they are not compared."""
+
+    @property
+    def compared(self) -> tuple[str, ...]:
+        """The outputs that the other model must return."""
+        return tuple(name for name in self.outputs if name not in self.undetermined)
+
+    def without(self, undetermined: Mapping[str, Undetermined]) -> Answer:
+        """Leave these outputs uncompared too, for these reasons."""
+        new = {name: why for name, why in undetermined.items() if name in self.outputs}
+        return replace(self, undetermined={**self.undetermined, **new})
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,6 +71,10 @@ class Answers:
     custom: str = ""
     """The custom operator that the runtime does not know."""
 
+    def without(self, undetermined: Mapping[str, Undetermined]) -> Answers:
+        """Leave these outputs uncompared in every run."""
+        return replace(self, accepted=tuple(answer.without(undetermined) for answer in self.accepted))
+
     @property
     def refusal(self) -> str:
         """The first refusal's reason."""
@@ -54,8 +85,8 @@ def ask(session: Session, case: Case) -> Answer:
     """Run one case twice. Raises RefusedError."""
     first = dict(zip(session.outputs, session.run(case.feeds), strict=True))
     second = dict(zip(session.outputs, session.run(case.feeds), strict=True))
-    unstable = (name for name in first if _differs(first[name], second[name]))
-    return Answer(case, first, tuple(unstable))
+    unstable = [name for name in first if _differs(first[name], second[name])]
+    return Answer(case, first, dict.fromkeys(unstable, DIFFERING))
 
 
 def given_answers(session: Session, case: Case) -> Answers:
@@ -90,9 +121,17 @@ def after_reload(session: Session, answers: Answers) -> Answers:
 
 
 def _after_reload(session: Session, answer: Answer) -> Answer:
-    again = dict(zip(session.outputs, session.run(answer.case.feeds), strict=True))
-    unstable = (name for name in again if name in answer.unstable or _differs(answer.outputs[name], again[name]))
-    return replace(answer, unstable=tuple(unstable))
+    try:
+        again = dict(zip(session.outputs, session.run(answer.case.feeds), strict=True))
+    except RefusedError:
+        return answer  # whether it fails from a fresh interpreter is asked of each run that differs
+    return answer.without(changed(answer, again))
+
+
+def changed(answer: Answer, again: Mapping[str, object]) -> dict[str, Undetermined]:
+    """Return the outputs in which another run of the original differs from its answer."""
+    differing = (name for name in answer.compared if _differs(answer.outputs[name], again[name]))
+    return dict.fromkeys(differing, DIFFERING)
 
 
 @dataclass(frozen=True, slots=True)

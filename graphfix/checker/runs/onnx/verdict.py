@@ -29,14 +29,13 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from graphfix.checker.runs.difference import Difference
+    from graphfix.checker.runs.exceptions import Runtime
     from graphfix.checker.runs.first_difference import ExposingOpener
     from graphfix.checker.task import Task
     from graphfix.runtimes.session import Session
 
 _LAST_WITHOUT_KERNELS = 6
 _RANKS_TO_TRY = (2, 1, 3, 4, 0)
-# Where onnxruntime's kernels return another sign of zero for an operand that is written out in full.
-_OTHER_SIGN_OF_ZERO = frozenset({"Add", "Mul", "Sum", "Mean", "Max", "Min", "PRelu"})
 
 
 def by_runs(task: Task) -> Verdict:
@@ -84,8 +83,9 @@ def _by_onnxruntime(
             partial(child.load, path, folder=external_folder(path, model))
             for path, model in zip((task.before, task.after), models, strict=True)
         )
+        openers = (lambda expose: before(expose=expose)), (lambda expose: after(expose=expose))
         comparison = replace(
-            _comparison(task, models, (lambda expose: before(expose=expose), lambda expose: after(expose=expose))),
+            _comparison(task, models, openers, "onnxruntime"),
             optimized=(
                 partial(child.load, task.before, optimized=True),
                 partial(child.load, task.after, optimized=True),
@@ -115,7 +115,7 @@ def _by_reference(
         return lambda expose: onnx_reference.load(path, expose=expose)
 
     openers = opener(task.before), opener(task.after)
-    comparison = _comparison(task, models, openers)
+    comparison = _comparison(task, models, openers, "onnx.reference")
     if witness is not None:
         first = partial(in_reference, openers[0], models[0], witness)
         comparison = replace(comparison, opened=(first, comparison.opened[1]))
@@ -124,7 +124,10 @@ def _by_reference(
 
 
 def _comparison(
-    task: Task, models: tuple[onnx.ModelProto, onnx.ModelProto], openers: tuple[ExposingOpener, ExposingOpener]
+    task: Task,
+    models: tuple[onnx.ModelProto, onnx.ModelProto],
+    openers: tuple[ExposingOpener, ExposingOpener],
+    runtime: Runtime,
 ) -> Comparison:
     def locate(feeds: Mapping[str, object], _: Mapping[str, Difference]) -> Place | None:
         ends = {value.name for value in models[0].graph.output}
@@ -132,13 +135,7 @@ def _comparison(
         return first_place(producers, ends, openers, feeds, task.criterion)
 
     opened = partial(openers[0], ()), partial(openers[1], ())
-    return Comparison(opened, task.criterion, locate, _decisive, task.progress)
-
-
-def _decisive(found: Difference, place: Place | None) -> bool:
-    if "value" in found.counts:
-        return True
-    return "signed-zero" in found.counts and (place is None or place.op not in _OTHER_SIGN_OF_ZERO)
+    return Comparison(opened, task.criterion, locate, runtime, task.progress)
 
 
 def _producers(model: onnx.ModelProto) -> Iterator[tuple[str, tuple[str, str]]]:

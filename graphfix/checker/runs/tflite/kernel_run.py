@@ -9,16 +9,25 @@ from typing import TYPE_CHECKING
 from graphfix.checker.files.tflite.graphs import read_graphs
 from graphfix.checker.runs import given_inputs
 from graphfix.checker.runs.comparison import Comparison, weigh
+from graphfix.checker.runs.exceptions import READS_PAST_THE_END
 from graphfix.checker.runs.first_difference import first_place
 from graphfix.checker.runs.input_limits import Limits
 from graphfix.checker.runs.interface import litert_interface
-from graphfix.checker.runs.original_runs import Answers, Sweep, after_reload, asked_again, given_answers
+from graphfix.checker.runs.original_runs import (
+    Answers,
+    Sweep,
+    Undetermined,
+    after_reload,
+    asked_again,
+    given_answers,
+)
 from graphfix.checker.runs.seeded_inputs import Choice, seeded
 from graphfix.checker.runs.sizes import Free, free_dims
 from graphfix.checker.runs.tflite.find_abort import aborting_operator
 from graphfix.checker.runs.tflite.input_limits import limits
 from graphfix.checker.runs.tflite.observed_sizes import observed
-from graphfix.checker.runs.tflite.xnnpack_nan import SELECTING, ancestors, only_nan_or_zero, selecting_place
+from graphfix.checker.runs.tflite.selecting_place import ancestors, selecting_place
+from graphfix.checker.runs.unwritten_variables import reads_variables, unwritten_outputs
 from graphfix.results import Run, Verdict
 from graphfix.runtimes.process import Child
 from graphfix.runtimes.session import RefusedError
@@ -29,6 +38,7 @@ if TYPE_CHECKING:
 
     from graphfix.checker.files.tflite.graphs import Graph, Op
     from graphfix.checker.runs.difference import Difference
+    from graphfix.checker.runs.exceptions import Runtime
     from graphfix.checker.runs.first_difference import Place
     from graphfix.checker.runs.interface import Interface
     from graphfix.checker.runs.original_runs import Answer
@@ -39,9 +49,6 @@ if TYPE_CHECKING:
     from graphfix.runtimes.session import Session
 
 KERNEL_NAMES = {"reference": "the reference kernels", "builtin": "the builtin kernels", "xnnpack": "XNNPACK"}
-
-# Kernels that take operands of any sizes and look at no more than the first one's.
-_UNCHECKED = frozenset({"ATAN2", "STABLEHLO_SHIFT_LEFT"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,9 +115,11 @@ class KernelRunner:
             return KernelRun(kernels, signature or "", _refused(reason), custom=error.custom)
         if isinstance(answers, str):
             return KernelRun(kernels, signature or "", _refused(answers))
+        unwritten = self._unwritten(openers[0])
         if not answers.accepted:
-            verdict = Verdict("undecided", runs=answers.refused, reason=answers.refusal)
+            verdict = _never_accepted(answers, unwritten)
             return KernelRun(kernels, signature or "", verdict, custom=answers.custom)
+        answers = answers.without(unwritten)
         verdict = self._weighed(openers[0], self._comparison(*openers), answers)
         return KernelRun(kernels, signature or "", verdict, tuple(answer.case for answer in answers.accepted))
 
@@ -127,24 +136,26 @@ class KernelRunner:
                 stable = after_reload(again(), answers)
             except RefusedError:
                 return verdict
-        loose = self._loose(opener)
-        stable = replace(stable, accepted=tuple(_with_loose(answer, loose) for answer in stable.accepted))
-        if not any(answer.unstable for answer in stable.accepted):
-            return verdict
-        weighed, _ = weigh(comparison, stable)
-        if weighed.status != "undecided" or not loose:
-            return weighed
-        readers = ", ".join(sorted(set(loose.values())))
-        return replace(weighed, reason=f"{readers} reads past the end of an operand, and {', '.join(loose)} follows")
+        stable = stable.without(self._loose(opener))
+        known = sum(len(answer.undetermined) for answer in answers.accepted)
+        found = sum(len(answer.undetermined) for answer in stable.accepted)
+        return weigh(comparison, stable)[0] if found > known else verdict
 
-    def _loose(self, opener: Opener) -> dict[str, str]:
-        """Return output -> the operator before it that LiteRT lets read past the end of an operand."""
+    def _unwritten(self, opener: Opener) -> dict[str, Undetermined]:
+        """Return the outputs that follow from a variable which nothing has written before it is read."""
+        if not reads_variables(opener.path):
+            return {}
+        return unwritten_outputs(opener.path, opener().interface, opener.signature)
+
+    def _loose(self, opener: Opener) -> dict[str, Undetermined]:
+        """Return the outputs behind an operator that LiteRT lets read past the end of an operand."""
         if opener.signature is not None:
             return {}
         graph = self._read(opener.path)[0]
         found = {at: f"{op.name}#{at}" for at, op in enumerate(graph.ops) if _reads_past(graph, op)}
         reached = {index: ancestors(graph, [index]) & found.keys() for index in graph.outputs} if found else {}
-        return {graph.names[index]: found[min(places)] for index, places in reached.items() if places}
+        readers = {graph.names[index]: found[min(places)] for index, places in reached.items() if places}
+        return {name: _reads_past_the_end(reader) for name, reader in readers.items()}
 
     def aborting(self, kernel_run: KernelRun) -> str:
         """Return ` at ADD#3` for runs in which the original aborts, where the operator can be found."""
@@ -214,33 +225,31 @@ class KernelRunner:
                 return place
             return selecting_place(before.exposing, graphs[0], feeds, differences)
 
-        decisive = _decisive_with_xnnpack if before.kernels == "xnnpack" else _decisive
-        return Comparison((before, after), self.task.criterion, locate, decisive, self.task.progress)
+        runtime: Runtime = "XNNPACK" if before.kernels == "xnnpack" else "LiteRT"
+        return Comparison((before, after), self.task.criterion, locate, runtime, self.task.progress)
 
 
-def _decisive(found: Difference, _: Place | None) -> bool:
-    return not found.counts.keys() <= {"nan-payload", "tolerance"}
+def _never_accepted(answers: Answers, unwritten: Mapping[str, Undetermined]) -> Verdict:
+    """Say why the first model never ran; kernels that refuse to read an unwritten variable say it in their own way."""
+    reason = answers.refusal
+    if "READ_VARIABLE" in reason:
+        reason = next((why.cause for why in unwritten.values()), reason)
+    return Verdict("undecided", runs=answers.refused, reason=reason)
 
 
-def _decisive_with_xnnpack(found: Difference, place: Place | None) -> bool:
-    if place is not None and place.op in SELECTING and only_nan_or_zero(found):
-        return False
-    return _decisive(found, place)
+def _reads_past_the_end(reader: str) -> Undetermined:
+    cause = f"{reader} reads past the end of an operand"
+    return Undetermined(READS_PAST_THE_END, cause, ", and does not determine", reader)
 
 
 def _reads_past(graph: Graph, op: Op) -> bool:
     shapes = {graph.shapes[tensor] for tensor in op.inputs if tensor >= 0}
-    return op.name in _UNCHECKED and len(shapes) > 1
-
-
-def _with_loose(answer: Answer, loose: Mapping[str, str]) -> Answer:
-    names = (name for name in answer.outputs if name in answer.unstable or name in loose)
-    return replace(answer, unstable=tuple(names))
+    return op.name in READS_PAST_THE_END.operators and len(shapes) > 1
 
 
 def _without_loose_ends(answers: Answers) -> Answers:
     """Drop the sizes of 0 at which the original leaves its outputs unwritten: two runs then differ by chance."""
-    kept = tuple(answer for answer in answers.accepted if not (answer.unstable and 0 in answer.case.sizes.values()))
+    kept = tuple(answer for answer in answers.accepted if not (answer.undetermined and 0 in answer.case.sizes.values()))
     if not kept or len(kept) == len(answers.accepted):
         return answers
     dropped = tuple(_loose(answer) for answer in answers.accepted if answer not in kept)
@@ -248,7 +257,7 @@ def _without_loose_ends(answers: Answers) -> Answers:
 
 
 def _loose(answer: Answer) -> Run:
-    reason = f"two runs of the first model differ at a size of 0 in: {', '.join(answer.unstable)}"
+    reason = f"two runs of the first model differ at a size of 0 in: {', '.join(answer.undetermined)}"
     return Run(dict(answer.case.sizes), "off", "undecided", reason=reason)
 
 

@@ -1,9 +1,4 @@
-"""What XNNPACK does with NaN: its MAXIMUM and MINIMUM answer by the pattern of their operands.
-
-Where one operand is NaN and the other a number, XNNPACK returns the one or the other, as its loop for that
-pattern of shapes has them in the processor's operands; the sign of the larger of two zeros goes the same
-way. An operand that is written out in full takes another loop.
-"""
+"""Find the operator of XNNPACK's that selected another operand: XNNPACK itself shows no inner tensor."""
 
 from __future__ import annotations
 
@@ -11,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from graphfix.checker.runs.exceptions import XNNPACK_NAN, may_be_excused
 from graphfix.checker.runs.first_difference import Place
 from graphfix.runtimes.session import RefusedError
 
@@ -21,13 +17,6 @@ if TYPE_CHECKING:
     from graphfix.checker.runs.difference import Difference
     from graphfix.checker.runs.first_difference import ExposingOpener
 
-SELECTING = frozenset({"MAXIMUM", "MINIMUM"})
-
-
-def only_nan_or_zero(found: Difference) -> bool:
-    """Tell whether all that differs is NaN against a number, NaN's bits, or the sign of zero."""
-    return found.counts.get("value", 0) == found.one_sided_nan
-
 
 def selecting_place(
     exposing: ExposingOpener, graph: Graph, feeds: Mapping[str, object], differences: Mapping[str, Difference]
@@ -36,7 +25,7 @@ def selecting_place(
 
     None where a number differs from a number, or no such operator stands there.
     """
-    if not all(only_nan_or_zero(found) for found in differences.values()):
+    if not all(may_be_excused(found, "XNNPACK") for found in differences.values()):
         return None
     index = {name: at for at, name in enumerate(graph.names)}
     behind = ancestors(graph, [index[name] for name in differences if name in index])
@@ -44,7 +33,9 @@ def selecting_place(
     wanted = np.isnan if any(found.one_sided_nan for found in differences.values()) else _is_zero
     for at in sorted(behind):
         op = graph.ops[at]
-        if op.name in SELECTING and any(map(np.any, map(wanted, _operands(exposing, graph, op.inputs, feeds)))):
+        if op.name not in XNNPACK_NAN.operators:
+            continue
+        if any(map(np.any, map(wanted, _operands(exposing, graph, op.inputs, feeds)))):
             return Place(graph.names[op.outputs[0]], op.name, f"{op.name}#{at}", first)
     return None
 

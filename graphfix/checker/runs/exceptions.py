@@ -1,0 +1,166 @@
+"""The one table of exceptions: where two runs differ, or one fails, and the second model is not to blame.
+
+`fix` and `verify` ask it through the runs, `tosa` through its agreement. A row is excused (the run is equal, and the
+verdict lists it) or leaves the run undecided: then the proof decides, and where it is not complete nothing does.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from graphfix.checker.runs.difference import Difference
+
+Runtime = Literal["onnxruntime", "onnx.reference", "LiteRT", "XNNPACK"]
+"""What runs the models; `XNNPACK` is LiteRT with that delegate."""
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """One exception."""
+
+    name: str
+    """What a verdict lists it under, as the `class` of an exception."""
+    what: str
+    effect: Literal["excused", "undecided"]
+    recognized: str
+    evidence: str
+    """What shows it: a model and the runtime that was seen, or the test that asks it."""
+    runtimes: frozenset[Runtime] = frozenset()
+    """Those that do it; none: all."""
+    operators: frozenset[str] = frozenset()
+    """Those that make the first tensor that differs; none: any."""
+
+    def entry(self, site: str, output: str | None = None, count: int = 1) -> dict[str, object]:
+        """Return what a verdict lists."""
+        return {"class": self.name, "output": output, "site": site, "count": count}
+
+
+NAN_PAYLOAD = Row(
+    "nan-payload",
+    "both elements are NaN, of other bits",
+    "excused",
+    "the elements",
+    "Mul(x, NaN) of two constants in onnxruntime 1.31.1: IEEE 754 leaves the payload of a result open",
+)
+TOLERANCE = Row(
+    "tolerance",
+    "the elements are within the tolerance that was asked for",
+    "excused",
+    "the elements and the criterion",
+    "--atol, --rtol",
+)
+SIGNED_ZERO = Row(
+    "signed-zero",
+    "both elements are zero, of another sign: the loop over an operand written out in full is another one",
+    "excused",
+    "the elements, and the operator that makes the first tensor that differs",
+    "Add(x, [0.0]) and Add(x, [-0.0]) where x is -0.0, onnxruntime 1.31.1, optimizations off",
+    frozenset({"onnxruntime", "onnx.reference"}),
+    frozenset({"Add", "Mul", "Sum", "Mean", "Max", "Min", "PRelu"}),
+)
+# XNNPACK returns the one or the other operand, as its loop for that pattern of shapes has them in the processor's
+# registers; the sign of the larger of two zeros goes the same way.
+_SELECTING = frozenset({"MAXIMUM", "MINIMUM"})
+XNNPACK_NAN = Row(
+    "nan-against-number",
+    "of a NaN and a number XNNPACK selects by the pattern of the operands' shapes",
+    "excused",
+    "NaN on one side only, and a MAXIMUM or MINIMUM before it that is given a NaN",
+    "MAXIMUM(k[1,1], SQRT(x[4,4])) with and without a TILE of k, ai-edge-litert 2.3.0",
+    frozenset({"XNNPACK"}),
+    _SELECTING,
+)
+XNNPACK_ZERO = Row(
+    "signed-zero",
+    "of two zeros XNNPACK selects by the pattern of the operands' shapes",
+    "excused",
+    "another sign of zero, and a MAXIMUM or MINIMUM before it that is given a zero",
+    "as for nan-against-number",
+    frozenset({"XNNPACK"}),
+    _SELECTING,
+)
+REUSED_INTERPRETER = Row(
+    "reused-interpreter",
+    "one of the models fails, or returns something else, only in an interpreter that has run other sizes before",
+    "excused",
+    "from fresh interpreters both models return the same",
+    "SHAPE, STRIDED_SLICE, PACK, RESHAPE of x[?,4]: 'Invalid tensor size.' at batch 0 after batch 3, ai-edge-litert "
+    "2.3.0; a file was different from itself",
+)
+SHARED_FAILURE = Row(
+    "shared-failure",
+    "the second model fails where the first one does too, though it ran there before",
+    "undecided",
+    "the first model fails from a fresh interpreter",
+    "MAX_POOL_2D of x[?,4,4,3] at batch 0 with XNNPACK: now and then it fails, ai-edge-litert 2.3.0",
+)
+UNWRITTEN_VARIABLE = Row(
+    "unwritten-variable",
+    "the first model reads a variable that nothing has written: XNNPACK returns what is in memory, the other kernels "
+    "refuse",
+    "undecided",
+    "a READ_VARIABLE of the file that no ASSIGN_VARIABLE surely comes before, and the outputs that follow from it",
+    "VAR_HANDLE, READ_VARIABLE, ADD: other values in each process, ai-edge-litert 2.3.0",
+    frozenset({"LiteRT", "XNNPACK"}),
+)
+READS_PAST_THE_END = Row(
+    "reads-past-the-end",
+    "a kernel takes operands of any sizes and looks at no more than the first one's",
+    "undecided",
+    "two runs of the first model differ, and such an operator with operands of unequal shapes is before the output",
+    "ATAN2(x[2,3], z[3]), ai-edge-litert 2.3.0",
+    frozenset({"LiteRT", "XNNPACK"}),
+    frozenset({"ATAN2", "STABLEHLO_SHIFT_LEFT"}),
+)
+UNSTABLE = Row(
+    "unstable",
+    "two runs of the first model itself differ: it is random, or keeps a state",
+    "undecided",
+    "the first model is run twice, and from another interpreter before a difference is said",
+    "RandomNormal, RANDOM_UNIFORM",
+)
+ONLY_NAN = Row(
+    "only-nan",
+    "an output is NaN throughout, in both models and every run: nothing of it was compared",
+    "undecided",
+    "the elements",
+    "Log of a sum of negative numbers: any other computation that ends in NaN would be equal too",
+)
+
+TABLE = (
+    NAN_PAYLOAD,
+    TOLERANCE,
+    SIGNED_ZERO,
+    XNNPACK_NAN,
+    XNNPACK_ZERO,
+    REUSED_INTERPRETER,
+    SHARED_FAILURE,
+    UNWRITTEN_VARIABLE,
+    READS_PAST_THE_END,
+    UNSTABLE,
+    ONLY_NAN,
+)
+
+
+def kinds(found: Difference) -> Mapping[str, int]:
+    """Return the elements that differ by the names of this table; `value` is of no row."""
+    one_sided = found.one_sided_nan == found.counts.get("value", 0)
+    return {XNNPACK_NAN.name if kind == "value" and one_sided else kind: count for kind, count in found.counts.items()}
+
+
+def excused(found: Difference, runtime: Runtime, op: str | None) -> bool:
+    """Tell whether all that differs is of excused rows; `op` makes the first tensor that differs, None: not found."""
+    return kinds(found).keys() <= {row.name for row in _rows(runtime) if not row.operators or op in row.operators}
+
+
+def may_be_excused(found: Difference, runtime: Runtime) -> bool:
+    """Tell whether some operator, at the right place, would excuse it."""
+    return kinds(found).keys() <= {row.name for row in _rows(runtime)}
+
+
+def _rows(runtime: Runtime) -> Iterator[Row]:
+    return (row for row in TABLE if row.effect == "excused" and (not row.runtimes or runtime in row.runtimes))
