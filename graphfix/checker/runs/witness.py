@@ -41,6 +41,8 @@ class Witness:
     claims: Claims
     runs: int = 0
     """How many were seen."""
+    cut: int = 0
+    """How many of those were of the original without some of its operators."""
     observed: set[str] = field(default_factory=set)
     contradictions: dict[str, Contradiction] = field(default_factory=dict)
     """By value: what was found first."""
@@ -75,7 +77,7 @@ class Witness:
     def facts(self) -> Facts:
         """What is to be said of the claims."""
         first = next((self.contradictions[name] for name in self.claims.values if name in self.contradictions), None)
-        return Facts(self.claims.count, len(self.observed), len(self.contradictions), first)
+        return Facts(self.claims.count, len(self.observed), len(self.contradictions), first, self.runs - self.cut)
 
 
 @dataclass(slots=True)

@@ -125,7 +125,7 @@ def _without(
             reason = f"LiteRT has no kernel for the custom operator {listed}: {paths}"
             run = Run({}, "off", "undecided", reason=reason)
             return [KernelRun(kernel_run.kernels, "", Verdict("undecided", runs=(run,), reason=reason))], names
-        found = replace(runner, paths=paths, own_inputs=True).run(kernel_run.kernels, None, ())
+        found = replace(runner, paths=paths, own_inputs=True, cut=True).run(kernel_run.kernels, None, ())
         if not found.custom or found.custom in names:
             runs = tuple(replace(run, reason=run.reason or f"without {listed}") for run in found.verdict.runs)
             return [replace(found, verdict=replace(found.verdict, runs=runs))], names

@@ -37,6 +37,8 @@ class Analysis:
     container: Container
     narrowed: Mapping[Place, Size]
     """The ranges that callers set for free sizes of the main subgraph's inputs."""
+    own_only: bool = False
+    """Whether no stored shape of a result is assumed."""
     terms: Terms = field(default_factory=Terms)
     _scopes: dict[int, GraphScope] = field(default_factory=dict)
     _entered: dict[int, list[Shape]] = field(default_factory=dict)
@@ -63,7 +65,7 @@ class Analysis:
 
     def _enter(self, index: int, operands: Sequence[Shape] | None) -> GraphScope:
         """Infer a subgraph with these operands, None for what it declares itself; not again for the same ones."""
-        scope = scope_of(self.container, index, self.terms)
+        scope = scope_of(self.container, index, self.terms, own_only=self.own_only)
         inputs = self.container.subgraphs[index].inputs
         if operands is None:
             shapes = [self._declared_input(scope, tensor) for tensor in inputs]
