@@ -104,8 +104,8 @@ class Facts:
     contradicted: int
     first: Contradiction | None = None
     """The first one, in the order of execution."""
-    runs: int = 0
-    """Of the original as it is; with none a stored shape, or what another program infers, has nobody to witness it."""
+    ran: bool = True
+    """Whether a runtime runs the original, all of it: where none does, nobody witnesses a shape that is only stored."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -93,7 +93,7 @@ class _Fix:
                 made.extend(model.save(made[0]))
             verdict = compare(source, made[0], request, seconds, sizes, claims)
             outcome = replace(outcome, verdict=verdict)
-            if before is None and leans and verdict.facts is not None and not verdict.facts.runs:
+            if before is None and leans and verdict.facts is not None and not verdict.facts.ran:
                 return outcome, _Unwitnessed(outcome.sites, leans)
             if not _good_enough(verdict, request, changed=model.changed):
                 return outcome, None

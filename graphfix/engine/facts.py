@@ -85,5 +85,5 @@ def unwitnessed(sites: Sequence[Site], before: Collection[Site], leans: Leaning)
 def _unwitnessed(site: Site, kept: Collection[tuple[str, str, int | None]], value: str | None) -> Site:
     if site.status != "left" or value is None or (site.graph, site.node, site.operand) in kept:
         return site
-    why = "is only stored, or inferred by another program"
-    return replace(site, reason=f"no runtime runs the model, and the shape of '{value}' {why}")
+    why = "leans on a stored shape or on another program's inference"
+    return replace(site, reason=f"no runtime runs the model, and the size of '{value}' {why}")

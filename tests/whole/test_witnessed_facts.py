@@ -73,7 +73,7 @@ def test_sizes_that_the_view_has_right_are_counted(
     source = write(tmp_path / f"m{suffix}", text)
     assert commands.main(["fix", str(source), "-o", str(tmp_path / f"f{suffix}"), "--json"]) == 0
     document = json.loads(capsys.readouterr().out)
-    assert document["verdict"]["facts"] == {"claimed": 2, "observed": 2, "contradicted": 0, "first": None}
+    assert document["verdict"]["facts"] == {"claimed": 2, "observed": 2, "contradicted": 0, "first": None, "ran": True}
     assert said not in str(document)
 
 
@@ -88,7 +88,7 @@ def test_the_document_holds_the_first_contradiction(
     verdict = json.loads(capsys.readouterr().out)["verdict"]
     assert (verdict["status"], verdict["reason"]) == ("contradicted", said)
     first = {"value": "t", "claim": "[1,3]", "observed": [2, 3], "why": ""}
-    assert verdict["facts"] == {"claimed": 2, "observed": 2, "contradicted": 1, "first": first}
+    assert verdict["facts"] == {"claimed": 2, "observed": 2, "contradicted": 1, "first": first, "ran": True}
 
 
 def test_tosa_converts_nothing_that_is_contradicted(

@@ -41,8 +41,6 @@ class Witness:
     claims: Claims
     runs: int = 0
     """How many were seen."""
-    cut: int = 0
-    """How many of those were of the original without some of its operators."""
     observed: set[str] = field(default_factory=set)
     contradictions: dict[str, Contradiction] = field(default_factory=dict)
     """By value: what was found first."""
@@ -73,11 +71,10 @@ class Witness:
             if why is not None and name not in self.contradictions:
                 self.contradictions[name] = Contradiction(name, _text(values[name]), found[name], why)
 
-    @property
-    def facts(self) -> Facts:
-        """What is to be said of the claims."""
+    def facts(self, *, ran: bool) -> Facts:
+        """Say what the runs show of the claims; `ran`: some were of the whole original."""
         first = next((self.contradictions[name] for name in self.claims.values if name in self.contradictions), None)
-        return Facts(self.claims.count, len(self.observed), len(self.contradictions), first, self.runs - self.cut)
+        return Facts(self.claims.count, len(self.observed), len(self.contradictions), first, ran)
 
 
 @dataclass(slots=True)

@@ -45,7 +45,7 @@ def by_runs(task: Task) -> Verdict:
     witness = Witness(task.claims) if task.claims is not None else None
     verdict = _by_runs(task, models, interfaces, witness)
     versions = {"onnx": onnx.__version__, **verdict.versions}
-    facts = witness.facts if witness is not None else None
+    facts = witness.facts(ran=witness.runs > 0) if witness is not None else None
     return replace(verdict, versions=versions, assumes=assumed_defaults(*interfaces), facts=facts)
 
 

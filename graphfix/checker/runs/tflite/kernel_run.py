@@ -97,8 +97,6 @@ class KernelRunner:
     paths: tuple[Path, Path]
     own_inputs: bool = False
     """Whether the inputs are made even where the task has a file of them."""
-    cut: bool = False
-    """Whether the files are copies without some operators."""
     witness: Witness | None = None
     """What sees the sizes in the runs of the first kernel set that runs the main graph."""
     _graphs: dict[Path, tuple[Graph, ...]] = field(default_factory=dict, repr=False)
@@ -189,7 +187,7 @@ class KernelRunner:
         """Let the witness see the runs; XNNPACK keeps no inner tensors, and one kernel set is enough."""
         if self.witness is None or self.witness.runs or opener.signature is not None or opener.kernels == "xnnpack":
             return session
-        return observed(session, self._read(opener.path)[0], self.witness, cut=self.cut)
+        return observed(session, self._read(opener.path)[0], self.witness)
 
     def _other_interface(self, session: LitertSession, other: Opener) -> Interface:
         """Ask the second model for its interface; one that does not load is run at the first one's sizes."""

@@ -15,14 +15,13 @@ if TYPE_CHECKING:
     from graphfix.runtimes.session import Session
 
 
-def observed(session: LitertSession, graph: Graph, witness: Witness, *, cut: bool) -> Session:
-    """Watch the runs of a session of subgraph 0, as it was read from the file; `cut`: not all of it is there."""
+def observed(session: LitertSession, graph: Graph, witness: Witness) -> Session:
+    """Watch the runs of a session of subgraph 0, as it was read from the file."""
     claimed = witness.claims.values
     tensors = {name: at for at, name in enumerate(graph.names) if at in graph.makers and name in claimed}
 
     def observe(feeds: Mapping[str, object]) -> tuple[list[object], Mapping[str, Sizes]]:
         values, sizes = session.run_observed(feeds, tuple(tensors.values()))
-        witness.cut += cut
         return values, dict(zip(tensors, sizes, strict=True))
 
     return WitnessedSession(session.outputs, observe, witness)

@@ -32,13 +32,14 @@ def by_runs(task: Task) -> Verdict:
     with Child() as child:
         verdict = _by_runs(task, child, witness)
     versions = {"ai-edge-litert": metadata.version("ai-edge-litert")}
-    return replace(verdict, versions=versions, facts=witness.facts if witness is not None else None)
+    return replace(verdict, versions=versions)
 
 
 def _by_runs(task: Task, child: Child, witness: Witness | None) -> Verdict:
+    facts = witness.facts(ran=False) if witness is not None else None
     before, after = _declared(child, task.before), _declared(child, task.after)
     if isinstance(before, RefusedError):
-        return Verdict("undecided", reason=f"the first model does not load: {before}")
+        return Verdict("undecided", facts=facts, reason=f"the first model does not load: {before}")
     if isinstance(after, RefusedError):
         return Verdict("different", reason=f"the second model does not load, the first does: {after}")
     reason = _disagreement(before, after)
@@ -50,7 +51,9 @@ def _by_runs(task: Task, child: Child, witness: Witness | None) -> Verdict:
     for key in others:
         kernel_runs += _on_each_kernel_set(replace(runner, own_inputs=True), key)
     cut, assumes = _without_custom_ops(runner, [each for each in kernel_runs if not each.signature])
-    return replace(_combined([*kernel_runs, *cut], runner), assumes=assumes)
+    if witness is not None:
+        facts = witness.facts(ran=any(each.cases for each in kernel_runs))
+    return replace(_combined([*kernel_runs, *cut], runner), assumes=assumes, facts=facts)
 
 
 def _declared(child: Child, path: Path) -> ModelDetails | RefusedError:
@@ -125,7 +128,7 @@ def _without(
             reason = f"LiteRT has no kernel for the custom operator {listed}: {paths}"
             run = Run({}, "off", "undecided", reason=reason)
             return [KernelRun(kernel_run.kernels, "", Verdict("undecided", runs=(run,), reason=reason))], names
-        found = replace(runner, paths=paths, own_inputs=True, cut=True).run(kernel_run.kernels, None, ())
+        found = replace(runner, paths=paths, own_inputs=True).run(kernel_run.kernels, None, ())
         if not found.custom or found.custom in names:
             runs = tuple(replace(run, reason=run.reason or f"without {listed}") for run in found.verdict.runs)
             return [replace(found, verdict=replace(found.verdict, runs=runs))], names

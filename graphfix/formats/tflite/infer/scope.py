@@ -107,16 +107,16 @@ class GraphScope:
                 self.elements(tensor)
         return {tensor: elements for tensor, elements in self._elements.items() if elements is not None}
 
-    def set_shape(self, tensor: int, computed: Shape | None, trusted: bool) -> None:
+    def set_shape(self, tensor: int, computed: Shape | None, trusted: bool, *, stated: bool) -> None:
         """Set the shape of a result to what the rules computed, and to the declared one where they can't tell.
 
-        `trusted`: nothing that it was computed from is assumed.
+        `trusted`: nothing that it was computed from is assumed. `stated`: the declared one is part of the operator.
         """
         record = self.tensors[tensor]
         if computed is not None and record.signature is None and computed.axes == record.shape:
             self.shapes[tensor] = computed
         elif computed is None or not computed.valid:
-            self.shapes[tensor] = shape = UNRANKED if self.own_only else self.declared_shape(tensor)
+            self.shapes[tensor] = shape = UNRANKED if self.own_only and not stated else self.declared_shape(tensor)
             if shape.ranked:
                 self.assumed.add(tensor)
         elif computed.axes is None:

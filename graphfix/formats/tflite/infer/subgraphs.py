@@ -24,6 +24,8 @@ from graphfix.operators.row import TFLITE
 from graphfix.shapes.polynomial import Terms
 from graphfix.shapes.shape import UNRANKED, Dim, Incompatible, Shape, Size, same
 
+STATED = frozenset(form.op for form in operators.stretch_forms() if form.domain == TFLITE and form.by == "axes")
+"""The operators whose result has the shape that is stored, by definition."""
 Kind: TypeAlias = tuple[str, Row | None, Rule | None]
 """An operator code: the builtin's name (a custom one has CUSTOM), its row and its rule."""
 Place: TypeAlias = tuple[int, int]
@@ -118,7 +120,8 @@ class Analysis:
         trusted = scope.doubtful.isdisjoint(operator.inputs)
         for at, tensor in enumerate(operator.outputs):
             if tensor != ABSENT:
-                scope.set_shape(tensor, results[at] if at < len(results) else None, trusted)
+                computed = results[at] if at < len(results) else None
+                scope.set_shape(tensor, computed, trusted, stated=op in STATED)
         if scope.assumed and not (trusted and scope.assumed.isdisjoint(operator.outputs)):
             scope.doubtful.update(operator.outputs)
         if op in integer_values.FOLLOW:
