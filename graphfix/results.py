@@ -13,7 +13,7 @@ JsonShape = tuple[int | str | None, ...] | None
 """A shape as JSON shows it: ints, strings for symbols, None for an unknown dim; None when unranked."""
 
 Status = Literal["changed", "left", "exempt", "found"]
-VerdictStatus = Literal["proved", "equal", "different", "undecided", "skipped"]
+VerdictStatus = Literal["proved", "equal", "different", "contradicted", "undecided", "skipped"]
 ConversionStatus = Literal["converted", "agrees", "differs", "unpredictable", "not run", "refused"]
 
 
@@ -44,6 +44,68 @@ class Site:
     """Completes the sentence "left alone because"; None where nothing was left."""
     bytes: Final[int] = 0
     """By how much the file's constants grew; of several edits of one node the first has it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Term:
+    """A size that is no number: what names it, and the least and the greatest that it can be."""
+
+    names: tuple[str, ...]
+    """One name is one size wherever it stands; several are the broadcast of those sizes; () is anonymous."""
+    least: int
+    most: int | None
+    """None is unbounded."""
+
+
+ClaimedShape = tuple[int | Term, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Claims:
+    """What the view of a model claims of the sizes that its broadcasting operators read."""
+
+    inputs: Mapping[str, ClaimedShape]
+    """All inputs of the main graph that have a rank: they say what a name is in a run."""
+    values: Mapping[str, ClaimedShape]
+    """What is read in the main graph, or from there; what is constant has its dims in the file, and none is claimed."""
+    elsewhere: int = 0
+    """How many more there are in bodies and functions, where nothing is observed."""
+
+    @property
+    def count(self) -> int:
+        """How many values have a claim."""
+        return len(self.values) + self.elsewhere
+
+
+@dataclass(frozen=True, slots=True)
+class Contradiction:
+    """A value of which the runtime gave other sizes than the view claims."""
+
+    value: str
+    claim: str
+    """As the report shows it: `[2,N]`."""
+    observed: tuple[int, ...]
+    why: str
+    """Which axis is not as claimed, where the numbers do not say it; else empty."""
+
+    def __str__(self) -> str:
+        found = ",".join(map(str, self.observed))
+        why = f" ({self.why})" if self.why else ""
+        return f"the view says {self.claim} of '{self.value}', the runtime gave [{found}]{why}"
+
+
+@dataclass(frozen=True, slots=True)
+class Facts:
+    """What the runs of the original say of the sizes that the view claims."""
+
+    claimed: int
+    observed: int
+    """Values whose sizes came out of at least one run."""
+    contradicted: int
+    first: Contradiction | None = None
+    """The first one, in the order of execution."""
+    ran: bool = True
+    """Whether a runtime runs the original, all of it: where none does, nobody witnesses a shape that is only stored."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,6 +141,8 @@ class Verdict:
     """What the proof found, where it was asked: its `status`, `reason`, `first` nodes with their maps, `assumes` and
     `seconds`."""
     assumes: Sequence[str] = ()
+    facts: Facts | None = None
+    """What the runs say of the sizes that were claimed, where any were."""
     seed: int = 0
     versions: Mapping[str, str] = field(default_factory=dict)
     sha256: Mapping[str, str] = field(default_factory=dict)

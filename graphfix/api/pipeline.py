@@ -5,15 +5,15 @@ from __future__ import annotations
 import contextlib
 import time
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
 from graphfix import formats
-from graphfix.engine import binding, targets
+from graphfix.engine import binding, facts, targets
 from graphfix.engine import request as asked
 from graphfix.formats import publish
-from graphfix.results import GraphfixError, Outcome, Site, Verdict
+from graphfix.results import Claims, GraphfixError, Outcome, Site, Verdict
 
 if TYPE_CHECKING:
     from graphfix.engine.binding import Sizes
@@ -38,28 +38,67 @@ def fix(model: Model, request: Request, rewrites: Sequence[Step] | None) -> Outc
 
 
 def fix_file(source: Path, output: Path, request: Request) -> Outcome:
-    """Fix one file; the output appears where the result is good enough. Raises GraphfixError."""
+    """Fix one file; the output appears where the result is good enough. Raises GraphfixError.
+
+    What no runtime can run is planned again by own facts alone, where something leaned on others.
+    """
     policy = asked.policy(request)
-    steps = _chosen(request, policy)
+    job = _Fix(source, output, request, policy, _chosen(request, policy))
     publish.refuse(source, output, in_place=request.in_place)
-    seconds: Seconds = {}
-    model, sizes = _loaded(source, request, seconds, output)
-    with _named(source), _timed(seconds, "plan"):
-        report = _run(model, request, policy, steps, "changed")
-    outcome = _outcome("fix", source, model, report, request, seconds)
-    if not request.check_result:
-        with _timed(seconds, "write"):
-            model.save(output)
-        return replace(outcome, output=str(output), verdict=Verdict("skipped"))
-    with publish.scratch(output) as made:
-        with _timed(seconds, "write"):
-            made.extend(model.save(made[0]))
-        verdict = compare(source, made[0], request, seconds, sizes)
-        outcome = replace(outcome, verdict=verdict)
-        if not _good_enough(verdict, request, changed=model.changed):
-            return outcome
-        publish.publish(made, output)
-    return replace(outcome, output=str(output))
+    outcome, unwitnessed = job.done(None)
+    return outcome if unwitnessed is None else job.done(unwitnessed)[0]
+
+
+@dataclass(frozen=True, slots=True)
+class _Unwitnessed:
+    """A plan that leans on what no run has shown."""
+
+    sites: Sequence[Site]
+    leans: facts.Leaning
+
+
+@dataclass(frozen=True, slots=True)
+class _Fix:
+    """One file to fix, and how."""
+
+    source: Path
+    output: Path
+    request: Request
+    policy: Policy
+    steps: Sequence[Step]
+
+    def done(self, before: _Unwitnessed | None) -> tuple[Outcome, _Unwitnessed | None]:
+        """Load, plan, write and verify; `before`: the plan that this one replaces, by own facts alone.
+
+        Nothing is written where another plan must replace this one: that is what is returned then, too.
+        """
+        source, request = self.source, self.request
+        seconds: Seconds = {}
+        model, sizes = _loaded(source, request, seconds, self.output)
+        with _named(source), _timed(seconds, "plan"):
+            if before is not None:
+                model.own_facts_only()
+            leans = facts.leaning(model)
+            claims = facts.claims(model) if request.check_result else None
+            report = _run(model, request, self.policy, self.steps, "changed")
+            if before is not None:
+                report.sites = facts.unwitnessed(report.sites, before.sites, before.leans)
+        outcome = _outcome("fix", source, model, report, request, seconds)
+        if not request.check_result:
+            with _timed(seconds, "write"):
+                model.save(self.output)
+            return replace(outcome, output=str(self.output), verdict=Verdict("skipped")), None
+        with publish.scratch(self.output) as made:
+            with _timed(seconds, "write"):
+                made.extend(model.save(made[0]))
+            verdict = compare(source, made[0], request, seconds, sizes, claims)
+            outcome = replace(outcome, verdict=verdict)
+            if before is None and leans and verdict.facts is not None and not verdict.facts.ran:
+                return outcome, _Unwitnessed(outcome.sites, leans)
+            if not _good_enough(verdict, request, changed=model.changed):
+                return outcome, None
+            publish.publish(made, self.output)
+        return replace(outcome, output=str(self.output)), None
 
 
 def _good_enough(verdict: Verdict, request: Request, *, changed: bool) -> bool:
@@ -141,9 +180,17 @@ def _run(
     return run.run(model, steps, policy, done, questions)
 
 
-def compare(before: Path, after: Path, request: Request, seconds: Seconds, sizes: Sizes | None = None) -> Verdict:
+def compare(
+    before: Path,
+    after: Path,
+    request: Request,
+    seconds: Seconds,
+    sizes: Sizes | None = None,
+    claims: Claims | None = None,
+) -> Verdict:
     """The checker's verdict at `sizes`, or at those of the request. Raises GraphfixError.
 
+    With `claims` the runs of the first model are asked for the sizes that they are about.
     The time of the proof is counted separately.
     """
     from graphfix import checker
@@ -162,6 +209,7 @@ def compare(before: Path, after: Path, request: Request, seconds: Seconds, sizes
             criterion=Criterion(request.atol, request.rtol),
             proof=request.proof,
             progress=request.progress,
+            claims=claims,
         )
         verdict = checker.verify(task)
     if verdict.proof is not None:

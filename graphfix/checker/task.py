@@ -9,6 +9,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
     from pathlib import Path
 
+    from graphfix.results import Claims
+
 
 @dataclass(frozen=True, slots=True)
 class Criterion:
@@ -48,3 +50,5 @@ class Task:
     proof: Literal["with", "only", "without"]
     """Whether the proof is asked as well as the runs, alone (no runtime is imported), or not at all."""
     progress: Callable[[str], None] = field(repr=False)
+    claims: Claims | None = None
+    """The sizes that were taken for granted of the first model: its runs are asked for them."""

@@ -35,7 +35,7 @@ def compare(task: Task) -> Verdict:
     if proof is not None:
         verdict = replace(_both(verdict, proof, _discharged(task, verdict, proof)), proof=document)
     return replace(
-        verdict,
+        _witnessed(verdict),
         seed=task.seed,
         versions={"numpy": np.__version__, **verdict.versions},
         sha256={"before": _digest(task.before), "after": _digest(task.after)},
@@ -76,6 +76,15 @@ def _both(verdict: Verdict, proof: Proof, discharged: frozenset[str]) -> Verdict
         return verdict
     assumes = tuple(dict.fromkeys((*verdict.assumes, *(text for text in proof.assumes if text not in discharged))))
     return replace(verdict, status="proved", assumes=assumes)
+
+
+def _witnessed(verdict: Verdict) -> Verdict:
+    """Before all else: sizes that the rewriter took for granted, and that the original does not have."""
+    facts = verdict.facts
+    if facts is None or facts.first is None:
+        return verdict
+    more = f", and so {facts.contradicted - 1} more" if facts.contradicted > 1 else ""
+    return replace(verdict, status="contradicted", reason=f"{facts.first}{more}")
 
 
 def _by_runs(task: Task, *, tflite: bool) -> Verdict:

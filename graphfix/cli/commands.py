@@ -172,7 +172,7 @@ def _status(entry: report.Entry, *, strict: bool = False) -> int:
         return NO if report.findings(entry) else DONE
     if entry.command == "fix" and entry.output is not None:
         return DONE
-    different = entry.verdict is not None and entry.verdict.status == "different"
+    different = entry.verdict is not None and entry.verdict.status in ("different", "contradicted")
     enough = ("proved",) if strict else ("equal", "proved")
     agreed = entry.command == "verify" and entry.verdict is not None and entry.verdict.status in enough
     return NO if different else DONE if agreed else UNDECIDED

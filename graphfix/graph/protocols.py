@@ -161,6 +161,13 @@ class Model(Protocol):
     def stale(self) -> Sequence[tuple[str, str, str]]:
         """(graph, value, why) of every stored shape that the computed one contradicts."""
 
+    @property
+    def leaning(self) -> Sequence[tuple[str, str]]:
+        """(graph, value) of all whose rank or sizes lean on a stored shape or on another program's inference."""
+
+    def own_facts_only(self) -> None:
+        """Infer anew by rules of this program alone, before any edit: for a model that no runtime runs."""
+
     def apply(self, node: Node, edits: Sequence[Edit]) -> Node:
         """Carry the edits of one node out, all or none, and return the node as it is now. Raises Refused."""
 

@@ -101,11 +101,9 @@ def _verdict(outcome: Outcome) -> str:
 def _made(outcome: Outcome, edited: Edited) -> str:
     edits = sum(outcome.rewrites.values())
     if not edits:
-        return (
-            "nothing to make explicit; only what the file states was changed"
-            if outcome.changed
-            else "nothing to make explicit, copied"
-        )
+        copied = ", copied" if outcome.output is not None else ""
+        stated = "; only what the file states was changed"
+        return f"nothing to make explicit{stated if outcome.changed else copied}"
     number = sum(
         operand is not None and any(step.code != REMOVED for step in steps) for (_, _, operand), steps in edited.items()
     )

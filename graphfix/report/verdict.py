@@ -22,6 +22,8 @@ def verdict_text(verdict: Verdict) -> str:
             return f"undecided: {printable(verdict.reason or 'no run could be compared')}{_unproved(verdict)}"
         case "different":
             return f"different: {_difference(verdict)}{_unproved(verdict)}"
+        case "contradicted":
+            return f"contradicted by the original's run: {printable(verdict.reason or '')}"
         case "proved":
             return f"proved for all inputs and sizes{_runs(verdict)}"
         case status:

@@ -65,6 +65,15 @@ class InterpreterSession:
             core.Invoke(subgraph)
             return [_value(core, spec, subgraph) for spec in self.interface.outputs]
 
+    def run_observed(
+        self, feeds: Mapping[str, object], tensors: Sequence[int]
+    ) -> tuple[list[object], list[tuple[int, ...]]]:
+        """Run once; return the shapes that tensors of the same subgraph have then, too. Raises RefusedError."""
+        outputs = self.run(feeds)
+        with self._refusing():
+            core = self._core()
+            return outputs, [tuple(map(int, core.TensorSize(index, self._subgraph))) for index in tensors]
+
     def allocate(self, inputs: Mapping[int, Sequence[int]]) -> Shapes:
         """Resize inputs of subgraph 0, and return the planned shapes. Raises RefusedError."""
         with self._refusing():

@@ -49,6 +49,8 @@ class OrtSession:
 
     session: rt.InferenceSession
     outputs: tuple[str, ...]
+    shapes: tuple[str, ...] = ()
+    """Further outputs: the shapes of the values that are observed."""
 
     @property
     def interface(self) -> tuple[str, ...]:
@@ -57,26 +59,42 @@ class OrtSession:
 
     def run(self, feeds: Mapping[str, object]) -> list[object]:
         """Run once. Raises RefusedError with onnxruntime's message."""
+        return self._fetched(self.outputs, feeds)
+
+    def run_observed(self, feeds: Mapping[str, object]) -> tuple[list[object], list[tuple[int, ...]]]:
+        """Run once; return the shapes of what is observed too. Raises RefusedError with onnxruntime's message."""
+        values: list[Any] = self._fetched((*self.outputs, *self.shapes), feeds)
+        own = len(self.outputs)
+        # tuples: of 10,000s of arrays a pickle takes longer than the run
+        return values[:own], [tuple(shape.tolist()) for shape in values[own:]]
+
+    def _fetched(self, names: Sequence[str], feeds: Mapping[str, object]) -> list[Any]:
         errors = _errors()
         types = {i.name: i.type for i in [*self.session.get_inputs(), *self.session.get_outputs()]}
         try:
             if _EXOTIC.keys().isdisjoint(types.values()):
-                return list(self.session.run(list(self.outputs), dict(feeds)))
+                return list(self.session.run(names, dict(feeds)))
             values = {name: _to_ort(value, types.get(name, "")) for name, value in feeds.items()}
-            return [_from_ort(v) for v in self.session.run_with_ort_values(list(self.outputs), values)]
+            return [_from_ort(v) for v in self.session.run_with_ort_values(names, values)]
         except errors as error:
             raise _refused(error) from None
 
 
 def load(
-    model: Path | bytes, *, optimized: bool = False, expose: Sequence[str] = (), folder: Path | None = None
+    model: Path | bytes,
+    *,
+    optimized: bool = False,
+    more: bytes = b"",
+    shapes: Sequence[str] = (),
+    folder: Path | None = None,
 ) -> OrtSession:
     """Load a model by its path (so external data and sizes above 2 GB work) or from bytes.
 
     `optimized` False: no graph optimization and no prepacked weights, which alone keeps the bits of a
-    weight that only changed its shape. True: all optimizations. `expose` names values of the main graph
-    that become outputs, behind the model's own. `folder` is where external data lies: needed for bytes,
-    and with `expose`. Raises RefusedError.
+    weight that only changed its shape. True: all optimizations. `more` is a ModelProto whose nodes
+    and outputs stand behind the model's own (see graphfix.runtimes.more_outputs); `shapes` names the last of those
+    outputs, which are shapes. `folder` is where external data lies: needed for bytes, and with `more`.
+    Raises RefusedError.
     """
     import onnxruntime as rt
 
@@ -84,14 +102,18 @@ def load(
     providers = ["CPUExecutionProvider"]
     errors: tuple[type[Exception], ...] = (*_errors(), OSError)
     try:
-        if not expose:
+        if not more:
             source = str(model) if isinstance(model, Path) else model
             session = rt.InferenceSession(_with_folder(options, source, folder), options, providers=providers)
         else:
-            session = _exposed(model, expose, folder, options)
+            if shapes:
+                # a Shape node then runs right behind what it reads, which is freed or reused as without it
+                options.execution_order = rt.ExecutionOrder.PRIORITY_BASED
+            session = _extended(model, more, folder, options)
     except errors as error:
         raise _refused(error) from None
-    return OrtSession(session, tuple(output.name for output in session.get_outputs()))
+    outputs = tuple(output.name for output in session.get_outputs())
+    return OrtSession(session, outputs[: len(outputs) - len(shapes)], tuple(shapes))
 
 
 def _options(*, optimized: bool) -> rt.SessionOptions:
@@ -115,32 +137,25 @@ def _with_folder(options: rt.SessionOptions, source: str | bytes, folder: Path |
     return source
 
 
-def _exposed(
-    model: Path | bytes, names: Sequence[str], folder: Path | None, options: rt.SessionOptions
-) -> rt.InferenceSession:
-    """Load with more outputs, without reading the model.
+def _extended(model: Path | bytes, more: bytes, folder: Path | None, options: rt.SessionOptions) -> rt.InferenceSession:
+    """Load with more nodes and outputs, without reading the model.
 
-    Protobuf merges concatenated messages, so a second ModelProto behind the file that holds nothing but
-    outputs adds them. The file is copied to a temporary place, never written beside the model; one whose
-    weights lie in other files is small and goes through memory, since they are found by its folder.
+    Protobuf merges concatenated messages, so a second ModelProto behind the file adds what it holds. The file is
+    copied to a temporary place, never written beside the model; one whose weights lie in other files is small and
+    goes through memory, since they are found by its folder.
     """
-    import onnx
     import onnxruntime as rt
 
-    extra = onnx.ModelProto()
-    for name in names:
-        extra.graph.output.add().name = name
     providers = ["CPUExecutionProvider"]
     if isinstance(model, Path) and folder is None:
         with tempfile.TemporaryDirectory(prefix="graphfix-") as place:
             copy = Path(place, "model.onnx")
             shutil.copyfile(model, copy)
             with copy.open("ab") as file:
-                file.write(extra.SerializeToString())
+                file.write(more)
             return rt.InferenceSession(str(copy), options, providers=providers)
     head = model.read_bytes() if isinstance(model, Path) else model
-    source = _with_folder(options, head + extra.SerializeToString(), folder)
-    return rt.InferenceSession(source, options, providers=providers)
+    return rt.InferenceSession(_with_folder(options, head + more, folder), options, providers=providers)
 
 
 def _errors() -> tuple[type[Exception], ...]:

@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any, Self
 
+from graphfix.runtimes.more_outputs import more_outputs
 from graphfix.runtimes.session import RefusedError
 
 if TYPE_CHECKING:
@@ -42,10 +43,22 @@ class Child:
         self._stop()
 
     def load(
-        self, model: Path, *, optimized: bool = False, expose: Sequence[str] = (), folder: Path | None = None
+        self,
+        model: Path,
+        *,
+        optimized: bool = False,
+        expose: Sequence[str] = (),
+        observe: Sequence[tuple[str, str]] = (),
+        folder: Path | None = None,
     ) -> OnnxSession:
-        """Load an ONNX file as runtimes.onnxruntime does, in the place of the model before. Raises RefusedError."""
-        options = {"optimized": optimized, "expose": tuple(expose), "folder": folder}
+        """Load an ONNX file as runtimes.onnxruntime does, in the place of the model before. Raises RefusedError.
+
+        `expose` names values of the main graph that become outputs, behind the model's own; `observe` pairs values
+        with names for their shapes, which `run_observed` returns.
+        """
+        shapes = tuple(shape for _, shape in observe)
+        more = more_outputs(expose, observe)
+        options = {"optimized": optimized, "more": more, "shapes": shapes, "folder": folder if more else None}
         request = LoadRequest("onnxruntime", model, tuple(options.items()))
         outputs: tuple[str, ...] = self._load(request)
         return OnnxSession(self, request, outputs)
@@ -141,6 +154,11 @@ class OnnxSession:
         """Run once. Raises RefusedError, also where the process aborts."""
         return self.child.run(self.request, feeds)
 
+    def run_observed(self, feeds: Mapping[str, object]) -> tuple[list[object], list[tuple[int, ...]]]:
+        """Run once; return the shapes of the observed values too, in that order. Raises RefusedError."""
+        answer: tuple[list[object], list[tuple[int, ...]]] = self.child.ask(self.request, "run_observed", dict(feeds))
+        return answer
+
 
 @dataclass(frozen=True, slots=True)
 class LitertSession:
@@ -163,6 +181,15 @@ class LitertSession:
     def run(self, feeds: Mapping[str, object]) -> list[object]:
         """Run once on values by input name. Raises RefusedError, also where the process aborts."""
         return self.child.run(self.request, feeds)
+
+    def run_observed(
+        self, feeds: Mapping[str, object], tensors: Sequence[int]
+    ) -> tuple[list[object], list[tuple[int, ...]]]:
+        """Run once; return the shapes that these tensors have then, in that order. Raises RefusedError."""
+        answer: tuple[list[object], list[tuple[int, ...]]] = self.child.ask(
+            self.request, "run_observed", dict(feeds), tuple(tensors)
+        )
+        return answer
 
 
 class _Watch:

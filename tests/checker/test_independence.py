@@ -16,6 +16,7 @@ import graphfix
 from graphfix.checker.files.onnx.skeleton import external_folder, read
 from graphfix.results import GraphfixError
 from graphfix.runtimes import onnxruntime
+from graphfix.runtimes.more_outputs import more_outputs
 from graphfix.runtimes.process import Child
 from graphfix.runtimes.session import RefusedError
 from models.builders.tflite.text import model as tflite
@@ -139,7 +140,7 @@ def test_what_is_no_model_is_refused_in_one_line_with_its_name(written: Written,
 
 def test_exposed_values_come_behind_the_outputs(written: Written) -> None:
     path = written("g (float[N] x) => (float[N] y) { t = Add(x, x) y = Neg(t) }")
-    session = onnxruntime.load(path, expose=["t"])
+    session = onnxruntime.load(path, more=more_outputs(["t"], ()))
     assert session.outputs == ("y", "t")
     y, t = session.run({"x": np.float32([1, 2])})
     assert np.asarray(t).tolist() == [2, 4]

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from pathlib import Path
 
-    from graphfix.results import Verdict
+    from graphfix.results import Claims, Verdict
 
 
 def verify(
@@ -26,6 +26,7 @@ def verify(
     atol: float | None = None,
     rtol: float | None = None,
     proof: Literal["with", "only", "without"] = "with",
+    claims: Claims | None = None,
 ) -> Verdict:
     """Ask the checker, with the defaults of `graphfix verify`."""
     task = Task(
@@ -39,5 +40,6 @@ def verify(
         criterion=Criterion(atol, rtol),
         proof=proof,
         progress=lambda _: None,
+        claims=claims,
     )
     return checker.verify(task)

@@ -42,6 +42,8 @@ class TfliteModel:
         """Seconds that shape inference has taken."""
         self.expand_limit = EXPAND_LIMIT
         self._ranges: dict[str, Size] = {}
+        self._own_facts = False
+        """Whether no stored shape of a result is believed (`own_facts_only`)."""
         self._notes: list[str] = []
         """What a binding could not ask of LiteRT."""
         self._fixed: list[str] = []
@@ -51,7 +53,7 @@ class TfliteModel:
     def _rebuild_view(self) -> None:
         """Build the view anew from the records as they are."""
         started = time.perf_counter()
-        facts = analyse(self.container, self._ranges)
+        facts = analyse(self.container, self._ranges, own_only=self._own_facts)
         self.inferring += time.perf_counter() - started
         self._assumed = [text for each in facts for text in each.assumes]
         evaluator = Evaluator(self.container)
@@ -94,6 +96,19 @@ class TfliteModel:
             for view in self._views
             for tensor, why in view.facts.stale.items()
         ]
+
+    @property
+    def leaning(self) -> Sequence[tuple[str, str]]:
+        """(graph, value) of all whose shape is stored and follows from nothing, or follows from such a one."""
+        return [(view.graph.path, view.values[tensor].name) for view in self._views for tensor in view.facts.leaning]
+
+    def own_facts_only(self) -> None:
+        """Infer anew by the rules alone: a shape that is only stored, of a result, is not believed.
+
+        For a model that no runtime runs: nothing would show that it is wrong. To be asked before any edit.
+        """
+        self._own_facts = True
+        self._rebuild_view()
 
     def apply(self, node: Node, edits: Sequence[Edit]) -> Node:
         """Carry the edits of one node out, all or none. Raises Refused."""

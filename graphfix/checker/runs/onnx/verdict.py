@@ -15,8 +15,10 @@ from graphfix.checker.runs.comparison import Comparison, weigh
 from graphfix.checker.runs.first_difference import Place, first_place
 from graphfix.checker.runs.interface import Interface, assumed_defaults, disagreement, onnx_interface
 from graphfix.checker.runs.onnx.input_limits import limits
+from graphfix.checker.runs.onnx.observed_sizes import in_onnxruntime, in_reference
 from graphfix.checker.runs.original_runs import Answers, Sweep, given_answers
 from graphfix.checker.runs.sizes import free_dims
+from graphfix.checker.runs.witness import Witness
 from graphfix.results import Verdict
 from graphfix.runtimes import onnx_reference
 from graphfix.runtimes.process import Child
@@ -40,38 +42,48 @@ def by_runs(task: Task) -> Verdict:
     """Compare two ONNX files. Raises GraphfixError for bad input."""
     models = read(task.before), read(task.after)
     interfaces = onnx_interface(models[0]), onnx_interface(models[1])
-    verdict = _by_runs(task, models, interfaces)
+    witness = Witness(task.claims) if task.claims is not None else None
+    verdict = _by_runs(task, models, interfaces, witness)
     versions = {"onnx": onnx.__version__, **verdict.versions}
-    return replace(verdict, versions=versions, assumes=assumed_defaults(*interfaces))
+    facts = witness.facts(ran=witness.runs > 0) if witness is not None else None
+    return replace(verdict, versions=versions, assumes=assumed_defaults(*interfaces), facts=facts)
 
 
 def _by_runs(
-    task: Task, models: tuple[onnx.ModelProto, onnx.ModelProto], interfaces: tuple[Interface, Interface]
+    task: Task,
+    models: tuple[onnx.ModelProto, onnx.ModelProto],
+    interfaces: tuple[Interface, Interface],
+    witness: Witness | None,
 ) -> Verdict:
     reason = disagreement(*interfaces)
     if reason is not None:
         return Verdict("different", reason=reason)
-    verdict, fallback = _by_onnxruntime(task, models, interfaces)
-    if not fallback:
-        return verdict
-    second = _by_reference(task, models, interfaces)
-    if second.status == "undecided" and verdict.status == "different":
-        return verdict
-    return second
+    verdict, fallback = _by_onnxruntime(task, models, interfaces, witness)
+    if fallback:
+        second = _by_reference(task, models, interfaces, witness)
+        if second.status != "undecided" or verdict.status != "different":
+            return second
+    return verdict
 
 
 def _by_onnxruntime(
-    task: Task, models: tuple[onnx.ModelProto, onnx.ModelProto], interfaces: tuple[Interface, Interface]
+    task: Task,
+    models: tuple[onnx.ModelProto, onnx.ModelProto],
+    interfaces: tuple[Interface, Interface],
+    witness: Witness | None,
 ) -> tuple[Verdict, bool]:
-    """Run onnxruntime; also return whether its lack of kernels calls for the reference evaluator."""
+    """Run onnxruntime; also return whether its lack of kernels calls for the reference evaluator.
+
+    With a witness the original runs as a copy with Shape nodes. Where anything is not equal then, it runs as it is:
+    what decides is the model itself.
+    """
     legacy = any(_opset(model) <= _LAST_WITHOUT_KERNELS for model in models)
     with Child() as child:
-
-        def opener(path: Path, model: onnx.ModelProto) -> ExposingOpener:
-            folder = external_folder(path, model)
-            return lambda expose: child.load(path, expose=expose, folder=folder if expose else None)
-
-        openers = opener(task.before, models[0]), opener(task.after, models[1])
+        before, after = (
+            partial(child.load, path, folder=external_folder(path, model))
+            for path, model in zip((task.before, task.after), models, strict=True)
+        )
+        openers = (lambda expose: before(expose=expose)), (lambda expose: after(expose=expose))
         comparison = replace(
             _comparison(task, models, openers, "onnxruntime"),
             optimized=(
@@ -79,13 +91,22 @@ def _by_onnxruntime(
                 partial(child.load, task.after, optimized=True),
             ),
         )
-        verdict, lacking = _run(task, comparison, models[0], interfaces)
+        watched = comparison
+        if witness is not None:
+            first = partial(in_onnxruntime, before, models[0], witness)
+            watched = replace(comparison, opened=(first, comparison.opened[1]))
+        verdict, lacking = _run(task, watched, models[0], interfaces)
+        if witness is not None and witness.runs and verdict.status != "equal":
+            verdict, lacking = _run(task, comparison, models[0], interfaces)
     versions = {"onnxruntime": metadata.version("onnxruntime")}
     return replace(verdict, versions=versions), lacking or (legacy and not verdict.runs)
 
 
 def _by_reference(
-    task: Task, models: tuple[onnx.ModelProto, onnx.ModelProto], interfaces: tuple[Interface, Interface]
+    task: Task,
+    models: tuple[onnx.ModelProto, onnx.ModelProto],
+    interfaces: tuple[Interface, Interface],
+    witness: Witness | None,
 ) -> Verdict:
     """Run onnx's reference evaluator, both models alike."""
     task.progress("onnxruntime lacks a kernel: running onnx's reference evaluator")
@@ -94,7 +115,11 @@ def _by_reference(
         return lambda expose: onnx_reference.load(path, expose=expose)
 
     openers = opener(task.before), opener(task.after)
-    verdict, _ = _run(task, _comparison(task, models, openers, "onnx.reference"), models[0], interfaces)
+    comparison = _comparison(task, models, openers, "onnx.reference")
+    if witness is not None:
+        first = partial(in_reference, openers[0], models[0], witness)
+        comparison = replace(comparison, opened=(first, comparison.opened[1]))
+    verdict, _ = _run(task, comparison, models[0], interfaces)
     return replace(verdict, versions={"onnx.reference": onnx.__version__})
 
 

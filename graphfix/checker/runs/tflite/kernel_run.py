@@ -25,6 +25,7 @@ from graphfix.checker.runs.seeded_inputs import Choice, seeded
 from graphfix.checker.runs.sizes import Free, free_dims
 from graphfix.checker.runs.tflite.find_abort import aborting_operator
 from graphfix.checker.runs.tflite.input_limits import limits
+from graphfix.checker.runs.tflite.observed_sizes import observed
 from graphfix.checker.runs.tflite.selecting_place import ancestors, selecting_place
 from graphfix.checker.runs.unwritten_variables import reads_variables, unwritten_outputs
 from graphfix.results import Run, Verdict
@@ -42,8 +43,10 @@ if TYPE_CHECKING:
     from graphfix.checker.runs.interface import Interface
     from graphfix.checker.runs.original_runs import Answer
     from graphfix.checker.runs.seeded_inputs import Case
+    from graphfix.checker.runs.witness import Witness
     from graphfix.checker.task import Task
     from graphfix.runtimes.process import LitertSession
+    from graphfix.runtimes.session import Session
 
 KERNEL_NAMES = {"reference": "the reference kernels", "builtin": "the builtin kernels", "xnnpack": "XNNPACK"}
 
@@ -94,6 +97,8 @@ class KernelRunner:
     paths: tuple[Path, Path]
     own_inputs: bool = False
     """Whether the inputs are made even where the task has a file of them."""
+    witness: Witness | None = None
+    """What sees the sizes in the runs of the first kernel set that runs the main graph."""
     _graphs: dict[Path, tuple[Graph, ...]] = field(default_factory=dict, repr=False)
 
     def run(self, kernels: str, signature: str | None, cases: Sequence[Case]) -> KernelRun:
@@ -167,15 +172,22 @@ class KernelRunner:
 
     def _answers(self, before: Opener, after: Opener, cases: Sequence[Case]) -> Answers | str:
         session = before()
+        watched = self._watched(session, before)
         if cases:
-            return asked_again(session, cases)
+            return asked_again(watched, cases)
         interfaces = litert_interface(session.interface), self._other_interface(session, after)
         free = free_dims(*interfaces, self.task.bindings, self.task.shapes)
         if isinstance(free, str):
             return free
         if self.task.inputs is not None and not self.own_inputs:
-            return given_answers(session, given_inputs.load(self.task.inputs, interfaces[0]))
-        return self._sweep(session, before.signature, interfaces[0], free)
+            return given_answers(watched, given_inputs.load(self.task.inputs, interfaces[0]))
+        return self._sweep(session, watched, before.signature, interfaces[0], free)
+
+    def _watched(self, session: LitertSession, opener: Opener) -> Session:
+        """Let the witness see the runs; XNNPACK keeps no inner tensors, and one kernel set is enough."""
+        if self.witness is None or self.witness.runs or opener.signature is not None or opener.kernels == "xnnpack":
+            return session
+        return observed(session, self._read(opener.path)[0], self.witness)
 
     def _other_interface(self, session: LitertSession, other: Opener) -> Interface:
         """Ask the second model for its interface; one that does not load is run at the first one's sizes."""
@@ -184,14 +196,16 @@ class KernelRunner:
         except RefusedError:
             return litert_interface(session.interface)
 
-    def _sweep(self, session: LitertSession, signature: str | None, interface: Interface, free: Free) -> Answers:
+    def _sweep(
+        self, session: LitertSession, watched: Session, signature: str | None, interface: Interface, free: Free
+    ) -> Answers:
         whole = any(
             spec.dtype is not None and spec.dtype.kind in "iu" and not spec.quantization for spec in interface.inputs
         )
         names = {spec.index: spec.name for spec in session.inputs} if whole else {}
         subgraph = dict(session.interface.signatures).get(signature or "", 0)
         known = partial(limits, self._read(self.paths[0]), subgraph, names) if whole else _no_limits
-        return _without_loose_ends(Sweep(session, known, interface, self.task.seed).run(free, self.task.runs))
+        return _without_loose_ends(Sweep(watched, known, interface, self.task.seed).run(free, self.task.runs))
 
     def _read(self, path: Path) -> tuple[Graph, ...]:
         if path not in self._graphs:

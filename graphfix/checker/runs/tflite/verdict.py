@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 from graphfix.checker.runs.interface import disagreement, litert_interface, outputs_disagree
 from graphfix.checker.runs.tflite.kernel_run import KERNEL_NAMES, KernelRun, KernelRunner
 from graphfix.checker.runs.tflite.without_custom_ops import cut_alike
+from graphfix.checker.runs.witness import Witness
 from graphfix.results import GraphfixError, Run, Verdict, VerdictStatus
 from graphfix.runtimes import litert
 from graphfix.runtimes.process import Child
@@ -27,27 +28,32 @@ _NO_MODEL = ("valid Flatbuffer", "schema version", "Could not open", "Failed to 
 
 def by_runs(task: Task) -> Verdict:
     """Compare two TFLite files. Raises GraphfixError for bad input."""
+    witness = Witness(task.claims) if task.claims is not None else None
     with Child() as child:
-        verdict = _by_runs(task, child)
-    return replace(verdict, versions={"ai-edge-litert": metadata.version("ai-edge-litert")})
+        verdict = _by_runs(task, child, witness)
+    versions = {"ai-edge-litert": metadata.version("ai-edge-litert")}
+    return replace(verdict, versions=versions)
 
 
-def _by_runs(task: Task, child: Child) -> Verdict:
+def _by_runs(task: Task, child: Child, witness: Witness | None) -> Verdict:
+    facts = witness.facts(ran=False) if witness is not None else None
     before, after = _declared(child, task.before), _declared(child, task.after)
     if isinstance(before, RefusedError):
-        return Verdict("undecided", reason=f"the first model does not load: {before}")
+        return Verdict("undecided", facts=facts, reason=f"the first model does not load: {before}")
     if isinstance(after, RefusedError):
         return Verdict("different", reason=f"the second model does not load, the first does: {after}")
     reason = _disagreement(before, after)
     if reason is not None:
         return Verdict("different", reason=reason)
-    runner = KernelRunner(task, child, (task.before, task.after))
+    runner = KernelRunner(task, child, (task.before, task.after), witness=witness)
     others = [key for key, subgraph in before.signatures if subgraph]
     kernel_runs = list(_on_each_kernel_set(runner, None))
     for key in others:
         kernel_runs += _on_each_kernel_set(replace(runner, own_inputs=True), key)
     cut, assumes = _without_custom_ops(runner, [each for each in kernel_runs if not each.signature])
-    return replace(_combined([*kernel_runs, *cut], runner), assumes=assumes)
+    if witness is not None:
+        facts = witness.facts(ran=any(each.cases for each in kernel_runs))
+    return replace(_combined([*kernel_runs, *cut], runner), assumes=assumes, facts=facts)
 
 
 def _declared(child: Child, path: Path) -> ModelDetails | RefusedError:
@@ -122,7 +128,7 @@ def _without(
             reason = f"LiteRT has no kernel for the custom operator {listed}: {paths}"
             run = Run({}, "off", "undecided", reason=reason)
             return [KernelRun(kernel_run.kernels, "", Verdict("undecided", runs=(run,), reason=reason))], names
-        found = KernelRunner(runner.task, runner.child, paths, own_inputs=True).run(kernel_run.kernels, None, ())
+        found = replace(runner, paths=paths, own_inputs=True).run(kernel_run.kernels, None, ())
         if not found.custom or found.custom in names:
             runs = tuple(replace(run, reason=run.reason or f"without {listed}") for run in found.verdict.runs)
             return [replace(found, verdict=replace(found.verdict, runs=runs))], names

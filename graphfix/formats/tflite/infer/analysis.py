@@ -29,16 +29,18 @@ class Facts:
     """The elements of small integer vectors and scalars; they may be negative."""
     assumes: list[str] = field(default_factory=list)
     """The stored shapes that are assumed: nothing else determines them."""
+    leaning: list[int] = field(default_factory=list)
+    """The tensors that have such a shape, or one that follows from it."""
 
 
-def analyse(container: Container, ranges: Mapping[str, Size]) -> list[Facts]:
-    """Infer the shapes of every tensor, one Facts a subgraph.
+def analyse(container: Container, ranges: Mapping[str, Size], *, own_only: bool = False) -> list[Facts]:
+    """Infer the shapes of every tensor, one Facts a subgraph. With `own_only` no stored shape of a result is assumed.
 
     `ranges` narrows free sizes of the main subgraph's inputs, by label: {"x[0]": symbol("n", 2, 64)}, or a number.
     """
     axes = free_axes(container)
     narrowed = {axes[label]: size for label, size in ranges.items() if label in axes}
-    scopes = Analysis(container, narrowed).run()
+    scopes = Analysis(container, narrowed, own_only).run()
     return [_facts(scope) for scope in scopes]
 
 
@@ -46,4 +48,4 @@ def _facts(scope: GraphScope) -> Facts:
     vectors = {tensor: sizes for tensor, sizes in scope.contents().items() if len(scope.shapes[tensor].axes or ()) <= 1}
     where = f" in subgraph {scope.index}" if scope.index else ""
     assumes = [f"the stored shape of '{scope.names[tensor]}'{where}" for tensor in sorted(scope.assumed)]
-    return Facts(scope.shapes, scope.stale, vectors, assumes)
+    return Facts(scope.shapes, scope.stale, vectors, assumes, sorted(scope.assumed | scope.doubtful))

@@ -32,6 +32,8 @@ class GraphScope:
     tensors: list[Tensor]
     shapes: list[Shape]
     """By tensor: the declared one until its operator is visited."""
+    own_only: bool = False
+    """Whether no stored shape of a result is assumed."""
     stale: dict[int, str] = field(default_factory=dict)
     assumed: set[int] = field(default_factory=set)
     """The tensors whose stored shape is assumed: nothing else determines it."""
@@ -105,16 +107,16 @@ class GraphScope:
                 self.elements(tensor)
         return {tensor: elements for tensor, elements in self._elements.items() if elements is not None}
 
-    def set_shape(self, tensor: int, computed: Shape | None, trusted: bool) -> None:
+    def set_shape(self, tensor: int, computed: Shape | None, trusted: bool, *, stated: bool) -> None:
         """Set the shape of a result to what the rules computed, and to the declared one where they can't tell.
 
-        `trusted`: nothing that it was computed from is assumed.
+        `trusted`: nothing that it was computed from is assumed. `stated`: the declared one is part of the operator.
         """
         record = self.tensors[tensor]
         if computed is not None and record.signature is None and computed.axes == record.shape:
             self.shapes[tensor] = computed
         elif computed is None or not computed.valid:
-            self.shapes[tensor] = shape = self.declared_shape(tensor)
+            self.shapes[tensor] = shape = UNRANKED if self.own_only and not stated else self.declared_shape(tensor)
             if shape.ranked:
                 self.assumed.add(tensor)
         elif computed.axes is None:
@@ -156,7 +158,7 @@ class GraphScope:
         for axis, (size, number) in enumerate(zip(computed, stored, strict=True)):
             if isinstance(size, int) or size.parts:
                 continue  # a name is what the size follows from: a stored number would only be assumed
-            if number == FREE:
+            if number == FREE or self.own_only:
                 sizes[axis] = self._named(tensor, axis, size)
             else:
                 sizes[axis] = number
@@ -172,11 +174,12 @@ class GraphScope:
         return f"the stored shape [{sizes}] of '{self.names[tensor]}' contradicts the computed {shape}"
 
 
-def scope_of(container: Container, index: int, terms: Terms) -> GraphScope:
+def scope_of(container: Container, index: int, terms: Terms, *, own_only: bool = False) -> GraphScope:
     """The subgraph before its first operator."""
     subgraph: Subgraph = container.subgraphs[index]
     tensors = subgraph.tensors
-    scope = GraphScope(container, index, terms, unique_names(subgraph), tensors, [UNRANKED] * len(tensors))
+    shapes = [UNRANKED] * len(tensors)
+    scope = GraphScope(container, index, terms, unique_names(subgraph), tensors, shapes, own_only)
     scope.produced = frozenset([tensor for operator in subgraph.operators for tensor in operator.outputs])
     scope.inputs = frozenset(subgraph.inputs)
     for tensor in range(len(tensors)):

@@ -24,6 +24,8 @@ from graphfix.operators.row import TFLITE
 from graphfix.shapes.polynomial import Terms
 from graphfix.shapes.shape import UNRANKED, Dim, Incompatible, Shape, Size, same
 
+STATED = frozenset(form.op for form in operators.stretch_forms() if form.domain == TFLITE and form.by == "axes")
+"""The operators whose result has the shape that is stored, by definition."""
 Kind: TypeAlias = tuple[str, Row | None, Rule | None]
 """An operator code: the builtin's name (a custom one has CUSTOM), its row and its rule."""
 Place: TypeAlias = tuple[int, int]
@@ -37,6 +39,8 @@ class Analysis:
     container: Container
     narrowed: Mapping[Place, Size]
     """The ranges that callers set for free sizes of the main subgraph's inputs."""
+    own_only: bool = False
+    """Whether no stored shape of a result is assumed."""
     terms: Terms = field(default_factory=Terms)
     _scopes: dict[int, GraphScope] = field(default_factory=dict)
     _entered: dict[int, list[Shape]] = field(default_factory=dict)
@@ -63,7 +67,7 @@ class Analysis:
 
     def _enter(self, index: int, operands: Sequence[Shape] | None) -> GraphScope:
         """Infer a subgraph with these operands, None for what it declares itself; not again for the same ones."""
-        scope = scope_of(self.container, index, self.terms)
+        scope = scope_of(self.container, index, self.terms, own_only=self.own_only)
         inputs = self.container.subgraphs[index].inputs
         if operands is None:
             shapes = [self._declared_input(scope, tensor) for tensor in inputs]
@@ -116,7 +120,8 @@ class Analysis:
         trusted = scope.doubtful.isdisjoint(operator.inputs)
         for at, tensor in enumerate(operator.outputs):
             if tensor != ABSENT:
-                scope.set_shape(tensor, results[at] if at < len(results) else None, trusted)
+                computed = results[at] if at < len(results) else None
+                scope.set_shape(tensor, computed, trusted, stated=op in STATED)
         if scope.assumed and not (trusted and scope.assumed.isdisjoint(operator.outputs)):
             scope.doubtful.update(operator.outputs)
         if op in integer_values.FOLLOW:

@@ -1,0 +1,88 @@
+"""Run an ONNX model so that a witness sees the sizes of values inside it.
+
+onnxruntime runs a copy in which a Shape node reads each value: what comes out is a few bytes, and nothing large is
+copied. onnx's reference evaluator has all values at hand.
+"""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import TYPE_CHECKING, Protocol
+
+import numpy as np
+
+from graphfix.checker.files.onnx.graphs import nested_graphs
+from graphfix.checker.runs.witness import WitnessedSession
+from graphfix.runtimes.session import RefusedError
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    import onnx
+
+    from graphfix.checker.runs.first_difference import ExposingOpener
+    from graphfix.checker.runs.witness import Sizes, Witness
+    from graphfix.runtimes.process import OnnxSession
+    from graphfix.runtimes.session import Session
+
+    class Load(Protocol):
+        """Loads the original with Shape nodes: (the value that one reads, what its result is called)."""
+
+        def __call__(self, *, observe: Sequence[tuple[str, str]]) -> OnnxSession:
+            """Raises RefusedError."""
+
+
+_RESULT = "graphfix_shape"
+_STANDARD = ("", "ai.onnx")
+
+
+def in_onnxruntime(load: Load, model: onnx.ModelProto, witness: Witness) -> Session:
+    """Load the original as a copy with Shape nodes; as it is where onnxruntime refuses that. Raises RefusedError."""
+    names = _inner(model, witness) if any(entry.domain in _STANDARD for entry in model.opset_import) else ()
+    try:
+        session = load(observe=_named(model, names))
+    except RefusedError:
+        if not names:
+            raise
+        names, session = (), load(observe=())
+    return WitnessedSession(session.outputs, partial(_observed, session, names), witness)
+
+
+def in_reference(load: ExposingOpener, model: onnx.ModelProto, witness: Witness) -> Session:
+    """Load the original in onnx's reference evaluator. Raises RefusedError."""
+    names = _inner(model, witness)
+    session = load(names)
+    own = len(session.outputs) - len(names)
+
+    def observe(feeds: Mapping[str, object]) -> tuple[list[object], Mapping[str, Sizes]]:
+        values = session.run(feeds)
+        inner = zip(names, values[own:], strict=True)
+        return values[:own], {name: value.shape for name, value in inner if isinstance(value, np.ndarray)}
+
+    return WitnessedSession(session.outputs[:own], observe, witness)
+
+
+def _inner(model: onnx.ModelProto, witness: Witness) -> tuple[str, ...]:
+    """Return the values of the main graph with a claim that nobody feeds, in the order of execution."""
+    claims, graph = witness.claims, model.graph
+    names = (*(tensor.name for tensor in graph.initializer), *(name for node in graph.node for name in node.output))
+    return tuple(name for name in names if name in claims.values and name not in claims.inputs)
+
+
+def _named(model: onnx.ModelProto, values: Sequence[str]) -> list[tuple[str, str]]:
+    """Pair each value with a name for its shape that nothing in the file has."""
+    if not values:
+        return []
+    graphs = list(nested_graphs(model.graph))
+    taken = {name for graph in graphs for name in (*graph.producers, *graph.tensors, *graph.inputs)}
+    prefix = _RESULT
+    while any(name.startswith(prefix) for name in taken):
+        prefix += "_"
+    return [(value, f"{prefix}{at}") for at, value in enumerate(values)]
+
+
+def _observed(
+    session: OnnxSession, names: Sequence[str], feeds: Mapping[str, object]
+) -> tuple[list[object], Mapping[str, Sizes]]:
+    values, sizes = session.run_observed(feeds)
+    return values, dict(zip(names, sizes, strict=True))

@@ -1,0 +1,27 @@
+"""Run a TFLite model so that a witness sees the sizes of values inside it: what LiteRT has allocated after a run."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from graphfix.checker.runs.witness import WitnessedSession
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from graphfix.checker.files.tflite.graphs import Graph
+    from graphfix.checker.runs.witness import Sizes, Witness
+    from graphfix.runtimes.process import LitertSession
+    from graphfix.runtimes.session import Session
+
+
+def observed(session: LitertSession, graph: Graph, witness: Witness) -> Session:
+    """Watch the runs of a session of subgraph 0, as it was read from the file."""
+    claimed = witness.claims.values
+    tensors = {name: at for at, name in enumerate(graph.names) if at in graph.makers and name in claimed}
+
+    def observe(feeds: Mapping[str, object]) -> tuple[list[object], Mapping[str, Sizes]]:
+        values, sizes = session.run_observed(feeds, tuple(tensors.values()))
+        return values, dict(zip(tensors, sizes, strict=True))
+
+    return WitnessedSession(session.outputs, observe, witness)

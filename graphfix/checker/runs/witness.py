@@ -1,0 +1,155 @@
+"""Compare the sizes that the original's values have in its runs with those that were claimed of them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from graphfix.results import Contradiction, Facts, Term
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from graphfix.results import ClaimedShape, Claims
+
+    Sizes = tuple[int, ...]
+    Observe = Callable[[Mapping[str, object]], tuple[list[object], Mapping[str, Sizes]]]
+    """Runs a model once: its outputs, and the sizes of values inside it."""
+
+
+@dataclass(frozen=True, slots=True)
+class WitnessedSession:
+    """The original, each run of which a witness sees."""
+
+    outputs: tuple[str, ...]
+    observe: Observe = field(repr=False)
+    witness: Witness
+
+    def run(self, feeds: Mapping[str, object]) -> list[object]:
+        """Run once. Raises RefusedError."""
+        values, sizes = self.observe(feeds)
+        self.witness.see(feeds, sizes)
+        return values
+
+
+@dataclass(slots=True)
+class Witness:
+    """What the runs of the original have shown so far."""
+
+    claims: Claims
+    runs: int = 0
+    """How many were seen."""
+    observed: set[str] = field(default_factory=set)
+    contradictions: dict[str, Contradiction] = field(default_factory=dict)
+    """By value: what was found first."""
+    _last: tuple[Mapping[str, Sizes], Mapping[str, Sizes]] | None = None
+
+    def see(self, feeds: Mapping[str, object], sizes: Mapping[str, Sizes]) -> None:
+        """Take one run into account: what was fed, and the sizes of values that came out."""
+        self.runs += 1
+        known = (
+            self.claims.inputs
+        )  # of a model from which an operator was cut its results are fed: nobody computed them
+        inputs = {name: value.shape for name, value in feeds.items() if name in known and isinstance(value, np.ndarray)}
+        if self._last == (inputs, sizes):
+            return
+        self._last = inputs, sizes
+        run = _Run.under(self.claims.inputs, inputs)
+        if run is None:
+            return
+        values = self.claims.values
+        found = {name: have for name, have in (*inputs.items(), *sizes.items()) if name in values}
+        # a broadcast is known where its parts are: what has one name everywhere comes first
+        plain = [name for name in found if not _has_broadcast(values[name])]
+        for name in (*plain, *(found.keys() - set(plain))):
+            if 0 in found[name] and run.may_be_empty(values[name], found[name]):
+                continue  # of a tensor without elements kernels get other axes wrong: onnxruntime's ReduceMean does
+            self.observed.add(name)
+            why = run.contradicted(name, values[name], found[name])
+            if why is not None and name not in self.contradictions:
+                self.contradictions[name] = Contradiction(name, _text(values[name]), found[name], why)
+
+    def facts(self, *, ran: bool) -> Facts:
+        """Say what the runs show of the claims; `ran`: some were of the whole original."""
+        first = next((self.contradictions[name] for name in self.claims.values if name in self.contradictions), None)
+        return Facts(self.claims.count, len(self.observed), len(self.contradictions), first, ran)
+
+
+@dataclass(slots=True)
+class _Run:
+    """The sizes that names have in one run."""
+
+    known: dict[tuple[str, ...], tuple[int, str]] = field(default_factory=dict)
+    """(the size, where it was met first)."""
+
+    @classmethod
+    def under(cls, claimed: Mapping[str, ClaimedShape], inputs: Mapping[str, Sizes]) -> _Run | None:
+        """Bind the names that inputs have; None for sizes of which nothing was claimed: those out of a range."""
+        run = cls()
+        for name, sizes in inputs.items():
+            for axis, (claim, size) in enumerate(zip(claimed.get(name, ()), sizes, strict=False)):
+                if isinstance(claim, Term):
+                    if not _within(claim, size):
+                        return None
+                    if claim.names:
+                        run.known.setdefault(claim.names, (size, f"axis {axis} of '{name}'"))
+        return run
+
+    def may_be_empty(self, claim: ClaimedShape, sizes: Sizes) -> bool:
+        """Whether a value of that rank may have no element in this run, by what was claimed of it."""
+        if len(claim) != len(sizes):
+            return False
+        return any(
+            size == 0 if isinstance(size, int) else size.least <= 0 and self.known.get(size.names, (0, ""))[0] == 0
+            for size in claim
+        )
+
+    def contradicted(self, value: str, claim: ClaimedShape, sizes: Sizes) -> str | None:
+        """Return why sizes are not as claimed, "" where they say it themselves, None where they are."""
+        if len(claim) != len(sizes):
+            return ""
+        for axis, (want, have) in enumerate(zip(claim, sizes, strict=True)):
+            if isinstance(want, int):
+                if want != have:
+                    return ""
+                continue
+            if not _within(want, have):
+                most = "" if want.most is None else f" and at most {want.most}"
+                return f"axis {axis} is at least {want.least}{most}"
+            expected, where = self._expected(want, have, f"axis {axis} of '{value}'")
+            if expected != have:
+                return f"axis {axis} has the size of {where}: {expected}"
+        return None
+
+    def _expected(self, term: Term, have: int, where: str) -> tuple[int, str]:
+        """Return the size that a term has in this run, and where it was met; a new one has the size it is met with."""
+        if not term.names:
+            return have, where
+        if term.names not in self.known:
+            parts = [self.known.get((name,)) for name in term.names]
+            every = [part for part in parts if part is not None]
+            if len(every) == len(parts):
+                # numpy's rule: 1 gives way; where the others differ the run would have failed
+                return next((part for part in every if part[0] != 1), every[0])
+            self.known[term.names] = have, where
+        return self.known[term.names]
+
+
+def _has_broadcast(claim: ClaimedShape) -> bool:
+    return any(isinstance(size, Term) and len(size.names) > 1 for size in claim)
+
+
+def _within(term: Term, size: int) -> bool:
+    return term.least <= size and (term.most is None or size <= term.most)
+
+
+def _text(claim: ClaimedShape) -> str:
+    """`[2,N,?]`."""
+    return f"[{','.join(str(size) if isinstance(size, int) else _name(size) for size in claim)}]"
+
+
+def _name(term: Term) -> str:
+    names = term.names
+    return names[0] if len(names) == 1 and not names[0].startswith("?") else "?"

@@ -1,0 +1,78 @@
+"""Time what it adds to the runs of `fix` that they witness the sizes which the view claims.
+
+    python scripts/bench_runs.py MODEL.. [--turns N]
+
+Each model is fixed once; then the runs, without the proof, take turns with and without the claims, and the median
+counts: seconds of CPU, of this process and of the runtimes'. Exit status: 0 if all models together take at most a
+tenth more, else 1. For Linux.
+"""
+
+from __future__ import annotations
+
+import argparse
+import resource
+import statistics
+import sys
+import tempfile
+from dataclasses import replace
+from pathlib import Path
+
+import graphfix
+from graphfix import checker
+from graphfix.checker.task import Criterion, Task
+from graphfix.engine import facts
+
+MOST = 1.1
+"""How many times as long the runs may take."""
+
+
+def seconds() -> float:
+    """CPU seconds of this process and of its children that have ended."""
+    usages = (resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN))
+    return sum(usage.ru_utime + usage.ru_stime for usage in usages)
+
+
+def timed(task: Task) -> float:
+    """Verify, and return how long it took."""
+    started = seconds()
+    verdict = checker.verify(task)
+    if verdict.status != "equal":
+        print(f"{task.before}: {verdict.status}: {verdict.reason}", file=sys.stderr)
+    return seconds() - started
+
+
+def measure(model: Path, turns: int, folder: Path) -> tuple[float, float, int]:
+    """Return the median seconds without and with claims, and how many claims there are."""
+    fixed = folder / f"fixed{model.suffix}"
+    graphfix.fix_file(model, fixed, check_result=False)
+    claims = facts.claims(graphfix.load(model))
+    without = Task(model, fixed, {}, {}, None, 4, 0, Criterion(), "without", lambda _: None)
+    tasks = (without, replace(without, claims=claims))
+    timed(without)  # warms the cache
+    taken: tuple[list[float], list[float]] = ([], [])
+    for turn in range(turns):
+        for which in (0, 1) if turn % 2 else (1, 0):
+            taken[which].append(timed(tasks[which]))
+    fixed.unlink()
+    return statistics.median(taken[0]), statistics.median(taken[1]), claims.count
+
+
+def main() -> int:
+    """Measure the models of the command line."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("models", nargs="+", type=Path)
+    parser.add_argument("--turns", type=int, default=5)
+    options = parser.parse_args()
+    whole = [0.0, 0.0]
+    print("| model | claims | runs | witnessed | ratio |\n| --- | --- | --- | --- | --- |")
+    with tempfile.TemporaryDirectory(prefix="graphfix-") as folder:
+        for model in options.models:
+            plain, witnessed, claims = measure(model, options.turns, Path(folder))
+            whole = [whole[0] + plain, whole[1] + witnessed]
+            print(f"| {model} | {claims} | {plain:.2f} s | {witnessed:.2f} s | {witnessed / plain:.3f} |", flush=True)
+    print(f"| together | | {whole[0]:.2f} s | {whole[1]:.2f} s | {whole[1] / whole[0]:.3f} |")
+    return int(whole[1] > MOST * whole[0])
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,196 @@
+"""What the runs say of claimed sizes: numbers, names, broadcasts of names, ranges, and tensors without elements."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import onnx
+import pytest
+
+from graphfix.checker.runs.witness import Witness
+from graphfix.results import ClaimedShape, Claims, Facts, Term
+from tests.support.checked import verify
+from tests.support.written import Written
+
+N, M, T = Term(("N",), 0, None), Term(("M",), 0, None), Term(("?t.0",), 0, None)
+BOTH = Term(("M", "N"), 0, None)
+Sizes = tuple[int, ...]
+
+
+def seen(claims: dict[str, ClaimedShape], sizes: dict[str, Sizes], **inputs: tuple[ClaimedShape, Sizes]) -> Facts:
+    """What one run says; an input has its claim and its sizes."""
+    witness = Witness(Claims({name: claim for name, (claim, _) in inputs.items()}, claims))
+    witness.see({name: np.zeros(size) for name, (_, size) in inputs.items()}, sizes)
+    return witness.facts(ran=True)
+
+
+@pytest.mark.parametrize(
+    ("claim", "sizes"),
+    [
+        pytest.param((2, 3), (2, 3), id="numbers"),
+        pytest.param((), (), id="a scalar"),
+        pytest.param((N, 3), (5, 3), id="the symbol of an input"),
+        pytest.param((BOTH,), (5,), id="the broadcast of 5 and 1"),
+        pytest.param((Term((), 0, None),), (7,), id="nothing is claimed of the size"),
+        pytest.param((N, 4), (5, 4), id="a symbol beside a number"),
+    ],
+)
+def test_sizes_as_they_are_claimed_are_observed(claim: ClaimedShape, sizes: Sizes) -> None:
+    assert seen({"v": claim}, {"v": sizes}, x=((N, M), (5, 1))) == Facts(1, 1, 0)
+
+
+@pytest.mark.parametrize(
+    ("claim", "sizes", "said"),
+    [
+        pytest.param((2, 3), (2, 4), "the view says [2,3] of 'v', the runtime gave [2,4]", id="a number"),
+        pytest.param((2, 3), (1, 2, 3), "the view says [2,3] of 'v', the runtime gave [1,2,3]", id="the rank"),
+        pytest.param(
+            (N, 3),
+            (4, 3),
+            "the view says [N,3] of 'v', the runtime gave [4,3] (axis 0 has the size of axis 0 of 'x': 5)",
+            id="a symbol",
+        ),
+        pytest.param(
+            (BOTH,),
+            (1,),
+            "the view says [?] of 'v', the runtime gave [1] (axis 0 has the size of axis 0 of 'x': 5)",
+            id="a broadcast",
+        ),
+        pytest.param(
+            (Term((), 2, None),),
+            (1,),
+            "the view says [?] of 'v', the runtime gave [1] (axis 0 is at least 2)",
+            id="a size that is never 1",
+        ),
+        pytest.param(
+            (Term((), 2, 8),),
+            (9,),
+            "the view says [?] of 'v', the runtime gave [9] (axis 0 is at least 2 and at most 8)",
+            id="a size that is bounded",
+        ),
+    ],
+)
+def test_other_sizes_are_a_contradiction_that_names_both(claim: ClaimedShape, sizes: Sizes, said: str) -> None:
+    facts = seen({"v": claim}, {"v": sizes}, x=((N, M), (5, 1)))
+    assert replace(facts, first=None) == Facts(1, 1, 1)
+    assert str(facts.first) == said
+
+
+def test_two_values_of_one_name_have_one_size_though_no_input_has_it() -> None:
+    claims: dict[str, ClaimedShape] = {"a": (T,), "b": (T,)}
+    assert seen(claims, {"a": (3,), "b": (3,)}).contradicted == 0
+    facts = seen(claims, {"a": (3,), "b": (4,)})
+    assert str(facts.first) == (
+        "the view says [?] of 'b', the runtime gave [4] (axis 0 has the size of axis 0 of 'a': 3)"
+    )
+
+
+def test_a_broadcast_is_known_whatever_comes_first() -> None:
+    sum_of_both = Term(("?t.0", "N"), 0, None)
+    facts = seen({"sum": (sum_of_both,), "t": (T,)}, {"sum": (1,), "t": (4,)}, x=((N,), (1,)))
+    assert facts.first is not None
+    assert facts.first.value == "sum"
+
+
+def test_a_name_may_have_another_size_in_another_run() -> None:
+    witness = Witness(Claims({"x": (N,)}, {"v": (N,)}))
+    for size in (3, 1, 2):
+        witness.see({"x": np.zeros(size)}, {"v": (size,)})
+    assert witness.facts(ran=True) == Facts(1, 1, 0)
+
+
+def test_a_run_out_of_the_range_that_was_asked_for_says_nothing() -> None:
+    bounded = Term(("N",), 2, 64)
+    assert seen({"v": (1,)}, {"v": (3,)}, x=((bounded,), (1,))) == Facts(1, 0, 0)
+    assert seen({"v": (1,)}, {"v": (3,)}, x=((bounded,), (3,))).contradicted == 1
+
+
+def test_of_a_tensor_without_elements_only_the_rank_counts() -> None:
+    """Onnxruntime's ReduceMean of [0,4] over axis 1 is [0,4], not [0,1]."""
+    assert seen({"v": (N, 1)}, {"v": (0, 4)}, x=((N,), (0,))) == Facts(1, 0, 0)
+    assert seen({"v": (N, 1)}, {"v": (0,)}, x=((N,), (0,))).contradicted == 1
+    assert seen({"v": (N, 1)}, {"v": (0, 1)}, x=((N,), (2,))).contradicted == 1, "elements were claimed"
+
+
+def test_what_no_run_shows_is_claimed_and_not_observed() -> None:
+    claims = Claims({}, {"v": (2,), "w": (3,)}, elsewhere=4)
+    witness = Witness(claims)
+    witness.see({}, {"v": (2,)})
+    assert witness.facts(ran=True) == Facts(6, 1, 0)
+
+
+# --- in the runtimes -------------------------------------------------------------------------------------------------
+
+STEPS = "g (float[N,3] x) => (float[N,3] y) { t = Relu(x) y = Add(t, b) }"
+RIGHT: dict[str, ClaimedShape] = {"x": (N, 3), "t": (N, 3)}
+
+
+def claimed(values: dict[str, ClaimedShape]) -> Claims:
+    return Claims({"x": (N, 3)}, values)
+
+
+def test_nobody_is_asked_for_sizes_where_none_were_claimed(written: Written) -> None:
+    model = written(STEPS, b=np.float32([1]))
+    assert verify(model, model).facts is None
+
+
+def test_a_contradiction_comes_before_equal_and_before_different(written: Written) -> None:
+    model, other = written(STEPS, b=np.float32([1])), written(STEPS, b=np.float32([2]))
+    assert verify(model, model, claims=claimed(RIGHT)).status == "proved"
+    assert verify(model, other, claims=claimed(RIGHT)).status == "different"
+    for after in (model, other):
+        verdict = verify(model, after, claims=claimed({"x": (N, 3), "t": (1, 3)}))
+        assert verdict.status == "contradicted"
+        assert verdict.reason == "the view says [1,3] of 't', the runtime gave [3,3]"
+
+
+def test_names_of_the_file_that_look_like_those_of_the_copy_are_left_alone(written: Written) -> None:
+    text = "g (float[N,3] x) => (float[N,3] y) { graphfix_shape0 = Relu(x) y = Add(graphfix_shape0, b) }"
+    model = written(text, b=np.float32([1]))
+    verdict = verify(model, model, proof="without", claims=claimed({"graphfix_shape0": (N, 3)}))
+    assert (verdict.status, verdict.facts) == ("equal", Facts(1, 1, 0))
+
+
+def test_weights_in_another_file_are_found_by_the_copy(written: Written, tmp_path: Path) -> None:
+    proto = onnx.load(written(STEPS, b=np.float32([1, 2, 3])))
+    model = tmp_path / "external.onnx"
+    onnx.save(proto, model, save_as_external_data=True, location="w.bin", size_threshold=0)
+    verdict = verify(model, model, proof="without", claims=claimed(RIGHT))
+    assert (verdict.status, verdict.facts) == ("equal", Facts(2, 2, 0))
+    assert {path.name for path in tmp_path.iterdir() if path.name.startswith(("external", "w"))} == {
+        "external.onnx",
+        "w.bin",
+    }
+
+
+def test_an_initializer_that_is_an_input_too_is_observed(written: Written) -> None:
+    proto = onnx.load(written(STEPS, b=np.float32([1, 2, 3])))
+    proto.graph.input.append(onnx.helper.make_tensor_value_info("b", onnx.TensorProto.FLOAT, [3]))
+    model = written(STEPS, b=np.float32([1, 2, 3]))
+    model.write_bytes(proto.SerializeToString())
+    assert verify(model, model, proof="without", claims=claimed({"b": (3,)})).facts == Facts(1, 1, 0)
+
+
+def test_a_model_that_does_not_load_with_more_nodes_runs_as_it_is(written: Written) -> None:
+    """Onnxruntime takes the shape of no sequence."""
+    text = "g (float[N,3] x) => (float[N,3] y) { s = SequenceConstruct(x) y = ConcatFromSequence <axis = 0> (s) }"
+    model = written(text)
+    verdict = verify(model, model, proof="without", claims=claimed({"s": (1,)}))
+    assert (verdict.status, verdict.facts) == ("equal", Facts(1, 0, 0))
+
+
+def test_what_is_not_stable_is_so_with_a_witness_too(written: Written) -> None:
+    text = "g (float[N,3] x) => (float[N,3] y) { t = RandomNormalLike(x) y = Add(t, x) }"
+    model = written(text)
+    verdict = verify(model, model, proof="without", claims=claimed({"x": (N, 3), "t": (N, 3)}))
+    assert (verdict.status, verdict.facts) == ("undecided", Facts(2, 2, 0))
+
+
+def test_the_reference_evaluator_is_asked_where_onnxruntime_has_no_kernel(written: Written) -> None:
+    text = "g (float[N,3] x) => (float[N,3] y) { t = Relu(x) y = Add <broadcast = 1> (t, b) }"
+    model = written(text, opset=6, b=np.float32([1, 2, 3]))
+    verdict = verify(model, model, proof="without", claims=claimed({"t": (N, 4)}))
+    assert "onnx.reference" in verdict.versions
+    assert verdict.reason == "the view says [N,4] of 't', the runtime gave [3,3]"
