@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from pathlib import Path
 
-    from graphfix.checker.files.tflite.file import Operator, Subgraph
+    from graphfix.checker.files.tflite.records import Operator, Subgraph
     from graphfix.runtimes.session import ModelDetails
 
 # The schema: the model's operator codes, an operator code's number, and READ_VARIABLE's.
