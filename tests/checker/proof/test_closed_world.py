@@ -180,6 +180,7 @@ UNKNOWN: dict[str, tuple[str, Change]] = {
     "a dead constant with an unknown key": (PLAIN, tensor(dims=[1], data_type=1, data_location=1, external_data=[
         onnx.StringStringEntryProto(key="location", value="weights"),
         onnx.StringStringEntryProto(key="locations", value="weights")])),
+    "a body that does not say a type": (BRANCHES, lambda model: body(model).output[0].ClearField("type")),
     "a configuration of devices": (PLAIN, lambda model: model.configuration.add(name="two", num_devices=2)),
 }  # fmt: skip
 """Kinds of change that the first file does not have and no list names: a runtime may refuse them."""
@@ -193,6 +194,8 @@ KEPT: dict[str, tuple[str, Change]] = {
     "a dead constant": (PLAIN, tensor(dims=[1], data_type=1, float_data=[1.0])),
     "a dead constant of bytes": (PLAIN, tensor(dims=[2], data_type=1, raw_data=b"12345678")),
     "no elements": (PLAIN, tensor(dims=[0], data_type=1)),
+    "a constant of a node's name": (PLAIN, lambda model: model.graph.node.add(
+        op_type="Constant", name="two", output=["z"], attribute=[helper.make_attribute("value_float", 1.0)])),
     "other names of nodes": (PLAIN, lambda model: node(model, 0).ClearField("name")),
     "another name in a body": (BRANCHES, lambda model: [
         body(model).node[0].output.__setitem__(0, "q"), body(model).node[1].input.__setitem__(0, "q")]),
