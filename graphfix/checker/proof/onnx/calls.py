@@ -45,14 +45,15 @@ def call_of(
     """
     operands, named = ends
     op, domain = node.op_type, node.domain
-    parts = op, domain, node.overload
     domain = domain_of(domain) if domain else domain
     version = environment.versions.get(domain, NOT_IMPORTED)
     name = node.name
     label = name or f"{op}#{index}"
     description = f"{op} '{label}'" if name else label
     written = constants.attributes(attributes) if attributes else ()
-    spelled = constants.world.spelled((*parts, version, written, pattern(operands), pattern(named)))
+    spelled = constants.world.spelled(
+        (op, node.domain, node.overload, version, environment.depth > 0, written, pattern(operands), pattern(named))
+    )
     kinds = kinds_of(views)
     names = named if not named or named[-1] or op in COUNTING_RESULTS else trimmed(named)
     keys = spelled.keys.get(kinds)
@@ -133,6 +134,6 @@ def enter_call(
     full = ends == (len(function.input), len(function.output)) and version != NOT_IMPORTED
     if not full or set(function.attribute) - attributes.keys() or attributes.keys() - declared_by(function):
         constants.world.odd(
-            Spelling(node.op_type, node.domain, node.overload, version, written, *ends),
+            Spelling(node.op_type, node.domain, node.overload, version, environment.depth > 0, written, *ends),
             f"a call of the function {function.name!r} of the second file gives more or less than that takes",
         )

@@ -6,6 +6,7 @@ from collections import Counter
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Protocol, TypeAlias
 
+from graphfix.checker.proof.onnx.types import element_type
 from graphfix.checker.proof.sizes import result_size
 
 if TYPE_CHECKING:
@@ -31,13 +32,13 @@ Place: TypeAlias = tuple[str, str, int]
 
 
 def enter_node_names(world: Oddities, graph: str, nodes: Iterable[NodeProto]) -> None:
-    """Enter names that two nodes of a graph have."""
+    """Enter names that two nodes of a graph have. Constants do not count: onnxruntime makes initializers of them."""
     names = [name for node in nodes if (name := node.name)]
     if len(set(names)) == len(names):
         return
-    for name, count in Counter(names).items():
-        if count > 1:
-            world.odd(("nodes", graph, name, count), f"{count} nodes of the second file have the name {name!r}")
+    for name, count in Counter(node.name for node in nodes if node.op_type != "Constant").items():
+        if name and count > 1:
+            world.odd(("nodes", graph, name), f"{count} nodes of the second file have the name {name!r}")
 
 
 def enter_body_names(world: Oddities, graph: GraphProto, outer: Environment) -> None:
@@ -49,6 +50,11 @@ def enter_body_names(world: Oddities, graph: GraphProto, outer: Environment) -> 
     for name in (*inputs, *initializers, *(name for node in graph.node for name in node.output)):
         if name and outer.knows(name):
             world.odd(("shadows", graph.name, name), f"a body of the second file has {name!r} anew, which is around it")
+    for info in (*graph.input, *graph.output):
+        if not element_type(info.type):
+            world.odd(
+                ("untyped", graph.name, info.name), f"a body of the second file does not say the type of {info.name!r}"
+            )
     for name in inputs.intersection(initializers):
         world.odd(("held", graph.name, name), f"the input {name!r} of a body of the second file is a constant as well")
 

@@ -33,7 +33,7 @@ _NUMBERS = {
 
 COUNTED_BACK_SINCE = 11
 INDEX_TYPES = frozenset({"int32", "int64"})
-_NOTHING = SpelledNode(Spelling("", "", "", 0, (), 0, 0), allowed=False)
+_NOTHING = SpelledNode(Spelling("", "", "", 0, False, (), 0, 0), allowed=False)
 
 
 @dataclass(slots=True)

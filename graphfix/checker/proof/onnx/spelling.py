@@ -42,7 +42,7 @@ _NUMBERS = frozenset(_FIELDS) - {
 
 Keys: TypeAlias = tuple[int, tuple[object, ...], tuple[object, ...]]
 """The version of an operator's meaning; what a term begins with, without attributes that maps show and with all."""
-Parts: TypeAlias = tuple[str, str, str, int, tuple[tuple[str, AttributeForm], ...], Pattern, Pattern]
+Parts: TypeAlias = tuple[str, str, str, int, bool, tuple[tuple[str, AttributeForm], ...], Pattern, Pattern]
 """What a Spelling names."""
 
 
@@ -55,6 +55,8 @@ class Spelling(NamedTuple):
     overload: str
     version: int
     """Of the operator set that the node's scope imports."""
+    inside: bool
+    """Whether it is in a body or a function."""
     attributes: tuple[tuple[str, AttributeForm], ...]
     """By name, in order."""
     operands: Pattern
@@ -131,7 +133,7 @@ def is_plain(attribute: AttributeProto) -> bool:
 
 def allowed(spelling: Spelling) -> bool:
     """Whether a node's operator set knows the operator, and all that the node gives: no runtime refuses its form."""
-    op, domain, overload, version, attributes, operands, results = spelling
+    op, domain, overload, version, _, attributes, operands, results = spelling
     if overload:
         return False
     return _allowed(op, domain, version, tuple([(name, form[0]) for name, form in attributes]), (operands, results))
