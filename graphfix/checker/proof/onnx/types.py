@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from graphfix.checker.proof.onnx.spelling import Kinds
     from graphfix.checker.proof.terms import Core, TermTable, View
 
+_KNOWN = frozenset(TensorProto.DataType.values())
 _FREE = frozenset({"declared", "input"})
 """What names a size that an input may have freely."""
 NAMES = {"float": "float32", "double": "float64"}
@@ -61,7 +62,7 @@ def _shapeless(given: TypeProto) -> None:
 @cache
 def type_name(data_type: int) -> str:
     """Return the name of a TensorProto type as constants are entered by: `float32`."""
-    name: str = TensorProto.DataType.Name(data_type).lower()
+    name: str = TensorProto.DataType.Name(data_type).lower() if data_type in _KNOWN else "no type"
     return NAMES.get(name, name)
 
 
@@ -143,12 +144,14 @@ def _operator(op: str, domain: str, version: int) -> OperatorTypes | None:
 
 @cache
 def _name(kind: int | bytes) -> str:
-    """Return the name by which operators name a type; empty for one that onnx does not know."""
+    """Return the name by which operators name a type; empty for one that is not said."""
     given = TypeProto()
     if isinstance(kind, bytes):
         given.ParseFromString(kind)
-    else:
+    elif kind in _KNOWN:
         given.tensor_type.elem_type = kind
+    else:
+        return "no type"
     return _spoken(given)
 
 
