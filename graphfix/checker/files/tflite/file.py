@@ -189,7 +189,7 @@ def _operator(op: Table, codes: list[tuple[str, int]], tensors: tuple[Tensor, ..
     others = tuple([pair for pair in plain.items() if pair[0] not in running])
     bodies = tuple([(key, at) for key in running for at in _each(plain[key])])
     between = tuple([(tensors[at].dtype, tensors[at].quantization) for at in op.numbers(_INTERMEDIATES) if at >= 0])
-    custom = _custom(op) if op.offsets[_CUSTOM_OPTIONS] or op.offsets[_LARGE_SIZE] else b""
+    custom = _custom(op) if op.offsets[_CUSTOM_OPTIONS] or op.offsets[_LARGE_SIZE] else ()
     key = (name, *kinds, others, custom, op.numbers(_MUTATING, "?"), between)
     return Operator(
         name=name,
@@ -226,10 +226,16 @@ def _options(op: Table, slot: int, names: Mapping[int, str], kind: int) -> dict[
     return found
 
 
-def _custom(op: Table) -> bytes:
-    """Return the options of a custom operator, wherever they are."""
+def _custom(op: Table) -> tuple[object, ...]:
+    """Return the options of a custom operator, in which format, and where they are: LiteRT reads one of two places.
+
+    Raises ValueError where they are cut short.
+    """
     start, size = op.number(_LARGE_OFFSET, _LONG), op.number(_LARGE_SIZE, _LONG)
-    return op.bytes(_CUSTOM_OPTIONS) + op.data[start : start + size]
+    behind = op.data[start : start + size]
+    if len(behind) < size:
+        raise ValueError(f"options of {size} bytes at byte {start} are cut short")
+    return op.number(_CUSTOM_FORMAT, _BYTE), op.bytes(_CUSTOM_OPTIONS), behind
 
 
 def _signature(signature: Table) -> tuple[str, int, tuple[tuple[str, int], ...], tuple[tuple[str, int], ...]]:

@@ -48,6 +48,10 @@ class Tensor(NamedTuple):
     """What makes a constant another than its bytes say: sparsity, an external buffer."""
 
 
+CUSTOM_OPTIONS = 4
+"""Where the key of an operator has the bytes of its custom options: beside it, or behind the tables."""
+
+
 class Operator(NamedTuple):
     """One operator; tensors by index, -1 for an operand that is not given."""
 

@@ -14,13 +14,15 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias
 
 from graphfix.checker.files.tflite.records import WIDTHS
 from graphfix.checker.files.tflite.schema import OPTIONS
+from graphfix.checker.proof.sizes import add_once, reached
 from graphfix.checker.proof.tflite.nodes import ALIKE, PLANE, kind, type_of
 from graphfix.checker.proof.tflite.table import EACH, UNARY
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
-    from graphfix.checker.files.tflite.records import Operator, Subgraph
+    from graphfix.checker.files.tflite.records import Operator, Subgraph, Tensor
+    from graphfix.checker.proof.sizes import Place
     from graphfix.checker.proof.terms import Core, View
     from graphfix.checker.proof.tflite.operands import Call
 
@@ -154,8 +156,10 @@ VERSIONS: Final[Mapping[str, tuple[int, int]]] = {name: form.versions for name, 
 class Known:
     """What operators the first file has, and what is new in the second that is not on the list."""
 
-    written: set[tuple[object, ...]] = field(default_factory=set)
-    """Those that are no terms, with all that they read."""
+    written: dict[tuple[object, ...], list[Place]] = field(default_factory=dict)
+    """Those that are no terms, with all that they read, and where they are executed."""
+    absent: set[tuple[str, str, tuple[int, ...]]] = field(default_factory=set)
+    """The tensors of no elements that are read though nothing makes them."""
     spelled: set[tuple[object, ...]] = field(default_factory=set)
     """The same without what they read: operands by their types alone."""
     constant: dict[Core, list[int]] = field(default_factory=dict)
@@ -182,8 +186,8 @@ class Known:
         written = (spelled, tuple(calls[0].views), held, ranks)
         if first:
             self.spelled.add(spelled)
-            self.written.add(written)
-        elif written not in self.written and not (
+            add_once(self.written.setdefault(written, []), calls[0].table.algebra.place)
+        elif not reached(self.written.get(written, ()), calls[0].table.algebra.place) and not (
             len(calls) == 1
             and (results[0].sizes is None or ranks == (len(results[0].sizes),))
             and self._may_be_new(calls[0], spelled, computed)
@@ -206,6 +210,13 @@ class Known:
             self.wide.add((core, rank))
         elif (core, rank) not in self.wide:
             self.faults.append(f"{call.description} of the second file broadcasts over {rank} axes; kernels do not")
+
+    def lacks(self, tensor: Tensor, *, first: bool) -> None:
+        """Enter a tensor of no elements that is read though nothing makes it: kernels may ask for its memory."""
+        if first:
+            self.absent.add((tensor.name, tensor.dtype, tensor.stored))
+        elif (tensor.name, tensor.dtype, tensor.stored) not in self.absent:
+            self.faults.append(f"nothing makes the tensor {tensor.name!r} of the second file, which is read")
 
     def keeps(self, graph: Subgraph, operator: Operator, core: Core, *, first: bool) -> None:
         """Enter a term that reads its operands exactly: what was a constant is one in the second file as well."""

@@ -108,8 +108,8 @@ def _form(tensor: Tensor) -> tuple[object, ...]:
 def _fault(tensor: Tensor) -> str | None:
     """Why a runtime may refuse a tensor; None for one that every runtime takes."""
     stored = tensor.stored
-    if tensor.quantization is not None and not tensor.quantization.loads:
-        return "has scales that do not fit it"
+    if tensor.quantization is not None and (not tensor.quantization.loads or tensor.quantization.key[-1]):
+        return "has scales that do not fit it, or of a kind of their own"
     if tensor.variable and (tensor.payload is not None or tensor.dtype == "string"):
         return "is a variable that has bytes, or is of strings"
     if tensor.odd:

@@ -117,6 +117,7 @@ class Reading:
         """A constant of no elements has no bytes; anything else is read before it is given."""
         if 0 not in tensor.stored:
             raise UnprovedError(f"the tensor {tensor.name!r} is read before any operator produces it; check the model")
+        self.known.lacks(tensor, first=self.first)
         return self.table.empty(tensor.dtype, tensor.stored)
 
     def _constant(self, tensor: Tensor) -> View:
