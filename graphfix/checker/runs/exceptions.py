@@ -34,7 +34,7 @@ class Row:
     operators: frozenset[str] = frozenset()
     """Those that make the first tensor that differs; none: any."""
 
-    def entry(self, site: str, output: str | None = None, count: int = 1) -> dict[str, object]:
+    def entry(self, site: str | None, output: str | None = None, count: int = 1) -> dict[str, object]:
         """Return what a verdict lists."""
         return {"class": self.name, "output": output, "site": site, "count": count}
 
