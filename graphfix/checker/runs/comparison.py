@@ -59,7 +59,8 @@ def weigh(comparison: Comparison, answers: Answers) -> tuple[Verdict, bool]:
         session = comparison.opened[1]()
     except RefusedError as error:
         reason = f"the second model does not load, the first runs: {error}"
-        return Verdict("different", runs=answers.refused, reason=reason), error.missing_kernel
+        failed = Run({}, "off", "different", reason=reason)
+        return Verdict("different", runs=(failed, *answers.refused), reason=reason), error.missing_kernel
     given = [outputs_of(session, answer) for answer in answers.accepted]
     del session  # one model in memory at a time
     findings: list[_Finding] = []
