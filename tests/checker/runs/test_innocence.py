@@ -293,7 +293,10 @@ def texts() -> Iterator[tuple[str, str, bool]]:
     yield "read alone", READ, True
     yield "written before", WRITTEN, False
     yield "written later", f"{READ}\nASSIGN_VARIABLE(h, y)", True
-    for what, key in (("another variable", "container='', shared_name='g'"), ("container", "container='c'")):
+    for what, key in (
+        ("another variable", "container='', shared_name='g'"),
+        ("container", "container='c', shared_name='state'"),
+    ):
         yield f"{what} is written", f"g:resource[] = VAR_HANDLE({key})\nASSIGN_VARIABLE(g, x[3])\n{READ}", True
     setup = f"subgraph setup:\n{HANDLE}\nASSIGN_VARIABLE(h, z:const[3]{{0.,0.,0.}})"
     yield "an initialization", f"CALL_ONCE(init=setup)\n{READ}\n{setup}", False
