@@ -11,7 +11,7 @@ from graphfix.checker.runs.first_difference import Place
 from graphfix.checker.runs.given_inputs import expectation
 from graphfix.checker.runs.only_nan import has_number, nothing_compared, only_nan
 from graphfix.checker.runs.original_runs import changed
-from graphfix.checker.runs.repetition import outputs_of, repetitions
+from graphfix.checker.runs.repetition import MOST_ATTEMPTS, outputs_of, repetitions
 from graphfix.results import Run, Verdict
 from graphfix.runtimes.session import RefusedError
 
@@ -92,12 +92,13 @@ def _verdict(findings: Sequence[_Finding]) -> Verdict:
 def _found(comparison: Comparison, answer: Answer, outputs: Outputs, *, located: bool) -> _Finding:
     """Compare the outputs of one run, again from fresh interpreters where they seem to differ.
 
-    `located`: the place of a difference is known from another run.
+    `located`: another run differs, so that this one decides nothing; where it differs first is known.
     """
-    if not _suspicious(comparison, answer, outputs):
+    failed = isinstance(outputs, RefusedError)
+    if not _suspicious(comparison, answer, outputs) or (located and not failed):
         return _judged(comparison, answer, outputs, located=located)
     failure: RefusedError | None = None
-    for before, after in repetitions(comparison.opened, answer):
+    for before, after in repetitions(comparison.opened, answer, 1 if located else MOST_ATTEMPTS):
         if isinstance(before, RefusedError):
             return _shared(answer, f"the first model itself fails from a fresh interpreter: {before}")
         fresh = replace(answer, outputs=before)
