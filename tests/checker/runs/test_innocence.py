@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
+from typing import Literal
 
 import numpy as np
 import pytest
@@ -15,11 +16,12 @@ from graphfix.checker.runs.comparison import Comparison, weigh
 from graphfix.checker.runs.difference import difference
 from graphfix.checker.runs.original_runs import Answer, Answers
 from graphfix.checker.runs.seeded_inputs import Case
+from graphfix.checker.runs.tflite import verdict as tflite_runs
 from graphfix.checker.runs.unwritten_variables import unwritten_outputs
 from graphfix.checker.task import Criterion
 from graphfix.cli import commands
 from graphfix.report.verdict import verdict_text
-from graphfix.results import Verdict
+from graphfix.results import Run, Verdict
 from graphfix.runtimes.process import Child
 from graphfix.runtimes.session import RefusedError
 from models.builders.tflite.text import Signature
@@ -291,7 +293,10 @@ def texts() -> Iterator[tuple[str, str, bool]]:
     yield "read alone", READ, True
     yield "written before", WRITTEN, False
     yield "written later", f"{READ}\nASSIGN_VARIABLE(h, y)", True
-    for what, key in (("another variable", "container='', shared_name='g'"), ("container", "container='c'")):
+    for what, key in (
+        ("another variable", "container='', shared_name='g'"),
+        ("container", "container='c', shared_name='state'"),
+    ):
         yield f"{what} is written", f"g:resource[] = VAR_HANDLE({key})\nASSIGN_VARIABLE(g, x[3])\n{READ}", True
     setup = f"subgraph setup:\n{HANDLE}\nASSIGN_VARIABLE(h, z:const[3]{{0.,0.,0.}})"
     yield "an initialization", f"CALL_ONCE(init=setup)\n{READ}\n{setup}", False
@@ -374,6 +379,44 @@ def test_every_row_of_the_table_says_how_it_is_recognized_and_what_shows_it() ->
     keys = [(row.name, row.runtimes, row.operators) for row in exceptions.TABLE]
     assert len(set(keys)) == len(keys)
     assert all(row.what and row.recognized and row.evidence for row in exceptions.TABLE)
+
+
+def run(kernels: str, status: Literal["equal", "different", "undecided"] = "equal", **changes: object) -> Run:
+    return replace(Run({"x[0]": 3}, "off", status, outputs=1, kernels=kernels), **changes)  # type: ignore[arg-type]
+
+
+ALONE = run("xnnpack", "different")
+SIBLINGS = (run("reference"), run("builtin"))
+
+
+@pytest.mark.parametrize(
+    ("runs", "excused"),
+    [
+        pytest.param((*SIBLINGS, ALONE), True, id="the others are equal"),
+        pytest.param((run("reference", "undecided", outputs=0), run("builtin"), ALONE), True, id="one has no kernel"),
+        pytest.param((run("reference"), run("builtin", "different"), ALONE), False, id="two differ"),
+        pytest.param((*SIBLINGS, replace(ALONE, outputs=0)), False, id="it fails there"),
+        pytest.param((*SIBLINGS, ALONE, run("builtin", "different", outputs=0)), False, id="another one fails"),
+        pytest.param((ALONE,), False, id="no other ran"),
+        pytest.param((*SIBLINGS, replace(ALONE, bindings={"x[0]": 0})), False, id="the others ran other sizes"),
+        pytest.param((*SIBLINGS, replace(ALONE, signature="two")), False, id="the others ran another signature"),
+        pytest.param((run(""), replace(ALONE, kernels="")), False, id="a runtime of one set"),
+    ],
+)
+def test_a_difference_of_values_on_one_kernel_set_is_excused_where_the_proof_is_complete(
+    saved: Saved, monkeypatch: pytest.MonkeyPatch, runs: tuple[Run, ...], excused: bool
+) -> None:
+    shown = Verdict("different", runs=runs, reason="only with XNNPACK: the outputs differ: y")
+    monkeypatch.setattr(tflite_runs, "by_runs", lambda _: shown)
+    before = saved(tflite("y[N,4] = ADD(x[N,4], b:const[4]{1.,2.,3.,4.})"))
+    after = saved(tflite("y[N,4] = ADD(x[N,4], b:const[1,4]{1.,2.,3.,4.})"))
+    other = saved(tflite("y[N,4] = ADD(x[N,4], b:const[4]{1.,2.,3.,5.})"))
+    verdict = verify(before, after)
+    assert verdict.status == ("proved" if excused else "different")
+    assert [entry["class"] for entry in verdict.exceptions] == ["one-kernel-set"] * excused
+    text = "only with XNNPACK: the outputs differ: y; 1 exception of the runtime: one-kernel-set at xnnpack"
+    assert (text in verdict_text(verdict)) == excused
+    assert verify(before, other).status == "different"
 
 
 @pytest.mark.parametrize(
