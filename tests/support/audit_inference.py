@@ -50,7 +50,9 @@ def claims(instance: Instance, choose: random.Random) -> Iterator[Told]:
 def _inferred(instance: Instance, symbolic: float, choose: random.Random, *, constants: bool) -> Told | None:
     symbols: dict[str, int] = {}
     shared = choose.random() < 0.5
-    types = {name: _told(name, value, symbolic, symbols, choose, shared=shared) for name, value in instance.feeds.items()}
+    types = {
+        name: _told(name, value, symbolic, symbols, choose, shared=shared) for name, value in instance.feeds.items()
+    }
     data = {
         name: numpy_helper.from_array(value, name)
         for name, value in instance.feeds.items()
@@ -84,11 +86,9 @@ def contradiction(told: Told, results: Mapping[str, object]) -> str:
         kind = told.results.get(name)
         if kind is None or not kind.HasField("tensor_type"):
             continue
-        if not isinstance(value, np.ndarray):
-            if isinstance(value, (list, dict)) or value is None:
-                return f"{name} is no tensor"
-            value = np.asarray(value)
-        wrong = wrong_shape(_sizes(kind.tensor_type, told.symbols), value.shape)
+        if isinstance(value, (list, dict)) or value is None:
+            return f"{name} is no tensor"
+        wrong = wrong_shape(_sizes(kind.tensor_type, told.symbols), np.shape(value))
         if wrong:
             return f"{name} {wrong}"
     return ""

@@ -13,22 +13,27 @@ from tests.support.pairs.onnx_instances import Instance
 
 STRINGS: dict[str, Sequence[str]] = {
     "auto_pad": ("NOTSET", "VALID", "SAME_UPPER", "SAME_LOWER"),
-    "mode": ("constant", "reflect", "edge", "wrap", "nearest", "linear", "cubic", "bilinear", "avg", "max", "DCR", "CRD"),
+    "mode": (
+        "constant", "reflect", "edge", "wrap", "nearest", "linear", "cubic", "bilinear", "avg", "max", "DCR", "CRD"),
     "coordinate_transformation_mode": (
         "half_pixel", "asymmetric", "align_corners", "pytorch_half_pixel", "tf_crop_and_resize", "output_half_pixel",
         "half_pixel_symmetric"),
     "nearest_mode": ("floor", "ceil", "round_prefer_floor", "round_prefer_ceil"),
     "keep_aspect_ratio_policy": ("stretch", "not_larger", "not_smaller"),
-    "direction": ("forward", "reverse", "bidirectional", "LEFT", "RIGHT"), "reduction": ("none", "sum", "mean", "add", "mul"),
+    "direction": ("forward", "reverse", "bidirectional", "LEFT", "RIGHT"),
+    "reduction": ("none", "sum", "mean", "add", "mul"),
     "equation": ("...ii ->...i", "ij,jk->ik", "ij->ji", "i,i", "bij,bjk->bik", "ij->i", "...i->..."),
 }  # fmt: skip
 LISTS: dict[str, tuple[int, ...]] = {
-    "kernel_shape": (1, 2, 3), "strides": (1, 2, 3), "dilations": (1, 2, 3), "pads": (0, 0, 1, 2), "axes": (-2, -1, 0, 1, 2),
-    "output_padding": (0, 0, 1), "output_shape": (3, 4, 5, 6, 7), "perm": (0, 1, 2, 3), "split": (1, 2, 3), "starts": (-1, 0, 1),
+    "kernel_shape": (1, 2, 3), "strides": (1, 2, 3), "dilations": (1, 2, 3), "pads": (0, 0, 1, 2),
+    "axes": (-2, -1, 0, 1, 2),
+    "output_padding": (0, 0, 1), "output_shape": (3, 4, 5, 6, 7), "perm": (0, 1, 2, 3), "split": (1, 2, 3),
+    "starts": (-1, 0, 1),
     "ends": (-1, 1, 2, 9), "shape": (-1, 0, 1, 2, 3), "repeats": (0, 1, 2), "pooled_shape": (1, 2, 3),
 }  # fmt: skip
 NUMBERS = (0, 0, 1, 1, 1, 2, 2, 3, -1, -2, 4, 7, 10)
 PAIRED = frozenset({"pads", "paddings", "border", "scale"})
+FACTORS = (0.3, 0.5, 0.6, 0.7, 1.0, 1.5, 2.0, 2.5, 3.3)
 EXTENTS = (0, 1, 1, 2, 3, 4, 5, 6, 7, 8)
 
 
@@ -96,11 +101,13 @@ def revalued(feeds: dict[str, object], choose: random.Random) -> dict[str, objec
                 if value.dtype.kind == "u":
                     flat = list(map(abs, flat))
                 made[name] = np.array(flat, value.dtype).reshape(value.shape)
-        elif isinstance(value, np.ndarray) and 0 < value.size <= 8 and value.dtype == np.float32 and len(feeds) > 1:
-            if choose.random() < 0.4:
-                pool = (0.3, 0.5, 0.6, 0.7, 1.0, 1.5, 2.0, 2.5, 3.3)
-                made[name] = np.array([choose.choice(pool) for _ in range(value.size)], np.float32).reshape(value.shape)
+        elif _factors(value) and len(feeds) > 1 and choose.random() < 0.4:
+            made[name] = np.array([choose.choice(FACTORS) for _ in range(value.size)], np.float32).reshape(value.shape)
     return made
+
+
+def _factors(value: object) -> bool:
+    return isinstance(value, np.ndarray) and 0 < value.size <= 8 and value.dtype == np.float32
 
 
 def _of_size(value: np.ndarray, sizes: list[int]) -> np.ndarray:

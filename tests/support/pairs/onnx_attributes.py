@@ -28,7 +28,9 @@ def other_values(attribute: AttributeProto) -> Iterator[object]:
     """Other values of the attribute's own type."""
     value = helper.get_attribute_value(attribute)
     if attribute.type == AttributeProto.INT:
-        yield from (it for it in (value + 1, value - 1, -value, 0, 1, 2, -1, -2, 7, 10, 16, 2**31, 2**63 - 1) if it != value)
+        yield from (
+            it for it in (value + 1, value - 1, -value, 0, 1, 2, -1, -2, 7, 10, 16, 2**31, 2**63 - 1) if it != value
+        )
     elif attribute.type == AttributeProto.FLOAT:
         yield from (value + 1, -value, 0.0, -0.0, value * (1 + 2**-22), float("nan"), float("inf"), 1e-40)
     elif attribute.type == AttributeProto.STRING:
@@ -101,7 +103,9 @@ def _type(model: ModelProto, _: random.Random) -> Iterator[Edit]:
         elif attribute.type == AttributeProto.INTS and attribute.ints:
             yield put(at, helper.make_attribute(attribute.name, attribute.ints[0]), place)
             yield put(at, helper.make_attribute(attribute.name, [float(it) for it in attribute.ints]), place)
-            yield put(at, helper.make_attribute(attribute.name, numpy_helper.from_array(np.array(attribute.ints))), place)
+            yield put(
+                at, helper.make_attribute(attribute.name, numpy_helper.from_array(np.array(attribute.ints))), place
+            )
 
 
 def _with_type(at: int, place: int, number: int) -> Edit:

@@ -8,8 +8,8 @@ from collections.abc import Iterator
 import onnx
 from onnx import FunctionProto, ModelProto, helper
 
-from tests.support.pairs.onnx_parts import Edit, bodies, graphs, kind, names, nodes, tensor_of
 from tests.support.pairs.onnx_operands import rename
+from tests.support.pairs.onnx_parts import Edit, bodies, graphs, kind, names, nodes, tensor_of
 
 
 @kind("body: an output fewer or more")
@@ -118,7 +118,13 @@ def _functions(model: ModelProto) -> Iterator[tuple[int, FunctionProto]]:
 def _name(model: ModelProto, _: random.Random) -> Iterator[Edit]:
     for at, function in _functions(model):
         others = (("", function.name), ("ai.onnx.ml", function.name), ("unseen", function.name), ("", "Sigmoid"))
-        for domain, name in (*others, (function.domain, "other"), ("", "Relu"), ("com.microsoft", "Gelu"), ("ai.onnx", "g")):
+        for domain, name in (
+            *others,
+            (function.domain, "other"),
+            ("", "Relu"),
+            ("com.microsoft", "Gelu"),
+            ("ai.onnx", "g"),
+        ):
             for calls in (False, True):
                 for imports in (False, True):
                     yield lambda m, at=at, d=domain, n=name, c=calls, i=imports: _rename_function(m, at, d, n, c, i)

@@ -11,7 +11,7 @@ from onnx import ModelProto, SparseTensorProto, TensorProto, helper, numpy_helpe
 from tests.support.pairs.onnx_initializers import WEIGHTS
 from tests.support.pairs.onnx_more_instances import array
 from tests.support.pairs.onnx_run import Feeds
-from tests.support.pairs.onnx_seeds import Seed, resized, special
+from tests.support.pairs.onnx_seeds import Seed, special
 
 BODIES = {
     "If": """(float[N,3] x, bool c) => (float[N,3] y) <float[3] b = {1, 2, 3}> {
@@ -88,7 +88,8 @@ CHAINS = {
         p = MaxPool <kernel_shape = [2, 2], strides = [2, 2], ceil_mode = 1> (x)  y = Add (p, b) }""",
     "transposed convolution": """(float[1,2,W] x, float[2,1,3] w, float[1] b) => (y) {
         p = ConvTranspose <strides = [2], output_padding = [1]> (x, w)  y = Add (p, b) }""",
-    "quantized": """(float[2,3] x) => (y) <float s = {0.5}, uint8 z = {3}, float[3] k = {1, 2, 3}, int8[3] q = {1, 2, 3}> {
+    "quantized": """(float[2,3] x) => (y) <float s = {0.5}, uint8 z = {3}, float[3] k = {1, 2, 3},
+                                             int8[3] q = {1, 2, 3}> {
         a = QuantizeLinear (x, s, z)  b = DequantizeLinear (a, s, z)  w = DequantizeLinear <axis = 0> (q, k)
         y = Mul (b, w) }""",
     "squared": "(float[2,3] x) => (y) { y = Mul (x, x) }",
@@ -165,7 +166,9 @@ def stored() -> Mapping[str, ModelProto]:
     sparse = SparseTensorProto(dims=[3])
     sparse.values.CopyFrom(numpy_helper.from_array(values[1:], "w"))
     sparse.indices.CopyFrom(numpy_helper.from_array(np.array([1, 2], np.int64)))
-    models = {name: _adding([it]) for name, it in (("raw", whole), ("outside", outside), ("behind", behind), ("typed", typed))}
+    models = {
+        name: _adding([it]) for name, it in (("raw", whole), ("outside", outside), ("behind", behind), ("typed", typed))
+    }
     models["in float16"] = _adding([half], TensorProto.FLOAT16)
     models["strings held"] = _reading(text)
     models["four bits"], models["eight bits"] = _dequantizing(four), _dequantizing(eight)

@@ -70,7 +70,7 @@ def _ir(model: ModelProto, _: random.Random) -> Iterator[Edit]:
 @kind("file: text and properties")
 def _text(_: ModelProto, __: random.Random) -> Iterator[Edit]:
     yield lambda m: m.metadata_props.add(key="k", value="v")
-    yield lambda m: (m.metadata_props.add(key="k", value="v"), m.metadata_props.add(key="k", value="w")) and None
+    yield lambda m: m.metadata_props.extend([onnx.StringStringEntryProto(key="k", value=it) for it in "vw"])
     for field in ("producer_name", "producer_version", "domain", "doc_string"):
         yield lambda m, field=field: setattr(m, field, "other")
     yield lambda m: setattr(m, "model_version", 7)
@@ -199,7 +199,16 @@ def _rank(model: ModelProto, _: random.Random) -> Iterator[Edit]:
 def _value_info(model: ModelProto, _: random.Random) -> Iterator[Edit]:
     for at, graph in enumerate(graphs(model)):
         for name in [*names(graph), "not_there", ""]:
-            for element, shape in ((1, None), (1, []), (1, [1]), (1, [2, 3]), (7, None), (9, [2, 3]), (0, [2]), (1, ["N"])):
+            for element, shape in (
+                (1, None),
+                (1, []),
+                (1, [1]),
+                (1, [2, 3]),
+                (7, None),
+                (9, [2, 3]),
+                (0, [2]),
+                (1, ["N"]),
+            ):
                 info = helper.make_tensor_value_info(name, element, shape)
                 yield lambda m, at=at, info=info: graphs(m)[at].value_info.append(info)
 
@@ -243,7 +252,12 @@ def _function(model: ModelProto, _: random.Random) -> Iterator[Edit]:
     used = sorted({(it.domain, it.op_type) for it in nodes(model)})
     for domain, name in (("custom", "f"), ("", "f"), ("", "Sigmoid"), ("ai.onnx.ml", "f"), *used):
         for imports in (own, [], [helper.make_opsetid("", FUTURE)], [helper.make_opsetid("", 5)], own * 2):
-            for body in (relu, [], [helper.make_node("NoSuch", ["a"], ["b"])], [helper.make_node("Relu", ["z"], ["b"])]):
+            for body in (
+                relu,
+                [],
+                [helper.make_node("NoSuch", ["a"], ["b"])],
+                [helper.make_node("Relu", ["z"], ["b"])],
+            ):
                 for imported in (0, 1):
                     function = make(domain, name, ["a"], ["b"], body, imports)
                     yield lambda m, function=function, imported=imported: _with_function(m, function, imported)

@@ -9,11 +9,12 @@ import numpy as np
 from onnx import AttributeProto, GraphProto, ModelProto, NodeProto, TensorProto, helper, numpy_helper
 from onnx.shape_inference import infer_shapes
 
-from tests.support.pairs.onnx_parts import Edit, constants, graphs, kind, readers, tensor_of, version_of
+from tests.support.pairs.onnx_parts import Edit, graphs, kind, readers, tensor_of, version_of
 
 Type = tuple[int, tuple[int | None, ...] | None]
 """Element type (0 unknown) and sizes."""
 Form = tuple[list[NodeProto], list[TensorProto]]
+SLICE_OPERANDS, PAD_OPERANDS = 10, 11
 OLD_AXES = 13
 """The operator set since which Squeeze, Unsqueeze and ReduceSum read their axes."""
 
@@ -31,7 +32,7 @@ def types(graph: GraphProto) -> dict[str, Type]:
     return found
 
 
-class _Maker:
+class Maker:
     """Makes nodes with fresh names from one value to another."""
 
     def __init__(self, source: str, result: str, version: int) -> None:
@@ -63,7 +64,7 @@ class _Maker:
 
 def forms(source: str, result: str, type_: Type, version: int) -> Iterator[Form]:
     """Nodes that give `result` what `source` is, if they are understood, or that are near to it."""
-    m, (element, sizes) = _Maker(source, result, version), type_
+    m, (element, sizes) = Maker(source, result, version), type_
     middle = f"{result}_m"
     yield m.one(m.node("Identity", [source]))
     yield m.one(m.node("Dropout", [source]))
@@ -90,38 +91,59 @@ def forms(source: str, result: str, type_: Type, version: int) -> Iterator[Form]
         yield from _sized_forms(m, [int(it or 0) for it in sizes])
 
 
-def _sized_forms(m: _Maker, sizes: list[int]) -> Iterator[Form]:
-    rank, source, middle = len(sizes), m.source, f"{m.result}_m"
+def _sized_forms(m: Maker, sizes: list[int]) -> Iterator[Form]:
+    yield from _reshaped(m, sizes)
+    yield from _repeated(m, sizes)
+    yield from _sliced(m, sizes)
+    if sizes:
+        yield from _along_an_axis(m, sizes)
+
+
+def _reshaped(m: Maker, sizes: list[int]) -> Iterator[Form]:
+    source, middle = m.source, f"{m.result}_m"
     for target in _targets(sizes):
         for dtype in ("int64", "int32") if target is sizes else ("int64",):
             yield m.one(m.node("Reshape", [source, m.constant(target, dtype)]))
     yield m.one(m.node("Reshape", [source, m.constant(sizes)], allowzero=1))
     yield m.one(m.node("Reshape", [source, m.constant([-1])], middle), m.node("Reshape", [middle, m.constant(sizes)]))
+
+
+def _repeated(m: Maker, sizes: list[int]) -> Iterator[Form]:
+    rank, source, middle = len(sizes), m.source, f"{m.result}_m"
     for target in (sizes, [1] * rank, [1], [], [1, *sizes], [2, *sizes], [-1] * rank, [0] * rank):
+        expand = m.node("Expand", [source, m.constant(target)], middle)
         yield m.one(m.node("Expand", [source, m.constant(target)]))
-        yield m.one(m.node("Expand", [source, m.constant(target)], middle), m.node("Reshape", [middle, m.constant(sizes)]))
+        yield m.one(expand, m.node("Reshape", [middle, m.constant(sizes)]))
     for repeats in ([1] * rank, [1] * (rank + 1), [1] * max(rank - 1, 0), [2] * rank, [0] * rank):
         yield m.one(m.node("Tile", [source, m.constant(repeats)]))
     for perm in ([*range(rank)], [*range(rank)][::-1], [0] * rank, [it - rank for it in range(rank)], [0]):
         yield m.one(m.node("Transpose", [source], perm=perm))
+
+
+def _sliced(m: Maker, sizes: list[int]) -> Iterator[Form]:
+    rank, source = len(sizes), m.source
     for starts, ends in (([0] * rank, sizes), ([0], [2**63 - 1]), ([0], [-1]), ([1], [9]), ([0, 0], [9, 9]), (0, 9)):
         axes = np.arange(np.size(starts)).tolist() if np.ndim(starts) else 0
-        for given in (axes, [0] * np.size(starts)):
-            if m.version > 9:
-                read = [m.constant(starts), m.constant(ends), m.constant(given)]
-                yield m.one(m.node("Slice", [source, *read]))
-                yield m.one(m.node("Slice", [source, read[0], m.constant(ends, "int64"), m.constant(given, "int32")]))
+        for given in (axes, [0] * np.size(starts)) if m.version >= SLICE_OPERANDS else ():
+            read = [m.constant(starts), m.constant(ends)]
+            yield m.one(m.node("Slice", [source, *read, m.constant(given)]))
+            read = [m.constant(starts), m.constant(ends)]
+            yield m.one(m.node("Slice", [source, *read, m.constant(given, "int32")]))
     for pads in ([0] * 2 * rank, [0] * rank, [1] + [0] * (2 * rank - 1)):
-        yield m.one(m.node("Pad", [source, m.constant(pads)]) if m.version > 10 else m.node("Pad", [source], pads=pads))
-    if rank:
-        every = m.constant(np.arange(sizes[0]))
-        yield m.one(m.node("Gather", [source, every], axis=0))
-        split = m.constant([sizes[0]])
-        yield m.one(m.node("Split", [source, split], axis=0) if m.version > 12 else m.node("Split", [source], split=sizes[:1]))
-        for op in ("ReduceSum", "ReduceMax", "ReduceMean"):
-            for axis in range(-1, rank):
-                yield m.one(m.axes(op, source, [axis]))
-                yield m.one(m.node(op, [source], keepdims=1))
+        old = m.version < PAD_OPERANDS
+        yield m.one(m.node("Pad", [source], pads=pads) if old else m.node("Pad", [source, m.constant(pads)]))
+
+
+def _along_an_axis(m: Maker, sizes: list[int]) -> Iterator[Form]:
+    source = m.source
+    yield m.one(m.node("Gather", [source, m.constant(np.arange(sizes[0]))], axis=0))
+    old = m.version < OLD_AXES
+    split = m.node("Split", [source], split=sizes[:1]) if old else m.node("Split", [source, m.constant(sizes[:1])])
+    yield m.one(split)
+    for op in ("ReduceSum", "ReduceMax", "ReduceMean"):
+        for axis in range(-1, len(sizes)):
+            yield m.one(m.axes(op, source, [axis]))
+            yield m.one(m.node(op, [source], keepdims=1))
 
 
 def _targets(sizes: list[int]) -> Iterator[list[int]]:
@@ -197,7 +219,7 @@ def _meets(model: ModelProto, _: random.Random) -> Iterator[Edit]:
             other = node.input[1 - operand] if len(node.input) > 1 else ""
             sizes = known.get(other, (0, None))[1]
             if other and name:
-                m = _Maker(name, "through", version_of(model))
+                m = Maker(name, "through", version_of(model))
                 shape = m.node("Shape", [other], "its_shape")
                 yield _stretch(place, operand, m.one(shape, m.node("Expand", [name, "its_shape"])))
                 if sizes is not None and None not in sizes:
@@ -208,99 +230,3 @@ def _meets(model: ModelProto, _: random.Random) -> Iterator[Edit]:
 
 def _stretch(place: int, operand: int, form: Form) -> Edit:
     return lambda m: _through(m, 0, place, operand, form)
-
-
-@kind("constant: computed by nodes", then=True)
-def _computed(model: ModelProto, choose: random.Random) -> Iterator[Edit]:
-    for at, graph in enumerate(graphs(model)):
-        for name, array in constants(graph).items():
-            if array.size <= 64 and array.dtype != object:
-                for form in _ways(array, name, version_of(model)):
-                    yield lambda m, at=at, name=name, form=form: _compute(m, at, name, form)
-    del choose
-
-
-def _compute(model: ModelProto, at: int, name: str, form: Form) -> None:
-    listed = graphs(model)[at].initializer
-    for place, tensor in enumerate(listed):
-        if tensor.name == name:
-            listed.pop(place)
-            break
-    insert(model, at, form, 0)
-
-
-def _ways(array: np.ndarray, name: str, version: int) -> Iterator[Form]:
-    """Nodes that compute a constant, or would if they were in contract."""
-    m, dtype = _Maker("", name, version), str(array.dtype)
-    element = helper.np_dtype_to_tensor_dtype(array.dtype)
-    whole = m.constant(array, dtype)
-    yield m.one(m.node("Identity", [whole]))
-    for other in ("float32", "float64", "int32", "int64", "uint8", "bool"):
-        if array.dtype.kind in "fiub":
-            yield m.one(m.node("Cast", [m.constant(np.nan_to_num(array).astype(other), other)], to=element))
-    if array.dtype.kind in "fiu" and array.dtype.itemsize < 16:
-        yield from _arithmetic(m, array, dtype)
-        yield from _filled(m, array, dtype, element)
-    for shape in (array.shape, (-1,), (1, *array.shape)):
-        yield m.one(m.node("Reshape", [m.constant(array.reshape(-1), dtype), m.constant(shape)]))
-    yield m.one(m.node("Transpose", [m.constant(array.T, dtype)]))
-    yield m.one(m.axes("Squeeze", m.constant(array[None], dtype), [0]))
-    if array.ndim:
-        yield m.one(m.axes("Unsqueeze", m.constant(array[0], dtype), [0]))
-        yield m.one(m.node("Concat", [m.constant(array[:1], dtype), m.constant(array[1:], dtype)], axis=0))
-        yield m.one(m.node("Gather", [m.constant(np.flip(array, 0), dtype), m.constant(np.arange(len(array))[::-1])], axis=0))
-        longer = np.concatenate([array, array[:1]])
-        yield from _cut(m, array, longer, dtype)
-        first = "Split"
-        if version >= OLD_AXES:
-            yield m.one(helper.make_node(first, [m.constant(longer, dtype), m.constant([len(array), 1])], [name, "rest"], axis=0))
-    if array.ndim == 1 and array.dtype == np.int64:
-        yield from _of_sizes(m, array)
-
-
-def _arithmetic(m: _Maker, array: np.ndarray, dtype: str) -> Iterator[Form]:
-    one = np.ones((), dtype)
-    with np.errstate(all="ignore"):
-        yield m.one(m.node("Add", [m.constant(array - one, dtype), m.constant(one, dtype)]))
-        yield m.one(m.node("Sub", [m.constant(array + one, dtype), m.constant(one, dtype)]))
-        yield m.one(m.node("Mul", [m.constant(array, dtype), m.constant(one, dtype)]))
-        yield m.one(m.node("Div", [m.constant(array, dtype), m.constant(one, dtype)]))
-        for op in ("Max", "Min"):
-            yield m.one(m.node(op, [m.constant(array, dtype), m.constant(array, dtype)]))
-        if dtype[0] != "u":
-            yield m.one(m.node("Neg", [m.constant(-array, dtype)]))
-    where = [m.constant(np.ones(array.shape), "bool"), m.constant(array, dtype), m.constant(array * 0, dtype)]
-    yield m.one(m.node("Where", where))
-    if array.ndim:
-        yield m.one(m.axes("ReduceSum", m.constant(array[None], dtype), [0], "summed"), m.axes("Squeeze", "summed", [0]))
-
-
-def _filled(m: _Maker, array: np.ndarray, dtype: str, element: int) -> Iterator[Form]:
-    if array.size and (array == array.flat[0]).all():
-        value = numpy_helper.from_array(array.reshape(-1)[:1])
-        yield m.one(m.node("ConstantOfShape", [m.constant(array.shape)], value=value))
-        yield m.one(m.node("Expand", [m.constant(array.flat[0], dtype), m.constant(array.shape)]))
-        yield m.one(m.node("Tile", [m.constant(array.reshape(-1)[:1].reshape([1] * array.ndim), dtype), m.constant(array.shape)]))
-    if array.ndim == 1 and len(array) > 1 and (np.diff(array) == array[1] - array[0]).all() and array[1] != array[0]:
-        step = array[1] - array[0]
-        yield m.one(m.node("Range", [m.constant(it, dtype) for it in (array[0], array[-1] + step, step)]))
-        yield m.one(m.node("Range", [m.constant([it], dtype) for it in (array[0], array[-1] + step, step)]))
-    del element
-
-
-def _cut(m: _Maker, array: np.ndarray, longer: np.ndarray, dtype: str) -> Iterator[Form]:
-    if m.version < 10:
-        yield m.one(m.node("Slice", [m.constant(longer, dtype)], starts=[0], ends=[len(array)]))
-        return
-    for starts, ends, axes in (([0], [-1], [0]), ([0], [-1], [-array.ndim]), ([0, 0], [-1, -1], [0, 0]), (0, -1, 0)):
-        for kinds in (("int64",) * 3, ("int32",) * 3, ("int64", "int32", "int64")):
-            read = [m.constant(it, dt) for it, dt in zip((starts, ends, axes), kinds, strict=True)]
-            yield m.one(m.node("Slice", [m.constant(longer, dtype), *read]))
-
-
-def _of_sizes(m: _Maker, array: np.ndarray) -> Iterator[Form]:
-    if (array >= 0).all() and array.prod() < 1000:
-        made = m.node("ConstantOfShape", [m.constant(array)], "filled")
-        yield m.one(made, m.node("Shape", ["filled"]))
-        yield m.one(m.node("ConstantOfShape", [m.constant([*array, 3])], "filled"), m.node("Shape", ["filled"], start=0, end=-1))
-    yield m.one(m.node("NonZero", [m.constant([1] * len(array))], "found"), m.node("Gather", [m.constant(array), "found"]))

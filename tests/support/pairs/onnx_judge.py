@@ -1,4 +1,4 @@
-"""Prove a pair of ONNX files, and run it where it is proved: the proof is wrong where the first runs and they differ."""
+"""Prove a pair of ONNX files, and run it where it is proved: it is wrong where the first one runs and they differ."""
 
 from __future__ import annotations
 
@@ -6,9 +6,11 @@ import traceback
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Self
 
 from graphfix.checker import proof
 from graphfix.results import GraphfixError
+from tests.support.pairs.onnx_initializers import write_weights
 from tests.support.pairs.onnx_run import Feeds, Ran, Runner, same
 
 
@@ -38,6 +40,13 @@ class Judge:
 
     def __post_init__(self) -> None:
         self.runner = Runner(self.folder)
+        write_weights(self.folder)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.runner.close()
 
     def first(self, model: bytes, feeds: Sequence[Feeds], runtime: str = "") -> Ran | None:
         """Run a first file twice; None where it gives nothing, or not the same again."""

@@ -164,7 +164,7 @@ RELATIVES = tuple(
     for line in (
         "Add Sub Mul Div Pow Mod Max Min Mean Sum And Or Xor", "Greater Less Equal GreaterOrEqual LessOrEqual",
         "Relu Abs Neg Ceil Floor Round Identity Dropout Sigmoid Tanh Erf Gelu Elu Celu Selu LeakyRelu",
-        "ReduceSum ReduceMean ReduceMax ReduceMin ReduceL1 ReduceL2 ReduceSumSquare ReduceLogSum ReduceLogSumExp ReduceProd",
+        "ReduceSum ReduceMean ReduceMax ReduceMin ReduceL1 ReduceL2 ReduceSumSquare ReduceLogSum ReduceProd",
         "Squeeze Unsqueeze Reshape Flatten Identity Transpose Expand Tile", "Softmax LogSoftmax Hardmax",
         "ArgMax ArgMin", "MaxPool AveragePool LpPool", "GlobalMaxPool GlobalAveragePool GlobalLpPool",
         "MatMul MatMulInteger Gemm", "Gather GatherElements GatherND", "Scatter ScatterElements ScatterND",

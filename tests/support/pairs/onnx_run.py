@@ -88,9 +88,7 @@ def _reference(model: bytes, feeds: Sequence[Feeds]) -> Ran:
 def same(one: object, other: object) -> bool:
     """Bit for bit, any NaN as good as another; sequences, maps and absent optionals likewise."""
     if isinstance(one, (list, tuple)):
-        return (
-            isinstance(other, (list, tuple)) and len(one) == len(other) and all(map(same, one, other))
-        )
+        return isinstance(other, (list, tuple)) and len(one) == len(other) and all(map(same, one, other))
     if isinstance(one, Mapping):
         return isinstance(other, Mapping) and list(one) == list(other) and same([*one.values()], [*other.values()])
     if one is None or other is None:
