@@ -10,7 +10,7 @@ from graphfix.checker.proof.terms import CONSTANTS, Frame, View, composed, exten
 if TYPE_CHECKING:
     from collections.abc import Collection, Sequence
 
-    from graphfix.checker.proof.sizes import Sizes
+    from graphfix.checker.proof.sizes import Dims, Sizes
     from graphfix.checker.proof.terms import Axes, Core, Extent, TermTable
 
 Key: TypeAlias = tuple[object, ...]
@@ -132,18 +132,34 @@ def _stripped(view: View) -> Axes | None:
 
 def onto(table: TermTable, key: Key, view: View, others: Sequence[View], description: str) -> View:
     """Return the result of an operator that reads operand 0, of the result's shape, exactly, the others onto it."""
+    sizes = onto_sizes(view.sizes, [other.sizes for other in others])
     if view.sizes is None or any(other.sizes is None for other in others):
         reads = tuple((other.core, _stripped(other)) for other in others)
         checked = [frozenset({extent(view), *(other.more or {extent(other)})}) for other in others]
         spaces = tuple(_space(table, table.check_fit(extents)) for extents in checked)
-        return table.result(("unranked onto", *key, view, reads, spaces), description, view.sizes)
+        return table.result(("unranked onto", *key, view, reads, spaces), description, sizes)
     if any(len(other.sizes or ()) > len(view.sizes) for other in others):
-        return table.result(("whole", *key, (view, *others)), description, view.sizes)
+        return table.result(("whole", *key, (view, *others)), description, sizes)
     rank = len(view.sizes)
     columns = zip(view.sizes, *(right_aligned(other.sizes or (), rank) for other in others), strict=True)
     cores, maps = tuple(other.core for other in others), tuple(_over(other, rank) for other in others)
     return table.result(
-        ("onto", *key, view, cores, maps, tuple(map(table.algebra.broadcast_size, columns))), description, view.sizes
+        ("onto", *key, view, cores, maps, tuple(map(table.algebra.broadcast_size, columns))), description, sizes
+    )
+
+
+def onto_sizes(own: Sizes | None, others: Sequence[Sizes | None]) -> Dims:
+    """Return the sizes of a value onto which others are broadcast, as far as those are known to fit.
+
+    Where they do not, some runtimes refuse and others broadcast both ways: PRelu of x[1,3] by a slope [4,3] is [4,3]
+    in onnxruntime.
+    """
+    if own is None or any(sizes is None or len(sizes) > len(own) for sizes in others):
+        return None
+    columns = zip(own, *(right_aligned(sizes or (), len(own)) for sizes in others), strict=True)
+    return tuple(
+        size if (isinstance(size, int) and size != 1) or all(other in (1, size) for other in facing) else None
+        for size, *facing in columns
     )
 
 

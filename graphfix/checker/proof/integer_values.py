@@ -50,3 +50,15 @@ def _repeated(view: View, length: int) -> Sequence[object]:
 def span(start: int, limit: int, step: int) -> int | None:
     """Return how many numbers a range holds; None for a step of 0."""
     return max(-((start - limit) // step), 0) if step else None
+
+
+def cut(size: int, start: int, end: int, step: int) -> range | None:
+    """Return the places that a Slice takes of an axis, its bounds cut off at both ends; None where runtimes differ.
+
+    That is where it counts down from in front of the axis: by ONNX's text it starts at the first element, as in
+    onnxruntime; in Python, and in onnx's reference, it takes none. And where it counts down to the largest number,
+    which for onnxruntime is the beginning.
+    """
+    if not step or (step < 0 and (start < -size or end >= _LIMITS["int32"] - 1)):
+        return None
+    return range(*slice(start, end, step).indices(size))

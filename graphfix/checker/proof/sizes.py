@@ -25,6 +25,8 @@ class Symbol:
 
 Size: TypeAlias = int | Symbol
 Sizes: TypeAlias = tuple[Size, ...]
+Dims: TypeAlias = "tuple[Size | None, ...] | None"
+"""What is known of a shape: None for a size that is not, or where not even the rank is."""
 Place: TypeAlias = tuple[object, ...]
 """Under what a node is executed: the bodies around it, from the outside in. () is the main graph: always."""
 

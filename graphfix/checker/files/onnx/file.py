@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from onnx import TensorProto, numpy_helper
 
 from graphfix.checker.files.constant_bytes import Opened, Payload, held
-from graphfix.checker.files.onnx import skeleton
+from graphfix.checker.files.onnx import skeleton, tensors
 from graphfix.results import GraphfixError
 
 if TYPE_CHECKING:
@@ -69,10 +69,31 @@ class Source:
             return held(b"typed" + tensor.int32_data.__repr__().encode())
         return self._elements(tensor, tensor.name)
 
+    def fault(self, tensor: TensorProto) -> str | None:
+        """Say what is wrong with how a tensor is stored; None where nothing is. Raises GraphfixError."""
+        cut = None
+        if tensor.string_data and tensor.string_data[0].startswith(self.mark):
+            number, start, end = self._place(tensor)
+            cut = number, end - start
+        found = tensors.fault(tensor, cut)
+        if found is not None or tensor.data_location != TensorProto.EXTERNAL:
+            return found
+        entries = {entry.key: entry.value for entry in tensor.external_data}
+        if not tensors.is_inside(self.path.parent, entries.get("location")):
+            return "lies in a file out of the model's folder"
+        payload = self._external(tensor)
+        fits = payload is not None and payload.length == tensors.byte_size(tensor)
+        return None if fits else "has more or fewer bytes in its file than its type and shape ask for"
+
+    def _place(self, tensor: TensorProto) -> tuple[int, int, int]:
+        """Return the field of a payload that was left out, its first byte and the one behind it."""
+        number, start, end = _PLACE.unpack(tensor.string_data[0][len(self.mark) :])
+        return number, start, end
+
     def _cut(self, tensor: TensorProto) -> Payload | None:
         if len(tensor.string_data) > 1:
             return None  # one payload in several pieces
-        number, start, end = _PLACE.unpack(tensor.string_data[0][len(self.mark) :])
+        number, start, end = self._place(tensor)
         whole = Payload(self._open(self.path), start, end - start)
         if number in _FIXED_WIDTH:
             return whole

@@ -9,9 +9,10 @@ from onnx import TensorProto, TypeProto
 from graphfix.checker.files.onnx.file import Source
 from graphfix.checker.proof.compare import check_asked, check_declared, check_effects, concluded, refuse_unknown
 from graphfix.checker.proof.constants import Constants
+from graphfix.checker.proof.onnx.closed_world import ClosedWorld
 from graphfix.checker.proof.onnx.constants import FileConstants
-from graphfix.checker.proof.onnx.inference import Inference, bodies
-from graphfix.checker.proof.onnx.operands import Environment
+from graphfix.checker.proof.onnx.model_parts import key_of, unlisted
+from graphfix.checker.proof.onnx.operands import Environment, bodies
 from graphfix.checker.proof.onnx.reader import Reading
 from graphfix.checker.proof.onnx.types import consistent, element_type
 from graphfix.checker.proof.onnx.validate import imported
@@ -29,8 +30,6 @@ if TYPE_CHECKING:
     from graphfix.checker.proof.explain import Notes
     from graphfix.checker.proof.sizes import Size
 
-KNOWN_FORM, KNOWN_SET = 10, 21
-"""The IR version and the standard operator set that every maintained runtime knows."""
 INITIALIZERS_ALONE_SINCE = 4
 """The IR version from which an initializer that is an input as well may be overridden by the caller."""
 
@@ -50,11 +49,13 @@ def compared(
     one, two = (source.read() for source in sources)
     _interface(one, two)
     refuse_unknown(_input_dims(one), _input_dims(two), bindings, shapes)
-    first = Reading(table, FileConstants(sources[0], constants), one, Inference(one), notes=notes)
+    world = ClosedWorld()
+    first = Reading(table, FileConstants(sources[0], constants, world), one, notes=notes)
     environment = _environment(first, bindings, shapes)
     outputs = first.run(one.graph, environment)
     table.close()
-    second = Reading(table, FileConstants(sources[1], constants), two, None, notes=notes)
+    world.closed = True
+    second = Reading(table, FileConstants(sources[1], constants, world), two, notes=notes)
     other = _environment(second, bindings, shapes)
     theirs = second.run(two.graph, other)
     for mine, shown, view in zip(one.graph.output, two.graph.output, theirs, strict=True):
@@ -67,6 +68,10 @@ def compared(
     proof = concluded(
         table, list(zip(names, outputs, theirs, strict=True)), [*_assumed(one.graph, bindings), *table.assumes]
     )
+    if proof.proved:
+        reason = world.reason or world.size_names.unknown() or unlisted(one, two, second.called)
+        if reason is not None:
+            return Proof("not proved", reason)
     # Asked last: onnx's inference ends the process on some nodes that no runtime takes, and such are none of the first.
     if proof.proved and table.claims and not consistent(two):
         name = next(iter(table.claims))
@@ -81,7 +86,7 @@ def note_nodes(
     table = TermTable(Algebra())
     source = Source(path, stack)
     model = source.read()
-    reading = Reading(table, FileConstants(source, Constants(table)), model, Inference(model), notes=notes)
+    reading = Reading(table, FileConstants(source, Constants(table)), model, notes=notes)
     reading.run(model.graph, _environment(reading, bindings, shapes))
 
 
@@ -115,17 +120,13 @@ def _interface(one: ModelProto, two: ModelProto) -> None:
 
 
 def _check_versions(one: ModelProto, two: ModelProto) -> None:
-    """A runtime that knows the versions of the first file knows those of the second. Raises UnprovedError."""
-    ours, theirs = (imported(model.opset_import) for model in (one, two))
-    if _older(ours, theirs):
+    """No node means less than in the first file by its operator set alone. Raises UnprovedError."""
+    if _older(imported(one.opset_import), imported(two.opset_import)):
         raise UnprovedError("the second file is stated in an older operator set, in which a node may mean less")
-    declared = {(each.domain, each.name, each.overload): imported(each.opset_import) for each in one.functions}
+    declared = {key_of(each): imported(each.opset_import) for each in one.functions}
     for each in two.functions:
-        if _older(declared.get((each.domain, each.name, each.overload), {}), imported(each.opset_import)):
+        if _older(declared.get(key_of(each), {}), imported(each.opset_import)):
             raise UnprovedError(f"the second file states the function {each.name!r} in an older operator set")
-    newer = [domain for domain, version in theirs.items() if version > ours.get(domain, version)]
-    if two.ir_version > max(one.ir_version, KNOWN_FORM) or any(domain or theirs[""] > KNOWN_SET for domain in newer):
-        raise UnprovedError("the second file asks for newer versions than the first")
 
 
 def _older(ours: Mapping[str, int], theirs: Mapping[str, int]) -> bool:
@@ -204,8 +205,7 @@ def _size(dim: TensorShapeProto.Dimension) -> int | None:
 
 def _environment(reading: Reading, bindings: Mapping[str, int], shapes: Mapping[str, Sequence[int]]) -> Environment:
     """Enter the inputs. Raises UnprovedError where the second file takes fewer shapes, or others, than the first."""
-    graph = reading.model.graph
-    environment = Environment(imported(reading.model.opset_import), graph=graph)
+    environment = Environment(imported(reading.model.opset_import))
     for info in _inputs(reading.model):
         sizes = _sizes(reading, info, bindings, shapes)
         core, new = reading.table.core(("input", info.name), f"input {info.name!r}", counted=False)

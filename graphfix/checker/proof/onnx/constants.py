@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from onnx import TensorProto
+from onnx import AttributeProto, TensorProto
 
 from graphfix.checker.files.onnx.file import width
-from graphfix.checker.proof.onnx.operands import comparable, graphs, tensor_of
+from graphfix.checker.proof.onnx.closed_world import ClosedWorld
+from graphfix.checker.proof.onnx.operands import tensor_of
+from graphfix.checker.proof.onnx.spelling import attribute_form
 from graphfix.checker.proof.onnx.types import type_name
 from graphfix.checker.proof.onnx.validate import loads
 from graphfix.checker.proof.result import UnprovedError
@@ -17,11 +19,12 @@ from graphfix.checker.proof.terms import whole
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from onnx import AttributeProto, SparseTensorProto
+    from onnx import SparseTensorProto
 
     from graphfix.checker.files.onnx.file import Source
     from graphfix.checker.proof.constants import Constants
     from graphfix.checker.proof.onnx.operands import Call
+    from graphfix.checker.proof.onnx.spelling import AttributeForm
     from graphfix.checker.proof.terms import View
 
 _TYPES = frozenset(TensorProto.DataType.values())
@@ -34,23 +37,27 @@ class FileConstants:
     source: Source
     shared: Constants
     """The constants of both files."""
+    world: ClosedWorld = field(default_factory=ClosedWorld)
+    """Where it is entered what is odd about them."""
 
-    def attributes(self, attributes: Mapping[str, AttributeProto]) -> tuple[object, ...]:
-        """Return the comparable form of attributes, bodies left out; a tensor is the constant that it holds."""
+    def attributes(self, attributes: Mapping[str, AttributeProto]) -> tuple[tuple[str, AttributeForm], ...]:
+        """Return the comparable form of attributes; a tensor is the constant that it holds, of a body only the type."""
         if not attributes:
             return ()
-        return tuple((name, self._attribute(given)) for name, given in sorted(attributes.items()) if not graphs(given))
+        return tuple([(name, attribute_form(each) or self._held(each)) for name, each in sorted(attributes.items())])
 
-    def _attribute(self, given: AttributeProto) -> object:
-        if given.HasField("t") or given.tensors:
-            tensors = [given.t] if given.HasField("t") else given.tensors
-            return "tensors", tuple(self.constant(tensor, given.name) for tensor in tensors)
-        if given.HasField("sparse_tensor"):
-            return "sparse", self.sparse(given.sparse_tensor)
-        return comparable(given)
+    def _held(self, given: AttributeProto) -> AttributeForm:
+        if given.type in (AttributeProto.TENSOR, AttributeProto.TENSORS):
+            tensors = [given.t] if given.type == AttributeProto.TENSOR else given.tensors
+            return given.type, tuple([self.constant(tensor, given.name, alone=False) for tensor in tensors])
+        if given.type in (AttributeProto.SPARSE_TENSOR, AttributeProto.SPARSE_TENSORS):
+            sparse = [given.sparse_tensor] if given.type == AttributeProto.SPARSE_TENSOR else given.sparse_tensors
+            return given.type, tuple(map(self.sparse, sparse))
+        return given.type, None
 
-    def constant(self, tensor: TensorProto, description: str) -> View:
-        """See a tensor of the file."""
+    def constant(self, tensor: TensorProto, description: str, *, alone: bool = True) -> View:
+        """See a tensor of the file; `alone` says that no attribute holds it."""
+        self._check(tensor, description, alone=alone)
         if tensor.data_type not in _TYPES:
             raise UnprovedError(
                 f"the constant {description!r} has the type {tensor.data_type}, which onnx does not know"
@@ -62,13 +69,29 @@ class FileConstants:
         view.core.dtype = tensor.data_type
         return view
 
+    def _check(self, tensor: TensorProto, description: str, *, alone: bool) -> None:
+        """Enter what is odd about how a tensor is stored."""
+        fault = self.source.fault(tensor)
+        if fault is None and not alone and tensor.data_location == TensorProto.EXTERNAL:
+            fault = "lies in another file, and is an attribute"
+        if fault is not None:
+            bare = TensorProto()
+            bare.CopyFrom(tensor)
+            bare.ClearField("name")
+            bare.ClearField("doc_string")
+            self.world.odd(
+                ("tensor", bare.SerializeToString(deterministic=True)),
+                f"the constant {description!r} of the second file {fault}",
+            )
+
     def sparse(self, sparse: SparseTensorProto) -> View:
-        """See a sparse tensor of the file: as it is stored."""
+        """See a sparse tensor of the file: as it is stored. No rule says what a runtime takes: the first has it too."""
         parts = self.constant(sparse.values, sparse.values.name), self.constant(sparse.indices, sparse.values.name)
         core, new = self.shared.table.core(("sparse", parts, tuple(sparse.dims)), sparse.values.name, counted=False)
         if new:
             core.sizes = tuple(sparse.dims)
             core.dtype = sparse.values.data_type
+            self.world.odd(core.key, f"the sparse constant {sparse.values.name!r} is only in the second file")
         return whole(core)
 
     def node(self, call: Call) -> View:
@@ -81,7 +104,7 @@ class FileConstants:
             raise UnprovedError(f"{description} holds no constant of a known form; check the model")
         name, given = next(iter(call.attributes.items()))
         if name == "value":
-            return self.constant(given.t, description)
+            return self.constant(given.t, description, alone=False)
         if name == "sparse_value":
             return self.sparse(given.sparse_tensor)
         tensor = tensor_of(name, given)

@@ -67,6 +67,7 @@ def _if(reader: Reader, call: Call, environment: Environment) -> list[View]:
         elif taken is not None:  # it never runs: what it would do does not count
             del reader.effects[effects:]
             reader.occurrences = occurrences
+    _check_branches(reader.table, call, branches)
     if taken is not None:
         return list(chosen)
     key = ("if", *call.full, tuple(call.views), *branches)
@@ -77,6 +78,26 @@ def _if(reader: Reader, call: Call, environment: Environment) -> list[View]:
         one = next((branch[index] for branch in branches if index < len(branch)), None)
         set_type(results[-1].core, None if one is None else dtype(one.core))
     return results
+
+
+def _check_branches(table: TermTable, call: Call, branches: Sequence[Sequence[View]]) -> None:
+    """Both branches return what the node does, also the one that is never taken. Raises UnprovedError."""
+    if not table.closed:
+        return
+    for branch in branches:
+        _check_count(call, len(branch))
+    for one, two in zip(*branches, strict=True):
+        kinds = dtype(one.core), dtype(two.core)
+        if None not in kinds and kinds[0] != kinds[1]:
+            raise UnprovedError(f"the branches of {call.description} of the second file return different types")
+
+
+def _check_count(call: Call, count: int) -> None:
+    """Runtimes load a node only if it names every value that its body returns. Raises UnprovedError."""
+    given = call.spelled.results
+    named = given if isinstance(given, int) else len(given)
+    if named != count:
+        raise UnprovedError(f"{call.description} of the second file has {named} results, and its body returns {count}")
 
 
 def _body(call: Call) -> GraphProto:
@@ -135,6 +156,10 @@ def _looped(
     reader: Reader, call: Call, key: tuple[object, ...], states: Sequence[Guess], given: Sequence[View]
 ) -> list[View]:
     """Return the results: states as they leave the body, then what it returns in each iteration, stacked."""
+    if reader.table.closed:
+        _check_count(call, len(given))
+        if len(given) < len(states):
+            raise UnprovedError(f"{call.description} of the second file has a body that does not return its states")
     results: list[View] = []
     for index in range(len(call.outputs)):
         sizes: Guess = None

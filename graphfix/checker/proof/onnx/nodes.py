@@ -9,7 +9,6 @@ from onnx import TensorProto
 from graphfix.checker.proof import broadcast, constant_folding
 from graphfix.checker.proof.onnx import shapes
 from graphfix.checker.proof.onnx import table as onnx_ops
-from graphfix.checker.proof.onnx.inference import alone
 from graphfix.checker.proof.onnx.types import dtype
 from graphfix.checker.proof.onnx.validate import loads
 from graphfix.checker.proof.onnx.versions import meaning
@@ -19,16 +18,15 @@ from graphfix.checker.proof.terms import View, whole
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
-    from graphfix.checker.proof.onnx.inference import Inference
     from graphfix.checker.proof.onnx.operands import Call
-    from graphfix.checker.proof.onnx.shapes import Dims
-    from graphfix.checker.proof.sizes import Size
     from graphfix.checker.proof.terms import Axes
 
 MATRIX = 2
 DIFFERING_SHAPES_SINCE = 8
 """The first operator set in which operands of all broadcasting operators may have different shapes."""
 SQUARE = 2
+TWO_TYPES_SINCE = 12
+"""From this version on a power takes integers, and an exponent of another type than the base's."""
 SQUARING = frozenset({"Mul", "Pow"})
 RAISED = frozenset({TensorProto.FLOAT, TensorProto.DOUBLE, TensorProto.INT32, TensorProto.INT64})
 """The types of which onnxruntime has a power."""
@@ -79,18 +77,12 @@ def _pair(call: Call, one: View, two: View) -> View:
     """Read an operator of two operands; a power by a constant of one element that is 2 is the product.
 
     onnxruntime computes it so, bit for bit and whatever the exponent's type. Where the exponent has several elements,
-    or more axes than the base, it does not.
+    or more axes than the base, or the base may have one element alone, it does not.
     """
     key = (*call.key, ())
     if call.op not in SQUARING:
         return broadcast.elementwise(call.table, key, [one, two], call.description)
-    covers = one.sizes is not None and len(two.sizes or ()) <= len(one.sizes)
-    if (
-        call.op == "Pow"
-        and covers
-        and constant_folding.is_number(two, SQUARE)
-        and {dtype(one.core), dtype(two.core)} <= RAISED
-    ):
+    if call.op == "Pow" and _squares(call, one, two):
         key, two = ("", "Mul", meaning("Mul", "", call.version, frozenset()), (), ()), one
     result = broadcast.elementwise(call.table, key, [one, two], call.description)
     if one == two:
@@ -98,6 +90,23 @@ def _pair(call: Call, one: View, two: View) -> View:
     if call.table.product_ops.get(result.core, call.op) != call.op:
         call.table.assumes[PRODUCTS] = None
     return result
+
+
+def _squares(call: Call, base: View, exponent: View) -> bool:
+    """Whether a power is the square: the exponent stands for one number, and is known to be the smaller operand.
+
+    A base of one element as well is raised by another routine, which is wrong in the last bit.
+    """
+    kinds = {dtype(base.core), dtype(exponent.core)}
+    return (
+        base.sizes is not None
+        and len(exponent.sizes or ()) <= len(base.sizes)
+        and any(isinstance(size, int) and size != 1 for size in base.sizes)
+        and constant_folding.is_number(exponent, SQUARE)
+        and kinds <= RAISED
+        and (call.version >= TWO_TYPES_SINCE or len(kinds) == 1)
+        and loads(call)
+    )
 
 
 def _legacy(call: Call) -> View | None:
@@ -221,7 +230,7 @@ RULES: Mapping[tuple[str, str], Callable[[Call], View | None]] = {
 """Rules by domain and operator; operand 0 is given."""
 
 
-def exact(call: Call, inference: Inference | None, bodies: tuple[object, ...] = ()) -> list[View]:
+def exact(call: Call, bodies: tuple[object, ...] = ()) -> list[View]:
     """Return the results of an operator that reads its operands exactly."""
     given = tuple(bool(name) for name in call.outputs)
     key = ("whole", *call.full, tuple(call.views), bodies, given)
@@ -229,33 +238,8 @@ def exact(call: Call, inference: Inference | None, bodies: tuple[object, ...] = 
     for index in range(len(call.outputs)):
         core, new = call.table.core((*key, index), call.description)
         if new:
-            core.sizes = call.table.named_sizes(core, _dims(call, index, inference))
+            core.sizes = call.table.named_sizes(core, shapes.ruled(call, index))
         results.append(whole(core))
     if not results:
         call.table.core(key, call.description)  # an operator without results is executed all the same
     return results
-
-
-def _dims(call: Call, index: int, inference: Inference | None) -> Dims:
-    """Put together what the operator's own rule says, and what onnx's inference says: of the file, and of the node."""
-    own = shapes.ruled(call, index)
-    name = call.outputs[index]
-    if _whole(own) or not name:
-        return own
-    inferred = inference.of(call.graph, name) if inference is not None and call.graph is not None else None
-    dims = _joined(own, inferred)
-    return dims if _whole(dims) else _joined(dims, alone(call, index))
-
-
-def _whole(dims: Dims) -> bool:
-    return dims is not None and None not in dims
-
-
-def _joined(own: Dims, inferred: Dims) -> Dims:
-    if own is None or inferred is None or len(own) != len(inferred):
-        return own if inferred is None else inferred
-    return tuple(_better(mine, other) for mine, other in zip(own, inferred, strict=True))
-
-
-def _better(mine: Size | None, other: Size | None) -> Size | None:
-    return mine if mine is not None and not (isinstance(other, int) and not isinstance(mine, int)) else other

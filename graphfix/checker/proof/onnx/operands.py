@@ -3,18 +3,17 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from types import MappingProxyType
 from typing import TYPE_CHECKING
 
-from google.protobuf.unknown_fields import UnknownFieldSet  # type: ignore[import-untyped]  # protobuf ships no stubs
 from onnx import AttributeProto, TensorProto, helper
 
+from graphfix.checker.proof.onnx.spelling import Kinds, Spelling
 from graphfix.checker.proof.result import UnprovedError
 from graphfix.checker.proof.sizes import numbers
 from graphfix.checker.proof.terms import integer_type
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from onnx import GraphProto, NodeProto
 
@@ -33,6 +32,8 @@ _NUMBERS = {
 
 
 COUNTED_BACK_SINCE = 11
+INDEX_TYPES = frozenset({"int32", "int64"})
+_NOTHING = Spelling("", "", "", 0, (), 0, 0)
 
 
 @dataclass(slots=True)
@@ -41,8 +42,6 @@ class Call:
 
     label: str
     """Its name, or `Op#index` where the file has none."""
-    graph: GraphProto | None
-    """The graph that holds it, where onnx's inference knows it."""
     domain: str
     op: str
     version: int
@@ -62,8 +61,10 @@ class Call:
     """The operator and those attributes that its maps do not show: what a term of it begins with."""
     full: tuple[object, ...] = field(default=())
     """The operator and all its attributes, for operands that are read exactly."""
-    written: tuple[str, Mapping[str, AttributeProto]] = ("", MappingProxyType({}))
-    """The operator and its attributes as the file has them, where they are read in a later form."""
+    spelled: Spelling = field(default=_NOTHING, repr=False)
+    """The node as the file has it, where it is read in a later form."""
+    kinds: Kinds = ()
+    """The types of the operands that the file gives it; None where one is not known."""
 
     def operand(self, index: int) -> View | None:
         """Return an operand; None where it is not given, though the operator may need it."""
@@ -84,6 +85,10 @@ class Call:
         attribute = self.attributes.get(name)
         return default if attribute is None else attribute.i
 
+    def flag(self, name: str, *, default: bool = False) -> bool | None:
+        """Return an integer attribute that is 0 or 1; None where it is another, which runtimes read in two ways."""
+        return {0: False, 1: True}.get(self.integer(name, int(default)))
+
     def integers(self, name: str) -> tuple[int, ...] | None:
         """Return an attribute that is a list of integers; None where there is none."""
         attribute = self.attributes.get(name)
@@ -98,6 +103,11 @@ class Call:
         """Return the elements of an operand that has to be a vector of int64: a target, repeats."""
         view = self.views[index] if index < len(self.views) else None
         return None if view is None or integer_type(view) != "int64" or self.rank(index) != 1 else view.content
+
+    def indices(self, index: int) -> Sizes | None:
+        """Return the elements of an operand that has to be a vector of int32 or int64: bounds, axes."""
+        view = self.operand(index)
+        return None if view is None or integer_type(view) not in INDEX_TYPES or self.rank(index) != 1 else view.content
 
     def lowest(self, rank: int) -> int:
         """Return the lowest number of an axis: until operator set 11 they were not counted from the end."""
@@ -116,11 +126,21 @@ class Environment:
     versions: Mapping[str, int]
     outer: Environment | None = None
     values: dict[str, View] = field(default_factory=dict)
-    graph: GraphProto | None = None
     given: Mapping[str, AttributeProto] = field(default_factory=dict)
     """In a function: the attributes of its call."""
+    declared: frozenset[str] | None = None
+    """In a function: the names of the attributes that it has."""
     depth: int = 0
     path: str = "main"
+    of_file: bool = True
+    """Whether its nodes are nodes of the file, and not what one of them is defined as."""
+
+    def knows(self, name: str) -> bool:
+        """Whether a value of this name is in reach."""
+        environment: Environment | None = self
+        while environment is not None and name not in environment.values:
+            environment = environment.outer
+        return environment is not None
 
     def find(self, name: str) -> View:
         """Return a value by its name, from the innermost scope that has it."""
@@ -134,19 +154,38 @@ class Environment:
 
 
 def attributes_of(node: NodeProto, environment: Environment) -> dict[str, AttributeProto]:
-    """Return the attributes of a node by name; in a function those that name the call's are the call's."""
+    """Return the attributes of a node by name; in a function those that name the call's are the call's.
+
+    Raises UnprovedError for what has no meaning: two of one name, a reference outside a function or to nothing.
+    """
     found: dict[str, AttributeProto] = {}
+    seen: set[str] = set()
     for attribute in node.attribute:
-        if not isinstance(attribute.name, str):
-            raise UnprovedError(f"the name {attribute.name!r} of an attribute is no UTF-8; check the model")
+        name = attribute.name
+        if not isinstance(name, str):
+            raise UnprovedError(f"the name {name!r} of an attribute is no UTF-8; check the model")
+        if name in seen:
+            raise UnprovedError(f"a node {node.op_type} has two attributes {name!r}")
+        seen.add(name)
         if not attribute.ref_attr_name:
-            found[attribute.name] = attribute
-        elif attribute.ref_attr_name in environment.given:
+            found[name] = attribute
+        elif (given := _referenced(attribute, environment)) is not None:
             own = AttributeProto()
-            own.CopyFrom(environment.given[attribute.ref_attr_name])
-            own.name = attribute.name
-            found[attribute.name] = own
+            own.CopyFrom(given)
+            own.name = name
+            found[name] = own
     return found
+
+
+def _referenced(attribute: AttributeProto, environment: Environment) -> AttributeProto | None:
+    """Return the attribute of a call that one of a function's node stands for; None where the call does not give it."""
+    name = attribute.ref_attr_name
+    if environment.declared is None or name not in environment.declared:
+        raise UnprovedError(f"the attribute {attribute.name!r} stands for {name!r}, and no function around it has that")
+    given = environment.given.get(name)
+    if given is not None and attribute.type not in (given.type, AttributeProto.UNDEFINED):
+        raise UnprovedError(f"the attribute {attribute.name!r} stands for {name!r}, which is of another type")
+    return given
 
 
 def trimmed(outputs: Sequence[str]) -> Sequence[str]:
@@ -157,25 +196,18 @@ def trimmed(outputs: Sequence[str]) -> Sequence[str]:
     return outputs[:count]
 
 
-def comparable(attribute: AttributeProto) -> object:
-    """Return a comparable form of an attribute without tensors and bodies; unknown fields are part of it."""
-    kind = attribute.type
-    if not UnknownFieldSet(attribute) and not attribute.ref_attr_name:
-        if kind == AttributeProto.INT:
-            return kind, attribute.i
-        if kind == AttributeProto.INTS:
-            return kind, tuple(attribute.ints)
-        if kind == AttributeProto.STRING:
-            return kind, attribute.s
-    copy = AttributeProto()
-    copy.CopyFrom(attribute)
-    copy.ClearField("doc_string")
-    return copy.SerializeToString(deterministic=True)
-
-
 def graphs(attribute: AttributeProto) -> list[GraphProto]:
     """Return the bodies that an attribute holds."""
     return [attribute.g] if attribute.HasField("g") else list(attribute.graphs)
+
+
+def bodies(nodes: Iterable[NodeProto]) -> Iterator[GraphProto]:
+    """Return the bodies that nodes have as attributes, in order."""
+    for node in nodes:
+        for attribute in node.attribute:
+            if attribute.HasField("g"):
+                yield attribute.g
+            yield from attribute.graphs
 
 
 def domain_of(domain: str) -> str:

@@ -6,34 +6,35 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import TYPE_CHECKING
 
-from onnx import AttributeProto
-
 from graphfix.checker.proof.onnx import table as onnx_ops
+from graphfix.checker.proof.onnx.calls import call_of, enter_call, function_of
 from graphfix.checker.proof.onnx.constant_folding import computed
 from graphfix.checker.proof.onnx.control_flow import FLOW
 from graphfix.checker.proof.onnx.decompositions import DEFINED, defined
 from graphfix.checker.proof.onnx.explain import note_of
+from graphfix.checker.proof.onnx.model_parts import declared_by, key_of
+from graphfix.checker.proof.onnx.names import enter_body_names, enter_graph_names, enter_node_names
 from graphfix.checker.proof.onnx.nodes import exact, view_or_term
-from graphfix.checker.proof.onnx.older_forms import CHANGED, Form, present
-from graphfix.checker.proof.onnx.operands import Call, Environment, attributes_of, domain_of, graphs, trimmed
-from graphfix.checker.proof.onnx.types import accepted, check_value_infos, infer_types
-from graphfix.checker.proof.onnx.validate import NOT_IMPORTED, imported, random, unique_names
-from graphfix.checker.proof.onnx.versions import compared_attributes, effective, meaning, unlifted
+from graphfix.checker.proof.onnx.operands import Environment, attributes_of, graphs, trimmed
+from graphfix.checker.proof.onnx.types import check_value_infos, infer_types
+from graphfix.checker.proof.onnx.validate import imported, random, unique_names
 from graphfix.checker.proof.result import UnprovedError
 from graphfix.checker.proof.terms import View, whole
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from onnx import FunctionProto, GraphProto, ModelProto, NodeProto
+    from onnx import AttributeProto, FunctionProto, GraphProto, ModelProto, NodeProto
 
     from graphfix.checker.proof.explain import Notes
     from graphfix.checker.proof.onnx.constants import FileConstants
-    from graphfix.checker.proof.onnx.inference import Inference
+    from graphfix.checker.proof.onnx.model_parts import FunctionKey
+    from graphfix.checker.proof.onnx.operands import Call
     from graphfix.checker.proof.sizes import Place
     from graphfix.checker.proof.terms import Core, TermTable
 
-_NONE: frozenset[str] = frozenset()
+COUNTING_RESULTS = frozenset({"Split", "If", "Loop", "Scan"})
+"""Operators that mean another thing where one result more is listed, though nobody reads it."""
 _DEEPEST = 64
 """Nested calls and bodies; a function that calls itself is no model."""
 _MOST_NODES = 1 << 18
@@ -48,9 +49,8 @@ class Reading:
     table: TermTable
     constants: FileConstants
     model: ModelProto
-    inference: Inference | None
-    """What onnx's inference says: of the first file only, since equal terms have equal shapes."""
     functions: dict[tuple[str, str, str], FunctionProto] = field(default_factory=dict)
+    called: set[FunctionKey] = field(default_factory=set)
     effects: list[tuple[Core, Place]] = field(default_factory=list)
     """Results that may differ from run to run, in the order of execution."""
     occurrences: dict[object, int] = field(default_factory=dict)
@@ -62,7 +62,7 @@ class Reading:
 
     def __post_init__(self) -> None:
         """Index the functions."""
-        self.functions = {(domain_of(each.domain), each.name, each.overload): each for each in self.model.functions}
+        self.functions = {key_of(each): each for each in self.model.functions}
 
     def occurrence(self, key: object) -> int:
         """Return how many nodes with this key were read before: two of them are not taken as one value."""
@@ -74,6 +74,10 @@ class Reading:
     def run(self, graph: GraphProto, environment: Environment) -> tuple[View, ...]:
         """Read the nodes of a graph whose inputs are in the environment; return its outputs."""
         unique_names(graph)
+        world = self.constants.world
+        enter_node_names(world, graph.name, graph.node)
+        if environment.outer is not None:
+            enter_body_names(world, graph, environment.outer)
         for tensor in graph.initializer:
             if tensor.name not in environment.values:
                 environment.values[tensor.name] = self.constants.constant(tensor, tensor.name)
@@ -81,10 +85,11 @@ class Reading:
             if sparse.values.name not in environment.values:
                 environment.values[sparse.values.name] = self.constants.sparse(sparse)
         self.nodes(graph.node, environment)
-        check_value_infos(
-            self.table, (*graph.input, *graph.output), environment.values, run=environment.outer is not None
-        )
-        check_value_infos(self.table, graph.value_info, environment.values, run=False)
+        body = environment.outer is not None
+        enter_graph_names(world, graph, environment.values, body=body)
+        for infos, run in (((*graph.input, *graph.output), body), (graph.value_info, False)):
+            check_value_infos(self.table, infos, environment.values, run=run)
+            world.size_names.enter(world, graph.name, infos, environment.values)
         return tuple(environment.find(output.name) for output in graph.output)
 
     def body(
@@ -100,9 +105,8 @@ class Reading:
         if len(parameters) != len(graph.input):
             raise UnprovedError(f"the body {graph.name!r} has {len(graph.input)} inputs and is given {len(parameters)}")
         path = f"{outer.path}/{label}"
-        environment = Environment(
-            outer.versions, outer, graph=graph, given=outer.given, depth=outer.depth + 1, path=path
-        )
+        environment = Environment(outer.versions, outer, given=outer.given, depth=outer.depth + 1, path=path)
+        environment.declared = outer.declared
         environment.values.update(zip((each.name for each in graph.input), parameters, strict=True))
         algebra = self.table.algebra
         around = algebra.place
@@ -135,7 +139,7 @@ class Reading:
 
     def among(self, nodes: Sequence[NodeProto], version: int, values: dict[str, View]) -> View:
         """Read nodes of the standard operator set on these values; return the result of the last."""
-        environment = Environment({"": version}, values=values)
+        environment = Environment({"": version}, values=values, of_file=False)
         notes, self.notes = self.notes, None  # they are no nodes of the file
         self.nodes(nodes, environment)
         self.notes = notes
@@ -152,24 +156,26 @@ class Reading:
         while views and views[-1] is None:
             views.pop()
         attributes = attributes_of(node, environment) if node.attribute else {}
-        function = self._function_of(node) if self.functions else None
+        function = function_of(self.functions, node, environment.versions) if self.functions else None
         if function is not None:
+            self.called.add(key_of(function))
+            enter_call(self.constants, node, function, attributes, environment)
             return self._function(function, attributes, views, len(names), environment)
-        names = names if names and names[-1] else trimmed(names)
-        call = self._call(node, index, (operands, names), environment, views, attributes)
-        if call.op == "Constant" and not call.domain:
-            return [self.constants.node(call)]
+        if names and not names[-1] and node.op_type not in COUNTING_RESULTS:
+            names = trimmed(names)
+        call = call_of(self.constants, node, index, (operands, names), environment, views, attributes)
         before = len(self.table.cores)
         results = self._results(call, environment)
+        if environment.of_file and (call.spelled, call.kinds) not in self.constants.world.nodes:
+            self.constants.world.enter(call, results)
         if self.notes is not None:
             self.notes.take(results, before, partial(note_of, self.table.algebra, call, environment.path, results))
         return results
 
-    def _function_of(self, node: NodeProto) -> FunctionProto | None:
-        return self.functions.get((domain_of(node.domain), node.op_type, node.overload))
-
     def _results(self, call: Call, environment: Environment) -> Sequence[View | None]:
         """Return the results of an operator: constants, a view, a term with maps, or one of exact operands."""
+        if call.op == "Constant" and not call.domain:
+            return [self.constants.node(call)]
         if call.op in FLOW and not call.domain:
             return FLOW[call.op](self, call, environment)
         results: Sequence[View | None] | None = computed(self.constants.shared, call)
@@ -181,62 +187,13 @@ class Reading:
             infer_types(call, results)
         return results
 
-    def _call(
-        self,
-        node: NodeProto,
-        index: int,
-        ends: tuple[Sequence[str], Sequence[str]],
-        environment: Environment,
-        views: Sequence[View | None],
-        attributes: Mapping[str, AttributeProto],
-    ) -> Call:
-        operands, names = ends
-        domain, op = domain_of(node.domain), node.op_type
-        version = environment.versions.get(domain, NOT_IMPORTED)
-        name = node.name
-        label = name or f"{op}#{index}"
-        description = f"{op} '{label}'" if name else label
-        written = (op, attributes)
-        attributes = effective(op, domain, version, attributes)
-        given_names = frozenset(attributes) if attributes else _NONE
-        since, older = meaning(op, domain, version, given_names), unlifted(op, domain, version, given_names)
-        if since != older and not accepted(op, domain, version, views):
-            since = older  # later versions take more types: none reads this one otherwise
-        elif op in CHANGED and not domain:
-            form = present(self.constants, Form(op, older, tuple(views), attributes, len(names)))
-            op, since, views, attributes = form.op, form.since, form.views, form.attributes
-        key: tuple[object, ...] = (domain, op, since, ())
-        full = key
-        if attributes:
-            compared = compared_attributes(op, domain, version, attributes)
-            key = full = (domain, op, since, self.constants.attributes(compared))
-            if len(compared) < len(attributes):
-                full = (domain, op, since, self.constants.attributes(attributes))
-        return Call(
-            label=label,
-            graph=environment.graph,
-            domain=domain,
-            op=op,
-            version=version,
-            since=since,
-            views=views,
-            inputs=operands,
-            outputs=names,
-            attributes=attributes,
-            description=description,
-            table=self.table,
-            key=key,
-            full=full,
-            written=written,
-        )
-
     def _whole(self, call: Call, environment: Environment) -> list[View]:
         """Read an operator's operands exactly; its bodies, where it has some, on values of any shape."""
         domain = call.domain
         found = [(name, graph) for name, given in sorted(call.attributes.items()) for graph in graphs(given)]
         separate = domain not in onnx_ops.KNOWN_DOMAINS or random(call)
         if not found and not separate:
-            return exact(call, self.inference)
+            return exact(call)
         owner = (*call.full, tuple(call.views))
         occurrence = self.occurrence(owner)
         bodies = []
@@ -245,8 +202,8 @@ class Reading:
             own = [self.parameter(place, i, None) for i in range(len(graph.input))]
             bodies.append((name, self.body(graph, environment, own, place, f"{call.label}.{name}")))
         if not separate:
-            return exact(call, self.inference, tuple(bodies))
-        results = exact(call, self.inference, ("occurrence", occurrence, *bodies))
+            return exact(call, tuple(bodies))
+        results = exact(call, ("occurrence", occurrence, *bodies))
         done, _ = self.table.core(("done", owner, occurrence, tuple(bodies), len(results)), call.description)
         self.effects.append((done, self.table.algebra.place))
         return results
@@ -278,7 +235,13 @@ class Reading:
             return known[:outputs]
         given = {each.name: each for each in function.attribute_proto} | dict(attributes)
         path = f"function {function.domain}.{function.name}" if function.domain else f"function {function.name}"
-        inner = Environment(imported(function.opset_import), given=given, depth=environment.depth + 1, path=path)
+        inner = Environment(
+            imported(function.opset_import),
+            given=given,
+            declared=declared_by(function),
+            depth=environment.depth + 1,
+            path=path,
+        )
         for name, view in zip(function.input, views, strict=False):
             if view is not None:
                 inner.values[name] = view
@@ -294,5 +257,6 @@ class Reading:
         for name in missing:
             core, _ = self.table.core(("absent",), "an input that is not given", counted=False)
             inner.values[name] = whole(core)
+        enter_node_names(self.constants.world, repr(key_of(function)), function.node)
         self.nodes(function.node, inner)
         check_value_infos(self.table, function.value_info, inner.values, run=False)

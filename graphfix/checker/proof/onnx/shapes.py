@@ -1,29 +1,48 @@
-"""Rules for the shapes of results that no map has."""
+"""The sizes of results that no map has, as far as the proof's own rules know them.
+
+Nobody else is asked: what a rule does not derive from the operands is not known, and is named by the term. Rules hold
+where a runtime runs the node at all. Where runtimes disagree, or take what the specification does not, nothing is
+known. Source: the operators' specifications, and what onnxruntime returned for random attributes and sizes
+(`tests/checker/proof/test_shapes.py`).
+"""
 
 from __future__ import annotations
 
 from math import prod
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING
 
+from graphfix.checker.proof.broadcast import onto_sizes
 from graphfix.checker.proof.integer_values import span
-from graphfix.checker.proof.onnx.table import SAME_SHAPE
+from graphfix.checker.proof.onnx import layout_shapes, network_shapes, window_shapes
+from graphfix.checker.proof.onnx.table import ONTO, SAME_SHAPE
 from graphfix.checker.proof.sizes import numbers
+from graphfix.checker.proof.terms import integer_type
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Mapping
 
     from graphfix.checker.proof.onnx.operands import Call
-    from graphfix.checker.proof.sizes import Size
+    from graphfix.checker.proof.sizes import Dims, Size, Sizes
 
-Dims: TypeAlias = "tuple[Size | None, ...] | None"
+EXACT_SPAN = 1 << 53
+"""Up to here runtimes that count a range in float64 count it right."""
+TARGET_AS_OPERAND = 5
+"""From this version on Reshape's target is an operand."""
 
 
 def ruled(call: Call, index: int) -> Dims:
-    """Return the dims of result `index` as far as the operator's own rule knows them; None where not even the rank."""
-    if call.domain or (index and call.op != "Split"):
+    """Return the dims of result `index` as far as they are known; None where not even the rank."""
+    if call.domain:
+        return None
+    several = SEVERAL.get(call.op)
+    if several is not None:
+        return several(call, index)
+    if index:
         return None
     if call.op in SAME_SHAPE:
         return call.sizes(0)
+    if ("", call.op) in ONTO:
+        return _onto(call)
     rule = RULES.get(call.op)
     return rule(call) if rule is not None else None
 
@@ -32,81 +51,99 @@ def _free(rank: int | None) -> Dims:
     return None if rank is None else (None,) * rank
 
 
-def _same_rank(call: Call) -> Dims:
-    return _free(call.rank(0))
+def _of_length(sizes: Sizes | None) -> Dims:
+    """Return the rank of what a vector of this shape is the shape of."""
+    return _free(sizes[0]) if sizes is not None and len(sizes) == 1 and isinstance(sizes[0], int) else None
+
+
+def _onto(call: Call) -> Dims:
+    parts = [call.sizes(index) for index in ONTO["", call.op] if call.operand(index) is not None]
+    return onto_sizes(call.sizes(0), parts)
 
 
 def _transpose(call: Call) -> Dims:
     sizes = call.sizes(0)
     if sizes is None:
         return None
-    order = call.integers("perm") or tuple(reversed(range(len(sizes))))
+    given = call.integers("perm")
+    order = tuple(reversed(range(len(sizes)))) if given is None else given
     return tuple(sizes[axis] for axis in order) if sorted(order) == list(range(len(sizes))) else None
 
 
 def _concat(call: Call) -> Dims:
+    """Join along an axis: onnxruntime skips operands without elements, whatever their other sizes are."""
     shapes = [view.sizes for view in call.views if view is not None]
     known = next((sizes for sizes in shapes if sizes is not None), None)
     axis = call.integer("axis", 1)
-    if known is None or not -len(known) <= axis < len(known) or None in shapes:
-        return None if known is None else _free(len(known))
-    axis %= len(known)
-    parts = [sizes[axis] for sizes in shapes if sizes is not None and len(sizes) == len(known)]
-    if len(parts) < len(shapes):
+    if known is None or not -len(known) <= axis < len(known):
         return None
-    lengths = numbers(parts)
-    return (*known[:axis], None if lengths is None else sum(lengths), *known[axis + 1 :])
+    given = [sizes for sizes in shapes if sizes is not None and len(sizes) == len(known)]
+    if len(given) < len(call.views):
+        return _free(len(known))
+    axis %= len(known)
+    lengths = numbers([sizes[axis] for sizes in given])
+    filled = next((sizes for sizes in given if 0 not in (numbers(sizes) or (0,))), None)
+    dims = [
+        filled[at] if filled is not None else column[0] if len(set(column)) == 1 else None
+        for at, column in enumerate(zip(*given, strict=True))
+    ]
+    return (*dims[:axis], None if lengths is None else sum(lengths), *dims[axis + 1 :])
 
 
 def _reduce(call: Call) -> Dims:
-    sizes = call.sizes(0)
-    if sizes is None:
+    sizes, keep, idle = call.sizes(0), call.flag("keepdims", default=True), call.flag("noop_with_empty_axes")
+    if sizes is None or keep is None or idle is None:
         return None
-    rank, keep = len(sizes), call.integer("keepdims", 1)
-    axes = call.integers("axes")
+    rank, axes = len(sizes), call.integers("axes")
     if axes is None and call.operand(1) is not None:
-        axes = numbers(call.content(1))
+        axes = numbers(call.vector(1))
         if axes is None:
             return _free(rank) if keep else None
     if not axes:
-        if call.integer("noop_with_empty_axes", 0):
-            return sizes
-        return (1,) * rank if keep else ()
-    gone = {axis % rank for axis in axes if rank}
+        return sizes if idle else (1,) * rank if keep else ()
+    if not all(-rank <= axis < rank for axis in axes):
+        return None
+    gone = {axis % rank for axis in axes}
     return tuple(1 if axis in gone else size for axis, size in enumerate(sizes) if keep or axis not in gone)
 
 
 def _arg(call: Call) -> Dims:
-    sizes = call.sizes(0)
-    if not sizes:
+    sizes, axis, keep = call.sizes(0), call.integer("axis", 0), call.flag("keepdims", default=True)
+    if not sizes or keep is None or not -len(sizes) <= axis < len(sizes):
         return None
-    at, keep = call.integer("axis", 0) % len(sizes), call.integer("keepdims", 1)
+    at = axis % len(sizes)
     return tuple(1 if axis == at else size for axis, size in enumerate(sizes) if keep or axis != at)
 
 
 def _gather(call: Call) -> Dims:
-    data, indices = call.sizes(0), call.sizes(1)
-    if not data or indices is None:
+    data, indices, axis = call.sizes(0), call.sizes(1), call.integer("axis", 0)
+    if not data or indices is None or not -len(data) <= axis < len(data):
         return None
-    axis = call.integer("axis", 0) % len(data)
+    axis %= len(data)
     return (*data[:axis], *indices, *data[axis + 1 :])
 
 
 def _gather_nd(call: Call) -> Dims:
-    data, indices = call.sizes(0), call.sizes(1)
+    data, indices, batch = call.sizes(0), call.sizes(1), call.integer("batch_dims", 0)
     if data is None or not indices or not isinstance(indices[-1], int):
         return None
-    return _free(len(data) + len(indices) - 1 - indices[-1] - call.integer("batch_dims", 0))
+    taken = batch + indices[-1]
+    return (*indices[:-1], *data[taken:]) if 0 <= batch < len(indices) and 0 < taken <= len(data) else None
 
 
 def _reshape(call: Call) -> Dims:
-    """Sizes that the target has as numbers, and the rank."""
-    if call.since < 5:  # noqa: PLR2004 - until then the target is an attribute
+    """Sizes that the target has, and the rank."""
+    if call.since < TARGET_AS_OPERAND:
         return None
-    length, content = call.sizes(1), call.content(1)
-    if content is not None:
-        return _closed(call, content, tuple(_target_size(call, axis, size) for axis, size in enumerate(content)))
-    return _free(length[0]) if length and isinstance(length[0], int) else None
+    target, copies = call.vector(1), call.flag("allowzero")
+    if target is None or copies is None:
+        return _of_length(call.sizes(1))
+    own = call.sizes(0) or ()
+    dims = tuple(
+        own[axis] if size == 0 and not copies and axis < len(own) else _target_size(call, axis, size)
+        for axis, size in enumerate(target)
+    )
+    return _closed(own, target, dims)
 
 
 def _target_size(call: Call, axis: int, size: Size) -> Size | None:
@@ -119,84 +156,46 @@ def _target_size(call: Call, axis: int, size: Size) -> Size | None:
     return size
 
 
-def _closed(call: Call, target: Sequence[Size], dims: tuple[Size | None, ...]) -> Dims:
-    """Compute the size that a -1 leaves open, where all the others are numbers; a 0 copies."""
-    own = call.sizes(0) or ()
-    copies = not call.integer("allowzero", 0)
-    full = [own[at] if size == 0 and copies and at < len(own) else dims[at] for at, size in enumerate(target)]
-    known = [size for size in full if isinstance(size, int) and size > 0]
+def _closed(own: Sizes, target: Sizes, dims: tuple[Size | None, ...]) -> Dims:
+    """Compute the size that a -1 leaves open, where all the others are numbers."""
+    known = [size for size in dims if isinstance(size, int) and size > 0]
     whole = numbers(own)
-    if len(known) != len(full) - 1 or -1 not in target or not whole:
-        return tuple(full)
-    return tuple(prod(whole) // prod(known) if size == -1 else full[at] for at, size in enumerate(target))
+    if len(known) != len(dims) - 1 or target.count(-1) != 1 or not whole or prod(whole) % prod(known):
+        return dims
+    return tuple(prod(whole) // prod(known) if size == -1 else dims[at] for at, size in enumerate(target))
 
 
 def _range(call: Call) -> Dims:
+    """Of integers that are known; of floats runtimes round differently."""
     ends = [call.content(index) for index in range(3)]
-    known = [end[0] for end in ends if end and isinstance(end[0], int)]
-    return (span(*known) if len(known) == len(ends) else None,)
-
-
-def _pool(call: Call) -> Dims:
-    sizes = call.sizes(0)
-    return None if sizes is None else (*sizes[:2], *(None,) * (len(sizes) - 2))
-
-
-def _global_pool(call: Call) -> Dims:
-    sizes = call.sizes(0)
-    return None if sizes is None else (*sizes[:2], *(1,) * (len(sizes) - 2))
+    known = [end[0] for end in ends if end and isinstance(end[0], int) and abs(end[0]) < EXACT_SPAN]
+    kinds = {None if view is None else integer_type(view) for view in call.views}
+    return (span(*known) if len(known) == len(ends) and len(kinds) == 1 else None,)
 
 
 def _by_target(call: Call) -> Dims:
     """ConstantOfShape: the operand is the result's shape."""
-    target = call.operand(0)
-    if target is None:
-        return None
-    if target.content is not None:
-        return target.content
-    return _free(target.sizes[0]) if target.sizes and isinstance(target.sizes[0], int) else None
+    target, content = call.operand(0), call.vector(0) if call.views else None
+    if target is None or content is not None:
+        return content
+    return _of_length(target.sizes)
 
 
-def _squeeze(call: Call) -> Dims:
-    rank, axes = call.rank(0), call.axes()
-    return None if rank is None or not axes else _free(rank - len({axis % rank for axis in axes if rank}))
-
-
-def _unsqueeze(call: Call) -> Dims:
-    rank, axes = call.rank(0), call.axes()
-    return None if rank is None or axes is None else _free(rank + len(axes))
-
-
-def _compress(call: Call) -> Dims:
-    return (None,) if "axis" not in call.attributes else _same_rank(call)
-
-
-def _conv(call: Call) -> Dims:
-    data, weight = call.sizes(0), call.sizes(1)
-    if data is None or weight is None or not weight:
-        return _same_rank(call)
-    return (data[0], weight[0], *(None,) * (len(data) - 2)) if len(data) > 1 else None
-
-
-def _one_hot(call: Call) -> Dims:
-    rank = call.rank(0)
-    return None if rank is None else _free(rank + 1)
+def _non_zero(call: Call) -> Dims:
+    return (call.rank(0) or None, None)
 
 
 RULES: Mapping[str, Callable[[Call], Dims]] = {
     "Transpose": _transpose, "Concat": _concat, "ArgMax": _arg, "ArgMin": _arg, "Gather": _gather,
-    "GatherND": _gather_nd, "Reshape": _reshape, "ConstantOfShape": _by_target, "Conv": _conv, "OneHot": _one_hot,
-    "Compress": _compress, "Size": lambda _: (), "Range": _range, "Squeeze": _squeeze,
-    "Unsqueeze": _unsqueeze, "Tile": _same_rank,
-    "GatherElements": lambda call: call.sizes(1),
-    **dict.fromkeys(("NonZero", "Flatten", "Gemm"), lambda _: (None, None)),
+    "GatherND": _gather_nd, "Reshape": _reshape, "ConstantOfShape": _by_target, "Size": lambda _: (),
+    "Range": _range, "GatherElements": lambda call: call.sizes(1), "NonZero": _non_zero,
     **dict.fromkeys(
         "ReduceMean ReduceSum ReduceMax ReduceMin ReduceProd ReduceL1 ReduceL2 ReduceLogSum ReduceLogSumExp"
         " ReduceSumSquare".split(), _reduce),
-    **dict.fromkeys(("GlobalAveragePool", "GlobalMaxPool", "GlobalLpPool"), _global_pool),
-    **dict.fromkeys(("MaxPool", "AveragePool", "LpPool"), _pool),
-    **dict.fromkeys(
-        "Slice Pad Split ConvTranspose Resize Upsample"
-        " TopK DepthToSpace SpaceToDepth QLinearConv ConvInteger".split(), _same_rank),
+    **layout_shapes.RULES, **window_shapes.RULES, **network_shapes.RULES,
 }  # fmt: skip
-"""Rules of the standard operators; a size that is None is not known."""
+"""Rules of the standard operators for their first result; a size that is None is not known."""
+SEVERAL: Mapping[str, Callable[[Call, int], Dims]] = {
+    **layout_shapes.SEVERAL, **window_shapes.SEVERAL, **network_shapes.SEVERAL,
+}  # fmt: skip
+"""Rules of operators that have several results."""

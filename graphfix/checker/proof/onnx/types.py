@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from onnx import ModelProto, ValueInfoProto
 
     from graphfix.checker.proof.onnx.operands import Call
+    from graphfix.checker.proof.onnx.spelling import Kinds
     from graphfix.checker.proof.terms import Core, TermTable, View
 
 _FREE = frozenset({"declared", "input"})
@@ -30,8 +31,9 @@ NAMES = {"float": "float32", "double": "float64"}
 class OperatorTypes(NamedTuple):
     """The types of one version of an operator."""
 
-    operands: Sequence[frozenset[str]]
-    """The types that each takes; the last one's serve all that follow."""
+    operands: Sequence[tuple[str, frozenset[str]]]
+    """The name of a type that operands share, empty for one that each has for itself, and which it may be; the last
+    one's serve all that follow."""
     results: Sequence[tuple[str | int, Sequence[int]]]
     """Of each result, the last one's for all that follow: its type, or the operands that it shares its type with."""
 
@@ -77,19 +79,22 @@ def set_type(core: Core, kind: int | bytes | None) -> None:
         core.dtype = kind
 
 
-def accepted(op: str, domain: str, version: int, views: Sequence[View | None]) -> bool:
-    """Whether each operand's type is one that the operator takes in this version, as far as types are known."""
-    return _takes(op, domain, version, tuple([None if view is None else dtype(view.core) for view in views]))
+def kinds_of(views: Sequence[View | None]) -> Kinds:
+    """Return the types of operands."""
+    return tuple([None if view is None else view.core.dtype or dtype(view.core) for view in views])
 
 
 @cache
-def _takes(op: str, domain: str, version: int, kinds: tuple[int | bytes | None, ...]) -> bool:
+def accepted(op: str, domain: str, version: int, kinds: Kinds) -> bool:
+    """Whether an operator takes operands of these types in this version, as far as types are known."""
     operator = _operator(op, domain, version)
     if operator is None or not operator.operands:
         return operator is not None
+    shared: dict[str, str] = {}
     for index, kind in enumerate(kinds):
-        allowed = operator.operands[min(index, len(operator.operands) - 1)]
-        if isinstance(kind, int) and _name(kind) not in allowed:
+        variable, allowed = operator.operands[min(index, len(operator.operands) - 1)]
+        name = "" if kind is None else _name(kind)
+        if name and (name not in allowed or (variable and shared.setdefault(variable, name) != name)):
             return False
     return True
 
@@ -128,12 +133,32 @@ def _operator(op: str, domain: str, version: int) -> OperatorTypes | None:
         number = _NAMES.get(only)
         like = tuple(index for index, given in enumerate(known.inputs) if given.type_str == result.type_str)
         results.append((result.type_str if number is None else number, like))
-    return OperatorTypes([frozenset(given.types) for given in known.inputs], results)
+    operands = [(given.type_str if given.is_homogeneous else "", frozenset(given.types)) for given in known.inputs]
+    return OperatorTypes(operands, results)
 
 
 @cache
-def _name(number: int) -> str:
-    return next((name for name, kind in _NAMES.items() if kind == number), "")
+def _name(kind: int | bytes) -> str:
+    """Return the name by which operators name a type; empty for one that onnx does not know."""
+    given = TypeProto()
+    if isinstance(kind, bytes):
+        given.ParseFromString(kind)
+    else:
+        given.tensor_type.elem_type = kind
+    return _spoken(given)
+
+
+def _spoken(given: TypeProto) -> str:
+    kind = given.WhichOneof("value")
+    if kind in ("tensor_type", "sparse_tensor_type"):
+        number = getattr(given, kind).elem_type
+        inner = TensorProto.DataType.Name(number).lower() if number in TensorProto.DataType.values() else ""
+        outer = "tensor" if kind == "tensor_type" else "sparse_tensor"
+    elif kind in ("sequence_type", "optional_type"):
+        inner, outer = _spoken(getattr(given, kind).elem_type), "seq" if kind == "sequence_type" else "optional"
+    else:
+        return ""
+    return f"{outer}({inner})" if inner and inner != "undefined" else ""
 
 
 _CONSTANTS = CONSTANTS | {"nothing"}

@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
-from functools import cache
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
-from onnx import AttributeProto
-
-from graphfix.checker.files.onnx.schema import schema
 from graphfix.checker.proof.onnx import table
 from graphfix.checker.proof.onnx.operands import domain_of
+from graphfix.checker.proof.onnx.spelling import allowed
 from graphfix.checker.proof.onnx.types import accepted
 from graphfix.checker.proof.result import UnprovedError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Iterable
 
     from onnx import GraphProto, OperatorSetIdProto
 
@@ -26,45 +23,10 @@ TRAINING_MODE_SINCE = 12
 """From this version on operand 2 of Dropout says whether elements are dropped; before 7 an attribute says so."""
 
 
-class NodeForm(NamedTuple):
-    """What a node of an operator may look like."""
-
-    attributes: Mapping[str, int]
-    """Type by name."""
-    required: frozenset[str]
-    fewest: int
-    most: int
-    """Operands."""
-
-
-_TYPES = dict(AttributeProto.AttributeType.items())
-
-
-@cache
-def _form(op: str, domain: str, version: int) -> NodeForm | None:
-    known = schema(op, domain, version)
-    if known is None:
-        return None
-    types = {name: _TYPES[str(attribute.type).rpartition(".")[2]] for name, attribute in known.attributes.items()}
-    required = frozenset(name for name, attribute in known.attributes.items() if attribute.required)
-    return NodeForm(types, required, known.min_input, known.max_input)
-
-
 def loads(call: Call) -> bool:
-    """Whether a node has attributes and operands as its operator set says: no runtime loads another."""
-    op, attributes = call.written
-    given_types = tuple([(name, given.type) for name, given in attributes.items()]) if attributes else ()
-    fits = _fits(op, call.domain, call.version, len(call.inputs), given_types)
-    return fits and accepted(call.op, call.domain, call.version, call.views)
-
-
-@cache
-def _fits(op: str, domain: str, version: int, operands: int, given_types: tuple[tuple[str, int], ...]) -> bool:
-    form = _form(op, domain, version)
-    if form is None or not form.fewest <= operands <= form.most:
-        return False
-    given = dict(given_types)
-    return form.required <= given.keys() and all(form.attributes.get(name) == kind for name, kind in given_types)
+    """Whether a node is one that its operator set allows, on operands of types that it takes: all others are terms."""
+    spelled = call.spelled
+    return allowed(spelled) and accepted(spelled.op, spelled.domain, spelled.version, call.kinds)
 
 
 def random(call: Call) -> bool:

@@ -1,0 +1,116 @@
+"""Whether an ONNX file stores a tensor in the one way that its type and shape allow: runtimes refuse any other."""
+
+from __future__ import annotations
+
+from math import prod
+from pathlib import PurePosixPath, PureWindowsPath
+from typing import TYPE_CHECKING
+
+from onnx import TensorProto
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+    from pathlib import Path
+
+FLOATS, INT32S, STRINGS, INT64S, RAW, DOUBLES, UINT64S = 4, 5, 6, 7, 9, 10, 11
+"""The fields of a TensorProto that hold elements."""
+_FIELDS: Mapping[int, str] = {
+    FLOATS: "float_data", INT32S: "int32_data", STRINGS: "string_data", INT64S: "int64_data",
+    DOUBLES: "double_data", UINT64S: "uint64_data",
+}  # fmt: skip
+_BITS: Mapping[int, int] = {
+    TensorProto.FLOAT: 32, TensorProto.UINT8: 8, TensorProto.INT8: 8, TensorProto.UINT16: 16, TensorProto.INT16: 16,
+    TensorProto.INT32: 32, TensorProto.INT64: 64, TensorProto.BOOL: 8, TensorProto.FLOAT16: 16,
+    TensorProto.DOUBLE: 64, TensorProto.UINT32: 32, TensorProto.UINT64: 64, TensorProto.BFLOAT16: 16,
+    TensorProto.FLOAT8E4M3FN: 8, TensorProto.FLOAT8E4M3FNUZ: 8, TensorProto.FLOAT8E5M2: 8,
+    TensorProto.FLOAT8E5M2FNUZ: 8, TensorProto.UINT4: 4, TensorProto.INT4: 4,
+}  # fmt: skip
+"""Bits of an element, of the types besides strings that every maintained runtime stores."""
+_TYPED: Mapping[int, int] = {
+    TensorProto.FLOAT: FLOATS, TensorProto.INT64: INT64S, TensorProto.DOUBLE: DOUBLES, TensorProto.UINT32: UINT64S,
+    TensorProto.UINT64: UINT64S,
+}  # fmt: skip
+"""The field of the types whose elements are not int32_data."""
+_SIGNED = frozenset({TensorProto.INT8, TensorProto.INT16, TensorProto.INT32, TensorProto.INT4})
+_KEYS = frozenset({"location", "offset", "length", "checksum"})
+
+
+def fault(tensor: TensorProto, cut: tuple[int, int] | None) -> str | None:
+    """Say what is wrong with how a tensor is stored; None where nothing is.
+
+    `cut` is the field and the bytes of a payload that was left out when the file was read. Where the elements lie in
+    another file, the bytes there are looked at by whoever opens it.
+    """
+    external = tensor.data_location == TensorProto.EXTERNAL
+    held = {number for number, name in _FIELDS.items() if len(getattr(tensor, name))} - ({STRINGS} if cut else set())
+    held |= {RAW} if tensor.HasField("raw_data") else set()
+    held |= {cut[0]} if cut else set()
+    return _declared(tensor) or (_external(tensor, held) if external else _stored(tensor, held, cut))
+
+
+def _declared(tensor: TensorProto) -> str | None:
+    if tensor.data_type != TensorProto.STRING and tensor.data_type not in _BITS:
+        return "has a type that not every runtime knows"
+    if any(dim < 0 for dim in tensor.dims):
+        return "has a negative size"
+    if tensor.HasField("segment"):
+        return "is a part of a tensor"
+    if (tensor.data_location == TensorProto.EXTERNAL) != bool(tensor.external_data):
+        return "says both that it lies in another file and that it does not"
+    return None
+
+
+def byte_size(tensor: TensorProto) -> int:
+    """Return the bytes of a tensor's elements as they lie in a file."""
+    bits: int = prod(tensor.dims) * _BITS.get(tensor.data_type, 0)
+    return -(-bits // 8)
+
+
+def _stored(tensor: TensorProto, held: set[int], cut: tuple[int, int] | None) -> str | None:
+    if len(held) > 1:
+        return "holds elements in two fields"
+    number, count = next(iter(held), None), prod(tensor.dims)
+    if number == RAW:
+        length = cut[1] if cut else len(tensor.raw_data)
+        right = tensor.data_type != TensorProto.STRING and length == byte_size(tensor)
+        return None if right else "holds other bytes than its type and shape ask for"
+    if number is None:
+        return None if not count else "holds no elements"
+    typed = STRINGS if tensor.data_type == TensorProto.STRING else _TYPED.get(tensor.data_type, INT32S)
+    if number != typed:
+        return "holds elements in a field of another type"
+    return None if cut else _typed(tensor, number, count)  # how many were cut is asked for where they are read
+
+
+def _typed(tensor: TensorProto, number: int, count: int) -> str | None:
+    values, bits = getattr(tensor, _FIELDS[number]), _BITS.get(tensor.data_type, 32)
+    if len(values) != (-(-count // 2) if bits < 8 else count):  # noqa: PLR2004 - two elements a byte
+        return "holds another number of elements than its shape asks for"
+    return None if number != INT32S or _in_range(values, max(bits, 8), tensor.data_type) else "holds numbers too large"
+
+
+def _in_range(values: Iterable[int], bits: int, data_type: int) -> bool:
+    """Runtimes do not agree on what a number that its type can't hold is."""
+    if data_type == TensorProto.BOOL:
+        return all(value in (0, 1) for value in values)
+    least, most = (-(1 << bits - 1), (1 << bits - 1) - 1) if data_type in _SIGNED else (0, (1 << bits) - 1)
+    return all(least <= value <= most for value in values)
+
+
+def _external(tensor: TensorProto, held: set[int]) -> str | None:
+    keys = [entry.key for entry in tensor.external_data]
+    if held or tensor.data_type == TensorProto.STRING:
+        return "lies in another file, and holds elements or strings"
+    if len(set(keys)) < len(keys) or not _KEYS.issuperset(keys):
+        return "says where it lies in a form that runtimes do not know"
+    return None
+
+
+def is_inside(folder: Path, location: object) -> bool:
+    """Whether a location names a file in the folder of the model or below it, also behind symbolic links."""
+    if not isinstance(location, str) or not location:
+        return False
+    given = PurePosixPath(location)
+    if given.is_absolute() or PureWindowsPath(location).anchor or ".." in given.parts or "\\" in location:
+        return False
+    return (folder / location).resolve().is_relative_to(folder.resolve())

@@ -1,0 +1,115 @@
+"""A node of a file as the rules see it, and which of them call a function."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from graphfix.checker.files.onnx.schema import schema
+from graphfix.checker.proof.onnx.model_parts import declared_by, is_of_runtimes
+from graphfix.checker.proof.onnx.older_forms import CHANGED, Form, present
+from graphfix.checker.proof.onnx.operands import Call, domain_of
+from graphfix.checker.proof.onnx.spelling import Spelling, allowed, pattern
+from graphfix.checker.proof.onnx.types import accepted, kinds_of
+from graphfix.checker.proof.onnx.validate import NOT_IMPORTED
+from graphfix.checker.proof.onnx.versions import compared_attributes, effective, meaning, unlifted
+from graphfix.checker.proof.result import UnprovedError
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from onnx import AttributeProto, FunctionProto, NodeProto
+
+    from graphfix.checker.proof.onnx.constants import FileConstants
+    from graphfix.checker.proof.onnx.model_parts import FunctionKey
+    from graphfix.checker.proof.onnx.operands import Environment
+    from graphfix.checker.proof.terms import View
+
+_NONE: frozenset[str] = frozenset()
+
+
+def call_of(
+    constants: FileConstants,
+    node: NodeProto,
+    index: int,
+    ends: tuple[Sequence[str], Sequence[str]],
+    environment: Environment,
+    views: Sequence[View | None],
+    attributes: Mapping[str, AttributeProto],
+) -> Call:
+    """Return a node of a graph as the rules see it: in its present form, where it is of an older operator set.
+
+    `ends` are the names of operands and of results.
+    """
+    operands, names = ends
+    domain, op = domain_of(node.domain), node.op_type
+    version = environment.versions.get(domain, NOT_IMPORTED)
+    name = node.name
+    label = name or f"{op}#{index}"
+    description = f"{op} '{label}'" if name else label
+    written = constants.attributes(attributes) if attributes else ()
+    spelled = Spelling(op, node.domain, node.overload, version, written, pattern(operands), pattern(node.output[:]))
+    kinds, raw = kinds_of(views), attributes
+    attributes = effective(op, domain, version, attributes)
+    given_names = frozenset(attributes) if attributes else _NONE
+    since, older = meaning(op, domain, version, given_names), unlifted(op, domain, version, given_names)
+    if since != older and not accepted(op, domain, version, kinds):
+        since = older  # later versions take more types: none reads this one otherwise
+    elif op in CHANGED and not domain and allowed(spelled) and accepted(op, domain, version, kinds):
+        form = present(constants, Form(op, older, tuple(views), attributes, len(names)))
+        op, since, views, attributes = form.op, form.since, form.views, form.attributes
+    key: tuple[object, ...] = (domain, op, since, ())
+    full = key
+    if attributes:
+        every = written if attributes is raw else constants.attributes(attributes)
+        compared = compared_attributes(op, domain, version, attributes)
+        kept = every if len(compared) == len(every) else tuple([each for each in every if each[0] in compared])
+        key, full = (domain, op, since, kept), (domain, op, since, every)
+    return Call(
+        label=label,
+        domain=domain,
+        op=op,
+        version=version,
+        since=since,
+        views=views,
+        inputs=operands,
+        outputs=names,
+        attributes=attributes,
+        description=description,
+        table=constants.shared.table,
+        key=key,
+        full=full,
+        spelled=spelled,
+        kinds=kinds,
+    )
+
+
+def function_of(
+    functions: Mapping[FunctionKey, FunctionProto], node: NodeProto, versions: Mapping[str, int]
+) -> FunctionProto | None:
+    """Return the function that a node calls. Raises UnprovedError where a runtime may have such an operator."""
+    domain = domain_of(node.domain)
+    function = functions.get((domain, node.op_type, node.overload))
+    if function is None or schema(node.op_type, domain, versions.get(domain, NOT_IMPORTED)) is not None:
+        return None  # runtimes execute the operator
+    if is_of_runtimes(domain):
+        raise UnprovedError(f"{node.op_type} is a function in the domain {domain!r}, whose operators runtimes have")
+    return function
+
+
+def enter_call(
+    constants: FileConstants,
+    node: NodeProto,
+    function: FunctionProto,
+    attributes: Mapping[str, AttributeProto],
+    environment: Environment,
+) -> None:
+    """Enter a call that does not give all that the function takes, or gives more."""
+    version = environment.versions.get(domain_of(node.domain), NOT_IMPORTED)
+    written = constants.attributes(attributes) if attributes else ()
+    ends = pattern(node.input[:]), pattern(node.output[:])
+    full = ends == (len(function.input), len(function.output)) and version != NOT_IMPORTED
+    if not full or set(function.attribute) - attributes.keys() or attributes.keys() - declared_by(function):
+        constants.world.odd(
+            Spelling(node.op_type, node.domain, node.overload, version, written, *ends),
+            f"a call of the function {function.name!r} of the second file gives more or less than that takes",
+        )

@@ -1,0 +1,156 @@
+"""The closed world of ONNX nodes: one of the second file is a node of the first, field by field, or of a listed form.
+
+So what the first file's runtime loads the second's does. A node that is none of the first file's is one of an operator
+that terms compare, spelled in full as its operator set says, or of one of the forms below, of element types that every
+maintained runtime has a kernel for. Everything else that is odd in the second file is odd in the first as well.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, NamedTuple
+
+from onnx import TensorProto
+
+from graphfix.checker.proof.onnx import table
+from graphfix.checker.proof.onnx.names import SizeNames
+from graphfix.checker.proof.onnx.operands import domain_of
+from graphfix.checker.proof.onnx.spelling import allowed
+from graphfix.checker.proof.onnx.types import accepted, dtype, type_name
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from graphfix.checker.proof.onnx.operands import Call
+    from graphfix.checker.proof.onnx.spelling import Kinds, Spelling
+    from graphfix.checker.proof.terms import View
+
+
+class NewForm(NamedTuple):
+    """An operator that the second file may have though the first has none there."""
+
+    types: frozenset[str]
+    """Element types for which every maintained runtime has a kernel, in each operator set that takes them."""
+    of: int | None = 0
+    """The operand whose type that is; None for the result."""
+
+
+_SIGNED = frozenset("int8 int16 int32 int64".split())
+_INTEGERS = _SIGNED | frozenset("uint8 uint16 uint32 uint64".split())
+_FLOATS = frozenset("float16 float32 float64".split())
+_PLAIN = _INTEGERS | _FLOATS | {"bool", "string"}
+_STORED = _PLAIN | {"bfloat16"}
+_BYTES = frozenset("float8e4m3fn float8e4m3fnuz float8e5m2 float8e5m2fnuz".split())
+_HALF_BYTES = frozenset("int4 uint4".split())
+_BOOL = frozenset({"bool"})
+_COMMON = _FLOATS | frozenset("int32 int64".split())
+
+FORMS: Mapping[str, NewForm] = {
+    # Views: what adds, drops and stretches axes, or does nothing.
+    **dict.fromkeys("Reshape Unsqueeze Squeeze Flatten".split(), NewForm(_STORED)),
+    **dict.fromkeys("Expand Tile".split(), NewForm(_PLAIN)),
+    "Identity": NewForm(_STORED | _BYTES),
+    "Dropout": NewForm(_FLOATS),
+    "Resize": NewForm(frozenset("float32 float16 int32 int8 uint8".split())),
+    # Constants, and what is computed of sizes and constants.
+    "Constant": NewForm(_STORED | _BYTES | _HALF_BYTES, None),
+    "ConstantOfShape": NewForm(_STORED - {"string"}, None),
+    "Shape": NewForm(_STORED),
+    "Size": NewForm(_PLAIN),
+    **dict.fromkeys("Gather Slice Concat Split".split(), NewForm(_STORED)),
+    "Transpose": NewForm(_STORED | _BYTES | _HALF_BYTES),
+    "Cast": NewForm(_STORED | _BYTES | _HALF_BYTES),
+    "Range": NewForm(_COMMON - {"float16"} | {"int16"}),
+    "NonZero": NewForm(frozenset("bool float32 float16 int32 int64 uint8".split())),
+    "Where": NewForm(frozenset("string float32 float16 float64 int32 int64 int8 uint32 uint8".split()), 1),
+    **dict.fromkeys("Add Sub Mul Div Mod Abs Less LessOrEqual Greater GreaterOrEqual".split(),
+                    NewForm(_INTEGERS | _FLOATS)),
+    "Sign": NewForm(_INTEGERS | _FLOATS | {"bfloat16"}),
+    "Equal": NewForm(_PLAIN),
+    "Neg": NewForm(_SIGNED | _FLOATS),
+    **dict.fromkeys("Floor Ceil".split(), NewForm(_FLOATS)),
+    **dict.fromkeys("And Or Xor Not".split(), NewForm(_BOOL)),
+    **dict.fromkeys("Max Min".split(), NewForm(_INTEGERS - {"int16", "uint16"} | {"float32", "float16"})),
+    **dict.fromkeys("ReduceMax ReduceMin".split(), NewForm(_COMMON | {"bool", "int8", "uint8"})),
+    **dict.fromkeys("ReduceSum ReduceProd".split(), NewForm(_COMMON)),
+    "If": NewForm(_STORED | _BYTES, None),
+    # What is read as the operators that define it.
+    "PRelu": NewForm(frozenset({"float32", "float16"})),
+    "Pow": NewForm(_COMMON),
+    **dict.fromkeys("Softmax LogSoftmax".split(), NewForm(_FLOATS)),
+    "Hardmax": NewForm(frozenset({"float32", "float16"})),
+}  # fmt: skip
+"""Operators of the standard set that are no terms, or terms of other operators: the forms that may be new."""
+
+
+@dataclass(slots=True, eq=False)
+class ClosedWorld:
+    """What the first file is made of, and the first thing of the second that is none of it and on no list."""
+
+    closed: bool = False
+    """Whether the first file was read as a whole."""
+    nodes: set[tuple[Spelling, Kinds]] = field(default_factory=set)
+    """Spellings with the types of their operands: of the first file, and those of the second that are allowed."""
+    spellings: set[Spelling] = field(default_factory=set)
+    types: set[tuple[str, str, Kinds]] = field(default_factory=set)
+    """Operators with the types of their operands."""
+    oddities: set[object] = field(default_factory=set)
+    size_names: SizeNames = field(default_factory=SizeNames)
+    reason: str | None = None
+    """Why the second file may not load."""
+
+    def odd(self, key: object, reason: str) -> None:
+        """Enter something that a runtime may refuse: the second file may have it if the first has."""
+        if not self.closed:
+            self.oddities.add(key)
+        elif self.reason is None and key not in self.oddities:
+            self.reason = reason
+
+    def enter(self, call: Call, results: Sequence[View | None]) -> None:
+        """Enter a node whose spelling was not met on operands of these types."""
+        spelled, kinds = call.spelled, call.kinds
+        operator = (spelled.op, domain_of(spelled.domain), kinds)
+        if not self.closed:
+            self.spellings.add(spelled)
+            self.types.add(operator)
+        else:
+            self._check(call, operator, results)
+        self.nodes.add((spelled, kinds))
+
+    def _check(self, call: Call, operator: tuple[str, str, Kinds], results: Sequence[View | None]) -> None:
+        spelled, kinds = call.spelled, call.kinds
+        if self.reason is not None:
+            return
+        op, domain, version = spelled.op, spelled.domain, spelled.version
+        if spelled not in self.spellings and not allowed(spelled):
+            self.reason = f"{call.description} of the second file is written as no node of the first, and not in full"
+            self.reason += " as its operator set says"
+        elif domain in _SPECIFIED and not accepted(op, domain, version, kinds):
+            self.reason = f"{call.description} of the second file has operands of types that its operator set refuses"
+        elif (
+            not domain
+            and op in FORMS
+            and operator not in self.types
+            and not self._has_kernels(FORMS[op], kinds, results)
+        ):
+            self.reason = f"{call.description} of the second file is of a type that not every runtime has a kernel for"
+
+    def _has_kernels(self, form: NewForm, kinds: Kinds, results: Sequence[View | None]) -> bool:
+        """Whether every runtime has a kernel that loads the first file, as far as the type is known."""
+        if form.of is None:
+            found = [dtype(view.core) for view in results if view is not None]
+        else:
+            found = list(kinds[form.of : form.of + 1])
+        names = {type_name(kind) if isinstance(kind, int) else "" for kind in found if kind is not None}
+        return names <= form.types or (names == {_COMPUTED} and self._computes())
+
+    def _computes(self) -> bool:
+        """Whether the first file broadcasts values of bfloat16."""
+        number = TensorProto.BFLOAT16
+        return any((domain, op) in table.EACH and number in kinds for op, domain, kinds in self.types)
+
+
+_SPECIFIED = frozenset({"", "ai.onnx.ml"})
+"""Domains whose operators onnx defines."""
+_COMPUTED = "bfloat16"
+"""onnxruntime's CPU moves it and computes nothing of it: a runtime that does computes in it has all forms of it."""

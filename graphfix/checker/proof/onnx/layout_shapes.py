@@ -1,0 +1,201 @@
+"""Rules for the shapes of operators that move elements: Slice, Pad, Split, Tile, TopK and their like."""
+
+from __future__ import annotations
+
+from math import prod
+from typing import TYPE_CHECKING
+
+from graphfix.checker.proof.integer_values import cut
+from graphfix.checker.proof.sizes import numbers
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
+    from graphfix.checker.proof.onnx.operands import Call
+    from graphfix.checker.proof.sizes import Dims, Size, Sizes
+
+PLANES = 4
+"""The rank of operators on images: [batch, channels, rows, columns]."""
+AXES_OF_PAD = 3
+"""The operand of Pad that names the axes which are padded."""
+COUNTED_PARTS = 18
+"""From this version on Split is told its sizes or the number of its parts, and the last part may be smaller."""
+
+
+def places(axes: Sequence[int] | None, rank: int) -> tuple[int, ...] | None:
+    """Return axes counted from the front; None where one is out of range, or stands there twice."""
+    if axes is None or not all(-rank <= axis < rank for axis in axes):
+        return None
+    found = tuple(axis % rank for axis in axes)
+    return found if len(set(found)) == len(found) else None
+
+
+def _free(rank: int | None) -> Dims:
+    return None if rank is None else (None,) * rank
+
+
+def _slice(call: Call) -> Dims:
+    sizes = call.sizes(0)
+    if sizes is None:
+        return None
+    starts, ends, axes, steps = (call.indices(at) for at in range(1, 5))
+    if starts is None or ends is None or len(starts) != len(ends):
+        return _free(len(sizes))
+    at = places(range(len(starts)) if call.operand(3) is None else numbers(axes), len(sizes))
+    by = (1,) * len(starts) if call.operand(4) is None else steps
+    if at is None or by is None or not len(at) == len(by) == len(starts):
+        return _free(len(sizes))
+    cuts = dict(zip(at, zip(starts, ends, by, strict=True), strict=True))
+    return tuple(_cut(size, cuts[axis]) if axis in cuts else size for axis, size in enumerate(sizes))
+
+
+def _cut(size: Size, bounds: Sequence[Size]) -> int | None:
+    known = numbers((size, *bounds))
+    taken = None if known is None else cut(*known)
+    return None if taken is None else len(taken)
+
+
+def _pad(call: Call) -> Dims:
+    sizes = call.sizes(0)
+    if sizes is None:
+        return None
+    rank, pads = len(sizes), call.vector(1)
+    given = call.operand(AXES_OF_PAD)
+    axes = places(range(rank) if given is None else numbers(call.indices(AXES_OF_PAD)), rank)
+    if axes is None or pads is None or len(pads) != 2 * len(axes):
+        return _free(rank)
+    added = {axis: (pads[at], pads[at + len(axes)]) for at, axis in enumerate(axes)}
+    return tuple(_padded(size, added.get(axis, (0, 0))) for axis, size in enumerate(sizes))
+
+
+def _padded(size: Size, pads: Sequence[Size]) -> Size | None:
+    known = numbers((size, *pads))
+    if known is not None:
+        return sum(known) if sum(known) >= 0 else None
+    return size if tuple(pads) == (0, 0) else None
+
+
+def _split(call: Call, index: int) -> Dims:
+    sizes, axis = call.sizes(0), call.integer("axis", 0)
+    if sizes is None or not -len(sizes) <= axis < len(sizes):
+        return None
+    axis %= len(sizes)
+    return (*sizes[:axis], _part(call, sizes[axis], index), *sizes[axis + 1 :])
+
+
+def _part(call: Call, size: Size, index: int) -> Size | None:
+    count = len(call.outputs)
+    if call.operand(1) is not None:
+        parts = call.vector(1)
+        return parts[index] if parts is not None and len(parts) == count else None
+    if call.version >= COUNTED_PARTS and call.integer("num_outputs", 0) != count:
+        return None
+    return equal_part(size, count, index) if isinstance(size, int) else None
+
+
+def equal_part(size: int, count: int, index: int) -> int | None:
+    """Return the size of a part of an axis that is split evenly, but for the last part."""
+    most = -(-size // count)
+    last = size - most * (count - 1)
+    return None if last < 0 else last if index == count - 1 else most
+
+
+def _squeeze(call: Call) -> Dims:
+    sizes, axes = call.sizes(0), call.axes()
+    if sizes is None:
+        return None
+    if "axes" not in call.attributes and call.operand(1) is None:
+        known = numbers(sizes)
+        return None if known is None else tuple(size for size in known if size != 1)
+    gone = places(axes, len(sizes)) if axes else None
+    return None if gone is None else tuple(size for axis, size in enumerate(sizes) if axis not in gone)
+
+
+def _unsqueeze(call: Call) -> Dims:
+    sizes, axes = call.sizes(0), call.axes()
+    if sizes is None or axes is None:
+        return None
+    rank = len(sizes) + len(axes)
+    new, old = places(axes, rank), iter(sizes)
+    return None if new is None else tuple(1 if axis in new else next(old) for axis in range(rank))
+
+
+def _flatten(call: Call) -> Dims:
+    sizes, axis = call.sizes(0), call.integer("axis", 1)
+    if sizes is None or not call.lowest(len(sizes)) <= axis <= len(sizes):
+        return (None, None)
+    at = axis + len(sizes) if axis < 0 else axis
+    return _product(sizes[:at]), _product(sizes[at:])
+
+
+def _product(sizes: Sizes) -> Size | None:
+    known, others = numbers(sizes), [size for size in sizes if size != 1]
+    return prod(known) if known is not None else others[0] if len(others) == 1 else None
+
+
+def _tile(call: Call) -> Dims:
+    sizes, repeats = call.sizes(0), call.vector(1)
+    if sizes is None or repeats is None or len(repeats) != len(sizes):
+        return _free(call.rank(0))
+    return tuple(map(_times, sizes, repeats))
+
+
+def _times(size: Size, count: Size) -> Size | None:
+    if count == 1 or size == 1:
+        return size if count == 1 else count
+    known = numbers((size, count))
+    return known[0] * known[1] if known is not None else None
+
+
+def _top(call: Call, _: int) -> Dims:
+    sizes, axis, count = call.sizes(0), call.integer("axis", -1), call.vector(1)
+    if not sizes or not -len(sizes) <= axis < len(sizes):
+        return None
+    axis %= len(sizes)
+    return (*sizes[:axis], count[0] if count is not None and len(count) == 1 else None, *sizes[axis + 1 :])
+
+
+def _depth_to_space(call: Call) -> Dims:
+    sizes, block = call.sizes(0), call.integer("blocksize", 0)
+    if sizes is None or len(sizes) != PLANES or block < 1:
+        return None
+    channels, *plane = sizes[1:]
+    outer = channels // block**2 if isinstance(channels, int) and channels % block**2 == 0 else None
+    return (sizes[0], outer, *(size * block if isinstance(size, int) else None for size in plane))
+
+
+def _space_to_depth(call: Call) -> Dims:
+    sizes, block = call.sizes(0), call.integer("blocksize", 0)
+    if sizes is None or len(sizes) != PLANES or block < 1:
+        return None
+    channels, *plane = sizes[1:]
+    inner = [size // block if isinstance(size, int) and size % block == 0 else None for size in plane]
+    return (sizes[0], channels * block**2 if isinstance(channels, int) else None, *inner)
+
+
+def _one_hot(call: Call) -> Dims:
+    sizes, axis, depth = call.sizes(0), call.integer("axis", -1), call.content(1)
+    if not sizes or not -len(sizes) - 1 <= axis <= len(sizes):
+        return None
+    at = axis + len(sizes) + 1 if axis < 0 else axis
+    return (*sizes[:at], depth[0] if depth is not None and len(depth) == 1 else None, *sizes[at:])
+
+
+def _compress(call: Call) -> Dims:
+    sizes, axis = call.sizes(0), call.integer("axis", 0)
+    if "axis" not in call.attributes:
+        return (None,)
+    if sizes is None or not -len(sizes) <= axis < len(sizes):
+        return None
+    return tuple(None if at == axis % len(sizes) else size for at, size in enumerate(sizes))
+
+
+def _dropout(call: Call, _: int) -> Dims:
+    return call.sizes(0)
+
+
+RULES: Mapping[str, Callable[[Call], Dims]] = {
+    "Slice": _slice, "Pad": _pad, "Squeeze": _squeeze, "Unsqueeze": _unsqueeze, "Flatten": _flatten, "Tile": _tile,
+    "DepthToSpace": _depth_to_space, "SpaceToDepth": _space_to_depth, "OneHot": _one_hot, "Compress": _compress,
+}  # fmt: skip
+SEVERAL: Mapping[str, Callable[[Call, int], Dims]] = {"Split": _split, "TopK": _top, "Dropout": _dropout}

@@ -1,0 +1,129 @@
+"""The names of an ONNX file that runtimes look at: of nodes, of values across graphs, and of sizes."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Protocol, TypeAlias
+
+from graphfix.checker.proof.sizes import result_size
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
+
+    from onnx import GraphProto, NodeProto, ValueInfoProto
+
+    from graphfix.checker.proof.onnx.operands import Environment
+    from graphfix.checker.proof.terms import View
+
+
+class Oddities(Protocol):
+    """Takes what is odd of the first file; of the second it says what the first has not."""
+
+    closed: bool
+
+    def odd(self, key: object, reason: str) -> None:
+        """Enter something that a runtime may refuse."""
+
+
+Place: TypeAlias = tuple[str, str, int]
+"""A graph, a value of it, and an axis."""
+
+
+def enter_node_names(world: Oddities, graph: str, nodes: Iterable[NodeProto]) -> None:
+    """Enter names that two nodes of a graph have."""
+    names = [name for node in nodes if (name := node.name)]
+    if len(set(names)) == len(names):
+        return
+    for name, count in Counter(names).items():
+        if count > 1:
+            world.odd(("nodes", graph, name, count), f"{count} nodes of the second file have the name {name!r}")
+
+
+def enter_body_names(world: Oddities, graph: GraphProto, outer: Environment) -> None:
+    """Enter the names of a body that mean something around it already, and what else a body may not have."""
+    if not graph.name:
+        world.odd("a body without a name", "a body of the second file has no name")
+    inputs = {info.name for info in graph.input}
+    initializers = _initializers(graph)
+    for name in (*inputs, *initializers, *(name for node in graph.node for name in node.output)):
+        if name and outer.knows(name):
+            world.odd(("shadows", graph.name, name), f"a body of the second file has {name!r} anew, which is around it")
+    for name in inputs.intersection(initializers):
+        world.odd(("held", graph.name, name), f"the input {name!r} of a body of the second file is a constant as well")
+
+
+def enter_graph_names(world: Oddities, graph: GraphProto, values: Mapping[str, View], *, body: bool) -> None:
+    """Enter the values of a graph that have no name, and declarations of values that are not there."""
+    named = [*(info.name for info in (*graph.input, *graph.output)), *_initializers(graph)]
+    if not all(named):
+        world.odd(("nameless", graph.name), "an input, an output or a constant of the second file has no name")
+    if body:
+        outputs = Counter(info.name for info in graph.output)
+        for name in (name for name, count in outputs.items() if count > 1):
+            world.odd(("twice", graph.name, name), f"a body of the second file returns {name!r} twice")
+    for info in graph.value_info:
+        if info.name not in values:
+            world.odd(
+                ("value info", graph.name, info.name), f"the second file declares {info.name!r}, which is no value"
+            )
+
+
+def _initializers(graph: GraphProto) -> list[str]:
+    return [*(each.name for each in graph.initializer), *(each.values.name for each in graph.sparse_initializer)]
+
+
+@dataclass(slots=True, eq=False)
+class SizeNames:
+    """Which sizes the two files give one name: onnxruntime lays out memory by names, wherever they are declared."""
+
+    first: dict[Place, str | None] = field(default_factory=dict)
+    """None where the file has several such places, of different names."""
+    second: dict[str, list[tuple[Place, object]]] = field(default_factory=dict)
+    """By name the places, and what the proof knows of the size there."""
+
+    def enter(self, world: Oddities, graph: str, infos: Sequence[ValueInfoProto], values: Mapping[str, View]) -> None:
+        """Enter what a graph declares of its values."""
+        for info in infos:
+            sizes = None
+            for axis, dim in enumerate(info.type.tensor_type.shape.dim):
+                place = (graph, info.name, axis)
+                if dim.dim_value < 0:
+                    world.odd(("negative", *place), f"the second file declares a negative size of {info.name!r}")
+                name = dim.dim_param
+                if not name:
+                    continue
+                if not world.closed:
+                    self.first[place] = name if self.first.get(place, name) == name else None
+                    continue
+                if sizes is None:
+                    view = values.get(info.name)
+                    sizes = () if view is None or view.sizes is None else tuple(map(result_size, view.sizes))
+                self.second.setdefault(name, []).append((place, sizes[axis] if axis < len(sizes) else None))
+
+    def unknown(self) -> str | None:
+        """Say which name the second file gives to two sizes that may differ, and the first does not."""
+        return next(filter(None, (self._apart(name, places) for name, places in self.second.items())), None)
+
+    def _apart(self, name: str, places: Sequence[tuple[Place, object]]) -> str | None:
+        """Start at one place and go on to those that have its size, or its name in the first file."""
+        open_places = list(places)
+        reached = [open_places.pop()]
+        known: set[object] = set()
+        while reached:
+            known.update(self._marks(*reached.pop()))
+            alike = [each for each in open_places if not known.isdisjoint(self._marks(*each))]
+            open_places = [each for each in open_places if each not in alike]
+            reached += alike
+        if not open_places:
+            return None
+        (_, value, axis), _ = open_places[0]
+        return f"the second file calls two sizes {name!r} that are not known to be one, of {value!r} at axis {axis}"
+
+    def _marks(self, place: Place, size: object) -> Iterator[object]:
+        """What places of one size share."""
+        yield place
+        if size is not None:
+            yield "size", size
+        if self.first.get(place) is not None:
+            yield "name", self.first[place]

@@ -1,0 +1,158 @@
+"""How a node is spelled: what of it a runtime looks at before it runs, and whether its operator set allows that."""
+
+from __future__ import annotations
+
+from functools import cache, lru_cache
+from typing import TYPE_CHECKING, NamedTuple, TypeAlias
+
+from google.protobuf.unknown_fields import UnknownFieldSet  # type: ignore[import-untyped]  # protobuf ships no stubs
+from onnx import AttributeProto
+from onnx.defs import OpSchema
+
+from graphfix.checker.files.onnx.schema import schema
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+Pattern: TypeAlias = "int | tuple[bool, ...]"
+"""How many names a node lists; where some are empty, which are given."""
+Kinds: TypeAlias = "tuple[int | bytes | None, ...]"
+"""Types of values, None for one that is not known."""
+AttributeForm: TypeAlias = tuple[object, object]
+"""The type of an attribute and what it holds; `ODD` and its bytes where it holds anything but a value of its type."""
+
+ODD = "odd"
+_OPTION = OpSchema.FormalParameterOption
+_BESIDE = frozenset({"name", "type", "doc_string"})
+_FIELDS: Mapping[int, str] = {
+    AttributeProto.FLOAT: "f", AttributeProto.INT: "i", AttributeProto.STRING: "s", AttributeProto.TENSOR: "t",
+    AttributeProto.GRAPH: "g", AttributeProto.SPARSE_TENSOR: "sparse_tensor", AttributeProto.TYPE_PROTO: "tp",
+    AttributeProto.FLOATS: "floats", AttributeProto.INTS: "ints", AttributeProto.STRINGS: "strings",
+    AttributeProto.TENSORS: "tensors", AttributeProto.GRAPHS: "graphs",
+    AttributeProto.SPARSE_TENSORS: "sparse_tensors", AttributeProto.TYPE_PROTOS: "type_protos",
+}  # fmt: skip
+"""The field that holds the value of each type of attribute."""
+_NUMBERS = frozenset(_FIELDS) - {
+    AttributeProto.TENSOR, AttributeProto.TENSORS, AttributeProto.GRAPH, AttributeProto.GRAPHS,
+    AttributeProto.SPARSE_TENSOR, AttributeProto.SPARSE_TENSORS,
+}  # fmt: skip
+"""Types of attributes that hold no tensor and no body."""
+
+
+class Spelling(NamedTuple):
+    """A node without its names: nodes of one spelling are loaded alike, on operands of the same types."""
+
+    op: str
+    domain: str
+    """As it is written: the standard operator set has two names."""
+    overload: str
+    version: int
+    """Of the operator set that the node's scope imports."""
+    attributes: tuple[tuple[str, AttributeForm], ...]
+    """By name, in order."""
+    operands: Pattern
+    results: Pattern
+
+
+class NodeForm(NamedTuple):
+    """What a node of an operator may look like."""
+
+    attributes: Mapping[str, object]
+    """Type by name."""
+    required: frozenset[str]
+    operands: Sequence[tuple[object, int]]
+    """Of each formal operand whether it may be absent or repeated, and how often it is repeated at least."""
+    results: Sequence[tuple[object, int]]
+    least: tuple[int, int]
+    """Operands, results."""
+    most: tuple[int, int]
+
+
+def pattern(names: Sequence[str]) -> Pattern:
+    """Return which names are given."""
+    return len(names) if all(names) else tuple(map(bool, names))
+
+
+def attribute_form(attribute: AttributeProto) -> AttributeForm | None:
+    """Return the form of an attribute; None for one that holds tensors or bodies, as its type says."""
+    if attribute.type in _NUMBERS:
+        return _number_form(attribute.SerializeToString(deterministic=True))
+    return None if is_plain(attribute) else (ODD, attribute.SerializeToString(deterministic=True))
+
+
+@lru_cache(maxsize=1 << 12)
+def _number_form(data: bytes) -> AttributeForm:
+    attribute = AttributeProto()
+    attribute.ParseFromString(data)
+    if not is_plain(attribute):
+        return ODD, data
+    field = _FIELDS[attribute.type]
+    value = getattr(attribute, field)
+    bare = AttributeProto()
+    if isinstance(value, int | float | str | bytes):
+        setattr(bare, field, value)
+    else:
+        bare.MergeFrom(attribute)
+        for name in _BESIDE:
+            bare.ClearField(name)
+    return attribute.type, bare.SerializeToString(deterministic=True)
+
+
+def is_plain(attribute: AttributeProto) -> bool:
+    """Whether an attribute holds a value of its type, and nothing else."""
+    held = {field.name for field, _ in attribute.ListFields()} - _BESIDE
+    return held <= {_FIELDS.get(attribute.type)} and not len(UnknownFieldSet(attribute))
+
+
+def allowed(spelling: Spelling) -> bool:
+    """Whether a node's operator set knows the operator, and all that the node gives: no runtime refuses its form."""
+    op, domain, overload, version, attributes, operands, results = spelling
+    if overload:
+        return False
+    return _allowed(op, domain, version, tuple([(name, form[0]) for name, form in attributes]), (operands, results))
+
+
+@cache
+def _allowed(
+    op: str, domain: str, version: int, attributes: tuple[tuple[str, object], ...], ends: tuple[Pattern, Pattern]
+) -> bool:
+    form = _node_form(op, domain, version)
+    if form is None:
+        return False
+    given = dict(attributes)
+    if not form.required <= given.keys() or any(form.attributes.get(name, ODD) != kind for name, kind in attributes):
+        return False
+    formals = form.operands, form.results
+    return all(_fits(*each) for each in zip(formals, ends, form.least, form.most, strict=True))
+
+
+def _fits(formals: Sequence[tuple[object, int]], given: Pattern, least: int, most: int) -> bool:
+    """Whether names are as many as the operator has places for, and none that it needs is empty."""
+    named = (True,) * given if isinstance(given, int) else given
+    if not least <= len(named) <= most or not (named or (True,))[-1]:
+        return False
+    for at, there in enumerate(named):
+        option, _ = formals[min(at, len(formals) - 1)]
+        if not there and option != _OPTION.Optional:
+            return False
+    option, arity = formals[-1] if formals else (None, 0)
+    return option != _OPTION.Variadic or len(named) - len(formals) + 1 >= arity or not arity
+
+
+_TYPES = dict(AttributeProto.AttributeType.items())
+
+
+@cache
+def _node_form(op: str, domain: str, version: int) -> NodeForm | None:
+    known = schema(op, domain, version)
+    if known is None or known.deprecated:
+        return None
+    types = {name: _TYPES[str(attribute.type).rpartition(".")[2]] for name, attribute in known.attributes.items()}
+    return NodeForm(
+        types,
+        frozenset(name for name, attribute in known.attributes.items() if attribute.required),
+        [(each.option, each.min_arity) for each in known.inputs],
+        [(each.option, each.min_arity) for each in known.outputs],
+        (known.min_input, known.min_output),
+        (known.max_input, known.max_output),
+    )

@@ -1,0 +1,190 @@
+"""Rules for the shapes of operators that slide a window over the axes behind the first two, and of Resize."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from typing import TYPE_CHECKING, NamedTuple
+
+from graphfix.checker.proof import constant_folding
+from graphfix.checker.proof.sizes import numbers
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from graphfix.checker.proof.onnx.operands import Call
+    from graphfix.checker.proof.sizes import Dims, Size
+
+FRONT = 2
+"""Batch and channels: a window slides over the axes behind."""
+SAME = (b"SAME_UPPER", b"SAME_LOWER")
+NEARLY = Fraction(1, 1 << 20)
+"""How near to a whole number a scaled size, computed in float32, may fall on either side of it."""
+SCALES, SIZES = 2, 3
+"""The operands of a Resize in its present form."""
+
+
+class Window(NamedTuple):
+    """How a window slides over one axis."""
+
+    kernel: int
+    stride: int
+    dilation: int
+    front: int
+    """Elements that are added in front, and behind."""
+    behind: int
+
+    @property
+    def reach(self) -> int:
+        """How many elements a window stands over."""
+        return (self.kernel - 1) * self.dilation + 1
+
+
+def _windows(call: Call, kernel: tuple[int, ...] | None) -> list[Window] | None:
+    """Return the windows of the axes; None where an attribute is not of their number, or out of range."""
+    if not kernel:
+        return None
+    ones, zeros = (1,) * len(kernel), (0,) * 2 * len(kernel)
+    strides, dilations = _stated(call, "strides", ones), _stated(call, "dilations", ones)
+    pads = _stated(call, "pads", zeros) if _padding(call) == b"NOTSET" else zeros
+    if not len(strides) == len(dilations) == len(kernel) or len(pads) != 2 * len(kernel):
+        return None
+    if min(*kernel, *strides, *dilations) < 1 or min(pads) < 0:
+        return None
+    return [Window(*each) for each in zip(kernel, strides, dilations, pads, pads[len(kernel) :], strict=False)]
+
+
+def _stated(call: Call, name: str, default: tuple[int, ...]) -> tuple[int, ...]:
+    given = call.integers(name)
+    return default if given is None else given
+
+
+def _padding(call: Call) -> bytes:
+    given = call.attributes.get("auto_pad")
+    return b"NOTSET" if given is None else given.s
+
+
+def _places(call: Call, size: Size, window: Window) -> int | None:
+    """Return how often a window finds place in an axis.
+
+    With `ceil_mode` runtimes differ in what a window that stands over the end counts: known where none does.
+    """
+    if not isinstance(size, int) or size < 1:
+        return None
+    rounds_up = call.flag("ceil_mode")
+    if rounds_up is None or _padding(call) not in (b"NOTSET", b"VALID", *SAME):
+        return None
+    if _padding(call) in SAME:
+        return None if rounds_up or window.dilation > 1 else -(-size // window.stride)
+    rest = size + window.front + window.behind - window.reach
+    if rest < 0 or (rounds_up and (rest % window.stride or window.behind >= window.reach)):
+        return None
+    return rest // window.stride + 1
+
+
+def _behind(call: Call, at: int, kernel: tuple[int, ...] | None) -> Dims:
+    """Return the sizes of the axes that the window slides over, of operand `at`."""
+    sizes = call.sizes(at) or ()
+    windows = _windows(call, kernel)
+    if windows is None or len(windows) != len(sizes) - FRONT:
+        return (None,) * (len(sizes) - FRONT)
+    return tuple(_places(call, size, window) for size, window in zip(sizes[FRONT:], windows, strict=True))
+
+
+def _pool(call: Call, index: int) -> Dims:
+    """MaxPool's second result, the places of the largest elements, has the shape of the first."""
+    sizes = call.sizes(0)
+    if sizes is None or len(sizes) <= FRONT or index > 1:
+        return None
+    return (*sizes[:FRONT], *(_behind(call, 0, call.integers("kernel_shape")) or ()))
+
+
+def _global_pool(call: Call) -> Dims:
+    sizes = call.sizes(0)
+    return None if sizes is None or len(sizes) <= FRONT else (*sizes[:FRONT], *(1,) * (len(sizes) - FRONT))
+
+
+def _convolution(weight: int) -> Callable[[Call], Dims]:
+    """Rule for a convolution whose filters are operand `weight`."""
+
+    def rule(call: Call) -> Dims:
+        data, filters = call.sizes(0), call.sizes(weight)
+        if data is None or len(data) <= FRONT:
+            return None
+        if filters is None or len(filters) != len(data):
+            return (data[0], *(None,) * (len(data) - 1))
+        return (data[0], filters[0], *(_behind(call, 0, numbers(filters[FRONT:])) or ()))
+
+    return rule
+
+
+def _transposed_convolution(call: Call) -> Dims:
+    """Known for stated padding alone: runtimes differ in what computed padding and a stated shape add up to."""
+    data, filters, groups = call.sizes(0), call.sizes(1), call.integer("group", 1)
+    if data is None or len(data) <= FRONT:
+        return None
+    unknown = (None,) * (len(data) - FRONT)
+    if filters is None or len(filters) != len(data) or groups < 1:
+        return (data[0], None, *unknown)
+    channels = filters[1] * groups if isinstance(filters[1], int) else None
+    windows = _windows(call, numbers(filters[FRONT:]))
+    added = call.integers("output_padding") or (0,) * len(unknown)
+    if (
+        windows is None
+        or len(added) != len(unknown)
+        or min(added) < 0
+        or "output_shape" in call.attributes
+        or _padding(call) not in (b"NOTSET", b"VALID")
+    ):
+        return (data[0], channels, *unknown)
+    return (data[0], channels, *map(_spread, data[FRONT:], windows, added))
+
+
+def _spread(size: Size, window: Window, added: int) -> int | None:
+    if not isinstance(size, int) or size < 1:
+        return None
+    made = (size - 1) * window.stride + window.reach + added - window.front - window.behind
+    return made if made > 0 else None
+
+
+def _resize(call: Call) -> Dims:
+    """Sizes that are asked for, or those that a scale makes without a doubt about rounding."""
+    own = call.sizes(0)
+    if own is None:
+        return None
+    unknown = (None,) * len(own)
+    policy = call.attributes.get("keep_aspect_ratio_policy")
+    if "axes" in call.attributes or (policy is not None and policy.s != b"stretch"):
+        return unknown
+    if call.operand(SIZES) is not None:
+        sizes = call.vector(SIZES)
+        return sizes if sizes is not None and len(sizes) == len(own) and call.operand(SCALES) is None else unknown
+    scales = constant_folding.literal(call.operand(SCALES if call.op == "Resize" and len(call.views) != FRONT else 1))
+    if scales is None or scales.shape != (len(own),) or scales.dtype.kind != "f":
+        return unknown
+    if call.op == "Resize" and _coordinates(call) == b"tf_crop_and_resize":
+        return unknown
+    return tuple(map(_scaled, own, scales.tolist()))
+
+
+def _coordinates(call: Call) -> bytes:
+    given = call.attributes.get("coordinate_transformation_mode")
+    return b"" if given is None else given.s
+
+
+def _scaled(size: Size, scale: float) -> Size | None:
+    if scale == 1:
+        return size
+    if not isinstance(size, int) or not 0 < scale < float("inf"):
+        return None
+    exact = size * Fraction(scale)
+    made = exact.numerator // exact.denominator
+    near = [exact, *(() if exact == made else (exact * (1 - NEARLY), exact * (1 + NEARLY)))]
+    return made if all(each.numerator // each.denominator == made for each in near) else None
+
+
+RULES: Mapping[str, Callable[[Call], Dims]] = {
+    "Conv": _convolution(1), "ConvInteger": _convolution(1), "QLinearConv": _convolution(3),
+    "ConvTranspose": _transposed_convolution, "Resize": _resize, "Upsample": _resize,
+    **dict.fromkeys(("GlobalAveragePool", "GlobalMaxPool", "GlobalLpPool"), _global_pool),
+}  # fmt: skip
+SEVERAL: Mapping[str, Callable[[Call, int], Dims]] = dict.fromkeys(("MaxPool", "AveragePool", "LpPool"), _pool)
