@@ -1,7 +1,8 @@
 """What nodes compute before the model runs: elements that follow from constants and from sizes that are numbers.
 
 Only what every runtime computes to the same bits is folded: elements that move, whole numbers, comparisons, and the
-float32 and float64 operations that IEEE 754 rounds correctly. The operators themselves are those of onnx's reference.
+float32 and float64 operations that IEEE 754 rounds correctly. The operators themselves are those of onnx's reference,
+asked only for what the specification allows.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ import onnx
 from numpy.typing import NDArray
 from onnx import NodeProto, TensorProto
 
+from graphfix.formats.onnx.contract import allowed
 from graphfix.graph.view import Node, Scalar, Value
 
 Array: TypeAlias = NDArray[Any]
@@ -23,8 +25,7 @@ Array: TypeAlias = NDArray[Any]
 LIMIT = 4096
 """Elements that a known value, or a constant which one is computed from, may have."""
 MOVES = frozenset(
-    "Identity Reshape Squeeze Unsqueeze Flatten Transpose Gather GatherElements GatherND Slice Concat Split "
-    "NonZero And Or Xor Not".split()
+    "Identity Reshape Squeeze Unsqueeze Flatten Transpose Gather Slice Concat Split NonZero And Or Xor Not".split()
 )
 """No element is computed: any element type will do."""
 GROWS = frozenset(("Expand", "Tile", "ConstantOfShape"))
@@ -122,13 +123,14 @@ class Evaluator:
             value = node.operand(0)
             if not _sized(value):
                 return None
-            return _run(self.message(node), node.version, [np.empty(value.shape.numbers, np.bool_)])
+            message, empty = self.message(node), [np.empty(value.shape.numbers, np.bool_)]
+            return _run(message, node.version, empty) if allowed(message, node.version, empty) else None
         operands = [None if operand is None else self._arrays[operand] for operand in node.operands]
         absent = [operand is None for operand in node.operands]
         if any(array is None and not gap for array, gap in zip(operands, absent, strict=True)):
             return None
         message = self.message(node)
-        if any(attribute.ref_attr_name for attribute in message.attribute):
+        if not allowed(message, node.version, operands):
             return None
         arrays = [array for array in operands if array is not None]
         if not _exact(node, message, arrays):

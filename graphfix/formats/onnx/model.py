@@ -6,7 +6,6 @@ import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-import onnx
 from onnx import ModelProto
 
 from graphfix.formats import editing
@@ -26,7 +25,6 @@ from graphfix.formats.onnx.opset import to_8, to_17
 from graphfix.formats.onnx.view import Views, build
 from graphfix.graph.edits import EXPAND_LIMIT, Edit, Refused, Upgrade
 from graphfix.graph.view import Graph, Node, Value
-from graphfix.results import GraphfixError
 from graphfix.shapes.shape import Size
 
 
@@ -52,12 +50,14 @@ class OnnxModel:
         """Seconds that shape inference has taken."""
         self.expand_limit = EXPAND_LIMIT
         self._ranges: dict[str, Size] = {}
+        self._own_facts = False
+        """Whether nothing is believed that another program says (`own_facts_only`)."""
         self._rebuild_view(nodes)
 
     def _rebuild_view(self, nodes: Sequence[Step] | None = None) -> None:
         """Build the view anew from the messages as they are; `nodes` are the main graph's, read before."""
         started = time.perf_counter()
-        self._facts: Facts = self._analysed(nodes)
+        self._facts: Facts = analyse(self.proto, self._ranges, nodes, own_only=self._own_facts)
         self.inferring += time.perf_counter() - started
         self._views: Views = build(self.proto, self._facts, self.container.is_cut)
         for scope in self._facts.scopes():
@@ -73,12 +73,18 @@ class OnnxModel:
         self._written = False
         """Whether the edits of this view are in the file."""
 
-    def _analysed(self, nodes: Sequence[Step] | None) -> Facts:
-        try:
-            return analyse(self.proto, self._ranges, nodes)
-        except (onnx.shape_inference.InferenceError, onnx.checker.ValidationError) as error:
-            where = self.container.path or "the model"
-            raise GraphfixError(f"{where}: onnx can't infer its shapes: {_first_line(error)}") from None
+    def own_facts_only(self) -> None:
+        """Infer anew by this program's own rules alone: neither onnx's inference nor a stored rank is believed.
+
+        For a model that no runtime can run: nothing would show that such a fact is wrong. To be asked before any edit.
+        """
+        self._own_facts = True
+        self._rebuild_view()
+
+    @property
+    def leaning(self) -> Sequence[tuple[str, str]]:
+        """(graph, value) of all whose rank or sizes lean on onnx's inference or on a stored rank."""
+        return [(scope.path, name) for scope in self._facts.scopes() for name in sorted(scope.leaning)]
 
     @property
     def graphs(self) -> Sequence[Graph]:
@@ -207,7 +213,3 @@ class OnnxModel:
         self._rebuild_view()
         if known:
             binding.complete_shapes(self._facts.main)
-
-
-def _first_line(error: Exception) -> str:
-    return next((line.strip() for line in str(error).splitlines() if line.strip()), type(error).__name__)

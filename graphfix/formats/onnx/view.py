@@ -8,13 +8,13 @@ from functools import cache
 from math import prod
 
 import onnx
-from onnx import AttributeProto, FunctionProto, GraphProto, ModelProto, NodeProto, TensorProto
+from onnx import FunctionProto, GraphProto, ModelProto, NodeProto, TensorProto
 
 from graphfix import operators
 from graphfix.formats.onnx.file.messages import Holder, Step, body_of, is_standard
 from graphfix.formats.onnx.folding import Evaluator, at_hand
 from graphfix.formats.onnx.infer.analysis import Facts
-from graphfix.formats.onnx.infer.integer_values import attributes as integers
+from graphfix.formats.onnx.infer.operands import attributes
 from graphfix.formats.onnx.infer.scope import GraphScope
 from graphfix.graph.view import LITERAL_LIMIT, NO_ATTRIBUTES, Graph, Kind, Node, Scalar, Value
 
@@ -203,12 +203,7 @@ def _scalars(value: Value, views: Views) -> tuple[Scalar, ...] | None:
 
 
 def _attributes(proto: NodeProto) -> dict[str, object]:
-    found: dict[str, object] = integers(proto)
+    found = attributes(proto)
     for attribute in proto.attribute:
-        if attribute.type == AttributeProto.STRING:
-            found[attribute.name] = attribute.s.decode("utf-8", "replace")
-        elif attribute.type == AttributeProto.FLOAT:
-            found[attribute.name] = attribute.f
-        else:
-            found.setdefault(attribute.name, None)
+        found.setdefault(attribute.name, None)
     return found

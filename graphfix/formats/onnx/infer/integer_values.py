@@ -1,23 +1,29 @@
-"""What small integer tensors hold: the sizes that shape arithmetic passes along, as far as they can be followed."""
+"""What small integer tensors hold: the sizes that shape arithmetic passes along, as far as they can be followed.
+
+Only vectors and scalars of int64 and int32 are followed, with the arithmetic of their type: what leaves its range, and
+what passes through any other type, is not known. That a named size fits into int32 is assumed.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Mapping, Sequence
+from typing import TypeAlias
 
 import onnx
-from onnx import AttributeProto, NodeProto, TensorProto
+from onnx import TensorProto
 
-from graphfix.shapes.shape import UNKNOWN, Shape, Size
-
-if TYPE_CHECKING:
-    from graphfix.formats.onnx.infer.scope import GraphScope
+from graphfix.formats.onnx.infer.operands import Call
+from graphfix.formats.onnx.infer.rules_parts import cut
+from graphfix.formats.onnx.infer.scope import INTEGERS, GraphScope
+from graphfix.shapes.shape import UNKNOWN, Size, num_elements
 
 LIMIT = 64
 """Integer tensors of more elements are no shapes."""
-INTEGERS = (TensorProto.INT64, TensorProto.INT32)
 WHOLE = (*INTEGERS, TensorProto.DOUBLE)
 """Before opset 9 a Constant node can't hold integers: a shape is written in float64 and cast."""
+BITS: Mapping[int, int] = {TensorProto.INT64: 63, TensorProto.INT32: 31}
+"""By element type that is followed."""
+Elements: TypeAlias = Sequence[Size]
 
 
 def enter(scope: GraphScope, name: str, tensor: TensorProto) -> None:
@@ -31,94 +37,109 @@ def enter(scope: GraphScope, name: str, tensor: TensorProto) -> None:
         scope.elements[name] = tuple(map(int, elements))
 
 
-def attributes(node: NodeProto) -> dict[str, object]:
-    """Integer attributes by name: an int, or a tuple of ints."""
-    found: dict[str, object] = {}
-    for attribute in node.attribute:
-        if attribute.type == AttributeProto.INT and not attribute.ref_attr_name:
-            found[attribute.name] = attribute.i
-        elif attribute.type == AttributeProto.INTS:
-            found[attribute.name] = tuple(attribute.ints)
+def follow(call: Call, result: str) -> None:
+    """Note what the first result of an operator that FOLLOW has holds; its shape and type, one of BITS, are noted."""
+    scope = call.scope
+    bits = BITS[scope.dtypes[result]]
+    dims = scope.shapes[result].axes
+    elements = FOLLOW[call.op](call, result)
+    if elements is None or dims is None or len(dims) > 1 or len(elements) > LIMIT:
+        return
+    if dims and isinstance(dims[0], int) and dims[0] != len(elements):
+        return
+    if not dims and len(elements) != 1:
+        return
+    scope.elements[result] = tuple([_within(element, bits) for element in elements])
+
+
+def _within(element: Size, bits: int) -> Size:
+    """An element that its type holds; any other would wrap."""
+    return element if not isinstance(element, int) or -(1 << bits) <= element < 1 << bits else UNKNOWN
+
+
+def _shape(call: Call, result: str) -> Elements | None:
+    shape = call.shape(0)
+    if shape is None:
+        return None
+    bounded = {"start", "end"} & call.attributes.keys()
+    if shape.axes is None:
+        if not bounded:
+            call.scope.unranked[result] = shape
+        return None
+    return shape.axes[call.number("start", 0) : call.number("end", len(shape.axes))]
+
+
+def _size(call: Call, _: str) -> Elements | None:
+    shape = call.shape(0)
+    return None if shape is None or not shape.static else (num_elements(shape),)
+
+
+def _same(call: Call, _: str) -> Elements | None:
+    return call.elements(0)
+
+
+def _reshaped(call: Call, result: str) -> Elements | None:
+    """The elements of a vector or scalar in their order."""
+    elements = call.elements(0)
+    length = call.scope.shapes[result].axes
+    return elements if length in ((), (len(elements or ()),)) else None
+
+
+def _gather(call: Call, _: str) -> Elements | None:
+    elements, dims = call.elements(0), call.dims(0)
+    indices = call.scope.ints(call.inputs[1]) if call.has(1) else None
+    if elements is None or indices is None or dims is None or len(dims) != 1 or call.number("axis", 0) not in (0, -1):
+        return None
+    if not all(-len(elements) <= at < len(elements) for at in indices):
+        return None
+    return tuple([elements[at] for at in indices])
+
+
+def _slice(call: Call, _: str) -> Elements | None:
+    elements, dims = call.elements(0), call.dims(0)
+    if elements is None or dims is None or len(dims) != 1:
+        return None
+    start, end, axis, step = _bounds(call)
+    if start is None or end is None or step is None or axis not in (0, -1):
+        return None
+    taken = cut(len(elements), start, end, step)
+    return None if taken is None else [elements[at] for at in taken]
+
+
+def _bounds(call: Call) -> list[int | None]:
+    """Start, end, axis and step of a slice along one axis; None for one that is not known."""
+    names = ("starts", "ends", "axes", "steps")
+    found: list[int | None] = []
+    for at, name in enumerate(names, 1):
+        default = (0,) if name == "axes" else (1,) if name == "steps" else None
+        if call.version < 10:  # noqa: PLR2004 -- attributes before
+            held = call.list(name) or default
+        else:
+            held = call.scope.ints(call.inputs[at]) if call.has(at) else default
+        found.append(held[0] if held is not None and len(held) == 1 else None)
     return found
 
 
-def node(scope: GraphScope, proto: NodeProto, op: str, result: str) -> None:
-    """Note what the first result of a standard operator that FOLLOW has holds."""
-    if op == "Constant" or scope.dtypes.get(result, TensorProto.INT64) in INTEGERS:
-        FOLLOW[op](scope, proto)
-
-
-def _constant(scope: GraphScope, proto: NodeProto) -> None:
-    name = proto.output[0]
-    for attribute in proto.attribute:
-        if attribute.name == "value" and attribute.type == AttributeProto.TENSOR:
-            scope.shapes[name] = Shape(tuple(attribute.t.dims))
-            enter(scope, name, attribute.t)
-        elif attribute.name in ("value_int", "value_ints") and not attribute.ref_attr_name:
-            scope.elements[name] = (attribute.i,) if attribute.name == "value_int" else tuple(attribute.ints)
-
-
-def _shape(scope: GraphScope, proto: NodeProto) -> None:
-    name, shape = proto.output[0], scope.shape(proto.input[0])
-    options = attributes(proto)
-    if shape.axes is None:
-        scope.unranked[name] = shape
-        return
-    start, end = options.get("start", 0), options.get("end", len(shape.axes))
-    if isinstance(start, int) and isinstance(end, int):
-        scope.elements[name] = shape.axes[start:end]
-
-
-def _same(scope: GraphScope, proto: NodeProto) -> None:
-    elements = scope.vector(proto.input[0])
-    if elements is not None:
-        scope.elements[proto.output[0]] = elements
-
-
-def _gather(scope: GraphScope, proto: NodeProto) -> None:
-    elements, indices = scope.vector(proto.input[0]), scope.ints(proto.input[1])
-    if elements is not None and indices is not None and all(-len(elements) <= at < len(elements) for at in indices):
-        scope.elements[proto.output[0]] = tuple(elements[at] for at in indices)
-
-
-def _slice(scope: GraphScope, proto: NodeProto) -> None:
-    elements = scope.vector(proto.input[0])
-    if elements is None:
-        return
-    options = attributes(proto)
-    bounds = [options.get("starts"), options.get("ends"), (0,), (1,)]
-    for at, name in enumerate(proto.input[1:5]):
-        if name:
-            bounds[at] = scope.ints(name)
-    if all(isinstance(bound, tuple) and len(bound) == 1 for bound in bounds):
-        start, end, _, step = (bound[0] for bound in bounds if isinstance(bound, tuple))
-        if step:
-            scope.elements[proto.output[0]] = elements[start:end:step]
-
-
-def _concat(scope: GraphScope, proto: NodeProto) -> None:
+def _concat(call: Call, _: str) -> Elements | None:
     sizes: list[Size] = []
-    for name in proto.input:
-        elements = scope.vector(name)
-        if elements is None:
-            axes = scope.shape(name).axes
-            if axes is None or len(axes) != 1 or not isinstance(axes[0], int) or axes[0] > LIMIT:
-                return
-            elements = (UNKNOWN,) * axes[0]
-        sizes.extend(elements)
-    scope.elements[proto.output[0]] = tuple(sizes)
+    for index in range(len(call.inputs)):
+        dims, elements = call.dims(index), call.elements(index)
+        if dims is None or len(dims) != 1 or not isinstance(dims[0], int) or dims[0] > LIMIT:
+            return None
+        sizes.extend((UNKNOWN,) * dims[0] if elements is None else elements)
+    return sizes
 
 
-def _arithmetic(scope: GraphScope, proto: NodeProto) -> None:
+def _arithmetic(call: Call, _: str) -> Elements | None:
     """Compute element by element where both are numbers; a single element is combined with all."""
-    left, right = (scope.vector(name) for name in proto.input)
+    left, right = call.elements(0), call.elements(1)
     if not left or not right:
-        return
+        return None
     count = max(len(left), len(right))
     if {len(left), len(right)} - {1, count}:
-        return
+        return None
     pairs = zip(left * (count // len(left)), right * (count // len(right)), strict=True)
-    scope.elements[proto.output[0]] = tuple(_computed(proto.op_type, *pair) for pair in pairs)
+    return [_computed(call.op, *pair) for pair in pairs]
 
 
 def _computed(op: str, a: Size, b: Size) -> Size:
@@ -129,14 +150,14 @@ def _computed(op: str, a: Size, b: Size) -> Size:
     return a + b if op == "Add" else a - b if op == "Sub" else a * b
 
 
-FOLLOW: dict[str, Callable[[GraphScope, NodeProto], None]] = {
-    "Constant": _constant,
+FOLLOW: dict[str, Callable[[Call, str], Elements | None]] = {
     "Shape": _shape,
+    "Size": _size,
     "Identity": _same,
     "Cast": _same,
-    "Unsqueeze": _same,
-    "Squeeze": _same,
-    "Reshape": _same,
+    "Unsqueeze": _reshaped,
+    "Squeeze": _reshaped,
+    "Reshape": _reshaped,
     "Gather": _gather,
     "Slice": _slice,
     "Concat": _concat,

@@ -2,13 +2,31 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TypeAlias
 
-from graphfix.formats.onnx.infer.scope import GraphScope
+import onnx
+from onnx import AttributeProto, NodeProto
+
+from graphfix.formats.onnx.infer.scope import INTEGERS, GraphScope
 from graphfix.operators import Row
 from graphfix.shapes.shape import Shape, Size
+
+READ = {AttributeProto.INT, AttributeProto.INTS, AttributeProto.FLOAT, AttributeProto.FLOATS, AttributeProto.STRING}
+
+
+def attributes(node: NodeProto) -> dict[str, object]:
+    """Return the attributes that are numbers, lists of numbers (as tuples) or text, by name; no references."""
+    found: dict[str, object] = {}
+    for attribute in node.attribute:
+        if attribute.type not in READ or attribute.ref_attr_name:
+            continue
+        value = onnx.helper.get_attribute_value(attribute)
+        if isinstance(value, bytes):
+            value = value.decode("utf-8", "replace")
+        found[attribute.name] = value if isinstance(value, (int, float, str)) else tuple(value)
+    return found
 
 
 @dataclass(slots=True)
@@ -17,9 +35,14 @@ class Call:
 
     scope: GraphScope
     row: Row | None
+    op: str
+    version: int
+    """The opset version of its domain that is imported."""
     inputs: Sequence[str]
     """The operands' names, empty for an absent one."""
-    attributes: dict[str, object]
+    results: int
+    """How many results the node lists."""
+    attributes: Mapping[str, object]
 
     def shape(self, index: int) -> Shape | None:
         """Return the operand's shape, None when absent."""
@@ -31,6 +54,18 @@ class Call:
         shape = self.shape(index)
         return shape.axes if shape is not None else None
 
+    def has(self, index: int) -> bool:
+        """Whether the operand is there."""
+        return index < len(self.inputs) and bool(self.inputs[index])
+
+    def dtype(self, index: int) -> int:
+        """Return the operand's element type, 0 where it is absent or not known."""
+        return self.scope.dtype(self.inputs[index]) if self.has(index) else 0
+
+    def whole(self, index: int) -> bool:
+        """Whether the operand's elements are known to be int64 or int32."""
+        return self.dtype(index) in INTEGERS
+
     def content(self, index: int) -> Shape | None:
         """Return the shape that the operand holds."""
         return self.scope.content(self.inputs[index]) if index < len(self.inputs) else None
@@ -39,10 +74,19 @@ class Call:
         """Return the elements of an integer operand, as far as they can be followed; they may be negative."""
         return self.scope.vector(self.inputs[index]) if index < len(self.inputs) else None
 
+    def floats(self, index: int) -> tuple[float, ...] | None:
+        """Return the elements of a small float32 operand, where it is a constant."""
+        return self.scope.floats(self.inputs[index]) if self.has(index) else None
+
+    def scalar(self, index: int) -> Size | None:
+        """Return the one element of an integer operand; it may be negative."""
+        elements = self.elements(index)
+        return elements[0] if elements is not None and len(elements) == 1 else None
+
     def ints(self, index: int, attribute: str) -> tuple[int, ...] | None:
         """Return a list of ints that older operator sets have as an attribute, newer ones as an operand."""
-        value = self.attributes.get(attribute)
-        if isinstance(value, tuple):
+        value = self.list(attribute)
+        if value is not None:
             return value
         return self.scope.ints(self.inputs[index]) if index < len(self.inputs) else None
 
@@ -55,6 +99,18 @@ class Call:
         """Return an integer attribute."""
         value = self.attributes.get(attribute, default)
         return value if isinstance(value, int) else default
+
+    def list(self, attribute: str) -> tuple[int, ...] | None:
+        """Return an attribute that is a list of ints, None where it is absent."""
+        value = self.attributes.get(attribute)
+        if not isinstance(value, tuple) or not all(isinstance(each, int) for each in value):
+            return None
+        return value
+
+    def text(self, attribute: str, default: str = "") -> str:
+        """Return an attribute that is text."""
+        value = self.attributes.get(attribute, default)
+        return value if isinstance(value, str) else default
 
 
 Results: TypeAlias = tuple[Shape | None, ...]

@@ -1,4 +1,4 @@
-"""Shape rules by operator: dims as terms, and ranks where onnx's inference reports nothing.
+"""Shape rules by operator: dims as terms, as far as they follow from operands and attributes.
 
 Sources: the ONNX operator specification; broadcasting operators follow their row of the catalogue. A rule returns one
 shape a result, or None where it does not know it; it never guesses.
@@ -8,31 +8,30 @@ from __future__ import annotations
 
 from graphfix import operators
 from graphfix.formats.onnx.infer import rules_layout as layout
+from graphfix.formats.onnx.infer import rules_parts as parts
+from graphfix.formats.onnx.infer import rules_sequences as sequences
+from graphfix.formats.onnx.infer import rules_windows as windows
 from graphfix.formats.onnx.infer.operands import NOTHING, Call, Results, Rule
 from graphfix.formats.onnx.infer.rules_layout import unknowns
 from graphfix.operators import Row
 from graphfix.shapes import shape as shapes
-from graphfix.shapes.shape import UNKNOWN, Shape, never_one
+from graphfix.shapes.shape import UNKNOWN, Shape, Size, never_one, same
 
 SAME_SHAPE = """
-Abs Acos Acosh Asin Asinh Atan Atanh BitwiseNot Cast CastLike Ceil Celu Clip Cos Cosh CumSum Dropout Elu Erf Exp Floor
-Gelu HardSigmoid HardSwish Hardmax Identity InstanceNormalization IsInf IsNaN LRN LayerNormalization LeakyRelu Log
-LogSoftmax LpNormalization MeanVarianceNormalization Mish Neg Not QuantizeLinear DequantizeLinear RMSNormalization
-RandomNormalLike RandomUniformLike Reciprocal Relu Round ScatterElements ScatterND Scatter Selu Shrink Sigmoid Sign Sin
-Sinh Softmax Softplus Softsign Sqrt Swish Tan Tanh ThresholdedRelu Trilu BatchNormalization GroupNormalization
-ReverseSequence EyeLike Bernoulli
+Abs Acos Acosh Asin Asinh Atan Atanh Bernoulli BitwiseNot Cast CastLike Ceil Celu Clip Cos Cosh CumSum Elu Erf Exp
+EyeLike Floor Gelu GroupNormalization HardSigmoid HardSwish Hardmax Identity InstanceNormalization IsInf IsNaN LRN
+LeakyRelu Log LogSoftmax LpNormalization MeanVarianceNormalization Mish Neg Not QuantizeLinear DequantizeLinear
+RandomNormalLike RandomUniformLike Reciprocal Relu ReverseSequence RotaryEmbedding Round ScatterElements ScatterND
+Scatter Selu Shrink Sigmoid Sign Sin Sinh Softmax Softplus Softsign Sqrt Swish Tan Tanh TensorScatter ThresholdedRelu
+Trilu
 """.split()
 SAME_SHAPE_MICROSOFT = """
-BiasGelu FastGelu Gelu QuickGelu QuantizeLinear DequantizeLinear SkipLayerNormalization SkipSimplifiedLayerNormalization
+BiasGelu FastGelu Gelu QuickGelu QuantizeLinear DequantizeLinear
 """.split()
 REDUCTIONS = """
 ReduceL1 ReduceL2 ReduceLogSum ReduceLogSumExp ReduceMax ReduceMean ReduceMin ReduceProd ReduceSum ReduceSumSquare
-ArgMax ArgMin
 """.split()
-RANK_KEPT = """
-Pad Resize Upsample MaxPool AveragePool LpPool GlobalAveragePool GlobalMaxPool GlobalLpPool
-GatherElements DepthToSpace SpaceToDepth
-""".split()
+RANK_KEPT = "CenterCropPad MaxUnpool Attention DFT".split()
 
 
 def first(call: Call) -> Results:
@@ -46,10 +45,9 @@ def rank_of_first(call: Call) -> Results:
     return NOTHING if dims is None else (unknowns(len(dims)),)
 
 
-def every_rank_of_first(call: Call) -> Results:
-    """Every result has the rank of operand 0."""
-    dims = call.dims(0)
-    return NOTHING if dims is None else (unknowns(len(dims)),) * 64
+def every_first(call: Call) -> Results:
+    """Every result has the shape of operand 0: the mask of Dropout too."""
+    return (call.shape(0),) * max(1, call.results)
 
 
 def always(*ranks: int) -> Rule:
@@ -68,9 +66,42 @@ def multidirectional(call: Call) -> Results:
 
 
 def unidirectional(call: Call) -> Results:
-    """The result has the shape of the operand that the others are broadcast onto."""
+    """The result has the shape of the operand that the others are broadcast onto.
+
+    Where one of those may stretch it, its size is open: onnxruntime's PRelu lets it, other operators refuse.
+    """
     row = call.row
-    return (call.shape(row.onto),) if row is not None and row.onto is not None else NOTHING
+    target = call.shape(row.onto) if row is not None and row.onto is not None else None
+    if row is None or target is None:
+        return NOTHING
+    others = [shape for operand in row.taking_part(len(call.inputs)) if (shape := call.shape(operand.index))]
+    whole = shapes.broadcast(target, *others)
+    if whole == target:
+        return (target,)
+    if target.axes is None or whole.axes is None or len(whole.axes) != len(target.axes):
+        return NOTHING
+    pairs = zip(target.axes, whole.axes, strict=True)
+    return (Shape(tuple([size if same(size, wide) or never_one(size) else UNKNOWN for size, wide in pairs])),)
+
+
+def normalization(call: Call) -> Results:
+    """LayerNormalization: the operand's shape, and with unit axes from `axis` on those of mean and deviation."""
+    (whole,) = unidirectional(call) or (None,)
+    dims, at = call.dims(0), call.number("axis", -1)
+    if dims is None or not -len(dims) <= at < len(dims):
+        return (whole,)
+    kept = Shape((*dims[: at % len(dims)], *[1] * (len(dims) - at % len(dims))))
+    return (whole, kept, kept)
+
+
+def batch_normalization(call: Call) -> Results:
+    """The operand's shape; mean and variance have the shape of those that go in."""
+    return (call.shape(0), *(call.shape(3), call.shape(4)) * 2)
+
+
+def legacy(call: Call) -> Results:
+    """Before opset 7 the second operand is broadcast onto the first; Gemm's third onto the product."""
+    return gemm(call) if call.op == "Gemm" else first(call)
 
 
 def matmul(call: Call) -> Results:
@@ -88,7 +119,8 @@ def matmul(call: Call) -> Results:
 
 def gemm(call: Call) -> Results:
     """(M, N), by transA and transB."""
-    left, right = call.dims(0), call.dims(1)
+    at = call.row.product if call.row is not None and call.row.product is not None else (0, 1)
+    left, right = (call.dims(index) for index in at)
     if left is None or right is None or len(left) != 2 or len(right) != 2:  # noqa: PLR2004 -- matrices
         return NOTHING
     m = left[1 if call.number("transA", 0) else 0]
@@ -111,9 +143,42 @@ def expand(call: Call) -> Results:
 
 
 def reduce(call: Call) -> Results:
-    """With keepdims=1 the rank stays, also where the axes are computed."""
+    """With keepdims=1 the reduced axes have size 1, else they go; no axes are all, unless the attribute says none."""
     dims = call.dims(0)
-    return (unknowns(len(dims)),) if dims is not None and call.number("keepdims", 1) else NOTHING
+    if dims is None:
+        return NOTHING
+    keeps, axes = call.number("keepdims", 1), call.ints(1, "axes")
+    if axes is None and call.has(1):
+        return _reduced_by_unknown(call, len(dims))
+    if not axes:
+        if call.number("noop_with_empty_axes", 0):
+            return (Shape(dims),)
+        axes = tuple(range(len(dims)))
+    return _without(dims, axes, keeps=bool(keeps))
+
+
+def _reduced_by_unknown(call: Call, rank: int) -> Results:
+    if call.number("keepdims", 1):
+        return (unknowns(rank),)
+    count = call.length(1)
+    return (unknowns(rank - count),) if count and count <= rank else NOTHING
+
+
+def _without(dims: tuple[Size, ...], axes: tuple[int, ...], *, keeps: bool) -> Results:
+    gone = parts.placed(axes, len(dims))
+    if gone is None:
+        return (unknowns(len(dims)),) if keeps else NOTHING
+    if keeps:
+        return (Shape(tuple([1 if at in gone else size for at, size in enumerate(dims)])),)
+    return (Shape(tuple([size for at, size in enumerate(dims) if at not in gone])),)
+
+
+def reduce_one(call: Call) -> Results:
+    """ArgMax and ArgMin reduce one axis."""
+    dims = call.dims(0)
+    if dims is None:
+        return NOTHING
+    return _without(dims, (call.number("axis", 0),), keeps=bool(call.number("keepdims", 1)))
 
 
 def constant_of_shape(call: Call) -> Results:
@@ -132,50 +197,94 @@ def shape_of(call: Call) -> Results:
     return (Shape((len(dims[start:end]),)),)
 
 
-def convolution(call: Call) -> Results:
-    """Data, weight and result have one rank."""
-    dims = call.dims(0) or call.dims(1)
-    return NOTHING if dims is None else (unknowns(len(dims)),)
+def shape_by_attribute(call: Call) -> Results:
+    """The attribute `shape`."""
+    wanted = call.list("shape")
+    return (Shape(wanted),) if wanted is not None and min(wanted, default=0) >= 0 else NOTHING
+
+
+def quantized(call: Call) -> Results:
+    """The operand's shape, a scale and a zero point."""
+    return (call.shape(0), Shape(()), Shape(()))
+
+
+def grid_sample(call: Call) -> Results:
+    """[N,C,..] at the points of a grid [N,..,axes]."""
+    image, grid = call.dims(0), call.dims(1)
+    if image is None or grid is None or len(image) != len(grid):
+        known = image or grid
+        return NOTHING if known is None else (unknowns(len(known)),)
+    return (Shape((*image[:2], *grid[1:-1])),)
+
+
+def elementwise_before_broadcasting(call: Call) -> Results:
+    """Max, Min, Sum and Mean before opset 8 have operands of one shape."""
+    return multidirectional(call) if call.row is not None else (call.shape(0),)
 
 
 RULES: dict[tuple[str, str], Rule] = {
     **{("", op): first for op in SAME_SHAPE},
     **{("com.microsoft", op): first for op in SAME_SHAPE_MICROSOFT},
     **{("", op): reduce for op in REDUCTIONS},
+    **{("", op): reduce_one for op in ("ArgMax", "ArgMin")},
     **{("", op): rank_of_first for op in RANK_KEPT},
-    **{("", op): every_rank_of_first for op in ("Split", "TopK")},
-    **{("", op): convolution for op in ("Conv", "ConvTranspose", "ConvInteger")},
+    **{("", op): windows.pool for op in ("MaxPool", "AveragePool", "LpPool")},
+    **{("", op): windows.global_pool for op in ("GlobalAveragePool", "GlobalMaxPool", "GlobalLpPool")},
+    **{("", op): windows.convolution for op in ("Conv", "ConvInteger", "DeformConv")},
+    **{("", op): sequences.recurrent for op in ("LSTM", "GRU", "RNN")},
+    **{("", op): elementwise_before_broadcasting for op in ("Max", "Min", "Sum", "Mean")},
+    **{("", op): shape_by_attribute for op in ("RandomNormal", "RandomUniform")},
+    **{("", op): always(1) for op in ("HannWindow", "HammingWindow", "BlackmanWindow")},
+    ("", "BatchNormalization"): batch_normalization,
+    ("", "Compress"): parts.compress,
+    ("", "Concat"): parts.concat,
+    ("", "ConstantOfShape"): constant_of_shape,
+    ("", "ConvTranspose"): windows.transposed,
+    ("", "DepthToSpace"): layout.depth_to_space,
+    ("", "Dropout"): every_first,
+    ("", "DynamicQuantizeLinear"): quantized,
+    ("", "Einsum"): sequences.einsum,
     ("", "Expand"): expand,
-    ("", "Slice"): layout.slices,
+    ("", "Flatten"): layout.flatten,
+    ("", "Gather"): layout.gather,
+    ("", "GatherElements"): layout.gather_elements,
+    ("", "GatherND"): layout.gather_nd,
+    ("", "GridSample"): grid_sample,
+    ("", "LayerNormalization"): normalization,
+    ("", "MelWeightMatrix"): always(2),
+    ("", "NonMaxSuppression"): lambda _: (Shape((UNKNOWN, 3)),),
+    ("", "NonZero"): parts.non_zero,
+    ("", "OneHot"): parts.one_hot,
+    ("", "Pad"): parts.pad,
+    ("", "QLinearConv"): windows.quantized_convolution,
+    ("", "Range"): parts.integer_range,
+    ("", "Reshape"): layout.reshape,
+    ("", "Resize"): windows.resize,
+    ("", "STFT"): always(4),
     ("", "Shape"): shape_of,
     ("", "Size"): always(0),
-    ("", "Tile"): layout.tile,
-    ("", "Unsqueeze"): layout.unsqueeze,
+    ("", "Slice"): parts.slices,
+    ("", "SpaceToDepth"): layout.space_to_depth,
+    ("", "Split"): parts.split,
     ("", "Squeeze"): layout.squeeze,
+    ("", "Tile"): layout.tile,
+    ("", "TopK"): parts.top_k,
     ("", "Transpose"): layout.transpose,
-    ("", "Reshape"): layout.reshape,
-    ("", "Range"): always(1),
-    ("", "NonZero"): always(2),
-    ("", "Flatten"): always(2),
-    ("", "LSTM"): always(4, 3, 3),
-    ("", "GRU"): always(4, 3),
-    ("", "RNN"): always(4, 3),
-    ("", "Gather"): layout.gather,
-    ("", "ConstantOfShape"): constant_of_shape,
-    ("", "Concat"): layout.concat,
+    ("", "Unique"): parts.unique,
+    ("", "Unsqueeze"): layout.unsqueeze,
+    ("", "Upsample"): windows.upsample,
 }
 BY_STYLE: dict[str, Rule] = {
     "multidirectional": multidirectional,
     "unidirectional": unidirectional,
     "matmul": matmul,
     "gemm": gemm,
+    "legacy": legacy,
 }
 
 
 SHAPES_ALONE = frozenset(
-    {("", op) for op in SAME_SHAPE}
-    | {("", "Constant")}
-    | {(row.domain, row.op) for row in operators.rows() if row.style in BY_STYLE}
+    {("", op) for op in SAME_SHAPE} | {(row.domain, row.op) for row in operators.rows() if row.style in BY_STYLE}
 )
 """The operators whose results' shapes never follow from the values of an operand: only from shapes."""
 

@@ -8,8 +8,8 @@ from graphfix.formats.onnx.infer.operands import NOTHING, Call, Results
 from graphfix.shapes import shape as shapes
 from graphfix.shapes.shape import UNKNOWN, Shape, Size, same, with_axes
 
-AXES_AT = 3
-"""The operand of Slice that names its axes."""
+IMAGE = 4
+"""[batch, channels, height, width]."""
 
 
 def unknowns(rank: int) -> Shape:
@@ -31,9 +31,17 @@ def unsqueeze(call: Call) -> Results:
 
 
 def squeeze(call: Call) -> Results:
-    """The named axes go."""
+    """The named axes go; without names those of size 1, where every size is a number."""
     dims, axes = call.dims(0), call.ints(1, "axes")
-    if dims is None or axes is None or not all(-len(dims) <= axis < len(dims) for axis in axes):
+    if dims is None:
+        return NOTHING
+    if axes is None:
+        if call.has(1):
+            length = call.length(1)
+            return NOTHING if not length or length > len(dims) else (unknowns(len(dims) - length),)
+        static = all(isinstance(size, int) for size in dims)
+        return (Shape(tuple([size for size in dims if size != 1])),) if static else NOTHING
+    if not all(-len(dims) <= axis < len(dims) for axis in axes):
         return NOTHING
     gone = {axis % len(dims) for axis in axes}
     return (Shape(tuple(size for axis, size in enumerate(dims) if axis not in gone)),)
@@ -41,30 +49,48 @@ def squeeze(call: Call) -> Results:
 
 def transpose(call: Call) -> Results:
     """Axes permuted; reversed without `perm`."""
-    dims, perm = call.dims(0), call.attributes.get("perm")
+    dims, perm = call.dims(0), call.list("perm")
     if dims is None:
         return NOTHING
-    order = perm if isinstance(perm, tuple) else tuple(reversed(range(len(dims))))
+    order = perm if perm is not None else tuple(reversed(range(len(dims))))
     return (Shape(tuple(dims[axis] for axis in order)),) if sorted(order) == list(range(len(dims))) else NOTHING
 
 
 def reshape(call: Call) -> Results:
     """The target's sizes: 0 copies (unless allowzero), one -1 takes what is left; else only the rank is known."""
-    given = call.attributes.get("shape")
-    target = given if isinstance(given, tuple) else call.elements(1)
+    given = call.list("shape")
+    target = given if given is not None else call.elements(1)
     if target is None:
         length = call.length(1)
         return NOTHING if length is None else (unknowns(length),)
     source = call.dims(0)
     copies = not call.number("allowzero", 0)
-    sizes = [_copied(source, axis) if size == 0 and copies else size for axis, size in enumerate(target)]
+    sizes = [_kept(source, axis, target) if copies else size for axis, size in enumerate(target)]
     if -1 in sizes:
         sizes[sizes.index(-1)] = _rest(source, [size for size in sizes if size != -1])
     return NOTHING if any(isinstance(size, int) and size < 0 for size in sizes) else (Shape(tuple(sizes)),)
 
 
-def _copied(source: tuple[Size, ...] | None, axis: int) -> Size:
-    return source[axis] if source is not None and axis < len(source) else UNKNOWN
+def _kept(source: tuple[Size, ...] | None, axis: int, target: tuple[Size, ...]) -> Size:
+    """What a size of the target means where 0 copies the source's: a named one may be 0, if it is not the same.
+
+    [a] to [N,1] is [a,1]: either N is 0 and copies, or it is a.
+    """
+    size = target[axis]
+    if source is None or axis >= len(source):
+        return size if isinstance(size, int) and size else UNKNOWN
+    copied = source[axis]
+    if isinstance(size, int):
+        return copied if size == 0 else size
+    if size.lo > 0 or same(size, copied):
+        return size
+    return copied if _count_without(source, axis) == _count_without(target, axis) is not None else UNKNOWN
+
+
+def _count_without(sizes: tuple[Size, ...], axis: int) -> int | None:
+    """How many elements the other axes have; None where that is not a number above 0."""
+    numbers = [size for at, size in enumerate(sizes) if at != axis and isinstance(size, int) and size > 0]
+    return prod(numbers) if len(numbers) == len(sizes) - 1 else None
 
 
 def _rest(source: tuple[Size, ...] | None, others: list[Size]) -> Size:
@@ -90,37 +116,77 @@ def _rest(source: tuple[Size, ...] | None, others: list[Size]) -> Size:
     return named[0] if len(named) == 1 and whole == by else UNKNOWN
 
 
-def slices(call: Call) -> Results:
-    """Axes that are not sliced keep their size; older operator sets name the axes in an attribute."""
-    dims, axes = call.dims(0), call.ints(3, "axes")
-    starts = call.length(1)
-    if dims is None:
-        return NOTHING
-    if axes is None:
-        named = len(call.inputs) > AXES_AT and bool(call.inputs[AXES_AT])
-        axes = tuple(range(starts)) if starts is not None and not named else tuple(range(len(dims)))
-    cut = {axis % len(dims) for axis in axes} if dims else set()
-    return (Shape(tuple(UNKNOWN if axis in cut else size for axis, size in enumerate(dims))),)
-
-
 def gather(call: Call) -> Results:
     """data[:axis] + indices + data[axis+1:]."""
     data, indices = call.dims(0), call.dims(1)
     if data is None or indices is None:
         return NOTHING
-    axis = call.number("axis", 0) % max(len(data), 1)
+    axis = call.number("axis", 0)
+    if not -len(data) <= axis < len(data):
+        return NOTHING
+    axis %= len(data)
     return (Shape((*data[:axis], *indices, *data[axis + 1 :])),)
+
+
+def gather_elements(call: Call) -> Results:
+    """One element an index."""
+    return (call.shape(1),)
+
+
+def gather_nd(call: Call) -> Results:
+    """indices[:-1] + data[batch_dims + indices[-1]:]."""
+    data, indices, batch = call.dims(0), call.dims(1), call.number("batch_dims", 0)
+    if data is None or not indices or not isinstance(indices[-1], int) or batch < 0:
+        return NOTHING
+    if batch + indices[-1] > len(data) or batch >= len(indices):
+        return NOTHING
+    return (Shape((*indices[:-1], *data[batch + indices[-1] :])),)
 
 
 def tile(call: Call) -> Results:
     """Each size times its repeats; a size that is repeated once stays what it is."""
     dims, repeats = call.dims(0), call.elements(1)
-    if dims is None or repeats is None or len(repeats) != len(dims):
-        return NOTHING if dims is None else (unknowns(len(dims)),)
+    if dims is None:
+        return NOTHING
+    if repeats is None or len(repeats) != len(dims) or call.version < 6:  # noqa: PLR2004 -- one axis before
+        return (unknowns(len(dims)),)
+    if any(isinstance(times, int) and times < 0 for times in repeats):
+        return (unknowns(len(dims)),)
     return (Shape(tuple(shapes.mul(size, times) for size, times in zip(dims, repeats, strict=True))),)
 
 
-def concat(call: Call) -> Results:
-    """All operands have the rank of the result."""
-    dims = next((dims for index in range(len(call.inputs)) if (dims := call.dims(index)) is not None), None)
-    return NOTHING if dims is None else (unknowns(len(dims)),)
+def flatten(call: Call) -> Results:
+    """Two axes: what is before the axis, and the rest."""
+    dims, axis = call.dims(0), call.number("axis", 1)
+    if dims is None or not -len(dims) <= axis <= len(dims):
+        return (unknowns(2),)
+    axis += len(dims) if axis < 0 else 0
+    return (Shape((shapes.num_elements(Shape(dims[:axis])), shapes.num_elements(Shape(dims[axis:])))),)
+
+
+def depth_to_space(call: Call) -> Results:
+    """[N,C,H,W] to [N,C/b/b,H*b,W*b]."""
+    dims, block = call.dims(0), call.number("blocksize", 0)
+    if dims is None or len(dims) != IMAGE or block < 1:
+        return NOTHING if dims is None else (unknowns(len(dims)),)
+    batch, channels, *sizes = dims
+    return (Shape((batch, divided(channels, block * block), *[scaled(size, block) for size in sizes])),)
+
+
+def space_to_depth(call: Call) -> Results:
+    """[N,C,H,W] to [N,C*b*b,H/b,W/b]."""
+    dims, block = call.dims(0), call.number("blocksize", 0)
+    if dims is None or len(dims) != IMAGE or block < 1:
+        return NOTHING if dims is None else (unknowns(len(dims)),)
+    batch, channels, *sizes = dims
+    return (Shape((batch, scaled(channels, block * block), *[divided(size, block) for size in sizes])),)
+
+
+def divided(size: Size, by: int) -> Size:
+    """The quotient, where it has no rest."""
+    return size if by == 1 else size // by if isinstance(size, int) and size % by == 0 else UNKNOWN
+
+
+def scaled(size: Size, by: int) -> Size:
+    """The product of numbers."""
+    return size if by == 1 else size * by if isinstance(size, int) else UNKNOWN

@@ -2,13 +2,34 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import TypeAlias
 
-from onnx import GraphProto, NodeProto
+import onnx
+from onnx import AttributeProto, GraphProto, NodeProto, OperatorSetIdProto, TensorProto
 
 from graphfix.formats.onnx.file.messages import Dims, Step, body_of, declared, label, steps, subgraphs
+from graphfix.operators.row import standard
 from graphfix.shapes.shape import UNKNOWN, Dim, Shape, Size, same
+
+INTEGERS = (TensorProto.INT64, TensorProto.INT32)
+FLOATS_LIMIT = 16
+"""Scales are read of a constant of at most this many elements."""
+
+
+@dataclass(frozen=True, slots=True)
+class Known:
+    """What is known of a value that comes into a scope."""
+
+    shape: Shape | None
+    """None where nothing is known."""
+    dtype: int
+    elements: tuple[Size, ...] | None = None
+    leans: bool = False
+
+
+NOTHING_KNOWN = Known(None, 0)
 
 
 @dataclass(slots=True, eq=False, repr=False)
@@ -29,10 +50,17 @@ class GraphScope:
     """Vectors that hold the shape of a value whose rank is not known."""
     claims: dict[str, Dims] = field(default_factory=dict)
     """The stored shapes."""
+    tensors: dict[str, TensorProto] = field(default_factory=dict)
+    """The constants: initializers that no caller overrides, and what Constant nodes hold."""
     stale: dict[str, str] = field(default_factory=dict)
     """Why a stored shape can't be trusted."""
     assumed: set[str] = field(default_factory=set)
     """Values whose rank is the stored one, for it could not be computed."""
+    leaning: set[str] = field(default_factory=set)
+    """Values of which rank or sizes lean, themselves or through operands, on a third party: onnx's inference of an
+    audited operator, or a stored rank."""
+    bindings: Mapping[str, AttributeProto | None] | None = None
+    """Of a function: the attributes that its calls give it, None for one that they do not agree on."""
     children: dict[tuple[int, str], GraphScope] = field(default_factory=dict)
 
     @property
@@ -71,6 +99,55 @@ class GraphScope:
         ints = tuple(size for size in elements or () if isinstance(size, int))
         return ints if elements is not None and len(ints) == len(elements) else None
 
+    def tensor(self, name: str) -> TensorProto | None:
+        """Return the tensor of a visible constant."""
+        at = self.find(name) if name else None
+        return at.tensors.get(name) if at is not None else None
+
+    def floats(self, name: str) -> tuple[float, ...] | None:
+        """Return the elements of a visible constant that is a small float32 vector."""
+        tensor = self.tensor(name)
+        if tensor is None or tensor.data_type != TensorProto.FLOAT or len(tensor.dims) != 1:
+            return None
+        if tensor.dims[0] > FLOATS_LIMIT or tensor.data_location == TensorProto.EXTERNAL:
+            return None
+        return tuple(onnx.numpy_helper.to_array(tensor).tolist())
+
+    def leans(self, name: str) -> bool:
+        """Whether what is known of a visible value leans on a third party."""
+        at = self.find(name) if name else None
+        return at is not None and name in at.leaning
+
+    def bound(self, name: str) -> AttributeProto | None:
+        """Return the attribute of the function around that a reference names, None where it is not known."""
+        scope: GraphScope | None = self
+        while scope is not None and scope.bindings is None:
+            scope = scope.outer
+        return scope.bindings.get(name) if scope is not None and scope.bindings is not None else None
+
+    def resolved(self, node: NodeProto) -> NodeProto | None:
+        """Return the node with the attributes that it refers to in their places; None where one is not known."""
+        if not any(attribute.ref_attr_name for attribute in node.attribute):
+            return node
+        copy = NodeProto()
+        copy.CopyFrom(node)
+        for attribute in copy.attribute:
+            if attribute.ref_attr_name:
+                given = self.bound(attribute.ref_attr_name)
+                if given is None:
+                    return None
+                name = attribute.name
+                attribute.CopyFrom(given)
+                attribute.name = name
+        return copy
+
+    def clear(self) -> None:
+        """Forget what is known of the values."""
+        for facts in (self.shapes, self.dtypes, self.elements, self.unranked, self.stale, self.tensors):
+            facts.clear()
+        self.assumed.clear()
+        self.leaning.clear()
+
     def dtype(self, name: str) -> int:
         """Return the element type of a visible value, 0 where it is not known."""
         at: GraphScope | None = self
@@ -85,32 +162,13 @@ class GraphScope:
             yield from child.walk()
 
 
-@dataclass(slots=True)
-class SizeNames:
-    """What the names of sizes mean in the graph that onnx infers."""
+Read: TypeAlias = Callable[[GraphScope, Mapping[str, Known]], None]
+"""Infers a scope of whose inputs this is known."""
 
-    symbols: Mapping[str, Size]
-    """The symbols of the graph's inputs, with the user's ranges."""
-    written: dict[str, Size] = field(default_factory=dict)
-    """The names that were written into the graph."""
-    generated: dict[str, Size] = field(default_factory=dict)
-    """The names that onnx generated, each with the term of its first holder; valid for one run of onnx."""
 
-    def text(self, size: Size) -> int | str | None:
-        """Return a size as it is written into the graph that onnx infers; never a name that onnx could generate."""
-        if isinstance(size, int):
-            return size
-        if not size.parts:
-            return None
-        name = (
-            f"{{{','.join(size.parts)}}}" if len(size.parts) > 1 or size.parts[0].startswith("unk__") else size.parts[0]
-        )
-        self.written.setdefault(name, size)
-        return name
-
-    def size(self, name: str) -> Size | None:
-        """Return what a name means, None when it is seen for the first time."""
-        return self.written.get(name) or self.generated.get(name)
+def versions_of(imports: Iterable[OperatorSetIdProto]) -> dict[str, int]:
+    """Return the version of each operator set by its domain, "" for the standard one."""
+    return {standard(entry.domain): entry.version for entry in imports}
 
 
 def scope_of(

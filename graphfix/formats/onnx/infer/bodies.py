@@ -1,0 +1,168 @@
+"""Bodies: what an If's branches have in common, and what holds in every iteration of a Loop or Scan.
+
+By induction: the shape that enters an iteration holds in all of them if the body gives it back. An axis (or the rank)
+that the body changes is widened, and the body is read again without it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+
+from onnx import GraphProto
+
+from graphfix.formats.onnx.file.messages import Step, declared
+from graphfix.formats.onnx.infer.operands import NOTHING, Call, Results
+from graphfix.formats.onnx.infer.scope import NOTHING_KNOWN, GraphScope, Known, Read, agreed
+from graphfix.shapes.shape import UNKNOWN, UNRANKED, Dim, Shape, Size, same
+
+ROUNDS = 12
+"""So often a body is read; then nothing is assumed of what it carries."""
+SCANS_AXES_SINCE = 9
+"""Before it a Scan has a batch axis of its own: its body is not followed."""
+
+
+@dataclass(slots=True)
+class Carried:
+    """What one value has in every iteration: what it enters with, without the axes that changed."""
+
+    name: str
+    returned: str
+    """What the body gives back for it."""
+    entered: Shape
+    dtype: int
+    leans: bool
+    changed: set[int] = field(default_factory=set)
+    rank_changes: bool = False
+
+    def known(self, body: GraphScope) -> Known:
+        """What is known of it in every iteration."""
+        return Known(self.inside(body), self.dtype, leans=self.leans)
+
+    def inside(self, body: GraphScope) -> Shape:
+        """The shape in every iteration."""
+        if self.entered.axes is None or self.rank_changes:
+            return Shape(None, (f"?{body.path}:{self.name}",))
+        sizes = enumerate(self.entered.axes)
+        return Shape(
+            tuple([Dim((f"?{body.path}:{self.name}.{at}",)) if at in self.changed else size for at, size in sizes])
+        )
+
+    def outside(self) -> Shape | None:
+        """The shape after the last iteration: the sizes that change have no name there."""
+        if self.entered.axes is None or self.rank_changes:
+            return None
+        return Shape(tuple([UNKNOWN if at in self.changed else size for at, size in enumerate(self.entered.axes)]))
+
+    def widen(self, body: GraphScope) -> bool:
+        """Compare with what the body gives back, and say whether something was widened."""
+        if self.entered.axes is None or self.rank_changes:
+            return False
+        left = body.shape(self.returned)
+        if left.axes is None or len(left.axes) != len(self.entered.axes):
+            self.rank_changes = True
+            return True
+        pairs = enumerate(zip(self.entered.axes, left.axes, strict=True))
+        changed = {at for at, sizes in pairs if not same(*sizes)} - self.changed
+        self.changed |= changed
+        return bool(changed)
+
+
+def joined(bodies: Sequence[GraphScope]) -> Results:
+    """Return an If's results: what both branches agree on; different ranks leave the result unranked."""
+    outputs = [[body.shape(value.name) for value in body.graph.output] for body in bodies if body.graph is not None]
+    return tuple([agreed(pair) for pair in zip(*outputs, strict=False)])
+
+
+def loop(scope: GraphScope, step: Step, body: GraphScope, read: Read) -> Results:
+    """Return a Loop's results: the carried values, and the stacked ones."""
+    if body.graph is None:
+        return NOTHING
+    iteration, condition, names = _named(body.graph)
+    returned = [value.name for value in body.graph.output][1:]
+    carried = _carried(scope, names, returned, step.inputs[2:])
+    fixed = {iteration: NOTHING_KNOWN, condition: Known(_condition(scope, step, body.graph), 0)}
+    _iterate(body, carried, fixed, read)
+    stacked = [body.shape(name).axes for name in returned[len(carried) :]]
+    scans = [None if axes is None else Shape((UNKNOWN, *map(_lasting, axes))) for axes in stacked]
+    return (*[value.outside() for value in carried], *scans)
+
+
+def _named(graph: GraphProto) -> tuple[str, str, list[str]]:
+    iteration, condition, *names = [*[value.name for value in graph.input], "", ""][: max(2, len(graph.input))]
+    return iteration, condition, names
+
+
+def _condition(scope: GraphScope, step: Step, graph: GraphProto) -> Shape | None:
+    """The condition inside: onnxruntime makes it of the rank that the body declares."""
+    given = scope.shape(step.inputs[1]) if len(step.inputs) > 1 and step.inputs[1] else None
+    said = declared(graph.input[1]) if len(graph.input) > 1 else None
+    return given if given is not None and given.axes == () and said in (None, ()) else None
+
+
+def _lasting(size: Size) -> Size:
+    """A size inside as one of the stack: names may stand for another size in each iteration."""
+    return size if isinstance(size, int) else UNKNOWN
+
+
+def scan(scope: GraphScope, step: Step, call: Call, body: GraphScope, read: Read) -> Results:
+    """Return a Scan's results: the states, and what is stacked along the axes that the attributes name."""
+    if body.graph is None or call.version < SCANS_AXES_SINCE:
+        read(body, {})
+        return NOTHING
+    names, returned = [value.name for value in body.graph.input], [value.name for value in body.graph.output]
+    count = len(step.inputs) - call.number("num_scan_inputs", 0)
+    carried = _carried(scope, names[:count], returned, step.inputs[:count])
+    axes = call.list("scan_input_axes") or (0,) * (len(step.inputs) - count)
+    length: Size = UNKNOWN
+    fixed: dict[str, Known] = {}
+    for name, operand, axis in zip(names[count:], step.inputs[count:], axes, strict=False):
+        dims = scope.shape(operand).axes
+        fixed[name] = Known(None, scope.dtype(operand), leans=scope.leans(operand))
+        if dims is not None and -len(dims) <= axis < len(dims):
+            at = axis % len(dims)
+            fixed[name] = replace(fixed[name], shape=Shape((*dims[:at], *dims[at + 1 :])))
+            length = dims[at]
+    _iterate(body, carried, fixed, read)
+    places = call.list("scan_output_axes") or (0,) * (len(returned) - count)
+    stacked = [_stacked(body.shape(name).axes, length, at) for name, at in zip(returned[count:], places, strict=False)]
+    return (*[value.outside() for value in carried], *stacked)
+
+
+def _stacked(axes: tuple[Size, ...] | None, length: Size, place: int) -> Shape | None:
+    if axes is None or not -len(axes) - 1 <= place <= len(axes):
+        return None
+    at = place % (len(axes) + 1)
+    sizes = [_lasting(size) for size in axes]
+    return Shape((*sizes[:at], length, *sizes[at:]))
+
+
+def _carried(
+    scope: GraphScope, names: Sequence[str], returned: Sequence[str], operands: Iterable[str]
+) -> list[Carried]:
+    return [
+        Carried(name, back, scope.shape(operand), scope.dtype(operand), scope.leans(operand))
+        if operand
+        else Carried(name, back, UNRANKED, 0, leans=False)
+        for name, back, operand in zip(names, returned, operands, strict=False)
+    ]
+
+
+def _iterate(body: GraphScope, carried: Sequence[Carried], fixed: Mapping[str, Known], read: Read) -> None:
+    """Read the body until it gives back what it was given."""
+    for left in range(ROUNDS, -1, -1):
+        if not left:
+            for value in carried:
+                value.rank_changes = True
+        read(body, {**fixed, **{value.name: value.known(body) for value in carried}})
+        widened = [value.widen(body) for value in carried]
+        if not any(widened):
+            return
+
+
+def element_types(op: str, body: GraphScope) -> list[int]:
+    """The types of the results of a node with bodies, by those that its first body returns."""
+    if body.graph is None or op not in ("If", "Loop", "Scan"):
+        return []
+    returned = [body.dtype(value.name) for value in body.graph.output]
+    return returned[1:] if op == "Loop" else returned

@@ -1,0 +1,145 @@
+"""Local functions: what a call returns, read of the body for the shapes of that call; which nodes are such calls."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TypeAlias
+
+from onnx import AttributeProto, FunctionProto, NodeProto
+
+from graphfix.formats.onnx.file.messages import Step, steps
+from graphfix.formats.onnx.infer.scope import NOTHING_KNOWN, GraphScope, Known, Read, enter_bodies, versions_of
+from graphfix.operators.row import standard
+from graphfix.shapes.shape import UNKNOWN, Shape, Size
+
+FunctionKey: TypeAlias = tuple[str, str]
+"""(domain, name)."""
+CALL_BUDGET = 100_000
+"""So many nodes of functions are read for their calls; then calls tell nothing."""
+DEPTH = 100
+"""Functions inside functions are followed so far."""
+RUNTIMES_OWN = frozenset(
+    "ai.onnx.ml ai.onnx.training ai.onnx.preview ai.onnx.preview.training com.microsoft com.microsoft.nchwc"
+    " com.microsoft.experimental com.microsoft.dml com.ms.internal.nhwc org.pytorch.aten".split()
+)
+"""Domains with operators of runtimes: onnxruntime runs those, not a function that has the name of one."""
+
+
+def local_functions(functions: Sequence[FunctionProto]) -> dict[FunctionKey, FunctionProto]:
+    """The functions that a node can call: not those in a domain in which runtimes have operators of their own.
+
+    Nor those of which there are several by one name (overloads).
+    """
+    keys = [(function.domain, function.name) for function in functions]
+    return {
+        key: function
+        for key, function in zip(keys, functions, strict=True)
+        if standard(key[0]) and key[0] not in RUNTIMES_OWN and keys.count(key) == 1
+    }
+
+
+@dataclass(slots=True)
+class Calls:
+    """The functions of a model, and what was read of them for single calls."""
+
+    functions: Mapping[FunctionKey, FunctionProto]
+    budget: int = CALL_BUDGET
+    _steps: dict[FunctionKey, list[Step]] = field(default_factory=dict)
+    _returned: dict[object, list[Known]] = field(default_factory=dict)
+    _open: list[FunctionKey] = field(default_factory=list)
+    """The functions that are being read: one that calls itself is refused by every runtime."""
+    _count: int = 0
+
+    def results(self, read: Read, scope: GraphScope, node: NodeProto) -> Sequence[Known]:
+        """What a call returns, by result; nothing where its function can't be read."""
+        key = (node.domain, node.op_type)
+        if key in self._open or len(self._open) > DEPTH:
+            return ()
+        bindings = bound(self.functions[key], [(scope, node)])
+        given = [_given(scope, name) for name in node.input]
+        attributes = tuple([None if held is None else held.SerializeToString() for held in bindings.values()])
+        question = (key, attributes, tuple(given))
+        found = self._returned.get(question)
+        if found is None:
+            if len(self._steps_of(key)) > self.budget:
+                return ()
+            found = self._returned[question] = self._read(read, key, bindings, given)
+        return found
+
+    def _steps_of(self, key: FunctionKey) -> list[Step]:
+        found = self._steps.get(key)
+        if found is None:
+            found = self._steps[key] = steps(self.functions[key].node)
+        return found
+
+    def _read(
+        self,
+        read: Read,
+        key: FunctionKey,
+        bindings: Mapping[str, AttributeProto | None],
+        given: Sequence[Known],
+    ) -> list[Known]:
+        function = self.functions[key]
+        self._count += 1
+        path = f"call {self._count}"
+        inner = GraphScope(path, self._steps_of(key), None, None, versions_of(function.opset_import))
+        inner.bindings = bindings
+        enter_bodies(inner)
+        self._open.append(key)
+        self.budget -= len(inner.steps)
+        absent = [NOTHING_KNOWN] * (len(function.input) - len(given))
+        read(inner, dict(zip(function.input, (*given, *absent), strict=False)))
+        self._open.pop()
+        return [_outside(inner, name, path) for name in function.output]
+
+
+def _given(scope: GraphScope, name: str) -> Known:
+    """What is known of an operand; an absent one has no shape and no type."""
+    if not name:
+        return NOTHING_KNOWN
+    return Known(scope.shape(name), scope.dtype(name), scope.vector(name), scope.leans(name))
+
+
+def _outside(inner: GraphScope, name: str, path: str) -> Known:
+    """A result as the caller sees it: the names of sizes inside mean nothing there."""
+    shape, elements = inner.shape(name), inner.vector(name)
+    own = f"?{path}"
+    outer = None if shape.axes is None else Shape(tuple([_renamed(size, own) for size in shape.axes]))
+    if outer is None and shape.parts and not any(own in part for part in shape.parts):
+        outer = shape
+    held = None if elements is None else tuple([_renamed(size, own) for size in elements])
+    return Known(outer, inner.dtype(name), held, inner.leans(name))
+
+
+def _renamed(size: Size, own: str) -> Size:
+    if isinstance(size, int):
+        return size
+    return UNKNOWN if any(part.startswith((f"{own}:", f"{own}/")) for part in size.parts) else size
+
+
+def bound(function: FunctionProto, calls: Sequence[tuple[GraphScope, NodeProto]]) -> dict[str, AttributeProto | None]:
+    """The attributes that calls give a function, by name; None for one that they do not agree on, or that is open."""
+    defaults = {attribute.name: attribute for attribute in function.attribute_proto}
+    found: dict[str, AttributeProto | None] = {}
+    for name in (*function.attribute, *defaults):
+        values = [_attribute(scope, node, name, defaults.get(name)) for scope, node in calls]
+        found[name] = values[0] if values and all(value == values[0] for value in values) else None
+    return found
+
+
+def _attribute(scope: GraphScope, node: NodeProto, name: str, default: AttributeProto | None) -> AttributeProto | None:
+    """The attribute of a call, from the function around it where it refers to one there."""
+    given = next((attribute for attribute in node.attribute if attribute.name == name), None)
+    if given is None:
+        return default
+    if not given.ref_attr_name:
+        held: AttributeProto = given
+        return held
+    outer = scope.bound(given.ref_attr_name)
+    if outer is None:
+        return None
+    renamed = AttributeProto()
+    renamed.CopyFrom(outer)
+    renamed.name = name
+    return renamed

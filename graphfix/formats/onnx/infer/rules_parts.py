@@ -1,0 +1,207 @@
+"""Shape rules of the operators that cut, pad, join and select along axes. Source: the ONNX operator specification."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TypeAlias
+
+from graphfix.formats.onnx.infer.operands import NOTHING, Call, Results
+from graphfix.formats.onnx.infer.rules_layout import unknowns
+from graphfix.shapes.shape import UNKNOWN, Shape, Size
+
+AXES_AT = 3
+"""The operand of Slice and of Pad that names the axes."""
+Bounds: TypeAlias = tuple[Size, ...]
+OPERANDS_SINCE = 10
+"""The version from which Slice has its bounds as operands; Pad has them one later."""
+
+
+def placed(axes: Sequence[int], rank: int) -> list[int] | None:
+    """Axes counted from the front; None where one is not there, or twice."""
+    found = [axis + rank if axis < 0 else axis for axis in axes]
+    return found if len(set(found)) == len(found) and all(0 <= axis < rank for axis in found) else None
+
+
+def replaced(dims: tuple[Size, ...], axis: int, size: Size) -> Shape:
+    """The shape with one other size."""
+    return Shape((*dims[:axis], size, *dims[axis + 1 :]))
+
+
+def slices(call: Call) -> Results:
+    """Axes that are not sliced keep their size; older operator sets have the bounds in attributes."""
+    dims = call.dims(0)
+    if dims is None:
+        return NOTHING
+    starts, ends, axes, steps = _bounds(call)
+    count = next((len(bounds) for bounds in (starts, ends) if bounds is not None), call.length(1))
+    if axes is None:
+        named = call.has(AXES_AT)
+        axes = tuple(range(count)) if count is not None and not named else tuple(range(len(dims)))
+    cut = placed(axes, len(dims))
+    if cut is None:
+        return (unknowns(len(dims)),)
+    sizes = list(dims)
+    known = (starts or (), ends or (), steps if steps is not None else (1,) * len(cut))
+    whole = all(len(bounds) == len(cut) for bounds in known)
+    for at, axis in enumerate(cut):
+        sizes[axis] = _sliced(dims[axis], *[bounds[at] for bounds in known]) if whole else UNKNOWN
+    return (Shape(tuple(sizes)),)
+
+
+def _bounds(call: Call) -> tuple[Bounds | None, Bounds | None, tuple[int, ...] | None, Bounds | None]:
+    """Starts, ends, axes and steps; None where they are absent or not known at all."""
+    if call.version < OPERANDS_SINCE:
+        return call.list("starts"), call.list("ends"), call.list("axes"), None
+    steps = call.elements(4) if not call.has(4) or call.elements(4) is not None else ()
+    return call.elements(1), call.elements(2), call.ints(3, ""), steps
+
+
+def _sliced(size: Size, start: Size, end: Size, step: Size) -> Size:
+    if not isinstance(size, int) or not isinstance(start, int) or not isinstance(end, int) or not isinstance(step, int):
+        return UNKNOWN
+    found = cut(size, start, end, step)
+    return UNKNOWN if found is None else len(found)
+
+
+def cut(size: int, start: int, end: int, step: int) -> range | None:
+    """Which elements of an axis a slice takes; None where runtimes may differ.
+
+    Backwards, a start before the first element is the first one: Python would take none.
+    """
+    if not step or (step < 0 and not size):
+        return None
+    start, end = (bound + size if bound < 0 else bound for bound in (start, end))
+    if step > 0:
+        return range(min(max(start, 0), size), min(max(end, 0), size), step)
+    return range(min(max(start, 0), size - 1), min(max(end, -1), size - 1), step)
+
+
+def pad(call: Call) -> Results:
+    """Each size, what is before it and what is behind it."""
+    dims = call.dims(0)
+    if dims is None:
+        return NOTHING
+    pads = call.elements(1) if call.version > OPERANDS_SINCE else call.list("pads" if call.version > 1 else "paddings")
+    axes = call.ints(AXES_AT, "") if call.has(AXES_AT) else tuple(range(len(dims)))
+    at = None if axes is None else placed(axes, len(dims))
+    if pads is None or at is None or len(pads) != 2 * len(at):
+        return (unknowns(len(dims)),)
+    sizes = list(dims)
+    for axis, before, behind in zip(at, pads, pads[len(at) :], strict=False):
+        sizes[axis] = _padded(dims[axis], before, behind)
+    return (Shape(tuple(sizes)),)
+
+
+def _padded(size: Size, before: Size, behind: Size) -> Size:
+    if before == behind == 0:
+        return size
+    if not isinstance(size, int) or not isinstance(before, int) or not isinstance(behind, int):
+        return UNKNOWN
+    total = size + before + behind
+    return total if total >= 0 else UNKNOWN
+
+
+def concat(call: Call) -> Results:
+    """The sizes along the axis are added, all others are equal."""
+    every = [call.dims(index) for index in range(len(call.inputs))]
+    first = next((dims for dims in every if dims is not None), None)
+    if first is None:
+        return NOTHING
+    known = [dims for dims in every if dims is not None]
+    at = placed((call.number("axis", 1),), len(first))
+    if at is None or any(len(dims) != len(first) for dims in known):
+        return NOTHING
+    sizes = [next((size for size in column if isinstance(size, int)), column[0]) for column in zip(*known, strict=True)]
+    parts = [dims[at[0]] for dims in known]
+    numbers = [size for size in parts if isinstance(size, int)]
+    sizes[at[0]] = parts[0] if len(every) == 1 else sum(numbers) if len(numbers) == len(every) else UNKNOWN
+    return (Shape(tuple(sizes)),)
+
+
+def split(call: Call) -> Results:
+    """Parts of the sizes that `split` says, else of equal size; from opset 18 on the last may be smaller."""
+    dims = call.dims(0)
+    if dims is None:
+        return NOTHING
+    at = placed((call.number("axis", 0),), len(dims))
+    if at is None:
+        return NOTHING
+    return tuple([replaced(dims, at[0], size) for size in _parts(call, dims[at[0]])])
+
+
+def _parts(call: Call, whole: Size) -> Sequence[Size]:
+    count = call.results
+    unknown = [UNKNOWN] * count
+    if call.has(1) or call.list("split") is not None:
+        sizes = call.ints(1, "split")
+        both = call.has(1) and ("split" in call.attributes or "num_outputs" in call.attributes)
+        fits = sizes is not None and len(sizes) == count and not both and min(sizes, default=0) >= 0
+        return sizes if fits and sizes is not None else unknown
+    if not isinstance(whole, int) or call.number("num_outputs", count) != count:
+        return unknown
+    if whole % count == 0:
+        return [whole // count] * count
+    size = -(-whole // count)
+    rest = whole - size * (count - 1)
+    return [*[size] * (count - 1), rest] if "num_outputs" in call.attributes and rest >= 0 else unknown
+
+
+def top_k(call: Call) -> Results:
+    """Values and indices: k elements of the axis."""
+    dims = call.dims(0)
+    if dims is None:
+        return NOTHING
+    at = placed((call.number("axis", -1),), len(dims))
+    k = call.number("k", -1) if call.version < OPERANDS_SINCE else call.scalar(1)
+    if at is None:
+        return (unknowns(len(dims)),) * 2
+    return (replaced(dims, at[0], k if isinstance(k, int) and k >= 0 else UNKNOWN),) * 2
+
+
+def one_hot(call: Call) -> Results:
+    """The indices' shape with a new axis of the given depth."""
+    dims = call.dims(0)
+    if dims is None:
+        return NOTHING
+    at = placed((call.number("axis", -1),), len(dims) + 1)
+    depth = call.scalar(1)
+    if at is None:
+        return (unknowns(len(dims) + 1),)
+    size = depth if isinstance(depth, int) and depth >= 0 else UNKNOWN
+    return (Shape((*dims[: at[0]], size, *dims[at[0] :])),)
+
+
+def compress(call: Call) -> Results:
+    """Some of the axis; without one some of all elements."""
+    if "axis" not in call.attributes:
+        return (unknowns(1),)
+    dims = call.dims(0)
+    at = placed((call.number("axis", 0),), len(dims)) if dims is not None else None
+    return NOTHING if dims is None or at is None else (replaced(dims, at[0], UNKNOWN),)
+
+
+def unique(call: Call) -> Results:
+    """Slices of the axis, else elements; and three vectors."""
+    (found,) = compress(call) or (None,)
+    return (found, unknowns(1), unknowns(1), unknowns(1))
+
+
+def non_zero(call: Call) -> Results:
+    """[rank,?]."""
+    dims = call.dims(0)
+    return (Shape((len(dims), UNKNOWN)),) if dims else (unknowns(2),)
+
+
+def integer_range(call: Call) -> Results:
+    """How many steps there are from start to limit, where all three are whole numbers by their type."""
+    bounds = [call.scalar(index) for index in range(3)]
+    start, limit, step = (bound if isinstance(bound, int) else None for bound in bounds)
+    if start is None or limit is None or not step or not all(map(call.whole, range(3))):
+        return (unknowns(1),)
+    if max(abs(start), abs(limit), abs(step)) > EXACT:
+        return (unknowns(1),)
+    return (Shape((max(0, -(-(limit - start) // step)),)),)
+
+
+EXACT = 2**52
+"""onnxruntime divides the length of a Range in float64."""

@@ -1,0 +1,217 @@
+"""Shape rules of the operators that slide windows over [N, C, D1, D2 ...], and of those that resize it.
+
+Sources: the ONNX operator specification, and where it leaves the size open (ceil_mode, auto_pad, output_shape) what
+onnxruntime was measured to give (tests/formats/onnx/test_infer_random.py asks it again). Where a rule is not sure it
+says the rank.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+
+from graphfix.formats.onnx.infer.operands import NOTHING, Call, Results
+from graphfix.formats.onnx.infer.rules_layout import unknowns
+from graphfix.shapes.shape import UNKNOWN, Shape, Size
+
+SPATIAL = 2
+"""The first axis that windows slide over."""
+ROUNDING = Fraction(1, 2**20)
+"""More than the relative error of a size computed in float32."""
+EXACT = 2**24
+"""Below it float32 has every whole number."""
+
+
+@dataclass(frozen=True, slots=True)
+class Window:
+    """How a window slides along one axis."""
+
+    extent: int
+    stride: int
+    dilation: int
+    before: int
+    behind: int
+
+    @property
+    def reach(self) -> int:
+        """How many elements it spans."""
+        return (self.extent - 1) * self.dilation + 1
+
+    @property
+    def valid(self) -> bool:
+        """Whether every number is one that an operator takes."""
+        return self.extent > 0 and self.stride > 0 and self.dilation > 0
+
+
+def windows(call: Call, extents: Sequence[Size]) -> list[Window] | None:
+    """The windows, one a spatial axis, without the padding that auto_pad chooses; None where they are not known."""
+    count = len(extents)
+    strides = call.list("strides") or (1,) * count
+    dilations = call.list("dilations") or (1,) * count
+    pads = (call.list("pads") if padding(call) == "NOTSET" else None) or (0,) * (2 * count)
+    if len(strides) != count or len(dilations) != count or len(pads) != 2 * count:
+        return None
+    found = [
+        Window(extent, *rest)
+        for extent, *rest in zip(extents, strides, dilations, pads[:count], pads[count:], strict=True)
+        if isinstance(extent, int)
+    ]
+    return found if len(found) == count and all(window.valid for window in found) else None
+
+
+def padding(call: Call) -> str:
+    """The attribute auto_pad."""
+    return call.text("auto_pad", "NOTSET")
+
+
+def slid(call: Call, size: Size, window: Window, *, up: bool) -> Size:
+    """How often a window fits; with SAME the size is divided by the stride and rounded up."""
+    if not isinstance(size, int):
+        return UNKNOWN
+    mode = padding(call)
+    if mode in ("SAME_UPPER", "SAME_LOWER"):
+        return -(-size // window.stride) if window.dilation == 1 and size else UNKNOWN
+    room = size + window.before + window.behind - window.reach
+    if room < 0 or mode not in ("NOTSET", "VALID"):
+        return UNKNOWN
+    count = room // window.stride + 1
+    if up and room % window.stride:
+        # a window that starts in the padding behind is not counted
+        count += count * window.stride < size + window.before
+    return count
+
+
+def _slid(call: Call, image: tuple[Size, ...], extents: Sequence[Size], channels: Size, *, up: bool) -> Shape:
+    found = windows(call, extents)
+    if found is None or len(found) != len(image) - SPATIAL:
+        return Shape((image[0], channels, *[UNKNOWN] * (len(image) - SPATIAL)))
+    pairs = zip(image[SPATIAL:], found, strict=True)
+    return Shape((image[0], channels, *[slid(call, size, window, up=up) for size, window in pairs]))
+
+
+def pool(call: Call) -> Results:
+    """[N,C,..] by the attribute kernel_shape; the indices of MaxPool have the same shape."""
+    image, extents = call.dims(0), call.list("kernel_shape")
+    if image is None or len(image) < SPATIAL or extents is None:
+        return NOTHING if image is None else (unknowns(len(image)),) * 2
+    return (_slid(call, image, extents, image[1], up=bool(call.number("ceil_mode", 0))),) * 2
+
+
+def global_pool(call: Call) -> Results:
+    """[N,C,1,1 ..]."""
+    image = call.dims(0)
+    if image is None or len(image) < SPATIAL:
+        return NOTHING
+    return (Shape((*image[:SPATIAL], *[1] * (len(image) - SPATIAL))),)
+
+
+def convolution(call: Call) -> Results:
+    """[N,C,..] by a weight [O,C/group,..]."""
+    return _convolution(call, 1)
+
+
+def quantized_convolution(call: Call) -> Results:
+    """As Conv, the weight is operand 3."""
+    return _convolution(call, 3)
+
+
+def _convolution(call: Call, weight_at: int) -> Results:
+    image, weight = call.dims(0), call.dims(weight_at)
+    if image is None or weight is None:
+        known = image or weight
+        return NOTHING if known is None else (unknowns(len(known)),)
+    if len(image) != len(weight) or len(image) < SPATIAL:
+        return (unknowns(len(image)),)
+    return (_slid(call, image, weight[SPATIAL:], weight[0], up=False),)
+
+
+def transposed(call: Call) -> Results:
+    """ConvTranspose: [N,C,..] by a weight [C,O/group,..]."""
+    image, weight = call.dims(0), call.dims(1)
+    if image is None or weight is None:
+        known = image or weight
+        return NOTHING if known is None else (unknowns(len(known)),)
+    if len(image) != len(weight) or len(image) < SPATIAL:
+        return (unknowns(len(image)),)
+    group = call.number("group", 1)
+    channels = weight[1] * group if isinstance(weight[1], int) else weight[1] if group == 1 else UNKNOWN
+    return (Shape((image[0], channels, *_spread(call, image[SPATIAL:], weight[SPATIAL:]))),)
+
+
+def _spread(call: Call, sizes: Sequence[Size], extents: Sequence[Size]) -> Sequence[Size]:
+    """The sizes that windows make of these: the attribute output_shape, or what windows laid side by side cover."""
+    unknown = [UNKNOWN] * len(sizes)
+    wanted, more = call.list("output_shape"), call.list("output_padding") or (0,) * len(sizes)
+    if wanted is not None:
+        return wanted if len(wanted) == len(sizes) and min(wanted, default=0) > 0 else unknown
+    found = windows(call, extents)
+    if found is None or len(more) != len(sizes) or padding(call) not in ("NOTSET", "VALID"):
+        return unknown
+    return [_covered(*each) for each in zip(sizes, found, more, strict=True)]
+
+
+def _covered(size: Size, window: Window, more: int) -> Size:
+    if not isinstance(size, int) or size < 1 or more < 0:
+        return UNKNOWN
+    covered = (size - 1) * window.stride + window.reach + more - window.before - window.behind
+    return covered if covered > 0 else UNKNOWN
+
+
+# --- resizing ---------------------------------------------------------------------------------------------------------
+
+
+def upsample(call: Call) -> Results:
+    """Each size times its scale, an attribute or (from opset 9) operand 1."""
+    dims, scales = call.dims(0), call.attributes.get("scales") if call.version < 9 else call.floats(1)  # noqa: PLR2004
+    if dims is None:
+        return NOTHING
+    return (_scaled(dims, scales if isinstance(scales, tuple) else None, range(len(dims))),)
+
+
+def resize(call: Call) -> Results:
+    """The sizes that operand 3 holds, or each size times its scale (operand 1 before opset 11, then 2)."""
+    dims = call.dims(0)
+    if dims is None:
+        return NOTHING
+    axes = [axis + len(dims) * (axis < 0) for axis in call.list("axes") or range(len(dims))]
+    if not _places(axes, len(dims)):
+        return (unknowns(len(dims)),)
+    if call.has(3):
+        if call.text("keep_aspect_ratio_policy", "stretch") != "stretch":
+            return (unknowns(len(dims)),)
+        return (_sized(dims, call.elements(3), axes),)
+    if call.text("coordinate_transformation_mode") == "tf_crop_and_resize":
+        return (unknowns(len(dims)),)
+    return (_scaled(dims, call.floats(1 if call.version < 11 else 2), axes),)  # noqa: PLR2004 -- see above
+
+
+def _places(axes: Sequence[int], rank: int) -> bool:
+    return len(set(axes)) == len(axes) and all(0 <= axis < rank for axis in axes)
+
+
+def _sized(dims: tuple[Size, ...], sizes: Sequence[Size] | None, axes: Sequence[int]) -> Shape:
+    result = list(dims)
+    known = sizes if sizes is not None and len(sizes) == len(axes) else [UNKNOWN] * len(axes)
+    for axis, size in zip(axes, known, strict=True):
+        result[axis] = UNKNOWN if isinstance(size, int) and size < 0 else size
+    return Shape(tuple(result))
+
+
+def _scaled(dims: tuple[Size, ...], scales: tuple[float, ...] | None, axes: Sequence[int]) -> Shape:
+    result = list(dims)
+    known = scales if scales is not None and len(scales) == len(axes) else [0.0] * len(axes)
+    for axis, scale in zip(axes, known, strict=True):
+        result[axis] = times(dims[axis], scale)
+    return Shape(tuple(result))
+
+
+def times(size: Size, scale: float) -> Size:
+    """The product rounded down, where float32 and exact arithmetic round it alike."""
+    if not isinstance(size, int) or not 0 < scale < EXACT or size * scale >= EXACT:
+        return UNKNOWN
+    exact = size * Fraction(scale)
+    if exact.denominator == 1:
+        return int(exact)
+    low, high = int(exact * (1 - ROUNDING)), int(exact * (1 + ROUNDING))
+    return low if low == high else UNKNOWN
