@@ -15,13 +15,13 @@ import tempfile
 from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
-from zlib import crc32
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 from tests.support.pairs import onnx_pairs
 from tests.support.pairs.onnx_judge import Judge
 from tests.support.pairs.onnx_parts import KINDS
+from tests.support.pairs.onnx_seeds import part
 
 
 def _arguments() -> argparse.Namespace:
@@ -38,13 +38,9 @@ def _arguments() -> argparse.Namespace:
 def main() -> int:
     """Print the counts by kind, then what is wrong."""
     given = _arguments()
-    part, parts = map(int, given.part.split("/"))
+    inside = part(*map(int, given.part.split("/")))
     with tempfile.TemporaryDirectory() as folder, Judge(Path(folder)) as judge:
-        seeds = [
-            seed
-            for seed in onnx_pairs.every_seed(judge)
-            if given.operator in seed.operator and crc32(seed.operator.encode()) % parts == part
-        ]
+        seeds = onnx_pairs.every_seed(judge, lambda operator: given.operator in operator and inside(operator))
         kinds = [kind for kind in KINDS if given.kind in kind]
         tally = onnx_pairs.examine(seeds, judge, kinds, share=given.share, ask=given.refused)
     print(f"{len(seeds)} seeds of {len({it.operator for it in seeds})} operators")

@@ -98,6 +98,8 @@ CHAINS = {
     "a normalization that is stretched": "(float[2,1] x, float[3] s) => (y) { y = LayerNormalization (x, s) }",
     "a PRelu that is stretched": "(float[1,3] x, float[2,3] s) => (y) { y = PRelu (x, s) }",
     "a value_info": "(float[N,3] x) => (y) <float[N,3] t> { t = Relu (x)  y = Neg (t) }",
+    "a constant of a node": """(float[N,3] x) => (y) {
+        k = Constant <value: tensor = float[3] {1, 2, 3}> ()  y = Add (x, k) }""",
     "nothing to do": "(float[N,3] x) => (y) { y = Identity (x) }",
     "a random number": "(float[2] x) => (y) { r = RandomNormalLike <seed = 1.0> (x)  z = Mul (r, x)  y = Sub (z, z) }",
     "strings": "(string[2] x) => (y) { y = Concat <axis = 0> (x, x) }",

@@ -25,7 +25,7 @@ from tests.support.pairs.onnx_composites import composites
 from tests.support.pairs.onnx_judge import Judge, Judgement
 from tests.support.pairs.onnx_parts import KINDS, OF_NODES, THEN, Edit
 from tests.support.pairs.onnx_run import Ran
-from tests.support.pairs.onnx_seeds import Seed, seeds
+from tests.support.pairs.onnx_seeds import Seed, Wanted, always, seeds
 
 UNWRITABLE = (ValueError, IndexError, TypeError, AttributeError)
 """What protobuf's Python raises where it does not let one write a change."""
@@ -106,10 +106,9 @@ def _once_more(model: ModelProto, choose: random.Random) -> ModelProto | None:
     return None
 
 
-def every_seed(judge: Judge, share: int = 1) -> list[Seed]:
-    """The seeds of one operator in so many, and the composites."""
-    made = (it for at, it in enumerate(composites()) if at % share == 0)
-    return [*seeds(judge.runner, share), *made]
+def every_seed(judge: Judge, wanted: Wanted = always) -> list[Seed]:
+    """The seeds of the operators that are wanted, and the composites."""
+    return [*seeds(judge.runner, wanted), *(it for it in composites() if wanted(it.operator))]
 
 
 def by_operator(given: Iterable[Seed]) -> Mapping[str, list[Seed]]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from zlib import crc32
 
@@ -28,6 +28,20 @@ SMALL = 64
 """Operands of no more elements become constants in the form that has some."""
 
 
+Wanted = Callable[[str], bool]
+"""Of an operator with its version: whether it is asked for."""
+
+
+def always(_: str) -> bool:
+    """Every operator is wanted."""
+    return True
+
+
+def part(number: int, parts: int) -> Wanted:
+    """One of so many parts of the operators."""
+    return lambda operator: crc32(operator.encode()) % parts == number
+
+
 @dataclass(frozen=True, slots=True)
 class Seed:
     """A first file and inputs on which it runs."""
@@ -46,18 +60,18 @@ class Seed:
         return ModelProto.FromString(self.data)
 
 
-def seeds(runner: Runner, share: int = 1) -> Iterator[Seed]:
-    """Every form of every instance; `share` keeps one operator in so many."""
-    for instance, runtime, results in instances(runner, share):
+def seeds(runner: Runner, wanted: Wanted = always) -> Iterator[Seed]:
+    """Every form of every instance of the operators that are wanted."""
+    for instance, runtime, results in instances(runner, wanted):
         yield from seeds_of(instance, runtime, results)
 
 
-def instances(runner: Runner, share: int = 1) -> Iterator[tuple[Instance, str, Result]]:
+def instances(runner: Runner, wanted: Wanted = always) -> Iterator[tuple[Instance, str, Result]]:
     """Instances that run, some of each version of each operator, with the runtime and the results."""
     found: Counter[str] = Counter()
     seen: set[tuple[object, ...]] = set()
     for instance in [*more(), *(it for each in of_the_suite() for it in redeclared(each))]:
-        if crc32(instance.operator.encode()) % share:
+        if not wanted(instance.operator):
             continue
         look = _look(instance)
         known = instance.since or instance.domain == MICROSOFT
