@@ -13,7 +13,6 @@ from graphfix.results import GraphfixError
 from tests.support.pairs.onnx_initializers import write_weights
 from tests.support.pairs.onnx_run import Feeds, Ran, Runner, same
 
-
 AGAIN = 3
 """How often a difference is asked for again: some kernels read what nothing has written."""
 
