@@ -5,9 +5,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
-from onnx import numpy_helper
+from onnx import TensorProto, numpy_helper
 
 from graphfix.checker.proof import constant_folding
+from graphfix.checker.proof.integer_values import cut
+from graphfix.checker.proof.onnx import table
+from graphfix.checker.proof.onnx.layout_shapes import COUNTED_PARTS, equal_part, places
 from graphfix.checker.proof.onnx.types import type_name
 from graphfix.checker.proof.onnx.validate import loads
 from graphfix.checker.proof.sizes import numbers
@@ -16,10 +19,16 @@ from graphfix.checker.proof.terms import View
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
+    from onnx import AttributeProto
+
     from graphfix.checker.proof.constant_folding import Array
     from graphfix.checker.proof.constants import Constants
     from graphfix.checker.proof.onnx.operands import Call
 
+EQUAL_UNTIL = 8
+"""The first operator set in which operands of all broadcasting operators may have different shapes."""
+MOST_OF_SLICE = 5
+"""Operands."""
 Rule: TypeAlias = "Callable[[Call, Sequence[Array | None]], Array | Sequence[Array] | None]"
 """Takes the operands, None for one that is not given; returns the result, or the results, or None."""
 
@@ -60,11 +69,8 @@ def _results(rule: Rule, call: Call) -> list[Array]:
 
 def _filled(constants: Constants, call: Call) -> View | None:
     """Return the result of a ConstantOfShape of known sizes: one element, stretched."""
-    sizes, value = call.content(0), call.attributes.get("value")
-    given = np.zeros(1, np.float32) if value is None else numpy_helper.to_array(value.t)
-    if sizes is None or given.shape != (1,) or any(isinstance(size, int) and size < 0 for size in sizes):
-        return None
-    if given.dtype.name not in constant_folding.TYPES:
+    sizes, given = call.vector(0) if call.views else None, _element(call.attributes.get("value"))
+    if sizes is None or given is None or any(isinstance(size, int) and size < 0 for size in sizes):
         return None
     known = numbers(sizes)
     if known is not None and 0 in known:  # no element to stretch
@@ -74,10 +80,32 @@ def _filled(constants: Constants, call: Call) -> View | None:
     )
 
 
+def _element(value: AttributeProto | None) -> Array | None:
+    """Return the one element that the file itself holds; None for any other tensor."""
+    if value is None:
+        return np.zeros(1, np.float32)
+    if value.t.data_location != TensorProto.DEFAULT or list(value.t.dims) != [1]:
+        return None
+    try:
+        given = numpy_helper.to_array(value.t)
+    except (ValueError, TypeError, KeyError):  # bytes that are no such element
+        return None
+    return given if given.shape == (1,) and given.dtype.name in constant_folding.TYPES else None
+
+
+def _meet(call: Call, arrays: Sequence[Array | None]) -> bool:
+    """Whether operands have the shapes that their operator set takes: before it broadcast they were equal."""
+    if call.version >= (table.LEGACY_END if call.op in table.LEGACY else EQUAL_UNTIL):
+        return True
+    return not call.attributes and len({None if array is None else array.shape for array in arrays}) == 1
+
+
 def _pair(rule: str) -> Rule:
-    def computed_pair(_: Call, arrays: Sequence[Array | None]) -> Array | None:
+    def computed_pair(call: Call, arrays: Sequence[Array | None]) -> Array | None:
         one, two = arrays
-        return None if one is None or two is None else constant_folding.paired(rule, one, two)
+        if one is None or two is None or not _meet(call, arrays):
+            return None
+        return constant_folding.paired(rule, one, two)
 
     return computed_pair
 
@@ -85,8 +113,8 @@ def _pair(rule: str) -> Rule:
 def _all(rule: str) -> Rule:
     """Operators of any number of operands."""
 
-    def computed_all(_: Call, arrays: Sequence[Array | None]) -> Array | None:
-        found = arrays[0]
+    def computed_all(call: Call, arrays: Sequence[Array | None]) -> Array | None:
+        found = arrays[0] if _meet(call, arrays) else None
         for array in arrays[1:]:
             found = None if found is None or array is None else constant_folding.paired(rule, found, array)
         return found
@@ -100,12 +128,29 @@ def _single(rule: str) -> Rule:
 
 def _reduction(rule: str) -> Rule:
     def computed_reduction(call: Call, arrays: Sequence[Array | None]) -> Array | None:
-        axes = call.axes() if len(arrays) > 1 or "axes" in call.attributes else None
-        if arrays[0] is None or (not axes and call.integer("noop_with_empty_axes", 0)):
-            return arrays[0]
-        return constant_folding.reduced(rule, arrays[0], axes or None, keep=bool(call.integer("keepdims", 1)))
+        data, keep, idle = arrays[0], call.flag("keepdims", default=True), call.flag("noop_with_empty_axes")
+        given = len(arrays) > 1 or "axes" in call.attributes
+        if data is None or keep is None or idle is None:
+            return None
+        axes = _axes(call, call.axes(), data.ndim) if given else ()
+        if axes is None or ("axes" in call.attributes and not axes):
+            return None
+        if not axes and idle:
+            return data
+        return constant_folding.reduced(rule, data, axes or None, keep=keep)
 
     return computed_reduction
+
+
+def _axes(call: Call, axes: Sequence[int] | None, rank: int) -> tuple[int, ...] | None:
+    """Return axes counted from the front; None where the operator's set does not allow them."""
+    return None if axes is None or min(axes, default=0) < call.lowest(rank) else places(axes, rank)
+
+
+def _axis(call: Call, default: int, rank: int) -> int | None:
+    """Return the axis that an attribute names, counted from the front; None where the set does not allow it."""
+    found = _axes(call, (call.integer("axis", default),), rank)
+    return None if found is None else found[0]
 
 
 def _cast(call: Call, arrays: Sequence[Array | None]) -> Array | None:
@@ -114,52 +159,78 @@ def _cast(call: Call, arrays: Sequence[Array | None]) -> Array | None:
 
 def _gather(call: Call, arrays: Sequence[Array | None]) -> Array | None:
     data, indices = arrays
-    axis = call.integer("axis", 0)
-    if data is None or indices is None or data.size // max(data.shape[axis], 1) * indices.size > constant_folding.MOST:
+    axis = None if data is None else _axis(call, 0, data.ndim)
+    if data is None or indices is None or axis is None:
+        return None
+    if data.size // max(data.shape[axis], 1) * indices.size > constant_folding.MOST:
+        return None
+    if indices.size and indices.min() < call.lowest(data.shape[axis]):
         return None
     return np.take(data, indices.astype(np.int64), axis=axis)
 
 
-def _slice(_: Call, arrays: Sequence[Array | None]) -> Array | None:
-    data, (starts, ends, axes, steps) = arrays[0], [*arrays[1:], None, None][:4]
-    if data is None or starts is None or ends is None:
+def _slice(call: Call, arrays: Sequence[Array | None]) -> Array | None:
+    data, starts, ends, axes, steps = [*arrays, None, None][:MOST_OF_SLICE]
+    given = [part for part in (starts, ends, axes, steps) if part is not None]
+    if data is None or starts is None or ends is None or len({(part.shape, part.dtype) for part in given}) != 1:
         return None
-    places = range(starts.size) if axes is None else axes.tolist()
-    cuts = [slice(None)] * data.ndim
+    at = _axes(call, range(starts.size) if axes is None else axes.tolist(), data.ndim) if starts.ndim == 1 else None
+    if at is None:
+        return None
     strides = [1] * starts.size if steps is None else steps.tolist()
-    for place, start, end, step in zip(places, starts.tolist(), ends.tolist(), strides, strict=True):
-        cuts[place] = slice(start, end, step)
-    return data[tuple(cuts)]
+    for place, start, end, step in zip(at, starts.tolist(), ends.tolist(), strides, strict=True):
+        taken = cut(data.shape[place], start, end, step)
+        if taken is None:
+            return None
+        data = np.take(data, list(taken), axis=place) if taken else data[(slice(None),) * place + (slice(0),)]
+    return data
 
 
 def _concat(call: Call, arrays: Sequence[Array | None]) -> Array | None:
     given = [array for array in arrays if array is not None]
-    if len({array.dtype for array in given}) > 1:
+    axis = _axis(call, 1, given[0].ndim) if given else None
+    if axis is None or len(given) < len(arrays) or len({array.dtype for array in given}) > 1:
         return None
-    return np.concatenate(given, axis=call.integer("axis", 1))
+    return np.concatenate(given, axis=axis)
 
 
 def _split(call: Call, arrays: Sequence[Array | None]) -> Sequence[Array] | None:
-    data, axis = arrays[0], call.integer("axis", 0)
-    if data is None:
+    """Split as told: by sizes, or from set 18 on by a number of parts; both or neither is no node then."""
+    data, parts = [*arrays, None][:2]
+    axis, count = None if data is None else _axis(call, 0, data.ndim), len(call.outputs)
+    if data is None or axis is None:
         return None
-    count = len(call.outputs)
-    if len(arrays) > 1 and arrays[1] is not None:
-        sizes = arrays[1].tolist()
-        fits = sum(sizes) == data.shape[axis] and len(sizes) == count and min(sizes) >= 0
-        return np.split(data, np.cumsum(sizes)[:-1], axis) if fits else None
-    return np.split(data, count, axis) if data.shape[axis] % count == 0 else None
+    size, numbered = data.shape[axis], "num_outputs" in call.attributes
+    if call.version >= COUNTED_PARTS and numbered is (parts is not None):
+        return None
+    if parts is not None:
+        return _parts(data, parts.tolist(), axis, count) if parts.ndim == 1 and parts.dtype == np.int64 else None
+    if (call.integer("num_outputs", 0) != count) if numbered else size % count:
+        return None
+    even = [equal_part(size, count, at) for at in range(count)]
+    return _parts(data, [part for part in even if part is not None], axis, count)
+
+
+def _parts(data: Array, sizes: Sequence[int], axis: int, count: int) -> Sequence[Array] | None:
+    fits = sum(sizes) == data.shape[axis] and len(sizes) == count and min(sizes) >= 0
+    return np.split(data, np.cumsum(sizes)[:-1], axis) if fits else None
 
 
 def _transpose(call: Call, arrays: Sequence[Array | None]) -> Array | None:
-    return None if arrays[0] is None else np.transpose(arrays[0], call.integers("perm"))
+    data, order = arrays[0], call.integers("perm")
+    if data is None or (order is not None and sorted(order) != list(range(data.ndim))):
+        return None
+    return np.transpose(data, order)
 
 
 def _reshape(call: Call, arrays: Sequence[Array | None]) -> Array | None:
     data, target = arrays
-    if data is None or target is None or (call.integer("allowzero", 0) and not target.all()):
+    if data is None or target is None or target.ndim != 1 or call.flag("allowzero") is None:
         return None
-    return data.reshape([size or data.shape[axis] for axis, size in enumerate(target.tolist())])
+    sizes = target.tolist()
+    if min(sizes, default=0) < -1 or sizes.count(-1) > 1 or (call.flag("allowzero") and 0 in sizes):
+        return None
+    return data.reshape([size or data.shape[axis] for axis, size in enumerate(sizes)])
 
 
 def _where(_: Call, arrays: Sequence[Array | None]) -> Array | None:
@@ -176,7 +247,9 @@ def _where(_: Call, arrays: Sequence[Array | None]) -> Array | None:
 
 def _range(_: Call, arrays: Sequence[Array | None]) -> Array | None:
     start, limit, step = arrays
-    return None if start is None or limit is None or step is None else constant_folding.ranged(start, limit, step)
+    if start is None or limit is None or step is None or {start.shape, limit.shape, step.shape} != {()}:
+        return None
+    return constant_folding.ranged(start, limit, step) if start.dtype == limit.dtype == step.dtype else None
 
 
 def _non_zero(_: Call, arrays: Sequence[Array | None]) -> Array | None:

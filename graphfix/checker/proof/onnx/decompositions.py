@@ -67,10 +67,13 @@ def _prelu(call: Call, among: Among) -> View | None:
 def _flat(call: Call, among: Among) -> View | None:
     """All axes from `axis` on are one, and the ones in front are one."""
     data = call.operand(0)
-    if call.since >= ONE_AXIS or data is None:
+    axis, sizes = call.integer("axis", 1), call.sizes(0)
+    if call.since >= ONE_AXIS or data is None or sizes is None or not call.lowest(len(sizes)) <= axis < len(sizes):
         return None
+    if not all(isinstance(size, int) and size for size in sizes[1 if axis else 0 :]):
+        return None  # a 0 in the target of a Reshape would stand for another size
     nodes = [
-        helper.make_node("Flatten", ["x"], ["flat"], call.description, axis=call.integer("axis", 1)),
+        helper.make_node("Flatten", ["x"], ["flat"], call.description, axis=axis),
         helper.make_node(call.op, ["flat"], ["taken"], call.description, axis=-1),
         helper.make_node("Shape", ["x"], ["shape"], call.description),
         helper.make_node("Reshape", ["taken", "shape"], ["y"], call.description),

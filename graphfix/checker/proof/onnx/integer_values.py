@@ -99,7 +99,7 @@ def _gather(call: Call) -> View | None:
         return None
     picked = []
     for index in indices:
-        if not isinstance(index, int) or not -len(content) <= index < len(content):
+        if not isinstance(index, int) or not call.lowest(len(content)) <= index < len(content):
             return None
         picked.append(content[index])
     return call.table.integers(tuple(picked), dtype, scalar=call.rank(1) == 0)
@@ -135,10 +135,14 @@ def _concat(call: Call) -> View | None:
     return call.table.integers(whole, dtype) if len(whole) <= MOST_ELEMENTS else None
 
 
+def _alike(call: Call) -> bool:
+    return not call.attributes and len({view.sizes for view in call.views if view is not None}) == 1
+
+
 def _arithmetic(rule: str) -> Callable[[Call], View | None]:
     def counted(call: Call) -> View | None:
         kinds = {None if view is None else integer_type(view) for view in call.views}
-        if len(kinds) != 1 or (call.version < LEGACY_END and len({view.sizes for view in call.views if view}) != 1):
+        if len(kinds) != 1 or (call.version < LEGACY_END and not _alike(call)):
             return None
         return integer_values.computed(call.table, rule, call.views, kinds.pop())
 

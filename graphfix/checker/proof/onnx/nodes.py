@@ -25,6 +25,7 @@ MATRIX = 2
 DIFFERING_SHAPES_SINCE = 8
 """The first operator set in which operands of all broadcasting operators may have different shapes."""
 SQUARE = 2
+BYTES = frozenset(number for name, number in TensorProto.DataType.items() if name.startswith("FLOAT8"))
 TWO_TYPES_SINCE = 12
 """From this version on a power takes integers, and an exponent of another type than the base's."""
 SQUARING = frozenset({"Mul", "Pow"})
@@ -143,6 +144,8 @@ def _quantizing(call: Call) -> View | None:
     parameters = [view for view in call.views[1:] if view is not None]
     if data is None or call.integer("block_size", 0) or len(parameters) < len(call.views) - 1:
         return None
+    if data.sizes == () and dtype(data.core) in BYTES:
+        return None  # onnxruntime returns a vector
     if not call.domain and not loads(call):
         return None  # maps show what `axis` says, but not that its operator set has none
     if any(view.sizes is None or len(view.sizes) > 1 for view in parameters):
@@ -213,6 +216,8 @@ def _gemm(call: Call) -> View | None:
     if c is None:
         return call.table.result((*key, (), (), space), call.description, space)
     if c.axes is None or c.sizes is None or len(c.sizes) > MATRIX:
+        return None
+    if call.version < onnx_ops.LEGACY_END and c.sizes != space and call.flag("broadcast") is not True:
         return None
     missing = MATRIX - len(c.sizes)
     sizes = tuple(map(call.table.algebra.broadcast_size, zip(space, (1,) * missing + c.sizes, strict=True)))

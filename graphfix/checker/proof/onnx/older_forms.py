@@ -12,6 +12,8 @@ from typing import TYPE_CHECKING, TypeAlias
 import onnx
 from onnx import AttributeProto, TensorProto
 
+from graphfix.checker.proof.constant_folding import literal
+from graphfix.checker.proof.onnx.operands import COUNTED_BACK_SINCE
 from graphfix.checker.proof.onnx.table import LEGACY_END
 from graphfix.checker.proof.onnx.types import dtype
 from graphfix.checker.proof.onnx.versions import PRESENT, inference_mode, meaning
@@ -70,6 +72,8 @@ def _integers(*names: str) -> Rule:
     def rule(constants: FileConstants, form: Form) -> Form | None:
         for at, name in enumerate(names, 1):
             given = form.attributes.get(name)
+            if given is not None and at < len(form.views):
+                return None
             if given is not None:
                 numbers = tuple(given.ints) if given.type == AttributeProto.INTS else (given.i,)
                 view = constants.shared.table.integers(numbers, "int64")
@@ -129,6 +133,8 @@ def _softmax(_: FileConstants, form: Form) -> Form | None:
         return None
     rank = len(data.sizes)
     axis = 1 if given is None else given.i
+    if axis < 0 and form.since < COUNTED_BACK_SINCE:
+        return None
     axis += rank if axis < 0 else 0
     taken = [at for at in range(axis, rank) if data.sizes[at] != 1] or [rank - 1]
     if len(taken) > 1 or not 0 <= axis < rank:
@@ -138,12 +144,15 @@ def _softmax(_: FileConstants, form: Form) -> Form | None:
 
 
 def _enlarged(constants: FileConstants, form: Form) -> Form | None:
-    """Upsample, and Resize of set 10, scaled coordinates and cut them."""
+    """Upsample, and Resize of set 10, scaled coordinates and cut them.
+
+    But where it takes fewer of the nearest elements: there onnxruntime rounds up.
+    """
     given, views = form.attributes.get("scales"), form.views
     if given is not None:
         tensor = onnx.helper.make_tensor("", TensorProto.FLOAT, (len(given.floats),), list(given.floats))
         views = (*views[:1], constants.constant(tensor, "scales"))
-    if len(views) != 2:  # noqa: PLR2004 - data and scales
+    if len(views) != 2 or (_nearest(form) and not _grows(views[1])):  # noqa: PLR2004 - data and scales
         return None
     cut = {
         name: onnx.helper.make_attribute(name, text)
@@ -151,6 +160,16 @@ def _enlarged(constants: FileConstants, form: Form) -> Form | None:
     }
     kept = _without(form, "scales")
     return replace(form, op="Resize", views=(views[0], None, views[1]), attributes={**kept, **cut})
+
+
+def _nearest(form: Form) -> bool:
+    mode = form.attributes.get("mode")
+    return mode is None or mode.s == b"nearest"
+
+
+def _grows(scales: View | None) -> bool:
+    factors = literal(scales)
+    return factors is not None and bool((factors >= 1).all())
 
 
 def _resize(constants: FileConstants, form: Form) -> Form | None:

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 from graphfix.checker.proof.broadcast import onto_sizes
 from graphfix.checker.proof.integer_values import span
 from graphfix.checker.proof.onnx import layout_shapes, network_shapes, window_shapes
+from graphfix.checker.proof.onnx.layout_shapes import places
 from graphfix.checker.proof.onnx.table import ONTO, SAME_SHAPE
 from graphfix.checker.proof.sizes import numbers
 from graphfix.checker.proof.terms import integer_type
@@ -77,7 +78,9 @@ def _concat(call: Call) -> Dims:
     axis = call.integer("axis", 1)
     if known is None or not -len(known) <= axis < len(known):
         return None
-    given = [sizes for sizes in shapes if sizes is not None and len(sizes) == len(known)]
+    given = [sizes for sizes in shapes if sizes is not None]
+    if any(len(sizes) != len(known) for sizes in given):
+        return None
     if len(given) < len(call.views):
         return _free(len(known))
     axis %= len(known)
@@ -99,11 +102,14 @@ def _reduce(call: Call) -> Dims:
         axes = numbers(call.vector(1))
         if axes is None:
             return _free(rank) if keep else None
-    if not axes:
-        return sizes if idle else (1,) * rank if keep else ()
-    if not all(-rank <= axis < rank for axis in axes):
+    if not axes and idle:
+        return sizes
+    axes = axes or tuple(range(rank))
+    gone = places(axes, rank)
+    if gone is None:
         return None
-    gone = {axis % rank for axis in axes}
+    if 0 in sizes:  # where there are no elements onnxruntime keeps some axes as they are
+        return _free(rank) if keep else None
     return tuple(1 if axis in gone else size for axis, size in enumerate(sizes) if keep or axis not in gone)
 
 
@@ -112,6 +118,8 @@ def _arg(call: Call) -> Dims:
     if not sizes or keep is None or not -len(sizes) <= axis < len(sizes):
         return None
     at = axis % len(sizes)
+    if 0 in sizes:
+        return _free(len(sizes)) if keep else None
     return tuple(1 if axis == at else size for axis, size in enumerate(sizes) if keep or axis != at)
 
 
@@ -192,6 +200,8 @@ RULES: Mapping[str, Callable[[Call], Dims]] = {
     **dict.fromkeys(
         "ReduceMean ReduceSum ReduceMax ReduceMin ReduceProd ReduceL1 ReduceL2 ReduceLogSum ReduceLogSumExp"
         " ReduceSumSquare".split(), _reduce),
+    # A scalar of float8 is a vector for onnxruntime.
+    **dict.fromkeys(("QuantizeLinear", "DequantizeLinear"), lambda call: call.sizes(0) or None),
     **layout_shapes.RULES, **window_shapes.RULES, **network_shapes.RULES,
 }  # fmt: skip
 """Rules of the standard operators for their first result; a size that is None is not known."""

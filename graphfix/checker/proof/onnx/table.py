@@ -76,7 +76,7 @@ WIDENED: Final = frozenset("AveragePool MaxPool".split())
 SAME_SHAPE: Final = frozenset(
     "Softmax LogSoftmax Hardmax BatchNormalization InstanceNormalization GroupNormalization LpNormalization"
     " MeanVarianceNormalization LRN CumSum CumProd Trilu ReverseSequence ScatterElements ScatterND Scatter"
-    " TensorScatter EyeLike RandomNormalLike RandomUniformLike Bernoulli QuantizeLinear DequantizeLinear".split()
+    " TensorScatter EyeLike RandomNormalLike RandomUniformLike Bernoulli".split()
 )
 """Operators of the standard set whose first result has the shape of operand 0."""
 

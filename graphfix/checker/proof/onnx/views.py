@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from graphfix.checker.proof import constant_folding, repeat_elements, views
 from graphfix.checker.proof.onnx.integer_values import COUNTING, INTEGER_VALUES, renumbered
+from graphfix.checker.proof.onnx.layout_shapes import places
 from graphfix.checker.proof.onnx.table import LEGACY_END
 from graphfix.checker.proof.onnx.validate import loads
 from graphfix.checker.proof.onnx.versions import inference_mode
@@ -47,18 +48,25 @@ def viewed(call: Call) -> View | None:
 def _dropout(call: Call) -> View | None:
     """It does nothing unless it trains; before set 7 it trains unless an attribute says otherwise."""
     training = len(call.views) > TRAINING_AT and call.views[TRAINING_AT] is not None
-    return None if training or (call.version < LEGACY_END and not inference_mode(call.attributes)) else call.views[0]
+    if training or (call.version < LEGACY_END and not inference_mode(call.attributes)):
+        return None
+    ratio = call.operand(1)
+    if ratio is None:
+        return call.views[0]
+    given = constant_folding.literal(ratio)  # runtimes look at it all the same
+    return call.views[0] if given is not None and given.ndim == 0 and 0 <= given < 1 else None
 
 
 def _reshape(call: Call) -> View | None:
     view = call.views[0]
     target = call.integers("shape") if call.since < COUNTED_TARGET else call.vector(1)
-    if view is None or target is None:
+    copies = call.flag("allowzero")
+    if view is None or target is None or copies is None:
         return None
     known = renumbered(call.table, view, target)
     if known is not None:
         return known
-    seen = views.reshaped(view, target, zero_copies=not call.integer("allowzero", 0))
+    seen = views.reshaped(view, target, zero_copies=not copies)
     if seen is not None:
         return seen
     sizes = tuple(size for size in target if isinstance(size, int) and size > 0)
@@ -67,7 +75,7 @@ def _reshape(call: Call) -> View | None:
 
 def _unsqueeze(call: Call) -> View | None:
     axes = call.axes()
-    if call.views[0] is None or axes is None or min(axes, default=0) < call.lowest(MOST_AXES):
+    if call.views[0] is None or not axes or min(axes) < call.lowest(MOST_AXES):
         return None
     return views.unsqueezed(call.views[0], axes)
 
@@ -77,6 +85,8 @@ def _squeeze(call: Call) -> View | None:
     given = "axes" in call.attributes or call.operand(1) is not None
     if call.views[0] is None or (given and not axes) or min(axes or (), default=0) < call.lowest(MOST_AXES):
         return None  # runtimes do not agree on what no axes are
+    if axes and places(axes, call.rank(0) or 0) is None:
+        return None
     return views.squeezed(call.views[0], axes if given else None)
 
 
@@ -146,6 +156,7 @@ def _repeats(call: Call) -> bool:
         and text.get("nearest_mode", b"round_prefer_floor") in REPEATING.get(coordinates, ())
         and text.get("keep_aspect_ratio_policy", b"stretch") == b"stretch"
         and "axes" not in text
+        and call.flag("antialias") is False
     )
 
 
