@@ -17,7 +17,9 @@ def _computed(model: ModelProto, choose: random.Random) -> Iterator[Edit]:
     for at, graph in enumerate(graphs(model)):
         for name, array in constants(graph).items():
             if array.size <= 64 and array.dtype != object:
-                for form in _ways(array, name, version_of(model)):
+                with np.errstate(all="ignore"):
+                    ways = list(_ways(array, name, version_of(model)))
+                for form in ways:
                     yield lambda m, at=at, name=name, form=form: _compute(m, at, name, form)
     del choose
 
