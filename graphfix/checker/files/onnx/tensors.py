@@ -32,6 +32,8 @@ _TYPED: Mapping[int, int] = {
 }  # fmt: skip
 """The field of the types whose elements are not int32_data."""
 _SIGNED = frozenset({TensorProto.INT8, TensorProto.INT16, TensorProto.INT32, TensorProto.INT4})
+_MOST = 1 << 58
+"""Elements whose bytes every runtime can count."""
 _KEYS = frozenset({"location", "offset", "length", "checksum"})
 
 
@@ -53,6 +55,8 @@ def _declared(tensor: TensorProto) -> str | None:
         return "has a type that not every runtime knows"
     if any(dim < 0 for dim in tensor.dims):
         return "has a negative size"
+    if prod(dim or 1 for dim in tensor.dims) > _MOST:
+        return "has sizes too large"
     if tensor.HasField("segment"):
         return "is a part of a tensor"
     if (tensor.data_location == TensorProto.EXTERNAL) != bool(tensor.external_data):
@@ -73,6 +77,8 @@ def _stored(tensor: TensorProto, held: set[int], cut: tuple[int, int] | None) ->
     if number == RAW:
         length = cut[1] if cut else len(tensor.raw_data)
         right = tensor.data_type != TensorProto.STRING and length == byte_size(tensor)
+        if tensor.data_type == TensorProto.BOOL and not cut and tensor.raw_data.strip(b"\0\1"):
+            return "holds neither true nor false"
         return None if right else "holds other bytes than its type and shape ask for"
     if number is None:
         return None if not count else "holds no elements"
@@ -108,7 +114,7 @@ def _external(tensor: TensorProto, held: set[int]) -> str | None:
 
 def is_inside(folder: Path, location: object) -> bool:
     """Whether a location names a file in the folder of the model or below it, also behind symbolic links."""
-    if not isinstance(location, str) or not location:
+    if not isinstance(location, str) or not location or "\0" in location:
         return False
     given = PurePosixPath(location)
     if given.is_absolute() or PureWindowsPath(location).anchor or ".." in given.parts or "\\" in location:

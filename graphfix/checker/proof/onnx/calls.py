@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 from graphfix.checker.files.onnx.schema import schema
 from graphfix.checker.proof.onnx.model_parts import declared_by, is_of_runtimes
 from graphfix.checker.proof.onnx.older_forms import CHANGED, Form, present
-from graphfix.checker.proof.onnx.operands import Call, domain_of
-from graphfix.checker.proof.onnx.spelling import Spelling, allowed, pattern
+from graphfix.checker.proof.onnx.operands import Call, domain_of, trimmed
+from graphfix.checker.proof.onnx.spelling import Spelling, pattern
 from graphfix.checker.proof.onnx.types import accepted, kinds_of
 from graphfix.checker.proof.onnx.validate import NOT_IMPORTED
 from graphfix.checker.proof.onnx.versions import compared_attributes, effective, meaning, unlifted
@@ -22,9 +22,12 @@ if TYPE_CHECKING:
     from graphfix.checker.proof.onnx.constants import FileConstants
     from graphfix.checker.proof.onnx.model_parts import FunctionKey
     from graphfix.checker.proof.onnx.operands import Environment
+    from graphfix.checker.proof.onnx.spelling import AttributeForm, Keys
     from graphfix.checker.proof.terms import View
 
 _NONE: frozenset[str] = frozenset()
+COUNTING_RESULTS = frozenset({"Split", "If", "Loop", "Scan"})
+"""Operators that mean another thing where one result more is listed, though nobody reads it."""
 
 
 def call_of(
@@ -40,47 +43,68 @@ def call_of(
 
     `ends` are the names of operands and of results.
     """
-    operands, names = ends
-    domain, op = domain_of(node.domain), node.op_type
+    operands, named = ends
+    op, domain = node.op_type, node.domain
+    domain = domain_of(domain) if domain else domain
     version = environment.versions.get(domain, NOT_IMPORTED)
     name = node.name
     label = name or f"{op}#{index}"
     description = f"{op} '{label}'" if name else label
     written = constants.attributes(attributes) if attributes else ()
-    spelled = Spelling(op, node.domain, node.overload, version, written, pattern(operands), pattern(node.output[:]))
-    kinds, raw = kinds_of(views), attributes
-    attributes = effective(op, domain, version, attributes)
-    given_names = frozenset(attributes) if attributes else _NONE
-    since, older = meaning(op, domain, version, given_names), unlifted(op, domain, version, given_names)
-    if since != older and not accepted(op, domain, version, kinds):
-        since = older  # later versions take more types: none reads this one otherwise
-    elif op in CHANGED and not domain and allowed(spelled) and accepted(op, domain, version, kinds):
-        form = present(constants, Form(op, older, tuple(views), attributes, len(names)))
-        op, since, views, attributes = form.op, form.since, form.views, form.attributes
-    key: tuple[object, ...] = (domain, op, since, ())
-    full = key
-    if attributes:
-        every = written if attributes is raw else constants.attributes(attributes)
-        compared = compared_attributes(op, domain, version, attributes)
-        kept = every if len(compared) == len(every) else tuple([each for each in every if each[0] in compared])
-        key, full = (domain, op, since, kept), (domain, op, since, every)
+    spelled = constants.world.spelled(
+        (op, node.domain, node.overload, version, environment.depth > 0, written, pattern(operands), pattern(named))
+    )
+    kinds = kinds_of(views)
+    names = named if not named or named[-1] or op in COUNTING_RESULTS else trimmed(named)
+    keys = spelled.keys.get(kinds)
+    if keys is None:
+        raw, attributes = attributes, effective(op, domain, version, attributes)
+        given_names = frozenset(attributes) if attributes else _NONE
+        since, older = meaning(op, domain, version, given_names), unlifted(op, domain, version, given_names)
+        fixed = True
+        if since != older and not accepted(op, domain, version, kinds):
+            since = older  # later versions take more types: none reads this one otherwise
+        elif op in CHANGED and not domain and spelled.allowed and accepted(op, domain, version, kinds):
+            form = present(constants, Form(op, older, tuple(views), attributes, len(names)))
+            op, since, views, attributes = form.op, form.since, form.views, form.attributes
+            fixed = False
+        keys = _keys(constants, (domain, op, version, since), attributes, written if attributes is raw else None)
+        if fixed and attributes is raw:
+            spelled.keys[kinds] = keys
     return Call(
         label=label,
         domain=domain,
         op=op,
         version=version,
-        since=since,
+        since=keys[0],
         views=views,
         inputs=operands,
         outputs=names,
         attributes=attributes,
         description=description,
         table=constants.shared.table,
-        key=key,
-        full=full,
+        key=keys[1],
+        full=keys[2],
         spelled=spelled,
         kinds=kinds,
     )
+
+
+def _keys(
+    constants: FileConstants,
+    operator: tuple[str, str, int, int],
+    attributes: Mapping[str, AttributeProto],
+    written: tuple[tuple[str, AttributeForm], ...] | None,
+) -> Keys:
+    """Return the version of an operator's meaning, and what its terms begin with: without and with all attributes.
+
+    `written` are the forms of these attributes, if they are known.
+    """
+    domain, op, version, since = operator
+    every = constants.attributes(attributes) if written is None else written
+    compared = compared_attributes(op, domain, version, attributes) if attributes else attributes
+    kept = every if len(compared) == len(every) else tuple([each for each in every if each[0] in compared])
+    return since, (domain, op, since, kept), (domain, op, since, every)
 
 
 def function_of(
@@ -110,6 +134,6 @@ def enter_call(
     full = ends == (len(function.input), len(function.output)) and version != NOT_IMPORTED
     if not full or set(function.attribute) - attributes.keys() or attributes.keys() - declared_by(function):
         constants.world.odd(
-            Spelling(node.op_type, node.domain, node.overload, version, written, *ends),
+            Spelling(node.op_type, node.domain, node.overload, version, environment.depth > 0, written, *ends),
             f"a call of the function {function.name!r} of the second file gives more or less than that takes",
         )

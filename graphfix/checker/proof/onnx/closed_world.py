@@ -15,14 +15,14 @@ from onnx import TensorProto
 from graphfix.checker.proof.onnx import table
 from graphfix.checker.proof.onnx.names import SizeNames
 from graphfix.checker.proof.onnx.operands import domain_of
-from graphfix.checker.proof.onnx.spelling import allowed
+from graphfix.checker.proof.onnx.spelling import Parts, SpelledNode, Spelling, allowed
 from graphfix.checker.proof.onnx.types import accepted, dtype, type_name
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from graphfix.checker.proof.onnx.operands import Call
-    from graphfix.checker.proof.onnx.spelling import Kinds, Spelling
+    from graphfix.checker.proof.onnx.spelling import Kinds
     from graphfix.checker.proof.terms import View
 
 
@@ -89,9 +89,8 @@ class ClosedWorld:
 
     closed: bool = False
     """Whether the first file was read as a whole."""
-    nodes: set[tuple[Spelling, Kinds]] = field(default_factory=set)
-    """Spellings with the types of their operands: of the first file, and those of the second that are allowed."""
-    spellings: set[Spelling] = field(default_factory=set)
+    nodes: dict[tuple[object, ...], SpelledNode] = field(default_factory=dict)
+    """By spelling."""
     types: set[tuple[str, str, Kinds]] = field(default_factory=set)
     """Operators with the types of their operands."""
     oddities: set[object] = field(default_factory=set)
@@ -106,34 +105,37 @@ class ClosedWorld:
         elif self.reason is None and key not in self.oddities:
             self.reason = reason
 
+    def spelled(self, spelling: Parts) -> SpelledNode:
+        """Return what is known of a spelling."""
+        found = self.nodes.get(spelling)
+        if found is None:
+            parts = Spelling(*spelling)
+            found = self.nodes[spelling] = SpelledNode(parts, allowed(parts))
+        return found
+
     def enter(self, call: Call, results: Sequence[View | None]) -> None:
         """Enter a node whose spelling was not met on operands of these types."""
-        spelled, kinds = call.spelled, call.kinds
-        operator = (spelled.op, domain_of(spelled.domain), kinds)
+        node, kinds = call.spelled, call.kinds
+        operator = (node.spelling.op, domain_of(node.spelling.domain), kinds)
+        node.met.add(kinds)
         if not self.closed:
-            self.spellings.add(spelled)
+            node.in_first = True
             self.types.add(operator)
-        else:
-            self._check(call, operator, results)
-        self.nodes.add((spelled, kinds))
+        elif self.reason is None:
+            fault = self._fault(node, kinds, results, known=operator in self.types)
+            self.reason = None if fault is None else f"{call.description} of the second file {fault}"
 
-    def _check(self, call: Call, operator: tuple[str, str, Kinds], results: Sequence[View | None]) -> None:
-        spelled, kinds = call.spelled, call.kinds
-        if self.reason is not None:
-            return
-        op, domain, version = spelled.op, spelled.domain, spelled.version
-        if spelled not in self.spellings and not allowed(spelled):
-            self.reason = f"{call.description} of the second file is written as no node of the first, and not in full"
-            self.reason += " as its operator set says"
-        elif domain in _SPECIFIED and not accepted(op, domain, version, kinds):
-            self.reason = f"{call.description} of the second file has operands of types that its operator set refuses"
-        elif (
-            not domain
-            and op in FORMS
-            and operator not in self.types
-            and not self._has_kernels(FORMS[op], kinds, results)
-        ):
-            self.reason = f"{call.description} of the second file is of a type that not every runtime has a kernel for"
+    def _fault(self, node: SpelledNode, kinds: Kinds, results: Sequence[View | None], *, known: bool) -> str | None:
+        """Say why a node may not load; `known` says that the first file has the operator on these types."""
+        op, domain, version = node.spelling.op, node.spelling.domain, node.spelling.version
+        if not (node.in_first or node.allowed):
+            return "is written as no node of the first, and not in full as its operator set says"
+        if domain in _SPECIFIED and not accepted(op, domain, version, kinds):
+            return "has operands of types that its operator set refuses"
+        form = None if domain or known else FORMS.get(op)
+        if form is not None and not self._has_kernels(form, kinds, results):
+            return "is of a type that not every runtime has a kernel for"
+        return None
 
     def _has_kernels(self, form: NewForm, kinds: Kinds, results: Sequence[View | None]) -> bool:
         """Whether every runtime has a kernel that loads the first file, as far as the type is known."""

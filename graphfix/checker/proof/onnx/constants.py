@@ -62,6 +62,8 @@ class FileConstants:
             raise UnprovedError(
                 f"the constant {description!r} has the type {tensor.data_type}, which onnx does not know"
             )
+        if any(size < 0 for size in tensor.dims):
+            raise UnprovedError(f"the constant {description!r} has a negative size; check the model")
         payload = self.source.payload(tensor)
         if payload is None:
             raise UnprovedError(f"the constant {description!r} is stored in a form that is not read")

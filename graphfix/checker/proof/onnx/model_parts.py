@@ -130,6 +130,6 @@ def _changed(function: FunctionProto, *, is_called: bool) -> str | None:
     if is_of_runtimes(function.domain):
         return "is in a domain whose operators runtimes have themselves"
     names = (function.input, function.output, function.attribute)
-    if any(len(set(each)) < len(each) for each in names):
-        return "has two operands, results or attributes of one name"
+    if any(len(set(each)) < len(each) or "" in each for each in names):
+        return "has two operands, results or attributes of one name, or one without"
     return None

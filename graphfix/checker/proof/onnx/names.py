@@ -6,10 +6,11 @@ from collections import Counter
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Protocol, TypeAlias
 
+from graphfix.checker.proof.onnx.types import element_type
 from graphfix.checker.proof.sizes import result_size
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
     from onnx import GraphProto, NodeProto, ValueInfoProto
 
@@ -31,13 +32,13 @@ Place: TypeAlias = tuple[str, str, int]
 
 
 def enter_node_names(world: Oddities, graph: str, nodes: Iterable[NodeProto]) -> None:
-    """Enter names that two nodes of a graph have."""
+    """Enter names that two nodes of a graph have. Constants do not count: onnxruntime makes initializers of them."""
     names = [name for node in nodes if (name := node.name)]
     if len(set(names)) == len(names):
         return
-    for name, count in Counter(names).items():
-        if count > 1:
-            world.odd(("nodes", graph, name, count), f"{count} nodes of the second file have the name {name!r}")
+    for name, count in Counter(node.name for node in nodes if node.op_type != "Constant").items():
+        if name and count > 1:
+            world.odd(("nodes", graph, name), f"{count} nodes of the second file have the name {name!r}")
 
 
 def enter_body_names(world: Oddities, graph: GraphProto, outer: Environment) -> None:
@@ -49,6 +50,11 @@ def enter_body_names(world: Oddities, graph: GraphProto, outer: Environment) -> 
     for name in (*inputs, *initializers, *(name for node in graph.node for name in node.output)):
         if name and outer.knows(name):
             world.odd(("shadows", graph.name, name), f"a body of the second file has {name!r} anew, which is around it")
+    for info in (*graph.input, *graph.output):
+        if not element_type(info.type):
+            world.odd(
+                ("untyped", graph.name, info.name), f"a body of the second file does not say the type of {info.name!r}"
+            )
     for name in inputs.intersection(initializers):
         world.odd(("held", graph.name, name), f"the input {name!r} of a body of the second file is a constant as well")
 
@@ -82,48 +88,44 @@ class SizeNames:
     second: dict[str, list[tuple[Place, object]]] = field(default_factory=dict)
     """By name the places, and what the proof knows of the size there."""
 
-    def enter(self, world: Oddities, graph: str, infos: Sequence[ValueInfoProto], values: Mapping[str, View]) -> None:
-        """Enter what a graph declares of its values."""
-        for info in infos:
-            sizes = None
-            for axis, dim in enumerate(info.type.tensor_type.shape.dim):
-                place = (graph, info.name, axis)
+    def enter(self, world: Oddities, graph: str, info: ValueInfoProto, view: View) -> None:
+        """Enter the names that a graph declares of the sizes of a value."""
+        sizes = None
+        for axis, dim in enumerate(info.type.tensor_type.shape.dim):
+            if dim.dim_value > 0 or not (name := dim.dim_param):
                 if dim.dim_value < 0:
-                    world.odd(("negative", *place), f"the second file declares a negative size of {info.name!r}")
-                name = dim.dim_param
-                if not name:
-                    continue
-                if not world.closed:
-                    self.first[place] = name if self.first.get(place, name) == name else None
-                    continue
-                if sizes is None:
-                    view = values.get(info.name)
-                    sizes = () if view is None or view.sizes is None else tuple(map(result_size, view.sizes))
-                self.second.setdefault(name, []).append((place, sizes[axis] if axis < len(sizes) else None))
+                    world.odd(
+                        ("negative", graph, info.name, axis), f"the second file says a size below 0 of {info.name!r}"
+                    )
+                continue
+            place = (graph, info.name, axis)
+            if not world.closed:
+                self.first[place] = name if self.first.get(place, name) == name else None
+                continue
+            if sizes is None:
+                sizes = () if view.sizes is None else tuple(map(result_size, view.sizes))
+            self.second.setdefault(name, []).append((place, sizes[axis] if axis < len(sizes) else None))
 
     def unknown(self) -> str | None:
         """Say which name the second file gives to two sizes that may differ, and the first does not."""
         return next(filter(None, (self._apart(name, places) for name, places in self.second.items())), None)
 
     def _apart(self, name: str, places: Sequence[tuple[Place, object]]) -> str | None:
-        """Start at one place and go on to those that have its size, or its name in the first file."""
-        open_places = list(places)
-        reached = [open_places.pop()]
-        known: set[object] = set()
-        while reached:
-            known.update(self._marks(*reached.pop()))
-            alike = [each for each in open_places if not known.isdisjoint(self._marks(*each))]
-            open_places = [each for each in open_places if each not in alike]
-            reached += alike
-        if not open_places:
-            return None
-        (_, value, axis), _ = open_places[0]
-        return f"the second file calls two sizes {name!r} that are not known to be one, of {value!r} at axis {axis}"
+        """Join places of one size, and places that have one name in the first file: all of them have to be joined."""
+        above: dict[object, object] = {}
 
-    def _marks(self, place: Place, size: object) -> Iterator[object]:
-        """What places of one size share."""
-        yield place
-        if size is not None:
-            yield "size", size
-        if self.first.get(place) is not None:
-            yield "name", self.first[place]
+        def top(mark: object) -> object:
+            while (parent := above.get(mark, mark)) != mark:
+                mark = parent
+            return mark
+
+        for place, size in places:
+            for mark in (("size", size) if size is not None else None, self.first.get(place)):
+                if mark is not None and top(mark) != top(place):
+                    above[top(place)] = top(mark)
+        whole = top(places[0][0])
+        for (graph, value, axis), _ in places:
+            if top((graph, value, axis)) != whole:
+                at = f"axis {axis} of {value!r}"
+                return f"the second file calls two sizes {name!r} that are not known to be one: one is {at}"
+        return None

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from onnx import AttributeProto, TensorProto, helper
 
-from graphfix.checker.proof.onnx.spelling import Kinds, Spelling
+from graphfix.checker.proof.onnx.spelling import Kinds, SpelledNode, Spelling
 from graphfix.checker.proof.result import UnprovedError
 from graphfix.checker.proof.sizes import numbers
 from graphfix.checker.proof.terms import integer_type
@@ -33,7 +33,7 @@ _NUMBERS = {
 
 COUNTED_BACK_SINCE = 11
 INDEX_TYPES = frozenset({"int32", "int64"})
-_NOTHING = Spelling("", "", "", 0, (), 0, 0)
+_NOTHING = SpelledNode(Spelling("", "", "", 0, False, (), 0, 0), allowed=False)
 
 
 @dataclass(slots=True)
@@ -61,7 +61,7 @@ class Call:
     """The operator and those attributes that its maps do not show: what a term of it begins with."""
     full: tuple[object, ...] = field(default=())
     """The operator and all its attributes, for operands that are read exactly."""
-    spelled: Spelling = field(default=_NOTHING, repr=False)
+    spelled: SpelledNode = field(default=_NOTHING, repr=False)
     """The node as the file has it, where it is read in a later form."""
     kinds: Kinds = ()
     """The types of the operands that the file gives it; None where one is not known."""

@@ -15,7 +15,7 @@ from graphfix.checker.proof.onnx.explain import note_of
 from graphfix.checker.proof.onnx.model_parts import declared_by, key_of
 from graphfix.checker.proof.onnx.names import enter_body_names, enter_graph_names, enter_node_names
 from graphfix.checker.proof.onnx.nodes import exact, view_or_term
-from graphfix.checker.proof.onnx.operands import Environment, attributes_of, graphs, trimmed
+from graphfix.checker.proof.onnx.operands import Environment, attributes_of, graphs
 from graphfix.checker.proof.onnx.types import check_value_infos, infer_types
 from graphfix.checker.proof.onnx.validate import imported, random, unique_names
 from graphfix.checker.proof.result import UnprovedError
@@ -33,8 +33,6 @@ if TYPE_CHECKING:
     from graphfix.checker.proof.sizes import Place
     from graphfix.checker.proof.terms import Core, TermTable
 
-COUNTING_RESULTS = frozenset({"Split", "If", "Loop", "Scan"})
-"""Operators that mean another thing where one result more is listed, though nobody reads it."""
 _DEEPEST = 64
 """Nested calls and bodies; a function that calls itself is no model."""
 _MOST_NODES = 1 << 18
@@ -87,9 +85,9 @@ class Reading:
         self.nodes(graph.node, environment)
         body = environment.outer is not None
         enter_graph_names(world, graph, environment.values, body=body)
+        enter_names = partial(world.size_names.enter, world, graph.name)
         for infos, run in (((*graph.input, *graph.output), body), (graph.value_info, False)):
-            check_value_infos(self.table, infos, environment.values, run=run)
-            world.size_names.enter(world, graph.name, infos, environment.values)
+            check_value_infos(self.table, infos, environment.values, enter_names, run=run)
         return tuple(environment.find(output.name) for output in graph.output)
 
     def body(
@@ -161,12 +159,10 @@ class Reading:
             self.called.add(key_of(function))
             enter_call(self.constants, node, function, attributes, environment)
             return self._function(function, attributes, views, len(names), environment)
-        if names and not names[-1] and node.op_type not in COUNTING_RESULTS:
-            names = trimmed(names)
         call = call_of(self.constants, node, index, (operands, names), environment, views, attributes)
         before = len(self.table.cores)
         results = self._results(call, environment)
-        if environment.of_file and (call.spelled, call.kinds) not in self.constants.world.nodes:
+        if call.kinds not in call.spelled.met and environment.of_file:
             self.constants.world.enter(call, results)
         if self.notes is not None:
             self.notes.take(results, before, partial(note_of, self.table.algebra, call, environment.path, results))
@@ -257,6 +253,8 @@ class Reading:
         for name in missing:
             core, _ = self.table.core(("absent",), "an input that is not given", counted=False)
             inner.values[name] = whole(core)
-        enter_node_names(self.constants.world, repr(key_of(function)), function.node)
+        world, path = self.constants.world, inner.path
+        enter_node_names(world, path, function.node)
         self.nodes(function.node, inner)
-        check_value_infos(self.table, function.value_info, inner.values, run=False)
+        enter_names = partial(world.size_names.enter, world, path)
+        check_value_infos(self.table, function.value_info, inner.values, enter_names, run=False)

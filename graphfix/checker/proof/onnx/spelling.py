@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass, field
 from functools import cache, lru_cache
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
@@ -14,7 +15,7 @@ from graphfix.checker.files.onnx.schema import schema
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-Pattern: TypeAlias = "int | tuple[bool, ...]"
+Pattern: TypeAlias = int | tuple[bool, ...]
 """How many names a node lists; where some are empty, which are given."""
 Kinds: TypeAlias = "tuple[int | bytes | None, ...]"
 """Types of values, None for one that is not known."""
@@ -39,6 +40,12 @@ _NUMBERS = frozenset(_FIELDS) - {
 """Types of attributes that hold no tensor and no body."""
 
 
+Keys: TypeAlias = tuple[int, tuple[object, ...], tuple[object, ...]]
+"""The version of an operator's meaning; what a term begins with, without attributes that maps show and with all."""
+Parts: TypeAlias = tuple[str, str, str, int, bool, tuple[tuple[str, AttributeForm], ...], Pattern, Pattern]
+"""What a Spelling names."""
+
+
 class Spelling(NamedTuple):
     """A node without its names: nodes of one spelling are loaded alike, on operands of the same types."""
 
@@ -48,10 +55,30 @@ class Spelling(NamedTuple):
     overload: str
     version: int
     """Of the operator set that the node's scope imports."""
+    inside: bool
+    """Whether it is in a body or a function."""
     attributes: tuple[tuple[str, AttributeForm], ...]
     """By name, in order."""
     operands: Pattern
     results: Pattern
+
+
+@dataclass(slots=True, eq=False)
+class SpelledNode:
+    """All nodes of one spelling: most nodes of a file are alike."""
+
+    spelling: Spelling
+    allowed: bool
+    """Whether an operator set has the operator, with all that is given."""
+    loading: dict[Kinds, bool] = field(default_factory=dict)
+    """By the types of its operands whether they are ones that it takes."""
+    keys: dict[Kinds, Keys] = field(default_factory=dict)
+    """What its terms begin with, where nothing but the types decides that."""
+    result_kinds: dict[tuple[Kinds, int], int | bytes | None] = field(default_factory=dict)
+    """The types of its results."""
+    met: set[Kinds] = field(default_factory=set)
+    """The types of operands of nodes that the first file has, or that the second may have."""
+    in_first: bool = False
 
 
 class NodeForm(NamedTuple):
@@ -70,7 +97,7 @@ class NodeForm(NamedTuple):
 
 def pattern(names: Sequence[str]) -> Pattern:
     """Return which names are given."""
-    return len(names) if all(names) else tuple(map(bool, names))
+    return len(names) if "" not in names else tuple(map(bool, names))
 
 
 def attribute_form(attribute: AttributeProto) -> AttributeForm | None:
@@ -106,7 +133,7 @@ def is_plain(attribute: AttributeProto) -> bool:
 
 def allowed(spelling: Spelling) -> bool:
     """Whether a node's operator set knows the operator, and all that the node gives: no runtime refuses its form."""
-    op, domain, overload, version, attributes, operands, results = spelling
+    op, domain, overload, version, _, attributes, operands, results = spelling
     if overload:
         return False
     return _allowed(op, domain, version, tuple([(name, form[0]) for name, form in attributes]), (operands, results))

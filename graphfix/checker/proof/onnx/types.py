@@ -14,7 +14,7 @@ from graphfix.checker.proof.sizes import Symbol, result_size
 from graphfix.checker.proof.terms import CONSTANTS
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence
 
     from onnx import ModelProto, ValueInfoProto
 
@@ -70,7 +70,8 @@ def dtype(core: Core) -> int | bytes | None:
     """Return the type of a value; None where it is not known."""
     if core.dtype is not None or core.key[0] not in _CONSTANTS or not isinstance(core.key[1], str):
         return core.dtype
-    return _NUMBERS.get(core.key[1])
+    core.dtype = _NUMBERS.get(core.key[1])
+    return core.dtype
 
 
 def set_type(core: Core, kind: int | bytes | None) -> None:
@@ -101,12 +102,16 @@ def accepted(op: str, domain: str, version: int, kinds: Kinds) -> bool:
 
 def infer_types(call: Call, results: Iterable[View | None]) -> None:
     """Enter the types of results that are not known yet."""
+    known = call.spelled.result_kinds
     for index, view in enumerate(results):
         if view is None or view.core.dtype is not None or view.core.key[0] == "integers":
             continue
-        operator = _operator(call.op, call.domain, call.version)
-        if operator is not None and operator.results:
-            set_type(view.core, _result(call, operator.results[min(index, len(operator.results) - 1)]))
+        place = call.kinds, index
+        if place not in known:
+            operator = _operator(call.op, call.domain, call.version)
+            rules = () if operator is None else operator.results
+            known[place] = _result(call, rules[min(index, len(rules) - 1)]) if rules else None
+        set_type(view.core, known[place])
 
 
 def _result(call: Call, rule: tuple[str | int, Sequence[int]]) -> int | bytes | None:
@@ -168,12 +173,18 @@ _NAMES: Mapping[str, int] = {f"tensor({name.lower()})": number for name, number 
 
 
 def check_value_infos(
-    table: TermTable, infos: Iterable[ValueInfoProto], values: Mapping[str, View], *, run: bool
+    table: TermTable,
+    infos: Iterable[ValueInfoProto],
+    values: Mapping[str, View],
+    enter_names: Callable[[ValueInfoProto, View], None],
+    *,
+    run: bool,
 ) -> None:
     """Compare the types and sizes that a file declares of values with what they are. Raises UnprovedError.
 
     Runtimes refuse some files that declare others. The first file is believed where no rule is known. What the
     inputs and outputs of bodies are declared to be is compared when they `run`: a rule has to know such sizes.
+    `enter_names` takes each value with a size that is not a number.
     """
     for info in infos:
         name, kind = info.name, info.type
@@ -190,6 +201,8 @@ def check_value_infos(
             table.misdeclared.add((view, declared))
         if tensor is not None and tensor.HasField("shape"):
             dims = [dim.dim_value if dim.HasField("dim_value") else -1 for dim in tensor.shape.dim]
+            if min(dims, default=0) < 0:
+                enter_names(info, view)
             _check_shape(table, name, view, dims, run)
 
 

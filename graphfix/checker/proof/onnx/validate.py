@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING
 
 from graphfix.checker.proof.onnx import table
 from graphfix.checker.proof.onnx.operands import domain_of
-from graphfix.checker.proof.onnx.spelling import allowed
 from graphfix.checker.proof.onnx.types import accepted
 from graphfix.checker.proof.result import UnprovedError
 
@@ -25,8 +24,12 @@ TRAINING_MODE_SINCE = 12
 
 def loads(call: Call) -> bool:
     """Whether a node is one that its operator set allows, on operands of types that it takes: all others are terms."""
-    spelled = call.spelled
-    return allowed(spelled) and accepted(spelled.op, spelled.domain, spelled.version, call.kinds)
+    node, kinds = call.spelled, call.kinds
+    known = node.loading.get(kinds)
+    if known is None:
+        op, domain, version = node.spelling.op, node.spelling.domain, node.spelling.version
+        known = node.loading[kinds] = node.allowed and accepted(op, domain, version, kinds)
+    return known
 
 
 def random(call: Call) -> bool:
