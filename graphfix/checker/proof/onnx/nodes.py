@@ -24,6 +24,8 @@ if TYPE_CHECKING:
 MATRIX = 2
 DIFFERING_SHAPES_SINCE = 8
 """The first operator set in which operands of all broadcasting operators may have different shapes."""
+PER_AXIS_SINCE = 13
+"""From this version on the parameters of a quantization may be those of an axis."""
 SQUARE = 2
 BYTES = frozenset(number for name, number in TensorProto.DataType.items() if name.startswith("FLOAT8"))
 TWO_TYPES_SINCE = 12
@@ -157,7 +159,7 @@ def _quantizing(call: Call) -> View | None:
 
 def _along(call: Call, data: View, parameters: Sequence[View]) -> View | None:
     """Quantize by parameters of one axis: they have its size, and nothing is stretched."""
-    if data.sizes is None or data.axes is None:
+    if data.sizes is None or data.axes is None or (not call.domain and call.version < PER_AXIS_SINCE):
         return None
     axis = call.integer("axis", 1)
     axis += len(data.sizes) if axis < 0 else 0
