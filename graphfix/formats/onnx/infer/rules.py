@@ -160,13 +160,14 @@ def reduce(call: Call) -> Results:
 def _reduced_by_unknown(call: Call, rank: int) -> Results:
     if call.number("keepdims", 1):
         return (unknowns(rank),)
-    count = call.length(1)
-    return (unknowns(rank - count),) if count and count <= rank else NOTHING
+    # several may name one axis twice
+    return (unknowns(rank - 1),) if rank and call.length(1) == 1 else NOTHING
 
 
 def _without(dims: tuple[Size, ...], axes: tuple[int, ...], *, keeps: bool) -> Results:
     gone = parts.placed(axes, len(dims))
-    if gone is None:
+    if gone is None or (0 in dims and min(axes, default=0) < 0):
+        # onnxruntime does not reduce nothing along axes that count from the end
         return (unknowns(len(dims)),) if keeps else NOTHING
     if keeps:
         return (Shape(tuple([1 if at in gone else size for at, size in enumerate(dims)])),)

@@ -67,7 +67,9 @@ def reshape(call: Call) -> Results:
     copies = not call.number("allowzero", 0)
     sizes = [_kept(source, axis, target) if copies else size for axis, size in enumerate(target)]
     if -1 in sizes:
-        sizes[sizes.index(-1)] = _rest(source, [size for size in sizes if size != -1])
+        others = [size for size in sizes if size != -1]
+        whole = copies or all(size.lo > 0 for size in others if not isinstance(size, int))
+        sizes[sizes.index(-1)] = _rest(source, others) if whole and 0 not in others else UNKNOWN
     return NOTHING if any(isinstance(size, int) and size < 0 for size in sizes) else (Shape(tuple(sizes)),)
 
 
