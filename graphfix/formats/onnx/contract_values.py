@@ -137,10 +137,12 @@ def _slice(question: Question) -> bool:
     lengths = {len(starts), len(ends), len(axes), len(steps)}
     if len(lengths) != 1 or question.places(axes) is None or 0 in steps:
         return False
-    # backwards from before the first element: runtimes start at it, numpy takes none
-    return all(
-        step > 0 or -question.data.shape[at] <= start for at, start, step in zip(axes, starts, steps, strict=True)
-    )
+    return all(_taken(question.data.shape[axis], *each) for axis, *each in zip(axes, starts, ends, steps, strict=True))
+
+
+def _taken(size: int, start: int, end: int, step: int) -> bool:
+    """Whether numpy takes what runtimes take: backwards they begin at the first element, and differ in far ends."""
+    return step > 0 or (-size <= start and end <= size)
 
 
 def _concat(question: Question) -> bool:

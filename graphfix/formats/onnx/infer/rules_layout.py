@@ -35,15 +35,15 @@ def squeeze(call: Call) -> Results:
     dims, axes = call.dims(0), call.ints(1, "axes")
     if dims is None:
         return NOTHING
-    if axes is None:
-        if call.has(1):
-            length = call.length(1)
-            return NOTHING if not length or length > len(dims) else (unknowns(len(dims) - length),)
+    if axes is None and call.has(1):
+        # several may name one axis twice
+        return (unknowns(len(dims) - 1),) if dims and call.length(1) == 1 else NOTHING
+    if not axes:
         static = all(isinstance(size, int) for size in dims)
         return (Shape(tuple([size for size in dims if size != 1])),) if static else NOTHING
-    if not all(-len(dims) <= axis < len(dims) for axis in axes):
+    gone = {axis % len(dims) for axis in axes if -len(dims) <= axis < len(dims)}
+    if len(gone) < len(axes):
         return NOTHING
-    gone = {axis % len(dims) for axis in axes}
     return (Shape(tuple(size for axis, size in enumerate(dims) if axis not in gone)),)
 
 
@@ -63,11 +63,15 @@ def reshape(call: Call) -> Results:
     if target is None:
         length = call.length(1)
         return NOTHING if length is None else (unknowns(length),)
-    source = call.dims(0)
-    copies = not call.number("allowzero", 0)
+    source, keeps_zero = call.dims(0), call.flag("allowzero", 0)
+    if keeps_zero is None:
+        return (unknowns(len(target)),)
+    copies = not keeps_zero
     sizes = [_kept(source, axis, target) if copies else size for axis, size in enumerate(target)]
     if -1 in sizes:
-        sizes[sizes.index(-1)] = _rest(source, [size for size in sizes if size != -1])
+        others = [size for size in sizes if size != -1]
+        whole = copies or all(size.lo > 0 for size in others if not isinstance(size, int))
+        sizes[sizes.index(-1)] = _rest(source, others) if whole and 0 not in others else UNKNOWN
     return NOTHING if any(isinstance(size, int) and size < 0 for size in sizes) else (Shape(tuple(sizes)),)
 
 

@@ -15,7 +15,9 @@ def recurrent(call: Call) -> Results:
     if dims is None or len(dims) != RANK:
         dims = (UNKNOWN,) * RANK
     directions = 2 if call.text("direction", "forward") == "bidirectional" else 1
-    if call.number("layout", 0):
+    if call.flag("layout", 0) is None:
+        return NOTHING
+    if call.flag("layout", 0):
         batch, steps, _ = dims
         state = Shape((batch, directions, hidden))
         return (Shape((batch, steps, directions, hidden)), state, state)
