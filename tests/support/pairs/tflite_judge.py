@@ -1,0 +1,171 @@
+"""LiteRT as the judge of a TFLite pair: where the first file runs, the second has to give the same bits.
+
+Nothing of graphfix is used. A file is run on each kernel set, at several sizes of its free dims, twice in the same
+interpreter (a variable keeps its value), and by each of its signatures. All in forks of another process: kernels abort.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from tests.support import child
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Sequence
+
+KERNELS = ("BUILTIN_REF", "BUILTIN_WITHOUT_DEFAULT_DELEGATES", "AUTO")
+"""The reference kernels, the optimized ones, and these with XNNPACK, which is what users get."""
+SIZES = (1, 3, 2)
+"""What a free dim is run at, besides another size for each axis."""
+Run = tuple[str, int | None, str | None]
+"""A kernel set, the size of the free dims (None: as the file is stored), a signature's key."""
+
+
+@dataclass(frozen=True, slots=True)
+class Ran:
+    """What one run of a file returned: the face of the file and digests of its results, or what went wrong."""
+
+    results: tuple[str, ...] = ()
+    error: str = ""
+
+    @property
+    def fine(self) -> bool:
+        return not self.error
+
+
+def runs(file: bytes) -> dict[Run, Ran]:
+    """Run a file in every way that it has."""
+    return files([file])[0]
+
+
+def files(many: Sequence[bytes]) -> list[dict[Run, Ran]]:
+    """Run each file in every way that it has."""
+    found: list[dict[Run, Ran]] = child.asked(__name__, list(many))
+    return found
+
+
+def steady(before: bytes) -> dict[Run, Ran]:
+    """The runs of a first file that are fine, and the same a second time."""
+    one, two = files([before, before])
+    return {run: ran for run, ran in one.items() if ran.fine and two[run] == ran}
+
+
+def wrong(before: dict[Run, Ran], after: dict[Run, Ran]) -> str | None:
+    """What is wrong with the second file, by the runs of the first one that count."""
+    for run, ran in before.items():
+        other = after.get(run, Ran(error="has no such run"))
+        if not other.fine:
+            return f"{run}: fails: {other.error}"
+        if other != ran:
+            return f"{run}: {_unlike(ran.results, other.results)}"
+    return None
+
+
+def _unlike(one: Sequence[str], two: Sequence[str]) -> str:
+    pairs = [f"{a} before, {b} after" for a, b in zip(one, two, strict=False) if a != b]
+    return "; ".join(pairs) or f"{len(one)} results before, {len(two)} after"
+
+
+# --- in the other process ---------------------------------------------------------------------------------------------
+
+
+def serve(many: Sequence[bytes]) -> list[dict[Run, Ran]]:
+    """Run each file in a fork; where a kernel ends it, another one goes on behind that run."""
+    asked = [(file, run) for file in many for run in _ways(file)]
+    answers = child.in_forks(asked, _ran)
+    found: list[dict[Run, Ran]] = []
+    left = iter(zip(asked, answers, strict=True))
+    for file in many:
+        found.append({})
+        for _ in _ways(file):
+            (_, run), (answer, ended) = next(left)
+            found[-1][run] = answer or Ran(error=ended)
+    return found
+
+
+def _ways(file: bytes) -> list[Run]:
+    from tests.support.pairs.tflite_file import free_dims, signature_keys
+
+    sizes: list[int | None] = [None, *(SIZES if free_dims(file) else ())]
+    main: list[Run] = [(kernels, size, None) for kernels in KERNELS for size in sizes]
+    return [*main, *((KERNELS[1], None, key) for key in signature_keys(file))]
+
+
+def _ran(asked: tuple[bytes, Run]) -> Ran:
+    file, (kernels, size, signature) = asked
+    try:
+        return Ran(tuple(_results(file, kernels, size, signature)))
+    except (RuntimeError, ValueError, KeyError, TypeError, IndexError) as error:  # how LiteRT reports what it refuses
+        return Ran(error=(str(error) or type(error).__name__)[:300])
+
+
+def _results(file: bytes, kernels: str, size: int | None, signature: str | None) -> Iterator[str]:
+    from ai_edge_litert.interpreter import Interpreter, OpResolverType
+
+    made = Interpreter(
+        model_content=file, experimental_op_resolver_type=OpResolverType[kernels], num_threads=1
+    )
+    yield f"signatures {sorted((key, str(value)) for key, value in made.get_signature_list().items())}"
+    if signature is not None:
+        yield from _by_signature(made, signature)
+        return
+    for place, detail in enumerate(made.get_input_details()):
+        stored = tuple(map(int, detail["shape"]))
+        free = tuple(map(int, detail["shape_signature"]))
+        yield f"input {_face(detail)} {stored} {free}"
+        if size is not None and -1 in free:
+            made.resize_tensor_input(detail["index"], [size if each == -1 else each for each in free])
+    made.allocate_tensors()
+    for turn in range(2):
+        for place, detail in enumerate(made.get_input_details()):
+            made.set_tensor(detail["index"], _drawn(detail, place, turn))
+        made.invoke()
+        for detail in made.get_output_details():
+            yield f"output {_face(detail)} {_digest(made.get_tensor(detail['index']))}"
+
+
+def _by_signature(made: Any, key: str) -> Iterator[str]:  # noqa: ANN401 -- LiteRT has no types
+    runner = made.get_signature_runner(key)
+    feeds = {
+        name: _drawn(detail, place, 0) for place, (name, detail) in enumerate(sorted(runner.get_input_details().items()))
+    }
+    for name, value in sorted(runner(**feeds).items()):
+        yield f"output {name} {_digest(np.asarray(value))}"
+
+
+def _face(detail: dict[str, Any]) -> str:
+    """What a caller sees of an input or output: its name, its type and its scales."""
+    scales = detail["quantization_parameters"]
+    numbers = [scales["scales"].tolist(), scales["zero_points"].tolist(), scales["quantized_dimension"]]
+    return f"{detail['name']} {np.dtype(detail['dtype'])} {numbers}"
+
+
+def _drawn(detail: dict[str, Any], place: int, turn: int) -> np.ndarray:
+    """Seeded elements: whole numbers are 1 and 2, so that most of them are indices and divisors too."""
+    dtype, shape = np.dtype(detail["dtype"]), tuple(map(int, detail["shape"]))
+    random = np.random.default_rng([place, turn, *shape])
+    if dtype.hasobject:
+        return np.asarray(random.choice([b"a", b"b", b"cd"], size=shape), dtype=object)
+    if dtype.kind == "b":
+        return np.asarray(random.integers(0, 2, shape), dtype=bool)
+    if dtype.kind in "iu" and len(detail["quantization_parameters"]["scales"]):
+        return np.asarray(random.integers(-100 if dtype.kind == "i" else 0, 100, shape), dtype=dtype)
+    if dtype.kind in "iu":
+        return np.asarray(random.integers(1, 3, shape), dtype=dtype)
+    return np.asarray(random.choice([-3.5, -2, -1.25, -0.5, 0.25, 0.5, 1, 2.75], size=shape), dtype=dtype)
+
+
+def _digest(array: np.ndarray) -> str:
+    if array.dtype.hasobject:
+        return f"{array.dtype} {array.shape} {array.ravel().tolist()}"
+    if array.dtype.kind == "f":
+        array = np.where(np.isnan(array), array.dtype.type(np.nan), array)
+    return f"{array.dtype} {array.shape} {_short(array)} {hashlib.sha256(array.tobytes()).hexdigest()[:12]}"
+
+
+def _short(array: np.ndarray) -> str:
+    return ",".join(map(str, array.ravel()[:4].tolist()))

@@ -1,0 +1,301 @@
+"""Broadcasts of a TFLite model written otherwise: lifts, stretches, computed constants, operators of one meaning.
+
+Some say the same and some do not: what the proof says of them is what is judged. See tflite_changes for the protocol.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from ai_edge_litert import schema_py_generated as schema
+
+from tests.support.pairs.tflite_changes import Change, array
+from tests.support.pairs.tflite_fields import put, twin
+from tests.support.pairs.tflite_file import CODES, KINDS, Model, code_of, listed
+
+DTYPES = {
+    KINDS.FLOAT32: np.float32, KINDS.INT32: np.int32, KINDS.INT64: np.int64, KINDS.INT8: np.int8,
+    KINDS.UINT8: np.uint8, KINDS.INT16: np.int16, KINDS.BOOL: np.bool_, KINDS.FLOAT16: np.float16,
+    KINDS.UINT32: np.uint32, KINDS.FLOAT64: np.float64, KINDS.UINT16: np.uint16,
+}  # fmt: skip
+KIND_OF = {np.dtype(dtype).name: kind for kind, dtype in DTYPES.items()}
+
+
+@dataclass
+class Draft:
+    """A subgraph to which tensors, constants and operators are added, and from which all of it is taken away again."""
+
+    model: Model
+    graph: Model
+
+    def constant(self, values: Any, dtype: str = "int32") -> int:  # noqa: ANN401 -- numbers
+        held = np.asarray(values, dtype)
+        made = schema.BufferT()
+        made.data = np.frombuffer(held.tobytes(), np.uint8)
+        self.model.buffers.append(made)
+        tensor = self.tensor(held.shape, KIND_OF[held.dtype.name])
+        self.graph.tensors[tensor].buffer = len(self.model.buffers) - 1
+        return tensor
+
+    def tensor(self, shape: Sequence[int], kind: int) -> int:
+        made = schema.TensorT()
+        made.name, made.shape, made.type, made.hasRank = b"new%d" % len(self.graph.tensors), array(shape), kind, True
+        made.buffer = 0
+        self.graph.tensors.append(made)
+        return len(self.graph.tensors) - 1
+
+    def like(self, at: int, shape: Sequence[int], *, free: bool = False) -> int:
+        """A tensor of the type and scales of another."""
+        made = self.tensor(shape, self.graph.tensors[at].type)
+        self.graph.tensors[made].quantization = twin(self.graph.tensors[at].quantization)
+        if free:
+            self.graph.tensors[made].shapeSignature = array([-1] * len(shape))
+        return made
+
+    def operator(self, code: int, inputs: Sequence[int], outputs: Sequence[int], options: Any = None, version: int = 1) -> Model:  # noqa: ANN401 -- a table
+        held = schema.OperatorCodeT()
+        held.builtinCode, held.deprecatedBuiltinCode, held.version = code, min(code, 127), version
+        self.model.operatorCodes.append(held)
+        made = schema.OperatorT()
+        made.opcodeIndex, made.inputs, made.outputs = len(self.model.operatorCodes) - 1, array(inputs), array(outputs)
+        if options is not None:
+            name = type(options).__name__.removesuffix("T")
+            second = "2" if hasattr(schema.BuiltinOptions2, name) else ""
+            setattr(made, f"builtinOptions{second}", options)
+            setattr(made, f"builtinOptions{second}Type", getattr(getattr(schema, f"BuiltinOptions{second}"), name))
+        return made
+
+
+def options(name: str, **values: object) -> Model:
+    """A table of builtin options."""
+    made = getattr(schema, f"{name}T")()
+    for field, value in values.items():
+        setattr(made, field, value)
+    return made
+
+
+View = Callable[[Draft, int], Iterator[tuple[list[Model], int]]]
+"""From an operand the operators that make another of it, and that one."""
+
+
+def rewritten(model: Model, view: View) -> Iterator[None]:
+    """Each operand of each operator through the view."""
+    for graph in model.subgraphs:
+        draft = Draft(model, graph)
+        for place, operator in enumerate(graph.operators or []):
+            held = listed(operator.inputs)
+            for at, operand in enumerate(held):
+                if operand < 0 or graph.tensors[operand].isVariable or graph.tensors[operand].type == KINDS.RESOURCE:
+                    continue
+                tensors, buffers, codes = len(graph.tensors), len(model.buffers), len(model.operatorCodes)
+                for new, result in view(draft, operand):
+                    kept, operator.inputs = operator.inputs, array([*held[:at], result, *held[at + 1 :]])
+                    yield from put(graph, operators=[*graph.operators[:place], *new, *graph.operators[place:]])
+                    operator.inputs = kept
+                    del graph.tensors[tensors:], model.buffers[buffers:], model.operatorCodes[codes:]
+
+
+def dims(draft: Draft, at: int) -> list[int]:
+    return listed(draft.graph.tensors[at].shape)
+
+
+def _lift_shapes(shape: list[int]) -> list[list[int]]:
+    return [[1, *shape], [1, 1, *shape], [*shape, 1], [1] * (8 - len(shape)) + shape, [1] * (9 - len(shape)) + shape, shape]
+
+
+def reshaped(draft: Draft, at: int) -> Iterator[tuple[list[Model], int]]:
+    shape = dims(draft, at)
+    for to in _lift_shapes(shape):
+        for target, dtype, new_shape in ((to, "int32", to), (to, "int32", None), ([-1, *to[1:]], "int32", None), (to, "int64", None),
+                                         ([0, *to[1:]], "int32", None), ([-2, *to[1:]], "int32", None), ([[size] for size in to], "int32", None)):  # fmt: skip
+            made = draft.like(at, to)
+            given = options("ReshapeOptions", newShape=None if new_shape is None else array(new_shape))
+            yield [draft.operator(CODES.RESHAPE, [at, draft.constant(target, dtype)], [made], given)], made
+        made = draft.like(at, to)
+        yield [draft.operator(CODES.RESHAPE, [at], [made], options("ReshapeOptions", newShape=array(to)))], made
+        yield [draft.operator(CODES.RESHAPE, [at, draft.constant(to)], [made])], made
+
+
+def expanded(draft: Draft, at: int) -> Iterator[tuple[list[Model], int]]:
+    shape = dims(draft, at)
+    rank = len(shape)
+    for axis, to in ((0, [1, *shape]), (-1, [*shape, 1]), (rank, [*shape, 1]), (-rank - 1, [1, *shape]), (rank + 1, [*shape, 1]), (1, [*shape[:1], 1, *shape[1:]])):
+        for value, dtype in ((axis, "int32"), ([axis], "int32"), (axis, "int64"), ([axis, axis], "int32"), (axis, "int16"), ([[axis]], "int32")):
+            made = draft.like(at, to)
+            yield [draft.operator(CODES.EXPAND_DIMS, [at, draft.constant(value, dtype)], [made])], made
+    made = draft.like(at, [1, *shape])
+    yield [draft.operator(CODES.EXPAND_DIMS, [at, draft.constant(0)], [made], options("ExpandDimsOptions"))], made
+
+
+def squeezed(draft: Draft, at: int) -> Iterator[tuple[list[Model], int]]:
+    shape = dims(draft, at)
+    for axes in ([], [0], [-1], [len(shape)], [0, 0], [-9]):
+        for given in (axes, None):
+            kept = [size for axis, size in enumerate(shape) if size != 1 or (given and axis not in [each % max(len(shape), 1) for each in given])]
+            made = draft.like(at, kept)
+            yield [draft.operator(CODES.SQUEEZE, [at], [made], options("SqueezeOptions", squeezeDims=None if given is None else array(given)))], made
+
+
+def lifted_and_squeezed(draft: Draft, at: int) -> Iterator[tuple[list[Model], int]]:
+    shape = dims(draft, at)
+    middle, made = draft.like(at, [1, *shape]), draft.like(at, shape)
+    lift = draft.operator(CODES.EXPAND_DIMS, [at, draft.constant(0)], [middle])
+    yield [lift, draft.operator(CODES.SQUEEZE, [middle], [made], options("SqueezeOptions", squeezeDims=array([0])))], made
+    yield [lift, draft.operator(CODES.RESHAPE, [middle, draft.constant(shape)], [made])], made
+
+
+def _stretches(draft: Draft, at: int) -> list[list[int]]:
+    shape = dims(draft, at)
+    found = [shape, [1, *shape], [2, *shape], [*([1] * (8 - len(shape))), *shape], [*([1] * (9 - len(shape))), *shape], [0, *shape]]
+    for graph_tensor in draft.graph.tensors[:6]:
+        found.append(listed(graph_tensor.shape))
+    found += [[size if axis != other else 2 * size for axis, size in enumerate(shape)] for other in range(len(shape))]
+    return [list(each) for each in dict.fromkeys(map(tuple, found))]
+
+
+def broadcast_to(draft: Draft, at: int) -> Iterator[tuple[list[Model], int]]:
+    for to in _stretches(draft, at):
+        for value, dtype, version in ((to, "int32", 2), (to, "int64", 2), (to, "int32", 1), (to, "int32", 3), ([to], "int32", 2), (to, "int16", 2)):
+            made = draft.like(at, to)
+            yield [draft.operator(CODES.BROADCAST_TO, [at, draft.constant(value, dtype)], [made], None, version)], made
+        made = draft.like(at, to)
+        yield [draft.operator(CODES.BROADCAST_TO, [at, draft.constant(to)], [made], options("BroadcastToOptions"), 2)], made
+
+
+def broadcast_in_dim(draft: Draft, at: int) -> Iterator[tuple[list[Model], int]]:
+    shape = dims(draft, at)
+    for to in _stretches(draft, at):
+        if len(to) < len(shape):
+            continue
+        axes = list(range(len(to) - len(shape), len(to)))
+        made = draft.like(at, to)
+        yield [draft.operator(CODES.STABLEHLO_BROADCAST_IN_DIM, [at, draft.constant(axes, "int64")], [made])], made
+        given = options("StablehloBroadcastInDimOptions", broadcastDimensions=np.asarray(axes, np.int64))
+        yield [draft.operator(CODES.STABLEHLO_BROADCAST_IN_DIM, [at], [made], given)], made
+
+
+def tiled(draft: Draft, at: int) -> Iterator[tuple[list[Model], int]]:
+    shape = dims(draft, at)
+    for to in _stretches(draft, at):
+        if len(to) != len(shape):
+            continue
+        times = [new // old if old else 1 for new, old in zip(to, shape, strict=True)]
+        for value, dtype in ((times, "int32"), (times, "int64"), ([times], "int32"), (times, "int16"), (times[1:], "int32"), ([1, *times], "int32")):
+            made = draft.like(at, to)
+            yield [draft.operator(CODES.TILE, [at, draft.constant(value, dtype)], [made])], made
+
+
+def cast_to_itself(draft: Draft, at: int) -> Iterator[tuple[list[Model], int]]:
+    kind = draft.graph.tensors[at].type
+    made = draft.like(at, dims(draft, at))
+    yield [draft.operator(CODES.CAST, [at], [made])], made
+    for one, two in ((kind, kind), (0, 0), (2, 4)):
+        yield [draft.operator(CODES.CAST, [at], [made], options("CastOptions", inDataType=one, outDataType=two))], made
+
+
+def cast_and_back(draft: Draft, at: int) -> Iterator[tuple[list[Model], int]]:
+    kind = draft.graph.tensors[at].type
+    for other in (KINDS.INT64, KINDS.FLOAT32, KINDS.UINT8, KINDS.BOOL, KINDS.INT32):
+        middle, made = draft.tensor(dims(draft, at), other), draft.like(at, dims(draft, at))
+        yield [draft.operator(CODES.CAST, [at], [middle]), draft.operator(CODES.CAST, [middle], [made])], made
+
+
+def identities(draft: Draft, at: int) -> Iterator[tuple[list[Model], int]]:
+    """Operators that may return their operand as it is."""
+    shape = dims(draft, at)
+    rank = len(shape)
+    zeros, ones = [0] * rank, [1] * rank
+
+    def one(code: int, *operands: int, given: Model = None, version: int = 1) -> tuple[list[Model], int]:
+        made = draft.like(at, shape)
+        return [draft.operator(code, [at, *operands], [made], given, version)], made
+
+    yield one(CODES.TRANSPOSE, draft.constant(range(rank)))
+    yield one(CODES.TRANSPOSE, draft.constant(range(-rank, 0)))
+    yield one(CODES.SLICE, draft.constant(zeros), draft.constant(shape))
+    yield one(CODES.SLICE, draft.constant(zeros), draft.constant([-1] * rank))
+    yield one(CODES.SLICE, draft.constant(zeros), draft.constant([-2] * rank))
+    yield one(CODES.SLICE, draft.constant(zeros, "int64"), draft.constant(shape))
+    for masks in ({}, {"endMask": 255}, {"offset": True}, {"beginMask": 255, "endMask": 255}, {"ellipsisMask": 1}):
+        given = options("StridedSliceOptions", **masks)
+        yield one(CODES.STRIDED_SLICE, draft.constant(zeros), draft.constant(shape), draft.constant(ones), given=given)
+    for axis in (0, -1, rank, -rank - 1):
+        yield one(CODES.CONCATENATION, given=options("ConcatenationOptions", axis=axis))
+    yield one(CODES.CONCATENATION)
+    yield one(CODES.PAD, draft.constant([[0, 0]] * rank if rank else np.zeros((0, 2))))
+    yield one(CODES.REVERSE_V2, draft.constant([0]))
+    yield one(CODES.GATHER, draft.constant(range(shape[0] if shape else 1)), given=options("GatherOptions"))
+    yield one(CODES.DEQUANTIZE)
+    yield one(CODES.QUANTIZE)
+    yield one(CODES.RELU)
+    yield one(CODES.ADD_N)
+    yield one(CODES.SUM, draft.constant(np.zeros(0)), given=options("ReducerOptions", keepDims=True))
+    yield one(CODES.MEAN, draft.constant(np.zeros(0)), given=options("ReducerOptions"))
+    yield one(CODES.SPLIT, given=options("SplitOptions", numSplits=1))
+    yield one(CODES.CUMSUM, draft.constant(0))
+
+
+def _as(view: View) -> Change:
+    return lambda model: rewritten(model, view)
+
+
+VIEWS: Mapping[str, View] = {
+    "written_by_reshape": reshaped, "written_by_expand_dims": expanded, "written_by_squeeze": squeezed,
+    "written_there_and_back": lifted_and_squeezed, "written_by_broadcast_to": broadcast_to,
+    "written_by_broadcast_in_dim": broadcast_in_dim, "written_by_tile": tiled, "written_by_cast": cast_to_itself,
+    "written_by_casts": cast_and_back, "written_by_identity": identities,
+}  # fmt: skip
+
+
+def constant_stretched(model: Model) -> Iterator[None]:
+    """A constant written out along one more axis or a unit axis, its bytes repeated, or with another shape."""
+    for graph in model.subgraphs:
+        for tensor in graph.tensors or ():
+            held = np.asarray(listed(model.buffers[tensor.buffer].data), np.uint8) if tensor.buffer < len(model.buffers) else array([])
+            if not held.size:
+                continue
+            shape = listed(tensor.shape)
+            made = schema.BufferT()
+            model.buffers.append(made)
+            for to, times in (([2, *shape], 2), ([1, *shape], 1), ([*shape, 1], 1), ([0, *shape], 0), ([1] * (9 - len(shape)) + shape, 1)):
+                made.data = np.tile(held, times)
+                yield from put(tensor, shape=array(to), buffer=len(model.buffers) - 1)
+            model.buffers.pop()
+
+
+def select_of_the_other_version(model: Model) -> Iterator[None]:
+    for code in model.operatorCodes:
+        number = max(code.builtinCode, code.deprecatedBuiltinCode)
+        other = {CODES.SELECT: CODES.SELECT_V2, CODES.SELECT_V2: CODES.SELECT}.get(number)
+        if other is not None:
+            for version in (code.version, 1, 2):
+                yield from put(code, builtinCode=other, deprecatedBuiltinCode=other, version=version)
+
+
+def result_lifted(model: Model) -> Iterator[None]:
+    """The main result with a unit axis, and taken back by a RESHAPE or SQUEEZE behind it."""
+    for graph in model.subgraphs:
+        draft = Draft(model, graph)
+        for at, operator in enumerate(graph.operators or []):
+            outputs = listed(operator.outputs)
+            if not outputs or code_of(model, operator) in (CODES.VAR_HANDLE, CODES.HASHTABLE):
+                continue
+            shape = listed(graph.tensors[outputs[0]].shape)
+            tensors, buffers, codes = len(graph.tensors), len(model.buffers), len(model.operatorCodes)
+            middle = draft.like(outputs[0], [1, *shape])
+            back = draft.operator(CODES.RESHAPE, [middle, draft.constant(shape)], [outputs[0]])
+            kept, operator.outputs = operator.outputs, array([middle, *outputs[1:]])
+            yield from put(graph, operators=[*graph.operators[: at + 1], back, *graph.operators[at + 1 :]])
+            operator.outputs = kept
+            del graph.tensors[tensors:], model.buffers[buffers:], model.operatorCodes[codes:]
+
+
+REWRITTEN: Mapping[str, Change] = {
+    **{name: _as(view) for name, view in VIEWS.items()},
+    "constant_stretched": constant_stretched,
+    "select_of_the_other_version": select_of_the_other_version,
+    "result_lifted": result_lifted,
+}
