@@ -37,21 +37,16 @@ class Ran:
         return not self.error
 
 
-def runs(file: bytes) -> dict[Run, Ran]:
-    """Run a file in every way that it has."""
-    return files([file])[0]
-
-
 def files(many: Sequence[bytes]) -> list[dict[Run, Ran]]:
     """Run each file in every way that it has."""
     found: list[dict[Run, Ran]] = child.asked(__name__, list(many))
     return found
 
 
-def steady(before: bytes) -> dict[Run, Ran]:
-    """The runs of a first file that are fine, and the same a second time."""
-    one, two = files([before, before])
-    return {run: ran for run, ran in one.items() if ran.fine and two[run] == ran}
+def steady(many: Sequence[bytes]) -> list[dict[Run, Ran]]:
+    """The runs of first files that are fine, and the same a second time."""
+    pairs = zip(files(many), files(many), strict=True)
+    return [{run: ran for run, ran in one.items() if ran.fine and two[run] == ran} for one, two in pairs]
 
 
 def wrong(before: dict[Run, Ran], after: dict[Run, Ran]) -> str | None:

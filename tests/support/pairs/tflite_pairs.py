@@ -5,7 +5,8 @@ from __future__ import annotations
 import random
 import traceback
 import zlib
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from itertools import islice
 from pathlib import Path
 from typing import NamedTuple
 
@@ -17,12 +18,17 @@ from tests.support.pairs.tflite_bytes import BYTES
 from tests.support.pairs.tflite_changes import CHANGES
 from tests.support.pairs.tflite_fields import changed, fields, kind, tables
 from tests.support.pairs.tflite_file import Model, packed, unpacked
+from tests.support.pairs.tflite_folds import DEVIATIONS, bases, folded
 from tests.support.pairs.tflite_rewritten import REWRITTEN
 from tests.support.pairs.tflite_seeds import Seed
 
 
 RAISES = "raises "
 """What the proof's own traceback begins with."""
+
+
+TOGETHER = 400
+"""Pairs whose runs are asked of LiteRT together."""
 
 
 class Pair(NamedTuple):
@@ -49,6 +55,16 @@ def pairs(seed: Seed, most: int) -> Iterator[Pair]:
         for after in choose.sample(files, min(most, len(files))):
             if after != seed.file:
                 yield Pair(seed.name, name, seed.file, after)
+
+
+def folds(most: int) -> Iterator[Pair]:
+    """Constants and operators that may compute them: of each operator and deviation at most `most`."""
+    for number, base in enumerate(bases()):
+        for name, deviate in DEVIATIONS.items():
+            made = list(dict.fromkeys(pair for fold in deviate(base) for pair in folded(fold)))
+            choose = random.Random(zlib.crc32(f"{number} {name}".encode()))  # noqa: S311 -- changes, no secrets
+            for before, after in choose.sample(made, min(most, len(made))):
+                yield Pair(f"fold {number} {base.op}", name, before, after)
 
 
 def _made(seed: Seed) -> Iterator[tuple[str, Iterator[bytes]]]:
@@ -88,14 +104,14 @@ def refusal(pair: Pair, folder: Path) -> str:
     return "" if proof.proved else proof.reason or "not proved"
 
 
-def examine(seeds: Iterable[Seed], most: int, folder: Path) -> tuple[list[Wrong], Counts]:
-    """Prove the pairs of the seeds, and run what is proved."""
+def examine(many: Iterable[Pair], folder: Path) -> tuple[list[Wrong], Counts]:
+    """Prove the pairs, and run what is proved."""
     counts, found = Counts(), []
-    for seed in seeds:
-        first = judge.steady(seed.file)
+    for part in _parts(many):
+        firsts = _firsts({pair.before for pair in part})
         taken = []
-        for pair in pairs(seed, most):
-            counts.add(pair.kind, "tried", *(["loaded"] if first else []))
+        for pair in part:
+            counts.add(pair.kind, "tried", *(["loaded"] if firsts[pair.before] else []))
             why = refusal(pair, folder)
             if why.startswith(RAISES):
                 counts.add(pair.kind, "wrong")
@@ -103,14 +119,25 @@ def examine(seeds: Iterable[Seed], most: int, folder: Path) -> tuple[list[Wrong]
             if not why:
                 counts.add(pair.kind, "proved")
                 taken.append(pair)
-        if first:
-            found += _judged(first, taken, counts)
+        found += _judged(firsts, [pair for pair in taken if firsts[pair.before]], counts)
     return found, counts
 
 
-def _judged(first: dict[judge.Run, judge.Ran], taken: Sequence[Pair], counts: Counts) -> Iterator[Wrong]:
+def _parts(many: Iterable[Pair]) -> Iterator[list[Pair]]:
+    """Some pairs at a time."""
+    left = iter(many)
+    while part := list(islice(left, TOGETHER)):
+        yield part
+
+
+def _firsts(befores: Collection[bytes]) -> dict[bytes, dict[judge.Run, judge.Ran]]:
+    """What of the runs of each first file counts."""
+    return dict(zip(befores, judge.steady(list(befores)), strict=True))
+
+
+def _judged(firsts: Mapping[bytes, dict[judge.Run, judge.Ran]], taken: Sequence[Pair], counts: Counts) -> Iterator[Wrong]:
     for pair, ran in zip(taken, judge.files([pair.after for pair in taken]), strict=True):
         counts.add(pair.kind, "run")
-        if (why := judge.wrong(first, ran)) is not None:
+        if (why := judge.wrong(firsts[pair.before], ran)) is not None:
             counts.add(pair.kind, "wrong")
             yield Wrong(pair, why)
