@@ -133,9 +133,10 @@ def _by_signature(made: Any, key: str) -> Iterator[str]:  # noqa: ANN401 -- Lite
 
 
 def _face(detail: dict[str, Any]) -> str:
-    """What a caller sees of an input or output: its name, its type and its scales."""
+    """What a caller sees of an input or output: its name, its type and its scales, with their axis if there are many."""
     scales = detail["quantization_parameters"]
-    numbers = [scales["scales"].tolist(), scales["zero_points"].tolist(), scales["quantized_dimension"]]
+    numbers = [scales["scales"].tolist(), scales["zero_points"].tolist()]
+    numbers += [scales["quantized_dimension"]] if len(numbers[0]) > 1 else []
     return f"{detail['name']} {np.dtype(detail['dtype'])} {numbers}"
 
 

@@ -6,6 +6,9 @@ of the text. A type that ends with `!` has no scales. Inputs are made constants,
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping
+from typing import NamedTuple
+
 _TYPES = {
     "f": "float32", "h": "float16", "d": "float64", "i": "int32", "l": "int64", "b": "bool", "q": "int8",
     "u": "uint8", "s": "int16", "w": "uint32", "v": "uint16", "x": "uint64", "S": "string", "c": "complex64",
@@ -49,13 +52,15 @@ UNARY = """
 ABS | f i q s | y:{t}[2,3] = {op}(x:{t}[2,3])
 NEG | f i l | y:{t}[2,3] = {op}(x:{t}[2,3])
 CEIL FLOOR ROUND SIN COS SQUARE SIGN | f | y:{t}[2,3] = {op}(x:{t}[2,3])
-EXP LOG SQRT RSQRT | f q s | y:{t}[2,3] = {op}(x:{t}[2,3])
-RELU RELU6 RELU_N1_TO_1 RELU_0_TO_1 ELU GELU HARD_SWISH | f q u | y:{t}[2,3] = {op}(x:{t}[2,3])
+EXP LOG | f q s | y:{t}[2,3] = {op}(x:{t}[2,3])
+SQRT RSQRT | f | y:{t}[2,3] = {op}(x:{t}[2,3])
+SQRT RSQRT | q | y:{t}[2,3] = {op}(x:{t}[2,3]) | x=0.5/-128
+RELU RELU6 RELU_N1_TO_1 RELU_0_TO_1 GELU HARD_SWISH | f q u | y:{t}[2,3] = {op}(x:{t}[2,3])
 GELU | f | y[2,3] = {op}(x[2,3], approximate=True)
+ELU | f q | y:{t}[2,3] = {op}(x:{t}[2,3])
 LEAKY_RELU | f q u s | y:{t}[2,3] = {op}(x:{t}[2,3], alpha=0.25)
 LOGICAL_NOT | b | y:{t}[2,3] = {op}(x:{t}[2,3])
 ZEROS_LIKE | f i l | y:{t}[2,3] = {op}(x:{t}[2,3])
-STABLEHLO_CBRT | f | y:{t}[2,3] = {op}(x:{t}[2,3])
 SOFTMAX | f | y:{t}[2,3] = {op}(x:{t}[2,3], beta=1.0)
 LOG_SOFTMAX L2_NORMALIZATION TANH LOGISTIC | f | y:{t}[2,3] = {op}(x:{t}[2,3])
 L2_NORMALIZATION | f | y:{t}[1,2,2,3] = {op}(x:{t}[1,2,2,3])
@@ -94,9 +99,9 @@ SHAPE | f i b S | y:int32[2] = {op}(x:{t}[2,3], out_type=INT32)
 SHAPE | f | y:int64[2] = {op}(x[2,3], out_type=INT64)
 SHAPE | f | y:int32[2] = {op}(x[N,3], out_type=INT32)
 RANK | f i | y:int32[] = {op}(x:{t}[2,3])
-PACK | f i l b q u s | y:{t}[2,2,3] = {op}(x:{t}[2,3], b:{t}[2,3], values_count=2, axis=1)
-UNPACK | f i l b q u s | y:{t}[3], z:{t}[3] = {op}(x:{t}[2,3], num=2, axis=0)
-CONCATENATION | f i l b q u s S | y:{t}[3,3] = {op}(x:{t}[2,3], b:{t}[1,3], axis=0)
+PACK | f i l q u s | y:{t}[2,2,3] = {op}(x:{t}[2,3], b:{t}[2,3], values_count=2, axis=1)
+UNPACK | f i b q u s | y:{t}[3], z:{t}[3] = {op}(x:{t}[2,3], num=2, axis=0)
+CONCATENATION | f i l b q u s | y:{t}[3,3] = {op}(x:{t}[2,3], b:{t}[1,3], axis=0)
 CONCATENATION | f | y[2,6] = {op}(x[2,3], b[2,3], axis=-1)
 SPLIT | f i q u s l | y:{t}[2,2], z:{t}[2,2] = {op}(a:const:int32[]{1}, x:{t}[2,4], num_splits=2)
 SPLIT_V | f i q l | y:{t}[2,1], z:{t}[2,3] = {op}(x:{t}[2,4], n:const:int32[2]{1,-1}, a:const:int32[]{1}, num_splits=2)
@@ -106,7 +111,8 @@ STRIDED_SLICE | f | y[3] = {op}(x[2,3], b:const:int32[2]{1,0}, e:const:int32[2]{
 STRIDED_SLICE | f | y[1,2,3] = {op}(x[2,3], b:const:int32[2]{0,0}, e:const:int32[2]{0,2}, s:const:int32[2]{1,1}, new_axis_mask=1, begin_mask=2, end_mask=2)
 TRANSPOSE | f i l b q u s | y:{t}[3,2] = {op}(x:{t}[2,3], p:const:int32[2]{1,0})
 TRANSPOSE | f | y[3,1,2] = {op}(x[1,2,3], p:const:int32[3]{2,0,1})
-GATHER | f i l b q u s S | y:{t}[3,3] = {op}(x:{t}[2,3], i:const:int32[3]{1,0,1}, axis=0)
+GATHER | f i l b q u s | y:{t}[3,3] = {op}(x:{t}[2,3], i:const:int32[3]{1,0,1}, axis=0)
+GATHER | S | y:{t}[3] = {op}(x:{t}[2], i:const:int32[3]{1,0,1}, axis=0)
 GATHER | f | y[2,2] = {op}(x[2,3], i:const:int64[2,2]{1,0,2,1}, axis=1, batch_dims=1)
 GATHER | f | y[2] = {op}(x[2,3], i:const:int32[]{2}, axis=-1)
 GATHER_ND | f i l b q u S | y:{t}[2,3] = {op}(x:{t}[2,3], i:const:int32[2,1]{1,0})
@@ -147,10 +153,10 @@ DILATE | f i | y:{t}[3,3] = {op}(x:{t}[2,3], d:const:int32[2]{2,1}, p:const:{t}[
 
 WINDOWS = """
 CONV_2D | f | y[1,2,2,2] = {op}(x[1,3,3,2], w[2,2,2,2], b[2], padding=VALID, stride_h=1, stride_w=1)
-CONV_2D | f | y[1,2,2,2] = {op}(x[1,3,3,1], w:const[2,2,2,1], , padding=SAME, stride_h=2, stride_w=2, fused_activation_function=RELU)
-CONV_2D | q u | y:{t}[1,2,2,2] = {op}(x:{t}[1,3,3,2], w:const:{t}[2,2,2,2], b:const:int32[2], padding=VALID, stride_h=1, stride_w=1)
+CONV_2D | f | y[1,2,2,2] = {op}(x[1,3,3,1], w:const[2,2,2,1], b:const[2], padding=SAME, stride_h=2, stride_w=2, fused_activation_function=RELU)
+CONV_2D | q u | y:{t}[1,2,2,2] = {op}(x:{t}[1,3,3,2], w:const:{t}[2,2,2,2], b:const:int32[2], padding=VALID, stride_h=1, stride_w=1) | w=0.5/0 b=0.25/0
 DEPTHWISE_CONV_2D | f | y[1,2,2,2] = {op}(x[1,3,3,2], w[1,2,2,2], b[2], padding=VALID, stride_h=1, stride_w=1, depth_multiplier=1)
-DEPTHWISE_CONV_2D | q u | y:{t}[1,2,2,2] = {op}(x:{t}[1,3,3,2], w:const:{t}[1,2,2,2], b:const:int32[2], padding=VALID, stride_h=1, stride_w=1, depth_multiplier=1)
+DEPTHWISE_CONV_2D | q u | y:{t}[1,2,2,2] = {op}(x:{t}[1,3,3,2], w:const:{t}[1,2,2,2], b:const:int32[2], padding=VALID, stride_h=1, stride_w=1, depth_multiplier=1) | w=0.5/0 b=0.25/0
 TRANSPOSE_CONV | f | y[1,4,4,1] = {op}(s:const:int32[4]{1,4,4,1}, w[1,2,2,2], x[1,2,2,2], padding=SAME, stride_h=2, stride_w=2)
 CONV_3D | f | y[1,1,1,1,2] = {op}(x[1,2,2,2,1], w[2,2,2,1,2], padding=VALID, stride_d=1, stride_h=1, stride_w=1)
 CONV_3D_TRANSPOSE | f | y[1,2,2,2,1] = {op}(s:const:int32[5]{1,2,2,2,1}, w[2,2,2,1,2], x[1,1,1,1,2], padding=VALID, stride_d=1, stride_h=1, stride_w=1)
@@ -158,8 +164,8 @@ AVERAGE_POOL_2D MAX_POOL_2D | f q u s | y:{t}[1,2,2,2] = {op}(x:{t}[1,3,3,2], pa
 L2_POOL_2D | f | y:{t}[1,2,2,2] = {op}(x:{t}[1,3,3,2], padding=SAME, stride_h=2, stride_w=2, filter_height=2, filter_width=2)
 FULLY_CONNECTED | f | y[2,4] = {op}(x[2,3], w[4,3], b[4])
 FULLY_CONNECTED | f | y[1,2,4] = {op}(x[1,2,3], w:const[4,3], , keep_num_dims=True)
-FULLY_CONNECTED | q u | y:{t}[2,4] = {op}(x:{t}[2,3], w:const:{t}[4,3], b:const:int32[4])
-BATCH_MATMUL | f q s i | y:{t}[2,2,4] = {op}(x:{t}[2,2,3], b:{t}[3,4])
+FULLY_CONNECTED | q u | y:{t}[2,4] = {op}(x:{t}[2,3], w:const:{t}[4,3], b:const:int32[4]) | w=0.5/0 b=0.25/0
+BATCH_MATMUL | f q s | y:{t}[2,2,4] = {op}(x:{t}[2,2,3], b:{t}[3,4])
 BATCH_MATMUL | f | y[2,2,4] = {op}(x[2,3,2], b[1,4,3], adj_x=True, adj_y=True)
 LOCAL_RESPONSE_NORMALIZATION | f | y[1,1,1,4] = {op}(x[1,1,1,4], radius=1, bias=1.0, alpha=0.5, beta=0.5)
 RESIZE_BILINEAR RESIZE_NEAREST_NEIGHBOR | f q u | y:{t}[1,4,4,1] = {op}(x:{t}[1,2,2,1], s:const:int32[2]{4,4})
@@ -169,7 +175,8 @@ RNN | f | y[2,3] = {op}(x[2,4], w:const[3,4], r:const[3,3], b:const[3], s:variab
 UNIDIRECTIONAL_SEQUENCE_RNN | f | y[2,2,3] = {op}(x[2,2,4], w:const[3,4], r:const[3,3], b:const[3], s:variable[2,3], fused_activation_function=TANH)
 BIDIRECTIONAL_SEQUENCE_RNN | f | y[2,2,3], z[2,2,3] = {op}(x[2,2,4], w:const[3,4], r:const[3,3], b:const[3], s:variable[2,3], w2:const[3,4], r2:const[3,3], b2:const[3], s2:variable[2,3], , , , fused_activation_function=TANH)
 SVDF | f | y[2,3] = {op}(x[2,4], w:const[3,4], t:const[3,5], b:const[3], s:variable[2,15], rank=1)
-LSTM UNIDIRECTIONAL_SEQUENCE_LSTM | f | y[{n}2,3] = {op}(x[{n}2,4], , f:const[3,4], c:const[3,4], o:const[3,4], , rf:const[3,3], rc:const[3,3], ro:const[3,3], , , , , bf:const[3], bc:const[3], bo:const[3], , , h:variable[2,3], k:variable[2,3]{m}, fused_activation_function=TANH)
+LSTM UNIDIRECTIONAL_SEQUENCE_LSTM | f | y[{n}2,3] = {op}(x[{n}2,4], , f:const[3,4], c:const[3,4], o:const[3,4], , rf:const[3,3], rc:const[3,3], ro:const[3,3], , , , , bf:const[3], bc:const[3], bo:const[3], , , h:variable[2,3], k:variable[2,3], fused_activation_function=TANH)
+BIDIRECTIONAL_SEQUENCE_LSTM | f | y[2,2,3], z[2,2,3] = {op}(x[2,2,4], , f1:const[3,4], c1:const[3,4], o1:const[3,4], , rf1:const[3,3], rc1:const[3,3], ro1:const[3,3], , , , , bf1:const[3], bc1:const[3], bo1:const[3], , , , f2:const[3,4], c2:const[3,4], o2:const[3,4], , rf2:const[3,3], rc2:const[3,3], ro2:const[3,3], , , , , bf2:const[3], bc2:const[3], bo2:const[3], , , h1:variable[2,3], k1:variable[2,3], h2:variable[2,3], k2:variable[2,3], , , , , , , , , , fused_activation_function=TANH, time_major=True)
 EMBEDDING_LOOKUP | f q | y:{t}[2,3] = {op}(i:const:int32[2]{1,0}, x:{t}[4,3])
 EMBEDDING_LOOKUP_SPARSE | f | y[2,3] = {op}(i:const:int32[2]{1,0}, n:const:int32[2,1]{0,1}, s:const:int32[1]{2}, g:const[2], x:const[4,3])
 HASHTABLE_LOOKUP | f i | y:{t}[2,3], h:uint8[2] = {op}(q:const:int32[2]{1,2}, k:const:int32[3]{1,2,5}, x:{t}[3,3])
@@ -182,23 +189,21 @@ MULTINOMIAL | f | y:int64[2,3] = {op}(x[2,4], n:const:int32[]{3}, seed=1, seed2=
 STABLEHLO_PAD | f i | y:{t}[3,4] = {op}(x:{t}[2,3], p:{t}[], edge_padding_low=[1,0], edge_padding_high=[0,1], interior_padding=[0,0])
 STABLEHLO_GATHER | f | y[2,3] = {op}(x[4,3], i:const:int64[2,1]{1,3}, offset_dims=[1], collapsed_slice_dims=[0], start_index_map=[0], index_vector_dim=1, slice_sizes=[1,3])
 STABLEHLO_RNG_BIT_GENERATOR | x | z:uint64[2], y:uint32[2,3] = {op}(x:const:uint64[2], algorithm=1)
-REDUCE_WINDOW | f i | y:{t}[1,2] = {op}(x:{t}[2,3], n:const:{t}[], w:const:int64[2]{2,2}, s:const:int64[2]{1,1}, d:const:int64[2]{1,1}, e:const:int64[2]{1,1}, reduce_function=1)
+REDUCE_WINDOW | f i | y:{t}[1,2] = {op}(x:{t}[2,3], n:const:{t}[], w:const:int64[2]{2,2}, s:const:int64[2]{1,1}, d:const:int64[2]{1,1}, reduce_function=1)
 """
 
 BODIES = """
 IF | f | y[2,3] = IF(c:bool[], x[2,3], b[3], then=yes, else=no); subgraph yes(x[2,3], b[3]) -> t:; t[2,3] = ADD(x, b); subgraph no(x[2,3], b[3]) -> t:; t[2,3] = MUL(x, b)
 IF | f i | y:{t}[2,3] = IF(c:const:bool[]{True}, x:{t}[2,3], then=yes, else=no); subgraph yes(x:{t}[2,3]) -> t:; t:{t}[2,3] = ADD(x, b:const:{t}[3]); subgraph no(x:{t}[2,3]) -> t:; t:{t}[2,3] = SUB(x, x)
 WHILE | f i | j:int32[], y:{t}[2,3] = WHILE(i:int32[], x:{t}[2,3], cond=test, body=step); subgraph test(i:int32[], x:{t}[2,3]) -> go:; go:bool[] = LESS(i, n:const:int32[]{3}); subgraph step(i:int32[], x:{t}[2,3]) -> j, t:; j:int32[] = ADD(i, n:const:int32[]{1}); t:{t}[2,3] = ADD(x, b:const:{t}[3])
-STABLEHLO_WHILE | f | j:int32[], y[2,3] = STABLEHLO_WHILE(i:int32[], x[2,3], cond=test, body=step); subgraph test(i:int32[], x[2,3]) -> go:; go:bool[] = LESS(i, n:const:int32[]{3}); subgraph step(i:int32[], x[2,3]) -> j, t:; j:int32[] = ADD(i, n:const:int32[]{1}); t[2,3] = ADD(x, b:const[3])
-STABLEHLO_COMPOSITE | f | y[2,3] = STABLEHLO_COMPOSITE(x[2,3], b[3], name="c", decomposition=body); subgraph body(x[2,3], b[3]) -> t:; t[2,3] = ADD(x, b)
+STABLEHLO_COMPOSITE | f | y[2,3] = STABLEHLO_COMPOSITE(x[2,3], b[3], name="c", composite_attributes=[0, 0, 1, 0, 0, 36, 1], decomposition=body); subgraph body(x[2,3], b[3]) -> t:; t[2,3] = ADD(x, b)
 STABLEHLO_CASE | f | y[2,3] = STABLEHLO_CASE(c:int32[], x[2,3], branch_subgraph_indices=[1,2]); subgraph yes(x[2,3]) -> t:; t[2,3] = ADD(x, x); subgraph no(x[2,3]) -> t:; t[2,3] = MUL(x, x)
-STABLEHLO_REDUCE_WINDOW | f | y[1,2] = STABLEHLO_REDUCE_WINDOW(x[2,3], n:const[], window_dimensions=[2,2], window_strides=[1,1], base_dilations=[1,1], window_dilations=[1,1], padding=[0,0,0,0], body=add); subgraph add(p[], q[]) -> t:; t[] = ADD(p, q)
-STABLEHLO_SCATTER | f | y[4] = STABLEHLO_SCATTER(x[4], i:const:int64[2,1]{1,3}, u[2], update_window_dims=[], inserted_window_dims=[0], scatter_dims_to_operand_dims=[0], index_vector_dim=1, update_computation=add); subgraph add(p[], q[]) -> t:; t[] = ADD(p, q)
-STABLEHLO_REDUCE | f | y[3] = STABLEHLO_REDUCE(x[2,3], n:const[], dimensions=[0], body=add); subgraph add(p[], q[]) -> t:; t[] = ADD(p, q)
-CALL_ONCE | f | CALL_ONCE(init=setup); y[2,3] = READ_VARIABLE(h:resource[]); h:resource[] = VAR_HANDLE(shared_name="v"); z[2,3] = ADD(y, x[2,3]); subgraph setup:; h:resource[] = VAR_HANDLE(shared_name="v"); ASSIGN_VARIABLE(h, c:const[2,3])
-VAR_HANDLE READ_VARIABLE ASSIGN_VARIABLE | f i | h:resource[] = VAR_HANDLE(shared_name="v"); ASSIGN_VARIABLE(h, x:{t}[2,3]); y:{t}[2,3] = READ_VARIABLE(h); z:{t}[2,3] = ADD(y, x)
-HASHTABLE HASHTABLE_IMPORT HASHTABLE_FIND HASHTABLE_SIZE | l | h:resource[1] = HASHTABLE(table_id=1, key_dtype=INT64, value_dtype=STRING); HASHTABLE_IMPORT(h, k:const:int64[2]{1,2}, v:const:string[2]{"a","b"}); y:string[2] = HASHTABLE_FIND(h, x:int64[2], d:const:string[]{"-"}); n:int64[1] = HASHTABLE_SIZE(h)
-STABLEHLO_BROADCAST_IN_DIM | f | y[2,3] = STABLEHLO_BROADCAST_IN_DIM(x[3], d:const:int64[1]{1})
+STABLEHLO_REDUCE_WINDOW | f | y[1,2] = STABLEHLO_REDUCE_WINDOW(x[2,3], n:const[], window_dimensions=[2,2], window_strides=[1,1], base_dilations=[1,1], window_dilations=[1,1], padding=[0,0,0,0], body=add); subgraph add(p[], q[]) -> t:; t[] = STABLEHLO_ADD(p, q)
+STABLEHLO_SCATTER | f | y[4] = STABLEHLO_SCATTER(x[4], i:const:int64[2,1]{1,3}, u[2], update_window_dims=[], inserted_window_dims=[0], scatter_dims_to_operand_dims=[0], index_vector_dim=1, update_computation=add); subgraph add(p[], q[]) -> t:; t[] = STABLEHLO_ADD(p, q)
+CALL_ONCE | f | CALL_ONCE(init=setup); h:resource[] = VAR_HANDLE(shared_name="v"); y[2,3] = READ_VARIABLE(h); z[2,3] = ADD(y, x[2,3]); subgraph setup:; h:resource[] = VAR_HANDLE(shared_name="v"); ASSIGN_VARIABLE(h, c:const[2,3])
+VAR_HANDLE | f i | h:resource[] = VAR_HANDLE(shared_name="v"); ASSIGN_VARIABLE(h, x:{t}[2,3]); y:{t}[2,3] = READ_VARIABLE(h); z:{t}[2,3] = ADD(y, x)
+HASHTABLE | l | h:resource[1] = HASHTABLE(table_id=1, key_dtype=INT64, value_dtype=STRING); HASHTABLE_IMPORT(h, k:const:int64[2]{1,2}, v:const:string[2]{"a","b"}); y:string[2] = HASHTABLE_FIND(h, x:int64[2], d:const:string[]{"-"}); n:int64[1] = HASHTABLE_SIZE(h)
+CUSTOM | f | y[1,3,3] = CUSTOM.AudioSpectrogram(x[8,1], custom_options=b'\\x77\\x69\\x6e\\x64\\x6f\\x77\\x5f\\x73\\x69\\x7a\\x65\\x00\\x73\\x74\\x72\\x69\\x64\\x65\\x00\\x6d\\x61\\x67\\x6e\\x69\\x74\\x75\\x64\\x65\\x5f\\x73\\x71\\x75\\x61\\x72\\x65\\x64\\x00\\x03\\x13\\x1b\\x28\\x03\\x01\\x03\\x01\\x02\\x04\\x68\\x04\\x04\\x06\\x24\\x01')
 CUSTOM | f | y[2,3] = CUSTOM.Unknown(x[2,3], b[3])
 CUSTOM | f | y[2,3], z:int64[1] = CUSTOM.Flex(x[2,3])
 MUL | f | s:variable[2,3]; y[2,3] = MUL(x[2,3], s)
@@ -228,23 +233,41 @@ SUB | f | a[2,3] = ADD(x[2,3], b[3]); y[2,3] = SUB(a, b)
 """
 
 
-def texts() -> list[tuple[str, str, str, bool]]:
-    """(operator, element type's letter, text, whether its types have scales) of every seed, in the order above."""
-    found = []
-    for line in "".join((ELEMENTWISE, UNARY, LAYOUT, WINDOWS, BODIES, CHAINS)).splitlines():
-        if not line:
-            continue
-        ops, types, text = line.split(" | ")
-        several = "{op}" in text
-        for op in ops.split() if several else ops.split()[:1]:
-            for letter in types.split():
-                found.append((op, letter, _text(text, op, letter), not letter.endswith("!")))
-    return found
+class Text(NamedTuple):
+    """A model: the operator it is there for, the letter of its element type, its text, and scales by tensor."""
+
+    op: str
+    letter: str
+    text: str
+    scales: Mapping[str, tuple[float, int]]
+
+    @property
+    def scaled(self) -> bool:
+        """Whether quantized types have scales."""
+        return not self.letter.endswith("!")
+
+
+def texts() -> list[Text]:
+    """Every model, in the order above."""
+    lines = "".join((ELEMENTWISE, UNARY, LAYOUT, WINDOWS, BODIES, CHAINS)).splitlines()
+    return [text for line in lines if line for text in _of_line(line)]
+
+
+def _of_line(line: str) -> Iterator[Text]:
+    ops, types, text, *scales = line.split(" | ")
+    for op in ops.split():
+        for letter in types.split():
+            yield Text(op, letter, _text(text, op, letter), dict(map(_scale, (scales or [""])[0].split())))
+
+
+def _scale(text: str) -> tuple[str, tuple[float, int]]:
+    name, _, numbers = text.partition("=")
+    scale, zero = numbers.split("/")
+    return name, (float(scale), int(zero))
 
 
 def _text(text: str, op: str, letter: str) -> str:
-    sequence = op.startswith("UNI")
-    marks = {"{op}": op, "{t}": _TYPES[letter[0]], "{n}": "2," if sequence else "", "{m}": ""}
+    marks = {"{op}": op, "{t}": _TYPES[letter[0]], "{n}": "2," if op.startswith("UNI") else ""}
     for mark, value in marks.items():
         text = text.replace(mark, value)
     return "\n".join(part.strip() for part in text.split(";"))

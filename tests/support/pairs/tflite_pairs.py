@@ -5,7 +5,7 @@ from __future__ import annotations
 import random
 import traceback
 import zlib
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from itertools import islice
 from pathlib import Path
 from typing import NamedTuple
@@ -15,7 +15,7 @@ from graphfix.results import GraphfixError
 from tests.support.pairs import tflite_judge as judge
 from tests.support.pairs.counts import Counts
 from tests.support.pairs.tflite_bytes import BYTES
-from tests.support.pairs.tflite_changes import CHANGES
+from tests.support.pairs.tflite_changes import CHANGES, Change
 from tests.support.pairs.tflite_fields import changed, fields, kind, tables
 from tests.support.pairs.tflite_file import Model, packed, unpacked
 from tests.support.pairs.tflite_folds import DEVIATIONS, bases, folded
@@ -49,12 +49,49 @@ class Wrong(NamedTuple):
 
 def pairs(seed: Seed, most: int) -> Iterator[Pair]:
     """At most `most` pairs of each kind, chosen by the seed's name."""
-    for name, made in _made(seed):
-        files = list(dict.fromkeys(made))
-        choose = random.Random(zlib.crc32(f"{seed.name} {name}".encode()))  # noqa: S311 -- changes, no secrets
-        for after in choose.sample(files, min(most, len(files))):
-            if after != seed.file:
+    model = unpacked(seed.file)
+    seen = {seed.file}
+    for name, change in _changes(model).items():
+        for after in _some(lambda change=change: change(model), model, most, f"{seed.name} {name}"):  # type: ignore[misc]
+            if after not in seen:
+                seen.add(after)
                 yield Pair(seed.name, name, seed.file, after)
+    for name, change_bytes in BYTES.items():
+        made = list(change_bytes(seed.file))
+        for after in _chooser(f"{seed.name} {name}").sample(made, min(most, len(made))):
+            if after not in seen:
+                seen.add(after)
+                yield Pair(seed.name, name, seed.file, after)
+
+
+def _changes(model: Model) -> dict[str, Change]:
+    """The kinds of change by name, and one for each field of each table of the schema that the model has."""
+    by_kind: dict[str, list[tuple[Model, str]]] = {}
+    for table in tables(model):
+        for field in fields(table):
+            by_kind.setdefault(kind(table, field), []).append((table, field))
+    return {**CHANGES, **REWRITTEN, **{name: _by_fields(places) for name, places in by_kind.items()}}
+
+
+def _by_fields(places: Sequence[tuple[Model, str]]) -> Change:
+    return lambda _: (None for place in places for _ in changed(*place))
+
+
+def _some(changes: Callable[[], Iterator[None]], model: Model, most: int, name: str) -> Iterator[bytes]:
+    """The files of `most` of the changes: only those are written."""
+    count = sum(1 for _ in changes())
+    chosen = frozenset(_chooser(name).sample(range(count), min(most, count)))
+    for number, _ in enumerate(changes()):
+        if number in chosen:
+            try:
+                yield packed(model)
+            except Exception:  # noqa: BLE001, S112 -- what FlatBuffers can't write is no file
+                continue
+
+
+def _chooser(name: str) -> random.Random:
+    """The same choices for the same name."""
+    return random.Random(zlib.crc32(name.encode()))  # noqa: S311 -- changes, no secrets
 
 
 def folds(most: int) -> Iterator[Pair]:
@@ -62,31 +99,8 @@ def folds(most: int) -> Iterator[Pair]:
     for number, base in enumerate(bases()):
         for name, deviate in DEVIATIONS.items():
             made = list(dict.fromkeys(pair for fold in deviate(base) for pair in folded(fold)))
-            choose = random.Random(zlib.crc32(f"{number} {name}".encode()))  # noqa: S311 -- changes, no secrets
-            for before, after in choose.sample(made, min(most, len(made))):
+            for before, after in _chooser(f"{number} {name}").sample(made, min(most, len(made))):
                 yield Pair(f"fold {number} {base.op}", name, before, after)
-
-
-def _made(seed: Seed) -> Iterator[tuple[str, Iterator[bytes]]]:
-    model = unpacked(seed.file)
-    for name, change in {**CHANGES, **REWRITTEN}.items():
-        yield name, _packed(model, change(model))
-    by_kind: dict[str, list[tuple[Model, str]]] = {}
-    for table in tables(model):
-        for field in fields(table):
-            by_kind.setdefault(kind(table, field), []).append((table, field))
-    for name, places in by_kind.items():
-        yield name, _packed(model, (None for place in places for _ in changed(*place)))
-    for name, change_bytes in BYTES.items():
-        yield name, change_bytes(seed.file)
-
-
-def _packed(model: Model, changes: Iterator[None]) -> Iterator[bytes]:
-    for _ in changes:
-        try:
-            yield packed(model)
-        except Exception:  # noqa: BLE001, S112 -- what FlatBuffers can't write is no file
-            continue
 
 
 def refusal(pair: Pair, folder: Path) -> str:

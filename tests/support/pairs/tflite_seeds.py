@@ -9,34 +9,45 @@ from typing import NamedTuple
 import numpy as np
 from ai_edge_litert import schema_py_generated as schema
 
-from models.builders.tflite.text import pack, tree
-from tests.support.pairs.tflite_file import BITS, KINDS, Model, listed, packed, unpacked
-from tests.support.pairs.tflite_operators import texts
+from models.builders.tflite.text import Quantized, pack, tree
+from tests.support.pairs.tflite_file import BITS, KINDS, NAMES, Model, code_of, listed, packed, unpacked
+from tests.support.pairs.tflite_operators import Text, texts
+from tests.support.places import MODELS
+
+LARGEST = 4000
+"""Bytes of a committed model that is a first file."""
 
 
 class Seed(NamedTuple):
-    """A first file: `op` is the builtin operator that it is there for."""
+    """A first file."""
 
     name: str
-    op: str
     file: bytes
+
+    @property
+    def ops(self) -> frozenset[str]:
+        """The builtin operators that it has."""
+        model = unpacked(self.file)
+        return frozenset(NAMES.get(code_of(model, it), "") for graph in model.subgraphs for it in graph.operators or ())
 
 
 @cache
 def seeds() -> tuple[Seed, ...]:
-    """Every seed: the texts, each with an input or all of them made constants."""
+    """Every first file: the texts, each with an input or all of them made constants, and the small models of models/."""
     found = []
-    for number, (op, letter, text, scaled) in enumerate(texts()):
-        file = _file(text, scaled)
-        found += [Seed(f"{number} {op} {letter}{way}", op, each) for way, each in _variants(file)]
-    return tuple(found)
+    for number, text in enumerate(texts()):
+        file = _file(text)
+        found += [Seed(f"{number} {text.op} {text.letter}{way}", each) for way, each in _variants(file)]
+    small = [path for path in sorted(MODELS.rglob("*.tflite")) if path.stat().st_size <= LARGEST and "zoo" not in path.parts]
+    return (*found, *(Seed(str(path.relative_to(MODELS)), path.read_bytes()) for path in small))
 
 
-def _file(text: str, scaled: bool) -> bytes:
-    made = tree(text)
+def _file(text: Text) -> bytes:
+    scales = {name: Quantized(*numbers) for name, numbers in text.scales.items()}
+    made = tree(text.text, quantization=scales)
     for graph in made.subgraphs:
         for tensor in graph.tensors:
-            tensor.quantization = tensor.quantization if scaled else None
+            tensor.quantization = tensor.quantization if text.scaled else None
     return pack(made)
 
 
