@@ -1,15 +1,17 @@
-"""TFLite pairs: a seed and a small change of it, proved or not; what is proved is run."""
+"""TFLite pairs: a first file and a small change of it, proved or not, in both directions; what is proved is run."""
 
 from __future__ import annotations
 
 import random
 import traceback
 import zlib
+from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from itertools import islice
 from pathlib import Path
-from typing import NamedTuple
 
+import graphfix
 from graphfix.checker.proof import prove
 from graphfix.results import GraphfixError
 from tests.support.pairs import tflite_judge as judge
@@ -22,76 +24,64 @@ from tests.support.pairs.tflite_folds import DEVIATIONS, bases, folded
 from tests.support.pairs.tflite_rewritten import REWRITTEN
 from tests.support.pairs.tflite_seeds import Seed
 
-
 RAISES = "raises "
-"""What the proof's own traceback begins with."""
-
-
+"""What a traceback of the proof begins with, where a refusal would be its reason."""
 TOGETHER = 400
 """Pairs whose runs are asked of LiteRT together."""
+BACK = ", back"
+"""Behind the kind of a pair whose first file is the changed one."""
+Proves = Callable[[Path, Path], str]
+"""Why two files are not proved equal; nothing where they are."""
+Makes = Callable[[], Iterator[bytes]]
 
 
-class Pair(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class Pair:
     """A first file, a second one, and what was changed."""
 
     seed: str
+    operator: str
     kind: str
-    before: bytes
-    after: bytes
+    before: bytes = field(repr=False)
+    after: bytes = field(repr=False)
+
+    @property
+    def back(self) -> Pair:
+        """The changed file first."""
+        return Pair(self.seed, self.operator, f"{self.kind}{BACK}", self.after, self.before)
 
 
-class Wrong(NamedTuple):
-    """A pair that was proved, and what the runs say."""
+@dataclass(frozen=True, slots=True)
+class Found:
+    """A pair, and what is said of it: by the runs where it is wrong, by the proof where it is refused."""
 
     pair: Pair
     why: str
 
 
-def pairs(seed: Seed, most: int) -> Iterator[Pair]:
-    """At most `most` pairs of each kind, chosen by the seed's name."""
-    model = unpacked(seed.file)
-    seen = {seed.file}
-    for name, change in _changes(model).items():
-        for after in _some(lambda change=change: change(model), model, most, f"{seed.name} {name}"):  # type: ignore[misc]
-            if after not in seen:
-                seen.add(after)
-                yield Pair(seed.name, name, seed.file, after)
-    for name, change_bytes in BYTES.items():
-        made = list(change_bytes(seed.file))
-        for after in _chooser(f"{seed.name} {name}").sample(made, min(most, len(made))):
-            if after not in seen:
-                seen.add(after)
-                yield Pair(seed.name, name, seed.file, after)
+@dataclass
+class Tally:
+    """Counts by kind of change, what was wrong, and which (operator, kind) were tried."""
+
+    counts: Counts = field(default_factory=Counts)
+    wrong: list[Found] = field(default_factory=list)
+    refused: list[Found] = field(default_factory=list)
+    """Pairs that are equal by the runs and are not proved, where these were asked for."""
+    covered: set[tuple[str, str]] = field(default_factory=set)
 
 
-def _changes(model: Model) -> dict[str, Change]:
-    """The kinds of change by name, and one for each field of each table of the schema that the model has."""
-    by_kind: dict[str, list[tuple[Model, str]]] = {}
-    for table in tables(model):
-        for field in fields(table):
-            by_kind.setdefault(kind(table, field), []).append((table, field))
-    return {**CHANGES, **REWRITTEN, **{name: _by_fields(places) for name, places in by_kind.items()}}
+# --- which pairs ------------------------------------------------------------------------------------------------------
 
 
-def _by_fields(places: Sequence[tuple[Model, str]]) -> Change:
-    return lambda _: (None for place in places for _ in changed(*place))
-
-
-def _some(changes: Callable[[], Iterator[None]], model: Model, most: int, name: str) -> Iterator[bytes]:
-    """The files of `most` of the changes: only those are written."""
-    count = sum(1 for _ in changes())
-    chosen = frozenset(_chooser(name).sample(range(count), min(most, count)))
-    for number, _ in enumerate(changes()):
-        if number in chosen:
-            try:
-                yield packed(model)
-            except Exception:  # noqa: BLE001, S112 -- what FlatBuffers can't write is no file
-                continue
-
-
-def _chooser(name: str) -> random.Random:
-    """The same choices for the same name."""
-    return random.Random(zlib.crc32(name.encode()))  # noqa: S311 -- changes, no secrets
+def pairs(given: Iterable[Seed], each: int, kinds: str = "") -> Iterator[Pair]:
+    """Of each operator's first files `each` of every kind of change, and the way back; `kinds` is part of its name."""
+    groups: defaultdict[str, list[Seed]] = defaultdict(list)
+    for seed in given:
+        groups[seed.operator].append(seed)
+    for group in groups.values():
+        for pair in _of_operator(group, each, kinds):
+            yield pair
+            yield pair.back
 
 
 def folds(most: int) -> Iterator[Pair]:
@@ -100,48 +90,119 @@ def folds(most: int) -> Iterator[Pair]:
         for name, deviate in DEVIATIONS.items():
             made = list(dict.fromkeys(pair for fold in deviate(base) for pair in folded(fold)))
             for before, after in _chooser(f"{number} {name}").sample(made, min(most, len(made))):
-                yield Pair(f"fold {number} {base.op}", name, before, after)
+                yield Pair(f"fold {number}", base.op, name, before, after)
 
 
-def refusal(pair: Pair, folder: Path) -> str:
-    """Why the proof does not take the pair; nothing where it does."""
+def _of_operator(group: Sequence[Seed], each: int, kinds: str) -> Iterator[Pair]:
+    """The kinds are spread over the operator's first files; where one has no place for a kind the next is asked."""
+    makers = [_made(seed) for seed in group]
+    for name in sorted({name for made in makers for name in made if kinds in name}):
+        turn = zlib.crc32(f"{group[0].operator}/{name}".encode()) % len(group)
+        order = [*range(turn, len(group)), *range(turn)]
+        found = (
+            Pair(group[at].name, group[at].operator, name, group[at].file, after)
+            for at in order
+            for after in makers[at].get(name, lambda: iter(()))()
+            if after != group[at].file
+        )
+        yield from islice(found, each)
+
+
+def _made(seed: Seed) -> dict[str, Makes]:
+    """By the kind of change a file that it makes: the one that the seed's name chooses."""
+    model = unpacked(seed.file)
+    by_kind: dict[str, list[tuple[Model, str]]] = defaultdict(list)
+    for table in tables(model):
+        for each in fields(table):
+            by_kind[kind(table, each)].append((table, each))
+    changes = {**CHANGES, **REWRITTEN, **{name: _by_fields(places) for name, places in by_kind.items()}}
+    made = {name: _one_of(change, model, f"{seed.name} {name}") for name, change in changes.items()}
+    return made | {name: _one_file(change, seed, name) for name, change in BYTES.items()}
+
+
+def _by_fields(places: Sequence[tuple[Model, str]]) -> Change:
+    return lambda _: (None for place in places for _ in changed(*place))
+
+
+def _one_of(change: Change, model: Model, name: str) -> Makes:
+    """One of the changes: only that one is written."""
+
+    def made() -> Iterator[bytes]:
+        count = sum(1 for _ in change(model))
+        chosen = _chooser(name).randrange(count) if count else -1
+        files = [_written(model) for number, _ in enumerate(change(model)) if number == chosen]
+        return iter([file for file in files if file])
+
+    return made
+
+
+def _written(model: Model) -> bytes:
+    """The file of a model; nothing where FlatBuffers can't write it."""
+    try:
+        return packed(model)
+    except Exception:  # noqa: BLE001 -- of many types
+        return b""
+
+
+def _one_file(change: Callable[[bytes], Iterator[bytes]], seed: Seed, name: str) -> Makes:
+    def made() -> Iterator[bytes]:
+        files = list(change(seed.file))
+        return iter(_chooser(f"{seed.name} {name}").sample(files, min(1, len(files))))
+
+    return made
+
+
+def _chooser(name: str) -> random.Random:
+    """The same choices for the same name."""
+    return random.Random(zlib.crc32(name.encode()))  # noqa: S311 -- changes, no secrets
+
+
+# --- what is said of them ---------------------------------------------------------------------------------------------
+
+
+def proves(before: Path, after: Path) -> str:
+    """Ask the proof, and where it says yes the public face of graphfix, which may refuse a file before."""
+    proof = prove(before, after, tflite=True)
+    if not proof.proved:
+        return proof.reason or "not proved"
+    return "" if graphfix.verify(before, after, proof="only").status == "proved" else "refused by the public face"
+
+
+def examine(many: Iterable[Pair], folder: Path, *, by: Proves = proves, ask: bool = False) -> Tally:
+    """Prove the pairs, and run what is proved; `ask` runs what is refused too."""
+    tally = Tally()
+    left = iter(many)
+    while part := list(islice(left, TOGETHER)):
+        firsts = _firsts({pair.before for pair in part})
+        asked = []
+        for pair in part:
+            why = _refusal(pair, folder, by)
+            _count(tally, pair, why, loaded=bool(firsts[pair.before]))
+            if firsts[pair.before] and (not why or ask and not why.startswith(RAISES)):
+                asked.append(Found(pair, why))
+        _judge(tally, asked, firsts)
+    return tally
+
+
+def _refusal(pair: Pair, folder: Path, by: Proves) -> str:
     before, after = folder / "before.tflite", folder / "after.tflite"
     before.write_bytes(pair.before)
     after.write_bytes(pair.after)
     try:
-        proof = prove(before, after, tflite=True)
+        return by(before, after)
     except GraphfixError as error:
         return str(error) or "refused"
     except Exception as error:  # noqa: BLE001 -- a traceback of the proof is a finding
         place = traceback.extract_tb(error.__traceback__)[-1]
         return f"{RAISES}{error!r} in {Path(place.filename).name}:{place.lineno}"
-    return "" if proof.proved else proof.reason or "not proved"
 
 
-def examine(many: Iterable[Pair], folder: Path) -> tuple[list[Wrong], Counts]:
-    """Prove the pairs, and run what is proved."""
-    counts, found = Counts(), []
-    for part in _parts(many):
-        firsts = _firsts({pair.before for pair in part})
-        taken = []
-        for pair in part:
-            counts.add(pair.kind, "tried", *(["loaded"] if firsts[pair.before] else []))
-            why = refusal(pair, folder)
-            if why.startswith(RAISES):
-                counts.add(pair.kind, "wrong")
-                found.append(Wrong(pair, why))
-            if not why:
-                counts.add(pair.kind, "proved")
-                taken.append(pair)
-        found += _judged(firsts, [pair for pair in taken if firsts[pair.before]], counts)
-    return found, counts
-
-
-def _parts(many: Iterable[Pair]) -> Iterator[list[Pair]]:
-    """Some pairs at a time."""
-    left = iter(many)
-    while part := list(islice(left, TOGETHER)):
-        yield part
+def _count(tally: Tally, pair: Pair, why: str, *, loaded: bool) -> None:
+    tally.counts.add(pair.kind, "tried", *(["loaded"] if loaded else []), *([] if why else ["proved"]))
+    tally.covered.add((pair.operator, pair.kind))
+    if why.startswith(RAISES):
+        tally.counts.add(pair.kind, "wrong")
+        tally.wrong.append(Found(pair, why))
 
 
 def _firsts(befores: Collection[bytes]) -> dict[bytes, dict[judge.Run, judge.Ran]]:
@@ -149,9 +210,11 @@ def _firsts(befores: Collection[bytes]) -> dict[bytes, dict[judge.Run, judge.Ran
     return dict(zip(befores, judge.steady(list(befores)), strict=True))
 
 
-def _judged(firsts: Mapping[bytes, dict[judge.Run, judge.Ran]], taken: Sequence[Pair], counts: Counts) -> Iterator[Wrong]:
-    for pair, ran in zip(taken, judge.files([pair.after for pair in taken]), strict=True):
-        counts.add(pair.kind, "run")
-        if (why := judge.wrong(firsts[pair.before], ran)) is not None:
-            counts.add(pair.kind, "wrong")
-            yield Wrong(pair, why)
+def _judge(tally: Tally, asked: Sequence[Found], firsts: Mapping[bytes, dict[judge.Run, judge.Ran]]) -> None:
+    for found, ran in zip(asked, judge.files([found.pair.after for found in asked]), strict=True):
+        differs = judge.wrong(firsts[found.pair.before], ran)
+        if not found.why:
+            tally.counts.add(found.pair.kind, "run", *(["wrong"] if differs else []))
+            tally.wrong += [Found(found.pair, differs)] if differs else []
+        elif differs is None:
+            tally.refused.append(found)

@@ -12,6 +12,7 @@ from ai_edge_litert import schema_py_generated as schema
 from models.builders.tflite.text import Quantized, pack, tree
 from tests.support.pairs.tflite_file import BITS, KINDS, NAMES, Model, code_of, listed, packed, unpacked
 from tests.support.pairs.tflite_operators import Text, texts
+from tests.support.pairs.tflite_rewritten import REWRITTEN
 from tests.support.places import MODELS
 
 LARGEST = 4000
@@ -19,9 +20,10 @@ LARGEST = 4000
 
 
 class Seed(NamedTuple):
-    """A first file."""
+    """A first file, and the builtin operator, or the folder of models/, that it is there for."""
 
     name: str
+    operator: str
     file: bytes
 
     @property
@@ -33,13 +35,19 @@ class Seed(NamedTuple):
 
 @cache
 def seeds() -> tuple[Seed, ...]:
-    """Every first file: the texts, each with an input or all of them made constants, and the small models of models/."""
+    """Every first file: the texts, each with an input or all of them made constants, and with views around it.
+
+    Behind them a sparse constant, and the small models of models/.
+    """
     found = []
     for number, text in enumerate(texts()):
         file = _file(text)
-        found += [Seed(f"{number} {text.op} {text.letter}{way}", each) for way, each in _variants(file)]
-    small = [path for path in sorted(MODELS.rglob("*.tflite")) if path.stat().st_size <= LARGEST and "zoo" not in path.parts]
-    return (*found, *(Seed(str(path.relative_to(MODELS)), path.read_bytes()) for path in small))
+        made = [*_variants(file), *_chained(file)]
+        found += [Seed(f"{number} {text.op} {text.letter}{way}", text.op, each) for way, each in made]
+    small = [path for path in sorted(MODELS.rglob("*.tflite")) if path.stat().st_size <= LARGEST]
+    committed = [path.relative_to(MODELS) for path in small if "zoo" not in path.parts]
+    found += [Seed("sparse", "DENSIFY", _sparse())]
+    return (*found, *(Seed(str(path), f"models/{path.parent}", (MODELS / path).read_bytes()) for path in committed))
 
 
 def _file(text: Text) -> bytes:
@@ -81,3 +89,31 @@ def _held(model: Model, at: int) -> bool:
     model.buffers.append(made)
     tensor.buffer = len(model.buffers) - 1
     return True
+
+
+def _chained(file: bytes) -> Iterator[tuple[str, bytes]]:
+    """With a lift and its way back before an operand, and behind the result."""
+    model = unpacked(file)
+    for name in ("written_there_and_back", "result_lifted"):
+        for _ in REWRITTEN[name](model):
+            made = packed(model)
+            break
+        else:
+            continue
+        yield f" {name}", made
+        model = unpacked(file)
+
+
+def _sparse() -> bytes:
+    """DENSIFY of a constant of which three elements are stored."""
+    made = tree("d[2,3] = DENSIFY(c:const[3]{1.0,2.5,-3.0})\ny[2,3] = ADD(x[2,3], d)")
+    tensor = next(each for each in made.subgraphs[0].tensors if each.name == "c")
+    rows, columns = schema.DimensionMetadataT(), schema.DimensionMetadataT()
+    rows.format, rows.denseSize = schema.DimensionType.DENSE, 2
+    columns.format = schema.DimensionType.SPARSE_CSR
+    columns.arraySegmentsType = columns.arrayIndicesType = schema.SparseIndexVector.Uint8Vector
+    columns.arraySegments, columns.arrayIndices = schema.Uint8VectorT(), schema.Uint8VectorT()
+    columns.arraySegments.values, columns.arrayIndices.values = [0, 1, 3], [1, 0, 2]
+    tensor.shape, tensor.sparsity = [2, 3], schema.SparsityParametersT()
+    tensor.sparsity.traversalOrder, tensor.sparsity.dimMetadata = [0, 1], [rows, columns]
+    return pack(made)
