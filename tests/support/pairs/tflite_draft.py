@@ -9,8 +9,7 @@ from typing import Any
 import numpy as np
 from ai_edge_litert import schema_py_generated as schema
 
-from tests.support.pairs.tflite_changes import array
-from tests.support.pairs.tflite_fields import twin
+from tests.support.pairs.tflite_fields import array, twin
 from tests.support.pairs.tflite_file import KINDS, Model
 
 DTYPES = {
@@ -52,7 +51,9 @@ class Draft:
             self.graph.tensors[made].shapeSignature = array([-1] * len(shape))
         return made
 
-    def operator(self, code: int, inputs: Sequence[int], outputs: Sequence[int], options: Any = None, version: int = 1) -> Model:  # noqa: ANN401 -- a table
+    def operator(
+        self, code: int, inputs: Sequence[int], outputs: Sequence[int], options: Model = None, version: int = 1
+    ) -> Model:
         held = schema.OperatorCodeT()
         held.builtinCode, held.deprecatedBuiltinCode, held.version = code, min(code, 127), version
         self.model.operatorCodes.append(held)

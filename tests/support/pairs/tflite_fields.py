@@ -6,15 +6,15 @@ A change yields each time the model stands changed, and puts it back behind that
 from __future__ import annotations
 
 import copy
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Iterator
+from typing import Any
 
 import numpy as np
 
-if TYPE_CHECKING:
-    from collections.abc import Iterator
+from tests.support.pairs.tflite_file import Model
 
-    from tests.support.pairs.tflite_file import Model
-
+Change = Callable[[Model], Iterator[None]]
+"""Yields each time that the model stands changed, and puts it back behind that."""
 SCALARS = (0, 1, -1, 2, 3, 7, 32, 127, 128, 255, 2**31 - 1, -(2**31), 2**40)
 REALS = (0.0, 0.5, 1.0, -1.0, 2.0, float("nan"), float("inf"))
 TEXTS = (b"another", b"", None, b"a\0b", b"\xff")
@@ -111,3 +111,18 @@ def _elements(dtype: np.dtype[Any]) -> tuple[Any, ...]:
 def twin(table: Model) -> Model:
     """A copy of a table."""
     return copy.deepcopy(table)
+
+
+def operators_of(model: Model) -> list[tuple[Model, Model]]:
+    """Every operator, behind its subgraph."""
+    return [(graph, operator) for graph in model.subgraphs for operator in graph.operators or ()]
+
+
+def tensors_of(model: Model) -> list[tuple[Model, Model]]:
+    """Every tensor, behind its subgraph."""
+    return [(graph, tensor) for graph in model.subgraphs for tensor in graph.tensors or ()]
+
+
+def array(values: Any) -> np.ndarray:  # noqa: ANN401 -- numbers
+    """A vector of whole numbers, as most fields hold it."""
+    return np.asarray(values, np.int32)

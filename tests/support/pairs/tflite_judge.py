@@ -15,7 +15,7 @@ import numpy as np
 from tests.support import child
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Iterator, Sequence
 
 KERNELS = ("BUILTIN_REF", "BUILTIN_WITHOUT_DEFAULT_DELEGATES", "AUTO")
 """The reference kernels, the optimized ones, and these with XNNPACK, which is what users get."""
@@ -70,16 +70,14 @@ def _unlike(one: Sequence[str], two: Sequence[str]) -> str:
 
 def serve(many: Sequence[bytes]) -> list[dict[Run, Ran]]:
     """Run each file in a fork; where a kernel ends it, another one goes on behind that run."""
-    asked = [(file, run) for file in many for run in _ways(file)]
-    answers = child.in_forks(asked, _ran)
-    found: list[dict[Run, Ran]] = []
-    left = iter(zip(asked, answers, strict=True))
-    for file in many:
-        found.append({})
-        for _ in _ways(file):
-            (_, run), (answer, ended) = next(left)
-            found[-1][run] = answer or Ran(error=ended)
-    return found
+    ways = [_ways(file) for file in many]
+    asked = [(file, run) for file, runs in zip(many, ways, strict=True) for run in runs]
+    answers = iter(child.in_forks(asked, _ran))
+    return [{run: _answer(*next(answers)) for run in runs} for runs in ways]
+
+
+def _answer(ran: Ran | None, ended: str) -> Ran:
+    return ran or Ran(error=ended)
 
 
 def _ways(file: bytes) -> list[Run]:
@@ -101,14 +99,12 @@ def _ran(asked: tuple[bytes, Run]) -> Ran:
 def _results(file: bytes, kernels: str, size: int | None, signature: str | None) -> Iterator[str]:
     from ai_edge_litert.interpreter import Interpreter, OpResolverType
 
-    made = Interpreter(
-        model_content=file, experimental_op_resolver_type=OpResolverType[kernels], num_threads=1
-    )
+    made = Interpreter(model_content=file, experimental_op_resolver_type=OpResolverType[kernels], num_threads=1)
     yield f"signatures {sorted((key, str(value)) for key, value in made.get_signature_list().items())}"
     if signature is not None:
         yield from _by_signature(made, signature)
         return
-    for place, detail in enumerate(made.get_input_details()):
+    for detail in made.get_input_details():
         stored = tuple(map(int, detail["shape"]))
         free = tuple(map(int, detail["shape_signature"]))
         yield f"input {_face(detail)} {stored} {free}"
@@ -126,14 +122,15 @@ def _results(file: bytes, kernels: str, size: int | None, signature: str | None)
 def _by_signature(made: Any, key: str) -> Iterator[str]:  # noqa: ANN401 -- LiteRT has no types
     runner = made.get_signature_runner(key)
     feeds = {
-        name: _drawn(detail, place, 0) for place, (name, detail) in enumerate(sorted(runner.get_input_details().items()))
+        name: _drawn(detail, place, 0)
+        for place, (name, detail) in enumerate(sorted(runner.get_input_details().items()))
     }
     for name, value in sorted(runner(**feeds).items()):
         yield f"output {name} {_digest(np.asarray(value))}"
 
 
 def _face(detail: dict[str, Any]) -> str:
-    """What a caller sees of an input or output: its name, its type and its scales, with their axis if there are many."""
+    """What a caller sees of an input or output: its name, its type, its scales, their axis if there are many."""
     scales = detail["quantization_parameters"]
     numbers = [scales["scales"].tolist(), scales["zero_points"].tolist()]
     numbers += [scales["quantized_dimension"]] if len(numbers[0]) > 1 else []

@@ -17,10 +17,12 @@ from graphfix.results import GraphfixError
 from tests.support.pairs import tflite_judge as judge
 from tests.support.pairs.counts import Counts
 from tests.support.pairs.tflite_bytes import BYTES
-from tests.support.pairs.tflite_changes import CHANGES, Change
-from tests.support.pairs.tflite_fields import changed, fields, kind, tables
+from tests.support.pairs.tflite_changes import CHANGES
+from tests.support.pairs.tflite_deviations import DEVIATIONS
+from tests.support.pairs.tflite_fields import Change, changed, fields, kind, tables
 from tests.support.pairs.tflite_file import Model, packed, unpacked
-from tests.support.pairs.tflite_folds import DEVIATIONS, bases, folded
+from tests.support.pairs.tflite_fold import folded
+from tests.support.pairs.tflite_folds import bases
 from tests.support.pairs.tflite_rewritten import REWRITTEN
 from tests.support.pairs.tflite_seeds import Seed
 
@@ -73,39 +75,42 @@ class Tally:
 # --- which pairs ------------------------------------------------------------------------------------------------------
 
 
-def pairs(given: Iterable[Seed], each: int, kinds: str = "") -> Iterator[Pair]:
-    """Of each operator's first files `each` of every kind of change, and the way back; `kinds` is part of its name."""
+def pairs(given: Iterable[Seed], each: int = 1, *, share: int = 1, kinds: str = "") -> Iterator[Pair]:
+    """Of each operator's first files `each` of every kind of change, and the way back.
+
+    `share` keeps one (operator, kind) in so many, `kinds` those whose name has the text.
+    """
     groups: defaultdict[str, list[Seed]] = defaultdict(list)
     for seed in given:
         groups[seed.operator].append(seed)
-    for group in groups.values():
-        for pair in _of_operator(group, each, kinds):
-            yield pair
-            yield pair.back
+    for operator, group in groups.items():
+        makers = [_made(seed) for seed in group]
+        for name in sorted({name for made in makers for name in made if kinds in name}):
+            at = zlib.crc32(f"{operator}/{name}".encode())
+            if at % share == 0:
+                turn = at // share % len(group)
+                order = [*range(turn, len(group)), *range(turn)]
+                found = (pair for place in order for pair in _of_seed(group[place], name, makers[place]))
+                yield from (both for pair in islice(found, each) for both in (pair, pair.back))
 
 
-def folds(most: int) -> Iterator[Pair]:
-    """Constants and operators that may compute them: of each operator and deviation at most `most`."""
+def folds(most: int, *, share: int = 1) -> Iterator[Pair]:
+    """Constants and operators that may compute them: of each operator and deviation at most `most` sets of operands."""
     for number, base in enumerate(bases()):
         for name, deviate in DEVIATIONS.items():
-            made = list(dict.fromkeys(pair for fold in deviate(base) for pair in folded(fold)))
-            for before, after in _chooser(f"{number} {name}").sample(made, min(most, len(made))):
-                yield Pair(f"fold {number}", base.op, name, before, after)
+            if zlib.crc32(f"{number}/{name}".encode()) % share == 0:
+                made = list(deviate(base))
+                for fold in _chooser(f"{number} {name}").sample(made, min(most, len(made))):
+                    for before, after in folded(fold):
+                        yield Pair(f"fold {number}", base.op, name, before, after)
 
 
-def _of_operator(group: Sequence[Seed], each: int, kinds: str) -> Iterator[Pair]:
-    """The kinds are spread over the operator's first files; where one has no place for a kind the next is asked."""
-    makers = [_made(seed) for seed in group]
-    for name in sorted({name for made in makers for name in made if kinds in name}):
-        turn = zlib.crc32(f"{group[0].operator}/{name}".encode()) % len(group)
-        order = [*range(turn, len(group)), *range(turn)]
-        found = (
-            Pair(group[at].name, group[at].operator, name, group[at].file, after)
-            for at in order
-            for after in makers[at].get(name, lambda: iter(()))()
-            if after != group[at].file
+def _of_seed(seed: Seed, name: str, made: Mapping[str, Makes]) -> Iterator[Pair]:
+    """The one pair of a kind of change, if the first file has a place for it."""
+    if name in made:
+        yield from (
+            Pair(seed.name, seed.operator, name, seed.file, after) for after in made[name]() if after != seed.file
         )
-        yield from islice(found, each)
 
 
 def _made(seed: Seed) -> dict[str, Makes]:
@@ -178,7 +183,7 @@ def examine(many: Iterable[Pair], folder: Path, *, by: Proves = proves, ask: boo
         for pair in part:
             why = _refusal(pair, folder, by)
             _count(tally, pair, why, loaded=bool(firsts[pair.before]))
-            if firsts[pair.before] and (not why or ask and not why.startswith(RAISES)):
+            if firsts[pair.before] and (not why or (ask and not why.startswith(RAISES))):
                 asked.append(Found(pair, why))
         _judge(tally, asked, firsts)
     return tally

@@ -8,12 +8,11 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 
 import numpy as np
-from ai_edge_litert import schema_py_generated as schema
 
-from tests.support.pairs.tflite_changes import Change, array
 from tests.support.pairs.tflite_draft import Draft, options
-from tests.support.pairs.tflite_fields import put
-from tests.support.pairs.tflite_file import CODES, KINDS, Model, code_of, listed
+from tests.support.pairs.tflite_fields import Change, array, put
+from tests.support.pairs.tflite_file import CODES, KINDS, Model, listed
+from tests.support.pairs.tflite_restated import RESTATED
 
 View = Callable[[Draft, int], Iterator[tuple[list[Model], int]]]
 """From an operand the operators that make another of it, and that one."""
@@ -41,27 +40,48 @@ def dims(draft: Draft, at: int) -> list[int]:
 
 
 def _lift_shapes(shape: list[int]) -> list[list[int]]:
-    return [[1, *shape], [1, 1, *shape], [*shape, 1], [1] * (8 - len(shape)) + shape, [1] * (9 - len(shape)) + shape, shape]
+    return [
+        [1, *shape],
+        [1, 1, *shape],
+        [*shape, 1],
+        [1] * (8 - len(shape)) + shape,
+        [1] * (9 - len(shape)) + shape,
+        shape,
+    ]
 
 
 def reshaped(draft: Draft, at: int) -> Iterator[tuple[list[Model], int]]:
-    shape = dims(draft, at)
-    for to in _lift_shapes(shape):
-        for target, dtype, new_shape in ((to, "int32", to), (to, "int32", None), ([-1, *to[1:]], "int32", None), (to, "int64", None),
-                                         ([0, *to[1:]], "int32", None), ([-2, *to[1:]], "int32", None), ([[size] for size in to], "int32", None)):  # fmt: skip
+    for to in _lift_shapes(dims(draft, at)):
+        targets = (to, [-1, *to[1:]], [0, *to[1:]], [-2, *to[1:]], [[size] for size in to])
+        for target, dtype in ((target, dtype) for target in targets for dtype in ("int32", "int64")):
             made = draft.like(at, to)
-            given = options("ReshapeOptions", newShape=None if new_shape is None else array(new_shape))
-            yield [draft.operator(CODES.RESHAPE, [at, draft.constant(target, dtype)], [made], given)], made
-        made = draft.like(at, to)
-        yield [draft.operator(CODES.RESHAPE, [at], [made], options("ReshapeOptions", newShape=array(to)))], made
-        yield [draft.operator(CODES.RESHAPE, [at, draft.constant(to)], [made])], made
+            yield [draft.operator(CODES.RESHAPE, [at, draft.constant(target, dtype)], [made])], made
+        for operands in ([at], [at, draft.constant(to)]):
+            for stated in (None, to, [*to, 1], to[::-1]):
+                made = draft.like(at, to)
+                given = options("ReshapeOptions", newShape=None if stated is None else array(stated))
+                yield [draft.operator(CODES.RESHAPE, operands, [made], given)], made
 
 
 def expanded(draft: Draft, at: int) -> Iterator[tuple[list[Model], int]]:
     shape = dims(draft, at)
     rank = len(shape)
-    for axis, to in ((0, [1, *shape]), (-1, [*shape, 1]), (rank, [*shape, 1]), (-rank - 1, [1, *shape]), (rank + 1, [*shape, 1]), (1, [*shape[:1], 1, *shape[1:]])):
-        for value, dtype in ((axis, "int32"), ([axis], "int32"), (axis, "int64"), ([axis, axis], "int32"), (axis, "int16"), ([[axis]], "int32")):
+    for axis, to in (
+        (0, [1, *shape]),
+        (-1, [*shape, 1]),
+        (rank, [*shape, 1]),
+        (-rank - 1, [1, *shape]),
+        (rank + 1, [*shape, 1]),
+        (1, [*shape[:1], 1, *shape[1:]]),
+    ):
+        for value, dtype in (
+            (axis, "int32"),
+            ([axis], "int32"),
+            (axis, "int64"),
+            ([axis, axis], "int32"),
+            (axis, "int16"),
+            ([[axis]], "int32"),
+        ):
             made = draft.like(at, to)
             yield [draft.operator(CODES.EXPAND_DIMS, [at, draft.constant(value, dtype)], [made])], made
     made = draft.like(at, [1, *shape])
@@ -72,35 +92,68 @@ def squeezed(draft: Draft, at: int) -> Iterator[tuple[list[Model], int]]:
     shape = dims(draft, at)
     for axes in ([], [0], [-1], [len(shape)], [0, 0], [-9]):
         for given in (axes, None):
-            kept = [size for axis, size in enumerate(shape) if size != 1 or (given and axis not in [each % max(len(shape), 1) for each in given])]
+            kept = [
+                size
+                for axis, size in enumerate(shape)
+                if size != 1 or (given and axis not in [each % max(len(shape), 1) for each in given])
+            ]
             made = draft.like(at, kept)
-            yield [draft.operator(CODES.SQUEEZE, [at], [made], options("SqueezeOptions", squeezeDims=None if given is None else array(given)))], made
+            yield (
+                [
+                    draft.operator(
+                        CODES.SQUEEZE,
+                        [at],
+                        [made],
+                        options("SqueezeOptions", squeezeDims=None if given is None else array(given)),
+                    )
+                ],
+                made,
+            )
 
 
 def lifted_and_squeezed(draft: Draft, at: int) -> Iterator[tuple[list[Model], int]]:
     shape = dims(draft, at)
     middle, made = draft.like(at, [1, *shape]), draft.like(at, shape)
     lift = draft.operator(CODES.EXPAND_DIMS, [at, draft.constant(0)], [middle])
-    yield [lift, draft.operator(CODES.SQUEEZE, [middle], [made], options("SqueezeOptions", squeezeDims=array([0])))], made
+    yield (
+        [lift, draft.operator(CODES.SQUEEZE, [middle], [made], options("SqueezeOptions", squeezeDims=array([0])))],
+        made,
+    )
     yield [lift, draft.operator(CODES.RESHAPE, [middle, draft.constant(shape)], [made])], made
 
 
 def _stretches(draft: Draft, at: int) -> list[list[int]]:
     shape = dims(draft, at)
-    found = [shape, [1, *shape], [2, *shape], [*([1] * (8 - len(shape))), *shape], [*([1] * (9 - len(shape))), *shape], [0, *shape]]
-    for graph_tensor in draft.graph.tensors[:6]:
-        found.append(listed(graph_tensor.shape))
+    found = [
+        shape,
+        [1, *shape],
+        [2, *shape],
+        [*([1] * (8 - len(shape))), *shape],
+        [*([1] * (9 - len(shape))), *shape],
+        [0, *shape],
+    ]
+    found += [listed(tensor.shape) for tensor in draft.graph.tensors[:6]]
     found += [[size if axis != other else 2 * size for axis, size in enumerate(shape)] for other in range(len(shape))]
     return [list(each) for each in dict.fromkeys(map(tuple, found))]
 
 
 def broadcast_to(draft: Draft, at: int) -> Iterator[tuple[list[Model], int]]:
     for to in _stretches(draft, at):
-        for value, dtype, version in ((to, "int32", 2), (to, "int64", 2), (to, "int32", 1), (to, "int32", 3), ([to], "int32", 2), (to, "int16", 2)):
+        for value, dtype, version in (
+            (to, "int32", 2),
+            (to, "int64", 2),
+            (to, "int32", 1),
+            (to, "int32", 3),
+            ([to], "int32", 2),
+            (to, "int16", 2),
+        ):
             made = draft.like(at, to)
             yield [draft.operator(CODES.BROADCAST_TO, [at, draft.constant(value, dtype)], [made], None, version)], made
         made = draft.like(at, to)
-        yield [draft.operator(CODES.BROADCAST_TO, [at, draft.constant(to)], [made], options("BroadcastToOptions"), 2)], made
+        yield (
+            [draft.operator(CODES.BROADCAST_TO, [at, draft.constant(to)], [made], options("BroadcastToOptions"), 2)],
+            made,
+        )
 
 
 def broadcast_in_dim(draft: Draft, at: int) -> Iterator[tuple[list[Model], int]]:
@@ -121,7 +174,14 @@ def tiled(draft: Draft, at: int) -> Iterator[tuple[list[Model], int]]:
         if len(to) != len(shape):
             continue
         times = [new // old if old else 1 for new, old in zip(to, shape, strict=True)]
-        for value, dtype in ((times, "int32"), (times, "int64"), ([times], "int32"), (times, "int16"), (times[1:], "int32"), ([1, *times], "int32")):
+        for value, dtype in (
+            (times, "int32"),
+            (times, "int64"),
+            ([times], "int32"),
+            (times, "int16"),
+            (times[1:], "int32"),
+            ([1, *times], "int32"),
+        ):
             made = draft.like(at, to)
             yield [draft.operator(CODES.TILE, [at, draft.constant(value, dtype)], [made])], made
 
@@ -135,7 +195,6 @@ def cast_to_itself(draft: Draft, at: int) -> Iterator[tuple[list[Model], int]]:
 
 
 def cast_and_back(draft: Draft, at: int) -> Iterator[tuple[list[Model], int]]:
-    kind = draft.graph.tensors[at].type
     for other in (KINDS.INT64, KINDS.FLOAT32, KINDS.UINT8, KINDS.BOOL, KINDS.INT32):
         middle, made = draft.tensor(dims(draft, at), other), draft.like(at, dims(draft, at))
         yield [draft.operator(CODES.CAST, [at], [middle]), draft.operator(CODES.CAST, [middle], [made])], made
@@ -188,52 +247,4 @@ VIEWS: Mapping[str, View] = {
 }  # fmt: skip
 
 
-def constant_stretched(model: Model) -> Iterator[None]:
-    """A constant written out along one more axis or a unit axis, its bytes repeated, or with another shape."""
-    for graph in model.subgraphs:
-        for tensor in graph.tensors or ():
-            held = np.asarray(listed(model.buffers[tensor.buffer].data), np.uint8) if tensor.buffer < len(model.buffers) else array([])
-            if not held.size:
-                continue
-            shape = listed(tensor.shape)
-            made = schema.BufferT()
-            model.buffers.append(made)
-            for to, times in (([2, *shape], 2), ([1, *shape], 1), ([*shape, 1], 1), ([0, *shape], 0), ([1] * (9 - len(shape)) + shape, 1)):
-                made.data = np.tile(held, times)
-                yield from put(tensor, shape=array(to), buffer=len(model.buffers) - 1)
-            model.buffers.pop()
-
-
-def select_of_the_other_version(model: Model) -> Iterator[None]:
-    for code in model.operatorCodes:
-        number = max(code.builtinCode, code.deprecatedBuiltinCode)
-        other = {CODES.SELECT: CODES.SELECT_V2, CODES.SELECT_V2: CODES.SELECT}.get(number)
-        if other is not None:
-            for version in (code.version, 1, 2):
-                yield from put(code, builtinCode=other, deprecatedBuiltinCode=other, version=version)
-
-
-def result_lifted(model: Model) -> Iterator[None]:
-    """The main result with a unit axis, and taken back by a RESHAPE or SQUEEZE behind it."""
-    for graph in model.subgraphs:
-        draft = Draft(model, graph)
-        for at, operator in enumerate(graph.operators or []):
-            outputs = listed(operator.outputs)
-            if not outputs or code_of(model, operator) in (CODES.VAR_HANDLE, CODES.HASHTABLE):
-                continue
-            shape = listed(graph.tensors[outputs[0]].shape)
-            tensors, buffers, codes = len(graph.tensors), len(model.buffers), len(model.operatorCodes)
-            middle = draft.like(outputs[0], [1, *shape])
-            back = draft.operator(CODES.RESHAPE, [middle, draft.constant(shape)], [outputs[0]])
-            kept, operator.outputs = operator.outputs, array([middle, *outputs[1:]])
-            yield from put(graph, operators=[*graph.operators[: at + 1], back, *graph.operators[at + 1 :]])
-            operator.outputs = kept
-            del graph.tensors[tensors:], model.buffers[buffers:], model.operatorCodes[codes:]
-
-
-REWRITTEN: Mapping[str, Change] = {
-    **{name: _as(view) for name, view in VIEWS.items()},
-    "constant_stretched": constant_stretched,
-    "select_of_the_other_version": select_of_the_other_version,
-    "result_lifted": result_lifted,
-}
+REWRITTEN: Mapping[str, Change] = {**{name: _as(view) for name, view in VIEWS.items()}, **RESTATED}

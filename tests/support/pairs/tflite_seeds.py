@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from functools import cache
+from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
@@ -33,21 +34,37 @@ class Seed(NamedTuple):
         return frozenset(NAMES.get(code_of(model, it), "") for graph in model.subgraphs for it in graph.operators or ())
 
 
-@cache
-def seeds() -> tuple[Seed, ...]:
-    """Every first file: the texts, each with an input or all of them made constants, and with views around it.
+def seeds(*operators: str) -> tuple[Seed, ...]:
+    """The first files, or those of some operators.
 
-    Behind them a sparse constant, and the small models of models/.
+    They are the texts, each with an input or all of them made constants, and with views around it; a sparse constant;
+    and the small models of models/.
     """
-    found = []
+    every = operators or dict.fromkeys([*(text.op for text in texts()), "DENSIFY", *_committed()])
+    return tuple(seed for operator in every for seed in _of(operator))
+
+
+@cache
+def _of(operator: str) -> tuple[Seed, ...]:
+    found = [Seed("sparse", "DENSIFY", _sparse())] if operator == "DENSIFY" else []
     for number, text in enumerate(texts()):
-        file = _file(text)
-        made = [*_variants(file), *_chained(file)]
-        found += [Seed(f"{number} {text.op} {text.letter}{way}", text.op, each) for way, each in made]
-    small = [path for path in sorted(MODELS.rglob("*.tflite")) if path.stat().st_size <= LARGEST]
-    committed = [path.relative_to(MODELS) for path in small if "zoo" not in path.parts]
-    found += [Seed("sparse", "DENSIFY", _sparse())]
-    return (*found, *(Seed(str(path), f"models/{path.parent}", (MODELS / path).read_bytes()) for path in committed))
+        if text.op == operator:
+            file = _file(text)
+            made = [*_variants(file), *_chained(file)]
+            found += [Seed(f"{number} {text.op} {text.letter}{way}", text.op, each) for way, each in made]
+    places = _committed().get(operator, ())
+    return (*found, *(Seed(str(place), operator, (MODELS / place).read_bytes()) for place in places))
+
+
+@cache
+def _committed() -> dict[str, list[Path]]:
+    """The small models by their folder."""
+    found: dict[str, list[Path]] = {}
+    for path in sorted(MODELS.rglob("*.tflite")):
+        place = path.relative_to(MODELS)
+        if path.stat().st_size <= LARGEST and place.parts[0] != "zoo":
+            found.setdefault(f"models/{place.parent}", []).append(place)
+    return found
 
 
 def _file(text: Text) -> bytes:
