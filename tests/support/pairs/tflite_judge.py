@@ -15,12 +15,14 @@ import numpy as np
 from tests.support import child
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
 KERNELS = ("BUILTIN_REF", "BUILTIN_WITHOUT_DEFAULT_DELEGATES", "AUTO")
 """The reference kernels, the optimized ones, and these with XNNPACK, which is what users get."""
 SIZES = (1, 3, 2)
 """What a free dim is run at, besides another size for each axis."""
+AGAIN = 3
+"""How often both files are run again before a pair is called wrong."""
 Run = tuple[str, int | None, str | None]
 """A kernel set, the size of the free dims (None: as the file is stored), a signature's key."""
 
@@ -49,7 +51,7 @@ def steady(many: Sequence[bytes]) -> list[dict[Run, Ran]]:
     return [{run: ran for run, ran in one.items() if ran.fine and two[run] == ran} for one, two in pairs]
 
 
-def wrong(before: dict[Run, Ran], after: dict[Run, Ran]) -> str | None:
+def wrong(before: Mapping[Run, Ran], after: Mapping[Run, Ran]) -> str | None:
     """What is wrong with the second file, by the runs of the first one that count."""
     for run, ran in before.items():
         other = after.get(run, Ran(error="has no such run"))
@@ -58,6 +60,15 @@ def wrong(before: dict[Run, Ran], after: dict[Run, Ran]) -> str | None:
         if other != ran:
             return f"{run}: {_unlike(ran.results, other.results)}"
     return None
+
+
+def certainly_wrong(before: bytes, after: bytes) -> str | None:
+    """The same of two files, each run again several times, among each other: what varies was never written."""
+    ran = files([after, before] * AGAIN)
+    firsts, seconds = ran[1::2], ran[::2]
+    steady_ = {run: one for run, one in firsts[0].items() if one.fine and all(each[run] == one for each in firsts)}
+    found = [wrong(steady_, second) for second in seconds]
+    return found[0] if all(found) else None
 
 
 def _unlike(one: Sequence[str], two: Sequence[str]) -> str:

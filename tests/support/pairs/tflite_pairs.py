@@ -218,6 +218,8 @@ def _firsts(befores: Collection[bytes]) -> dict[bytes, dict[judge.Run, judge.Ran
 def _judge(tally: Tally, asked: Sequence[Found], firsts: Mapping[bytes, dict[judge.Run, judge.Ran]]) -> None:
     for found, ran in zip(asked, judge.files([found.pair.after for found in asked]), strict=True):
         differs = judge.wrong(firsts[found.pair.before], ran)
+        if differs and not found.why:
+            differs = judge.certainly_wrong(found.pair.before, found.pair.after)
         if not found.why:
             tally.counts.add(found.pair.kind, "run", *(["wrong"] if differs else []))
             tally.wrong += [Found(found.pair, differs)] if differs else []
