@@ -2,12 +2,19 @@
 
 from __future__ import annotations
 
+import random
 import struct
+import zlib
 from collections.abc import Callable, Iterator, Mapping
 
 import numpy as np
 
 from tests.support.pairs.tflite_file import listed, packed, unpacked
+
+DAMAGED = 40
+"""How many files with one byte changed are made of a file."""
+SEVERAL = {"bits_of_the_file": 8}
+"""Kinds of which more than one change is taken of a first file."""
 
 
 def identifier(file: bytes) -> Iterator[bytes]:
@@ -64,9 +71,20 @@ def data_behind_the_tables(file: bytes) -> Iterator[bytes]:
             yield flat + bytes(place - len(flat)) + held
 
 
+def bits_of_the_file(file: bytes) -> Iterator[bytes]:
+    """One bit or one byte somewhere, or the offset of a field."""
+    choose = random.Random(zlib.crc32(file))  # noqa: S311 -- changes, no secrets
+    for _ in range(DAMAGED):
+        damaged = bytearray(file)
+        at = choose.randrange(8, len(file))
+        damaged[at] = choose.choice((damaged[at] ^ 1 << choose.randrange(8), 0, 1, 255, damaged[at] + 4 & 255))
+        yield bytes(damaged)
+
+
 BYTES: Mapping[str, Callable[[bytes], Iterator[bytes]]] = {
     change.__name__: change
     for change in (
         identifier, bytes_behind, bytes_cut, bytes_in_front, defaults_written, written_again, data_behind_the_tables,
+        bits_of_the_file,
     )
 }  # fmt: skip

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 KERNELS = ("BUILTIN_REF", "BUILTIN_WITHOUT_DEFAULT_DELEGATES", "AUTO")
 """The reference kernels, the optimized ones, and these with XNNPACK, which is what users get."""
-SIZES = (1, 3, 2)
+SIZES = (1, 3, 2, 0)
 """What a free dim is run at, besides another size for each axis."""
 AGAIN = 3
 """How often both files are run again before a pair is called wrong."""

@@ -16,7 +16,7 @@ from graphfix.checker.proof import prove
 from graphfix.results import GraphfixError
 from tests.support.pairs import tflite_judge as judge
 from tests.support.pairs.counts import Counts
-from tests.support.pairs.tflite_bytes import BYTES
+from tests.support.pairs.tflite_bytes import BYTES, SEVERAL
 from tests.support.pairs.tflite_changes import CHANGES
 from tests.support.pairs.tflite_deviations import DEVIATIONS
 from tests.support.pairs.tflite_fields import Change, changed, fields, kind, tables
@@ -32,6 +32,8 @@ TOGETHER = 400
 """Pairs whose runs are asked of LiteRT together."""
 BACK = ", back"
 """Behind the kind of a pair whose first file is the changed one."""
+TWICE = 8
+"""How many pairs of kinds of change are looked at for two at once."""
 Proves = Callable[[Path, Path], str]
 """Why two files are not proved equal; nothing where they are."""
 Makes = Callable[[], Iterator[bytes]]
@@ -91,7 +93,8 @@ def pairs(given: Iterable[Seed], each: int = 1, *, share: int = 1, kinds: str = 
                 turn = at // share % len(group)
                 order = [*range(turn, len(group)), *range(turn)]
                 found = (pair for place in order for pair in _of_seed(group[place], name, makers[place]))
-                yield from (both for pair in islice(found, each) for both in (pair, pair.back))
+                wanted = each * SEVERAL.get(name, 1)
+                yield from (both for pair in islice(found, wanted) for both in (pair, pair.back))
 
 
 def folds(most: int, *, share: int = 1) -> Iterator[Pair]:
@@ -121,8 +124,28 @@ def _made(seed: Seed) -> dict[str, Makes]:
         for each in fields(table):
             by_kind[kind(table, each)].append((table, each))
     changes = {**CHANGES, **REWRITTEN, **{name: _by_fields(places) for name, places in by_kind.items()}}
+    changes["two_changes"] = _twice(changes, seed.name)
     made = {name: _one_of(change, model, f"{seed.name} {name}") for name, change in changes.items()}
     return made | {name: _one_file(change, seed, name) for name, change in BYTES.items()}
+
+
+def _twice(changes: Mapping[str, Change], name: str) -> Change:
+    """Two changes of different kinds at once."""
+    kinds = _chooser(f"{name} two").sample(sorted(changes), 2 * TWICE)
+
+    def made(model: Model) -> Iterator[None]:
+        for first, second in zip(kinds[::2], kinds[1::2], strict=True):
+            for _ in _nth(changes[first], model, first):
+                yield from _nth(changes[second], model, second)
+
+    return made
+
+
+def _nth(change: Change, model: Model, name: str) -> Iterator[None]:
+    """One of the changes, chosen by the name."""
+    count = sum(1 for _ in change(model))
+    chosen = _chooser(name).randrange(count) if count else -1
+    yield from (None for number, _ in enumerate(change(model)) if number == chosen)
 
 
 def _by_fields(places: Sequence[tuple[Model, str]]) -> Change:
@@ -152,7 +175,7 @@ def _written(model: Model) -> bytes:
 def _one_file(change: Callable[[bytes], Iterator[bytes]], seed: Seed, name: str) -> Makes:
     def made() -> Iterator[bytes]:
         files = list(change(seed.file))
-        return iter(_chooser(f"{seed.name} {name}").sample(files, min(1, len(files))))
+        return iter(_chooser(f"{seed.name} {name}").sample(files, min(SEVERAL.get(name, 1), len(files))))
 
     return made
 

@@ -65,8 +65,44 @@ def result_lifted(model: Model) -> Iterator[None]:
             del graph.tensors[tensors:], model.buffers[buffers:], model.operatorCodes[codes:]
 
 
+def lifted_throughout(model: Model) -> Iterator[None]:
+    """All operands of an operator at a greater rank, the result too, and a RESHAPE back behind it."""
+    for graph in model.subgraphs:
+        draft = Draft(model, graph)
+        for at, operator in enumerate(graph.operators or []):
+            inputs, outputs = listed(operator.inputs), listed(operator.outputs)
+            if not outputs or -1 in inputs or code_of(model, operator) in (CODES.VAR_HANDLE, CODES.HASHTABLE):
+                continue
+            highest = max(len(listed(graph.tensors[each].shape)) for each in (*inputs, *outputs))
+            for rank in range(highest + 1, 10):
+                tensors, buffers, codes = len(graph.tensors), len(model.buffers), len(model.operatorCodes)
+                new, lifted = [], {}
+                for each in dict.fromkeys(inputs):
+                    to = _lifted(draft, each, rank)
+                    lifted[each] = draft.like(each, to)
+                    new.append(draft.operator(CODES.RESHAPE, [each, draft.constant(to)], [lifted[each]]))
+                middle = draft.like(outputs[0], _lifted(draft, outputs[0], rank))
+                shape = listed(graph.tensors[outputs[0]].shape)
+                back = draft.operator(CODES.RESHAPE, [middle, draft.constant(shape)], [outputs[0]])
+                kept = operator.inputs, operator.outputs
+                operator.inputs, operator.outputs = (
+                    array([lifted[each] for each in inputs]),
+                    array([middle, *outputs[1:]]),
+                )
+                before, behind = graph.operators[:at], graph.operators[at + 1 :]
+                yield from put(graph, operators=[*before, *new, operator, back, *behind])
+                operator.inputs, operator.outputs = kept
+                del graph.tensors[tensors:], model.buffers[buffers:], model.operatorCodes[codes:]
+
+
+def _lifted(draft: Draft, at: int, rank: int) -> list[int]:
+    shape = listed(draft.graph.tensors[at].shape)
+    return [1] * (rank - len(shape)) + shape
+
+
 RESTATED: Mapping[str, Change] = {
     "constant_stretched": constant_stretched,
     "select_of_the_other_version": select_of_the_other_version,
     "result_lifted": result_lifted,
+    "lifted_throughout": lifted_throughout,
 }

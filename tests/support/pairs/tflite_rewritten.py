@@ -186,6 +186,28 @@ def tiled(draft: Draft, at: int) -> Iterator[tuple[list[Model], int]]:
             yield [draft.operator(CODES.TILE, [at, draft.constant(value, dtype)], [made])], made
 
 
+def at_run_time(draft: Draft, at: int) -> Iterator[tuple[list[Model], int]]:
+    """Stretched or reshaped to the SHAPE of tensors, as they are and after one operator on them."""
+    shape = dims(draft, at)
+    for other in dict.fromkeys([at, *listed(draft.graph.inputs)]):
+        to = dims(draft, other)
+        sizes, own, both = (draft.tensor([len(each)], KINDS.INT32) for each in (to, shape, max(to, shape, key=len)))
+        read = draft.operator(CODES.SHAPE, [other], [sizes], options("ShapeOptions", outType=KINDS.INT32))
+        mine = draft.operator(CODES.SHAPE, [at], [own], options("ShapeOptions", outType=KINDS.INT32))
+        made = draft.like(at, to)
+        yield [read, draft.operator(CODES.BROADCAST_TO, [at, sizes], [made], None, 2)], made
+        yield [read, draft.operator(CODES.RESHAPE, [at, sizes], [made])], made
+        arguments = draft.operator(CODES.BROADCAST_ARGS, [sizes, own], [both])
+        stretched = draft.like(at, max(to, shape, key=len))
+        yield [read, mine, arguments, draft.operator(CODES.BROADCAST_TO, [at, both], [stretched], None, 2)], stretched
+        longer, lifted = draft.tensor([len(shape) + 1], KINDS.INT32), draft.like(at, [1, *shape])
+        joined = draft.operator(
+            CODES.CONCATENATION, [draft.constant([1]), own], [longer], options("ConcatenationOptions")
+        )
+        yield [mine, joined, draft.operator(CODES.RESHAPE, [at, longer], [lifted])], lifted
+        yield [mine, joined, draft.operator(CODES.BROADCAST_TO, [at, longer], [lifted], None, 2)], lifted
+
+
 def cast_to_itself(draft: Draft, at: int) -> Iterator[tuple[list[Model], int]]:
     kind = draft.graph.tensors[at].type
     made = draft.like(at, dims(draft, at))
@@ -243,7 +265,7 @@ VIEWS: Mapping[str, View] = {
     "written_by_reshape": reshaped, "written_by_expand_dims": expanded, "written_by_squeeze": squeezed,
     "written_there_and_back": lifted_and_squeezed, "written_by_broadcast_to": broadcast_to,
     "written_by_broadcast_in_dim": broadcast_in_dim, "written_by_tile": tiled, "written_by_cast": cast_to_itself,
-    "written_by_casts": cast_and_back, "written_by_identity": identities,
+    "written_by_casts": cast_and_back, "written_by_identity": identities, "written_at_run_time": at_run_time,
 }  # fmt: skip
 
 
