@@ -13,7 +13,7 @@ from tests.support.pairs.tflite_file import listed, packed, unpacked
 
 DAMAGED = 40
 """How many files with one byte changed are made of a file."""
-SEVERAL = {"bits_of_the_file": 8}
+SEVERAL = {"bits_of_the_file": 8, "two_changes": 4}
 """Kinds of which more than one change is taken of a first file."""
 
 

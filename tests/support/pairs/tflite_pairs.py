@@ -7,6 +7,7 @@ import traceback
 import zlib
 from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from itertools import islice
 from pathlib import Path
@@ -117,39 +118,36 @@ def _of_seed(seed: Seed, name: str, made: Mapping[str, Makes]) -> Iterator[Pair]
 
 
 def _made(seed: Seed) -> dict[str, Makes]:
-    """By the kind of change a file that it makes: the one that the seed's name chooses."""
+    """By the kind of change the files that it makes: those that the seed's name chooses."""
     model = unpacked(seed.file)
+    made = {name: _one_of(change, model, f"{seed.name} {name}") for name, change in _changes(model).items()}
+    made["two_changes"] = lambda: _twice(seed)
+    return made | {name: _some_files(change, seed, name) for name, change in BYTES.items()}
+
+
+def _changes(model: Model) -> dict[str, Change]:
+    """The kinds of change, with one for every field of every table that the model has."""
     by_kind: dict[str, list[tuple[Model, str]]] = defaultdict(list)
     for table in tables(model):
         for each in fields(table):
             by_kind[kind(table, each)].append((table, each))
-    changes = {**CHANGES, **REWRITTEN, **{name: _by_fields(places) for name, places in by_kind.items()}}
-    changes["two_changes"] = _twice(changes, seed.name)
-    made = {name: _one_of(change, model, f"{seed.name} {name}") for name, change in changes.items()}
-    return made | {name: _one_file(change, seed, name) for name, change in BYTES.items()}
-
-
-def _twice(changes: Mapping[str, Change], name: str) -> Change:
-    """Two changes of different kinds at once."""
-    kinds = _chooser(f"{name} two").sample(sorted(changes), 2 * TWICE)
-
-    def made(model: Model) -> Iterator[None]:
-        for first, second in zip(kinds[::2], kinds[1::2], strict=True):
-            for _ in _nth(changes[first], model, first):
-                yield from _nth(changes[second], model, second)
-
-    return made
-
-
-def _nth(change: Change, model: Model, name: str) -> Iterator[None]:
-    """One of the changes, chosen by the name."""
-    count = sum(1 for _ in change(model))
-    chosen = _chooser(name).randrange(count) if count else -1
-    yield from (None for number, _ in enumerate(change(model)) if number == chosen)
+    return {**CHANGES, **REWRITTEN, **{name: _by_fields(places) for name, places in by_kind.items()}}
 
 
 def _by_fields(places: Sequence[tuple[Model, str]]) -> Change:
     return lambda _: (None for place in places for _ in changed(*place))
+
+
+def _twice(seed: Seed) -> Iterator[bytes]:
+    """Some files with two changes of different kinds."""
+    model, name = unpacked(seed.file), f"{seed.name} two"
+    changes = _changes(model)
+    kinds = _chooser(name).sample(sorted(changes), 2 * TWICE)
+    for first, second in zip(kinds[::2], kinds[1::2], strict=True):
+        for file in _one_of(changes[first], model, f"{name} {first}")():
+            other = unpacked(file)
+            with suppress(Exception):  # the first change may leave nothing that the second could find its place in
+                yield from _one_of(_changes(other).get(second, lambda _: iter(())), other, f"{name} {second}")()
 
 
 def _one_of(change: Change, model: Model, name: str) -> Makes:
@@ -172,7 +170,7 @@ def _written(model: Model) -> bytes:
         return b""
 
 
-def _one_file(change: Callable[[bytes], Iterator[bytes]], seed: Seed, name: str) -> Makes:
+def _some_files(change: Callable[[bytes], Iterator[bytes]], seed: Seed, name: str) -> Makes:
     def made() -> Iterator[bytes]:
         files = list(change(seed.file))
         return iter(_chooser(f"{seed.name} {name}").sample(files, min(SEVERAL.get(name, 1), len(files))))
