@@ -21,6 +21,8 @@ KERNELS = ("BUILTIN_REF", "BUILTIN_WITHOUT_DEFAULT_DELEGATES", "AUTO")
 """The reference kernels, the optimized ones, and these with XNNPACK, which is what users get."""
 SIZES = (1, 3, 2, 0)
 """What a free dim is run at, besides another size for each axis."""
+NEAR = 1e-5
+"""How near XNNPACK's floats have to be."""
 AGAIN = 3
 """How often both files are run again before a pair is called wrong."""
 Run = tuple[str, int | None, str | None]
@@ -33,6 +35,8 @@ class Ran:
 
     results: tuple[str, ...] = ()
     error: str = ""
+    rounded: tuple[tuple[float, ...], ...] = ()
+    """XNNPACK's floats: which operators it takes, and so how they are rounded, depends on what stands around them."""
 
     @property
     def fine(self) -> bool:
@@ -57,9 +61,15 @@ def wrong(before: Mapping[Run, Ran], after: Mapping[Run, Ran]) -> str | None:
         other = after.get(run, Ran(error="has no such run"))
         if not other.fine:
             return f"{run}: fails: {other.error}"
-        if other != ran:
+        if other.results != ran.results:
             return f"{run}: {_unlike(ran.results, other.results)}"
+        if not all(map(_near, ran.rounded, other.rounded)):
+            return f"{run}: {_unlike(list(map(str, ran.rounded)), list(map(str, other.rounded)))}"
     return None
+
+
+def _near(one: Sequence[float], two: Sequence[float]) -> bool:
+    return np.allclose(one, two, rtol=NEAR, atol=NEAR, equal_nan=True)
 
 
 def certainly_wrong(before: bytes, after: bytes) -> str | None:
@@ -71,6 +81,12 @@ def certainly_wrong(before: bytes, after: bytes) -> str | None:
     return found[0] if all(found) else None
 
 
+def states_its_shapes(file: bytes) -> bool:
+    """Whether every tensor gets the shape that the file states for it."""
+    answer: bool = child.asked(__name__, file)
+    return answer
+
+
 def _unlike(one: Sequence[str], two: Sequence[str]) -> str:
     pairs = [f"{a} before, {b} after" for a, b in zip(one, two, strict=False) if a != b]
     return "; ".join(pairs) or f"{len(one)} results before, {len(two)} after"
@@ -79,12 +95,37 @@ def _unlike(one: Sequence[str], two: Sequence[str]) -> str:
 # --- in the other process ---------------------------------------------------------------------------------------------
 
 
-def serve(many: Sequence[bytes]) -> list[dict[Run, Ran]]:
-    """Run each file in a fork; where a kernel ends it, another one goes on behind that run."""
+def serve(many: Sequence[bytes] | bytes) -> list[dict[Run, Ran]] | bool:
+    """Run each file in a fork; where a kernel ends it, another one goes on behind that run. Of one file: its shapes."""
+    if isinstance(many, bytes):
+        return all(answer for answer, _ in child.in_forks([many], _as_stated))
     ways = [_ways(file) for file in many]
     asked = [(file, run) for file, runs in zip(many, ways, strict=True) for run in runs]
     answers = iter(child.in_forks(asked, _ran))
     return [{run: _answer(*next(answers)) for run in runs} for runs in ways]
+
+
+def _as_stated(file: bytes) -> bool:
+    from ai_edge_litert.interpreter import Interpreter, OpResolverType
+
+    from tests.support.pairs.tflite_file import listed, unpacked
+
+    made = Interpreter(
+        model_content=file,
+        experimental_op_resolver_type=OpResolverType[KERNELS[1]],
+        experimental_preserve_all_tensors=True,
+        num_threads=1,
+    )
+    made.allocate_tensors()
+    for place, detail in enumerate(made.get_input_details()):
+        made.set_tensor(detail["index"], _drawn(detail, place, 0))
+    made.invoke()
+    inside = made._interpreter
+    return all(
+        listed(inside.TensorSize(at, number)) == listed(tensor.shape)
+        for number, graph in enumerate(unpacked(file).subgraphs)
+        for at, tensor in enumerate(graph.tensors)
+    )
 
 
 def _answer(ran: Ran | None, ended: str) -> Ran:
@@ -102,12 +143,15 @@ def _ways(file: bytes) -> list[Run]:
 def _ran(asked: tuple[bytes, Run]) -> Ran:
     file, (kernels, size, signature) = asked
     try:
-        return Ran(tuple(_results(file, kernels, size, signature)))
+        rounded: list[tuple[float, ...]] = []
+        return Ran(tuple(_results(file, kernels, size, signature, rounded)), rounded=tuple(rounded))
     except (RuntimeError, ValueError, KeyError, TypeError, IndexError) as error:  # how LiteRT reports what it refuses
         return Ran(error=(str(error) or type(error).__name__)[:300])
 
 
-def _results(file: bytes, kernels: str, size: int | None, signature: str | None) -> Iterator[str]:
+def _results(
+    file: bytes, kernels: str, size: int | None, signature: str | None, rounded: list[tuple[float, ...]]
+) -> Iterator[str]:
     from ai_edge_litert.interpreter import Interpreter, OpResolverType
 
     made = Interpreter(model_content=file, experimental_op_resolver_type=OpResolverType[kernels], num_threads=1)
@@ -127,7 +171,11 @@ def _results(file: bytes, kernels: str, size: int | None, signature: str | None)
             made.set_tensor(detail["index"], _drawn(detail, place, turn))
         made.invoke()
         for detail in made.get_output_details():
-            yield f"output {_face(detail)} {_digest(made.get_tensor(detail['index']))}"
+            array = made.get_tensor(detail["index"])
+            if kernels == KERNELS[-1] and array.dtype.kind == "f":
+                rounded.append(tuple(array.ravel().tolist()))
+                array = np.zeros_like(array)
+            yield f"output {_face(detail)} {_digest(array)}"
 
 
 def _by_signature(made: Any, key: str) -> Iterator[str]:  # noqa: ANN401 -- LiteRT has no types
