@@ -250,7 +250,7 @@ def _judge(tally: Tally, asked: Sequence[Found], firsts: Mapping[bytes, dict[jud
 
 
 def _certainly(pair: Pair) -> str | None:
-    """What is wrong with a proved pair, unless the proof says that it leans on stored shapes, and these are not true."""
+    """What is wrong with a proved pair, unless its proof leans on stored shapes, says so, and these are not true."""
     why = judge.certainly_wrong(pair.before, pair.after)
     if why is None or judge.states_its_shapes(pair.before):
         return why
