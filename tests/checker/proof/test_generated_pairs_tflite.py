@@ -1,0 +1,119 @@
+"""TFLite pairs that differ in one small thing, of every builtin operator: what is proved runs to the same bits.
+
+A pair is wrong where its first file runs on a kernel set of LiteRT and its second one does not, or returns something
+else; also where the proof ends in a traceback. Nothing here knows what the proof takes.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from graphfix.checker.proof import prove
+from tests.support.pairs import tflite_judge, tflite_pairs
+from tests.support.pairs.tflite_changes import CHANGES
+from tests.support.pairs.tflite_file import CODES, NAMES, packed, unpacked
+from tests.support.pairs.tflite_pairs import BACK, Tally, examine, folds, pairs
+from tests.support.pairs.tflite_seeds import seeds
+
+PARTS = 12
+"""Tests that share the operators."""
+EACH, FOLDS = 2, 6
+"""First files of an operator and kind, and sets of operands of a fold and deviation, in all of them."""
+LEAST = 30_000
+"""Pairs in all of them."""
+SHARE = 14
+"""What the sample takes: one (operator, kind) in so many."""
+ANYWHERE = frozenset(CHANGES) - frozenset(
+    "operand_doubled operands_swapped results_swapped operators_in_another_order subgraph_dropped signature_dropped"
+    " unused_code_dropped operator_dropped options_dropped operator_doubled".split()
+)
+"""Kinds of change for which most operators have a place."""
+NO_RESULT = frozenset({"CALL_ONCE"})
+
+
+def _said(tally: Tally) -> list[str]:
+    return [f"{found.pair}: {found.why}" for found in tally.wrong]
+
+
+def _operators() -> list[str]:
+    return sorted({seed.operator for seed in seeds()})
+
+
+@pytest.mark.ci
+def test_a_sample_of_what_is_proved_runs_to_the_same_bits(tmp_path: Path) -> None:
+    tally = examine(pairs(seeds(), share=SHARE), tmp_path)
+    assert _said(tally) == []
+    assert tally.counts.total("run") > tally.counts.total("tried") // 10, tally.counts.table()
+
+
+@pytest.mark.ci
+def test_a_sample_of_constants_that_are_computed_runs_to_the_same_bits(tmp_path: Path) -> None:
+    tally = examine(folds(1, share=SHARE), tmp_path)
+    assert _said(tally) == []
+    assert tally.counts.total("run") > 0
+
+
+@pytest.mark.full
+@pytest.mark.parametrize("part", range(PARTS))
+def test_what_is_proved_runs_to_the_same_bits(part: int, tmp_path: Path) -> None:
+    assert _said(examine(pairs(seeds(*_operators()[part::PARTS]), EACH), tmp_path)) == []
+
+
+@pytest.mark.full
+def test_constants_that_are_computed_run_to_the_same_bits(tmp_path: Path) -> None:
+    assert _said(examine(folds(FOLDS), tmp_path)) == []
+
+
+@pytest.mark.full
+def test_every_operator_is_changed_in_every_kind_of_way() -> None:
+    made = list(pairs(seeds(), EACH))
+    assert len(made) > LEAST
+    covered = {(pair.operator, pair.kind) for pair in made}
+    lacking = {(seed.operator, kind) for seed in seeds() for kind in ANYWHERE if (seed.operator, kind) not in covered}
+    assert {operator for operator, _ in lacking} <= NO_RESULT, sorted(lacking)
+
+
+@pytest.mark.ci
+def test_every_operator_with_a_kernel_has_a_first_file_that_runs() -> None:
+    every = [seed for seed in seeds() if "models/" not in seed.operator and "constant" not in seed.name]
+    ran = tflite_judge.files([seed.file for seed in every])
+    runs = {
+        op for seed, each in zip(every, ran, strict=True) if any(it.fine for it in each.values()) for op in seed.ops
+    }
+    assert {name for name in NAMES.values() if name not in runs} == set(_without_kernel(set(NAMES.values()) - runs))
+
+
+def _without_kernel(names: set[str]) -> list[str]:
+    """Those whose code LiteRT's resolver does not know."""
+    found = []
+    for name in sorted(names):
+        model = unpacked(seeds("NEG")[0].file)
+        code = model.operatorCodes[0]
+        code.builtinCode = getattr(CODES, name)
+        code.deprecatedBuiltinCode = min(code.builtinCode, CODES.PLACEHOLDER_FOR_GREATER_OP_CODES)
+        (ran,) = tflite_judge.files([packed(model)])
+        found += [name] if all("Didn't find op" in each.error for each in ran.values()) else []
+    return found
+
+
+def _blind(before: Path, after: Path) -> str:
+    """A proof that does not see builtin options."""
+    for path in (before, after):
+        model = unpacked(path.read_bytes())
+        for graph in model.subgraphs:
+            for operator in graph.operators:
+                operator.builtinOptions, operator.builtinOptionsType = None, 0
+        path.write_bytes(packed(model))
+    return "" if prove(before, after, tflite=True).proved else "not proved"
+
+
+def test_a_proof_that_does_not_see_options_is_found_out(tmp_path: Path) -> None:
+    operators = seeds("SOFTMAX", "CUMSUM")
+    seen, unseen = (
+        examine(pairs(operators, kinds="Options."), tmp_path, by=by) for by in (tflite_pairs.proves, _blind)
+    )
+    assert _said(seen) == []
+    kinds = {found.pair.kind.removesuffix(BACK) for found in unseen.wrong}
+    assert kinds == {"SoftmaxOptions.beta", "CumsumOptions.exclusive", "CumsumOptions.reverse"}
