@@ -10,7 +10,7 @@ import numpy as np
 from graphfix.results import Contradiction, Facts, Term
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Mapping, Sequence
 
     from graphfix.results import ClaimedShape, Claims
 
@@ -49,9 +49,8 @@ class Witness:
     def see(self, feeds: Mapping[str, object], sizes: Mapping[str, Sizes]) -> None:
         """Take one run into account: what was fed, and the sizes of values that came out."""
         self.runs += 1
-        known = (
-            self.claims.inputs
-        )  # of a model from which an operator was cut its results are fed: nobody computed them
+        # of a model from which an operator was cut the operator's results are fed: nobody computed them
+        known = self.claims.inputs
         inputs = {name: value.shape for name, value in feeds.items() if name in known and isinstance(value, np.ndarray)}
         if self._last == (inputs, sizes):
             return
@@ -59,17 +58,23 @@ class Witness:
         run = _Run.under(self.claims.inputs, inputs)
         if run is None:
             return
+        alike: dict[tuple[int, Sizes], list[str]] = {}  # big models have few distinct claims
         values = self.claims.values
-        found = {name: have for name, have in (*inputs.items(), *sizes.items()) if name in values}
+        for name, have in (*inputs.items(), *sizes.items()):
+            if name in values:
+                alike.setdefault((id(values[name]), have), []).append(name)
         # a broadcast is known where its parts are: what has one name everywhere comes first
-        plain = [name for name in found if not _has_broadcast(values[name])]
-        for name in (*plain, *(found.keys() - set(plain))):
-            if 0 in found[name] and run.may_be_empty(values[name], found[name]):
-                continue  # of a tensor without elements kernels get other axes wrong: onnxruntime's ReduceMean does
-            self.observed.add(name)
-            why = run.contradicted(name, values[name], found[name])
-            if why is not None and name not in self.contradictions:
-                self.contradictions[name] = Contradiction(name, _text(values[name]), found[name], why)
+        for (_, have), names in sorted(alike.items(), key=lambda each: _has_broadcast(values[each[1][0]])):
+            self._compare(run, values[names[0]], have, names)
+
+    def _compare(self, run: _Run, claim: ClaimedShape, have: Sizes, names: Sequence[str]) -> None:
+        """Compare the sizes that these values have with what is claimed of all of them."""
+        if 0 in have and run.may_be_empty(claim, have):
+            return  # of a tensor without elements kernels get other axes wrong: onnxruntime's ReduceMean does
+        self.observed.update(names)
+        why = run.contradicted(names[0], claim, have)
+        for name in names if why is not None else ():
+            self.contradictions.setdefault(name, Contradiction(name, _text(claim), have, why or ""))
 
     def facts(self, *, ran: bool) -> Facts:
         """Say what the runs show of the claims; `ran`: some were of the whole original."""
