@@ -49,9 +49,11 @@ class Witness:
     def see(self, feeds: Mapping[str, object], sizes: Mapping[str, Sizes]) -> None:
         """Take one run into account: what was fed, and the sizes of values that came out."""
         self.runs += 1
+        fed = {name: value.shape for name, value in feeds.items() if isinstance(value, np.ndarray)}
+        if any(0 in shape for shape in fed.values()):
+            return  # kernels have their own ways with nothing: onnxruntime's ReduceMean over a negative axis keeps it
         # of a model from which an operator was cut the operator's results are fed: nobody computed them
-        known = self.claims.inputs
-        inputs = {name: value.shape for name, value in feeds.items() if name in known and isinstance(value, np.ndarray)}
+        inputs = {name: shape for name, shape in fed.items() if name in self.claims.inputs}
         if self._last == (inputs, sizes):
             return
         self._last = inputs, sizes
@@ -69,8 +71,8 @@ class Witness:
 
     def _compare(self, run: _Run, claim: ClaimedShape, have: Sizes, names: Sequence[str]) -> None:
         """Compare the sizes that these values have with what is claimed of all of them."""
-        if 0 in have and run.may_be_empty(claim, have):
-            return  # of a tensor without elements kernels get other axes wrong: onnxruntime's ReduceMean does
+        if 0 in have and run.may_have_no_elements(claim, have):
+            return
         self.observed.update(names)
         why = run.contradicted(names[0], claim, have)
         for name in names if why is not None else ():
@@ -102,14 +104,23 @@ class _Run:
                         run.known.setdefault(claim.names, (size, f"axis {axis} of '{name}'"))
         return run
 
-    def may_be_empty(self, claim: ClaimedShape, sizes: Sizes) -> bool:
-        """Whether a value of that rank may have no element in this run, by what was claimed of it."""
+    def may_have_no_elements(self, claim: ClaimedShape, sizes: Sizes) -> bool:
+        """Whether a value of these sizes, one of them 0, is as claimed, as far as a kernel can be held to it.
+
+        Some size may be 0 by the claim too; or a reduction should give what is claimed, and has left an operand without
+        elements as it is.
+        """
         if len(claim) != len(sizes):
-            return False
-        return any(
-            size == 0 if isinstance(size, int) else size.least <= 0 and self.known.get(size.names, (0, ""))[0] == 0
-            for size in claim
-        )
+            return len(claim) < len(sizes)
+        expected = [self._known(size) for size in claim]
+        return 0 in expected or all(want in (None, 1, have) for want, have in zip(expected, sizes, strict=True))
+
+    def _known(self, size: int | Term) -> int | None:
+        """Return what a size is in this run, None where that is not known yet; what can be 0 may be."""
+        if isinstance(size, int):
+            return size
+        found = self.known.get(size.names)
+        return found[0] if found is not None else None if size.least else 0
 
     def contradicted(self, value: str, claim: ClaimedShape, sizes: Sizes) -> str | None:
         """Return why sizes are not as claimed, "" where they say it themselves, None where they are."""
