@@ -67,9 +67,9 @@ def fix_file(
 ) -> Outcome:
     """Fix one file: load, bind, rewrite, verify, and only then let the output appear.
 
-    Nothing is written when the result is found different, or when nothing could be decided, unless `check_result` is
-    False or nothing was changed, so that the output is a copy of the file. With `strict_proof` it must be proved.
-    Raises GraphfixError.
+    Nothing is written when the result is found different, when a run of the original contradicts a size that was taken
+    for granted, or when nothing could be decided, unless `check_result` is False. Undecided but unchanged is enough: a
+    copy of the file. With `strict_proof` it must be proved. Raises GraphfixError.
     """
     return pipeline.fix_file(Path(source), Path(output), Request.of(locals()))
 

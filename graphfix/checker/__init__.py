@@ -14,8 +14,9 @@ def verify(task: Task) -> Verdict:
 
     TFLite models run on each kernel set of LiteRT, and under every SignatureDef of another subgraph; a kernel set on
     which the first model does not run decides nothing. The verdict is "proved", "equal" by the runs alone, "different"
-    wherever a run is, or "undecided". Raises GraphfixError for an unreadable file, files of two formats, a name that no
-    input has, or inputs that do not fit.
+    wherever a run is, or "undecided"; before all of these "contradicted", where the task claims sizes of the first
+    model's values that it does not have when it runs. Raises GraphfixError for an unreadable file, files of two
+    formats, a name that no input has, or inputs that do not fit.
     """
     from graphfix.checker.verdict import compare
 

@@ -10,7 +10,7 @@ from typing import Any
 from graphfix.report.text import Entry, Failure, counted, printable, seconds_text, shape_text
 from graphfix.report.tosa import converted_text, run_text
 from graphfix.report.verdict import bindings_text, map_lines, unmatched, verdict_text
-from graphfix.results import VERSION, Conversion, Gap, Outcome, Run, Site, Verdict
+from graphfix.results import VERSION, Conversion, Facts, Gap, Outcome, Run, Site, Verdict
 
 HEADINGS = (
     ("changed", "Made explicit"),
@@ -120,10 +120,17 @@ def _verdict(verdict: Verdict) -> Iterator[str]:
         yield from ("", "### Exceptions of the runtime", "", *_table(names, rows))
     if verdict.assumes:
         yield from ("", "### The verdict assumes", "", *(f"- {_prose(text)}" for text in verdict.assumes))
+    if verdict.facts is not None:
+        yield from ("", "### Sizes that were claimed", "", _claims(verdict.facts))
     evidence = [f"- sha256 {which}: {_code(digest)}" for which, digest in verdict.sha256.items()]
     evidence += [f"- {_prose(name)} {_prose(version)}" for name, version in verdict.versions.items()]
     if evidence:
         yield from ("", "### Evidence", "", *evidence, f"- seed {verdict.seed}")
+
+
+def _claims(facts: Facts) -> str:
+    counts = f"{facts.observed} observed when the original ran, {facts.contradicted} contradicted"
+    return f"{counted(facts.claimed, 'operand')} of broadcasting operators: {counts}"
 
 
 def _proof(proof: Mapping[str, Any]) -> Iterator[str]:

@@ -100,6 +100,7 @@ def usage_error(argv: list[str], capsys: pytest.CaptureFixture[str]) -> str:
         ("f.onnx", Verdict("skipped"), 0),
         ("f.onnx", Verdict("undecided"), 0),
         (None, Verdict("different"), 1),
+        (None, Verdict("contradicted"), 1),
         (None, Verdict("undecided"), 3),
     ],
 )

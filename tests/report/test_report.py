@@ -14,7 +14,7 @@ import pytest
 from graphfix import report
 from graphfix.report import pages
 from graphfix.report.verdict import verdict_text
-from graphfix.results import GraphfixError, Outcome, Run, Site, Verdict
+from graphfix.results import Facts, GraphfixError, Outcome, Run, Site, Verdict
 
 LIFTED = Site("GF101", "ffn/bias", "Add", "main", 1, (64,), (1, 1, 64), "changed", "equalize-ranks")
 STRETCHED = Site(
@@ -148,6 +148,11 @@ def test_the_headline_of_fix(outcome: Outcome, said: str) -> None:
             DIFFERENT,
             "different: the first tensor to differ is 'h' of Mul 'm' at (0, 1): 1.0 before, 2.0 after (6 elements)",
             id="different",
+        ),
+        pytest.param(
+            Verdict("contradicted", reason="the view says [2] of 'x', the runtime gave [3]"),
+            "contradicted by the original's run: the view says [2] of 'x', the runtime gave [3]",
+            id="a wrong size",
         ),
         pytest.param(Verdict("different", reason="output 'z' is new"), "different: output 'z' is new", id="faces"),
         pytest.param(
@@ -417,3 +422,16 @@ def _examples(page: str) -> list[tuple[tuple[int, ...], list[tuple[int, ...]]]]:
 
 def _ints(text: str) -> tuple[int, ...]:
     return tuple(int(part) for part in text.split(","))
+
+
+def test_markdown_counts_the_sizes_that_were_claimed_where_any_were() -> None:
+    facts = replace(FIXED, verdict=replace(EQUAL, facts=Facts(1, 0, 0)))
+    said = "1 operand of broadcasting operators: 0 observed when the original ran, 0 contradicted"
+    assert said in report.markdown([facts])
+    assert "claimed" not in report.markdown([FIXED])
+
+
+def test_a_copy_that_was_not_written_is_none() -> None:
+    contradicted = Outcome("fix", "m", "onnx", verdict=Verdict("contradicted", reason="why"))
+    lines = report.table(contradicted).splitlines()
+    assert lines == ["m: nothing written: nothing to make explicit", "contradicted by the original's run: why"]

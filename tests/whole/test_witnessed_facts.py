@@ -6,11 +6,13 @@ import json
 from collections.abc import Callable
 from pathlib import Path
 
+import onnx
 import pytest
 
 import graphfix
 from graphfix.cli import commands
 from graphfix.formats.onnx import view as onnx_view
+from graphfix.formats.onnx.model import OnnxModel
 from graphfix.formats.tflite import view as tflite_view
 from graphfix.graph.view import Value
 from graphfix.results import Facts
@@ -106,3 +108,80 @@ def test_values_in_bodies_are_claimed_and_not_observed(tmp_path: Path) -> None:
     outcome = graphfix.fix_file("models/bodies/loop.onnx", tmp_path / "f.onnx")
     assert outcome.verdict is not None
     assert outcome.verdict.facts == Facts(3, 1, 0)
+
+
+# --- where no runtime runs the model --------------------------------------------------------------------------------
+
+NOBODY_RUNS = """
+t[2,3] = {}(x[2,3])
+y[2,3] = {}(t, b[3])
+z[2,3] = {}(x, b)
+"""
+WHY = "no runtime runs the model, and the size of 't' leans on a stored shape or on another program's inference"
+
+
+def custom_onnx(path: Path) -> Path:
+    """The custom operator's result has a stored shape."""
+    proto = model(NOBODY_RUNS.format("own.Frob", "Add", "Add"))
+    proto.graph.value_info.append(onnx.helper.make_tensor_value_info("t", onnx.TensorProto.FLOAT, [2, 3]))
+    path.write_bytes(proto.SerializeToString())
+    return path
+
+
+def custom_tflite(path: Path) -> Path:
+    path.write_bytes(tflite(NOBODY_RUNS.format("CUSTOM.Frob", "ADD", "ADD")))
+    return path
+
+
+@pytest.mark.parametrize("written", [custom_onnx, custom_tflite], ids=["onnx", "tflite"])
+def test_what_leans_on_a_stored_shape_stays_and_the_rest_is_edited(
+    tmp_path: Path, written: Callable[[Path], Path]
+) -> None:
+    suffix = ".onnx" if written is custom_onnx else ".tflite"
+    outcome = graphfix.fix_file(written(tmp_path / f"m{suffix}"), tmp_path / f"f{suffix}", target="ranks")
+    assert outcome.output is not None
+    assert outcome.verdict is not None
+    assert outcome.verdict.status == "proved"
+    assert outcome.verdict.facts is not None
+    assert outcome.verdict.facts.ran is False
+    assert {(site.node[-2:], site.status, site.reason) for site in outcome.sites} == {
+        ("#1", "left", WHY),
+        ("#2", "changed", None),
+    }
+
+
+def test_onnx_operands_of_any_size_are_stretched_when_the_model_runs(tmp_path: Path) -> None:
+    """No stored size is in the file that is written: each operand has the shape of the other one then."""
+    outcome = graphfix.fix_file(custom_onnx(tmp_path / "m.onnx"), tmp_path / "f.onnx")
+    nodes = {name: node for node in onnx.load(tmp_path / "f.onnx").graph.node for name in node.output}
+    assert [nodes[name].op_type for name in nodes["y"].input] == ["Expand", "Expand"]
+    for name in nodes["y"].input:
+        assert nodes[nodes[name].input[1]].op_type == "Shape"
+    assert not [site for site in outcome.sites if site.status == "left"]
+
+
+def test_nothing_to_do_is_not_said_of_operands_that_are_stored_as_equal(tmp_path: Path) -> None:
+    source = tmp_path / "m.tflite"
+    source.write_bytes(tflite("t[2,3] = CUSTOM.Frob(x[2,3])\ny[2,3] = ADD(t, x)"))
+    outcome = graphfix.fix_file(source, tmp_path / "f.tflite")
+    assert {site.reason for site in outcome.sites} == {WHY}
+    assert (tmp_path / "f.tflite").read_bytes() == source.read_bytes()
+
+
+def test_what_an_operator_states_leans_on_nothing(tmp_path: Path) -> None:
+    """LiteRT has no kernel for STABLEHLO_BROADCAST_IN_DIM, and its result's shape is its parameter."""
+    outcome = graphfix.fix_file("models/explicit/broadcast_in_dim.tflite", tmp_path / "f.tflite")
+    assert not [site for site in outcome.sites if site.status == "left"]
+
+
+def test_a_model_that_runs_is_planned_by_its_stored_shapes_too(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its runs would say if they were wrong."""
+
+    def asked(_: OnnxModel) -> None:
+        raise LookupError
+
+    monkeypatch.setattr(OnnxModel, "own_facts_only", asked)
+    outcome = graphfix.fix_file("models/trait/unranked_operands.onnx", tmp_path / "f.onnx")
+    assert any("stored rank" in text for text in outcome.assumes)
+    with pytest.raises(LookupError):
+        graphfix.fix_file(custom_onnx(tmp_path / "m.onnx"), tmp_path / "f.onnx")

@@ -10,7 +10,7 @@ import numpy as np
 from graphfix.results import Contradiction, Facts, Term
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Mapping, Sequence
 
     from graphfix.results import ClaimedShape, Claims
 
@@ -49,27 +49,34 @@ class Witness:
     def see(self, feeds: Mapping[str, object], sizes: Mapping[str, Sizes]) -> None:
         """Take one run into account: what was fed, and the sizes of values that came out."""
         self.runs += 1
-        known = (
-            self.claims.inputs
-        )  # of a model from which an operator was cut its results are fed: nobody computed them
-        inputs = {name: value.shape for name, value in feeds.items() if name in known and isinstance(value, np.ndarray)}
+        fed = {name: value.shape for name, value in feeds.items() if isinstance(value, np.ndarray)}
+        if any(0 in shape for shape in fed.values()):
+            return  # kernels have their own ways with nothing: onnxruntime's ReduceMean over a negative axis keeps it
+        # of a model from which an operator was cut the operator's results are fed: nobody computed them
+        inputs = {name: shape for name, shape in fed.items() if name in self.claims.inputs}
         if self._last == (inputs, sizes):
             return
         self._last = inputs, sizes
         run = _Run.under(self.claims.inputs, inputs)
         if run is None:
             return
+        alike: dict[tuple[int, Sizes], list[str]] = {}  # big models have few distinct claims
         values = self.claims.values
-        found = {name: have for name, have in (*inputs.items(), *sizes.items()) if name in values}
+        for name, have in (*inputs.items(), *sizes.items()):
+            if name in values:
+                alike.setdefault((id(values[name]), have), []).append(name)
         # a broadcast is known where its parts are: what has one name everywhere comes first
-        plain = [name for name in found if not _has_broadcast(values[name])]
-        for name in (*plain, *(found.keys() - set(plain))):
-            if 0 in found[name] and run.may_be_empty(values[name], found[name]):
-                continue  # of a tensor without elements kernels get other axes wrong: onnxruntime's ReduceMean does
-            self.observed.add(name)
-            why = run.contradicted(name, values[name], found[name])
-            if why is not None and name not in self.contradictions:
-                self.contradictions[name] = Contradiction(name, _text(values[name]), found[name], why)
+        for (_, have), names in sorted(alike.items(), key=lambda each: _has_broadcast(values[each[1][0]])):
+            self._compare(run, values[names[0]], have, names)
+
+    def _compare(self, run: _Run, claim: ClaimedShape, have: Sizes, names: Sequence[str]) -> None:
+        """Compare the sizes that these values have with what is claimed of all of them."""
+        if 0 in have and run.may_have_no_elements(claim, have):
+            return
+        self.observed.update(names)
+        why = run.contradicted(names[0], claim, have)
+        for name in names if why is not None else ():
+            self.contradictions.setdefault(name, Contradiction(name, _text(claim), have, why or ""))
 
     def facts(self, *, ran: bool) -> Facts:
         """Say what the runs show of the claims; `ran`: some were of the whole original."""
@@ -97,14 +104,23 @@ class _Run:
                         run.known.setdefault(claim.names, (size, f"axis {axis} of '{name}'"))
         return run
 
-    def may_be_empty(self, claim: ClaimedShape, sizes: Sizes) -> bool:
-        """Whether a value of that rank may have no element in this run, by what was claimed of it."""
+    def may_have_no_elements(self, claim: ClaimedShape, sizes: Sizes) -> bool:
+        """Whether a value of these sizes, one of them 0, is as claimed, as far as a kernel can be held to it.
+
+        Some size may be 0 by the claim too; or a reduction should give what is claimed, and has left an operand without
+        elements as it is.
+        """
         if len(claim) != len(sizes):
-            return False
-        return any(
-            size == 0 if isinstance(size, int) else size.least <= 0 and self.known.get(size.names, (0, ""))[0] == 0
-            for size in claim
-        )
+            return len(claim) < len(sizes)
+        expected = [self._known(size) for size in claim]
+        return 0 in expected or all(want in (None, 1, have) for want, have in zip(expected, sizes, strict=True))
+
+    def _known(self, size: int | Term) -> int | None:
+        """Return what a size is in this run, None where that is not known yet; what can be 0 may be."""
+        if isinstance(size, int):
+            return size
+        found = self.known.get(size.names)
+        return found[0] if found is not None else None if size.least else 0
 
     def contradicted(self, value: str, claim: ClaimedShape, sizes: Sizes) -> str | None:
         """Return why sizes are not as claimed, "" where they say it themselves, None where they are."""

@@ -107,11 +107,21 @@ def test_a_run_out_of_the_range_that_was_asked_for_says_nothing() -> None:
     assert seen({"v": (1,)}, {"v": (3,)}, x=((bounded,), (3,))).contradicted == 1
 
 
-def test_of_a_tensor_without_elements_only_the_rank_counts() -> None:
-    """Onnxruntime's ReduceMean of [0,4] over axis 1 is [0,4], not [0,1]."""
-    assert seen({"v": (N, 1)}, {"v": (0, 4)}, x=((N,), (0,))) == Facts(1, 0, 0)
-    assert seen({"v": (N, 1)}, {"v": (0,)}, x=((N,), (0,))).contradicted == 1
-    assert seen({"v": (N, 1)}, {"v": (0, 1)}, x=((N,), (2,))).contradicted == 1, "elements were claimed"
+def test_a_run_on_inputs_without_elements_says_nothing() -> None:
+    """In onnxruntime ReduceMean of [0,4] over axis -1 is [0,4], with `keepdims` or without, not [0,1] or [0]."""
+    for claim in ((N, 1), (N,), (3, 4)):
+        assert seen({"v": claim}, {"v": (0, 4)}, x=((N,), (0,))) == Facts(1, 0, 0)
+
+
+@pytest.mark.parametrize("claim", [(T, 1), (T,), (1, 4), (4,)])
+def test_an_operand_without_elements_may_come_out_of_a_reduction_as_it_is(claim: ClaimedShape) -> None:
+    assert seen({"v": claim}, {"v": (0, 4)}, x=((N,), (2,))) == Facts(1, 0, 0)
+
+
+@pytest.mark.parametrize("claim", [(256,), (3, 4), (N, 4)])
+def test_no_elements_where_some_were_claimed_are_a_contradiction(claim: ClaimedShape) -> None:
+    """A size that wraps in uint8 can be 0."""
+    assert seen({"v": claim}, {"v": (0, 4)[: len(claim)]}, x=((N,), (2,))).contradicted == 1
 
 
 def test_what_no_run_shows_is_claimed_and_not_observed() -> None:
