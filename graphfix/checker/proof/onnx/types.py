@@ -120,11 +120,37 @@ def _result(call: Call, rule: tuple[str | int, Sequence[int]]) -> int | bytes | 
     if call.op == "ConstantOfShape":
         value = call.attributes.get("value")
         return TensorProto.FLOAT if value is None else value.t.data_type
+    if call.op == "SequenceEmpty":
+        return _sequence(call.integer("dtype", TensorProto.FLOAT))
+    if call.op in _SEQUENCES and not call.domain:
+        first = call.operand(0)
+        return _SEQUENCES[call.op](None if first is None else dtype(first.core))
     kind, like = rule
     if isinstance(kind, int):
         return kind
     views = (call.views[index] for index in like if index < len(call.views))
     return next((dtype(view.core) for view in views if view is not None), None)
+
+
+def _sequence(kind: int | bytes | None) -> bytes | None:
+    if not isinstance(kind, int) or kind not in _KNOWN:
+        return None
+    return element_type(onnx.helper.make_sequence_type_proto(onnx.helper.make_tensor_type_proto(kind, None)))  # type: ignore[return-value]  # no tensor
+
+
+def _element(kind: int | bytes | None) -> int | bytes | None:
+    if not isinstance(kind, bytes):
+        return None
+    given = TypeProto()
+    given.ParseFromString(kind)
+    return element_type(given.sequence_type.elem_type) if given.HasField("sequence_type") else None
+
+
+_SEQUENCES: Mapping[str, Callable[[int | bytes | None], int | bytes | None]] = {
+    "SequenceConstruct": _sequence, "SplitToSequence": _sequence, "SequenceAt": _element,
+    "ConcatFromSequence": _element,
+}  # fmt: skip
+"""Operators whose result's type is a sequence of their operand's, or the other way round."""
 
 
 @cache
