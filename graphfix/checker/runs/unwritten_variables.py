@@ -142,7 +142,7 @@ class _Execution:
         state: _State,
         reads: Mapping[int, _Read],
     ) -> _Read | None:
-        graph = self.graphs[at] if 0 <= at < len(self.graphs) else Subgraph((), (), (), ())
+        graph = self.graphs[at] if 0 <= at < len(self.graphs) else Subgraph((), (), (), (), "", frozenset())
         pairs = list(zip(graph.inputs, operands, strict=False))
         named = {mine: handles[theirs] for mine, theirs in pairs if theirs in handles}
         given = {mine: reads[theirs] for mine, theirs in pairs if theirs in reads}
