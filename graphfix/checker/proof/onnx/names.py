@@ -27,18 +27,31 @@ class Oddities(Protocol):
         """Enter something that a runtime may refuse."""
 
 
+INLINED = "_inlfunc_"
 Place: TypeAlias = tuple[str, str, int]
 """A graph, a value of it, and an axis."""
 
 
-def enter_node_names(world: Oddities, graph: str, nodes: Iterable[NodeProto]) -> None:
+def enter_node_names(world: Oddities, graph: str, nodes: Sequence[NodeProto]) -> None:
     """Enter names that two nodes of a graph have. Constants do not count: onnxruntime makes initializers of them."""
+    for node in [node for node in nodes if node.device_configurations]:
+        held = tuple(each.SerializeToString(deterministic=True) for each in node.device_configurations)
+        world.odd(("devices", graph, held), f"a node of the second file names devices: {node.name!r}")
     names = [name for node in nodes if (name := node.name)]
+    _enter_made(world, names)
     if len(set(names)) == len(names):
         return
     for name, count in Counter(node.name for node in nodes if node.op_type != "Constant").items():
         if name and count > 1:
             world.odd(("nodes", graph, name), f"{count} nodes of the second file have the name {name!r}")
+
+
+def _enter_made(world: Oddities, names: Iterable[str]) -> None:
+    """Enter names as onnxruntime makes them for the nodes and values of functions, without looking who has them."""
+    if INLINED in "".join(map(str, names)):
+        for name in names:
+            if INLINED in str(name):
+                world.odd(("inlined", name), f"the second file has a name as runtimes make them: {name!r}")
 
 
 def enter_body_names(world: Oddities, graph: GraphProto, outer: Environment) -> None:
@@ -62,6 +75,7 @@ def enter_body_names(world: Oddities, graph: GraphProto, outer: Environment) -> 
 def enter_graph_names(world: Oddities, graph: GraphProto, values: Mapping[str, View], *, body: bool) -> None:
     """Enter the values of a graph that have no name, and declarations of values that are not there."""
     named = [*(info.name for info in (*graph.input, *graph.output)), *_initializers(graph)]
+    _enter_made(world, values)
     if not all(named):
         world.odd(("nameless", graph.name), "an input, an output or a constant of the second file has no name")
     if body:

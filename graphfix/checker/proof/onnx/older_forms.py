@@ -152,7 +152,7 @@ def _enlarged(constants: FileConstants, form: Form) -> Form | None:
     if given is not None:
         tensor = onnx.helper.make_tensor("", TensorProto.FLOAT, (len(given.floats),), list(given.floats))
         views = (*views[:1], constants.constant(tensor, "scales"))
-    if len(views) != 2 or (_nearest(form) and not _grows(views[1])):  # noqa: PLR2004 - data and scales
+    if len(views) != 2 or (_may_shrink(form) and not _grows(views[1])):  # noqa: PLR2004 - data and scales
         return None
     cut = {
         name: onnx.helper.make_attribute(name, text)
@@ -162,9 +162,10 @@ def _enlarged(constants: FileConstants, form: Form) -> Form | None:
     return replace(form, op="Resize", views=(views[0], None, views[1]), attributes={**kept, **cut})
 
 
-def _nearest(form: Form) -> bool:
+def _may_shrink(form: Form) -> bool:
+    """Whether the nearest of fewer elements may be taken: an Upsample has scales of 1 and more."""
     mode = form.attributes.get("mode")
-    return mode is None or mode.s == b"nearest"
+    return form.op == "Resize" and (mode is None or mode.s == b"nearest")
 
 
 def _grows(scales: View | None) -> bool:
