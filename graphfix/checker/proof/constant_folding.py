@@ -146,6 +146,8 @@ def single(rule: str, array: Array) -> Array | None:
     """Compute an operator of one operand."""
     if not reproducible(array) or (rule in ("neg", "abs") and array.dtype.kind == "i" and _has_least(array)):
         return None
+    if rule == "sign" and array.dtype.kind in "iu" and not _within_32_bits(array):
+        return None  # onnxruntime looks at the lower half
     found = SINGLE[rule](array)
     return found.astype(array.dtype) if reproducible(found) else None
 
@@ -153,6 +155,10 @@ def single(rule: str, array: Array) -> Array | None:
 def _has_least(array: Array) -> bool:
     """Whether a number has no counterpart of the other sign."""
     return bool((array == np.iinfo(array.dtype).min).any())
+
+
+def _within_32_bits(array: Array) -> bool:
+    return all(-(1 << 31) < number < 1 << 31 for number in array.ravel().tolist())
 
 
 def reduced(rule: str, array: Array, axes: tuple[int, ...] | None, *, keep: bool) -> Array | None:
