@@ -84,7 +84,8 @@ def _slice(b: Builder, x: str, axis: int) -> str:
     count = random.randint(1, 2)
     axes = [axis, axis + 1 if axis != -1 else 0][:count]
     bounds = [[random.choice([0, 1, -1, -3, 5, 2**63 - 1, -(2**63)]) for _ in axes] for _ in range(2)]
-    steps = [random.choice([1, 1, 2, -1, -2]) for _ in axes]
+    backwards = [-1, -2] if x in b.feeds and b.feeds[x].size else []  # onnxruntime aborts on an empty axis
+    steps = [random.choice([1, 1, 2, *backwards]) for _ in axes]
     return b.node("Slice", [x, *map(b.operand, [*bounds, axes, steps])])[0]
 
 
@@ -154,7 +155,7 @@ def _regroup(b: Builder, x: str, axis: int) -> str:
 
 def _select(b: Builder, x: str, axis: int) -> str:
     random = b.random
-    op = random.choice(["TopK", "NonZero", "Compress", "OneHot", "Einsum", "Trilu"])
+    op = random.choice(["TopK", "NonZero", "Compress", "OneHot", "Trilu"])
     if op == "TopK":
         return b.node(op, [x, b.operand([random.randint(0, 2)])], 2, axis=axis)[0]
     if op == "Compress":
@@ -166,8 +167,6 @@ def _select(b: Builder, x: str, axis: int) -> str:
     if op == "Unique":
         held = {"axis": axis} if random.random() < 0.7 else {}
         return b.node(op, [x], 4, **held)[0]
-    if op == "Einsum":
-        return b.node(op, [x], equation=random.choice(["ij->ji", "ij", "i->", "ijk->ik", "ji", "i,"][:5]))[0]
     found = b.node(op, [x])[0]
     return b.node("Cast", [found], to=TensorProto.FLOAT)[0] if op == "NonZero" else found
 
