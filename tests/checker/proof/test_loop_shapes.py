@@ -17,8 +17,9 @@ if TYPE_CHECKING:
 
 HEAD = '<ir_version: 8, opset_import: ["" : 17]>\n'
 SCAN = (
-    "g (float[2] s, float[2,3] x) => (float[] y) <int64[1] two = {{2}}> {{ f, z = Scan<num_scan_inputs = 1, body = b"
-    " (float[] i, float[3] e) => (float[] t, float[] u) {{ t = {step}  u = Identity(e) }}>(s, x)  {last} }}"
+    "g (float[1] s, float[1,3] x, int64[1] d) => (float[] y) <int64[1] one = {{1}}> {{ f, z = Scan<num_scan_inputs = 1,"
+    " body = b (float[k] i, float[3] e) => (float[m] t, float[3] u) {{ v = Reshape(e, d)  t = Add(i, {by})"
+    "  u = Identity(e) }}>(s, x)  {last} }}"
 )
 LOOP = (
     "g (float[2,3] x, int64 n) => (float[] y) <int64[2] sizes = {{1, 3}}, int64[1] three = {{3}}> {{ z = Loop(n, , )<"
@@ -34,26 +35,20 @@ def written(folder: Path, *texts: str) -> list[Path]:
     return paths
 
 
-def run(path: Path, values: Mapping[str, np.ndarray]) -> list[int] | str:
+def run(path: Path, values: Mapping[str, np.ndarray]) -> list[int]:
     session = onnxruntime.InferenceSession(path, providers=["CPUExecutionProvider"])
-    try:
-        return list(session.run(None, dict(values))[0].shape)
-    except Exception as error:  # noqa: BLE001 - onnxruntime's errors share no class
-        return type(error).__name__
+    return list(session.run(None, dict(values))[0].shape)
 
 
-@pytest.mark.parametrize(("step", "proved"), [("Relu(i)", True), ("Concat<axis = 0>(i, i)", False)])
-def test_a_state_of_a_scan_may_change_its_shape(step: str, proved: bool, tmp_path: Path) -> None:  # noqa: FBT001 - a case
-    before, after = written(
-        tmp_path, *(SCAN.format(step=step, last=last) for last in ("y = Identity(f)", "y = Reshape(f, two)"))
-    )
-    values = {"s": np.ones(2, np.float32), "x": np.ones((2, 3), np.float32)}
-    assert (run(before, values) == run(after, values)) is proved
+@pytest.mark.parametrize(("by", "proved"), [("i", True), ("v", False)])
+def test_a_state_of_a_scan_may_change_its_shape(by: str, proved: bool, tmp_path: Path) -> None:
+    lasts = ("y = Identity(f)", "y = Reshape(f, one)")
+    before, after = written(tmp_path, *(SCAN.format(by=by, last=last) for last in lasts))
     assert prove(before, after).proved is proved
 
 
 @pytest.mark.parametrize(("declared", "proved"), [("float[3]", True), ("float[k]", False)])
-def test_no_iteration_stacks_what_the_body_declares(declared: str, proved: bool, tmp_path: Path) -> None:  # noqa: FBT001
+def test_no_iteration_stacks_what_the_body_declares(declared: str, proved: bool, tmp_path: Path) -> None:
     before, after = written(
         tmp_path, *(LOOP.format(declared=declared, last=last) for last in ("y = Identity(z)", "y = Expand(z, three)"))
     )
