@@ -8,6 +8,7 @@ maintained runtime has a kernel for. Everything else that is odd in the second f
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from math import prod
 from typing import TYPE_CHECKING, NamedTuple
 
 from onnx import TensorProto
@@ -15,7 +16,7 @@ from onnx import TensorProto
 from graphfix.checker.proof.onnx import table
 from graphfix.checker.proof.onnx.names import SizeNames
 from graphfix.checker.proof.onnx.operands import domain_of
-from graphfix.checker.proof.onnx.spelling import Parts, SpelledNode, Spelling, allowed
+from graphfix.checker.proof.onnx.spelling import Parts, Pattern, SpelledNode, Spelling, allowed, without_trailing
 from graphfix.checker.proof.onnx.types import accepted, dtype, type_name
 
 if TYPE_CHECKING:
@@ -23,7 +24,8 @@ if TYPE_CHECKING:
 
     from graphfix.checker.proof.onnx.operands import Call
     from graphfix.checker.proof.onnx.spelling import Kinds
-    from graphfix.checker.proof.terms import View
+    from graphfix.checker.proof.sizes import Sizes
+    from graphfix.checker.proof.terms import TermTable, View
 
 
 class NewForm(NamedTuple):
@@ -93,6 +95,8 @@ class ClosedWorld:
     """By spelling."""
     types: set[tuple[str, str, Kinds]] = field(default_factory=set)
     """Operators with the types of their operands."""
+    patterns: set[tuple[str, str, Pattern, Pattern]] = field(default_factory=set)
+    """Operators of the first file with the operands and results that are named."""
     oddities: set[object] = field(default_factory=set)
     size_names: SizeNames = field(default_factory=SizeNames)
     reason: str | None = None
@@ -121,6 +125,7 @@ class ClosedWorld:
         if not self.closed:
             node.in_first = True
             self.types.add(operator)
+            self.patterns.add((*operator[:2], node.spelling.operands, node.spelling.results))
         elif self.reason is None:
             fault = self._fault(node, kinds, results, known=operator in self.types)
             self.reason = None if fault is None else f"{call.description} of the second file {fault}"
@@ -128,7 +133,7 @@ class ClosedWorld:
     def _fault(self, node: SpelledNode, kinds: Kinds, results: Sequence[View | None], *, known: bool) -> str | None:
         """Say why a node may not load; `known` says that the first file has the operator on these types."""
         op, domain, version = node.spelling.op, node.spelling.domain, node.spelling.version
-        if not (node.in_first or node.allowed):
+        if not (node.in_first or self._is_full(node)):
             return "is written as no node of the first, and not in full as its operator set says"
         if domain in _SPECIFIED and not accepted(op, domain, version, kinds):
             return "has operands of types that its operator set refuses"
@@ -136,6 +141,26 @@ class ClosedWorld:
         if form is not None and not self._has_kernels(form, kinds, results):
             return "is of a type that not every runtime has a kernel for"
         return None
+
+    def _is_full(self, node: SpelledNode) -> bool:
+        """Whether a node is spelled in full; at the end names may be empty where the first file has them so."""
+        spelling = node.spelling
+        if any(name in _HINTS for name, _ in spelling.attributes):
+            return False
+        if node.allowed:
+            return True
+        ends = spelling.operands, spelling.results
+        cut = spelling._replace(operands=without_trailing(ends[0]), results=without_trailing(ends[1]))
+        return (spelling.op, domain_of(spelling.domain), *ends) in self.patterns and allowed(cut)
+
+    def enter_growth(self, table: TermTable, call: Call, results: Sequence[View | None]) -> None:
+        """Enter a node that makes more elements than any term of the first file is known to have."""
+        for sizes in (view.sizes for view in results if view is not None and view.sizes is not None):
+            if prod(size for size in sizes if isinstance(size, int)) <= _FEW:
+                continue
+            kept = _without_units(sizes)
+            if not self.closed or all(kept != _without_units(core.sizes or ()) for core in table.cores.values()):
+                self.odd(("grown", kept), f"{call.description} of the second file makes a value larger than any before")
 
     def _has_kernels(self, form: NewForm, kinds: Kinds, results: Sequence[View | None]) -> bool:
         """Whether every runtime has a kernel that loads the first file, as far as the type is known."""
@@ -154,5 +179,17 @@ class ClosedWorld:
 
 _SPECIFIED = frozenset({"", "ai.onnx.ml"})
 """Domains whose operators onnx defines."""
+
+
+def _without_units(sizes: Sizes) -> Sizes:
+    return tuple(size for size in sizes if size != 1)
+
+
+GROWING = frozenset({"Expand", "Tile", "ConstantOfShape", "Resize", "Range"})
+"""Forms whose results may be larger than their operands."""
+_FEW = 1 << 24
+"""Elements that every runtime has room for."""
+_HINTS = frozenset({"consumed_inputs"})
+"""Attributes that mean nothing, and that not every runtime knows."""
 _COMPUTED = "bfloat16"
 """onnxruntime's CPU moves it and computes nothing of it: a runtime that does computes in it has all forms of it."""

@@ -100,6 +100,14 @@ def pattern(names: Sequence[str]) -> Pattern:
     return len(names) if "" not in names else tuple(map(bool, names))
 
 
+def without_trailing(given: Pattern) -> Pattern:
+    """Return a pattern up to the last name that is given."""
+    if isinstance(given, int):
+        return given
+    named = given[: max((at for at, there in enumerate(given, 1) if there), default=0)]
+    return len(named) if all(named) else named
+
+
 def attribute_form(attribute: AttributeProto) -> AttributeForm | None:
     """Return the form of an attribute; None for one that holds tensors or bodies, as its type says."""
     if attribute.type in _NUMBERS:

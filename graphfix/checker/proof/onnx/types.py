@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from graphfix.checker.proof.onnx.spelling import Kinds
     from graphfix.checker.proof.terms import Core, TermTable, View
 
+_KNOWN = frozenset(TensorProto.DataType.values())
 _FREE = frozenset({"declared", "input"})
 """What names a size that an input may have freely."""
 NAMES = {"float": "float32", "double": "float64"}
@@ -62,7 +63,7 @@ def _shapeless(given: TypeProto) -> None:
 @cache
 def type_name(data_type: int) -> str:
     """Return the name of a TensorProto type as constants are entered by: `float32`."""
-    name: str = TensorProto.DataType.Name(data_type).lower()
+    name: str = TensorProto.DataType.Name(data_type).lower() if data_type in _KNOWN else "no type"
     return NAMES.get(name, name)
 
 
@@ -120,11 +121,37 @@ def _result(call: Call, rule: tuple[str | int, Sequence[int]]) -> int | bytes | 
     if call.op == "ConstantOfShape":
         value = call.attributes.get("value")
         return TensorProto.FLOAT if value is None else value.t.data_type
+    if call.op == "SequenceEmpty":
+        return _sequence(call.integer("dtype", TensorProto.FLOAT))
+    if call.op in _SEQUENCES and not call.domain:
+        first = call.operand(0)
+        return _SEQUENCES[call.op](None if first is None else dtype(first.core))
     kind, like = rule
     if isinstance(kind, int):
         return kind
     views = (call.views[index] for index in like if index < len(call.views))
     return next((dtype(view.core) for view in views if view is not None), None)
+
+
+def _sequence(kind: int | bytes | None) -> bytes | None:
+    if not isinstance(kind, int) or kind not in _KNOWN:
+        return None
+    return element_type(onnx.helper.make_sequence_type_proto(onnx.helper.make_tensor_type_proto(kind, None)))  # type: ignore[return-value]  # no tensor
+
+
+def _element(kind: int | bytes | None) -> int | bytes | None:
+    if not isinstance(kind, bytes):
+        return None
+    given = TypeProto()
+    given.ParseFromString(kind)
+    return element_type(given.sequence_type.elem_type) if given.HasField("sequence_type") else None
+
+
+_SEQUENCES: Mapping[str, Callable[[int | bytes | None], int | bytes | None]] = {
+    "SequenceConstruct": _sequence, "SplitToSequence": _sequence, "SequenceAt": _element,
+    "ConcatFromSequence": _element,
+}  # fmt: skip
+"""Operators whose result's type is a sequence of their operand's, or the other way round."""
 
 
 @cache
@@ -144,12 +171,14 @@ def _operator(op: str, domain: str, version: int) -> OperatorTypes | None:
 
 @cache
 def _name(kind: int | bytes) -> str:
-    """Return the name by which operators name a type; empty for one that onnx does not know."""
+    """Return the name by which operators name a type; empty for one that is not said."""
     given = TypeProto()
     if isinstance(kind, bytes):
         given.ParseFromString(kind)
-    else:
+    elif kind in _KNOWN:
         given.tensor_type.elem_type = kind
+    else:
+        return "no type"
     return _spoken(given)
 
 
