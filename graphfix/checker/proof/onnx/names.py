@@ -6,7 +6,6 @@ from collections import Counter
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Protocol, TypeAlias
 
-from graphfix.checker.proof.onnx.types import element_type
 from graphfix.checker.proof.sizes import result_size
 
 if TYPE_CHECKING:
@@ -63,11 +62,6 @@ def enter_body_names(world: Oddities, graph: GraphProto, outer: Environment) -> 
     for name in (*inputs, *initializers, *(name for node in graph.node for name in node.output)):
         if name and outer.knows(name):
             world.odd(("shadows", graph.name, name), f"a body of the second file has {name!r} anew, which is around it")
-    for info in (*graph.input, *graph.output):
-        if not element_type(info.type):
-            world.odd(
-                ("untyped", graph.name, info.name), f"a body of the second file does not say the type of {info.name!r}"
-            )
     for name in inputs.intersection(initializers):
         world.odd(("held", graph.name, name), f"the input {name!r} of a body of the second file is a constant as well")
 
@@ -82,6 +76,10 @@ def enter_graph_names(world: Oddities, graph: GraphProto, values: Mapping[str, V
         outputs = Counter(info.name for info in graph.output)
         for name in (name for name, count in outputs.items() if count > 1):
             world.odd(("twice", graph.name, name), f"a body of the second file returns {name!r} twice")
+    for info in (*graph.input, *graph.output, *graph.value_info):
+        tensor = info.type.tensor_type if info.type.HasField("tensor_type") else None
+        if not tensor.elem_type if tensor is not None else body:
+            world.odd(("untyped", graph.name, info.name), f"the second file does not say the type of {info.name!r}")
     for info in graph.value_info:
         if info.name not in values:
             world.odd(
