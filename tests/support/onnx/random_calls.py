@@ -90,11 +90,12 @@ def _slice(b: Builder, x: str, axis: int) -> str:
 
 
 def _pad(b: Builder, x: str, axis: int) -> str:
-    pads = [b.random.choice([0, 1, 2, -1])] * 2
+    cut = [-1] if x in b.feeds and b.feeds[x].size else []  # below 0 onnxruntime aborts the process
+    pads = [b.random.choice([0, 1, 2, *cut]), b.random.choice([0, 0, 1, 2])]
     if b.opset >= 18:
         return b.node("Pad", [x, b.operand(pads), "", b.operand([axis])])[0]
     rank = b.random.randint(1, 4)
-    return b.node("Pad", [x, b.operand(pads * rank)])[0]
+    return b.node("Pad", [x, b.operand([pads[0]] * rank + [pads[1]] * rank)])[0]
 
 
 def _concat(b: Builder, x: str, axis: int) -> str:
