@@ -16,6 +16,7 @@ from graphfix.checker import proof
 from graphfix.results import GraphfixError
 from tests.support.audit_inference import wrong_shape
 from tests.support.pairs.onnx_instances import Instance, bare
+from tests.support.pairs.onnx_run import Runner
 
 SYMBOL = "q{}"
 """Symbols are the size they have at run time: `q3` for one that several dims have, `q3_x_0` for one of an input."""
@@ -36,6 +37,12 @@ def stated(instance: Instance, choose: random.Random) -> ModelProto:
                 size = dim.dim_value
                 dim.dim_param = SYMBOL.format(size) if shared else SYMBOL.format(f"{size}_{value.name}_{axis}")
     return model
+
+
+def runs_as_stated(model: ModelProto, instance: Instance, runner: Runner) -> bool:
+    """Whether onnxruntime takes the model with what it states: some nodes run only where it is told no sizes."""
+    feeds = {value.name: instance.feeds[value.name] for value in model.graph.input}
+    return runner.run(model.SerializeToString(), [feeds], "onnxruntime").runs
 
 
 def view_contradiction(model: ModelProto, shapes: Mapping[str, tuple[int, ...]]) -> str:

@@ -20,7 +20,7 @@ import pytest
 from graphfix.formats.onnx.infer.audited import AUDITED
 from tests.support.audit_inference import claims, contradiction, results_of
 from tests.support.audit_trials import trials
-from tests.support.audit_views import proof_contradiction, stated, view_contradiction
+from tests.support.audit_views import proof_contradiction, runs_as_stated, stated, view_contradiction
 from tests.support.pairs.onnx_instances import Instance
 from tests.support.pairs.onnx_run import Runner
 from tests.support.pairs.onnx_seeds import Wanted, instances, part
@@ -29,7 +29,7 @@ Results = Mapping[str, object]
 LEAST = 20
 """How often a listed operator must have run for the audit to say something of it."""
 PARTS = 6
-ALL_TRIALS, SOME_TRIALS = 100, 12
+ALL_TRIALS, SOME_TRIALS = 100, 8
 
 
 class Told(NamedTuple):
@@ -40,7 +40,7 @@ class Told(NamedTuple):
 
 
 def _asked(
-    wanted: Wanted, count: int, asked: Callable[[Instance, Results, random.Random], str], *, only: str = ""
+    wanted: Wanted, count: int, asked: Callable[[Instance, Results, random.Random, Runner], str], *, only: str = ""
 ) -> Told:
     """Ask about the operators that are wanted, where one runtime runs them, or `only` that one."""
     runner, told, listed = Runner(Path()), Told(Counter(), []), defaultdict(list)
@@ -53,20 +53,33 @@ def _asked(
             results = results_of(trial, runner, runtime)
             if results is not None:
                 told.ran[operator] += 1
-                wrong = asked(trial, results, choose)
+                wrong = "" if only and _reduces_nothing(trial) else asked(trial, results, choose, runner)
                 told.wrong.extend([f"{operator}: {wrong}"] if wrong else [])
     runner.close()
     return told
 
 
-def _by_onnx(trial: Instance, results: Results, choose: random.Random) -> str:
+def _reduces_nothing(trial: Instance) -> bool:
+    """Whether it reduces a tensor of no elements.
+
+    onnxruntime's kernels before operator set 18 leave its sizes as they are along negative axes, and the rank too:
+    (4, 0, 3) stays (4, 0, 3) in a ReduceMean along -2 without keepdims. The specification says (4, 3); so do the view
+    and the proof where the 0 is a symbol's.
+    """
+    data = trial.feeds.get(trial.node.input[0]) if trial.node.input else None
+    return trial.node.op_type.startswith(("Reduce", "Arg")) and np.size(data) == 0  # type: ignore[arg-type]
+
+
+def _by_onnx(trial: Instance, results: Results, choose: random.Random, _: Runner) -> str:
     return next(filter(None, (contradiction(told, results) for told in claims(trial, choose))), "")
 
 
-def _by_view(trial: Instance, results: Results, choose: random.Random) -> str:
+def _by_view(trial: Instance, results: Results, choose: random.Random, runner: Runner) -> str:
     shapes = {name: np.shape(value) for name, value in results.items() if isinstance(value, TENSOR)}
     shapes |= {name: np.shape(value) for name, value in trial.feeds.items() if isinstance(value, TENSOR)}
-    return view_contradiction(stated(trial, choose), shapes)
+    model = stated(trial, choose)
+    wrong = view_contradiction(model, shapes)
+    return wrong if wrong and runs_as_stated(model, trial, runner) else ""
 
 
 TENSOR = (np.ndarray, np.generic)
@@ -106,9 +119,11 @@ def test_the_view_says_of_any_operator_what_onnxruntime_returns(number: int, cou
 @pytest.mark.parametrize("count", COUNTS)
 @pytest.mark.parametrize("number", range(PARTS))
 def test_the_proof_says_of_any_operator_what_onnxruntime_returns(number: int, count: int, tmp_path: Path) -> None:
-    def by_proof(trial: Instance, results: Results, choose: random.Random) -> str:
+    def by_proof(trial: Instance, results: Results, choose: random.Random, runner: Runner) -> str:
         tensors = {name: np.asarray(value) for name, value in results.items() if isinstance(value, TENSOR)}
-        return proof_contradiction(stated(trial, choose), tensors, tmp_path)
+        model = stated(trial, choose)
+        wrong = proof_contradiction(model, tensors, tmp_path)
+        return wrong if wrong and runs_as_stated(model, trial, runner) else ""
 
     told = _asked(part(number, PARTS), count, by_proof, only="onnxruntime")
     assert told.wrong == []

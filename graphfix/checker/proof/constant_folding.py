@@ -138,6 +138,8 @@ def paired(rule: str, one: Array, two: Array) -> Array | None:
     """Compute an operator of two operands of one type, by numpy's broadcasting."""
     if one.dtype != two.dtype or not (reproducible(one) and reproducible(two)) or not small(one, two):
         return None
+    if rule in ("min", "max") and not (_within_32_bits(one) and _within_32_bits(two)):
+        return None
     found = PAIRS[rule](one, two)
     return found if found is not None and reproducible(found) else None
 
@@ -145,6 +147,8 @@ def paired(rule: str, one: Array, two: Array) -> Array | None:
 def single(rule: str, array: Array) -> Array | None:
     """Compute an operator of one operand."""
     if not reproducible(array) or (rule in ("neg", "abs") and array.dtype.kind == "i" and _has_least(array)):
+        return None
+    if rule == "sign" and not _within_32_bits(array):
         return None
     found = SINGLE[rule](array)
     return found.astype(array.dtype) if reproducible(found) else None
@@ -155,15 +159,21 @@ def _has_least(array: Array) -> bool:
     return bool((array == np.iinfo(array.dtype).min).any())
 
 
+def _within_32_bits(array: Array) -> bool:
+    """Of whole numbers beyond, onnxruntime's Max, Min, Sign and reductions return others."""
+    return array.dtype.kind not in "iu" or all(-(1 << 31) < number < 1 << 31 for number in array.ravel().tolist())
+
+
 def reduced(rule: str, array: Array, axes: tuple[int, ...] | None, *, keep: bool) -> Array | None:
     """Reduce over axes (None: all of them); sums and products of whole numbers only, and such as fit their type."""
-    if not array.size or not reproducible(array):
+    if not array.size or not reproducible(array) or not _within_32_bits(array):
         return None
     if rule in ("min", "max"):
         return np.asarray(REDUCTIONS[rule](array, axis=axes, keepdims=keep))
     if array.dtype.kind not in "iu":
         return None
-    return _in_range(np.asarray(REDUCTIONS[rule](array.astype(object), axis=axes, keepdims=keep)), array.dtype)
+    found = _in_range(np.asarray(REDUCTIONS[rule](array.astype(object), axis=axes, keepdims=keep)), array.dtype)
+    return found if found is not None and _within_32_bits(found) else None
 
 
 def converted(array: Array, to: str) -> Array | None:

@@ -11,12 +11,18 @@ if TYPE_CHECKING:
 
 _LIMITS = {"int32": 1 << 31, "int64": 1 << 63}
 
+
+def _small(*numbers: int) -> bool:
+    """Whether all are of 32 bits: of larger ones onnxruntime's Max and Min look at the lower half."""
+    return all(abs(number) < _LIMITS["int32"] for number in numbers)
+
+
 RULES: Mapping[str, Callable[[int, int], int | None]] = {
     "add": lambda one, two: one + two,
     "sub": lambda one, two: one - two,
     "mul": lambda one, two: one * two,
-    "max": max,
-    "min": min,
+    "max": lambda one, two: max(one, two) if _small(one, two) else None,
+    "min": lambda one, two: min(one, two) if _small(one, two) else None,
     # Rounding differs between operators for negative numbers: sizes are none.
     "div": lambda one, two: one // two if one >= 0 and two > 0 else None,
     "mod": lambda one, two: one % two if one >= 0 and two > 0 else None,

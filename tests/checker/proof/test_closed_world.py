@@ -115,6 +115,12 @@ REFUSED: dict[str, tuple[str, Change]] = {
     "two nodes of a body of one name": (BRANCHES, lambda model: node_names(body(model))),
     "two nodes of a function of one name": (
         CALL, lambda model: [setattr(each, "name", "same") for each in model.functions[0].node]),
+    "a node named as one of an inlined function": (
+        CALL.replace("y = local.F", "[k] z = Relu(x)  y = local.F"),
+        lambda model: setattr(node(model, 0), "name", "_inlfunc_F_n")),
+    "a value named as one of an inlined function": (
+        CALL.replace("y = local.F", "[k] z = Relu(x)  y = local.F"),
+        lambda model: node(model, 0).output.__setitem__(0, "_inlfunc_F_t")),
     "a body without a name": (BRANCHES, lambda model: body(model).ClearField("name")),
     "a value of a body named as one around it": (BRANCHES, lambda model: [
         body(model).node[0].output.__setitem__(0, "x"), body(model).node[1].input.__setitem__(0, "x")]),
@@ -191,6 +197,10 @@ UNKNOWN: dict[str, tuple[str, Change]] = {
         onnx.StringStringEntryProto(key="location", value="weights"),
         onnx.StringStringEntryProto(key="locations", value="weights")])),
     "a body that does not say a type": (BRANCHES, lambda model: body(model).output[0].ClearField("type")),
+    "a node on a device": (PLAIN, lambda model: node(model, 0).device_configurations.add(configuration_id="two")),
+    "a value larger than any before": (CONSTANTS, lambda model: [
+        model.graph.initializer.append(helper.make_tensor("t", TensorProto.INT64, [2], [2**40, 3])),
+        model.graph.node.add(op_type="Expand", input=["w", "t"], output=["z"])]),
     "a configuration of devices": (PLAIN, lambda model: model.configuration.add(name="two", num_devices=2)),
 }  # fmt: skip
 """Kinds of change that the first file does not have and no list names: a runtime may refuse them."""

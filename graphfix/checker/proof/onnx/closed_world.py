@@ -8,6 +8,7 @@ maintained runtime has a kernel for. Everything else that is odd in the second f
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from math import prod
 from typing import TYPE_CHECKING, NamedTuple
 
 from onnx import TensorProto
@@ -23,7 +24,8 @@ if TYPE_CHECKING:
 
     from graphfix.checker.proof.onnx.operands import Call
     from graphfix.checker.proof.onnx.spelling import Kinds
-    from graphfix.checker.proof.terms import View
+    from graphfix.checker.proof.sizes import Sizes
+    from graphfix.checker.proof.terms import TermTable, View
 
 
 class NewForm(NamedTuple):
@@ -151,6 +153,15 @@ class ClosedWorld:
         cut = spelling._replace(operands=without_trailing(ends[0]), results=without_trailing(ends[1]))
         return (spelling.op, domain_of(spelling.domain), *ends) in self.patterns and allowed(cut)
 
+    def enter_growth(self, table: TermTable, call: Call, results: Sequence[View | None]) -> None:
+        """Enter a node that makes more elements than any term of the first file is known to have."""
+        for sizes in (view.sizes for view in results if view is not None and view.sizes is not None):
+            if prod(size for size in sizes if isinstance(size, int)) <= _FEW:
+                continue
+            kept = _without_units(sizes)
+            if not self.closed or all(kept != _without_units(core.sizes or ()) for core in table.cores.values()):
+                self.odd(("grown", kept), f"{call.description} of the second file makes a value larger than any before")
+
     def _has_kernels(self, form: NewForm, kinds: Kinds, results: Sequence[View | None]) -> bool:
         """Whether every runtime has a kernel that loads the first file, as far as the type is known."""
         if form.of is None:
@@ -168,6 +179,16 @@ class ClosedWorld:
 
 _SPECIFIED = frozenset({"", "ai.onnx.ml"})
 """Domains whose operators onnx defines."""
+
+
+def _without_units(sizes: Sizes) -> Sizes:
+    return tuple(size for size in sizes if size != 1)
+
+
+GROWING = frozenset({"Expand", "Tile", "ConstantOfShape", "Resize", "Range"})
+"""Forms whose results may be larger than their operands."""
+_FEW = 1 << 24
+"""Elements that every runtime has room for."""
 _HINTS = frozenset({"consumed_inputs"})
 """Attributes that mean nothing, and that not every runtime knows."""
 _COMPUTED = "bfloat16"

@@ -10,6 +10,7 @@ from onnx import TensorProto, numpy_helper
 from graphfix.checker.proof import constant_folding
 from graphfix.checker.proof.integer_values import cut
 from graphfix.checker.proof.onnx import table
+from graphfix.checker.proof.onnx.integer_values import plain_cast
 from graphfix.checker.proof.onnx.layout_shapes import COUNTED_PARTS, equal_part, places
 from graphfix.checker.proof.onnx.types import type_name
 from graphfix.checker.proof.onnx.validate import loads
@@ -154,7 +155,11 @@ def _axis(call: Call, default: int, rank: int) -> int | None:
 
 
 def _cast(call: Call, arrays: Sequence[Array | None]) -> Array | None:
-    return None if arrays[0] is None else constant_folding.converted(arrays[0], type_name(call.integer("to", 0)))
+    return (
+        None
+        if arrays[0] is None or not plain_cast(call)
+        else constant_folding.converted(arrays[0], type_name(call.integer("to", 0)))
+    )
 
 
 def _gather(call: Call, arrays: Sequence[Array | None]) -> Array | None:

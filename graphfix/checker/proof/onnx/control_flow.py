@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import zip_longest
 from typing import TYPE_CHECKING, Protocol, TypeAlias
 
 from graphfix.checker.proof import constant_folding
@@ -13,7 +14,7 @@ from graphfix.checker.proof.terms import View
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
-    from onnx import GraphProto
+    from onnx import GraphProto, ValueInfoProto
 
     from graphfix.checker.proof.explain import Notes
     from graphfix.checker.proof.onnx.operands import Call, Environment
@@ -115,31 +116,41 @@ def _joined(pair: Sequence[Sizes | None]) -> Guess:
 
 
 def _loop(reader: Reader, call: Call, environment: Environment) -> list[View]:
-    """Assume that a carried value keeps the shape it enters with; where the body returns another one, widen it."""
-    body = _body(call)
-    states = list(call.views[2:])
+    """Two scalars go into the body before the states, and one comes out of it."""
     owner = ("loop", *call.full, tuple(call.views))
-    occurrence = reader.occurrence(owner)
-    guesses: list[Guess] = [None if view is None else view.sizes for view in states]
+    states = [None if view is None else view.sizes for view in call.views[2:]]
+    place = owner, reader.occurrence(owner)
+    kept, given = _settled(reader, call, environment, place, ([(), (), *states], slice(2, None), 1))
+    return _looped(reader, call, (*owner, place[1], kept, given), kept[2:], given[1:], _body(call).output[1:])
+
+
+def _settled(
+    reader: Reader,
+    call: Call,
+    environment: Environment,
+    place: tuple[object, ...],
+    values: tuple[Sequence[Sizes | None], slice, int],
+) -> tuple[tuple[Guess, ...], tuple[View, ...]]:
+    """Read a body; return the shapes of what goes into it that hold in each iteration, and what it returns.
+
+    `values` are the shapes of what goes in first, which of them are states, and how many results are in front of
+    theirs. States are assumed to keep their shape; where the body returns another one, it is widened.
+    """
+    shapes, states, ahead = values
     before, noted = len(reader.effects), len(reader.notes.taken) if reader.notes is not None else 0
+    guesses: list[Guess] = list(shapes)
     while True:
         del reader.effects[before:]
         if reader.notes is not None:
             reader.notes.forget(noted)
-        occurrences = dict(reader.occurrences)
-        kept = tuple(guesses)
-        parameters = [reader.parameter((owner, occurrence), index, ()) for index in range(2)]
-        parameters += [reader.parameter((owner, occurrence), 2 + index, guess) for index, guess in enumerate(guesses)]
-        given = reader.body(body, environment, parameters, (owner, occurrence), f"{call.label}.body")
-        guesses = [
-            _widened(guess, parameter, view)
-            for guess, parameter, view in zip(guesses, parameters[2:], given[1:], strict=False)
-        ]
+        occurrences, kept = dict(reader.occurrences), tuple(guesses)
+        parameters = [reader.parameter(place, index, guess) for index, guess in enumerate(guesses)]
+        given = reader.body(_body(call), environment, parameters, place, f"{call.label}.body")
+        for index, view in zip(range(len(guesses))[states], given[ahead:], strict=False):
+            guesses[index] = _widened(guesses[index], parameters[index], view)
         if tuple(guesses) == kept:
-            break
+            return kept, given
         reader.occurrences = occurrences
-    key = (*owner, occurrence, kept, given)
-    return _looped(reader, call, key, kept, given[1:])
 
 
 def _widened(guess: Guess, parameter: View, given: View) -> Guess:
@@ -153,7 +164,12 @@ def _widened(guess: Guess, parameter: View, given: View) -> Guess:
 
 
 def _looped(
-    reader: Reader, call: Call, key: tuple[object, ...], states: Sequence[Guess], given: Sequence[View]
+    reader: Reader,
+    call: Call,
+    key: tuple[object, ...],
+    states: Sequence[Guess],
+    given: Sequence[View],
+    outputs: Sequence[ValueInfoProto],
 ) -> list[View]:
     """Return the results: states as they leave the body, then what it returns in each iteration, stacked."""
     if reader.table.closed:
@@ -166,34 +182,37 @@ def _looped(
         if index < len(states):
             sizes = states[index]
         elif index < len(given):
-            inner = given[index].sizes
-            sizes = None if inner is None else (None, *(None if not isinstance(size, int) else size for size in inner))
+            sizes = _stacked(outputs[index], given[index].sizes)
         results.append(reader.table.result((*key, index), call.description, sizes))
         if index < len(given):
             set_type(results[-1].core, dtype(given[index].core))
     return results
 
 
+def _stacked(output: ValueInfoProto, sizes: Sizes | None) -> Guess:
+    """Return the shape of what is stacked: after no iteration runtimes know of it only what the body declares."""
+    if sizes is None:
+        return None
+    dims = output.type.tensor_type.shape.dim
+    declared = [dim.dim_value if dim.HasField("dim_value") else None for dim in dims]
+    return (None, *(own if own == size else None for own, size in zip_longest(declared[: len(sizes)], sizes)))
+
+
 def _scan(reader: Reader, call: Call, environment: Environment) -> list[View]:
-    """States keep their shape by definition; what is scanned loses an axis."""
-    body = _body(call)
+    """What is scanned loses an axis."""
     skipped = 0 if call.since > 8 else 1  # noqa: PLR2004 - until then operand 0 holds lengths, and a batch is in front
     count = len(call.views) - skipped - call.integer("num_scan_inputs", 0)
     owner = ("scan", *call.full, tuple(call.views))
-    occurrence = reader.occurrence(owner)
-    parameters = []
+    shapes: list[Sizes | None] = []
     for index, view in enumerate(call.views[skipped:]):
         sizes = None if view is None or skipped else view.sizes
-        if index >= count and sizes is not None:
-            sizes = _sliced(sizes, call, index - count)
-        elif sizes is not None:
-            sizes = tuple(sizes)
-        parameters.append(reader.parameter((owner, occurrence), index, sizes))
-    given = reader.body(body, environment, parameters, (owner, occurrence), f"{call.label}.body")
-    states: list[Guess] = [None if view is None or skipped else view.sizes for view in call.views[skipped:][:count]]
+        shapes.append(_sliced(sizes, call, index - count) if index >= count and sizes is not None else sizes)
+    place = owner, reader.occurrence(owner)
+    kept, given = _settled(reader, call, environment, place, (shapes, slice(max(count, 0)), 0))
     axes = call.integers("scan_output_axes") or ()
     scans = [view if not any(axes) and not skipped else View(view.core, None, None) for view in given[count:]]
-    return _looped(reader, call, (*owner, occurrence, given), states, (*given[:count], *scans))
+    key = (*owner, place[1], kept, given)
+    return _looped(reader, call, key, kept[:count], (*given[:count], *scans), _body(call).output)
 
 
 def _sliced(sizes: Sizes, call: Call, index: int) -> Sizes | None:

@@ -60,7 +60,7 @@ def _size(call: Call) -> View | None:
 def _cast(call: Call) -> View | None:
     content, to = call.content(0), NUMBERS.get(call.integer("to", 0))
     view = call.views[0]
-    if view is None or to is None:
+    if view is None or to is None or not plain_cast(call):
         return None
     if content is None:
         return _rounded(call.table, view, to)
@@ -72,6 +72,11 @@ def _cast(call: Call) -> View | None:
         if numbers(content) is None:
             call.table.assumes["sizes that are cast to int32 are below 2**31"] = None
     return call.table.integers(content, to, scalar=call.rank(0) == 0)
+
+
+def plain_cast(call: Call) -> bool:
+    """Whether a Cast asks for nothing that concerns float8 alone: onnxruntime then returns anything."""
+    return "round_mode" not in call.attributes and call.flag("saturate", default=True) is True
 
 
 def _rounded(table: TermTable, view: View, to: str) -> View | None:

@@ -94,10 +94,10 @@ def _part(call: Call, size: Size, index: int) -> Size | None:
 
 
 def equal_part(size: int, count: int, index: int) -> int | None:
-    """Return the size of a part of an axis that is split evenly, but for the last part."""
+    """Return the size of a part of an axis that is split evenly, but for the last part; None for more than it has."""
     most = -(-size // count)
     last = size - most * (count - 1)
-    return None if last < 0 else last if index == count - 1 else most
+    return None if last < 0 or count > size else last if index == count - 1 else most
 
 
 def _squeeze(call: Call) -> Dims:

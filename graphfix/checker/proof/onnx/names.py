@@ -6,7 +6,6 @@ from collections import Counter
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Protocol, TypeAlias
 
-from graphfix.checker.proof.onnx.types import element_type
 from graphfix.checker.proof.sizes import result_size
 
 if TYPE_CHECKING:
@@ -27,18 +26,31 @@ class Oddities(Protocol):
         """Enter something that a runtime may refuse."""
 
 
+INLINED = "_inlfunc_"
 Place: TypeAlias = tuple[str, str, int]
 """A graph, a value of it, and an axis."""
 
 
-def enter_node_names(world: Oddities, graph: str, nodes: Iterable[NodeProto]) -> None:
+def enter_node_names(world: Oddities, graph: str, nodes: Sequence[NodeProto]) -> None:
     """Enter names that two nodes of a graph have. Constants do not count: onnxruntime makes initializers of them."""
+    for node in [node for node in nodes if node.device_configurations]:
+        held = tuple(each.SerializeToString(deterministic=True) for each in node.device_configurations)
+        world.odd(("devices", graph, held), f"a node of the second file names devices: {node.name!r}")
     names = [name for node in nodes if (name := node.name)]
+    _enter_made(world, names)
     if len(set(names)) == len(names):
         return
     for name, count in Counter(node.name for node in nodes if node.op_type != "Constant").items():
         if name and count > 1:
             world.odd(("nodes", graph, name), f"{count} nodes of the second file have the name {name!r}")
+
+
+def _enter_made(world: Oddities, names: Iterable[str]) -> None:
+    """Enter names as onnxruntime makes them for the nodes and values of functions, without looking who has them."""
+    if INLINED in "".join(map(str, names)):
+        for name in names:
+            if INLINED in str(name):
+                world.odd(("inlined", name), f"the second file has a name as runtimes make them: {name!r}")
 
 
 def enter_body_names(world: Oddities, graph: GraphProto, outer: Environment) -> None:
@@ -50,11 +62,6 @@ def enter_body_names(world: Oddities, graph: GraphProto, outer: Environment) -> 
     for name in (*inputs, *initializers, *(name for node in graph.node for name in node.output)):
         if name and outer.knows(name):
             world.odd(("shadows", graph.name, name), f"a body of the second file has {name!r} anew, which is around it")
-    for info in (*graph.input, *graph.output):
-        if not element_type(info.type):
-            world.odd(
-                ("untyped", graph.name, info.name), f"a body of the second file does not say the type of {info.name!r}"
-            )
     for name in inputs.intersection(initializers):
         world.odd(("held", graph.name, name), f"the input {name!r} of a body of the second file is a constant as well")
 
@@ -62,12 +69,17 @@ def enter_body_names(world: Oddities, graph: GraphProto, outer: Environment) -> 
 def enter_graph_names(world: Oddities, graph: GraphProto, values: Mapping[str, View], *, body: bool) -> None:
     """Enter the values of a graph that have no name, and declarations of values that are not there."""
     named = [*(info.name for info in (*graph.input, *graph.output)), *_initializers(graph)]
+    _enter_made(world, values)
     if not all(named):
         world.odd(("nameless", graph.name), "an input, an output or a constant of the second file has no name")
     if body:
         outputs = Counter(info.name for info in graph.output)
         for name in (name for name, count in outputs.items() if count > 1):
             world.odd(("twice", graph.name, name), f"a body of the second file returns {name!r} twice")
+    for info in (*graph.input, *graph.output, *graph.value_info):
+        tensor = info.type.tensor_type if info.type.HasField("tensor_type") else None
+        if not tensor.elem_type if tensor is not None else body:
+            world.odd(("untyped", graph.name, info.name), f"the second file does not say the type of {info.name!r}")
     for info in graph.value_info:
         if info.name not in values:
             world.odd(

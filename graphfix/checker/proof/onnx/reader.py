@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from graphfix.checker.proof.onnx import table as onnx_ops
 from graphfix.checker.proof.onnx.calls import call_of, enter_call, function_of
+from graphfix.checker.proof.onnx.closed_world import GROWING
 from graphfix.checker.proof.onnx.constant_folding import computed
 from graphfix.checker.proof.onnx.control_flow import FLOW
 from graphfix.checker.proof.onnx.decompositions import DEFINED, defined
@@ -164,6 +165,8 @@ class Reading:
         results = self._results(call, environment)
         if call.kinds not in call.spelled.met and environment.of_file:
             self.constants.world.enter(call, results)
+        if call.op in GROWING:
+            self.constants.world.enter_growth(self.table, call, results)
         if self.notes is not None:
             self.notes.take(results, before, partial(note_of, self.table.algebra, call, environment.path, results))
         return results

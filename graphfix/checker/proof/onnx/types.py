@@ -115,21 +115,31 @@ def infer_types(call: Call, results: Iterable[View | None]) -> None:
 
 
 def _result(call: Call, rule: tuple[str | int, Sequence[int]]) -> int | bytes | None:
-    if call.op == "Cast":
-        return call.integer("to", 0)
-    if call.op == "ConstantOfShape":
-        value = call.attributes.get("value")
-        return TensorProto.FLOAT if value is None else value.t.data_type
-    if call.op == "SequenceEmpty":
-        return _sequence(call.integer("dtype", TensorProto.FLOAT))
-    if call.op in _SEQUENCES and not call.domain:
-        first = call.operand(0)
-        return _SEQUENCES[call.op](None if first is None else dtype(first.core))
+    own = _RULES.get(call.op) if not call.domain else None
+    found = None if own is None else own(call)
     kind, like = rule
-    if isinstance(kind, int):
-        return kind
+    if found or isinstance(kind, int):
+        return found or kind  # type: ignore[return-value]  # one of the two
     views = (call.views[index] for index in like if index < len(call.views))
-    return next((dtype(view.core) for view in views if view is not None), None)
+    found = next((dtype(view.core) for view in views if view is not None), None)
+    return TensorProto.UINT8 if found is None and call.op == "QuantizeLinear" else found
+
+
+def _filled(call: Call) -> int:
+    value = call.attributes.get("value")
+    return TensorProto.FLOAT if value is None else int(value.t.data_type)
+
+
+def _stated(name: str, default: int = 0) -> Callable[[Call], int | bytes | None]:
+    return lambda call: call.integer(name, default)
+
+
+def _moved(to: Callable[[int | bytes | None], int | bytes | None]) -> Callable[[Call], int | bytes | None]:
+    def rule(call: Call) -> int | bytes | None:
+        first = call.operand(0)
+        return None if first is None else to(dtype(first.core))
+
+    return rule
 
 
 def _sequence(kind: int | bytes | None) -> bytes | None:
@@ -146,11 +156,20 @@ def _element(kind: int | bytes | None) -> int | bytes | None:
     return element_type(given.sequence_type.elem_type) if given.HasField("sequence_type") else None
 
 
-_SEQUENCES: Mapping[str, Callable[[int | bytes | None], int | bytes | None]] = {
-    "SequenceConstruct": _sequence, "SplitToSequence": _sequence, "SequenceAt": _element,
-    "ConcatFromSequence": _element,
+_RULES: Mapping[str, Callable[[Call], int | bytes | None]] = {
+    "Cast": _stated("to"), "ConstantOfShape": _filled, "Multinomial": _stated("dtype", TensorProto.INT32),
+    **dict.fromkeys(("QuantizeLinear", "DequantizeLinear"), _stated("output_dtype")),
+    **dict.fromkeys(("RandomNormal", "RandomUniform"), _stated("dtype", TensorProto.FLOAT)),
+    **dict.fromkeys(("RandomNormalLike", "RandomUniformLike", "EyeLike", "Bernoulli"), _stated("dtype")),
+    **dict.fromkeys(
+        ("HannWindow", "HammingWindow", "BlackmanWindow", "MelWeightMatrix"),
+        _stated("output_datatype", TensorProto.FLOAT)
+    ),
+    **dict.fromkeys(("SequenceConstruct", "SplitToSequence"), _moved(_sequence)),
+    **dict.fromkeys(("SequenceAt", "ConcatFromSequence"), _moved(_element)),
+    "SequenceEmpty": lambda call: _sequence(call.integer("dtype", TensorProto.FLOAT)),
 }  # fmt: skip
-"""Operators whose result's type is a sequence of their operand's, or the other way round."""
+"""Operators whose result's type an attribute says, or that is a sequence of their operand's or the other way round."""
 
 
 @cache
@@ -162,7 +181,11 @@ def _operator(op: str, domain: str, version: int) -> OperatorTypes | None:
     for result in known.outputs:
         only = next(iter(result.types)) if len(result.types) == 1 else ""
         number = _NAMES.get(only)
-        like = tuple(index for index, given in enumerate(known.inputs) if given.type_str == result.type_str)
+        like = tuple(
+            index
+            for index, given in enumerate(known.inputs)
+            if given.type_str == result.type_str and given.is_homogeneous and result.is_homogeneous
+        )
         results.append((result.type_str if number is None else number, like))
     operands = [(given.type_str if given.is_homogeneous else "", frozenset(given.types)) for given in known.inputs]
     return OperatorTypes(operands, results)

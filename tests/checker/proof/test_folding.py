@@ -1,0 +1,158 @@
+"""Nodes on random constants, with random attributes: what the proof computes of one is what onnxruntime returns.
+
+Most are no nodes that a runtime takes: of those the proof computes nothing. Kernels that onnxruntime lacks for a type
+are another matter (`closed_world`).
+"""
+
+from __future__ import annotations
+
+from contextlib import ExitStack
+from pathlib import Path
+from random import Random
+from typing import Any
+
+import numpy as np
+import onnx
+import pytest
+from onnx import ModelProto, helper, numpy_helper
+
+from graphfix.checker.proof import constant_folding
+from graphfix.checker.proof.onnx.compare import note_nodes
+from graphfix.checker.proof.onnx.constant_folding import RULES
+from graphfix.checker.proof.onnx.views import VIEWS
+from graphfix.checker.proof.result import UnprovedError
+from graphfix.checker.proof.terms import View
+from graphfix.runtimes import onnxruntime
+from graphfix.runtimes.session import RefusedError
+
+IR = 8
+OPERATORS = sorted({*RULES, *VIEWS, "ConstantOfShape"})
+OPSETS = (7, 8, 9, 10, 11, 12, 13, 14, 17, 18, 19)
+TYPES = "int64 int64 int64 int32 float32 bool uint8 int8 float64 float16 int16 uint32".split()
+TEXTS = ("nearest", "linear", "floor", "asymmetric", "half_pixel", "none")
+NOT_OF_CONSTANTS = frozenset({"Range", "Resize"})
+"""What hardly ever comes out of a random choice of operands."""
+LIKE_THE_FIRST = frozenset(
+    "Add Sub Mul Div Mod Min Max Equal Less Greater LessOrEqual GreaterOrEqual Concat Where".split()
+)
+Array = np.ndarray[Any, Any]
+
+
+def operand(rng: Random, *, vector: bool) -> Array:
+    sizes = [
+        rng.choice((0, 1, 1, 2, 2, 3)) for _ in range(rng.choice((0, 1, 1, 1, 1, 2) if vector else (0, 1, 2, 2, 3)))
+    ]
+    numbers = [rng.choice((rng.randint(-3, 4), rng.randint(0, 2))) for _ in range(int(np.prod(sizes)))]
+    array = np.array(numbers, np.int64).reshape(sizes) * (1 << 31 if rng.random() < 1 / 30 else 1)
+    kind = rng.choice(("int64",) * 6 + ("int32", "float32", "uint8") if vector else TYPES)
+    with np.errstate(all="ignore"):
+        return (array + rng.choice((0, 0.5)) if "float" in kind else array).astype(kind)
+
+
+def operands(rng: Random, schema: onnx.defs.OpSchema) -> list[Array]:
+    least, most = schema.min_input, min(schema.max_input, 5)
+    count = min(rng.choice((least, least, least + 1, least + 2, most)), most)
+    made = [operand(rng, vector=at > 0 and schema.name not in LIKE_THE_FIRST) for at in range(count)]
+    if schema.name == "Slice" and rng.random() < 2 / 3:
+        length = rng.choice((1, 1, 2))
+        made[1:] = [np.array([rng.choice((0, 1, 2, -1, -2, 5)) for _ in range(length)]) for _ in made[1:]]
+    if rng.random() < 1 / 4:
+        return made
+    formal = [schema.inputs[min(at, len(schema.inputs) - 1)].type_str for at in range(count)]
+    with np.errstate(all="ignore"):
+        return [
+            each.astype(made[formal.index(name)].dtype) if name.startswith("T") else each
+            for each, name in zip(made, formal, strict=True)
+        ]
+
+
+def attribute(rng: Random, given: onnx.defs.OpSchema.Attribute) -> onnx.AttributeProto | None:
+    kind = str(given.type).rpartition(".")[2]
+    if kind == "INT":
+        return helper.make_attribute(given.name, rng.choice((0, 0, 1, 1, 2, -1, -2, 3, 7)))
+    if kind == "INTS":
+        numbers = [rng.choice((0, 1, 1, 2, -1, -2)) for _ in range(rng.choice((0, 1, 1, 2, 2, 3)))]
+        return helper.make_attribute(given.name, numbers, attr_type=onnx.AttributeProto.INTS)
+    if kind == "FLOAT":
+        return helper.make_attribute(given.name, rng.choice((0.0, 0.5, 1.5, -1.0)))
+    if kind == "TENSOR":
+        held = operand(rng, vector=False).reshape(-1)[: rng.choice((1, 1, 2))]
+        return helper.make_attribute(given.name, numpy_helper.from_array(held))
+    return helper.make_attribute(given.name, rng.choice(TEXTS)) if kind == "STRING" else None
+
+
+def model(rng: Random, op: str) -> ModelProto | None:
+    opset = rng.choice(OPSETS)
+    if not onnx.defs.has(op, opset):
+        return None
+    schema = onnx.defs.get_schema(op, opset)
+    held = [
+        numpy_helper.from_array(np.ascontiguousarray(each), f"x{at}") for at, each in enumerate(operands(rng, schema))
+    ]
+    results = [f"y{at}" for at in range(rng.choice((1, 2, 3)) if op == "Split" else 1)]
+    node = helper.make_node(op, [each.name for each in held], results)
+    for given in schema.attributes.values():
+        made = attribute(rng, given) if given.required or rng.random() < 2 / 5 else None
+        node.attribute.extend([made] if made is not None else [])
+    outputs = [helper.make_empty_tensor_value_info(name) for name in results]
+    graph = helper.make_graph([node], "g", [], outputs, held)
+    return helper.make_model(graph, ir_version=IR, opset_imports=[helper.make_opsetid("", opset)])
+
+
+class Seen:
+    """What the proof takes the results of the last node for."""
+
+    def __init__(self) -> None:
+        self.views: list[View | None] = []
+
+    def take(self, results: list[View | None], _before: int, _note: object) -> None:
+        self.views = list(results)
+
+
+def computed(proto: ModelProto, path: Path) -> list[Array | None]:
+    path.write_bytes(proto.SerializeToString())
+    seen = Seen()
+    try:
+        with ExitStack() as stack:
+            note_nodes(path, stack, {}, {}, seen)  # type: ignore[arg-type]  # takes what is noted
+    except UnprovedError:
+        return []
+    return [None if view is None else constant_folding.literal(view) for view in seen.views]
+
+
+def wrong(op: str, seed: int, path: Path) -> tuple[bool, str | None]:
+    """Whether a node is computed, and what is wrong with that."""
+    proto = model(Random(f"{op} {seed}"), op)  # noqa: S311 - nothing is secret
+    arrays = [] if proto is None else computed(proto, path)
+    if proto is None or all(array is None for array in arrays):
+        return False, None
+    told = onnx.printer.to_text(proto.graph.node[0])
+    try:
+        results = onnxruntime.load(proto.SerializeToString()).run({})
+    except RefusedError as refused:
+        return True, None if "Could not find an implementation" in str(refused) else f"{told}: {refused}"
+    for array, result in zip(arrays, map(np.asarray, results), strict=True):
+        if array is not None and (array.dtype, array.shape, array.tobytes()) != (
+            result.dtype, result.shape, result.tobytes()
+        ):  # fmt: skip
+            return True, f"{told}: {array.tolist()} for {result.tolist()}"
+    return True, None
+
+
+def asked(op: str, seeds: range, folder: Path) -> tuple[int, list[str]]:
+    answers = [wrong(op, seed, folder / "m.onnx") for seed in seeds]
+    return sum(folded for folded, _ in answers), [text for _, text in answers if text is not None]
+
+
+@pytest.mark.parametrize("op", OPERATORS)
+def test_what_is_computed_of_constants_is_what_onnxruntime_returns(op: str, tmp_path: Path) -> None:
+    _, texts = asked(op, range(20), tmp_path)
+    assert texts == []
+
+
+@pytest.mark.full
+@pytest.mark.parametrize("op", OPERATORS)
+def test_what_is_computed_of_many_constants_is_what_onnxruntime_returns(op: str, tmp_path: Path) -> None:
+    folded, texts = asked(op, range(600), tmp_path)
+    assert texts == []
+    assert folded or op in NOT_OF_CONSTANTS
