@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from graphfix.checker.files import is_tflite
+from graphfix.checker.runs.exceptions import one_kernel_set
 from graphfix.results import GraphfixError, Verdict
 
 if TYPE_CHECKING:
@@ -71,9 +72,17 @@ def _discharged(task: Task, verdict: Verdict, proof: Proof) -> frozenset[str]:
 
 
 def _both(verdict: Verdict, proof: Proof, discharged: frozenset[str]) -> Verdict:
-    """Combine proof and runs: a run that differs is reported whatever is proved; a proof decides where none can."""
-    if not proof.proved or verdict.status == "different":
+    """Combine proof and runs: a run that differs counts whatever is proved, but for one row of the exceptions.
+
+    A proof decides where no run can.
+    """
+    if not proof.proved:
         return verdict
+    if verdict.status == "different":
+        excused = one_kernel_set(verdict.runs)
+        if excused is None:
+            return verdict
+        verdict = replace(verdict, exceptions=(*verdict.exceptions, excused))
     assumes = tuple(dict.fromkeys((*verdict.assumes, *(text for text in proof.assumes if text not in discharged))))
     return replace(verdict, status="proved", assumes=assumes)
 

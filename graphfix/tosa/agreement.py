@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from graphfix.api import format_of
+from graphfix.checker.runs.only_nan import has_number, nothing_compared, only_nan
 from graphfix.checker.runs.static_model import StaticModel, static_onnx, static_tflite
 from graphfix.checker.runs.unwritten_variables import unwritten_outputs
 from graphfix.engine.request import Progress, Request
@@ -57,6 +58,8 @@ class _Worst:
     largest: float = 0.0
     relative: float | None = None
     within: bool = True
+    number: bool | None = None
+    """Whether some run showed anything but NaN; None where no run had an element."""
 
 
 def agreement(original: Path, fixed: Path, converted: Path, request: Request) -> Agreement:
@@ -136,6 +139,9 @@ def _compared(known: _Original, converted: Path, cases: Sequence[Feeds], progres
         if answer.status == "unpredictable":
             return Agreement("unpredictable", _OPEN, _gaps(worst), number, known.beside)
     differing = [name for name, found in worst.items() if not found.within]
+    unseen = only_nan([{name: found.number for name, found in worst.items()}])
+    if unseen and not differing:
+        return Agreement("not run", nothing_compared(unseen), _gaps(worst), len(cases), known.beside)
     reason = f"differs by more than {TOLERANCE:g} of its range: {', '.join(differing)}" if differing else None
     return Agreement("differs" if differing else "agrees", reason, _gaps(worst), len(cases), known.beside)
 
@@ -148,6 +154,7 @@ def _widen(worst: _Worst, want: Array, got: Array) -> None:
     largest = distance(want, got)
     span, most = extent(want)
     constant = span == 0
+    worst.number = worst.number or has_number(want)
     worst.largest = max(worst.largest, largest)
     worst.within = worst.within and largest <= TOLERANCE * (max(1.0, most) if constant else span)
     if not constant:

@@ -102,6 +102,24 @@ def test_a_model_that_the_runtime_does_not_have_is_not_run(tmp_path: Path) -> No
     assert "'Own'" in (found.reason or "")
 
 
+def test_an_original_that_reads_what_nothing_has_written_is_not_run(tmp_path: Path) -> None:
+    """It is a row of the table of exceptions that `verify` asks too."""
+    model = tflite(
+        tmp_path,
+        "h:resource[] = VAR_HANDLE(container='', shared_name='s')\nv[2] = READ_VARIABLE(h)\ny[2] = ADD(x[2], v)",
+    )
+    found = agreement.agreement(model, model, tmp_path / "m.tosa", Request())
+    assert found.status == "not run"
+    assert "the variable 's', which nothing has written" in (found.reason or "")
+
+
+def test_an_output_that_is_nan_throughout_agrees_with_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    found = compared([([NAN, NAN], [NAN, NAN])] * 2, tmp_path, monkeypatch)
+    assert (found.status, found.reason) == ("not run", "in every run NaN throughout, so that nothing was compared: y")
+    assert compared([([NAN, NAN], [NAN, NAN]), ([1, NAN], [1, NAN])], tmp_path, monkeypatch).status == "agrees"
+    assert compared([([NAN, NAN], [NAN, 1])], tmp_path, monkeypatch).status == "differs"
+
+
 def test_a_reference_model_that_dies_is_not_a_difference(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def dying(*_: object) -> tosa.Computed:
         raise RefusedError("the reference model aborts the process (SIGFPE)", aborted=True)

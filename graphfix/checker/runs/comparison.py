@@ -5,14 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
-import numpy as np
-
 from graphfix.checker.runs import exceptions
-from graphfix.checker.runs.difference import Difference, difference, is_float
+from graphfix.checker.runs.difference import Difference, difference
 from graphfix.checker.runs.first_difference import Place
 from graphfix.checker.runs.given_inputs import expectation
+from graphfix.checker.runs.only_nan import has_number, nothing_compared, only_nan
 from graphfix.checker.runs.original_runs import changed
-from graphfix.checker.runs.repetition import outputs_of, repetitions
+from graphfix.checker.runs.repetition import MOST_ATTEMPTS, outputs_of, repetitions
 from graphfix.results import Run, Verdict
 from graphfix.runtimes.session import RefusedError
 
@@ -60,7 +59,8 @@ def weigh(comparison: Comparison, answers: Answers) -> tuple[Verdict, bool]:
         session = comparison.opened[1]()
     except RefusedError as error:
         reason = f"the second model does not load, the first runs: {error}"
-        return Verdict("different", runs=answers.refused, reason=reason), error.missing_kernel
+        failed = Run({}, "off", "different", reason=reason)
+        return Verdict("different", runs=(failed, *answers.refused), reason=reason), error.missing_kernel
     given = [outputs_of(session, answer) for answer in answers.accepted]
     del session  # one model in memory at a time
     findings: list[_Finding] = []
@@ -80,7 +80,10 @@ def _verdict(findings: Sequence[_Finding]) -> Verdict:
         return Verdict("different", exceptions=listed, first_difference=worst.first, reason=worst.run.reason)
     undetermined = {name: why for finding in findings for name, why in finding.undetermined.items()}
     reasons = [*_undetermined(undetermined), *(finding.open for finding in findings if finding.open)]
-    reasons += _only_nan(findings)
+    unseen = only_nan(finding.numbers for finding in findings)
+    if unseen:
+        reasons.append(nothing_compared(unseen))
+        listed += tuple(exceptions.ONLY_NAN.entry(None, name) for name in unseen)
     if reasons:
         return Verdict("undecided", exceptions=listed, reason="; ".join(dict.fromkeys(reasons)))
     return Verdict("equal", exceptions=listed)
@@ -89,12 +92,13 @@ def _verdict(findings: Sequence[_Finding]) -> Verdict:
 def _found(comparison: Comparison, answer: Answer, outputs: Outputs, *, located: bool) -> _Finding:
     """Compare the outputs of one run, again from fresh interpreters where they seem to differ.
 
-    `located`: the place of a difference is known from another run.
+    `located`: another run differs, so that this one decides nothing; where it differs first is known.
     """
-    if not _suspicious(comparison, answer, outputs):
+    failed = isinstance(outputs, RefusedError)
+    if not _suspicious(comparison, answer, outputs) or (located and not failed):
         return _judged(comparison, answer, outputs, located=located)
     failure: RefusedError | None = None
-    for before, after in repetitions(comparison.opened, answer):
+    for before, after in repetitions(comparison.opened, answer, 1 if located else MOST_ATTEMPTS):
         if isinstance(before, RefusedError):
             return _shared(answer, f"the first model itself fails from a fresh interpreter: {before}")
         fresh = replace(answer, outputs=before)
@@ -145,8 +149,8 @@ def _judged(comparison: Comparison, answer: Answer, outputs: Outputs, *, located
             reason="; ".join(open_) or _expected(answer, outputs),
         ),
         undetermined=answer.undetermined,
-        exceptions=tuple(why.row.entry(why.site, name) for name, why in answer.undetermined.items() if why.site),
-        numbers={name: _has_number(answer.outputs[name]) for name in answer.compared},
+        exceptions=tuple(why.row.entry(why.site, name) for name, why in answer.undetermined.items()),
+        numbers={name: has_number(answer.outputs[name]) for name in answer.compared},
     )
     if not differences or located:
         decided = any("value" in found.counts for found in differences.values())
@@ -177,39 +181,12 @@ def _placed(
     return replace(finding, exceptions=(*finding.exceptions, *entries))
 
 
-# --- what is NaN throughout -----------------------------------------------------------------------------------------
-
-
-def _has_number(value: object) -> bool | None:
-    """Whether an output shows anything but NaN; None for one of no elements."""
-    if not isinstance(value, np.ndarray):
-        return True
-    if not value.size:
-        return None
-    return not is_float(value) or not (_nan(value.reshape(-1)[:1]) and _nan(value))
-
-
-def _nan(value: np.ndarray) -> bool:
-    return bool(np.isnan(value.astype(np.float64)).all())
-
-
 def _nothing_but_nan(finding: _Finding) -> _Finding:
     """Make a run undecided in which every output that has elements is NaN throughout."""
     shown = [known for known in finding.numbers.values() if known is not None]
     if finding.run.status != "equal" or not shown or any(shown):
         return finding
     return replace(finding, run=replace(finding.run, status="undecided", reason="every output is NaN throughout"))
-
-
-def _only_nan(findings: Sequence[_Finding]) -> list[str]:
-    """Say which outputs no run shows a number of."""
-    seen: dict[str, bool] = {}
-    for finding in findings:
-        for name, known in finding.numbers.items():
-            if known is not None:
-                seen[name] = seen.get(name, False) or known
-    names = [name for name, known in seen.items() if not known]
-    return [f"in every run NaN throughout, so that nothing was compared: {', '.join(names)}"] if names else []
 
 
 def _compared(answer: Answer, outputs: Mapping[str, object], criterion: Criterion) -> dict[str, Difference]:

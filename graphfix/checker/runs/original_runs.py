@@ -35,7 +35,7 @@ class Undetermined:
     cause: str
     leads: str
     """What stands between the cause and the names."""
-    site: str = ""
+    site: str | None = None
 
 
 DIFFERING = Undetermined(UNSTABLE, "two runs of the first model itself differ", " in")

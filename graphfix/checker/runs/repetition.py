@@ -15,13 +15,16 @@ if TYPE_CHECKING:
     Opener = Callable[[], Session]
     Outputs = dict[str, object] | RefusedError
 
-_ATTEMPTS = 3
+MOST_ATTEMPTS = 3
 """How often the second model fails before it is said to: a kernel may fail by what it finds in memory."""
 
 
-def repetitions(opened: tuple[Opener, Opener], answer: Answer) -> Iterator[tuple[Outputs, Outputs]]:
-    """Yield what each model returns for a case from a fresh interpreter, again where the second one fails."""
-    for _ in range(_ATTEMPTS):
+def repetitions(opened: tuple[Opener, Opener], answer: Answer, attempts: int) -> Iterator[tuple[Outputs, Outputs]]:
+    """Yield what each model returns for a case from a fresh interpreter, again where the second one fails.
+
+    A process that dies, or is stopped, is not asked again.
+    """
+    for _ in range(attempts):
         before = _from_fresh(opened[0], answer)
         after = _from_fresh(opened[1], answer)
         yield before, after

@@ -11,7 +11,7 @@ from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, NamedTuple
 
-from graphfix.checker.files.tflite.file import read
+from graphfix.checker.files.tflite.file import Subgraph, read
 from graphfix.checker.files.tflite.tables import Tables
 from graphfix.checker.runs.exceptions import UNWRITTEN_VARIABLE
 from graphfix.checker.runs.original_runs import Undetermined
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from pathlib import Path
 
-    from graphfix.checker.files.tflite.file import Operator, Subgraph
+    from graphfix.checker.files.tflite.file import Operator
     from graphfix.runtimes.session import ModelDetails
 
 # The schema: the model's operator codes, an operator code's number, and READ_VARIABLE's.
@@ -94,19 +94,20 @@ class _Execution:
 
         `handles` are the inputs that stand for a variable, `given` those that already follow from an unwritten one.
         """
-        if at in self.running:
-            return {}  # LiteRT refuses recursion
+        if at in self.running or not 0 <= at < len(self.graphs):
+            return {}  # LiteRT refuses recursion, and a body that is not there
         handles, reads = dict(handles), dict(given)
         inner = replace(self, running=self.running | {at})
         for index, op in enumerate(self.graphs[at].operators):
             found = next((reads[tensor] for tensor in op.inputs if tensor in reads), None)
+            handle = next((handles[tensor] for tensor in op.inputs[:1] if tensor in handles), None)
             if op.name == "VAR_HANDLE":
-                handles[op.outputs[0]] = _name(op)
+                handles.update(dict.fromkeys(op.outputs, _name(op)))
             elif op.name == "ASSIGN_VARIABLE":
-                _assign(handles.get(op.inputs[0]), found, state)
+                _assign(handle, found, state)
             elif op.name == "READ_VARIABLE":
                 where = f" of subgraph {at}" if self.running else ""
-                found = _value_read(handles.get(op.inputs[0]), f"{op.name}#{index}{where}", state)
+                found = _value_read(handle, f"{op.name}#{index}{where}", state)
             elif op.bodies:
                 found = inner.bodies(op, handles, state, reads) or found
             if found is not None:
@@ -140,11 +141,12 @@ class _Execution:
         state: _State,
         reads: Mapping[int, _Read],
     ) -> _Read | None:
-        pairs = list(zip(self.graphs[at].inputs, operands, strict=False))
+        graph = self.graphs[at] if 0 <= at < len(self.graphs) else Subgraph((), (), (), ())
+        pairs = list(zip(graph.inputs, operands, strict=False))
         named = {mine: handles[theirs] for mine, theirs in pairs if theirs in handles}
         given = {mine: reads[theirs] for mine, theirs in pairs if theirs in reads}
         found = self.run(at, named, state, given)
-        return next((found[tensor] for tensor in self.graphs[at].outputs if tensor in found), None)
+        return next((found[tensor] for tensor in graph.outputs if tensor in found), None)
 
 
 def _assign(variable: str | None, found: _Read | None, state: _State) -> None:
