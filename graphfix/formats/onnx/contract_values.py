@@ -135,7 +135,14 @@ def _slice(question: Question) -> bool:
     axes = list(range(len(starts))) if axes is None else axes
     steps = [1] * len(starts) if steps is None else steps
     lengths = {len(starts), len(ends), len(axes), len(steps)}
-    return len(lengths) == 1 and question.places(axes) is not None and 0 not in steps
+    if len(lengths) != 1 or question.places(axes) is None or 0 in steps:
+        return False
+    return all(_taken(question.data.shape[axis], *each) for axis, *each in zip(axes, starts, ends, steps, strict=True))
+
+
+def _taken(size: int, start: int, end: int, step: int) -> bool:
+    """Whether numpy takes what runtimes take: backwards they begin at the first element, and differ in far ends."""
+    return step > 0 or (-size <= start and end <= size)
 
 
 def _concat(question: Question) -> bool:

@@ -1,4 +1,4 @@
-"""What is known of every value: onnx's inference and the own rules, bodies by induction, stored shapes as claims."""
+"""What is known of every value: the rules in one pass, bodies by induction, stored shapes as claims."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import onnx
 import pytest
 
 import graphfix
+from graphfix.formats.onnx import OnnxModel
 from tests.support.notation import model, parsed
 from tests.support.onnx.fixing import fixed, lines, printed
 
@@ -269,3 +270,31 @@ def test_an_if_has_what_both_branches_have(yes: str, no: str, result: str) -> No
         attribute.g.output[0].type.tensor_type.ClearField("shape")
     proto.graph.output[0].type.tensor_type.ClearField("shape")
     assert printed(graphfix.load(proto))[0].startswith(f"{result} = If")
+
+
+# --- what leans on another program -----------------------------------------------------------------------------------
+
+
+LEANING = "d[*] = Det(x[N,3,3])\nc[*] = Neg(d)\na[*] = my.Thing(x)\ny[*] = Add(a, c)\nz[*] = Neg(x)"
+
+
+def leaning() -> OnnxModel:
+    proto = model(LEANING)
+    proto.graph.value_info.append(onnx.helper.make_tensor_value_info("a", onnx.TensorProto.FLOAT, ["N"]))
+    opened = graphfix.load(proto)
+    assert isinstance(opened, OnnxModel)
+    return opened
+
+
+def test_what_leans_on_onnx_or_on_a_stored_rank_is_known() -> None:
+    assert [name for _, name in leaning().leaning] == ["a", "c", "d", "y"]
+
+
+def test_by_own_facts_alone_nothing_leans() -> None:
+    opened = leaning()
+    assert printed(opened)[1] == "c[N] = Neg(d[N])"
+    opened.own_facts_only()
+    assert opened.leaning == []
+    assert opened.assumes == []
+    assert printed(opened)[1] == "c[*] = Neg(d[*])"
+    assert printed(opened)[4] == "z[N,3,3] = Neg(x[N,3,3])"

@@ -109,9 +109,36 @@ def test_doubling_calls_25_levels_deep_are_followed_once_each() -> None:
     ]
 
 
-@pytest.mark.parametrize("levels", [3, 25], ids=["onnx follows the calls", "too many for onnx"])
+@pytest.mark.parametrize("levels", [3, 25], ids=["few calls", "2^25 calls"])
 def test_the_innermost_function_of_a_nest_is_rewritten(levels: int) -> None:
     result = fixed(nest(levels), target="explicit", stable=levels < 25)
     inside = [line.partition(": ")[2] for line in result.everything if line.startswith("function local.f0:")]
     assert inside[-1].startswith("r[") or inside[-1].startswith("r ")
     assert sum("Expand(" in line for line in inside) >= 1
+
+
+BUILT_IN = {
+    "of the standard domain": ("ai.onnx", "Relu", "[2,3]"),
+    "of onnxruntime's": ("com.microsoft", "FastGelu", "[2,3]"),
+    "that onnxruntime does not have": ("com.microsoft", "Unheard", "[*]"),
+    "in a domain of its own": ("local", "Relu", "[4,3]"),
+}
+
+
+@pytest.mark.parametrize(("domain", "name", "shape"), BUILT_IN.values(), ids=BUILT_IN)
+def test_a_function_with_the_name_of_an_operator_is_what_runtimes_run(domain: str, name: str, shape: str) -> None:
+    proto = parsed(f"""main (float[2,3] x) => (float y) {{ y = {domain}.{name}(x) }}
+        <domain: "{domain}", opset_import: ["" : 18]> {name} (p) => (r) {{ r = Concat <axis = 0> (p, p) }}""")
+    del proto.opset_import[:]
+    proto.opset_import.extend([onnx.helper.make_opsetid(*it) for it in (("", 18), ("local", 1), ("com.microsoft", 1))])
+    proto.graph.output[0].type.tensor_type.ClearField("shape")
+    assert lines(graphfix.load(proto).graphs)[0].startswith(f"main: y{shape} = ")
+
+
+def test_each_call_is_read_with_its_own_shapes() -> None:
+    proto = parsed(f"""main (float[2,3] x, float[5] z) => (float y, float w) {{ y = local.f(x) w = local.f(z) }}
+        {HEAD} f (p) => (r) {{ r = Concat <axis = 0> (p, p) }}""")
+    for value in proto.graph.output:
+        value.type.tensor_type.ClearField("shape")
+    main = [line for line in lines(graphfix.load(proto).graphs) if line.startswith("main")]
+    assert main == ["main: y[4,3] = f(x[2,3])", "main: w[10] = f(z[5])"]

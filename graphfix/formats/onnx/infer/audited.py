@@ -6,7 +6,7 @@ None of them has a rule of this program's own, and every other operator without 
 AUDITED: frozenset[tuple[str, str]] = frozenset(
     ("", op)
     for op in """
-Det MaxRoiPool Multinomial NegativeLogLikelihoodLoss RoiAlign SoftmaxCrossEntropyLoss
+Det SoftmaxCrossEntropyLoss
 """.split()
 )
 """(domain, operator), for every version and all attributes."""

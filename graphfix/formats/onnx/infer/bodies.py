@@ -83,9 +83,28 @@ def loop(scope: GraphScope, step: Step, body: GraphScope, read: Read) -> Results
     carried = _carried(scope, names, returned, step.inputs[2:])
     fixed = {iteration: NOTHING_KNOWN, condition: Known(_condition(scope, step, body.graph), 0)}
     _iterate(body, carried, fixed, read)
-    stacked = [body.shape(name).axes for name in returned[len(carried) :]]
-    scans = [None if axes is None else Shape((UNKNOWN, *map(_lasting, axes))) for axes in stacked]
+    scans = [_collected(scope, step, body, name) for name in returned[len(carried) :]]
     return (*[value.outside() for value in carried], *scans)
+
+
+def _collected(scope: GraphScope, step: Step, body: GraphScope, name: str) -> Shape | None:
+    """What a Loop stacks of one value; where it may not run at all, onnxruntime takes the sizes that are declared."""
+    axes, said = body.shape(name).axes, body.claims.get(name)
+    if axes is None:
+        return None
+    if not _runs(scope, step):
+        if said is not None and len(said) != len(axes):
+            return None
+        axes = tuple([size if said is not None and said[at] == size else UNKNOWN for at, size in enumerate(axes)])
+    return Shape((UNKNOWN, *map(_lasting, axes)))
+
+
+def _runs(scope: GraphScope, step: Step) -> bool:
+    """Whether a Loop surely has an iteration: a number of them that is known, and no condition."""
+    count = scope.vector(step.inputs[0]) if step.inputs and step.inputs[0] else None
+    if not count or not isinstance(count[0], int) or count[0] < 1:
+        return False
+    return len(step.inputs) == 1 or not step.inputs[1]
 
 
 def _named(graph: GraphProto) -> tuple[str, str, list[str]]:

@@ -13,6 +13,7 @@ import onnx
 from onnx import TensorProto
 
 from graphfix.formats.onnx.infer.operands import Call
+from graphfix.formats.onnx.infer.rules_parts import cut
 from graphfix.formats.onnx.infer.scope import INTEGERS, GraphScope
 from graphfix.shapes.shape import UNKNOWN, Size, num_elements
 
@@ -98,10 +99,11 @@ def _slice(call: Call, _: str) -> Elements | None:
     elements, dims = call.elements(0), call.dims(0)
     if elements is None or dims is None or len(dims) != 1:
         return None
-    bounds = _bounds(call)
-    if any(bound is None for bound in bounds) or bounds[2] not in (0, -1) or not bounds[3]:
+    start, end, axis, step = _bounds(call)
+    if start is None or end is None or step is None or axis not in (0, -1):
         return None
-    return elements[bounds[0] : bounds[1] : bounds[3]]
+    taken = cut(len(elements), start, end, step)
+    return None if taken is None else [elements[at] for at in taken]
 
 
 def _bounds(call: Call) -> list[int | None]:

@@ -100,6 +100,10 @@ class Call:
         value = self.attributes.get(attribute, default)
         return value if isinstance(value, int) else default
 
+    def flag(self, attribute: str, default: int) -> bool | None:
+        """Return an attribute that is 0 or 1; None for other numbers, which runtimes take for either."""
+        return {0: False, 1: True}.get(self.number(attribute, default))
+
     def list(self, attribute: str) -> tuple[int, ...] | None:
         """Return an attribute that is a list of ints, None where it is absent."""
         value = self.attributes.get(attribute)

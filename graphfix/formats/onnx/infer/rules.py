@@ -6,21 +6,24 @@ shape a result, or None where it does not know it; it never guesses.
 
 from __future__ import annotations
 
+from onnx import TensorProto
+
 from graphfix import operators
 from graphfix.formats.onnx.infer import rules_layout as layout
 from graphfix.formats.onnx.infer import rules_parts as parts
+from graphfix.formats.onnx.infer import rules_reductions as reductions
 from graphfix.formats.onnx.infer import rules_sequences as sequences
 from graphfix.formats.onnx.infer import rules_windows as windows
 from graphfix.formats.onnx.infer.operands import NOTHING, Call, Results, Rule
 from graphfix.formats.onnx.infer.rules_layout import unknowns
 from graphfix.operators import Row
 from graphfix.shapes import shape as shapes
-from graphfix.shapes.shape import UNKNOWN, Shape, Size, never_one, same
+from graphfix.shapes.shape import UNKNOWN, Shape, never_one, same
 
 SAME_SHAPE = """
 Abs Acos Acosh Asin Asinh Atan Atanh Bernoulli BitwiseNot Cast CastLike Ceil Celu Clip Cos Cosh CumSum Elu Erf Exp
 EyeLike Floor Gelu GroupNormalization HardSigmoid HardSwish Hardmax Identity InstanceNormalization IsInf IsNaN LRN
-LeakyRelu Log LogSoftmax LpNormalization MeanVarianceNormalization Mish Neg Not QuantizeLinear DequantizeLinear
+LeakyRelu Log LogSoftmax LpNormalization MeanVarianceNormalization Mish Neg Not QuantizeLinear
 RandomNormalLike RandomUniformLike Reciprocal Relu ReverseSequence RotaryEmbedding Round ScatterElements ScatterND
 Scatter Selu Shrink Sigmoid Sign Sin Sinh Softmax Softplus Softsign Sqrt Swish Tan Tanh TensorScatter ThresholdedRelu
 Trilu
@@ -28,6 +31,7 @@ Trilu
 SAME_SHAPE_MICROSOFT = """
 BiasGelu FastGelu Gelu QuickGelu QuantizeLinear DequantizeLinear
 """.split()
+QUANTIZED = (TensorProto.INT8, TensorProto.UINT8, TensorProto.INT32)
 REDUCTIONS = """
 ReduceL1 ReduceL2 ReduceLogSum ReduceLogSumExp ReduceMax ReduceMean ReduceMin ReduceProd ReduceSum ReduceSumSquare
 """.split()
@@ -123,9 +127,10 @@ def gemm(call: Call) -> Results:
     left, right = (call.dims(index) for index in at)
     if left is None or right is None or len(left) != 2 or len(right) != 2:  # noqa: PLR2004 -- matrices
         return NOTHING
-    m = left[1 if call.number("transA", 0) else 0]
-    n = right[0 if call.number("transB", 0) else 1]
-    return (Shape((m, n)),)
+    first_turned, second_turned = call.flag("transA", 0), call.flag("transB", 0)
+    if first_turned is None or second_turned is None:
+        return (unknowns(2),)
+    return (Shape((left[first_turned], right[not second_turned])),)
 
 
 def expand(call: Call) -> Results:
@@ -140,45 +145,6 @@ def expand(call: Call) -> Results:
     rank = max(len(dims), length)
     kept = [size if never_one(size) else UNKNOWN for size in dims]
     return (Shape((*[UNKNOWN] * (rank - len(dims)), *kept)),)
-
-
-def reduce(call: Call) -> Results:
-    """With keepdims=1 the reduced axes have size 1, else they go; no axes are all, unless the attribute says none."""
-    dims = call.dims(0)
-    if dims is None:
-        return NOTHING
-    keeps, axes = call.number("keepdims", 1), call.ints(1, "axes")
-    if axes is None and call.has(1):
-        return _reduced_by_unknown(call, len(dims))
-    if not axes:
-        if call.number("noop_with_empty_axes", 0):
-            return (Shape(dims),)
-        axes = tuple(range(len(dims)))
-    return _without(dims, axes, keeps=bool(keeps))
-
-
-def _reduced_by_unknown(call: Call, rank: int) -> Results:
-    if call.number("keepdims", 1):
-        return (unknowns(rank),)
-    count = call.length(1)
-    return (unknowns(rank - count),) if count and count <= rank else NOTHING
-
-
-def _without(dims: tuple[Size, ...], axes: tuple[int, ...], *, keeps: bool) -> Results:
-    gone = parts.placed(axes, len(dims))
-    if gone is None:
-        return (unknowns(len(dims)),) if keeps else NOTHING
-    if keeps:
-        return (Shape(tuple([1 if at in gone else size for at, size in enumerate(dims)])),)
-    return (Shape(tuple([size for at, size in enumerate(dims) if at not in gone])),)
-
-
-def reduce_one(call: Call) -> Results:
-    """ArgMax and ArgMin reduce one axis."""
-    dims = call.dims(0)
-    if dims is None:
-        return NOTHING
-    return _without(dims, (call.number("axis", 0),), keeps=bool(call.number("keepdims", 1)))
 
 
 def constant_of_shape(call: Call) -> Results:
@@ -203,9 +169,25 @@ def shape_by_attribute(call: Call) -> Results:
     return (Shape(wanted),) if wanted is not None and min(wanted, default=0) >= 0 else NOTHING
 
 
+def dequantized(call: Call) -> Results:
+    """The operand's shape; onnxruntime makes a vector of a single element of some types."""
+    return (call.shape(0),) if call.dims(0) != () or call.dtype(0) in QUANTIZED else NOTHING
+
+
 def quantized(call: Call) -> Results:
     """The operand's shape, a scale and a zero point."""
     return (call.shape(0), Shape(()), Shape(()))
+
+
+def loss(call: Call) -> Results:
+    """A number, or with reduction=none one for each of the targets."""
+    return (call.shape(1) if call.text("reduction", "mean") == "none" else Shape(()),)
+
+
+def drawn(call: Call) -> Results:
+    """Multinomial: [batch,classes] to [batch,sample_size]."""
+    dims, count = call.dims(0), call.number("sample_size", 1)
+    return (Shape((dims[0], count)),) if dims is not None and len(dims) == 2 and count >= 0 else (unknowns(2),)  # noqa: PLR2004 -- [batch, classes]
 
 
 def grid_sample(call: Call) -> Results:
@@ -225,8 +207,8 @@ def elementwise_before_broadcasting(call: Call) -> Results:
 RULES: dict[tuple[str, str], Rule] = {
     **{("", op): first for op in SAME_SHAPE},
     **{("com.microsoft", op): first for op in SAME_SHAPE_MICROSOFT},
-    **{("", op): reduce for op in REDUCTIONS},
-    **{("", op): reduce_one for op in ("ArgMax", "ArgMin")},
+    **{("", op): reductions.reduce for op in REDUCTIONS},
+    **{("", op): reductions.reduce_one for op in ("ArgMax", "ArgMin")},
     **{("", op): rank_of_first for op in RANK_KEPT},
     **{("", op): windows.pool for op in ("MaxPool", "AveragePool", "LpPool")},
     **{("", op): windows.global_pool for op in ("GlobalAveragePool", "GlobalMaxPool", "GlobalLpPool")},
@@ -241,6 +223,7 @@ RULES: dict[tuple[str, str], Rule] = {
     ("", "ConstantOfShape"): constant_of_shape,
     ("", "ConvTranspose"): windows.transposed,
     ("", "DepthToSpace"): layout.depth_to_space,
+    ("", "DequantizeLinear"): dequantized,
     ("", "Dropout"): every_first,
     ("", "DynamicQuantizeLinear"): quantized,
     ("", "Einsum"): sequences.einsum,
@@ -252,6 +235,9 @@ RULES: dict[tuple[str, str], Rule] = {
     ("", "GridSample"): grid_sample,
     ("", "LayerNormalization"): normalization,
     ("", "MelWeightMatrix"): always(2),
+    ("", "MaxRoiPool"): windows.roi_pool,
+    ("", "Multinomial"): drawn,
+    ("", "NegativeLogLikelihoodLoss"): loss,
     ("", "NonMaxSuppression"): lambda _: (Shape((UNKNOWN, 3)),),
     ("", "NonZero"): parts.non_zero,
     ("", "OneHot"): parts.one_hot,
@@ -260,6 +246,7 @@ RULES: dict[tuple[str, str], Rule] = {
     ("", "Range"): parts.integer_range,
     ("", "Reshape"): layout.reshape,
     ("", "Resize"): windows.resize,
+    ("", "RoiAlign"): windows.roi_align,
     ("", "STFT"): always(4),
     ("", "Shape"): shape_of,
     ("", "Size"): always(0),

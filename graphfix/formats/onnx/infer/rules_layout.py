@@ -35,15 +35,15 @@ def squeeze(call: Call) -> Results:
     dims, axes = call.dims(0), call.ints(1, "axes")
     if dims is None:
         return NOTHING
-    if axes is None:
-        if call.has(1):
-            length = call.length(1)
-            return NOTHING if not length or length > len(dims) else (unknowns(len(dims) - length),)
+    if axes is None and call.has(1):
+        # several may name one axis twice
+        return (unknowns(len(dims) - 1),) if dims and call.length(1) == 1 else NOTHING
+    if not axes:
         static = all(isinstance(size, int) for size in dims)
         return (Shape(tuple([size for size in dims if size != 1])),) if static else NOTHING
-    if not all(-len(dims) <= axis < len(dims) for axis in axes):
+    gone = {axis % len(dims) for axis in axes if -len(dims) <= axis < len(dims)}
+    if len(gone) < len(axes):
         return NOTHING
-    gone = {axis % len(dims) for axis in axes}
     return (Shape(tuple(size for axis, size in enumerate(dims) if axis not in gone)),)
 
 
@@ -63,16 +63,38 @@ def reshape(call: Call) -> Results:
     if target is None:
         length = call.length(1)
         return NOTHING if length is None else (unknowns(length),)
-    source = call.dims(0)
-    copies = not call.number("allowzero", 0)
-    sizes = [_copied(source, axis) if size == 0 and copies else size for axis, size in enumerate(target)]
+    source, keeps_zero = call.dims(0), call.flag("allowzero", 0)
+    if keeps_zero is None:
+        return (unknowns(len(target)),)
+    copies = not keeps_zero
+    sizes = [_kept(source, axis, target) if copies else size for axis, size in enumerate(target)]
     if -1 in sizes:
-        sizes[sizes.index(-1)] = _rest(source, [size for size in sizes if size != -1])
+        others = [size for size in sizes if size != -1]
+        whole = copies or all(size.lo > 0 for size in others if not isinstance(size, int))
+        sizes[sizes.index(-1)] = _rest(source, others) if whole and 0 not in others else UNKNOWN
     return NOTHING if any(isinstance(size, int) and size < 0 for size in sizes) else (Shape(tuple(sizes)),)
 
 
-def _copied(source: tuple[Size, ...] | None, axis: int) -> Size:
-    return source[axis] if source is not None and axis < len(source) else UNKNOWN
+def _kept(source: tuple[Size, ...] | None, axis: int, target: tuple[Size, ...]) -> Size:
+    """What a size of the target means where 0 copies the source's: a named one may be 0, if it is not the same.
+
+    [a] to [N,1] is [a,1]: either N is 0 and copies, or it is a.
+    """
+    size = target[axis]
+    if source is None or axis >= len(source):
+        return size if isinstance(size, int) and size else UNKNOWN
+    copied = source[axis]
+    if isinstance(size, int):
+        return copied if size == 0 else size
+    if size.lo > 0 or same(size, copied):
+        return size
+    return copied if _count_without(source, axis) == _count_without(target, axis) is not None else UNKNOWN
+
+
+def _count_without(sizes: tuple[Size, ...], axis: int) -> int | None:
+    """How many elements the other axes have; None where that is not a number above 0."""
+    numbers = [size for at, size in enumerate(sizes) if at != axis and isinstance(size, int) and size > 0]
+    return prod(numbers) if len(numbers) == len(sizes) - 1 else None
 
 
 def _rest(source: tuple[Size, ...] | None, others: list[Size]) -> Size:

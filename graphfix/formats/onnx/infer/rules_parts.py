@@ -34,9 +34,9 @@ def slices(call: Call) -> Results:
         return NOTHING
     starts, ends, axes, steps = _bounds(call)
     count = next((len(bounds) for bounds in (starts, ends) if bounds is not None), call.length(1))
-    if axes is None:
-        named = call.has(AXES_AT)
-        axes = tuple(range(count)) if count is not None and not named else tuple(range(len(dims)))
+    if axes is None and (count is None or call.has(AXES_AT)):
+        return (unknowns(len(dims)),)
+    axes = tuple(range(count or 0)) if axes is None else axes
     cut = placed(axes, len(dims))
     if cut is None:
         return (unknowns(len(dims)),)
@@ -57,9 +57,24 @@ def _bounds(call: Call) -> tuple[Bounds | None, Bounds | None, tuple[int, ...] |
 
 
 def _sliced(size: Size, start: Size, end: Size, step: Size) -> Size:
-    if not all(isinstance(each, int) for each in (size, start, end, step)) or step == 0:
+    if not isinstance(size, int) or not isinstance(start, int) or not isinstance(end, int) or not isinstance(step, int):
         return UNKNOWN
-    return len(range(*slice(start, end, step).indices(size)))  # type: ignore[arg-type]
+    found = cut(size, start, end, step)
+    return UNKNOWN if found is None else len(found)
+
+
+def cut(size: int, start: int, end: int, step: int) -> range | None:
+    """Which elements of an axis a slice takes; None where runtimes may differ.
+
+    Backwards, a start before the first element is the first one (Python would take none), and onnxruntime takes the
+    greatest number as an end for the first element.
+    """
+    if not step or (step < 0 and (not size or end > size)):
+        return None
+    start, end = (bound + size if bound < 0 else bound for bound in (start, end))
+    if step > 0:
+        return range(min(max(start, 0), size), min(max(end, 0), size), step)
+    return range(min(max(start, 0), size - 1), min(max(end, -1), size - 1), step)
 
 
 def pad(call: Call) -> Results:
@@ -97,11 +112,18 @@ def concat(call: Call) -> Results:
     at = placed((call.number("axis", 1),), len(first))
     if at is None or any(len(dims) != len(first) for dims in known):
         return NOTHING
-    sizes = [next((size for size in column if isinstance(size, int)), column[0]) for column in zip(*known, strict=True)]
+    telling = [dims for dims in known if 0 not in dims] or known
+    sizes = [_common(column) for column in zip(*telling, strict=True)]
     parts = [dims[at[0]] for dims in known]
     numbers = [size for size in parts if isinstance(size, int)]
     sizes[at[0]] = parts[0] if len(every) == 1 else sum(numbers) if len(numbers) == len(every) else UNKNOWN
     return (Shape(tuple(sizes)),)
+
+
+def _common(sizes: Sequence[Size]) -> Size:
+    """The size of an axis that all operands have alike; onnxruntime lets it differ where an operand is empty."""
+    numbers = {size for size in sizes if isinstance(size, int)}
+    return sizes[0] if not numbers else numbers.pop() if len(numbers) == 1 else UNKNOWN
 
 
 def split(call: Call) -> Results:

@@ -3,17 +3,21 @@
 from __future__ import annotations
 
 from graphfix.formats.onnx.infer.operands import NOTHING, Call, Results
-from graphfix.formats.onnx.infer.rules_layout import unknowns
 from graphfix.shapes.shape import UNKNOWN, Shape, Size, same
+
+RANK = 3
+"""[steps, batch, features]."""
 
 
 def recurrent(call: Call) -> Results:
     """Y [steps,directions,batch,hidden] and the last states [directions,batch,hidden]; layout=1 has the batch first."""
     dims, hidden = call.dims(0), call.number("hidden_size", 0) or UNKNOWN
-    if dims is None or len(dims) != 3:  # noqa: PLR2004 -- steps, batch, features
-        return (unknowns(4), unknowns(3), unknowns(3))
+    if dims is None or len(dims) != RANK:
+        dims = (UNKNOWN,) * RANK
     directions = 2 if call.text("direction", "forward") == "bidirectional" else 1
-    if call.number("layout", 0):
+    if call.flag("layout", 0) is None:
+        return NOTHING
+    if call.flag("layout", 0):
         batch, steps, _ = dims
         state = Shape((batch, directions, hidden))
         return (Shape((batch, steps, directions, hidden)), state, state)

@@ -13,7 +13,7 @@ from fractions import Fraction
 
 from graphfix.formats.onnx.infer.operands import NOTHING, Call, Results
 from graphfix.formats.onnx.infer.rules_layout import unknowns
-from graphfix.shapes.shape import UNKNOWN, Shape, Size
+from graphfix.shapes.shape import UNKNOWN, Shape, Size, same
 
 SPATIAL = 2
 """The first axis that windows slide over."""
@@ -65,7 +65,7 @@ def padding(call: Call) -> str:
     return call.text("auto_pad", "NOTSET")
 
 
-def slid(call: Call, size: Size, window: Window, *, up: bool) -> Size:
+def slid(call: Call, size: Size, window: Window, *, up: bool | None) -> Size:
     """How often a window fits; with SAME the size is divided by the stride and rounded up."""
     if not isinstance(size, int):
         return UNKNOWN
@@ -73,7 +73,7 @@ def slid(call: Call, size: Size, window: Window, *, up: bool) -> Size:
     if mode in ("SAME_UPPER", "SAME_LOWER"):
         return -(-size // window.stride) if window.dilation == 1 and size else UNKNOWN
     room = size + window.before + window.behind - window.reach
-    if room < 0 or mode not in ("NOTSET", "VALID"):
+    if room < 0 or mode not in ("NOTSET", "VALID") or (up is None and room % window.stride):
         return UNKNOWN
     count = room // window.stride + 1
     if up and room % window.stride:
@@ -82,7 +82,7 @@ def slid(call: Call, size: Size, window: Window, *, up: bool) -> Size:
     return count
 
 
-def _slid(call: Call, image: tuple[Size, ...], extents: Sequence[Size], channels: Size, *, up: bool) -> Shape:
+def _slid(call: Call, image: tuple[Size, ...], extents: Sequence[Size], channels: Size, *, up: bool | None) -> Shape:
     found = windows(call, extents)
     if found is None or len(found) != len(image) - SPATIAL:
         return Shape((image[0], channels, *[UNKNOWN] * (len(image) - SPATIAL)))
@@ -95,7 +95,7 @@ def pool(call: Call) -> Results:
     image, extents = call.dims(0), call.list("kernel_shape")
     if image is None or len(image) < SPATIAL or extents is None:
         return NOTHING if image is None else (unknowns(len(image)),) * 2
-    return (_slid(call, image, extents, image[1], up=bool(call.number("ceil_mode", 0))),) * 2
+    return (_slid(call, image, extents, image[1], up=call.flag("ceil_mode", 0)),) * 2
 
 
 def global_pool(call: Call) -> Results:
@@ -156,6 +156,23 @@ def _covered(size: Size, window: Window, more: int) -> Size:
         return UNKNOWN
     covered = (size - 1) * window.stride + window.reach + more - window.before - window.behind
     return covered if covered > 0 else UNKNOWN
+
+
+def roi_align(call: Call) -> Results:
+    """[N,C,..] to [R,C,h,w]: a window for each of the boxes [R,4], whose images [R] name as many."""
+    image, boxes, named = call.dims(0), call.dims(1), call.dims(2)
+    height, width = call.number("output_height", 1), call.number("output_width", 1)
+    if image is None or len(image) <= SPATIAL or not boxes or not named or min(height, width) < 0:
+        return (unknowns(4),)
+    return (Shape((boxes[0] if same(boxes[0], named[0]) else UNKNOWN, image[1], height, width)),)
+
+
+def roi_pool(call: Call) -> Results:
+    """[N,C,..] to [R,C,h,w]: a window of the attribute's size for each of the boxes [R,5]."""
+    image, boxes, sizes = call.dims(0), call.dims(1), call.list("pooled_shape")
+    if image is None or len(image) <= SPATIAL or not boxes or sizes is None or min(sizes, default=0) < 0:
+        return NOTHING
+    return (Shape((boxes[0], image[1], *sizes)),)
 
 
 # --- resizing ---------------------------------------------------------------------------------------------------------
