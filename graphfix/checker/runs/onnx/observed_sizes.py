@@ -45,7 +45,7 @@ def in_onnxruntime(load: Load, model: onnx.ModelProto, witness: Witness) -> Sess
         if not names:
             raise
         names, session = (), load(observe=())
-    return WitnessedSession(session.outputs, partial(_observed, session, names), witness)
+    return WitnessedSession(session.outputs, session.run, partial(_observed, session, names), witness)
 
 
 def in_reference(load: ExposingOpener, model: onnx.ModelProto, witness: Witness) -> Session:
@@ -59,7 +59,7 @@ def in_reference(load: ExposingOpener, model: onnx.ModelProto, witness: Witness)
         inner = zip(names, values[own:], strict=True)
         return values[:own], {name: value.shape for name, value in inner if isinstance(value, np.ndarray)}
 
-    return WitnessedSession(session.outputs[:own], observe, witness)
+    return WitnessedSession(session.outputs[:own], lambda feeds: session.run(feeds)[:own], observe, witness)
 
 
 def _inner(model: onnx.ModelProto, witness: Witness) -> tuple[str, ...]:

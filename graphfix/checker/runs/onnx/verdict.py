@@ -74,7 +74,7 @@ def _by_onnxruntime(
 ) -> tuple[Verdict, bool]:
     """Run onnxruntime; also return whether its lack of kernels calls for the reference evaluator.
 
-    With a witness the original runs as a copy with Shape nodes. Where anything is not equal then, it runs as it is:
+    With a witness the original runs as a copy with Shape nodes. Where anything differs then, it runs as it is:
     what decides is the model itself.
     """
     legacy = any(_opset(model) <= _LAST_WITHOUT_KERNELS for model in models)
@@ -96,7 +96,7 @@ def _by_onnxruntime(
             first = partial(in_onnxruntime, before, models[0], witness)
             watched = replace(comparison, opened=(first, comparison.opened[1]))
         verdict, lacking = _run(task, watched, models[0], interfaces)
-        if witness is not None and witness.runs and verdict.status != "equal":
+        if witness is not None and witness.runs and verdict.status == "different":
             verdict, lacking = _run(task, comparison, models[0], interfaces)
     versions = {"onnxruntime": metadata.version("onnxruntime")}
     return replace(verdict, versions=versions), lacking or (legacy and not verdict.runs)

@@ -24,4 +24,4 @@ def observed(session: LitertSession, graph: Graph, witness: Witness) -> Session:
         values, sizes = session.run_observed(feeds, tuple(tensors.values()))
         return values, dict(zip(tensors, sizes, strict=True))
 
-    return WitnessedSession(session.outputs, observe, witness)
+    return WitnessedSession(session.outputs, session.run, observe, witness)
