@@ -166,6 +166,8 @@ class Known:
     """Which operands were constants, as bits, by the term of the result: kernels need some when they prepare."""
     wide: set[tuple[Core, int]] = field(default_factory=set)
     """Terms over more axes than kernels broadcast, and how many."""
+    stated: set[tuple[Core, int]] = field(default_factory=set)
+    """Terms that are stated with another rank than they have, and with which."""
     faults: list[str] = field(default_factory=list)
 
     def reads(
@@ -210,6 +212,16 @@ class Known:
             self.wide.add((core, rank))
         elif (core, rank) not in self.wide:
             self.faults.append(f"{call.description} of the second file broadcasts over {rank} axes; kernels do not")
+
+    def ranks(self, call: Call, view: View, *, first: bool) -> None:
+        """Enter a result that the file states with another rank than it has: delegates go by what is stated."""
+        stated = len(call.result.stored)
+        if view.sizes is None or stated == len(view.sizes):
+            return
+        if first:
+            self.stated.add((view.core, stated))
+        elif (view.core, stated) not in self.stated:
+            self.faults.append(f"the result of {call.description} of the second file has not the rank that is stated")
 
     def lacks(self, tensor: Tensor, *, first: bool) -> None:
         """Enter a tensor of no elements that is read though nothing makes it: kernels may ask for its memory."""

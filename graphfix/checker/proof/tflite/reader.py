@@ -242,6 +242,7 @@ class Reading:
             return moved
         seen = read(call)
         if seen is not None:
+            self.known.ranks(call, seen, first=self.first)
             if renamed(call):
                 self.known.reads(graph, operator, [call], [seen], first=self.first, computed=False)
             if seen.sizes is None or len(seen.sizes) > NARROWEST:
