@@ -96,7 +96,7 @@ class Table(NamedTuple):
             return 0
         at = self.place + offset
         further: tuple[int, ...] = _OFFSET.unpack_from(self.data, at)
-        if (at | further[0]) & _WORD:
+        if (at | further[0]) & _WORD or not further[0]:
             raise ValueError(f"a reference at byte {at} points where nothing can begin")
         return at + further[0]
 
@@ -117,7 +117,7 @@ class Table(NamedTuple):
             return ()
         at = self.place + offset
         at += _OFFSET.unpack_from(self.data, at)[0]
-        if (at | self.place + offset) & _WORD:
+        if (at | self.place + offset) & _WORD or at == self.place + offset:
             raise ValueError(f"a vector at byte {at}, where none can begin")
         return unpack_from(f"<{_OFFSET.unpack_from(self.data, at)[0]}{form}", self.data, at + 4)
 
