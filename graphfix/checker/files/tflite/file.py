@@ -69,6 +69,7 @@ def read(path: Path, stack: ExitStack, *, lenient: bool = False) -> tuple[Model,
 
 def _model(tables: Tables, file: Opened) -> Model:
     model = known(tables.root(), _SIGNATURES + 1, "the model")
+    _refuse(model, model.ended(_DESCRIPTION) and model.whole(_METADATA_BUFFER, 4), "the description")
     codes = [_code(code) for code in model.each(_CODES)]
     payloads = [_payload(buffer, file) for buffer in model.each(_BUFFERS)]
     graphs = tuple(_subgraph(graph, codes, payloads) for graph in model.each(MODEL_SUBGRAPHS))
@@ -97,6 +98,7 @@ def _refuse_indices(graph: Subgraph) -> None:
 
 def _code(code: Table) -> tuple[str, int]:
     known(code, _NEW_CODE + 1, "an operator code")
+    _refuse(code, code.ended(_CUSTOM_CODE), "the name of an operator")
     number = max(code.number(_NEW_CODE), code.number(_OLD_CODE, _SIGNED_BYTE))
     version = code.number(_CODE_VERSION, default=1)
     if number == CUSTOM and code.offsets[_CUSTOM_CODE]:
@@ -137,6 +139,8 @@ def _tensor(tensor: Table, payloads: list[Payload | None]) -> Tensor:
     if tensor.offsets[_VARIANTS] and not tensor.tables.lenient:
         raise UnsupportedFieldError("a tensor of variants is not read")
     stored, signature = tensor.numbers(TENSOR_SHAPE), tensor.numbers(_SIGNATURE)
+    if signature and min(signature) < -1 and not tensor.tables.lenient:
+        raise UnsupportedFieldError("a tensor has a signature of a size below -1")
     buffer = tensor.number(_BUFFER, _UNSIGNED)
     payload = payloads[buffer] if buffer else None
     ranked = bool(stored or signature or tensor.number(_HAS_RANK, _FLAG) or payload is not None)
@@ -166,6 +170,8 @@ def _odd(tensor: Table) -> tuple[object, ...]:
 
 def _quantization(table: Table, shape: tuple[int, ...]) -> Quantization | None:
     known(table, _AXIS + 1, "the quantization of a tensor")
+    if table.offsets[_MIN] or table.offsets[_MAX]:
+        _refuse(table, table.whole(_MIN, 4) and table.whole(_MAX, 4), "the range")
     scales, kind = table.numbers(_SCALE, "I"), table.number(_DETAILS_TYPE, _BYTE)
     if not (scales or kind):
         return None
@@ -240,12 +246,19 @@ def _custom(op: Table) -> tuple[object, ...]:
 
 def _signature(signature: Table) -> tuple[str, int, tuple[tuple[str, int], ...], tuple[tuple[str, int], ...]]:
     known(signature, _SIGNATURE_SUBGRAPH + 1, "a signature")
+    _refuse(signature, signature.ended(_DELEGATE), "a signature")
     inputs, outputs = (
         tuple((_text(each, _TENSOR_NAME), each.number(_TENSOR_INDEX, _UNSIGNED)) for each in signature.each(slot))
         for slot in (_NAMED_INPUTS, _NAMED_OUTPUTS)
     )
     subgraph = signature.number(_SIGNATURE_SUBGRAPH, _UNSIGNED)
     return _text(signature, _SIGNATURE_KEY), subgraph, inputs, outputs
+
+
+def _refuse(table: Table, whole: bool, what: str) -> None:
+    """Raise UnsupportedFieldError for what nobody reads and runtimes refuse all the same."""
+    if not whole and not table.tables.lenient:
+        raise UnsupportedFieldError(f"{what} of a file is not ended, which runtimes refuse")
 
 
 def _entry(entry: Table, payloads: list[Payload | None]) -> tuple[str, Payload | None]:
@@ -255,5 +268,9 @@ def _entry(entry: Table, payloads: list[Payload | None]) -> tuple[str, Payload |
 
 
 def _text(table: Table, slot: int) -> str:
-    """Return a name; bytes that are no UTF-8 stay apart from others, as escapes, where names are compared."""
+    """Return a name; bytes that are no UTF-8 stay apart from others, as escapes, where names are compared.
+
+    Raises UnsupportedFieldError for one that does not end as strings do.
+    """
+    _refuse(table, table.ended(slot), "a string")
     return table.bytes(slot).decode("utf-8", "replace" if table.tables.lenient else "backslashreplace")

@@ -204,7 +204,9 @@ class Reading:
             # the condition and the body of a WHILE take one state
             what = "state" if operator.name == "WHILE" else key
             own = [self.parameter(graph, (owner, occurrence, what), index) for index in range(len(graph.inputs))]
-            found.append((key, self.body(at, own, (owner, occurrence, key), _path(place, key))))
+            # The bodies of others are no graphs of operators: LiteRT takes a SCATTER's for the one that it names.
+            names = () if operator.name in ("WHILE", "CALL", "CALL_ONCE") else [each.name for each in graph.operators]
+            found.append((key, *names, self.body(at, own, (owner, occurrence, key), _path(place, key))))
         return tuple(found)
 
     def body(self, at: int, given: Sequence[View], place: object, path: str) -> tuple[View, ...]:
@@ -240,6 +242,7 @@ class Reading:
             return moved
         seen = read(call)
         if seen is not None:
+            self.known.ranks(call, seen, first=self.first)
             if renamed(call):
                 self.known.reads(graph, operator, [call], [seen], first=self.first, computed=False)
             if seen.sizes is None or len(seen.sizes) > NARROWEST:

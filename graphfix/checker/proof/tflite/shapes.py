@@ -27,14 +27,14 @@ Dims: TypeAlias = "tuple[Size | None, ...] | None"
 
 
 def refined(call: Call, dims: Dims) -> Dims:
-    """Put sizes that the operator's rule knows in the place of those that the file leaves free."""
-    if dims is not None and None not in dims:
-        return dims
+    """Put sizes that the operator's rule knows in the place of those that the file leaves free, or states otherwise."""
     rule = RULES.get(call.operator.name)
     ruled = rule(call) if rule is not None else None
     if dims is None or ruled is None or len(ruled) != len(dims):
-        return ruled if dims is None else dims
-    return tuple(other if mine is None else mine for mine, other in zip(dims, ruled, strict=True))
+        return dims if ruled is None else ruled
+    return tuple(
+        other if mine is None or isinstance(other, int) else mine for mine, other in zip(dims, ruled, strict=True)
+    )
 
 
 def shaped(call: Call, views: Sequence[View]) -> bool:
