@@ -19,7 +19,7 @@ from tests.support.pairs.tflite_seeds import seeds
 
 PARTS = 12
 """Tests that share the operators."""
-EACH, FOLDS = 2, 6
+EACH, FOLDS = 1, 6
 """First files of an operator and kind, and sets of operands of a fold and deviation, in all of them."""
 LEAST = 30_000
 """Pairs in all of them."""
@@ -116,4 +116,4 @@ def test_a_proof_that_does_not_see_options_is_found_out(tmp_path: Path) -> None:
     )
     assert _said(seen) == []
     kinds = {found.pair.kind.removesuffix(BACK) for found in unseen.wrong}
-    assert kinds == {"SoftmaxOptions.beta", "CumsumOptions.exclusive", "CumsumOptions.reverse"}
+    assert kinds >= {"SoftmaxOptions.beta", "CumsumOptions.exclusive", "CumsumOptions.reverse"}
