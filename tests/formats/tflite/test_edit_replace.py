@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 import graphfix
+from graphfix.graph.edits import Numbers
 from models.builders.tflite.text import Quantized, model, pack, tree
 from tests.support.tflite.fixing import fixed
 
@@ -181,3 +182,39 @@ def test_an_operand_with_a_scale_for_each_index_is_named(tmp_path: Path) -> None
         path.write_bytes(model(text, quantization={"w": scales}))
         found.append([(site.code, site.op) for site in graphfix.check(path, target="tosa").sites])
     assert found == [[], [("GF305", "MUL")]]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "t:int8[2,3] = TILE(x:int8[2,3], r:const:int32[2]{1,1})\ny[2,3] = DEQUANTIZE(t)",
+        "t:int8[2,3] = BROADCAST_TO(x:int8[2,3], r:const:int32[2]{2,3})\ny[2,3] = DEQUANTIZE(t)",
+    ],
+    ids=["TILE", "BROADCAST_TO"],
+)
+def test_a_copy_that_is_quantized_otherwise_is_not_bypassed(text: str) -> None:
+    """The kernels copy the numbers, so that the same ones stand for other values behind it."""
+    file = model(text, quantization={"x": Quantized(0.5, 3), "t": Quantized(0.25, 3)})
+    found = fixed(file)
+    assert found.data == file
+    assert [reason for _, _, reason in found.left] == ["'x' and 't' have other scales or zero points"]
+    alike = model(text, quantization={"x": Quantized(0.5, 3), "t": Quantized(0.5, 3)})
+    assert fixed(alike).view == ["y[2,3] = DEQUANTIZE(x[2,3])"]
+
+
+def test_constants_that_differ_in_the_sign_of_zero_are_two() -> None:
+    opened = graphfix.load(model("y[1] = NEG(x[1])"))
+    builder = opened._state.builders[opened.graphs[0]]
+    made = [
+        builder.new_constant(Numbers((zero,), (1,), "float32"), opened.graphs[0].nodes[0]) for zero in (0.0, -0.0, 0.0)
+    ]
+    assert made[0] is made[2]
+    assert made[0] is not made[1]
+
+
+def test_a_choice_over_more_axes_than_kernels_broadcast_keeps_its_name() -> None:
+    """SELECT takes a scalar condition at any rank, SELECT_V2 up to 8."""
+    shape = "[1,1,1,1,1,1,1,2,3]"
+    found = fixed(f"y{shape} = SELECT(c:bool[], x{shape}, z{shape})", target="tosa")
+    assert found.data == found.before
+    assert "the runtime broadcasts SELECT_V2 up to rank 8, and the result has rank 9" in [why for *_, why in found.left]

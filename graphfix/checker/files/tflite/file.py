@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import mmap
 import struct
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
+from graphfix.checker.files import TFLITE_IDENTIFIER
 from graphfix.checker.files.constant_bytes import SMALL, Opened, Payload, held
+from graphfix.checker.files.tflite.records import Model, Operator, Quantization, Subgraph, Tensor
 from graphfix.checker.files.tflite.schema import (
     CUSTOM,
     DETAILS,
@@ -27,83 +28,18 @@ if TYPE_CHECKING:
     from contextlib import ExitStack
     from pathlib import Path
 
-WIDTHS: Mapping[str, int] = {
-    "float32": 4, "float16": 2, "int32": 4, "uint8": 1, "int64": 8, "bool": 1, "int16": 2, "complex64": 8, "int8": 1,
-    "float64": 8, "complex128": 16, "uint64": 8, "uint32": 4, "uint16": 2, "bfloat16": 2,
-}  # fmt: skip
-"""Bytes of an element; strings and types of less than a byte are compared as they are stored."""
-
-
-@dataclass(frozen=True, slots=True)
-class Quantization:
-    """The parameters of a tensor; the axis counts where there is a scale for each of its indices."""
-
-    key: tuple[object, ...]
-    """All but the axis."""
-    axis: int | None
-    """None for parameters that serve the whole tensor."""
-    loads: bool = True
-    """Whether the parameters fit the tensor, so that a runtime takes it."""
-
-
-class Tensor(NamedTuple):
-    """One tensor."""
-
-    name: str
-    dtype: str
-    dims: tuple[int | None, ...] | None
-    """The declared shape, None for a free size; None where the rank is not declared."""
-    stored: tuple[int, ...]
-    quantization: Quantization | None
-    variable: bool
-    payload: Payload | None
-    odd: tuple[object, ...] = ()
-    """What makes a constant another than its bytes say: sparsity, an external buffer."""
-
-
-class Operator(NamedTuple):
-    """One operator; tensors by index, -1 for an operand that is not given."""
-
-    name: str
-    version: int
-    inputs: tuple[int, ...]
-    outputs: tuple[int, ...]
-    options: Mapping[str, object]
-    bodies: tuple[tuple[str, int], ...]
-    """The subgraphs that it runs, by the names of the options that say so."""
-    key: tuple[object, ...]
-    """All that the operator's table says but for its tensors and bodies."""
-
-
-@dataclass(frozen=True, slots=True)
-class Subgraph:
-    """One subgraph."""
-
-    tensors: tuple[Tensor, ...]
-    operators: tuple[Operator, ...]
-    inputs: tuple[int, ...]
-    outputs: tuple[int, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class Model:
-    """One file."""
-
-    codes: tuple[tuple[str, int], ...]
-    """The operators, and their versions, that a runtime has to have."""
-    subgraphs: tuple[Subgraph, ...]
-    signatures: tuple[tuple[str, int, tuple[tuple[str, int], ...], tuple[tuple[str, int], ...]], ...]
-    """(key, subgraph, inputs and outputs as (name, tensor))."""
-
-
 # The fields of the schema's tables, in the order in which it declares them.
 _VERSION, _CODES, MODEL_SUBGRAPHS, _DESCRIPTION, _BUFFERS, _METADATA_BUFFER, _METADATA, _SIGNATURES = range(8)
 _OLD_CODE, _CUSTOM_CODE, _CODE_VERSION, _NEW_CODE = range(4)
+REQUIRED_PARTS = frozenset({_CODES, MODEL_SUBGRAPHS, _BUFFERS})
+"""The vectors without which a runtime takes no file, though they be empty."""
 GRAPH_TENSORS, _INPUTS, _OUTPUTS, GRAPH_OPERATORS, _GRAPH_NAME, _GRAPH_DEBUG = range(6)
 (
     TENSOR_SHAPE, _TYPE, _BUFFER, _NAME, _QUANTIZATION, _VARIABLE, _SPARSITY, _SIGNATURE, _HAS_RANK, _VARIANTS,
     _EXTERNAL,
 ) = range(11)  # fmt: skip
+REQUIRED_OF_GRAPH = frozenset({GRAPH_TENSORS, _INPUTS, _OUTPUTS, GRAPH_OPERATORS})
+"""Likewise of a subgraph."""
 _MIN, _MAX, _SCALE, _ZERO_POINT, _DETAILS_TYPE, _DETAILS, _AXIS = range(7)
 (
     _OPCODE, _OPERANDS, OPERATOR_RESULTS, _KIND, _OPTIONS, _CUSTOM_OPTIONS, _CUSTOM_FORMAT, _MUTATING, _INTERMEDIATES,
@@ -112,6 +48,7 @@ _MIN, _MAX, _SCALE, _ZERO_POINT, _DETAILS_TYPE, _DETAILS, _AXIS = range(7)
 _DATA, _OFFSET, _SIZE = range(3)
 _NAMED_INPUTS, _NAMED_OUTPUTS, _SIGNATURE_KEY, _DELEGATE, _SIGNATURE_SUBGRAPH = range(5)
 _TENSOR_NAME, _TENSOR_INDEX = range(2)
+_ENTRY_NAME, _ENTRY_BUFFER = range(2)
 _BYTE, _SIGNED_BYTE, _UNSIGNED, _LONG, _FLAG = (struct.Struct(f"<{form}") for form in "BbIQ?")
 
 
@@ -132,12 +69,21 @@ def read(path: Path, stack: ExitStack, *, lenient: bool = False) -> tuple[Model,
 
 def _model(tables: Tables, file: Opened) -> Model:
     model = known(tables.root(), _SIGNATURES + 1, "the model")
+    _refuse(model, model.ended(_DESCRIPTION) and model.whole(_METADATA_BUFFER, 4), "the description")
     codes = [_code(code) for code in model.each(_CODES)]
     payloads = [_payload(buffer, file) for buffer in model.each(_BUFFERS)]
     graphs = tuple(_subgraph(graph, codes, payloads) for graph in model.each(MODEL_SUBGRAPHS))
     for graph in graphs:
         _refuse_indices(graph)
-    return Model(tuple(codes), graphs, tuple(_signature(signature) for signature in model.each(_SIGNATURES)))
+    return Model(
+        model.number(_VERSION, _UNSIGNED),
+        tuple(codes),
+        graphs,
+        tuple(_signature(signature) for signature in model.each(_SIGNATURES)),
+        tuple(_entry(entry, payloads) for entry in model.each(_METADATA)),
+        _given(model),
+        tables.data[4:8] == TFLITE_IDENTIFIER,
+    )
 
 
 def _refuse_indices(graph: Subgraph) -> None:
@@ -152,21 +98,25 @@ def _refuse_indices(graph: Subgraph) -> None:
 
 def _code(code: Table) -> tuple[str, int]:
     known(code, _NEW_CODE + 1, "an operator code")
+    _refuse(code, code.ended(_CUSTOM_CODE), "the name of an operator")
     number = max(code.number(_NEW_CODE), code.number(_OLD_CODE, _SIGNED_BYTE))
     version = code.number(_CODE_VERSION, default=1)
-    if number == CUSTOM:
+    if number == CUSTOM and code.offsets[_CUSTOM_CODE]:
         return f"custom {_text(code, _CUSTOM_CODE)}", version
     return OPERATORS.get(number, f"builtin {number}"), version
 
 
 def _payload(buffer: Table, file: Opened) -> Payload | None:
-    """Return the range of a buffer; None for one without bytes."""
+    """Return the range of a buffer; None for one without bytes.
+
+    As LiteRT reads it: a vector of bytes counts before an offset, an empty one too.
+    """
     known(buffer, _SIZE + 1, "a buffer")
     start, length = buffer.number(_OFFSET, _LONG), buffer.number(_SIZE, _LONG)
-    if start <= 1:
+    if buffer.offsets[_DATA]:
         start, length = buffer.vector(_DATA)
-        if not length:
-            return None
+    elif start <= 1:
+        return None
     if not 0 <= start <= start + length <= file.size:
         raise ValueError(f"a buffer of {length} bytes at byte {start} is cut short")
     return Payload(file, start, length) if length > SMALL else held(buffer.data[start : start + length])
@@ -176,7 +126,12 @@ def _subgraph(graph: Table, codes: list[tuple[str, int]], payloads: list[Payload
     known(graph, _GRAPH_DEBUG + 1, "a subgraph")
     tensors = tuple(_tensor(tensor, payloads) for tensor in graph.each(GRAPH_TENSORS))
     operators = tuple(_operator(operator, codes, tensors) for operator in graph.each(GRAPH_OPERATORS))
-    return Subgraph(tensors, operators, graph.numbers(_INPUTS), graph.numbers(_OUTPUTS))
+    ends = graph.numbers(_INPUTS), graph.numbers(_OUTPUTS)
+    return Subgraph(tensors, operators, *ends, _text(graph, _GRAPH_NAME), _given(graph))
+
+
+def _given(table: Table) -> frozenset[int]:
+    return frozenset(slot for slot, offset in enumerate(table.offsets) if offset)
 
 
 def _tensor(tensor: Table, payloads: list[Payload | None]) -> Tensor:
@@ -213,6 +168,8 @@ def _odd(tensor: Table) -> tuple[object, ...]:
 
 def _quantization(table: Table, shape: tuple[int, ...]) -> Quantization | None:
     known(table, _AXIS + 1, "the quantization of a tensor")
+    if table.offsets[_MIN] or table.offsets[_MAX]:
+        _refuse(table, table.whole(_MIN, 4) and table.whole(_MAX, 4), "the range")
     scales, kind = table.numbers(_SCALE, "I"), table.number(_DETAILS_TYPE, _BYTE)
     if not (scales or kind):
         return None
@@ -222,7 +179,7 @@ def _quantization(table: Table, shape: tuple[int, ...]) -> Quantization | None:
     axis, count, zeros = table.number(_AXIS), len(scales), table.numbers(_ZERO_POINT, "q")
     fits = 0 <= axis < len(shape) and (count <= 1 or shape[axis] == count)
     loads = not count or (len(zeros) == count and (fits or (axis == 0 and count == 1)))
-    return Quantization((bits, zeros, custom), axis if count > 1 or kind else None, loads)
+    return Quantization((bits, zeros, custom), axis if count > 1 or kind else None, axis, loads)
 
 
 def _operator(op: Table, codes: list[tuple[str, int]], tensors: tuple[Tensor, ...]) -> Operator:
@@ -236,7 +193,7 @@ def _operator(op: Table, codes: list[tuple[str, int]], tensors: tuple[Tensor, ..
     others = tuple([pair for pair in plain.items() if pair[0] not in running])
     bodies = tuple([(key, at) for key in running for at in _each(plain[key])])
     between = tuple([(tensors[at].dtype, tensors[at].quantization) for at in op.numbers(_INTERMEDIATES) if at >= 0])
-    custom = _custom(op) if op.offsets[_CUSTOM_OPTIONS] or op.offsets[_LARGE_SIZE] else b""
+    custom = _custom(op) if op.offsets[_CUSTOM_OPTIONS] or op.offsets[_LARGE_SIZE] else ()
     key = (name, *kinds, others, custom, op.numbers(_MUTATING, "?"), between)
     return Operator(
         name=name,
@@ -273,14 +230,21 @@ def _options(op: Table, slot: int, names: Mapping[int, str], kind: int) -> dict[
     return found
 
 
-def _custom(op: Table) -> bytes:
-    """Return the options of a custom operator, wherever they are."""
+def _custom(op: Table) -> tuple[object, ...]:
+    """Return the options of a custom operator, in which format, and where they are: LiteRT reads one of two places.
+
+    Raises ValueError where they are cut short.
+    """
     start, size = op.number(_LARGE_OFFSET, _LONG), op.number(_LARGE_SIZE, _LONG)
-    return op.bytes(_CUSTOM_OPTIONS) + op.data[start : start + size]
+    behind = op.data[start : start + size]
+    if len(behind) < size:
+        raise ValueError(f"options of {size} bytes at byte {start} are cut short")
+    return op.number(_CUSTOM_FORMAT, _BYTE), op.bytes(_CUSTOM_OPTIONS), behind
 
 
 def _signature(signature: Table) -> tuple[str, int, tuple[tuple[str, int], ...], tuple[tuple[str, int], ...]]:
     known(signature, _SIGNATURE_SUBGRAPH + 1, "a signature")
+    _refuse(signature, signature.ended(_DELEGATE), "a signature")
     inputs, outputs = (
         tuple((_text(each, _TENSOR_NAME), each.number(_TENSOR_INDEX, _UNSIGNED)) for each in signature.each(slot))
         for slot in (_NAMED_INPUTS, _NAMED_OUTPUTS)
@@ -289,5 +253,22 @@ def _signature(signature: Table) -> tuple[str, int, tuple[tuple[str, int], ...],
     return _text(signature, _SIGNATURE_KEY), subgraph, inputs, outputs
 
 
+def _refuse(table: Table, whole: bool, what: str) -> None:
+    """Raise UnsupportedFieldError for what nobody reads and runtimes refuse all the same."""
+    if not whole and not table.tables.lenient:
+        raise UnsupportedFieldError(f"{what} of a file is not ended, which runtimes refuse")
+
+
+def _entry(entry: Table, payloads: list[Payload | None]) -> tuple[str, Payload | None]:
+    known(entry, _ENTRY_BUFFER + 1, "a metadata entry")
+    at = entry.number(_ENTRY_BUFFER, _UNSIGNED)
+    return _text(entry, _ENTRY_NAME), payloads[at] if at < len(payloads) else None
+
+
 def _text(table: Table, slot: int) -> str:
-    return table.bytes(slot).decode("utf-8", "replace")
+    """Return a name; bytes that are no UTF-8 stay apart from others, as escapes, where names are compared.
+
+    Raises UnsupportedFieldError for one that does not end as strings do.
+    """
+    _refuse(table, table.ended(slot), "a string")
+    return table.bytes(slot).decode("utf-8", "replace" if table.tables.lenient else "backslashreplace")

@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from graphfix.checker.files.tflite.file import Operator, Subgraph, Tensor, read
+from graphfix.checker.files.tflite.file import read
+from graphfix.checker.files.tflite.records import Operator, Subgraph, Tensor
 from graphfix.checker.files.tflite.schema import UnsupportedFieldError
 from graphfix.results import GraphfixError
 

@@ -101,10 +101,14 @@ def _fields(name: str, data: Any, place: int, table: Table) -> dict[str, object]
     known(table, form.total, f"a table of {name}")
     reader = getattr(_generated(name), name)()
     reader.Init(data, place)
-    return {
+    found = {
         each[0].lower() + each[1:]: _vector(reader, each, table) if vector else _value(reader, each, table)
         for each, vector in form.vectors.items()
     }
+    strings = [slot for slot, value in enumerate(found.values()) if isinstance(value, bytes)]
+    if not table.tables.lenient and not all(map(table.ended, strings)):
+        raise UnsupportedFieldError(f"a string of {name} is not ended, which runtimes refuse")
+    return found
 
 
 def _vector(reader: Any, name: str, table: Table) -> object:  # noqa: ANN401 - generated, without types

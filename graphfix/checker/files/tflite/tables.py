@@ -13,6 +13,10 @@ if TYPE_CHECKING:
 _OFFSET = Struct("<I")
 _SIGNED = Struct("<i")
 _SHORT = Struct("<H")
+_WORD = 3
+"""The bits of a position that are 0 where a table, a vector or a reference begins."""
+_LEAST = 4
+"""Bytes of the smallest table."""
 _MOST_FIELDS = 32
 """More than any table of the schema has: a slot that a vtable does not reach is a field that is not given."""
 
@@ -21,7 +25,8 @@ _MOST_FIELDS = 32
 class Tables:
     """The bytes of a file, and the vtables that were met: most tables of a model share a few.
 
-    What lies outside the file raises struct.error or ValueError.
+    What lies outside the file, or where nothing can begin, raises struct.error or ValueError: LiteRT has FlatBuffers'
+    verifier walk the whole file first.
     """
 
     data: mmap.mmap
@@ -37,13 +42,18 @@ class Tables:
         """See the table that begins here."""
         vtable = place - _SIGNED.unpack_from(self.data, place)[0]
         known = self.vtables.get(vtable)
+        if place & _WORD:
+            raise ValueError(f"a table at byte {place}, where none can begin")
         return Table(self, self.data, place, self._vtable(vtable) if known is None else known)
 
     def _vtable(self, place: int) -> tuple[int, ...]:
-        if place < 0:
-            raise ValueError("a table says that it is described before the file begins")
-        count = max(_SHORT.unpack_from(self.data, place)[0] - 4, 0) // 2
+        if place < 0 or place & 1:
+            raise ValueError("a table says that it is described where nothing can begin")
+        size, inline = _SHORT.unpack_from(self.data, place)[0], _SHORT.unpack_from(self.data, place + 2)[0]
+        count = max(size - 4, 0) // 2
         declared = unpack_from(f"<{count}H", self.data, place + 4)
+        if size & 1 or size < _LEAST or max(declared, default=0) >= max(inline, _LEAST):
+            raise ValueError(f"the table at byte {place} that describes others does not fit them")
         self.vtables[place] = declared + (0,) * (_MOST_FIELDS - count)
         return self.vtables[place]
 
@@ -71,7 +81,12 @@ class Table(NamedTuple):
     def number(self, slot: int, form: Struct = _SIGNED, default: int = 0) -> int:
         """Return a number of this form."""
         offset = self.offsets[slot]
-        found: tuple[int, ...] = form.unpack_from(self.data, self.place + offset) if offset else (default,)
+        if not offset:
+            return default
+        at = self.place + offset
+        if at & form.size - 1:
+            raise ValueError(f"a number at byte {at}, where none can begin")
+        found: tuple[int, ...] = form.unpack_from(self.data, at)
         return found[0]
 
     def inner(self, slot: int) -> int:
@@ -81,6 +96,8 @@ class Table(NamedTuple):
             return 0
         at = self.place + offset
         further: tuple[int, ...] = _OFFSET.unpack_from(self.data, at)
+        if (at | further[0]) & _WORD or not further[0]:
+            raise ValueError(f"a reference at byte {at} points where nothing can begin")
         return at + further[0]
 
     def table(self, slot: int) -> Table | None:
@@ -100,6 +117,8 @@ class Table(NamedTuple):
             return ()
         at = self.place + offset
         at += _OFFSET.unpack_from(self.data, at)[0]
+        if (at | self.place + offset) & _WORD or at == self.place + offset:
+            raise ValueError(f"a vector at byte {at}, where none can begin")
         return unpack_from(f"<{_OFFSET.unpack_from(self.data, at)[0]}{form}", self.data, at + 4)
 
     def bytes(self, slot: int) -> bytes:
@@ -109,6 +128,16 @@ class Table(NamedTuple):
         if len(found) < count:
             raise ValueError(f"{count} bytes at byte {start} are cut short")
         return found
+
+    def whole(self, slot: int, width: int = 1) -> bool:
+        """Whether a vector that nobody reads, of elements of so many bytes, ends in the file; also where it is none."""
+        start, count = self.vector(slot)
+        return start + count * width <= len(self.data)
+
+    def ended(self, slot: int) -> bool:
+        """Whether a string ends as strings do, with a byte that is 0; also where it is none."""
+        start, count = self.vector(slot)
+        return not start or self.data[start + count : start + count + 1] == b"\0"
 
     def each(self, slot: int) -> Sequence[Table]:
         """Return a vector of tables."""

@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from math import prod
 from typing import TYPE_CHECKING
 
-from graphfix.checker.files.tflite.file import WIDTHS, read
+from graphfix.checker.files.tflite.file import read
 from graphfix.checker.files.tflite.schema import UnsupportedFieldError
 from graphfix.checker.proof.compare import check_asked, check_declared, check_effects, concluded, refuse_unknown
 from graphfix.checker.proof.constants import Constants
 from graphfix.checker.proof.result import Proof, UnprovedError
 from graphfix.checker.proof.sizes import Algebra
 from graphfix.checker.proof.terms import TermTable, View, whole
+from graphfix.checker.proof.tflite.new_forms import Known
+from graphfix.checker.proof.tflite.parts import check_parts
 from graphfix.checker.proof.tflite.reader import Reading, sizes_of
-from graphfix.checker.proof.tflite.table import LOADED
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from graphfix.checker.files.constant_bytes import Opened
-    from graphfix.checker.files.tflite.file import Model, Subgraph, Tensor
+    from graphfix.checker.files.tflite.records import Model
     from graphfix.checker.proof.explain import Notes
 
 
@@ -41,17 +41,16 @@ def compared(
     (one, _), (two, _) = read_files
     refuse_unknown(_input_dims(one), _input_dims(two), bindings, shapes)
     one, two = (_bound(model, bindings, shapes) for model in (one, two))
-    for graph in two.subgraphs:
-        for tensor in graph.tensors:
-            _check_tensor(tensor)
-    _check_versions(one, two)
-    if _variables(one) != _variables(two):
-        raise UnprovedError("the files have other variables")
-    entries = _entries(one, two)
-    first = Reading(table, constants, one, first=True, notes=notes)
+    check_parts(one, two)
+    entries, known = _callable(one), Known()
+    first = Reading(table, constants, one, known, first=True, notes=notes)
     ours = [_run(first, index) for index in entries]
+    # What no operator runs is read all the same: a runtime loads it.
+    rest = [index for index in range(len(one.subgraphs)) if index not in first.reached]
+    ours += [_run(first, index) for index in rest]
+    entries += rest
     table.close()
-    second = Reading(table, constants, two, first=False, notes=notes)
+    second = Reading(table, constants, two, known, first=False, notes=notes)
     theirs = [_run(second, index) for index in entries]
     check_effects(first.effects, second.effects, "operators with a state")
     for _, file in read_files:
@@ -64,7 +63,8 @@ def compared(
             check_declared("output", tensor.name, (tensor.dims, other_tensor.dims), view.sizes)
         names = [graph.tensors[at].name for at in graph.outputs]
         outputs += zip(names, mine, other, strict=True)
-    return concluded(table, outputs, list(table.assumes))
+    proof = concluded(table, outputs, list(table.assumes))
+    return Proof("not proved", known.faults[0]) if proof.proved and known.faults else proof
 
 
 def note_nodes(
@@ -73,7 +73,7 @@ def note_nodes(
     """Read one file, and note its operators: for `proving.maps`. Raises UnprovedError and GraphfixError."""
     table = TermTable(Algebra())
     model = _bound(_read(path, stack)[0], bindings, shapes)
-    reading = Reading(table, Constants(table), model, first=True, notes=notes)
+    reading = Reading(table, Constants(table), model, Known(), first=True, notes=notes)
     for index in _callable(model):
         _run(reading, index)
 
@@ -120,84 +120,8 @@ def _bound(model: Model, bindings: Mapping[str, int], shapes: Mapping[str, Seque
     return replace(model, subgraphs=(replace(main, tensors=tuple(tensors)), *model.subgraphs[1:]))
 
 
-def _entries(one: Model, two: Model) -> list[int]:
-    """Return the subgraphs that callers name; all that they see of them is the same. Raises UnprovedError."""
-    if not one.subgraphs or not two.subgraphs:
-        raise UnprovedError("a file has no subgraph")
-    if _called(one) != _called(two):
-        raise UnprovedError("the signatures are not the same")
-    entries = _callable(one)
-    for index in entries:
-        if not 0 <= index < min(len(one.subgraphs), len(two.subgraphs)):
-            raise UnprovedError(f"there is no subgraph {index}, which a signature names")
-        _interface(one.subgraphs[index], two.subgraphs[index])
-    return entries
-
-
 def _callable(model: Model) -> list[int]:
     return sorted({0, *(signature[1] for signature in model.signatures)})
-
-
-def _check_tensor(tensor: Tensor) -> None:
-    """A runtime refuses some tensors, whether they are read or not. Raises UnprovedError."""
-    if tensor.quantization is not None and not tensor.quantization.loads:
-        raise UnprovedError(f"the scales of tensor {tensor.name!r} do not fit it")
-    if tensor.variable and tensor.payload is not None:
-        raise UnprovedError(f"the variable {tensor.name!r} has bytes of its own")
-    width = WIDTHS.get(tensor.dtype, 0)
-    if tensor.payload is not None and not tensor.odd and width and tensor.payload.length != prod(tensor.stored) * width:
-        raise UnprovedError(f"the constant {tensor.name!r} has not the bytes that its shape needs")
-
-
-def _check_versions(one: Model, two: Model) -> None:
-    """A runtime that has the first file's operators has those of the second. Raises UnprovedError."""
-    for name, version in sorted(set(two.codes).difference(one.codes)):
-        oldest, newest = LOADED.get(name, (1, 1))
-        if not oldest <= version <= newest:
-            raise UnprovedError(f"only the second file asks for {name} in version {version}")
-
-
-def _variables(model: Model) -> list[list[tuple[object, ...]]]:
-    """Return the variables of each subgraph: a runtime keeps their memory from run to run."""
-    return [
-        sorted((tensor.dtype, tensor.stored) for tensor in graph.tensors if tensor.variable)
-        for graph in model.subgraphs
-    ]
-
-
-def _called(model: Model) -> list[tuple[object, ...]]:
-    """Return the signatures with inputs and outputs by their place in the subgraph, not by tensor."""
-    found: list[tuple[object, ...]] = []
-    for key, index, inputs, outputs in model.signatures:
-        graph = model.subgraphs[index] if 0 <= index < len(model.subgraphs) else None
-        found.append((key, index, _places(graph, inputs, "inputs"), _places(graph, outputs, "outputs")))
-    return found
-
-
-def _places(graph: Subgraph | None, named: tuple[tuple[str, int], ...], what: str) -> tuple[object, ...]:
-    held = () if graph is None else graph.inputs if what == "inputs" else graph.outputs
-    if any(at not in held for _, at in named):
-        raise UnprovedError(f"a signature names a tensor that is none of the {what}")
-    return tuple((name, held.index(at)) for name, at in named)
-
-
-def _interface(one: Subgraph, two: Subgraph) -> None:
-    for what, ours, theirs in (("input", one.inputs, two.inputs), ("output", one.outputs, two.outputs)):
-        if len(ours) != len(theirs):
-            raise UnprovedError(f"the number of {what}s is {len(ours)} in the first file, {len(theirs)} in the second")
-        for mine, other in zip(ours, theirs, strict=True):
-            _alike(what, one.tensors[mine], two.tensors[other])
-
-
-def _alike(what: str, mine: Tensor, other: Tensor) -> None:
-    if mine.name != other.name:
-        raise UnprovedError(f"the {what} {mine.name!r} has another name")
-    if (mine.dtype, mine.quantization) != (other.dtype, other.quantization):
-        raise UnprovedError(f"the {what} {mine.name!r} has another type or quantization")
-    if what == "input" and (mine.dims, mine.stored, mine.variable) != (other.dims, other.stored, other.variable):
-        raise UnprovedError(f"the input {mine.name!r} has another declared shape")
-    if what == "input":
-        check_declared(what, mine.name, (mine.dims, other.dims))
 
 
 def _run(reading: Reading, index: int) -> tuple[View, ...]:

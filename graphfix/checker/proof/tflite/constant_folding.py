@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import numpy as np
 
 from graphfix.checker.files.constant_bytes import held
-from graphfix.checker.files.tflite.file import WIDTHS
+from graphfix.checker.files.tflite.records import WIDTHS
 from graphfix.checker.files.tflite.schema import TYPES
 from graphfix.checker.proof import constant_folding
 from graphfix.checker.proof.terms import View
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from graphfix.checker.files.constant_bytes import Payload
-    from graphfix.checker.files.tflite.file import Tensor
+    from graphfix.checker.files.tflite.records import Tensor
     from graphfix.checker.proof.constant_folding import Array
     from graphfix.checker.proof.constants import Constants
     from graphfix.checker.proof.tflite.operands import Call
@@ -57,12 +57,15 @@ def _first_held(call: Call) -> bool:
 
 
 def _loads(call: Call) -> bool:
-    """Whether kernels take the operands and options: axes and shapes of int32, types that there are."""
-    if call.operator.name in INDEXED:
-        return all(tensor is not None and tensor.dtype == "int32" for tensor in call.inputs[1:])
-    if call.operator.name == "PACK":
+    """Whether kernels take the operands and options: one type, axes and shapes of int32, types that there are."""
+    name, kinds = call.operator.name, [None if tensor is None else tensor.dtype for tensor in call.inputs]
+    if name in INDEXED:
+        return all(kind == "int32" for kind in kinds[1:])
+    if name in ALIKE and len(set(kinds)) != 1:
+        return False
+    if name == "PACK":
         return call.integer("valuesCount") == len(call.views)
-    declared = [call.integer(name) for name in ("inDataType", "outDataType")] if call.operator.name == "CAST" else []
+    declared = [call.integer(name) for name in ("inDataType", "outDataType")] if name == "CAST" else []
     return all(kind in TYPES for kind in declared)  # kernels go by the tensors, but refuse what is no type
 
 
@@ -152,18 +155,20 @@ def _vector_of(vector: Any) -> NDArray[np.int64]:  # noqa: ANN401 - one of the t
 
 def _filled(call: Call) -> View | None:
     """FILL: one element, stretched to known sizes."""
-    sizes, value = call.content(0), call.operand(1)
+    sizes, value = call.vector(0), call.operand(1)
+    if len(call.inputs) != 2 or call.inputs[1] is None or call.inputs[1].dtype != call.result.dtype:  # noqa: PLR2004
+        return None
     if sizes is None or value is None or value.sizes != () or any(isinstance(s, int) and s < 1 for s in sizes):
         return None
     return View(value.core, (None,) * len(sizes), sizes)
 
 
-def _pair(rule: str) -> Rule:
-    """Whole numbers: how a kernel rounds floats is its own affair."""
+def _pair(rule: str, kinds: frozenset[str]) -> Rule:
+    """Whole numbers: how a kernel rounds floats is its own affair, and shorter ones are quantized to it."""
 
     def computed_pair(_: Call, arrays: Sequence[Array]) -> Array | None:
         one, two = arrays
-        return constant_folding.paired(rule, one, two) if one.dtype.kind in "iub" else None
+        return constant_folding.paired(rule, one, two) if one.dtype.name in kinds else None
 
     return computed_pair
 
@@ -171,6 +176,8 @@ def _pair(rule: str) -> Rule:
 def _reduction(rule: str) -> Rule:
     def computed_reduction(call: Call, arrays: Sequence[Array]) -> Array | None:
         data, axes = arrays
+        if data.dtype.name not in REDUCED or axes.ndim > 1:
+            return None
         return constant_folding.reduced(
             rule, data, tuple(axes.reshape(-1).tolist()), keep=bool(call.option("keepDims"))
         )
@@ -198,32 +205,59 @@ def _concatenation(call: Call, arrays: Sequence[Array]) -> Array:
 
 def _slice(_: Call, arrays: Sequence[Array]) -> Array | None:
     data, begin, size = arrays
+    if not begin.shape == size.shape == (data.ndim,) or (begin < 0).any() or (size < -1).any():
+        return None
+    if (np.where(size < 0, begin, begin + size) > data.shape).any():
+        return None  # the kernel refuses it, where numpy would cut it short
     cuts = tuple(
         slice(start, None if count < 0 else start + count)
         for start, count in zip(begin.tolist(), size.tolist(), strict=True)
     )
-    return data[cuts] if (begin >= 0).all() and len(cuts) == data.ndim else None
+    return data[cuts]
 
 
+def _range(_: Call, arrays: Sequence[Array]) -> Array | None:
+    """Scalars, and a step that leads from the first number to the last."""
+    if any(array.shape != () for array in arrays):
+        return None
+    start, limit, step = (array.item() for array in arrays)
+    return constant_folding.ranged(*arrays) if start == limit or (step > 0) == (limit > start) else None
+
+
+def _transposed(_: Call, arrays: Sequence[Array]) -> Array | None:
+    data, order = arrays
+    return np.transpose(data, order) if sorted(order.tolist()) == list(range(data.ndim)) else None
+
+
+def _reshaped(_: Call, arrays: Sequence[Array]) -> Array | None:
+    """A size may be open, which is written -1; numpy takes any number below 0 for it."""
+    if len(arrays) != 2 or arrays[1].ndim != 1 or (arrays[1] < -1).any():  # noqa: PLR2004 - the data and its sizes
+        return None
+    return arrays[0].reshape(arrays[1].tolist())
+
+
+WHOLE = frozenset({"int32", "int64"})
+REDUCED = WHOLE | {"float32"}
 RULES: Mapping[str, Rule] = {
-    **{op: _pair(rule) for op, rule in (
+    **{op: _pair(rule, WHOLE) for op, rule in (
         ("ADD", "add"), ("SUB", "sub"), ("MUL", "mul"), ("FLOOR_DIV", "div"), ("DIV", "div"), ("FLOOR_MOD", "mod"),
-        ("MAXIMUM", "max"), ("MINIMUM", "min"), ("EQUAL", "equal"), ("NOT_EQUAL", "not equal"), ("LESS", "less"),
-        ("LESS_EQUAL", "less or equal"), ("GREATER", "greater"), ("GREATER_EQUAL", "greater or equal"),
-        ("LOGICAL_AND", "and"), ("LOGICAL_OR", "or"),
+        ("MAXIMUM", "max"), ("MINIMUM", "min"), ("LESS", "less"), ("LESS_EQUAL", "less or equal"),
+        ("GREATER", "greater"), ("GREATER_EQUAL", "greater or equal"),
     )},
+    **{op: _pair(rule, WHOLE | {"bool"}) for op, rule in (("EQUAL", "equal"), ("NOT_EQUAL", "not equal"))},
+    **{op: _pair(rule, frozenset({"bool"})) for op, rule in (("LOGICAL_AND", "and"), ("LOGICAL_OR", "or"))},
     **{op: _reduction(rule) for op, rule in (
         ("REDUCE_PROD", "prod"), ("SUM", "sum"), ("REDUCE_MAX", "max"), ("REDUCE_MIN", "min"),
     )},
-    "LOGICAL_NOT": lambda _, arrays: constant_folding.single("not", arrays[0]),
+    "LOGICAL_NOT": lambda _, arrays: constant_folding.single("not", arrays[0]) if arrays[0].dtype == bool else None,
     "CAST": lambda call, arrays: constant_folding.converted(arrays[0], call.result.dtype),
-    "RANGE": lambda _, arrays: constant_folding.ranged(*arrays),
-    "RESHAPE": lambda _, arrays: arrays[0].reshape(arrays[1].tolist()) if len(arrays) > 1 else None,
-    "TRANSPOSE": lambda _, arrays: np.transpose(arrays[0], arrays[1].tolist()),
-    "GATHER": _gather, "PACK": _pack, "CONCATENATION": _concatenation, "SLICE": _slice,
+    "RANGE": _range, "RESHAPE": _reshaped, "TRANSPOSE": _transposed, "GATHER": _gather, "PACK": _pack,
+    "CONCATENATION": _concatenation, "SLICE": _slice,
 }  # fmt: skip
 """Rules by operator; views are read before."""
 INDEXED = frozenset("RESHAPE TRANSPOSE SLICE GATHER REDUCE_PROD SUM REDUCE_MAX REDUCE_MIN".split())
+ALIKE = frozenset({"PACK", "CONCATENATION", "RANGE"})
+"""Those whose operands are all of one type."""
 SIZED = frozenset({"DENSIFY", "FILL"})
 """Those with a rule each."""
 COMPUTING = SIZED.union(RULES)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from graphfix.checker.files.tflite.records import CUSTOM_OPTIONS
 from graphfix.checker.proof.broadcast import broadcast_of
 from graphfix.checker.proof.explain import isolated
 from graphfix.checker.proof.indexing_maps import Note
@@ -14,7 +15,7 @@ from graphfix.checker.proof.tflite.table import UNARY
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from graphfix.checker.files.tflite.file import Operator, Subgraph, Tensor
+    from graphfix.checker.files.tflite.records import Operator, Subgraph, Tensor
     from graphfix.checker.proof.sizes import Algebra
     from graphfix.checker.proof.terms import Core, View
 
@@ -67,7 +68,7 @@ def _parts(
     """Name the options, and how operands and results are quantized."""
     options = {f"option {name!r}": value for name, value in operator.options.items() if not name.endswith(NO_PART)}
     parts = {name: (value, str(value)) for name, value in options.items()}
-    parts["the custom options"] = operator.key[-1], "other bytes"
+    parts["the custom options"] = operator.key[CUSTOM_OPTIONS], "other bytes"
     if not (results and results[0] is not None and broadcast_of(results[0].core) is not None):
         parts["version"] = operator.version, str(operator.version)
     for index, (at, view) in enumerate(zip(operator.inputs, views, strict=True)):

@@ -105,7 +105,7 @@ def split_part(call: Call, count: int, place: int) -> View | None:
     data, axis = (1, 0) if split else (0, 2)
     if call.integer("numSplits") != count:
         return None
-    whole, tensor = call.vector(data), call.inputs[data]
+    whole, tensor = call.vector(data), call.inputs[data] if data < len(call.inputs) else None
     if (
         whole is None
         or tensor is None

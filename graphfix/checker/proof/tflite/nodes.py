@@ -12,7 +12,7 @@ from graphfix.checker.proof.tflite.table import CHOOSING, EACH, UNARY
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
-    from graphfix.checker.files.tflite.file import Quantization, Tensor
+    from graphfix.checker.files.tflite.records import Quantization, Tensor
     from graphfix.checker.proof.tflite.operands import Call
 
 PLANE = 2

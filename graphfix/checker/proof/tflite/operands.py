@@ -11,7 +11,7 @@ from graphfix.checker.proof.terms import MOST_ELEMENTS, integer_type
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from graphfix.checker.files.tflite.file import Operator, Tensor
+    from graphfix.checker.files.tflite.records import Operator, Tensor
     from graphfix.checker.proof.sizes import Sizes
     from graphfix.checker.proof.terms import TermTable, View
 

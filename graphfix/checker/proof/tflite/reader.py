@@ -6,12 +6,13 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import TYPE_CHECKING
 
-from graphfix.checker.files.tflite.file import WIDTHS
+from graphfix.checker.files.tflite.records import WIDTHS
 from graphfix.checker.proof.result import STORED_SHAPES, UnprovedError
 from graphfix.checker.proof.terms import View, whole
 from graphfix.checker.proof.tflite.constant_folding import computed
 from graphfix.checker.proof.tflite.explain import note_of
 from graphfix.checker.proof.tflite.integer_values import split_part
+from graphfix.checker.proof.tflite.new_forms import NARROWEST, renamed
 from graphfix.checker.proof.tflite.nodes import OWN, keeps_quantization, quantized, read, type_of
 from graphfix.checker.proof.tflite.operands import Call
 from graphfix.checker.proof.tflite.shapes import refined
@@ -19,13 +20,14 @@ from graphfix.checker.proof.tflite.table import CHOOSING, EACH, STATEFUL, UNARY
 from graphfix.checker.proof.tflite.views import MOVING, VIEWS, lifted, viewed
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
-    from graphfix.checker.files.tflite.file import Model, Operator, Subgraph, Tensor
+    from graphfix.checker.files.tflite.records import Model, Operator, Subgraph, Tensor
     from graphfix.checker.proof.constants import Constants
     from graphfix.checker.proof.explain import Notes
     from graphfix.checker.proof.sizes import Place, Sizes
     from graphfix.checker.proof.terms import Core, TermTable
+    from graphfix.checker.proof.tflite.new_forms import Known
 
 _DEEPEST = 64
 _MOST_OPERATORS = 1 << 18
@@ -43,6 +45,7 @@ class Reading:
     table: TermTable
     constants: Constants
     model: Model
+    known: Known
     first: bool
     effects: list[tuple[Core, Place]] = field(default_factory=list)
     occurrences: dict[object, int] = field(default_factory=dict)
@@ -51,6 +54,8 @@ class Reading:
     """Where what is read of operators is kept, if anyone asks."""
     within: int = 0
     """How many operators of bodies were read."""
+    reached: set[int] = field(default_factory=set)
+    """The subgraphs that were read."""
 
     def occurrence(self, key: object) -> int:
         """Return how many nodes with this key were read before: two of them are not taken as one value."""
@@ -62,6 +67,7 @@ class Reading:
         if not 0 <= index < len(self.model.subgraphs) or self.depth > _DEEPEST:
             raise UnprovedError(f"there is no subgraph {index}, or it calls itself")
         graph = self.model.subgraphs[index]
+        self.reached.add(index)
         if len(given) != len(graph.inputs):
             raise UnprovedError(f"subgraph {index} has {len(graph.inputs)} inputs and is given {len(given)}")
         self.within += len(graph.operators) if self.depth else 0
@@ -72,6 +78,8 @@ class Reading:
         for place, operator in enumerate(graph.operators):
             views = [self.value(graph, index, tensor, values) for tensor in operator.inputs]
             label, before = f"{operator.name}#{place}", len(self.table.cores)
+            if not self.first:
+                _check_results(graph, operator, values, label)
             results = self._operator(graph, operator, views, label, path)
             if self.notes is not None:
                 note = partial(note_of, self.table.algebra, graph, operator, views, results, (path, label))
@@ -109,6 +117,7 @@ class Reading:
         """A constant of no elements has no bytes; anything else is read before it is given."""
         if 0 not in tensor.stored:
             raise UnprovedError(f"the tensor {tensor.name!r} is read before any operator produces it; check the model")
+        self.known.lacks(tensor, first=self.first)
         return self.table.empty(tensor.dtype, tensor.stored)
 
     def _constant(self, tensor: Tensor) -> View:
@@ -133,7 +142,8 @@ class Reading:
         if operator.name in ("SPLIT", "SPLIT_V"):
             parts = [split_part(call, len(calls), place) for place, call in enumerate(calls)]
             known = [part for part in parts if part is not None]
-            if len(known) == len(calls):
+            if len(known) == len(calls) > 0:
+                self.known.reads(graph, operator, calls, known, first=self.first)
                 return known
         parameters = tuple(
             None if at < 0 else (graph.tensors[at].dtype, quantized(graph.tensors[at].quantization, view))
@@ -150,6 +160,8 @@ class Reading:
                 core.sizes = self.table.named_sizes(core, refined(call, call.result.dims))
                 self._stored()
             results.append(whole(core))
+        for view in results[:1]:
+            self.known.keeps(graph, operator, view.core, first=self.first)
         if stateful is not None or not results:  # an operator without results is executed all the same
             core, _ = self.table.core((*key, "effect"), description)
             self.effects.append((core, self.table.algebra.place))
@@ -192,7 +204,9 @@ class Reading:
             # the condition and the body of a WHILE take one state
             what = "state" if operator.name == "WHILE" else key
             own = [self.parameter(graph, (owner, occurrence, what), index) for index in range(len(graph.inputs))]
-            found.append((key, self.body(at, own, (owner, occurrence, key), _path(place, key))))
+            # The bodies of others are no graphs of operators: LiteRT takes a SCATTER's for the one that it names.
+            names = () if operator.name in ("WHILE", "CALL", "CALL_ONCE") else [each.name for each in graph.operators]
+            found.append((key, *names, self.body(at, own, (owner, occurrence, key), _path(place, key))))
         return tuple(found)
 
     def body(self, at: int, given: Sequence[View], place: object, path: str) -> tuple[View, ...]:
@@ -220,14 +234,30 @@ class Reading:
         if len(operator.outputs) != 1 or self._stateful(graph, operator) is not None:
             return None
         call = self._call(graph, operator, views, operator.outputs[0], description)
-        known = computed(self.constants, call)
-        if known is not None:
-            return known
-        if operator.name not in MOVING or keeps_quantization(call):
-            seen = viewed(call)
-            if seen is not None:
-                return seen
-        return read(call)
+        moved = computed(self.constants, call)
+        if moved is None and (operator.name not in MOVING or keeps_quantization(call)):
+            moved = viewed(call)
+        if moved is not None:
+            self.known.reads(graph, operator, [call], [moved], first=self.first)
+            return moved
+        seen = read(call)
+        if seen is not None:
+            self.known.ranks(call, seen, first=self.first)
+            if renamed(call):
+                self.known.reads(graph, operator, [call], [seen], first=self.first, computed=False)
+            if seen.sizes is None or len(seen.sizes) > NARROWEST:
+                self.known.maps(call, seen.core, first=self.first)
+        return seen
+
+
+def _check_results(graph: Subgraph, operator: Operator, values: Mapping[int, View], description: str) -> None:
+    """Each tensor has one operator that writes it, and no memory yet: kernels write wherever it lies."""
+    for at in operator.outputs:
+        tensor = graph.tensors[at]
+        if at in values or tensor.payload is not None or tensor.variable or tensor.odd:
+            raise UnprovedError(f"{description} of the second file writes to {tensor.name!r}, which is something else")
+    if len(operator.outputs) > 1 and len(set(operator.outputs)) < len(operator.outputs):
+        raise UnprovedError(f"{description} of the second file writes to one tensor twice")
 
 
 def _path(place: str, option: str) -> str:
@@ -247,10 +277,11 @@ def _ranked(operator: Operator, views: Sequence[View | None]) -> Sequence[View |
 
 
 def _given(operator: Operator, tensor: Tensor) -> tuple[object, ...]:
-    """What the file says of a result; some operators take its shape from there."""
-    if operator.name in CHOOSING or operator.name.startswith(("STABLEHLO", "custom ")):
+    """What the file says of a result; some operators take its shape from there, and some compare the rank."""
+    name = operator.name
+    if name in CHOOSING or name in STATEFUL or name.startswith(("STABLEHLO", "custom ")):
         return (*type_of(tensor), tensor.dims, tensor.stored)
-    return type_of(tensor)
+    return (*type_of(tensor), len(tensor.stored))
 
 
 def sizes_of(table: TermTable, graph: Subgraph, index: int, place: int) -> Sizes | None:

@@ -27,14 +27,14 @@ Dims: TypeAlias = "tuple[Size | None, ...] | None"
 
 
 def refined(call: Call, dims: Dims) -> Dims:
-    """Put sizes that the operator's rule knows in the place of those that the file leaves free."""
-    if dims is not None and None not in dims:
-        return dims
+    """Put sizes that the operator's rule knows in the place of those that the file leaves free, or states otherwise."""
     rule = RULES.get(call.operator.name)
     ruled = rule(call) if rule is not None else None
     if dims is None or ruled is None or len(ruled) != len(dims):
-        return ruled if dims is None else dims
-    return tuple(other if mine is None else mine for mine, other in zip(dims, ruled, strict=True))
+        return dims if ruled is None else ruled
+    return tuple(
+        other if mine is None or isinstance(other, int) else mine for mine, other in zip(dims, ruled, strict=True)
+    )
 
 
 def shaped(call: Call, views: Sequence[View]) -> bool:
@@ -181,7 +181,10 @@ def _pool(call: Call) -> Dims:
 
 
 def _spatial(call: Call, window: Sizes, dilations: tuple[int, int], channels: Size) -> Dims:
-    """Height and width: as many as strides fit in (SAME), or as many as whole windows fit in (VALID)."""
+    """Height and width: as many as strides fit in (SAME), or as many as whole windows fit in (VALID).
+
+    Where a window does not fit, LiteRT's kernels say no size below 0, but 0, and not for that axis alone.
+    """
     sizes = call.sizes(0)
     if sizes is None or len(sizes) != IMAGE:
         return None
@@ -190,6 +193,8 @@ def _spatial(call: Call, window: Sizes, dilations: tuple[int, int], channels: Si
     for size, extent, stride, dilation in zip(sizes[1:3], window, strides, dilations, strict=True):
         if isinstance(size, int) and isinstance(extent, int) and stride > 0:
             covered = 0 if call.integer("padding") == SAME else (extent - 1) * dilation
+            if size <= covered:
+                return (sizes[0], None, None, channels)
             dims.append(-((covered - size) // stride))
         else:
             dims.append(None)

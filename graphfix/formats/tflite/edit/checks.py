@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from math import prod
 
+from graphfix import operators
 from graphfix.formats.tflite.edit.new_nodes import NodeBuilder
 from graphfix.formats.tflite.edit.operands import DEQUANTIZE, stretched_source
 from graphfix.formats.tflite.edit.state import State
+from graphfix.formats.tflite.file.reader import MalformedError
 from graphfix.formats.tflite.file.schema import BYTE, TENSOR_TYPES, UNSHAPED, item_bytes
+from graphfix.formats.tflite.file.tables import read_scales
 from graphfix.graph.edits import (
     Canonicalize,
     Edit,
@@ -22,6 +25,7 @@ from graphfix.graph.edits import (
     Upgrade,
 )
 from graphfix.graph.view import Node, Value
+from graphfix.operators.row import TFLITE
 from graphfix.shapes.shape import broadcast, cstr_broadcastable, same_shape
 
 DENSIFY = "DENSIFY"
@@ -56,16 +60,40 @@ def _check_node(state: State, builder: NodeBuilder, node: Node, edit: Fold | Eva
     if isinstance(edit, Evaluate):
         _check_known(state, builder, node)
     if isinstance(edit, Fold):
-        _check_bypass(node)
+        _check_bypass(state, builder, node)
+    if isinstance(edit, Replace):
+        _check_rank(node, edit.node)
 
 
-def _check_bypass(node: Node) -> None:
+def _check_rank(node: Node, new: New) -> None:
+    """An operator that broadcasts where the one before it did not may meet more axes than its kernel takes."""
+    row = operators.row(TFLITE, new.op, new.version)
+    limit = row.max_rank if row is not None else None
+    shapes = [node.operand(source).shape for source in new.operands if isinstance(source, int)]
+    if limit is not None and new.shape.rank > limit and not all(same_shape(shapes[0], shape) for shape in shapes):
+        raise Refused(f"the runtime broadcasts {new.op} up to rank {limit}, and the result has rank {new.shape.rank}")
+
+
+def _check_bypass(state: State, builder: NodeBuilder, node: Node) -> None:
     value = node.operand(0)
+    for result in node.results:
+        if result is not None and not _same_scales(state, builder, value, result):
+            raise Refused(f"'{value.name}' and '{result.name}' have other scales or zero points")
     readers = {reader.op for result in node.results if result is not None for reader, _ in result.reads}
     if value.kind == "constant" and 0 in (value.shape.axes or ()):
         raise Refused(f"LiteRT refuses the constant '{value.name}', which has no elements, where it takes its copy")
     if value.kind == "constant" and DEQUANTIZE in readers:
         raise Refused("XNNPACK leaves the result of a DEQUANTIZE unset that reads a constant")
+
+
+def _same_scales(state: State, builder: NodeBuilder, one: Value, two: Value) -> bool:
+    """Whether two tensors are quantized alike: the kernels copy the numbers, whatever each of them stands for."""
+    ours, theirs = (builder.subgraph.tensor(value).quantization for value in (one, two))
+    flat = state.container.flat
+    try:
+        return ours == theirs or read_scales(flat, ours) == read_scales(flat, theirs)
+    except MalformedError as error:
+        raise Refused(f"a quantization is cut short: {error}") from error
 
 
 def _check_known(state: State, builder: NodeBuilder, node: Node) -> None:

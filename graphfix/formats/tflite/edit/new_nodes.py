@@ -147,12 +147,14 @@ class NodeBuilder:
 
     def new_constant(self, new: Numbers, _: Node) -> Value:
         """A new constant of a plan, made once in this subgraph."""
-        found = self.order.made.get(new)
+        data = struct.pack(f"<{len(new.elements)}{PACKED[new.dtype]}", *new.elements)
+        key = ("constant", new.dtype, new.dims, data)  # by bits: 0.0 equals -0.0, and a NaN equals nothing
+        found = self.order.made.get(key)
         if found is None:
             shape = Shape(new.dims)
             record = new_tensor(self.fresh("constant"), shape, TYPES[new.dtype])
-            record.buffer = self.buffer(struct.pack(f"<{len(new.elements)}{PACKED[new.dtype]}", *new.elements))
-            found = self.order.made[new] = self.value(record, shape, new.dtype, "constant")
+            record.buffer = self.buffer(data)
+            found = self.order.made[key] = self.value(record, shape, new.dtype, "constant")
         return found
 
     # --- operators ----------------------------------------------------------------------------------------------

@@ -112,6 +112,20 @@ def _quantization(flat: FlatBuffer, place: int) -> Quantization:
     return Quantization(place, flat.vector(scale, 4)[1] if scale else 0, dimension)
 
 
+def read_scales(flat: FlatBuffer, quantization: Quantization | None) -> tuple[object, ...]:
+    """Read what the parameters say of elements: scales, zero points, custom ones, the axis of several; () for nothing.
+
+    Raises MalformedError.
+    """
+    if quantization is None:
+        return ()
+    _, _, scale, zero_point, kind, details, _ = flat.table(quantization.place, QUANTIZATION)
+    bits = flat.integers(scale) if scale else ()
+    zeros = flat.long_integers(zero_point) if zero_point else ()
+    axis = quantization.dimension if len(bits) > 1 else None
+    return (bits, zeros, kind, details, axis) if bits or kind else ()
+
+
 def read_operator(flat: FlatBuffer, place: int) -> tuple[Operator, tuple[int, int]]:
     """Read the Operator table at `place`, and where in the file its large options start and stop.
 

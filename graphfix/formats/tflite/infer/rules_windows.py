@@ -16,8 +16,8 @@ IMAGE = 4
 """[batch, height, width, channels]."""
 
 
-def window(call: Call, size: Size, extent: Size, stride: int, dilation: int = 1) -> Size:
-    """What a window of that extent leaves of one axis."""
+def window(call: Call, size: Size, extent: Size, stride: int, dilation: int = 1) -> Size | None:
+    """What a window of that extent leaves of one axis; None where it does not fit in it."""
     if stride < 1 or dilation < 1:
         return UNKNOWN
     terms = call.terms
@@ -26,7 +26,8 @@ def window(call: Call, size: Size, extent: Size, stride: int, dilation: int = 1)
     if not isinstance(extent, int):
         return UNKNOWN
     reach = (extent - 1) * dilation + 1
-    # an input below the window's reach fails when the model runs
+    if isinstance(size, int) and size < reach:
+        return None
     return as_size(terms.floordiv(terms.add(size, stride - reach), stride))
 
 
@@ -47,7 +48,14 @@ def _windows(call: Call, channels_at: int) -> Results:
     batch, height, width, _ = image
     rows = window(call, height, kernel[1], call.number("stride_h"), call.number("dilation_h_factor", 1))
     columns = window(call, width, kernel[2], call.number("stride_w"), call.number("dilation_w_factor", 1))
-    return (Shape((batch, rows, columns, kernel[channels_at])),)
+    return (_left(batch, rows, columns, kernel[channels_at]),)
+
+
+def _left(batch: Size, rows: Size | None, columns: Size | None, channels: Size) -> Shape:
+    """The image that windows leave; where one does not fit in its axis, LiteRT's sizes of both are another matter."""
+    if rows is None or columns is None:
+        rows = columns = UNKNOWN
+    return Shape((batch, rows, columns, channels))
 
 
 def pool(call: Call) -> Results:
@@ -58,7 +66,7 @@ def pool(call: Call) -> Results:
     batch, height, width, channels = image
     rows = window(call, height, call.number("filter_height"), call.number("stride_h"))
     columns = window(call, width, call.number("filter_width"), call.number("stride_w"))
-    return (Shape((batch, rows, columns, channels)),)
+    return (_left(batch, rows, columns, channels),)
 
 
 def volume(call: Call) -> Results:

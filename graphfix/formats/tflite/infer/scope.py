@@ -12,7 +12,7 @@ from graphfix.formats.tflite.file.records import Operator, Subgraph, Tensor
 from graphfix.formats.tflite.file.schema import INT32, INT64, STRING, TENSOR_TYPES
 from graphfix.formats.tflite.infer.names import FREE, declared, unique_names
 from graphfix.shapes.polynomial import LEAST, Terms
-from graphfix.shapes.shape import UNRANKED, Dim, Shape, Size
+from graphfix.shapes.shape import UNKNOWN, UNRANKED, Dim, Shape, Size
 
 INTEGERS = {INT32: "i", INT64: "q"}
 """The element types that are followed, as struct writes them."""
@@ -95,7 +95,10 @@ class GraphScope:
             return
         sizes = [size for size in axes if isinstance(size, int)]
         if len(sizes) == len(axes) and prod(sizes) == len(elements):
-            self._elements[tensor] = elements
+            most = 1 << 8 * struct.calcsize(INTEGERS[self.tensors[tensor].type]) - 1  # beyond it kernels wrap
+            self._elements[tensor] = tuple(
+                [UNKNOWN if isinstance(size, int) and not -most <= size < most else size for size in elements]
+            )
 
     def contents(self) -> dict[int, tuple[Size, ...]]:
         """The elements of every tensor that can be followed: all small constants, and what rules noted or asked for."""

@@ -1,0 +1,282 @@
+"""The closed world of TFLite's operators: one of the second file is one of the first, or of a form on this list.
+
+Terms say what an operator computes; what is read as a view, as integers or as a constant is no term, and some
+operators are one term with others. So those of the second file are held against those of the first field by field,
+and a form that may be new against all that LiteRT's kernels ask for: operands, their types and ranks, results, options,
+versions. The limits are those of LiteRT 2.3, of the narrowest of its kernel sets
+(`tests/checker/proof/test_closed_world_tflite.py` asks them).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias
+
+from graphfix.checker.files.tflite.records import WIDTHS
+from graphfix.checker.files.tflite.schema import OPTIONS
+from graphfix.checker.proof.sizes import add_once, reached
+from graphfix.checker.proof.tflite.nodes import ALIKE, PLANE, kind, type_of
+from graphfix.checker.proof.tflite.table import EACH, UNARY
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
+    from graphfix.checker.files.tflite.records import Operator, Subgraph, Tensor
+    from graphfix.checker.proof.sizes import Place
+    from graphfix.checker.proof.terms import Core, View
+    from graphfix.checker.proof.tflite.operands import Call
+
+Fits: TypeAlias = "Callable[[Call], bool]"
+
+PAIR: Final = 2
+MOST_RANK: Final = 8
+"""Axes over which LiteRT's kernels broadcast, that a SQUEEZE takes, and that the options of a RESHAPE hold."""
+NARROWEST: Final = 5
+"""Axes over which all of them do."""
+RANKS: Final[Mapping[str, int]] = {**dict.fromkeys((*EACH, "PRELU"), MOST_RANK), "BATCH_MATMUL": NARROWEST}
+"""The most axes of an operator whose operands are not all of one shape: beyond them kernels refuse, or abort."""
+INDEX: Final = frozenset({"int32", "int64"})
+HANDLES: Final = frozenset({"resource", "variant"})
+TILED: Final = frozenset({*WIDTHS, "string"} - {"complex128", "bfloat16"})
+
+
+class Form(NamedTuple):
+    """A form that may be new in the second file, and why."""
+
+    versions: tuple[int, int]
+    """The first and the last that every kernel set of LiteRT 2.3 loads."""
+    options: str | None
+    """The table of its options, which may also be missing."""
+    fields: tuple[str, ...]
+    """The options that may say anything: its rule reads them; the others are of their default."""
+    fits: Fits
+    """Whether operands and result are what the kernels take; the rule by which it is read has seen the values."""
+    reason: str
+
+
+def _indexed(kinds: frozenset[str], most: int = 1) -> Fits:
+    """Operand 0 is of the result's type, operand 1 an index of one of these types with so many axes at most."""
+
+    def fits(call: Call) -> bool:
+        sizes = call.sizes(1)
+        return (
+            len(call.inputs) == PAIR
+            and _typed(call, 0, call.result.dtype)
+            and any(_typed(call, 1, dtype) for dtype in kinds)
+            and sizes is not None
+            and len(sizes) <= most
+        )
+
+    return fits
+
+
+def _typed(call: Call, index: int, dtype: str) -> bool:
+    tensor = call.inputs[index] if index < len(call.inputs) else None
+    return tensor is not None and tensor.dtype == dtype not in HANDLES
+
+
+def _reshape(call: Call) -> bool:
+    """The operand alone is read where it is a vector of int32; the options are loaded all the same."""
+    option = call.option("newShape")
+    short = option is None or (isinstance(option, tuple) and len(option) <= MOST_RANK)
+    return short and _indexed(frozenset({"int32"}))(call) and len(call.sizes(1) or ()) == 1
+
+
+def _squeeze(call: Call) -> bool:
+    sizes, axes = call.sizes(0), call.option("squeezeDims")
+    one = len(call.inputs) == 1 and _typed(call, 0, call.result.dtype) and sizes is not None
+    return one and len(sizes or ()) <= MOST_RANK and len(axes if isinstance(axes, tuple) else ()) <= MOST_RANK
+
+
+def _of_types(kinds: frozenset[str]) -> Fits:
+    """Repeated: the operand is of one of these types, the index a vector."""
+
+    def fits(call: Call) -> bool:
+        return call.result.dtype in kinds and _indexed(INDEX)(call) and len(call.sizes(1) or ()) == 1
+
+    return fits
+
+
+def _shape(call: Call) -> bool:
+    return len(call.inputs) == 1 and call.result.dtype in INDEX
+
+
+def _integers(count: int | None) -> Fits:
+    """Vectors of one type, that of the result."""
+
+    def fits(call: Call) -> bool:
+        vectors = all(
+            _typed(call, index, call.result.dtype) and len(call.sizes(index) or ()) == 1
+            for index in range(len(call.inputs))
+        )
+        return vectors and len(call.inputs) == (count or len(call.inputs)) > 0 and call.result.dtype in INDEX
+
+    return fits
+
+
+def _gather(call: Call) -> bool:
+    return _indexed(INDEX)(call) and call.result.dtype in INDEX and len(call.sizes(0) or ()) == 1
+
+
+def _select(call: Call) -> bool:
+    operands = _typed(call, 0, "bool") and all(_typed(call, index, call.result.dtype) for index in (1, 2))
+    return len(call.inputs) == 3 and operands  # noqa: PLR2004 - a condition and two values
+
+
+def _real(call: Call) -> bool:
+    return len(call.inputs) == 1 and _typed(call, 0, "complex64") and call.result.dtype == "float32"
+
+
+def _planes(call: Call) -> bool:
+    typed = _typed(call, 0, "float32") and _typed(call, 1, "int32") and call.result.dtype == "complex64"
+    return len(call.inputs) == PAIR and typed and len(call.sizes(0) or ()) >= PLANE and call.sizes(1) == (PLANE,)
+
+
+AXES, REPEATS = "unit axes, to lift an operand", "an axis of size 1 repeated, to stretch an operand"
+SIZES = "a shape that is put together when the model runs, for a stretch"
+NEW: Final[Mapping[str, Form]] = {
+    "RESHAPE": Form((1, 1), "ReshapeOptions", ("newShape",), _reshape, AXES),
+    "EXPAND_DIMS": Form((1, 1), "ExpandDimsOptions", (), _indexed(INDEX), AXES),
+    "SQUEEZE": Form((1, 1), "SqueezeOptions", ("squeezeDims",), _squeeze, AXES),
+    "TILE": Form((1, 2), "TileOptions", (), _of_types(TILED), REPEATS),
+    "BROADCAST_TO": Form((2, 3), "BroadcastToOptions", (), _of_types(frozenset(WIDTHS)), REPEATS),
+    "SHAPE": Form((1, 1), "ShapeOptions", ("outType",), _shape, SIZES),
+    "GATHER": Form((1, 1), "GatherOptions", (), _gather, SIZES),
+    "CONCATENATION": Form((1, 1), "ConcatenationOptions", ("axis",), _integers(None), SIZES),
+    "BROADCAST_ARGS": Form((1, 1), None, (), _integers(PAIR), SIZES),
+    "SELECT_V2": Form((1, 1), "SelectV2Options", (), _select, "what a SELECT is called where it broadcasts"),
+    "REAL": Form((1, 1), None, (), _real, "a CAST from complex numbers takes the real part"),
+    "RFFT2D": Form((1, 1), "Rfft2dOptions", (), _planes, "the same planes, with other unit axes in front"),
+}
+"""The one list of forms that may be new in the second file."""
+VERSIONS: Final[Mapping[str, tuple[int, int]]] = {name: form.versions for name, form in NEW.items()}
+
+
+@dataclass(slots=True, eq=False)
+class Known:
+    """What operators the first file has, and what is new in the second that is not on the list."""
+
+    written: dict[tuple[object, ...], list[Place]] = field(default_factory=dict)
+    """Those that are no terms, with all that they read, and where they are executed."""
+    absent: set[tuple[str, str, tuple[int, ...]]] = field(default_factory=set)
+    """The tensors of no elements that are read though nothing makes them."""
+    spelled: set[tuple[object, ...]] = field(default_factory=set)
+    """The same without what they read: operands by their types alone."""
+    constant: dict[Core, list[int]] = field(default_factory=dict)
+    """Which operands were constants, as bits, by the term of the result: kernels need some when they prepare."""
+    wide: set[tuple[Core, int]] = field(default_factory=set)
+    """Terms over more axes than kernels broadcast, and how many."""
+    stated: set[tuple[Core, int]] = field(default_factory=set)
+    """Terms that are stated with another rank than they have, and with which."""
+    faults: list[str] = field(default_factory=list)
+
+    def reads(
+        self,
+        graph: Subgraph,
+        operator: Operator,
+        calls: Sequence[Call],
+        results: Sequence[View],
+        *,
+        first: bool,
+        computed: bool = True,
+    ) -> None:
+        """Enter an operator that is no term, or not of one name; of the second file, say where it is not known."""
+        spelled = _spelled(calls)
+        held = tuple(at >= 0 and graph.tensors[at].payload is not None for at in operator.inputs)
+        # Kernels compare the rank that is stored of a result with what they compute.
+        ranks = tuple(len(call.result.stored) for call in calls)
+        written = (spelled, tuple(calls[0].views), held, ranks)
+        if first:
+            self.spelled.add(spelled)
+            add_once(self.written.setdefault(written, []), calls[0].table.algebra.place)
+        elif not reached(self.written.get(written, ()), calls[0].table.algebra.place) and not (
+            len(calls) == 1
+            and (results[0].sizes is None or ranks == (len(results[0].sizes),))
+            and self._may_be_new(calls[0], spelled, computed)
+        ):
+            self.faults.append(f"{calls[0].description} of the second file is none of the first, and may not be new")
+
+    def _may_be_new(self, call: Call, spelled: object, computed: bool) -> bool:
+        name = call.operator.name
+        if spelled in self.spelled and (not computed or ((name in EACH or name in UNARY) and _narrow(call))):
+            return True
+        form = NEW.get(name)
+        return form is not None and _plain(call.operator, form) and form.fits(call)
+
+    def maps(self, call: Call, core: Core, *, first: bool) -> None:
+        """Enter a term whose operands may have other ranks in the second file: a kernel broadcasts over so many."""
+        if not too_wide(call):
+            return
+        rank = max(len(view.sizes or ()) for view in call.views if view is not None)
+        if first:
+            self.wide.add((core, rank))
+        elif (core, rank) not in self.wide:
+            self.faults.append(f"{call.description} of the second file broadcasts over {rank} axes; kernels do not")
+
+    def ranks(self, call: Call, view: View, *, first: bool) -> None:
+        """Enter a result that the file states with another rank than it has: delegates go by what is stated."""
+        stated = len(call.result.stored)
+        if view.sizes is None or stated == len(view.sizes):
+            return
+        if first:
+            self.stated.add((view.core, stated))
+        elif (view.core, stated) not in self.stated:
+            self.faults.append(f"the result of {call.description} of the second file has not the rank that is stated")
+
+    def lacks(self, tensor: Tensor, *, first: bool) -> None:
+        """Enter a tensor of no elements that is read though nothing makes it: kernels may ask for its memory."""
+        if first:
+            self.absent.add((tensor.name, tensor.dtype, tensor.stored))
+        elif (tensor.name, tensor.dtype, tensor.stored) not in self.absent:
+            self.faults.append(f"nothing makes the tensor {tensor.name!r} of the second file, which is read")
+
+    def keeps(self, graph: Subgraph, operator: Operator, core: Core, *, first: bool) -> None:
+        """Enter a term that reads its operands exactly: what was a constant is one in the second file as well."""
+        held, tensors = 0, graph.tensors
+        for at in operator.inputs:
+            held = 2 * held + (at >= 0 and tensors[at].payload is not None)
+        known = self.constant.get(core)
+        if first:
+            self.constant[core] = [held] if known is None else [*known, held]
+        elif known is not None and not any(held & other == other for other in known):
+            self.faults.append(f"{core.description} of the second file reads what was a constant in the first")
+
+
+def _spelled(calls: Sequence[Call]) -> tuple[object, ...]:
+    operator = calls[0].operator
+    operands = tuple(None if tensor is None else type_of(tensor) for tensor in calls[0].inputs)
+    return (operator.key, operator.version, operands, tuple(type_of(call.result) for call in calls))
+
+
+def _narrow(call: Call) -> bool:
+    """Whether operands are of known ranks that kernels broadcast over."""
+    return all(view is not None and view.sizes is not None for view in call.views) and not too_wide(call)
+
+
+def _plain(operator: Operator, form: Form) -> bool:
+    """Whether an operator says no more than its form does."""
+    key: tuple[Any, ...] = operator.key
+    _, kinds, newer, fields, custom, mutating, between = key
+    oldest, newest = form.versions
+    return (
+        oldest <= operator.version <= newest
+        and (not kinds or OPTIONS.get(kinds) == form.options)
+        and not (newer or custom or between or any(mutating))
+        and all(name in form.fields or not value for name, value in fields)
+    )
+
+
+def too_wide(call: Call) -> bool:
+    """Whether the kernel may not broadcast over so many axes; operands of one shape are no broadcast."""
+    most = RANKS.get(call.operator.name)
+    if most is None:
+        return False
+    shapes = [view.sizes for view in call.views if view is not None]
+    if max([len(sizes or ()) for sizes in shapes], default=0) <= most:
+        return False
+    return call.operator.name == "BATCH_MATMUL" or any(sizes != shapes[0] for sizes in shapes)
+
+
+def renamed(call: Call) -> bool:
+    """Whether an operator is one term with operators of other names."""
+    return call.operator.name in ALIKE or kind(call) == ("REAL",)

@@ -1,0 +1,184 @@
+"""The closed world of a TFLite file beside its operators: each part of the second file is one of the first.
+
+What may be new, and only where it is all that LiteRT asks of it: tensors; the versions of the operators that
+`new_forms` lists; the rewriter's note. Measured with LiteRT 2.3 (`tests/checker/proof/test_closed_world_tflite.py`).
+"""
+
+from __future__ import annotations
+
+from math import prod
+from typing import TYPE_CHECKING, Final
+
+from graphfix.checker.files.tflite.file import REQUIRED_OF_GRAPH, REQUIRED_PARTS
+from graphfix.checker.files.tflite.records import NARROW, WIDTHS
+from graphfix.checker.files.tflite.schema import TYPES
+from graphfix.checker.proof.compare import check_declared
+from graphfix.checker.proof.result import UnprovedError
+from graphfix.checker.proof.tflite.new_forms import VERSIONS
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Mapping
+
+    from graphfix.checker.files.constant_bytes import Payload
+    from graphfix.checker.files.tflite.file import REQUIRED_OF_GRAPH, REQUIRED_PARTS
+from graphfix.checker.files.tflite.records import Model, Subgraph, Tensor
+
+SCHEMA: Final = 3
+"""The version of the schema, which LiteRT compares."""
+NOTE: Final = "graphfix.assumes"
+"""The metadata entry that the rewriter adds; no runtime reads it."""
+DEPENDENCIES: Final = "model_control_dependencies"
+"""The metadata entry that names operators by their index."""
+BYTE: Final = 8
+MOST_BYTES: Final = 1 << 62
+"""LiteRT refuses a tensor whose bytes 64 bits do not count."""
+_WORDS: Final = ("input", "output")
+_BITS: Final[Mapping[str, int]] = {**{name: width * BYTE for name, width in WIDTHS.items()}, **NARROW}
+
+
+def check_parts(one: Model, two: Model) -> None:
+    """Raise UnprovedError where a part of the second file is none of the first, nor one that may be new."""
+    _check_file(one, two)
+    _check_codes(one, two)
+    _check_metadata(one, two)
+    if not one.subgraphs or not two.subgraphs:
+        raise UnprovedError("a file has no subgraph")
+    if [graph.name for graph in one.subgraphs] != [graph.name for graph in two.subgraphs]:
+        raise UnprovedError("the subgraphs are not the same, by number and names")
+    for index, (mine, other) in enumerate(zip(one.subgraphs, two.subgraphs, strict=True)):
+        if (REQUIRED_OF_GRAPH & mine.given) - other.given:
+            raise UnprovedError(f"subgraph {index} of the second file lacks a part that it has in the first one")
+        _check_interface(mine, other, "" if not index else f" of subgraph {index}")
+        _check_tensors(mine, other)
+    if _variables(one) != _variables(two):
+        raise UnprovedError("the files have other variables")
+    if _called(one) != _called(two):
+        raise UnprovedError("the signatures are not the same")
+
+
+def _check_file(one: Model, two: Model) -> None:
+    if two.version not in (SCHEMA, one.version):
+        raise UnprovedError(f"the second file has schema version {two.version}, and runtimes read {SCHEMA}")
+    if not two.identified or (REQUIRED_PARTS & one.given) - two.given:
+        raise UnprovedError("the second file has no identifier, or lacks a part that the first one has")
+
+
+def _check_codes(one: Model, two: Model) -> None:
+    """A runtime that has the first file's operators has those of the second, also those that no operator names."""
+    for name, version in sorted(set(two.codes).difference(one.codes)):
+        oldest, newest = VERSIONS.get(name, (1, 0))
+        if not oldest <= version <= newest:
+            raise UnprovedError(f"only the second file asks for {name} in version {version}")
+
+
+def _check_metadata(one: Model, two: Model) -> None:
+    """Delegates read some entries, and callers any; those that name operators by index need the same operators."""
+    ours, theirs = ([entry for entry in model.metadata if entry[0] != NOTE] for model in (one, two))
+    if [name for name, _ in ours] != [name for name, _ in theirs] or not all(
+        _same(mine, other) for (_, mine), (_, other) in zip(ours, theirs, strict=True)
+    ):
+        raise UnprovedError("the metadata is not the same")
+    counts = [[len(graph.operators) for graph in model.subgraphs] for model in (one, two)]
+    if counts[0] != counts[1] and any(name == DEPENDENCIES for name, _ in ours):
+        raise UnprovedError(f"the metadata {DEPENDENCIES!r} names operators by their index, and others stand there")
+
+
+def _same(one: Payload | None, two: Payload | None) -> bool:
+    return one is two if one is None or two is None else one.same(two)
+
+
+# --- tensors ----------------------------------------------------------------------------------------------------------
+
+
+def _check_tensors(one: Subgraph, two: Subgraph) -> None:
+    """Runtimes refuse some tensors, whether they are read or not; what the first file has they take."""
+    odd = [(tensor, why) for tensor in two.tensors if (why := _fault(tensor)) is not None]
+    known = {_form(tensor) for tensor in one.tensors} if odd else ()
+    for tensor, why in odd:
+        if _form(tensor) not in known:
+            raise UnprovedError(f"the tensor {tensor.name!r} of the second file {why}")
+
+
+def _form(tensor: Tensor) -> tuple[object, ...]:
+    """Name all that a runtime sees of a tensor when it loads a file: of a constant not its elements."""
+    held = None if tensor.payload is None else tensor.payload.length
+    return (tensor.dtype, tensor.dims, tensor.stored, tensor.quantization, tensor.variable, tensor.odd, held)
+
+
+def _fault(tensor: Tensor) -> str | None:
+    """Why a runtime may refuse a tensor; None for one that every runtime takes."""
+    stored = tensor.stored
+    if tensor.quantization is not None and (not tensor.quantization.loads or tensor.quantization.key[-1]):
+        return "has scales that do not fit it, or of a kind of their own"
+    if tensor.variable and (tensor.payload is not None or tensor.dtype == "string"):
+        return "is a variable that has bytes, or is of strings"
+    if tensor.odd:
+        return "is sparse or in another file"
+    if stored and min(stored) < 0:
+        return f"has the shape {list(stored)}"
+    if tensor.dims is not None and len(tensor.dims) != len(stored):
+        return f"has the shape {list(stored)} and another number of axes in its signature"
+    return _element_fault(tensor)
+
+
+def _element_fault(tensor: Tensor) -> str | None:
+    bits = _BITS.get(tensor.dtype)
+    if bits is None:
+        return None if tensor.dtype in TYPES.values() else f"has the type {tensor.dtype}, which is not known"
+    size = (prod(tensor.stored) * bits + BYTE - 1) // BYTE
+    if size > MOST_BYTES:
+        return "has more elements than a runtime counts"
+    if tensor.payload is not None and tensor.payload.length != size:
+        return f"has {tensor.payload.length} bytes, and its shape needs {size}"
+    return None
+
+
+def _variables(model: Model) -> list[list[tuple[object, ...]]]:
+    """Return the variables of each subgraph: a runtime keeps their memory from run to run."""
+    return [
+        sorted((tensor.dtype, tensor.stored) for tensor in graph.tensors if tensor.variable)
+        for graph in model.subgraphs
+    ]
+
+
+# --- what callers and operators see of subgraphs ----------------------------------------------------------------------
+
+
+def _called(model: Model) -> list[tuple[object, ...]]:
+    """Return the signatures with inputs and outputs by their place in the subgraph, not by tensor."""
+    found: list[tuple[object, ...]] = []
+    for key, index, inputs, outputs in model.signatures:
+        if not 0 <= index < len(model.subgraphs):
+            raise UnprovedError(f"there is no subgraph {index}, which a signature names")
+        graph = model.subgraphs[index]
+        found.append((key, index, _places(graph.inputs, inputs, "input"), _places(graph.outputs, outputs, "output")))
+    return found
+
+
+def _places(held: tuple[int, ...], named: Collection[tuple[str, int]], what: str) -> tuple[object, ...]:
+    if any(at not in held for _, at in named):
+        raise UnprovedError(f"a signature names a tensor that is none of the {what}s")
+    return tuple((name, held.index(at)) for name, at in named)
+
+
+def _check_interface(one: Subgraph, two: Subgraph, where: str) -> None:
+    for what, ours, theirs in zip(_WORDS, (one.inputs, one.outputs), (two.inputs, two.outputs), strict=True):
+        if len(ours) != len(theirs):
+            counts = f"{len(ours)} in the first file, {len(theirs)} in the second"
+            raise UnprovedError(f"the number of {what}s{where} is {counts}")
+        for mine, other in zip(ours, theirs, strict=True):
+            _check_alike(what, where, one.tensors[mine], two.tensors[other])
+
+
+def _check_alike(what: str, where: str, mine: Tensor, other: Tensor) -> None:
+    if mine.name != other.name:
+        raise UnprovedError(f"the {what} {mine.name!r}{where} has another name")
+    if (mine.dtype, mine.quantization) != (other.dtype, other.quantization):
+        raise UnprovedError(f"the {what} {mine.name!r}{where} has another type or quantization")
+    if what == "output":
+        return
+    if (mine.dims, mine.stored, mine.variable) != (other.dims, other.stored, other.variable):
+        raise UnprovedError(f"the {what} {mine.name!r}{where} has another declared shape")
+    if other.payload is not None and mine.payload is None:
+        raise UnprovedError(f"the {what} {mine.name!r}{where} lies on a constant's buffer")
+    check_declared(what, mine.name, (mine.dims, other.dims))

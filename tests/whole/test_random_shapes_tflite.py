@@ -1,0 +1,120 @@
+"""Random operators whose results' sizes no file states: neither view nor proof says one that LiteRT contradicts.
+
+Each model is one operator of a kind (`tests/support/tflite/random_shapes.py`), at random sizes, axes and options, or a
+size that goes through arithmetic. The view and the proof infer by rules of their own; LiteRT runs the model.
+"""
+
+from __future__ import annotations
+
+import random
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from contextlib import ExitStack
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+import pytest
+
+from graphfix import api
+from graphfix.checker.files.tflite.file import read
+from graphfix.checker.proof.constants import Constants
+from graphfix.checker.proof.sizes import Algebra
+from graphfix.checker.proof.terms import TermTable
+from graphfix.checker.proof.tflite import compare
+from graphfix.checker.proof.tflite.new_forms import Known
+from graphfix.checker.proof.tflite.reader import Reading
+from models.builders.tflite.text import model
+from tests.support.faults.tflite.planted import unpacked
+from tests.support.runtimes.litert_groups import KERNELS, Job, Ran, run
+from tests.support.tflite.random_shapes import RANDOM
+
+FEW, SOME, MANY = 3, 40, 300
+"""Models a kind in the plain tests, in CI and in the full check."""
+TOGETHER = 200
+LEAST = 0.3
+"""How many models of each kind LiteRT has to take, at the least."""
+Said = Sequence[Sequence[object] | None]
+"""The sizes of each output, as far as they are numbers; None for one of unknown rank."""
+TYPES = {0: np.float32, 2: np.int32, 4: np.int64, 6: np.bool_}
+
+
+class Case(NamedTuple):
+    """A model, and what is said of its outputs."""
+
+    kind: str
+    text: str
+    file: bytes
+    view: Said
+    proof: Said
+
+    @property
+    def job(self) -> Job:
+        main = unpacked(self.file).subgraphs[0]
+        tensors = [main.tensors[at] for at in main.inputs]
+        return Job(self.file, KERNELS[1], tuple(np.ones(each.shape, TYPES[each.type]) for each in tensors))
+
+
+def _case(kind: str, choose: random.Random, folder: Path) -> Case:
+    text = RANDOM[kind](choose)
+    file = model(text)
+    main = unpacked(file).subgraphs[0]
+    values = {value.name: value for value in api.load(file).graphs[0].outputs}
+    outputs = [values[main.tensors[at].name.decode()] for at in main.outputs]
+    view = [value.shape.dims if value.shape.ranked else None for value in outputs]
+    path = folder / "m.tflite"
+    path.write_bytes(file)
+    return Case(kind, text, file, view, _proofs(path))
+
+
+def _proofs(path: Path) -> Said:
+    table = TermTable(Algebra())
+    with ExitStack() as stack:
+        reading = Reading(table, Constants(table), read(path, stack)[0], Known(), first=True)
+        return [view.sizes for view in compare._run(reading, 0)]
+
+
+def _contradicted(said: Said, ran: Ran) -> bool:
+    for sizes, output in zip(said, ran.outputs, strict=True):
+        numbers = [None if not isinstance(size, int) else size for size in sizes or ()]
+        if sizes is not None and (
+            len(numbers) != output.ndim
+            or any(size not in (None, real) for size, real in zip(numbers, output.shape, strict=True))
+        ):
+            return True
+    return False
+
+
+def examine(seeds: Iterable[int], folder: Path) -> tuple[list[str], Counter[str], Counter[str]]:
+    """What LiteRT contradicts; how many models of each kind ran, and of how many all sizes were said."""
+    cases = [_case(kind, random.Random(f"{kind} {seed}"), folder) for seed in seeds for kind in RANDOM]  # noqa: S311
+    found, ran_of, said_of = [], Counter[str](), Counter[str]()
+    for at in range(0, len(cases), TOGETHER):
+        part = cases[at : at + TOGETHER]
+        (answers,) = run([[case.job for case in part]])
+        for case, ran in zip(part, answers, strict=True):
+            if not ran.fine:
+                continue
+            ran_of[case.kind] += 1
+            for who, said in (("the view", case.view), ("the proof", case.proof)):
+                said_of[who] += all(sizes is not None and all(isinstance(n, int) for n in sizes) for sizes in said)
+                if _contradicted(said, ran):
+                    shapes = [output.shape for output in ran.outputs]
+                    found.append(f"{who} of {case.text.strip()}: {said}, LiteRT has {shapes}")
+    return found, ran_of, said_of
+
+
+@pytest.mark.parametrize(
+    "seeds",
+    [
+        range(FEW),
+        pytest.param(range(FEW, SOME), marks=pytest.mark.ci),
+        *(pytest.param(range(SOME + part, MANY, 4), marks=pytest.mark.full) for part in range(4)),
+    ],
+    ids=str,
+)
+def test_no_size_is_said_that_litert_contradicts(seeds: range, tmp_path: Path) -> None:
+    found, ran_of, said_of = examine(seeds, tmp_path)
+    assert found == []
+    assert {kind for kind in RANDOM if ran_of[kind] < LEAST * len(seeds)} == set()
+    assert min(said_of.values()) > LEAST * ran_of.total()
