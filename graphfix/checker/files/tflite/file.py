@@ -139,6 +139,8 @@ def _tensor(tensor: Table, payloads: list[Payload | None]) -> Tensor:
     if tensor.offsets[_VARIANTS] and not tensor.tables.lenient:
         raise UnsupportedFieldError("a tensor of variants is not read")
     stored, signature = tensor.numbers(TENSOR_SHAPE), tensor.numbers(_SIGNATURE)
+    if signature and min(signature) < -1 and not tensor.tables.lenient:
+        raise UnsupportedFieldError("a tensor has a signature of a size below -1")
     buffer = tensor.number(_BUFFER, _UNSIGNED)
     payload = payloads[buffer] if buffer else None
     ranked = bool(stored or signature or tensor.number(_HAS_RANK, _FLAG) or payload is not None)

@@ -166,8 +166,8 @@ class Known:
     """Which operands were constants, as bits, by the term of the result: kernels need some when they prepare."""
     wide: set[tuple[Core, int]] = field(default_factory=set)
     """Terms over more axes than kernels broadcast, and how many."""
-    stated: set[tuple[Core, int]] = field(default_factory=set)
-    """Terms that are stated with another rank than they have, and with which."""
+    stated: set[tuple[Core, tuple[int, ...]]] = field(default_factory=set)
+    """Terms that are stated with another shape than they have, and with which."""
     faults: list[str] = field(default_factory=list)
 
     def reads(
@@ -214,14 +214,14 @@ class Known:
             self.faults.append(f"{call.description} of the second file broadcasts over {rank} axes; kernels do not")
 
     def ranks(self, call: Call, view: View, *, first: bool) -> None:
-        """Enter a result that the file states with another rank than it has: delegates go by what is stated."""
-        stated = len(call.result.stored)
-        if view.sizes is None or stated == len(view.sizes):
+        """Enter a result that the file states with another shape than it has: delegates go by what is stated."""
+        if not _stated_otherwise(call, view):
             return
+        stated = call.result.stored
         if first:
             self.stated.add((view.core, stated))
         elif (view.core, stated) not in self.stated:
-            self.faults.append(f"the result of {call.description} of the second file has not the rank that is stated")
+            self.faults.append(f"the result of {call.description} of the second file has not the shape that is stated")
 
     def lacks(self, tensor: Tensor, *, first: bool) -> None:
         """Enter a tensor of no elements that is read though nothing makes it: kernels may ask for its memory."""
@@ -246,6 +246,16 @@ def _spelled(calls: Sequence[Call]) -> tuple[object, ...]:
     operator = calls[0].operator
     operands = tuple(None if tensor is None else type_of(tensor) for tensor in calls[0].inputs)
     return (operator.key, operator.version, operands, tuple(type_of(call.result) for call in calls))
+
+
+def _stated_otherwise(call: Call, view: View) -> bool:
+    """Whether the shape that the file states of a result is another than the one that is derived, for certain."""
+    stored, dims, sizes = call.result.stored, call.result.dims or (), view.sizes
+    if sizes is None or stored == sizes:
+        return False
+    return len(stored) != len(sizes) or any(
+        isinstance(size, int) and dim not in (None, size) for dim, size in zip(dims, sizes, strict=False)
+    )
 
 
 def _narrow(call: Call) -> bool:
