@@ -27,7 +27,7 @@ from tests.support.pairs.tflite_seeds import seeds
 
 def _arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--each", type=int, default=2)
+    parser.add_argument("--each", type=int, default=1)
     parser.add_argument("--folds", type=int, default=6)
     parser.add_argument("--share", type=int, default=1)
     parser.add_argument("--part", default="0/1")

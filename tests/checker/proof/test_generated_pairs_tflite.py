@@ -19,18 +19,17 @@ from tests.support.pairs.tflite_seeds import seeds
 
 PARTS = 12
 """Tests that share the operators."""
-EACH, FOLDS = 2, 6
+EACH, FOLDS = 1, 6
 """First files of an operator and kind, and sets of operands of a fold and deviation, in all of them."""
 LEAST = 30_000
 """Pairs in all of them."""
 SHARE = 14
 """What the sample takes: one (operator, kind) in so many."""
 ANYWHERE = frozenset(CHANGES) - frozenset(
-    "operand_doubled operands_swapped results_swapped operators_in_another_order subgraph_dropped signature_dropped"
-    " unused_code_dropped operator_dropped options_dropped operator_doubled".split()
+    "operand_doubled results_swapped operators_in_another_order subgraph_dropped signature_dropped unused_code_dropped"
+    " bits_of_a_buffer length_of_a_buffer".split()
 )
-"""Kinds of change for which most operators have a place."""
-NO_RESULT = frozenset({"CALL_ONCE"})
+"""Kinds of change for which every operator has a place."""
 
 
 def _said(tally: Tally) -> list[str]:
@@ -71,8 +70,7 @@ def test_every_operator_is_changed_in_every_kind_of_way() -> None:
     made = list(pairs(seeds(), EACH))
     assert len(made) > LEAST
     covered = {(pair.operator, pair.kind) for pair in made}
-    lacking = {(seed.operator, kind) for seed in seeds() for kind in ANYWHERE if (seed.operator, kind) not in covered}
-    assert {operator for operator, _ in lacking} <= NO_RESULT, sorted(lacking)
+    assert [(operator, kind) for operator in _operators() for kind in ANYWHERE if (operator, kind) not in covered] == []
 
 
 @pytest.mark.ci
@@ -116,4 +114,4 @@ def test_a_proof_that_does_not_see_options_is_found_out(tmp_path: Path) -> None:
     )
     assert _said(seen) == []
     kinds = {found.pair.kind.removesuffix(BACK) for found in unseen.wrong}
-    assert kinds == {"SoftmaxOptions.beta", "CumsumOptions.exclusive", "CumsumOptions.reverse"}
+    assert kinds >= {"SoftmaxOptions.beta", "CumsumOptions.exclusive", "CumsumOptions.reverse"}

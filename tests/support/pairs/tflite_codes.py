@@ -84,7 +84,6 @@ def unused_code_added(model: Model) -> Iterator[None]:
     ):  # fmt: skip
         made = _new_code(number, version, custom)
         yield from put(model, operatorCodes=[*held, made])
-        yield from put(model, operatorCodes=held)
     yield from put(model, operatorCodes=[*held, twin(held[0])])
 
 
