@@ -77,14 +77,18 @@ def enter_graph_names(world: Oddities, graph: GraphProto, values: Mapping[str, V
         for name in (name for name, count in outputs.items() if count > 1):
             world.odd(("twice", graph.name, name), f"a body of the second file returns {name!r} twice")
     for info in (*graph.input, *graph.output, *graph.value_info):
-        tensor = info.type.tensor_type if info.type.HasField("tensor_type") else None
-        if not tensor.elem_type if tensor is not None else body:
+        if not info.type.tensor_type.elem_type and _is_untyped(info, body=body):
             world.odd(("untyped", graph.name, info.name), f"the second file does not say the type of {info.name!r}")
     for info in graph.value_info:
         if info.name not in values:
             world.odd(
                 ("value info", graph.name, info.name), f"the second file declares {info.name!r}, which is no value"
             )
+
+
+def _is_untyped(info: ValueInfoProto, *, body: bool) -> bool:
+    """Whether a tensor has no element type, or a value of a body no type at all."""
+    return bool(info.type.HasField("tensor_type")) or (body and info.type.WhichOneof("value") is None)
 
 
 def _initializers(graph: GraphProto) -> list[str]:
