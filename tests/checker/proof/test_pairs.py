@@ -78,6 +78,13 @@ def _says(kind: int, dims: list[int]) -> Change:
     return lambda model: model.graph.value_info.append(helper.make_tensor_value_info("a", kind, dims))
 
 
+def _typed_bools(*numbers: int) -> Change:
+    def change(model: ModelProto) -> None:
+        model.graph.initializer.add(name="b", data_type=TensorProto.BOOL, dims=[len(numbers)], int32_data=numbers)
+
+    return change
+
+
 def _own_bodies(op: str) -> Change:
     def added(model: ModelProto) -> None:
         body = helper.make_graph(
@@ -303,6 +310,10 @@ PAIRS: Mapping[str, tuple[Text, Text]] = {
     "a value that a caller may override": (
         Text("g (float[3] x, float[3] b) => (float[3] y) { y = Add (x, b) }", {"b": floats(3), "k": floats(3)}),
         Text("g (float[3] x, float[3] b) => (float[3] y) { y = Add (x, k) }", {"b": floats(3), "k": floats(3)}),
+    ),
+    "a truth value that its type can't hold": (
+        text("y = Xor (x, b)", "bool[2] x", "bool[2] y", change=_typed_bools(256, 1)),
+        text("y = Xor (x, b)", "bool[2] x", "bool[2] y", change=_typed_bools(0, 1)),
     ),
     "the sign of a zero": alike(text("y = Div (x, b)", b=np.float32(0.0)), weights={"b": np.float32(-0.0)}),
     "the payload of a NaN": alike(

@@ -181,7 +181,7 @@ def test_an_output_that_the_first_file_declares_wrongly_may_be_declared_as_it_is
 
 def test_an_output_declared_wrongly_by_the_second_file_alone_is_not_proved(written: Written) -> None:
     proof = unproved(*(written(DECLARED.format(shape, "Neg")) for shape in ("N,3", "N,4")))
-    assert proof.reason == "the second file declares the value 'y' as [?,4], which it is not known to be"
+    assert proof.reason == "the second file declares 'y' as [?,4], which it is not known to be"
 
 
 def test_a_number_for_a_size_that_is_not_known_is_no_correction(written: Written) -> None:

@@ -65,7 +65,7 @@ class Source:
             return held(repr(list(tensor.string_data)).encode())
         if tensor.HasField("raw_data"):
             return held(tensor.raw_data)
-        if tensor.data_type not in WIDTHS:
+        if tensor.data_type not in WIDTHS or tensors.holds_too_large(tensor):
             return held(b"typed" + tensor.int32_data.__repr__().encode())
         return self._elements(tensor, tensor.name)
 
@@ -104,7 +104,8 @@ class Source:
             return held(repr(list(sized.string_data)).encode())
         sized.data_type = tensor.data_type
         sized.dims.extend(tensor.dims)
-        return self._elements(sized, tensor.name) if tensor.data_type in WIDTHS else held(b"typed" + body)
+        readable = tensor.data_type in WIDTHS and not tensors.holds_too_large(sized)
+        return self._elements(sized, tensor.name) if readable else held(b"typed" + body)
 
     def _elements(self, tensor: TensorProto, name: str) -> Payload:
         """Write out the elements of a typed field. Raises GraphfixError."""

@@ -88,15 +88,20 @@ def _stored(tensor: TensorProto, held: set[int], cut: tuple[int, int] | None) ->
     return None if cut else _typed(tensor, number, count)  # how many were cut is asked for where they are read
 
 
+def holds_too_large(tensor: TensorProto) -> bool:
+    """Whether int32_data has a number that the tensor's type can't hold: runtimes do not agree on what it is."""
+    bits = max(_BITS.get(tensor.data_type, 32), 8)
+    return bool(tensor.int32_data) and not _in_range(tensor.int32_data, bits, tensor.data_type)
+
+
 def _typed(tensor: TensorProto, number: int, count: int) -> str | None:
     values, bits = getattr(tensor, _FIELDS[number]), _BITS.get(tensor.data_type, 32)
     if len(values) != (-(-count // 2) if bits < 8 else count):  # noqa: PLR2004 - two elements a byte
         return "holds another number of elements than its shape asks for"
-    return None if number != INT32S or _in_range(values, max(bits, 8), tensor.data_type) else "holds numbers too large"
+    return "holds numbers too large" if number == INT32S and holds_too_large(tensor) else None
 
 
 def _in_range(values: Iterable[int], bits: int, data_type: int) -> bool:
-    """Runtimes do not agree on what a number that its type can't hold is."""
     if data_type == TensorProto.BOOL:
         return all(value in (0, 1) for value in values)
     least, most = (-(1 << bits - 1), (1 << bits - 1) - 1) if data_type in _SIGNED else (0, (1 << bits) - 1)

@@ -273,11 +273,9 @@ def _check_shape(table: TermTable, name: str, view: View, dims: Sequence[int], r
     )
     if run or not _agrees(free, dims):
         shape = ",".join("?" if size < 0 else str(size) for size in dims)
-        table.objections.append(
-            f"the second file declares the value {name!r} as [{shape}], which it is not known to be"
-        )
-        return
-    table.claims[name] = None
+        table.objections.append(f"the second file declares {name!r} as [{shape}], which it is not known to be")
+    else:
+        table.claims[name] = None
 
 
 def _sizes(view: View) -> Sequence[object] | None:
