@@ -114,7 +114,10 @@ class TermTable:
     product_ops: dict[Core, str] = field(default_factory=dict)
     """By which operator a product that several operators compute was written first."""
     objections: list[str] = field(default_factory=list)
-    """What the second file declares otherwise than the first: the reason only where every node has a match."""
+    """What is in the second file, beside its terms, and neither in the first nor on a list of what may be new.
+
+    The reason only where every node has a match.
+    """
     notes: dict[str, None] = field(default_factory=dict)
     """What the first file declares wrongly and the second as it is."""
     assumes: dict[str, None] = field(default_factory=dict)

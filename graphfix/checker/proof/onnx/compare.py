@@ -71,14 +71,12 @@ def compared(
     check_effects(first.effects, second.effects, "random or unknown operators")
     for source in sources:
         source.check()
+    odd = world.reason, world.size_names.unknown(), unlisted(one, two, second.called)
+    table.objections += [reason for reason in odd if reason is not None]
     names = [output.name for output in one.graph.output]
     proof = concluded(
         table, list(zip(names, outputs, theirs, strict=True)), [*_assumed(one.graph, bindings), *table.assumes]
     )
-    if proof.proved:
-        reason = world.reason or world.size_names.unknown() or unlisted(one, two, second.called)
-        if reason is not None:
-            return Proof("not proved", reason)
     # Asked last: onnx's inference ends the process on some nodes that no runtime takes, and such are none of the first.
     if proof.proved and table.claims and not consistent(two):
         name = next(iter(table.claims))

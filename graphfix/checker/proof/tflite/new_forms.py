@@ -156,19 +156,20 @@ VERSIONS: Final[Mapping[str, tuple[int, int]]] = {name: form.versions for name, 
 class Known:
     """What operators the first file has, and what is new in the second that is not on the list."""
 
+    objections: list[str]
+    """Of the table of terms."""
     written: dict[tuple[object, ...], list[Place]] = field(default_factory=dict)
     """Those that are no terms, with all that they read, and where they are executed."""
-    absent: set[tuple[str, str, tuple[int, ...]]] = field(default_factory=set)
-    """The tensors of no elements that are read though nothing makes them."""
     spelled: set[tuple[object, ...]] = field(default_factory=set)
     """The same without what they read: operands by their types alone."""
+    absent: set[tuple[str, str, tuple[int, ...]]] = field(default_factory=set)
+    """The tensors of no elements that are read though nothing makes them."""
     constant: dict[Core, list[int]] = field(default_factory=dict)
     """Which operands were constants, as bits, by the term of the result: kernels need some when they prepare."""
     wide: set[tuple[Core, int]] = field(default_factory=set)
     """Terms over more axes than kernels broadcast, and how many."""
     stated: set[tuple[Core, tuple[int, ...]]] = field(default_factory=set)
     """Terms that are stated with another shape than they have, and with which."""
-    faults: list[str] = field(default_factory=list)
 
     def reads(
         self,
@@ -194,7 +195,9 @@ class Known:
             and (results[0].sizes is None or ranks == (len(results[0].sizes),))
             and self._may_be_new(calls[0], spelled, computed)
         ):
-            self.faults.append(f"{calls[0].description} of the second file is none of the first, and may not be new")
+            self.objections.append(
+                f"{calls[0].description} of the second file is none of the first, and may not be new"
+            )
 
     def _may_be_new(self, call: Call, spelled: object, computed: bool) -> bool:
         name = call.operator.name
@@ -211,7 +214,7 @@ class Known:
         if first:
             self.wide.add((core, rank))
         elif (core, rank) not in self.wide:
-            self.faults.append(f"{call.description} of the second file broadcasts over {rank} axes; kernels do not")
+            self.objections.append(f"{call.description} of the second file broadcasts over {rank} axes; kernels do not")
 
     def ranks(self, call: Call, view: View, *, first: bool) -> None:
         """Enter a result that the file states with another shape than it has: delegates go by what is stated."""
@@ -221,14 +224,16 @@ class Known:
         if first:
             self.stated.add((view.core, stated))
         elif (view.core, stated) not in self.stated:
-            self.faults.append(f"the result of {call.description} of the second file has not the shape that is stated")
+            self.objections.append(
+                f"the result of {call.description} of the second file has not the shape that is stated"
+            )
 
     def lacks(self, tensor: Tensor, *, first: bool) -> None:
         """Enter a tensor of no elements that is read though nothing makes it: kernels may ask for its memory."""
         if first:
             self.absent.add((tensor.name, tensor.dtype, tensor.stored))
         elif (tensor.name, tensor.dtype, tensor.stored) not in self.absent:
-            self.faults.append(f"nothing makes the tensor {tensor.name!r} of the second file, which is read")
+            self.objections.append(f"nothing makes the tensor {tensor.name!r} of the second file, which is read")
 
     def keeps(self, graph: Subgraph, operator: Operator, core: Core, *, first: bool) -> None:
         """Enter a term that reads its operands exactly: what was a constant is one in the second file as well."""
@@ -239,7 +244,7 @@ class Known:
         if first:
             self.constant[core] = [held] if known is None else [*known, held]
         elif known is not None and not any(held & other == other for other in known):
-            self.faults.append(f"{core.description} of the second file reads what was a constant in the first")
+            self.objections.append(f"{core.description} of the second file reads what was a constant in the first")
 
 
 def _spelled(calls: Sequence[Call]) -> tuple[object, ...]:
