@@ -105,7 +105,9 @@ def _element(model: ModelProto, _: random.Random) -> Iterator[Edit]:
         array = array_of(tensor)
         for dtype in ("float32", "float64", "int32", "int64", "uint8", "bool") if array is not None else ():
             if array.dtype.kind in "fiub" and array.dtype != dtype:
-                yield _put(at, place, numpy_helper.from_array(array.astype(dtype), tensor.name))
+                with np.errstate(invalid="ignore"):
+                    cast = array.astype(dtype)
+                yield _put(at, place, numpy_helper.from_array(cast, tensor.name))
 
 
 _FIELDS = {1: "float_data", 2: "int32_data", 3: "int32_data", 6: "int32_data", 7: "int64_data", 9: "int32_data",

@@ -35,7 +35,8 @@ def operand_of_another_type(fold: Fold) -> Iterator[Fold]:
 
 def all_of_another_type(fold: Fold) -> Iterator[Fold]:
     for dtype in ("int64", "int16", "uint8", "float32", "int8", "bool"):
-        other = replace(fold, operands=tuple(each.astype(dtype) for each in fold.operands))
+        with np.errstate(invalid="ignore"):
+            other = replace(fold, operands=tuple(each.astype(dtype) for each in fold.operands))
         yield other
         yield replace(other, result=dtype)
 

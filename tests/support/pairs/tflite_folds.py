@@ -62,13 +62,21 @@ def _of(value: Any, dtype: str = "int32") -> Array:  # noqa: ANN401 -- a number
     return np.asarray(value, dtype)
 
 
+def _larger(one: Array, other: Array) -> Array:
+    return np.maximum(one, other)
+
+
+def _smaller(one: Array, other: Array) -> Array:
+    return np.minimum(one, other)
+
+
 FIRST, SECOND = ints(7, -3, 2), ints(2, 2, -5)
 LARGE_FIRST, LARGE_SECOND = ints(200, 3, 100), ints(100, 3, 2)
 GRID = np.arange(6, dtype=np.int32).reshape(2, 3)
 _PAIRS: Mapping[str, tuple[Compute, ...]] = {
     "ADD": (lambda a, b, **_: a + b,), "SUB": (lambda a, b, **_: a - b,), "MUL": (lambda a, b, **_: a * b,),
     "DIV": (_div, lambda a, b, **_: a // b), "FLOOR_DIV": (lambda a, b: a // b, _div),
-    "FLOOR_MOD": (lambda a, b: a % b, np.fmod), "MAXIMUM": (np.maximum,), "MINIMUM": (np.minimum,),
+    "FLOOR_MOD": (lambda a, b: a % b, np.fmod), "MAXIMUM": (_larger,), "MINIMUM": (_smaller,),
     "POW": (lambda a, b: a**b,), "SQUARED_DIFFERENCE": (lambda a, b: (a - b) ** 2,),
     "BITWISE_XOR": (np.bitwise_xor,), "RIGHT_SHIFT": (np.right_shift,),
 }  # fmt: skip

@@ -42,9 +42,8 @@ def _prelu(call: Call, among: Among) -> View | None:
     data, slope = call.operand(0), call.operand(1)
     if data is None or slope is None or dtype(data.core) != TensorProto.FLOAT:
         return None
-    if call.version < LEGACY_END:
-        slope = channels(data, slope)
-    if data.sizes is None or slope.sizes is None or len(slope.sizes) > len(data.sizes):
+    slope = channels(data, slope) if call.version < LEGACY_END else slope
+    if slope is None or data.sizes is None or slope.sizes is None or len(slope.sizes) > len(data.sizes):
         return None
     facing = zip(right_aligned(slope.sizes, len(data.sizes)), data.sizes, strict=True)
     if not all(size in (1, own) for size, own in facing):

@@ -182,15 +182,20 @@ def _onto(call: Call) -> View | None:
     ):
         return None  # the skip of com.microsoft's kernels lacks the batch, or has 1 of it
     if call.op == "PRelu" and call.version < onnx_ops.LEGACY_END:
-        parts = [channels(data, part) for part in parts]
+        slopes = [channels(data, part) for part in parts]
+        parts = [slope for slope in slopes if slope is not None]
+        if len(parts) < len(slopes):
+            return None
     rest = tuple(view for index, view in enumerate(call.views) if index and index not in indices)
     given = tuple(call.operand(index) is not None for index in indices)
     return broadcast.onto(call.table, (*call.key, rest, given), data, parts, call.description)
 
 
-def channels(data: View, part: View) -> View:
-    """Before operator set 7 PRelu's slope is a scalar or follows axis 1, whatever the rank of operand 0."""
-    if data.sizes is None or part.sizes is None or len(part.sizes) != 1 or len(data.sizes) < MATRIX:
+def channels(data: View, part: View) -> View | None:
+    """Before operator set 7 PRelu's slope is a scalar or follows axis 1, whatever the rank of operand 0; else None."""
+    if part.sizes is None or len(part.sizes) > 1:
+        return None
+    if not part.sizes or data.sizes is None or len(data.sizes) < MATRIX:
         return part
     behind = len(data.sizes) - MATRIX
     return View(part.core, _padded(part.axes, 0, behind), part.sizes + (1,) * behind)
