@@ -72,14 +72,16 @@ def _server() -> subprocess.Popen[bytes]:
 # --- in the server ----------------------------------------------------------------------------------------------------
 
 
-def in_forks(jobs: Sequence[Job], work: Callable[[Job], Answer]) -> list[tuple[Answer | None, str]]:
+def in_forks(
+    jobs: Sequence[Job], work: Callable[[Job], Answer], patience: int = PATIENCE
+) -> list[tuple[Answer | None, str]]:
     """Each job's answer, or the signal that ended the fork it was done in: a new one goes on with the next job."""
     answers: list[tuple[Answer | None, str]] = []
     while len(answers) < len(jobs):
         reading, writing = os.pipe()
         process = os.fork()
         if not process:
-            _work(jobs[len(answers) :], work, writing)
+            _work(jobs[len(answers) :], work, writing, patience)
         os.close(writing)
         with os.fdopen(reading, "rb") as pipe:
             answers += [(answer, "") for answer in _all(pipe)]
@@ -89,10 +91,10 @@ def in_forks(jobs: Sequence[Job], work: Callable[[Job], Answer]) -> list[tuple[A
     return answers
 
 
-def _work(jobs: Sequence[Job], work: Callable[[Job], object], writing: int) -> None:
+def _work(jobs: Sequence[Job], work: Callable[[Job], object], writing: int, patience: int) -> None:
     with os.fdopen(writing, "wb") as pipe:
         for job in jobs:
-            signal.alarm(PATIENCE)
+            signal.alarm(patience)
             try:
                 answer, error = work(job), ""
             except Exception:  # noqa: BLE001 -- a test's own fault: it is raised where the test has asked

@@ -25,7 +25,9 @@ FIELDS: dict[int, tuple[str, object]] = {
 
 
 def other_values(attribute: AttributeProto) -> Iterator[object]:
-    """Other values of the attribute's own type."""
+    """Other values of the attribute's own type; none of one that refers to a function's."""
+    if attribute.ref_attr_name:
+        return
     value = helper.get_attribute_value(attribute)
     if attribute.type == AttributeProto.INT:
         yield from (
@@ -186,7 +188,7 @@ def _twice(model: ModelProto, _: random.Random) -> Iterator[Edit]:
     for at, __, attribute in each(model):
         yield put(at, attribute)
         for count, other in enumerate(other_values(attribute)):
-            if count < 4 and not attribute.ref_attr_name:
+            if count < 4:
                 yield put(at, helper.make_attribute(attribute.name, other, attr_type=attribute.type))
 
 

@@ -21,6 +21,8 @@ KERNELS = ("BUILTIN_REF", "BUILTIN_WITHOUT_DEFAULT_DELEGATES", "AUTO")
 """The reference kernels, the optimized ones, and these with XNNPACK, which is what users get."""
 SIZES = (1, 3, 2, 0)
 """What a free dim is run at, besides another size for each axis."""
+SECONDS = 20
+"""How long a run may take: a changed body may never end."""
 NEAR = 1e-5
 """How near XNNPACK's floats have to be."""
 AGAIN = 3
@@ -98,10 +100,10 @@ def _unlike(one: Sequence[str], two: Sequence[str]) -> str:
 def serve(many: Sequence[bytes] | bytes) -> list[dict[Run, Ran]] | bool:
     """Run each file in a fork; where a kernel ends it, another one goes on behind that run. Of one file: its shapes."""
     if isinstance(many, bytes):
-        return all(answer for answer, _ in child.in_forks([many], _as_stated))
+        return all(answer for answer, _ in child.in_forks([many], _as_stated, SECONDS))
     ways = [_ways(file) for file in many]
     asked = [(file, run) for file, runs in zip(many, ways, strict=True) for run in runs]
-    answers = iter(child.in_forks(asked, _ran))
+    answers = iter(child.in_forks(asked, _ran, SECONDS))
     return [{run: _answer(*next(answers)) for run in runs} for runs in ways]
 
 
