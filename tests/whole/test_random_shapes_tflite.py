@@ -70,7 +70,7 @@ def _case(kind: str, choose: random.Random, folder: Path) -> Case:
 def _proofs(path: Path) -> Said:
     table = TermTable(Algebra())
     with ExitStack() as stack:
-        reading = Reading(table, Constants(table), read(path, stack)[0], Known(), first=True)
+        reading = Reading(table, Constants(table), read(path, stack)[0], Known([]), first=True)
         return [view.sizes for view in compare._run(reading, 0)]
 
 
