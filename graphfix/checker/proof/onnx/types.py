@@ -80,11 +80,6 @@ def set_type(core: Core, kind: int | bytes | None) -> None:
         core.dtype = kind
 
 
-def kinds_of(views: Sequence[View | None]) -> Kinds:
-    """Return the types of operands."""
-    return tuple([None if view is None else view.core.dtype or dtype(view.core) for view in views])
-
-
 @cache
 def accepted(op: str, domain: str, version: int, kinds: Kinds) -> bool:
     """Whether an operator takes operands of these types in this version, as far as types are known."""
@@ -264,7 +259,7 @@ def _check_shape(table: TermTable, name: str, view: View, dims: Sequence[int], r
     if view.sizes == tuple(dims):
         return
     sizes = _sizes(view)
-    if any(_agrees(other, dims) for other in (sizes, *table.declared.get(view, ()))):
+    if _agrees(sizes, dims) or any(_agrees(other, dims) for other in table.declared.get(view, ())):
         return
     free = (
         None
@@ -287,7 +282,10 @@ def _agrees(known: Sequence[object] | None, dims: Sequence[int]) -> bool:
     """Whether a shape has each of the declared numbers, or None there."""
     if known is None or len(known) != len(dims):
         return False
-    return all(declared < 0 or size in (declared, None) for declared, size in zip(dims, known, strict=True))
+    for declared, size in zip(dims, known, strict=True):
+        if declared >= 0 and size is not None and size != declared:
+            return False
+    return True
 
 
 def consistent(model: ModelProto) -> bool:
