@@ -6,7 +6,7 @@ from collections import Counter
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Protocol, TypeAlias
 
-from graphfix.checker.proof.sizes import result_size
+from graphfix.checker.proof.sizes import result_sizes
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -118,7 +118,7 @@ class SizeNames:
                 self.first[place] = name if self.first.get(place, name) == name else None
                 continue
             if sizes is None:
-                sizes = () if view.sizes is None else tuple(map(result_size, view.sizes))
+                sizes = () if view.sizes is None else result_sizes(view.sizes)
             self.second.setdefault(name, []).append((place, sizes[axis] if axis < len(sizes) else None))
 
     def unknown(self) -> str | None:

@@ -9,7 +9,7 @@ import onnx
 from onnx import TensorProto, TypeProto
 
 from graphfix.checker.files.onnx.schema import schema
-from graphfix.checker.proof.sizes import Symbol, result_size
+from graphfix.checker.proof.sizes import Symbol, result_sizes
 from graphfix.checker.proof.terms import CONSTANTS
 
 if TYPE_CHECKING:
@@ -258,7 +258,7 @@ def _check_shape(table: TermTable, name: str, view: View, dims: Sequence[int], r
         return
     if view.sizes == tuple(dims):
         return
-    sizes = _sizes(view)
+    sizes = None if view.sizes is None else result_sizes(view.sizes)
     if _agrees(sizes, dims) or any(_agrees(other, dims) for other in table.declared.get(view, ())):
         return
     free = (
@@ -271,11 +271,6 @@ def _check_shape(table: TermTable, name: str, view: View, dims: Sequence[int], r
         table.objections.append(f"the second file declares {name!r} as [{shape}], which it is not known to be")
     else:
         table.claims[name] = None
-
-
-def _sizes(view: View) -> Sequence[object] | None:
-    """Return the sizes that a value has wherever its own node finds that they fit."""
-    return None if view.sizes is None else tuple(map(result_size, view.sizes))
 
 
 def _agrees(known: Sequence[object] | None, dims: Sequence[int]) -> bool:
