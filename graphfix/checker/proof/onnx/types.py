@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from functools import cache
+from functools import cache, lru_cache
 from typing import TYPE_CHECKING, NamedTuple
 
 import onnx
@@ -246,17 +246,17 @@ def check_value_infos(
                 table.objections.append(f"the second file declares another type of the value {name!r} than it has")
             table.misdeclared.add((view, declared))
         if tensor is not None and tensor.HasField("shape"):
-            dims = [dim.dim_value if dim.HasField("dim_value") else -1 for dim in tensor.shape.dim]
+            dims = tuple([dim.dim_value if dim.HasField("dim_value") else -1 for dim in tensor.shape.dim])
             if min(dims, default=0) < 0:
                 enter_names(info, view)
             _check_shape(table, name, view, dims, run)
 
 
-def _check_shape(table: TermTable, name: str, view: View, dims: Sequence[int], run: bool) -> None:
+def _check_shape(table: TermTable, name: str, view: View, dims: tuple[int, ...], run: bool) -> None:
     if not table.closed:
-        table.declared.setdefault(view, []).append(tuple(dims))
+        table.declared.setdefault(view, []).append(dims)
         return
-    if view.sizes == tuple(dims):
+    if view.sizes == dims:
         return
     sizes = None if view.sizes is None else result_sizes(view.sizes)
     if _agrees(sizes, dims) or any(_agrees(other, dims) for other in table.declared.get(view, ())):
@@ -273,7 +273,8 @@ def _check_shape(table: TermTable, name: str, view: View, dims: Sequence[int], r
         table.claims[name] = None
 
 
-def _agrees(known: Sequence[object] | None, dims: Sequence[int]) -> bool:
+@lru_cache(maxsize=1 << 8)
+def _agrees(known: tuple[object, ...] | None, dims: tuple[int, ...]) -> bool:
     """Whether a shape has each of the declared numbers, or None there."""
     if known is None or len(known) != len(dims):
         return False
