@@ -10,13 +10,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
 from graphfix import formats
-from graphfix.engine import binding, facts, targets
+from graphfix.engine import binding, targets
 from graphfix.engine import request as asked
 from graphfix.formats import publish
 from graphfix.results import Claims, GraphfixError, Outcome, Site, Verdict
 
 if TYPE_CHECKING:
     from graphfix.engine.binding import Sizes
+    from graphfix.engine.facts import Leaning
     from graphfix.engine.policy import Policy
     from graphfix.engine.request import Request
     from graphfix.engine.run import Report
@@ -54,7 +55,7 @@ class _Unwitnessed:
     """A plan that leans on what no run has shown."""
 
     sites: Sequence[Site]
-    leans: facts.Leaning
+    leans: Leaning
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,6 +73,8 @@ class _Fix:
 
         Nothing is written where another plan must replace this one: that is what is returned then, too.
         """
+        from graphfix.engine import facts
+
         source, request = self.source, self.request
         seconds: Seconds = {}
         model, sizes = _loaded(source, request, seconds, self.output)

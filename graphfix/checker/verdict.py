@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from graphfix.checker.files import is_tflite
-from graphfix.checker.runs.exceptions import one_kernel_set
 from graphfix.results import GraphfixError, Verdict
 
 if TYPE_CHECKING:
@@ -79,6 +78,8 @@ def _both(verdict: Verdict, proof: Proof, discharged: frozenset[str]) -> Verdict
     if not proof.proved:
         return verdict
     if verdict.status == "different":
+        from graphfix.checker.runs.exceptions import one_kernel_set
+
         excused = one_kernel_set(verdict.runs)
         if excused is None:
             return verdict

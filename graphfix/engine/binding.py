@@ -11,12 +11,12 @@ from typing import TYPE_CHECKING
 
 from graphfix.engine import targets
 from graphfix.results import GraphfixError, Site
-from graphfix.shapes.shape import Size, symbol
 
 if TYPE_CHECKING:
     from graphfix.engine.request import Request
     from graphfix.graph.protocols import Model
     from graphfix.graph.view import Value
+    from graphfix.shapes.shape import Size
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,7 +70,11 @@ def _size(path: Path, name: str, text: str) -> Size:
     match = re.fullmatch(r"(\d+)(?:\.\.(\d+))?", text.strip())
     if match is None or (match[2] is not None and int(match[2]) < int(match[1])):
         raise GraphfixError(f"{path}: --dim {name}={text}: give a number such as 4, or a range such as 2..64")
-    return int(match[1]) if match[2] is None else symbol(name, int(match[1]), int(match[2]))
+    if match[2] is None:
+        return int(match[1])
+    from graphfix.shapes.shape import symbol
+
+    return symbol(name, int(match[1]), int(match[2]))
 
 
 def _sizes(path: Path, name: str, text: str) -> list[int | None]:

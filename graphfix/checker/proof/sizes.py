@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from functools import lru_cache
 from typing import TYPE_CHECKING, TypeAlias
 
 if TYPE_CHECKING:
@@ -125,6 +126,12 @@ def result_size(size: Size) -> Size:
         return size
     numbers = [part for part in size.key[1:] if isinstance(part, int)]
     return numbers[0] if len(numbers) == 1 else size
+
+
+@lru_cache(maxsize=1 << 8)
+def result_sizes(sizes: Sizes) -> Sizes:
+    """Return the shape of a result wherever its own node finds that the sizes fit: most values have one of a few."""
+    return tuple(map(result_size, sizes))
 
 
 def clashing(size: Size) -> bool:

@@ -9,7 +9,7 @@ from graphfix.checker.proof.onnx.model_parts import declared_by, is_of_runtimes
 from graphfix.checker.proof.onnx.older_forms import CHANGED, Form, present
 from graphfix.checker.proof.onnx.operands import Call, domain_of, trimmed
 from graphfix.checker.proof.onnx.spelling import Spelling, pattern
-from graphfix.checker.proof.onnx.types import accepted, kinds_of
+from graphfix.checker.proof.onnx.types import accepted, dtype
 from graphfix.checker.proof.onnx.validate import NOT_IMPORTED
 from graphfix.checker.proof.onnx.versions import compared_attributes, effective, meaning, unlifted
 from graphfix.checker.proof.result import UnprovedError
@@ -44,17 +44,18 @@ def call_of(
     `ends` are the names of operands and of results.
     """
     operands, named = ends
-    op, domain = node.op_type, node.domain
-    domain = domain_of(domain) if domain else domain
+    op, stated = node.op_type, node.domain
+    domain = domain_of(stated) if stated else stated
     version = environment.versions.get(domain, NOT_IMPORTED)
     name = node.name
     label = name or f"{op}#{index}"
     description = f"{op} '{label}'" if name else label
     written = constants.attributes(attributes) if attributes else ()
-    spelled = constants.world.spelled(
-        (op, node.domain, node.overload, version, environment.depth > 0, written, pattern(operands), pattern(named))
-    )
-    kinds = kinds_of(views)
+    given = len(operands) if "" not in operands else pattern(operands)
+    made = len(named) if "" not in named else pattern(named)
+    parts = op, stated, node.overload, version, environment.depth > 0, written, given, made
+    spelled = constants.world.nodes.get(parts) or constants.world.spelled(parts)
+    kinds = tuple([None if view is None else view.core.dtype or dtype(view.core) for view in views])
     names = named if not named or named[-1] or op in COUNTING_RESULTS else trimmed(named)
     keys = spelled.keys.get(kinds)
     if keys is None:

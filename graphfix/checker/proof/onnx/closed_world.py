@@ -155,8 +155,9 @@ class ClosedWorld:
 
     def enter_growth(self, table: TermTable, call: Call, results: Sequence[View | None]) -> None:
         """Enter a node that makes more elements than any term of the first file is known to have."""
-        for sizes in (view.sizes for view in results if view is not None and view.sizes is not None):
-            if prod([size for size in sizes if isinstance(size, int)]) <= _FEW:
+        for view in results:
+            sizes = None if view is None else view.sizes
+            if sizes is None or prod([size for size in sizes if isinstance(size, int)]) <= _FEW:
                 continue
             kept = _without_units(sizes)
             if not self.closed or all(kept != _without_units(core.sizes or ()) for core in table.cores.values()):

@@ -6,7 +6,7 @@ from collections import Counter
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Protocol, TypeAlias
 
-from graphfix.checker.proof.sizes import result_size
+from graphfix.checker.proof.sizes import result_sizes
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -106,25 +106,25 @@ class SizeNames:
 
     def enter(self, world: Oddities, graph: str, info: ValueInfoProto, view: View) -> None:
         """Enter the names that a graph declares of the sizes of a value."""
-        sizes = None
+        sizes, value = None, info.name
         for axis, dim in enumerate(info.type.tensor_type.shape.dim):
-            if dim.dim_value > 0 or not (name := dim.dim_param):
-                if dim.dim_value < 0:
-                    world.odd(
-                        ("negative", graph, info.name, axis), f"the second file says a size below 0 of {info.name!r}"
-                    )
+            number = dim.dim_value
+            if number > 0 or not (name := dim.dim_param):
+                if number < 0:
+                    world.odd(("negative", graph, value, axis), f"the second file says a size below 0 of {value!r}")
                 continue
-            place = (graph, info.name, axis)
+            place = (graph, value, axis)
             if not world.closed:
                 self.first[place] = name if self.first.get(place, name) == name else None
                 continue
             if sizes is None:
-                sizes = () if view.sizes is None else tuple(map(result_size, view.sizes))
+                sizes = () if view.sizes is None else result_sizes(view.sizes)
             self.second.setdefault(name, []).append((place, sizes[axis] if axis < len(sizes) else None))
 
     def unknown(self) -> str | None:
         """Say which name the second file gives to two sizes that may differ, and the first does not."""
-        return next(filter(None, (self._apart(name, places) for name, places in self.second.items())), None)
+        several = ((name, places) for name, places in self.second.items() if not _are_one(places))
+        return next(filter(None, (self._apart(name, places) for name, places in several)), None)
 
     def _apart(self, name: str, places: Sequence[tuple[Place, object]]) -> str | None:
         """Join places of one size, and places that have one name in the first file: all of them have to be joined."""
@@ -145,3 +145,8 @@ class SizeNames:
                 at = f"axis {axis} of {value!r}"
                 return f"the second file calls two sizes {name!r} that are not known to be one: one is {at}"
         return None
+
+
+def _are_one(places: Sequence[tuple[Place, object]]) -> bool:
+    """Whether all places have the same known size, as nearly always."""
+    return places[0][1] is not None and len({size for _, size in places}) == 1

@@ -10,7 +10,6 @@ from graphfix.checker.proof.onnx import table as onnx_ops
 from graphfix.checker.proof.onnx.calls import call_of, enter_call, function_of
 from graphfix.checker.proof.onnx.closed_world import GROWING
 from graphfix.checker.proof.onnx.constant_folding import computed
-from graphfix.checker.proof.onnx.control_flow import FLOW
 from graphfix.checker.proof.onnx.decompositions import DEFINED, defined
 from graphfix.checker.proof.onnx.explain import note_of
 from graphfix.checker.proof.onnx.model_parts import declared_by, key_of
@@ -34,6 +33,7 @@ if TYPE_CHECKING:
     from graphfix.checker.proof.sizes import Place
     from graphfix.checker.proof.terms import Core, TermTable
 
+_FLOW = frozenset({"If", "Loop", "Scan"})
 _DEEPEST = 64
 """Nested calls and bodies; a function that calls itself is no model."""
 _MOST_NODES = 1 << 18
@@ -175,7 +175,9 @@ class Reading:
         """Return the results of an operator: constants, a view, a term with maps, or one of exact operands."""
         if call.op == "Constant" and not call.domain:
             return [self.constants.node(call)]
-        if call.op in FLOW and not call.domain:
+        if call.op in _FLOW and not call.domain:
+            from graphfix.checker.proof.onnx.control_flow import FLOW
+
             return FLOW[call.op](self, call, environment)
         results: Sequence[View | None] | None = computed(self.constants.shared, call)
         if results is None:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 from graphfix.checker.proof.broadcast import onto_sizes
 from graphfix.checker.proof.integer_values import span
-from graphfix.checker.proof.onnx import layout_shapes, network_shapes, window_shapes
+from graphfix.checker.proof.onnx import layout_shapes
 from graphfix.checker.proof.onnx.layout_shapes import places
 from graphfix.checker.proof.onnx.table import ONTO, SAME_SHAPE
 from graphfix.checker.proof.sizes import numbers
@@ -35,16 +35,31 @@ def ruled(call: Call, index: int) -> Dims:
     """Return the dims of result `index` as far as they are known; None where not even the rank."""
     if call.domain:
         return None
-    several = SEVERAL.get(call.op)
-    if several is not None:
-        return several(call, index)
-    if index:
-        return None
     if call.op in SAME_SHAPE:
-        return call.sizes(0)
+        return None if index else call.sizes(0)
     if ("", call.op) in ONTO:
-        return _onto(call)
-    rule = RULES.get(call.op)
+        return None if index else _onto(call)
+    if call.op in RULES or call.op in SEVERAL:
+        return _by(RULES, SEVERAL, call, index)
+    from graphfix.checker.proof.onnx import network_shapes as networks  # most models have neither of these
+
+    if call.op in networks.RULES or call.op in networks.SEVERAL:
+        return _by(networks.RULES, networks.SEVERAL, call, index)
+    from graphfix.checker.proof.onnx import window_shapes as windows
+
+    return _by(windows.RULES, windows.SEVERAL, call, index)
+
+
+def _by(
+    rules: Mapping[str, Callable[[Call], Dims]],
+    several: Mapping[str, Callable[[Call, int], Dims]],
+    call: Call,
+    index: int,
+) -> Dims:
+    """Ask the rule of an operator, if there is one: those of one result know of no other."""
+    if call.op in several:
+        return several[call.op](call, index)
+    rule = None if index else rules.get(call.op)
     return rule(call) if rule is not None else None
 
 
@@ -202,10 +217,8 @@ RULES: Mapping[str, Callable[[Call], Dims]] = {
         " ReduceSumSquare".split(), _reduce),
     # A scalar of float8 is a vector for onnxruntime.
     **dict.fromkeys(("QuantizeLinear", "DequantizeLinear"), lambda call: call.sizes(0) or None),
-    **layout_shapes.RULES, **window_shapes.RULES, **network_shapes.RULES,
+    **layout_shapes.RULES,
 }  # fmt: skip
 """Rules of the standard operators for their first result; a size that is None is not known."""
-SEVERAL: Mapping[str, Callable[[Call, int], Dims]] = {
-    **layout_shapes.SEVERAL, **window_shapes.SEVERAL, **network_shapes.SEVERAL,
-}  # fmt: skip
+SEVERAL = layout_shapes.SEVERAL
 """Rules of operators that have several results."""

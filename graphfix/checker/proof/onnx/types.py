@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from functools import cache
+from functools import cache, lru_cache
 from typing import TYPE_CHECKING, NamedTuple
 
 import onnx
 from onnx import TensorProto, TypeProto
 
 from graphfix.checker.files.onnx.schema import schema
-from graphfix.checker.proof.sizes import result_size
+from graphfix.checker.proof.sizes import result_sizes
 from graphfix.checker.proof.terms import CONSTANTS
 
 if TYPE_CHECKING:
@@ -76,11 +76,6 @@ def set_type(core: Core, kind: int | bytes | None) -> None:
     """Enter the type of a value where it is not known."""
     if dtype(core) is None:
         core.dtype = kind
-
-
-def kinds_of(views: Sequence[View | None]) -> Kinds:
-    """Return the types of operands."""
-    return tuple([None if view is None else view.core.dtype or dtype(view.core) for view in views])
 
 
 @cache
@@ -247,32 +242,31 @@ def check_value_infos(
                 table.objections.append(f"the second file declares another type of the value {name!r} than it has")
             table.misdeclared.add((view, declared))
         if tensor is not None and tensor.HasField("shape"):
-            dims = [dim.dim_value if dim.HasField("dim_value") else -1 for dim in tensor.shape.dim]
+            dims = tuple([dim.dim_value if dim.HasField("dim_value") else -1 for dim in tensor.shape.dim])
             if min(dims, default=0) < 0:
                 enter_names(info, view)
             _check_shape(table, name, view, dims)
 
 
-def _check_shape(table: TermTable, name: str, view: View, dims: Sequence[int]) -> None:
+def _check_shape(table: TermTable, name: str, view: View, dims: tuple[int, ...]) -> None:
     if not table.closed:
-        table.declared.setdefault(view, []).append(tuple(dims))
+        table.declared.setdefault(view, []).append(dims)
         return
-    if view.sizes == tuple(dims):
+    if view.sizes == dims:
         return
-    sizes = _sizes(view)
-    if any(_agrees(other, dims) for other in (sizes, *table.declared.get(view, ()))):
+    sizes = None if view.sizes is None else result_sizes(view.sizes)
+    if _agrees(sizes, dims) or any(_agrees(other, dims) for other in table.declared.get(view, ())):
         return
     shape = ",".join("?" if size < 0 else str(size) for size in dims)
     table.objections.append(f"the second file declares {name!r} as [{shape}], which it is not known to be")
 
 
-def _sizes(view: View) -> Sequence[object] | None:
-    """Return the sizes that a value has wherever its own node finds that they fit."""
-    return None if view.sizes is None else tuple(map(result_size, view.sizes))
-
-
-def _agrees(known: Sequence[object] | None, dims: Sequence[int]) -> bool:
+@lru_cache(maxsize=1 << 8)
+def _agrees(known: tuple[object, ...] | None, dims: tuple[int, ...]) -> bool:
     """Whether a shape has each of the declared numbers, or None there."""
     if known is None or len(known) != len(dims):
         return False
-    return all(declared < 0 or size in (declared, None) for declared, size in zip(dims, known, strict=True))
+    for declared, size in zip(dims, known, strict=True):
+        if declared >= 0 and size is not None and size != declared:
+            return False
+    return True
