@@ -109,6 +109,8 @@ class TermTable:
     """The shapes that the first file declares of values."""
     misdeclared: set[tuple[View, int | bytes]] = field(default_factory=set)
     """Types that the first file declares of values which have others: the second one may say no more."""
+    claims: dict[str, None] = field(default_factory=dict)
+    """Values of which the second file declares sizes that no rule knows."""
     product_ops: dict[Core, str] = field(default_factory=dict)
     """By which operator a product that several operators compute was written first."""
     objections: list[str] = field(default_factory=list)

@@ -9,19 +9,21 @@ import onnx
 from onnx import TensorProto, TypeProto
 
 from graphfix.checker.files.onnx.schema import schema
-from graphfix.checker.proof.sizes import result_sizes
+from graphfix.checker.proof.sizes import Symbol, result_sizes
 from graphfix.checker.proof.terms import CONSTANTS
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
 
-    from onnx import ValueInfoProto
+    from onnx import ModelProto, ValueInfoProto
 
     from graphfix.checker.proof.onnx.operands import Call
     from graphfix.checker.proof.onnx.spelling import Kinds
     from graphfix.checker.proof.terms import Core, TermTable, View
 
 _KNOWN = frozenset(TensorProto.DataType.values())
+_FREE = frozenset({"declared", "input"})
+"""What names a size that an input may have freely."""
 NAMES = {"float": "float32", "double": "float64"}
 """Types that onnx calls by other names than numpy."""
 
@@ -221,12 +223,14 @@ def check_value_infos(
     infos: Iterable[ValueInfoProto],
     values: Mapping[str, View],
     enter_names: Callable[[ValueInfoProto, View], None],
+    *,
+    run: bool,
 ) -> None:
     """Compare the types and sizes that a file declares of values with what they are; enter where they differ.
 
-    Runtimes refuse some files that declare others, and lay out memory by what is declared: a number that the second
-    file declares is one that a rule knows, or that the first declares too. The first file is believed about types where
-    no rule is known. `enter_names` takes each value with a size that is not a number.
+    Runtimes refuse some files that declare others. The first file is believed where no rule is known. What the
+    inputs and outputs of bodies are declared to be is compared when they `run`: a rule has to know such sizes.
+    `enter_names` takes each value with a size that is not a number.
     """
     for info in infos:
         name, kind = info.name, info.type
@@ -245,10 +249,10 @@ def check_value_infos(
             dims = tuple([dim.dim_value if dim.HasField("dim_value") else -1 for dim in tensor.shape.dim])
             if min(dims, default=0) < 0:
                 enter_names(info, view)
-            _check_shape(table, name, view, dims)
+            _check_shape(table, name, view, dims, run)
 
 
-def _check_shape(table: TermTable, name: str, view: View, dims: tuple[int, ...]) -> None:
+def _check_shape(table: TermTable, name: str, view: View, dims: tuple[int, ...], run: bool) -> None:
     if not table.closed:
         table.declared.setdefault(view, []).append(dims)
         return
@@ -257,8 +261,16 @@ def _check_shape(table: TermTable, name: str, view: View, dims: tuple[int, ...])
     sizes = None if view.sizes is None else result_sizes(view.sizes)
     if _agrees(sizes, dims) or any(_agrees(other, dims) for other in table.declared.get(view, ())):
         return
-    shape = ",".join("?" if size < 0 else str(size) for size in dims)
-    table.objections.append(f"the second file declares {name!r} as [{shape}], which it is not known to be")
+    free = (
+        None
+        if sizes is None
+        else tuple(None if isinstance(size, Symbol) and size.key[0] not in _FREE else size for size in sizes)
+    )
+    if run or not _agrees(free, dims):
+        shape = ",".join("?" if size < 0 else str(size) for size in dims)
+        table.objections.append(f"the second file declares {name!r} as [{shape}], which it is not known to be")
+    else:
+        table.claims[name] = None
 
 
 @lru_cache(maxsize=1 << 8)
@@ -269,4 +281,16 @@ def _agrees(known: tuple[object, ...] | None, dims: tuple[int, ...]) -> bool:
     for declared, size in zip(dims, known, strict=True):
         if declared >= 0 and size is not None and size != declared:
             return False
+    return True
+
+
+def consistent(model: ModelProto) -> bool:
+    """Whether no size that a file declares contradicts what onnx's inference finds.
+
+    It is asked where the second file declares sizes that no rule knows: it can only take a proof away.
+    """
+    try:
+        onnx.shape_inference.infer_shapes(model, check_type=True, strict_mode=True, data_prop=True)
+    except (onnx.shape_inference.InferenceError, ValueError):
+        return False
     return True
