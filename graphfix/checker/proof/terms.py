@@ -113,6 +113,8 @@ class TermTable:
     """Values of which the second file declares sizes that no rule knows."""
     product_ops: dict[Core, str] = field(default_factory=dict)
     """By which operator a product that several operators compute was written first."""
+    routines: dict[Core, object] = field(default_factory=dict)
+    """By result how the operands were stretched, where a runtime chooses its routine by that."""
     objections: list[str] = field(default_factory=list)
     """What the second file declares otherwise than the first: the reason only where every node has a match."""
     notes: dict[str, None] = field(default_factory=dict)
