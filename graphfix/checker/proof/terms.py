@@ -113,6 +113,8 @@ class TermTable:
     """Values of which the second file declares sizes that no rule knows."""
     product_ops: dict[Core, str] = field(default_factory=dict)
     """By which operator a product that several operators compute was written first."""
+    routines: dict[Core, object] = field(default_factory=dict)
+    """By result how the operands were stretched, where a runtime chooses its routine by that."""
     objections: list[str] = field(default_factory=list)
     """What is in the second file, beside its terms, and neither in the first nor on a list of what may be new.
 

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
     from graphfix.checker.proof.onnx.operands import Call
-    from graphfix.checker.proof.terms import Axes
+    from graphfix.checker.proof.terms import Axes, Core
 
 MATRIX = 2
 DIFFERING_SHAPES_SINCE = 8
@@ -35,6 +35,17 @@ RAISED = frozenset({TensorProto.FLOAT, TensorProto.DOUBLE, TensorProto.INT32, Te
 """The types of which onnxruntime has a power."""
 PRODUCTS = "a power by 2 and a PRelu of float32 have the bits of the products that they are, as in onnxruntime"
 """What is assumed where one of them is compared with a product."""
+ROUTINES = "elements have the last bit and the sign of zero that they had, whatever shapes an operator reads them in"
+"""What is assumed where one of these operators is compared with itself over operands stretched otherwise."""
+_BY_SHAPE = frozenset(
+    ("", op)
+    for op in (
+        "Acos Acosh Asin Asinh Atan Atanh Celu Cos Cosh Elu Erf Exp Gelu Log Mish Selu Sigmoid Sin Sinh Softplus"
+        " Softsign Swish Tan Tanh Pow Max Min PRelu LayerNormalization SimplifiedLayerNormalization RMSNormalization"
+    ).split()
+) | {("com.microsoft", "Gelu"), ("com.microsoft", "QuickGelu")}
+"""Operators of floats that onnxruntime computes by another routine at the end of a buffer, or by an operand's size."""
+_ROUNDED = frozenset({TensorProto.FLOAT16, TensorProto.FLOAT, TensorProto.DOUBLE, TensorProto.BFLOAT16, None})
 
 
 def view_or_term(call: Call) -> View | None:
@@ -49,7 +60,23 @@ def view_or_term(call: Call) -> View | None:
 def read(call: Call) -> View | None:
     """Return the result of an operator that reads its operands by maps; None where it reads them exactly."""
     rule = RULES.get((call.domain, call.op))
-    return rule(call) if rule is not None and call.views and call.views[0] is not None else None
+    result = rule(call) if rule is not None and call.views and call.views[0] is not None else None
+    if result is not None and (call.domain, call.op) in _BY_SHAPE and call.kinds[0] in _ROUNDED:
+        _enter_routine(call, result.core)
+    return result
+
+
+def _enter_routine(call: Call, core: Core) -> None:
+    """Enter how the operands are stretched; unit axes do not move an element."""
+    form = tuple([None if view is None else _stretch(view) for view in call.views])
+    if call.table.routines.setdefault(core, form) != form:
+        call.table.assumes[ROUTINES] = None
+
+
+def _stretch(view: View) -> object:
+    if view.axes is None or view.sizes is None:
+        return view.axes, view.sizes, view.more
+    return tuple([pair for pair in zip(view.axes, view.sizes, strict=True) if pair[1] != 1])
 
 
 def _unary(call: Call) -> View | None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from graphfix.checker.files.tflite.records import NARROW
 from graphfix.checker.proof import broadcast, views
 from graphfix.checker.proof.terms import View, integer_type
 from graphfix.checker.proof.tflite.integer_values import ALIKE, COUNTING, INTEGER_VALUES, RETYPING
@@ -55,7 +56,9 @@ def _squeeze(call: Call) -> View | None:
 
 def _broadcast_to(call: Call) -> View | None:
     view, target = call.views[0], call.vector(1)
-    return None if view is None or target is None else _onto(call, view, target)
+    if view is None or target is None or call.result.dtype in NARROW:
+        return None  # of less than a byte the kernel moves other bits than elements
+    return _onto(call, view, target)
 
 
 def _onto(call: Call, view: View, target: Sizes) -> View | None:
