@@ -123,7 +123,10 @@ def _convert_onnx(model: str, made: str) -> None:
 
 
 def _inferred(model: str) -> onnx.ModelProto:
-    """Load an ONNX file with the shapes that onnx infers; where it can't, with those that are stored."""
+    """Load an ONNX file with the shapes that onnx infers; where it can't, with those that are stored.
+
+    A converter wants them. A wrong one can only cost the conversion, or its agreement with the original: no verdict.
+    """
     import onnx
     from google.protobuf.message import DecodeError  # type: ignore[import-untyped]  # protobuf ships no stubs
     from onnx.shape_inference import InferenceError, infer_shapes

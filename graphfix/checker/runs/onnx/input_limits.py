@@ -76,6 +76,7 @@ def _inlined(model: onnx.ModelProto) -> onnx.ModelProto:
 
 
 def _inferred(model: onnx.ModelProto, shapes: Mapping[str, tuple[int, ...]]) -> onnx.ModelProto:
+    """Bind the inputs and let onnx infer: a wrong size bounds an index wrongly, which can only cost a run."""
     bound = onnx.ModelProto()
     bound.CopyFrom(model)
     for value in bound.graph.input:
