@@ -70,6 +70,12 @@ def scaled(scales: Sequence[float], zeros: Sequence[int], axis: int) -> schema.Q
     return made
 
 
+def blockwise() -> schema.QuantizationParametersT:
+    made = schema.QuantizationParametersT()
+    made.detailsType = schema.QuantizationDetails.BlockwiseQuantization
+    return made
+
+
 def tensor(model: Any, name: str) -> Any:  # noqa: ANN401 - the object API has no types
     return next(each for each in model.subgraphs[0].tensors if each.name == name.encode())
 
@@ -167,6 +173,9 @@ LOAD: Mapping[str, Attack] = {
     ),
     "fewer zero points than scales": Attack(
         ADD, unused(quantization=scaled([1, 2, 3], [0], 0)), unused(quantization=scaled([1], [3], 0))
+    ),
+    "scales by blocks that are not there": Attack(
+        ADD, unused(quantization=blockwise()), unused(quantization=scaled([0.5], [0], 0))
     ),
     "a subgraph without a tensor": Attack(ADD, subgraph, field("description", b"the same")),
     "an input on a buffer without bytes": Attack(ADD, on_buffer("x", b""), unused()),

@@ -78,6 +78,10 @@ def _says(kind: int, dims: list[int]) -> Change:
     return lambda model: model.graph.value_info.append(helper.make_tensor_value_info("a", kind, dims))
 
 
+def _one_result_more(model: ModelProto) -> None:
+    model.graph.node[0].output.append("")
+
+
 def _typed_bools(*numbers: int) -> Change:
     def change(model: ModelProto) -> None:
         model.graph.initializer.add(name="b", data_type=TensorProto.BOOL, dims=[len(numbers)], int32_data=numbers)
@@ -310,6 +314,10 @@ PAIRS: Mapping[str, tuple[Text, Text]] = {
     "a value that a caller may override": (
         Text("g (float[3] x, float[3] b) => (float[3] y) { y = Add (x, b) }", {"b": floats(3), "k": floats(3)}),
         Text("g (float[3] x, float[3] b) => (float[3] y) { y = Add (x, k) }", {"b": floats(3), "k": floats(3)}),
+    ),
+    "a result more without a name, for which another kernel is called": (
+        text("y = MaxPool <kernel_shape = [2, 2]> (x)", "float[1,1,4,4] x"),
+        text("y = MaxPool <kernel_shape = [2, 2]> (x)", "float[1,1,4,4] x", change=_one_result_more),
     ),
     "a truth value that its type can't hold": (
         text("y = Xor (x, b)", "bool[2] x", "bool[2] y", change=_typed_bools(256, 1)),

@@ -176,7 +176,7 @@ def _quantization(table: Table, shape: tuple[int, ...]) -> Quantization | None:
     if not (scales or kind):
         return None
     details = table.table(_DETAILS) if kind else None
-    custom = () if details is None else tuple(fields(details, DETAILS.get(kind)).items())
+    custom = (kind, *(() if details is None else fields(details, DETAILS.get(kind)).items())) if kind else ()
     bits = struct.pack(f"<{len(scales)}I", *scales)
     axis, count, zeros = table.number(_AXIS), len(scales), table.numbers(_ZERO_POINT, "q")
     fits = 0 <= axis < len(shape) and (count <= 1 or shape[axis] == count)

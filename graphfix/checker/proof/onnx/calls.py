@@ -26,8 +26,11 @@ if TYPE_CHECKING:
     from graphfix.checker.proof.terms import View
 
 _NONE: frozenset[str] = frozenset()
-COUNTING_RESULTS = frozenset({"Split", "If", "Loop", "Scan"})
-"""Operators that mean another thing where one result more is listed, though nobody reads it."""
+IDLE_RESULTS = frozenset({"Dropout"})
+"""Operators to which a result that is listed at the end without a name is none.
+
+To others one more may mean another thing (Split), or call for another kernel (MaxPool, which reads a NaN otherwise).
+"""
 
 
 def call_of(
@@ -56,7 +59,7 @@ def call_of(
     parts = op, stated, node.overload, version, environment.depth > 0, written, given, made
     spelled = constants.world.nodes.get(parts) or constants.world.spelled(parts)
     kinds = tuple([None if view is None else view.core.dtype or dtype(view.core) for view in views])
-    names = named if not named or named[-1] or op in COUNTING_RESULTS else trimmed(named)
+    names = named if not named or named[-1] or op not in IDLE_RESULTS else trimmed(named)
     keys = spelled.keys.get(kinds)
     if keys is None:
         raw, attributes = attributes, effective(op, domain, version, attributes)

@@ -17,7 +17,7 @@ from graphfix.checker.proof.onnx import layout_shapes
 from graphfix.checker.proof.onnx.layout_shapes import places
 from graphfix.checker.proof.onnx.table import ONTO, SAME_SHAPE
 from graphfix.checker.proof.sizes import numbers
-from graphfix.checker.proof.terms import integer_type
+from graphfix.checker.proof.terms import MOST_ELEMENTS, integer_type
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -69,7 +69,9 @@ def _free(rank: int | None) -> Dims:
 
 def _of_length(sizes: Sizes | None) -> Dims:
     """Return the rank of what a vector of this shape is the shape of."""
-    return _free(sizes[0]) if sizes is not None and len(sizes) == 1 and isinstance(sizes[0], int) else None
+    if sizes is None or len(sizes) != 1 or not isinstance(sizes[0], int) or sizes[0] > MOST_ELEMENTS:
+        return None
+    return _free(sizes[0])
 
 
 def _onto(call: Call) -> Dims:

@@ -78,8 +78,7 @@ class Reading:
         for place, operator in enumerate(graph.operators):
             views = [self.value(graph, index, tensor, values) for tensor in operator.inputs]
             label, before = f"{operator.name}#{place}", len(self.table.cores)
-            if not self.first:
-                _check_results(graph, operator, values, label)
+            _check_results(graph, operator, values, label)
             results = self._operator(graph, operator, views, label, path)
             if self.notes is not None:
                 note = partial(note_of, self.table.algebra, graph, operator, views, results, (path, label))
@@ -251,13 +250,16 @@ class Reading:
 
 
 def _check_results(graph: Subgraph, operator: Operator, values: Mapping[int, View], description: str) -> None:
-    """Each tensor has one operator that writes it, and no memory yet: kernels write wherever it lies."""
+    """Each tensor has one operator that writes it, and no memory yet: kernels write wherever it lies.
+
+    What others read there is another value to each kernel set, also in the first file.
+    """
     for at in operator.outputs:
         tensor = graph.tensors[at]
         if at in values or tensor.payload is not None or tensor.variable or tensor.odd:
-            raise UnprovedError(f"{description} of the second file writes to {tensor.name!r}, which is something else")
+            raise UnprovedError(f"{description} writes to {tensor.name!r}, which is something else")
     if len(operator.outputs) > 1 and len(set(operator.outputs)) < len(operator.outputs):
-        raise UnprovedError(f"{description} of the second file writes to one tensor twice")
+        raise UnprovedError(f"{description} writes to one tensor twice")
 
 
 def _path(place: str, option: str) -> str:

@@ -13,6 +13,9 @@ from graphfix.formats.onnx.infer.scope import INTEGERS, GraphScope
 from graphfix.operators import Row
 from graphfix.shapes.shape import Shape, Size
 
+MOST_AXES = 64
+"""A vector of more elements is no shape, and names no axes."""
+
 READ = {AttributeProto.INT, AttributeProto.INTS, AttributeProto.FLOAT, AttributeProto.FLOATS, AttributeProto.STRING}
 
 
@@ -91,9 +94,9 @@ class Call:
         return self.scope.ints(self.inputs[index]) if index < len(self.inputs) else None
 
     def length(self, index: int) -> int | None:
-        """Return how many elements a vector operand has."""
+        """Return how many elements a vector operand has; of more than a shape has, None."""
         dims = self.dims(index)
-        return dims[0] if dims and len(dims) == 1 and isinstance(dims[0], int) else None
+        return dims[0] if dims and len(dims) == 1 and isinstance(dims[0], int) and dims[0] <= MOST_AXES else None
 
     def number(self, attribute: str, default: int) -> int:
         """Return an integer attribute."""
