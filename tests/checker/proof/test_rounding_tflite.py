@@ -35,21 +35,6 @@ def test_but_behind_unit_axes(tmp_path: Path) -> None:
     assert _status(tmp_path, first, second) == "proved"
 
 
-@pytest.mark.parametrize(
-    ("first", "second", "answer"),
-    [
-        ("e[]", "e[]", "proved"),
-        ("e:const[]{3.0}", "e:const[1,1]{3.0}", "proved"),
-        ("e:const[]{3.0}", "e:const[2,3]{3.0,3.0,3.0,3.0,3.0,3.0}", "not proved"),
-        ("e:const[]{2.000001}", "e:const[3]{2.000001,2.000001,2.000001}", "not proved"),
-        ("e:const[]{0.5}", "e:const[3]{0.5,0.5,0.5}", "proved"),
-        ("e:const[3]{3.0,3.0,3.0}", "e:const[2,3]{3.0,3.0,3.0,3.0,3.0,3.0}", "proved"),
-    ],
-)
-def test_one_whole_exponent_is_multiplied_out(tmp_path: Path, first: str, second: str, answer: str) -> None:
-    assert _status(tmp_path, f"y[2,3] = POW(x[2,3], {first})", f"y[2,3] = POW(x[2,3], {second})") == answer
-
-
 def test_int4_is_not_broadcast_by_elements(tmp_path: Path) -> None:
     first = "y:int4[1,3] = BROADCAST_TO(x:int4[3], s:const:int32[2]{1,3})"
     second = "y:int4[1,3] = RESHAPE(x:int4[3], s:const:int32[2]{1,3})"

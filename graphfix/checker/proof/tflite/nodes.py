@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from graphfix.checker.proof import broadcast, constant_folding
+from graphfix.checker.proof import broadcast
 from graphfix.checker.proof.terms import View, whole
 from graphfix.checker.proof.tflite.shapes import shaped
 from graphfix.checker.proof.tflite.table import CHOOSING, EACH, UNARY
@@ -19,8 +19,6 @@ PLANE = 2
 """The trailing axes that a transform acts on."""
 ALIKE = {"SELECT": "SELECT", "SELECT_V2": "SELECT", "REAL": "REAL", "RFFT2D": "RFFT2D"}
 """Operators whose options have no fields, by what they compute once their operands' maps are known."""
-NEARLY = 1e-4
-"""How near to a whole number an exponent may be one to the kernel, which says 1e-5."""
 BY_PLACE = frozenset({"LOGISTIC", "HARD_SWISH", "TANH", "ELU", "GELU"})
 """Functions that the default kernels compute in packets and, of elements that fill none, by other instructions: the
 last bit goes by how many elements there are, and which it is."""
@@ -36,8 +34,6 @@ def read(call: Call) -> View | None:
         return None
     if call.operator.name in BY_PLACE and call.result.dtype == "float32" and not _as_many(given[0]):
         return None
-    if call.operator.name == "POW" and call.result.dtype == "float32":
-        key = (*key, _powers(given))
     return _broadcast(call, key, given)
 
 
@@ -47,27 +43,6 @@ def _as_many(view: View) -> bool:
     core = [axis for axis, size in enumerate(view.core.sizes or ()) if size != 1]
     stretched = any(axis is None and size != 1 for axis, size in zip(view.axes or (), view.sizes or (), strict=True))
     return view.axes is not None and followed == core and not stretched
-
-
-def _powers(views: Sequence[View]) -> object:
-    """Say by which of its two ways the kernel raises to a power, as far as that is known; else by what it goes.
-
-    One exponent that is broadcast, and is whole or nearly so, is multiplied out, rounded at each step; any other goes
-    to the library's pow. Of integers both are the same but where they overflow, which C leaves open.
-    Source: `BroadcastPow4DSlow` of LiteRT's optimized_ops.h.
-    """
-    base, exponent = (view.sizes for view in views)
-    if any(isinstance(size, int) and size != 1 for size in exponent or ()) or (base is not None and base == exponent):
-        return "each"
-    if base is None or exponent is None:
-        return tuple(views)
-    power = constant_folding.literal(views[1])
-    if power is not None and power.dtype.kind == "f" and not (abs(power - power.round()) < NEARLY).any():
-        return "each"
-    pairs = tuple(pair for pair in zip(base, exponent, strict=False) if pair != (1, 1))
-    if len(base) != len(exponent) or any(isinstance(size, int) and other == 1 for size, other in pairs):
-        return "one where these are 1", tuple(size for size in exponent if size != 1)
-    return pairs
 
 
 def _broadcast(call: Call, key: tuple[object, ...], views: Sequence[View]) -> View | None:
