@@ -251,7 +251,8 @@ def _gemm(call: Call) -> View | None:
         return call.table.result((*key, (), (), space), call.description, space)
     if c.axes is None or c.sizes is None or len(c.sizes) > MATRIX:
         return None
-    if call.version < onnx_ops.LEGACY_END and c.sizes != space and call.flag("broadcast") is not True:
+    legacy = call.version < onnx_ops.LEGACY_END and not call.domain
+    if legacy and c.sizes != space and call.flag("broadcast") is not True:
         return None
     missing = MATRIX - len(c.sizes)
     sizes = tuple(map(call.table.algebra.broadcast_size, zip(space, (1,) * missing + c.sizes, strict=True)))

@@ -134,6 +134,7 @@ class _Validator:
             key = (step.domain, step.op)
             signature = known.get(key)
             if signature is None:
+                _check_imported(node, index, path, versions)
                 own_function = key in self.functions
                 signature = known[key] = ANY if own_function else signature_of(node, index, path, versions)
             if not own.issuperset(inputs):
@@ -211,6 +212,12 @@ def _outputs(names: Iterable[str], own: set[str], outer: Sequence[set[str]], pat
     for name in names:
         if not name or not any(name in scope for scope in (own, *outer)):
             raise MalformedModelError(f"{path}: no node makes the output {shown(name)}")
+
+
+def _check_imported(node: NodeProto, index: int, path: str, versions: Mapping[str, int]) -> None:
+    """A node of the model names an operator set that it imports; of a function's runtimes see where it is called."""
+    if standard(node.domain) not in versions and path.startswith("main"):
+        raise MalformedModelError(f"{place(node, index, path)} is of the domain {node.domain!r}, which is not imported")
 
 
 def _check_results(node: NodeProto, index: int, path: str, own: set[str]) -> None:
