@@ -26,6 +26,8 @@ ONNX_NAMES = {numpy: name for name, numpy in NUMPY_NAMES.items()}
 @cache
 def dtype_name(code: int) -> str:
     """An element type by numpy's name."""
+    if code not in TensorProto.DataType.values():
+        return "?"  # of a Cast to a type that is none
     name: str = TensorProto.DataType.Name(TensorProto.DataType.ValueType(code)).lower()
     return NUMPY_NAMES.get(name, name)
 
