@@ -216,7 +216,7 @@ def _outputs(names: Iterable[str], own: set[str], outer: Sequence[set[str]], pat
 
 def _check_imported(node: NodeProto, index: int, path: str, versions: Mapping[str, int]) -> None:
     """A node of the model names an operator set that it imports; of a function's runtimes see where it is called."""
-    if standard(node.domain) not in versions and path.startswith("main"):
+    if standard(node.domain) and node.domain not in versions and path.startswith("main"):
         raise MalformedModelError(f"{place(node, index, path)} is of the domain {node.domain!r}, which is not imported")
 
 
