@@ -33,19 +33,6 @@ from tests.support.written import Written
 Saved = Callable[[bytes], Path]
 
 
-@pytest.fixture
-def saved(tmp_path: Path) -> Saved:
-    """Write a model and return its path."""
-    count = iter(range(100))
-
-    def save(model: bytes) -> Path:
-        path = tmp_path / f"m{next(count)}.tflite"
-        path.write_bytes(model)
-        return path
-
-    return save
-
-
 def said(argv: list[str], capsys: pytest.CaptureFixture[str]) -> tuple[int, dict[str, object]]:
     """Run a command; return its status and the verdict of its document."""
     status = commands.main([*argv, "--json"])

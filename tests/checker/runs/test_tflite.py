@@ -27,19 +27,6 @@ Saved = Callable[[bytes], Path]
 BIAS = np.float32([1, 2, 3, 4])
 
 
-@pytest.fixture
-def saved(tmp_path: Path) -> Saved:
-    """Write a model and give its path."""
-    count = iter(range(100))
-
-    def save(model: bytes) -> Path:
-        path = tmp_path / f"m{next(count)}.tflite"
-        path.write_bytes(model)
-        return path
-
-    return save
-
-
 def add(bias: np.ndarray = BIAS, *, x: str = "x[N,4]", y: str = "y[N,4]") -> bytes:
     """A model of a sum: t = |x|, y = t + bias."""
     return tflite(f"t{x[1:]} = ABS({x})\n{y} = ADD(t, {constant('b', bias)})")
