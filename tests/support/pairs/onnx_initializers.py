@@ -64,7 +64,8 @@ def _values(model: ModelProto, _: random.Random) -> Iterator[Edit]:
                 changed[bit // 8] ^= 1 << bit % 8
                 made.raw_data = bytes(changed)
                 yield _put(at, place, made)
-        for other in (array * 0, np.flip(array), array[..., :1].repeat(array.shape[-1], -1) if array.ndim else array):
+        stretched = array[..., :1].repeat(array.shape[-1], -1) if array.ndim else array
+        for other in (np.zeros_like(array), np.flip(array), stretched):
             if array.dtype != object:
                 yield _put(at, place, numpy_helper.from_array(np.ascontiguousarray(other, array.dtype), tensor.name))
 

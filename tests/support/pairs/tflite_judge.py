@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import hashlib
 from dataclasses import dataclass
+from math import prod
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -23,6 +24,8 @@ SIZES = (1, 3, 2, 0)
 """What a free dim is run at, besides another size for each axis."""
 SECONDS = 20
 """How long a run may take: a changed body may never end."""
+MOST_ELEMENTS = 1 << 24
+"""How large an input may be: a damaged size asks for more than there is memory."""
 NEAR = 1e-5
 """How near XNNPACK's floats have to be."""
 AGAIN = 3
@@ -147,7 +150,8 @@ def _ran(asked: tuple[bytes, Run]) -> Ran:
     try:
         rounded: list[tuple[float, ...]] = []
         return Ran(tuple(_results(file, kernels, size, signature, rounded)), rounded=tuple(rounded))
-    except (RuntimeError, ValueError, KeyError, TypeError, IndexError) as error:  # how LiteRT reports what it refuses
+    # how LiteRT reports what it refuses; and inputs that are larger than memory
+    except (RuntimeError, ValueError, KeyError, TypeError, IndexError, MemoryError) as error:
         return Ran(error=(str(error) or type(error).__name__)[:300])
 
 
@@ -201,6 +205,8 @@ def _face(detail: dict[str, Any]) -> str:
 def _drawn(detail: dict[str, Any], place: int, turn: int) -> np.ndarray:
     """Seeded elements: whole numbers are 1 and 2, so that most of them are indices and divisors too."""
     dtype, shape = np.dtype(detail["dtype"]), tuple(map(int, detail["shape"]))
+    if prod(shape) > MOST_ELEMENTS:
+        raise MemoryError(f"an input of shape {shape}")
     random = np.random.default_rng([place, turn, *shape])
     if dtype.hasobject:
         return np.asarray(random.choice([b"a", b"b", b"cd"], size=shape), dtype=object)
