@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from graphfix.checker.proof import prove
-from graphfix.checker.proof.onnx.nodes import ROUTINES
+from graphfix.checker.proof.onnx.routines import ROUTINES
 from tests.support.proof_graphs import floats, ints, unary
 
 if TYPE_CHECKING:

@@ -1,0 +1,128 @@
+"""What a runtime decides by more than the elements: by how operands are stretched, and by what it sees before it runs.
+
+onnxruntime chooses some routines by shapes, packs constant matrices ahead of time, and looks at constants as it loads.
+Measured with onnxruntime 1.31.1, optimizations off.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from onnx import TensorProto
+
+from graphfix.checker.proof.onnx import table as onnx_ops
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from graphfix.checker.proof.onnx.operands import Call
+    from graphfix.checker.proof.terms import Core, View
+
+ROUTINES = (
+    "elements have the last bit and the sign of zero that they had, whatever shapes an operator reads them in, and"
+    " whether the file holds its operands or a node computes them"
+)
+"""What is assumed where an operator is compared with itself over operands stretched, or stored, otherwise."""
+OVERFLOWS = "no power of whole numbers, and no number that is cast to one, is beyond the type"
+"""What is assumed where such an operator is compared with itself over operands stretched otherwise."""
+_FLOATS = frozenset({TensorProto.FLOAT16, TensorProto.FLOAT, TensorProto.DOUBLE, TensorProto.BFLOAT16, None})
+_BY_SHAPE = frozenset(
+    ("", op)
+    for op in (
+        "Acos Acosh Asin Asinh Atan Atanh Celu Cos Cosh Elu Erf Exp Gelu Log Mish Selu Sigmoid Sin Sinh Softplus"
+        " Softsign Swish Tan Tanh Pow Max Min PRelu LayerNormalization SimplifiedLayerNormalization RMSNormalization"
+    ).split()
+) | {("com.microsoft", "Gelu"), ("com.microsoft", "QuickGelu")}
+"""Operators of floats that onnxruntime computes by another routine at the end of a buffer, or by an operand's size."""
+_PACKING = frozenset(onnx_ops.PRODUCTS) | frozenset(onnx_ops.GEMMS) | {("", "LSTM"), ("", "GRU")}
+"""Operators of which onnxruntime packs a constant matrix ahead of time, and whose rows it sums by shapes."""
+_VECTORS: Mapping[str, tuple[int, ...]] = {
+    **dict.fromkeys("Expand Reshape Tile Split Squeeze Unsqueeze Upsample CenterCropPad AffineGrid TopK".split(), (1,)),
+    **dict.fromkeys(
+        "ReduceMean ReduceSum ReduceMax ReduceMin ReduceProd ReduceL1 ReduceL2 ReduceLogSum ReduceLogSumExp"
+        " ReduceSumSquare".split(), (1,)),
+    "ConstantOfShape": (0,), "Slice": (1, 2, 3, 4), "Pad": (1, 3), "Resize": (1, 2, 3), "Col2Im": (1, 2),
+    "MaxUnpool": (2,),
+}  # fmt: skip
+_SCALARS: Mapping[str, tuple[int, ...]] = {
+    "Range": (0, 1, 2), "MelWeightMatrix": (0, 1, 2, 3, 4), "DFT": (1, 2), "STFT": (1, 3), "CumSum": (1,),
+    "Trilu": (1,), "SequenceAt": (1,), **dict.fromkeys("HannWindow HammingWindow BlackmanWindow".split(), (0,)),
+}  # fmt: skip
+"""By operator the operands at whose elements a runtime looks when it loads, and which are vectors, or scalars.
+
+Where one has another rank, runtimes take it computed and refuse it stored, or the other way round.
+"""
+
+
+def enter_mapped(call: Call, core: Core) -> None:
+    """Enter how an operator that reads by maps has its operands; unit axes do not move an element."""
+    operator = call.domain, call.op
+    floats = not call.kinds or call.kinds[0] in _FLOATS
+    packs = operator in _PACKING
+    if packs and not floats:
+        assumed = None
+    elif packs or (floats and operator in _BY_SHAPE):
+        assumed = ROUTINES
+    else:
+        assumed = OVERFLOWS if _overflows(call, floats=floats) else None
+    if assumed is not None:
+        form = tuple([None if view is None else _stretch(view) for view in call.views]), _packed(call) if packs else ()
+        if call.table.routines.setdefault(core, form) != form:
+            call.table.assumes[assumed] = None
+    if call.domain:
+        _enter_stored(call, core, read_by_maps(*operator))
+
+
+def _overflows(call: Call, *, floats: bool) -> bool:
+    """Whether what is beyond the type depends on the routine."""
+    if call.domain:
+        return False
+    return call.op == "Pow" or (call.op == "Cast" and floats and call.integer("to", 0) not in _FLOATS)
+
+
+def enter_exact(call: Call, core: Core) -> None:
+    """Enter which operands the file holds, of an operator that reads them exactly."""
+    if (call.domain, call.op) not in _PACKING:
+        _enter_stored(call, core, ())
+    elif call.table.routines.setdefault(core, packed := _packed(call)) != packed:
+        call.table.assumes[ROUTINES] = None
+
+
+def read_by_maps(domain: str, op: str) -> tuple[int, ...]:
+    """Return the operands that an operator reads by maps."""
+    operator = domain, op
+    for kind in (onnx_ops.EACH, onnx_ops.PRODUCTS, onnx_ops.GEMMS):
+        if operator in kind:
+            return kind[operator]
+    return 0, *onnx_ops.ONTO.get(operator, ())
+
+
+def _enter_stored(call: Call, core: Core, besides: tuple[int, ...]) -> None:
+    """Enter which operands the file holds, other than these: the second file holds the same ones as the first."""
+    stored = tuple([at for at in call.stored() if at not in besides])
+    known = call.table.stored
+    if not call.table.closed:
+        known.setdefault(core, set()).add(stored)
+    elif core in known and stored not in known[core] and not all(_alike(call, stored, first) for first in known[core]):
+        call.table.objections.append(
+            f"{call.description} of the second file computes an operand that the first one holds, or the other way"
+        )
+
+
+def _alike(call: Call, one: tuple[int, ...], two: tuple[int, ...]) -> bool:
+    """Whether it is the same to a runtime which operands are stored; of its own operators nobody says so."""
+    if call.domain:
+        return False
+    ranks = {**dict.fromkeys(_VECTORS.get(call.op, ()), 1), **dict.fromkeys(_SCALARS.get(call.op, ()), 0)}
+    return all(call.rank(at) == ranks.get(at, call.rank(at)) for at in {*one} ^ {*two})
+
+
+def _packed(call: Call) -> tuple[tuple[int, int | None], ...]:
+    """Return which operands may be packed ahead of time: a matrix is, and a stack of one may not be."""
+    return tuple([(at, call.rank(at)) for at in call.stored()])
+
+
+def _stretch(view: View) -> object:
+    if view.axes is None or view.sizes is None:
+        return view.axes, view.sizes, view.more
+    return tuple([pair for pair in zip(view.axes, view.sizes, strict=True) if pair[1] != 1])
