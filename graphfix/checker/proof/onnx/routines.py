@@ -34,8 +34,11 @@ _BY_SHAPE = frozenset(
     ).split()
 ) | {("com.microsoft", "Gelu"), ("com.microsoft", "QuickGelu")}
 """Operators of floats that onnxruntime computes by another routine at the end of a buffer, or by an operand's size."""
-_PACKING = frozenset(onnx_ops.PRODUCTS) | frozenset(onnx_ops.GEMMS) | {("", "LSTM"), ("", "GRU")}
-"""Operators of which onnxruntime packs a constant matrix ahead of time, and whose rows it sums by shapes."""
+_PACKING: Mapping[tuple[str, str], tuple[int, ...]] = {
+    **{operator: places[:2] for operator, places in {**onnx_ops.PRODUCTS, **onnx_ops.GEMMS}.items()},
+    **dict.fromkeys((("", "LSTM"), ("", "GRU")), (1, 2)),
+}
+"""Operators with the matrices that onnxruntime packs ahead of time where they are constant, and sums by shapes."""
 _VECTORS: Mapping[str, tuple[int, ...]] = {
     **dict.fromkeys("Expand Reshape Tile Split Squeeze Unsqueeze Upsample CenterCropPad AffineGrid TopK".split(), (1,)),
     **dict.fromkeys(
@@ -57,35 +60,32 @@ Where one has another rank, runtimes take it computed and refuse it stored, or t
 def enter_mapped(call: Call, core: Core) -> None:
     """Enter how an operator that reads by maps has its operands; unit axes do not move an element."""
     operator = call.domain, call.op
-    floats = not call.kinds or call.kinds[0] in _FLOATS
-    packs = operator in _PACKING
-    if packs and not floats:
-        assumed = None
-    elif packs or (floats and operator in _BY_SHAPE):
-        assumed = ROUTINES
-    else:
-        assumed = OVERFLOWS if _overflows(call, floats=floats) else None
+    assumed = _assumed(call, operator)
     if assumed is not None:
-        form = tuple([None if view is None else _stretch(view) for view in call.views]), _packed(call) if packs else ()
+        packs = _PACKING.get(operator, ())
+        taken = [call.operand(at) for at in packs] or call.views
+        form = tuple([None if view is None else _stretch(view) for view in taken]), _packed(call, packs)
         if call.table.routines.setdefault(core, form) != form:
             call.table.assumes[assumed] = None
     if call.domain:
         _enter_stored(call, core, read_by_maps(*operator))
 
 
-def _overflows(call: Call, *, floats: bool) -> bool:
-    """Whether what is beyond the type depends on the routine."""
-    if call.domain:
-        return False
-    return call.op == "Pow" or (call.op == "Cast" and floats and call.integer("to", 0) not in _FLOATS)
+def _assumed(call: Call, operator: tuple[str, str]) -> str | None:
+    """Say what is assumed of an operator that reads its operands in two ways."""
+    floats = call.kinds[0] in _FLOATS
+    if floats and (operator in _PACKING or operator in _BY_SHAPE):
+        return ROUTINES
+    casts = operator == ("", "Cast") and floats and call.integer("to", 0) not in _FLOATS
+    return OVERFLOWS if casts or operator == ("", "Pow") else None
 
 
 def enter_exact(call: Call, core: Core) -> None:
     """Enter which operands the file holds, of an operator that reads them exactly."""
-    if (call.domain, call.op) not in _PACKING:
-        _enter_stored(call, core, ())
-    elif call.table.routines.setdefault(core, packed := _packed(call)) != packed:
+    packs = _PACKING.get((call.domain, call.op), ())
+    if packs and call.table.routines.setdefault(core, packed := _packed(call, packs)) != packed:
         call.table.assumes[ROUTINES] = None
+    _enter_stored(call, core, packs)
 
 
 def read_by_maps(domain: str, op: str) -> tuple[int, ...]:
@@ -117,9 +117,9 @@ def _alike(call: Call, one: tuple[int, ...], two: tuple[int, ...]) -> bool:
     return all(call.rank(at) == ranks.get(at, call.rank(at)) for at in {*one} ^ {*two})
 
 
-def _packed(call: Call) -> tuple[tuple[int, int | None], ...]:
-    """Return which operands may be packed ahead of time: a matrix is, and a stack of one may not be."""
-    return tuple([(at, call.rank(at)) for at in call.stored()])
+def _packed(call: Call, packs: tuple[int, ...]) -> tuple[tuple[int, int | None], ...]:
+    """Return which of these operands may be packed ahead of time: a matrix is, and a stack of one may not be."""
+    return tuple([(at, call.rank(at)) for at in call.stored() if at in packs]) if packs else ()
 
 
 def _stretch(view: View) -> object:
