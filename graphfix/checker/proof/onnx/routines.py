@@ -39,19 +39,29 @@ _PACKING: Mapping[tuple[str, str], tuple[int, ...]] = {
     **dict.fromkeys((("", "LSTM"), ("", "GRU")), (1, 2)),
 }
 """Operators with the matrices that onnxruntime packs ahead of time where they are constant, and sums by shapes."""
-_VECTORS: Mapping[str, tuple[int, ...]] = {
-    **dict.fromkeys("Expand Reshape Tile Split Squeeze Unsqueeze Upsample CenterCropPad AffineGrid TopK".split(), (1,)),
-    **dict.fromkeys(
-        "ReduceMean ReduceSum ReduceMax ReduceMin ReduceProd ReduceL1 ReduceL2 ReduceLogSum ReduceLogSumExp"
-        " ReduceSumSquare".split(), (1,)),
-    "ConstantOfShape": (0,), "Slice": (1, 2, 3, 4), "Pad": (1, 3), "Resize": (1, 2, 3), "Col2Im": (1, 2),
-    "MaxUnpool": (2,),
+_TWO_WAYS = _BY_SHAPE | _PACKING.keys() | {("", "Cast")}
+
+
+def _ranks(rank: int, *operands: tuple[str, tuple[int, ...]]) -> dict[str, dict[int, int]]:
+    return {op: dict.fromkeys(places, rank) for ops, places in operands for op in ops.split()}
+
+
+_LOOKED_AT: Mapping[str, Mapping[int, int]] = {
+    **_ranks(
+        1,
+        ("Expand Reshape Tile Split Squeeze Unsqueeze Upsample CenterCropPad AffineGrid TopK", (1,)),
+        ("ReduceMean ReduceSum ReduceMax ReduceMin ReduceProd ReduceSumSquare", (1,)),
+        ("ReduceL1 ReduceL2 ReduceLogSum ReduceLogSumExp", (1,)),
+        ("ConstantOfShape", (0,)), ("Slice", (1, 2, 3, 4)), ("Pad", (1, 3)), ("Resize", (1, 2, 3)), ("Col2Im", (1, 2)),
+        ("MaxUnpool", (2,)),
+    ),
+    **_ranks(
+        0,
+        ("Range", (0, 1, 2)), ("MelWeightMatrix", (0, 1, 2, 3, 4)), ("DFT", (1, 2)), ("STFT", (1, 3)),
+        ("CumSum Trilu SequenceAt", (1,)), ("HannWindow HammingWindow BlackmanWindow", (0,)),
+    ),
 }  # fmt: skip
-_SCALARS: Mapping[str, tuple[int, ...]] = {
-    "Range": (0, 1, 2), "MelWeightMatrix": (0, 1, 2, 3, 4), "DFT": (1, 2), "STFT": (1, 3), "CumSum": (1,),
-    "Trilu": (1,), "SequenceAt": (1,), **dict.fromkeys("HannWindow HammingWindow BlackmanWindow".split(), (0,)),
-}  # fmt: skip
-"""By operator the operands at whose elements a runtime looks when it loads, and which are vectors, or scalars.
+"""By operator the operands at whose elements a runtime looks when it loads, and their ranks.
 
 Where one has another rank, runtimes take it computed and refuse it stored, or the other way round.
 """
@@ -60,24 +70,30 @@ Where one has another rank, runtimes take it computed and refuse it stored, or t
 def enter_mapped(call: Call, core: Core) -> None:
     """Enter how an operator that reads by maps has its operands; unit axes do not move an element."""
     operator = call.domain, call.op
-    assumed = _assumed(call, operator)
-    if assumed is not None:
-        packs = _PACKING.get(operator, ())
-        taken = [call.operand(at) for at in packs] or call.views
-        form = tuple([None if view is None else _stretch(view) for view in taken]), _packed(call, packs)
-        if call.table.routines.setdefault(core, form) != form:
-            call.table.assumes[assumed] = None
+    if operator in _TWO_WAYS:
+        _enter_routine(call, core, operator)
     if call.domain:
         _enter_stored(call, core, read_by_maps(*operator))
 
 
-def _assumed(call: Call, operator: tuple[str, str]) -> str | None:
+def _enter_routine(call: Call, core: Core, operator: tuple[str, str]) -> None:
+    assumed = _assumed(call, floats=call.kinds[0] in _FLOATS)
+    if assumed is None:
+        return
+    packs = _PACKING.get(operator, ())
+    taken = [call.operand(at) for at in packs] or call.views
+    form = tuple([None if view is None else _stretch(view) for view in taken]), _packed(call, packs)
+    if call.table.routines.setdefault(core, form) != form:
+        call.table.assumes[assumed] = None
+
+
+def _assumed(call: Call, *, floats: bool) -> str | None:
     """Say what is assumed of an operator that reads its operands in two ways."""
-    floats = call.kinds[0] in _FLOATS
-    if floats and (operator in _PACKING or operator in _BY_SHAPE):
+    if call.op == "Cast":
+        return OVERFLOWS if floats and call.integer("to", 0) not in _FLOATS else None
+    if floats:
         return ROUTINES
-    casts = operator == ("", "Cast") and floats and call.integer("to", 0) not in _FLOATS
-    return OVERFLOWS if casts or operator == ("", "Pow") else None
+    return OVERFLOWS if call.op == "Pow" else None
 
 
 def enter_exact(call: Call, core: Core) -> None:
@@ -85,7 +101,8 @@ def enter_exact(call: Call, core: Core) -> None:
     packs = _PACKING.get((call.domain, call.op), ())
     if packs and call.table.routines.setdefault(core, packed := _packed(call, packs)) != packed:
         call.table.assumes[ROUTINES] = None
-    _enter_stored(call, core, packs)
+    if call.domain or call.op in _LOOKED_AT:
+        _enter_stored(call, core, packs)
 
 
 def read_by_maps(domain: str, op: str) -> tuple[int, ...]:
@@ -113,7 +130,7 @@ def _alike(call: Call, one: tuple[int, ...], two: tuple[int, ...]) -> bool:
     """Whether it is the same to a runtime which operands are stored; of its own operators nobody says so."""
     if call.domain:
         return False
-    ranks = {**dict.fromkeys(_VECTORS.get(call.op, ()), 1), **dict.fromkeys(_SCALARS.get(call.op, ()), 0)}
+    ranks = _LOOKED_AT[call.op]
     return all(call.rank(at) == ranks.get(at, call.rank(at)) for at in {*one} ^ {*two})
 
 
