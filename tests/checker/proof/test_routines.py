@@ -61,6 +61,7 @@ STRETCHED = {
         unary("a = Identity(lr) y = LSTM <hidden_size=5> (x, lw, a)", "[a,b,c,d]", "[T,N,3]"),
     ),
 }
+HALF_BYTES = "g (float[3] x, float u, int4 z) => (float[5,3] y) {{ {} }}"
 BEYOND = {
     "a power": (
         "g (int32[5,3] x) => (int32[5,3] y) { y = Pow(x, e) }",
@@ -69,6 +70,14 @@ BEYOND = {
     "a cast": (
         "g (float[3] x) => (uint32[5,3] y) { a = Expand(x, s) y = Cast <to=12> (a) }",
         "g (float[3] x) => (uint32[5,3] y) { a = Cast <to=12> (x) y = Expand(a, s) }",
+    ),
+    "a cast to another's type": (
+        "g (float[3] x, uint32 u) => (uint32[5,3] y) { a = Expand(x, s) y = CastLike (a, u) }",
+        "g (float[3] x, uint32 u) => (uint32[5,3] y) { a = CastLike (x, u) y = Expand(a, s) }",
+    ),
+    "elements of half a byte": (
+        HALF_BYTES.format("a = Expand(x, s) q = QuantizeLinear(a, u, z) y = DequantizeLinear(q, u, z)"),
+        HALF_BYTES.format("q = QuantizeLinear(x, u, z) a = DequantizeLinear(q, u, z) y = Expand(a, s)"),
     ),
 }
 
@@ -101,6 +110,6 @@ def test_unit_axes_and_exact_operators_need_no_assumption(written: Written) -> N
 
 @pytest.mark.parametrize("name", BEYOND)
 def test_whole_numbers_beyond_their_type_are_what_a_routine_makes_of_them(name: str, written: Written) -> None:
-    before, after = (written(graph, **DATA) for graph in BEYOND[name])
+    before, after = (written(graph, opset=21, **DATA) for graph in BEYOND[name])
     proof = prove(before, after)
     assert (proof.status, proof.assumes) == ("proved", (OVERFLOWS,))

@@ -23,7 +23,7 @@ ROUTINES = (
     " whether the file holds its operands or a node computes them"
 )
 """What is assumed where an operator is compared with itself over operands stretched, or stored, otherwise."""
-OVERFLOWS = "no power of whole numbers, and no number that is cast to one, is beyond the type"
+OVERFLOWS = "no power of whole numbers, and no float that is cast to them or quantized to 4 bits, is beyond the type"
 """What is assumed where such an operator is compared with itself over operands stretched otherwise."""
 _FLOATS = frozenset({TensorProto.FLOAT16, TensorProto.FLOAT, TensorProto.DOUBLE, TensorProto.BFLOAT16, None})
 _BY_SHAPE = frozenset(
@@ -39,7 +39,10 @@ _PACKING: Mapping[tuple[str, str], tuple[int, ...]] = {
     **dict.fromkeys((("", "LSTM"), ("", "GRU")), (1, 2)),
 }
 """Operators with the matrices that onnxruntime packs ahead of time where they are constant, and sums by shapes."""
-_TWO_WAYS = _BY_SHAPE | _PACKING.keys() | {("", "Cast")}
+_TWO_WAYS = _BY_SHAPE | _PACKING.keys() | {
+    ("", "Cast"), ("", "CastLike"), ("", "QuantizeLinear"), (onnx_ops.MS, "QuantizeLinear"),
+}  # fmt: skip
+_HALF_BYTES = frozenset({TensorProto.INT4, TensorProto.UINT4})
 
 
 def _ranks(rank: int, *operands: tuple[str, tuple[int, ...]]) -> dict[str, dict[int, int]]:
@@ -89,8 +92,12 @@ def _enter_routine(call: Call, core: Core, operator: tuple[str, str]) -> None:
 
 def _assumed(call: Call, *, floats: bool) -> str | None:
     """Say what is assumed of an operator that reads its operands in two ways."""
-    if call.op == "Cast":
-        return OVERFLOWS if floats and call.integer("to", 0) not in _FLOATS else None
+    if call.op == "QuantizeLinear":
+        to = call.kinds[2] if len(call.kinds) > 2 else call.integer("output_dtype", 0)  # noqa: PLR2004 - the zero point
+        return OVERFLOWS if to in _HALF_BYTES else None
+    if call.op in ("Cast", "CastLike"):
+        to = call.integer("to", 0) if call.op == "Cast" else call.kinds[1]
+        return OVERFLOWS if floats and to not in _FLOATS else None
     if floats:
         return ROUTINES
     return OVERFLOWS if call.op == "Pow" else None
