@@ -127,7 +127,7 @@ def _enter_stored(call: Call, core: Core, besides: tuple[int, ...]) -> None:
     known = call.table.stored
     if not call.table.closed:
         known.setdefault(core, set()).add(stored)
-    elif core in known and stored not in known[core] and not all(_alike(call, stored, first) for first in known[core]):
+    elif core in known and stored not in known[core] and not any(_alike(call, stored, first) for first in known[core]):
         call.table.objections.append(
             f"{call.description} of the second file computes an operand that the first one holds, or the other way"
         )
