@@ -107,3 +107,10 @@ def test_elements_of_half_a_byte_are_not_stretched_behind_another_domains_quanti
         )
     )
     assert not prove(before, after).proved
+
+
+@pytest.mark.parametrize("node", ["CastLike(x)", "QuantizeLinear(x)", "com.microsoft.QuantizeLinear(x)",
+                                  "com.microsoft.DequantizeLinear(x)", "com.microsoft.QuantizeLinear()"])  # fmt: skip
+def test_a_node_without_the_operands_that_say_its_type_is_read(node: str, written: Written) -> None:
+    before, after = (written(_moved(f"q = {node} {rest}"), domains=MICROSOFT) for rest in ("y = Abs(q)", "y = Neg(q)"))
+    assert not prove(before, after).proved

@@ -93,10 +93,10 @@ def _enter_routine(call: Call, core: Core, operator: tuple[str, str]) -> None:
 def _assumed(call: Call, *, floats: bool) -> str | None:
     """Say what is assumed of an operator that reads its operands in two ways."""
     if call.op == "QuantizeLinear":
-        to = call.kinds[2] if len(call.kinds) > 2 else call.integer("output_dtype", 0)  # noqa: PLR2004 - the zero point
+        to = next(iter(call.kinds[2:]), call.integer("output_dtype", 0))  # the zero point's
         return OVERFLOWS if to in _HALF_BYTES else None
     if call.op in ("Cast", "CastLike"):
-        to = call.integer("to", 0) if call.op == "Cast" else call.kinds[1]
+        to = call.integer("to", 0) if call.op == "Cast" else next(iter(call.kinds[1:]), None)
         return OVERFLOWS if floats and to not in _FLOATS else None
     if floats:
         return ROUTINES

@@ -164,8 +164,8 @@ _RULES: Mapping[str | tuple[str, str], Callable[[Call], int | bytes | None]] = {
     **dict.fromkeys(("SequenceConstruct", "SplitToSequence"), _moved(_sequence)),
     **dict.fromkeys(("SequenceAt", "ConcatFromSequence"), _moved(_element)),
     "SequenceEmpty": lambda call: _sequence(call.integer("dtype", TensorProto.FLOAT)),
-    (MS, "QuantizeLinear"): lambda call: (*call.kinds, TensorProto.UINT8)[2],
-    (MS, "DequantizeLinear"): lambda call: call.kinds[1],
+    (MS, "QuantizeLinear"): lambda call: next(iter(call.kinds[2:]), TensorProto.UINT8),
+    (MS, "DequantizeLinear"): lambda call: next(iter(call.kinds[1:]), None),
 }  # fmt: skip
 """Operators whose result's type an attribute says, or that is a sequence of their operand's or the other way round."""
 
