@@ -115,6 +115,8 @@ class TermTable:
     """By which operator a product that several operators compute was written first."""
     routines: dict[Core, object] = field(default_factory=dict)
     """By result how the operands were stretched, where a runtime chooses its routine by that."""
+    stored: dict[Core, set[tuple[int, ...]]] = field(default_factory=dict)
+    """By result which of its operands the first file holds, and no node computes."""
     objections: list[str] = field(default_factory=list)
     """What is in the second file, beside its terms, and neither in the first nor on a list of what may be new.
 

@@ -91,6 +91,7 @@ def call_of(
         full=keys[2],
         spelled=spelled,
         kinds=kinds,
+        scope=environment,
     )
 
 

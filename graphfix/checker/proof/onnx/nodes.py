@@ -9,6 +9,7 @@ from onnx import TensorProto
 from graphfix.checker.proof import broadcast, constant_folding
 from graphfix.checker.proof.onnx import shapes
 from graphfix.checker.proof.onnx import table as onnx_ops
+from graphfix.checker.proof.onnx.routines import enter_exact, enter_mapped
 from graphfix.checker.proof.onnx.types import dtype
 from graphfix.checker.proof.onnx.validate import loads
 from graphfix.checker.proof.onnx.versions import meaning
@@ -19,7 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
     from graphfix.checker.proof.onnx.operands import Call
-    from graphfix.checker.proof.terms import Axes, Core
+    from graphfix.checker.proof.terms import Axes
 
 MATRIX = 2
 DIFFERING_SHAPES_SINCE = 8
@@ -35,17 +36,6 @@ RAISED = frozenset({TensorProto.FLOAT, TensorProto.DOUBLE, TensorProto.INT32, Te
 """The types of which onnxruntime has a power."""
 PRODUCTS = "a power by 2 and a PRelu of float32 have the bits of the products that they are, as in onnxruntime"
 """What is assumed where one of them is compared with a product."""
-ROUTINES = "elements have the last bit and the sign of zero that they had, whatever shapes an operator reads them in"
-"""What is assumed where one of these operators is compared with itself over operands stretched otherwise."""
-_BY_SHAPE = frozenset(
-    ("", op)
-    for op in (
-        "Acos Acosh Asin Asinh Atan Atanh Celu Cos Cosh Elu Erf Exp Gelu Log Mish Selu Sigmoid Sin Sinh Softplus"
-        " Softsign Swish Tan Tanh Pow Max Min PRelu LayerNormalization SimplifiedLayerNormalization RMSNormalization"
-    ).split()
-) | {("com.microsoft", "Gelu"), ("com.microsoft", "QuickGelu")}
-"""Operators of floats that onnxruntime computes by another routine at the end of a buffer, or by an operand's size."""
-_ROUNDED = frozenset({TensorProto.FLOAT16, TensorProto.FLOAT, TensorProto.DOUBLE, TensorProto.BFLOAT16, None})
 
 
 def view_or_term(call: Call) -> View | None:
@@ -61,22 +51,9 @@ def read(call: Call) -> View | None:
     """Return the result of an operator that reads its operands by maps; None where it reads them exactly."""
     rule = RULES.get((call.domain, call.op))
     result = rule(call) if rule is not None and call.views and call.views[0] is not None else None
-    if result is not None and (call.domain, call.op) in _BY_SHAPE and call.kinds[0] in _ROUNDED:
-        _enter_routine(call, result.core)
+    if result is not None:
+        enter_mapped(call, result.core)
     return result
-
-
-def _enter_routine(call: Call, core: Core) -> None:
-    """Enter how the operands are stretched; unit axes do not move an element."""
-    form = tuple([None if view is None else _stretch(view) for view in call.views])
-    if call.table.routines.setdefault(core, form) != form:
-        call.table.assumes[ROUTINES] = None
-
-
-def _stretch(view: View) -> object:
-    if view.axes is None or view.sizes is None:
-        return view.axes, view.sizes, view.more
-    return tuple([pair for pair in zip(view.axes, view.sizes, strict=True) if pair[1] != 1])
 
 
 def _unary(call: Call) -> View | None:
@@ -235,6 +212,8 @@ def _product(call: Call) -> View | None:
         return None
     # An operand that is not given is part of the term too: the others keep their places.
     others = tuple(view for index, view in enumerate(call.views) if index not in indices)
+    if any(view is not None and view.sizes not in ((), (1,)) for view in others):
+        return None  # scales and zero points of columns: what shape they have to have depends on the matrix's rank
     outer = (-1 if call.integer("transA", 0) else -2, -2 if call.integer("transB", 0) else -1)
     return broadcast.product(call.table, (*call.key, others), (one, two), call.description, outer=outer)
 
@@ -280,6 +259,8 @@ def exact(call: Call, bodies: tuple[object, ...] = ()) -> list[View]:
         if new:
             core.sizes = call.table.named_sizes(core, shapes.ruled(call, index))
         results.append(whole(core))
+        if not index:
+            enter_exact(call, core)
     if not results:
         call.table.core(key, call.description)  # an operator without results is executed all the same
     return results

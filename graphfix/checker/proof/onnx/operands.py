@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from onnx import AttributeProto, TensorProto, helper
 
+from graphfix.checker.proof.constant_folding import is_constant
 from graphfix.checker.proof.onnx.spelling import Kinds, SpelledNode, Spelling
 from graphfix.checker.proof.result import UnprovedError
 from graphfix.checker.proof.sizes import numbers
@@ -65,6 +66,8 @@ class Call:
     """The node as the file has it, where it is read in a later form."""
     kinds: Kinds = ()
     """The types of the operands that the file gives it; None where one is not known."""
+    scope: Environment | None = field(default=None, repr=False)
+    """Where its operands' names are found."""
 
     def operand(self, index: int) -> View | None:
         """Return an operand; None where it is not given, though the operator may need it."""
@@ -109,6 +112,16 @@ class Call:
         view = self.operand(index)
         return None if view is None or integer_type(view) not in INDEX_TYPES or self.rank(index) != 1 else view.content
 
+    def stored(self) -> tuple[int, ...]:
+        """Return which operands the file holds, as a tensor or an attribute, and no node computes."""
+        return tuple(
+            [at for at, view in enumerate(self.views) if view is not None and is_constant(view) and self._holds(at)]
+        )
+
+    def _holds(self, index: int) -> bool:
+        name = self.inputs[index] if index < len(self.inputs) else ""
+        return not name or self.scope is None or self.scope.holds(name)
+
     def lowest(self, rank: int) -> int:
         """Return the lowest number of an axis: until operator set 11 they were not counted from the end."""
         return -rank if self.version >= COUNTED_BACK_SINCE else 0
@@ -134,6 +147,15 @@ class Environment:
     path: str = "main"
     of_file: bool = True
     """Whether its nodes are nodes of the file, and not what one of them is defined as."""
+    stored: set[str] = field(default_factory=set)
+    """The values that the file holds: initializers, and what Constant nodes hold."""
+
+    def holds(self, name: str) -> bool:
+        """Whether the file holds a value, so that runtimes see it before they run."""
+        environment: Environment | None = self
+        while environment is not None and name not in environment.values:
+            environment = environment.outer
+        return environment is not None and name in environment.stored
 
     def knows(self, name: str) -> bool:
         """Whether a value of this name is in reach."""

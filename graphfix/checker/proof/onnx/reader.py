@@ -80,9 +80,11 @@ class Reading:
         for tensor in graph.initializer:
             if tensor.name not in environment.values:
                 environment.values[tensor.name] = self.constants.constant(tensor, tensor.name)
+                environment.stored.add(tensor.name)
         for sparse in graph.sparse_initializer:
             if sparse.values.name not in environment.values:
                 environment.values[sparse.values.name] = self.constants.sparse(sparse)
+                environment.stored.add(sparse.values.name)
         self.nodes(graph.node, environment)
         body = environment.outer is not None
         enter_graph_names(world, graph, environment.values, body=body)
@@ -159,7 +161,10 @@ class Reading:
         if function is not None:
             self.called.add(key_of(function))
             enter_call(self.constants, node, function, attributes, environment)
-            return self._function(function, attributes, views, len(names), environment)
+            held = frozenset(
+                formal for formal, name in zip(function.input, operands, strict=False) if environment.holds(name)
+            )
+            return self._function(function, attributes, (views, held), len(names), environment)
         call = call_of(self.constants, node, index, (operands, names), environment, views, attributes)
         before = len(self.table.cores)
         results = self._results(call, environment)
@@ -174,6 +179,7 @@ class Reading:
     def _results(self, call: Call, environment: Environment) -> Sequence[View | None]:
         """Return the results of an operator: constants, a view, a term with maps, or one of exact operands."""
         if call.op == "Constant" and not call.domain:
+            environment.stored.update(call.outputs)
             return [self.constants.node(call)]
         if call.op in _FLOW and not call.domain:
             from graphfix.checker.proof.onnx.control_flow import FLOW
@@ -222,15 +228,19 @@ class Reading:
         self,
         function: FunctionProto,
         attributes: Mapping[str, AttributeProto],
-        views: Sequence[View | None],
+        given_operands: tuple[Sequence[View | None], frozenset[str]],
         outputs: int,
         environment: Environment,
     ) -> tuple[View | None, ...]:
-        """Read a function on the operands of a call: what it computes, not that it is called, is the term."""
+        """Read a function on the operands of a call: what it computes, not that it is called, is the term.
+
+        The operands come with the names of those that the file holds.
+        """
+        views, held = given_operands
         if environment.depth > _DEEPEST:
             raise UnprovedError(f"the function {function.name!r} is nested too deeply to be read")
         name = (function.domain, function.name, function.overload)
-        key = (name, self.constants.attributes(attributes), tuple(views), self.table.algebra.place)
+        key = (name, self.constants.attributes(attributes), tuple(views), held, self.table.algebra.place)
         known = self.calls.get(key)
         if known is not None:
             return known[:outputs]
@@ -242,6 +252,7 @@ class Reading:
             declared=declared_by(function),
             depth=environment.depth + 1,
             path=path,
+            stored=set(held),
         )
         for name, view in zip(function.input, views, strict=False):
             if view is not None:

@@ -54,7 +54,6 @@ PRODUCTS: Final = {
     ("", "MatMulInteger"): (0, 1),
     ("", "QLinearMatMul"): (0, 3),
     (MS, "MatMulIntegerToFloat"): (0, 1),
-    (MS, "DynamicQuantizeMatMul"): (0, 1),
     (MS, "MatMulInteger16"): (0, 1),
     (MS, "FusedMatMul"): (0, 1),
     (MS, "TransposeMatMul"): (0, 1),

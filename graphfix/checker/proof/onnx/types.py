@@ -9,6 +9,7 @@ import onnx
 from onnx import TensorProto, TypeProto
 
 from graphfix.checker.files.onnx.schema import schema
+from graphfix.checker.proof.onnx.table import MS
 from graphfix.checker.proof.sizes import Symbol, result_sizes
 from graphfix.checker.proof.terms import CONSTANTS
 
@@ -104,20 +105,20 @@ def infer_types(call: Call, results: Iterable[View | None]) -> None:
         place = call.kinds, index
         if place not in known:
             operator = _operator(call.op, call.domain, call.version)
-            rules = () if operator is None else operator.results
+            rules = (("", ()),) if operator is None else operator.results
             known[place] = _result(call, rules[min(index, len(rules) - 1)]) if rules else None
         set_type(view.core, known[place])
 
 
 def _result(call: Call, rule: tuple[str | int, Sequence[int]]) -> int | bytes | None:
-    own = _RULES.get(call.op) if not call.domain else None
+    own = _RULES.get((call.domain, call.op) if call.domain else call.op)
     found = None if own is None else own(call)
     kind, like = rule
     if found or isinstance(kind, int):
         return found or kind  # type: ignore[return-value]  # one of the two
-    views = (call.views[index] for index in like if index < len(call.views))
-    found = next((dtype(view.core) for view in views if view is not None), None)
-    return TensorProto.UINT8 if found is None and call.op == "QuantizeLinear" else found
+    views = [view for index in like if (view := call.operand(index)) is not None]
+    found = dtype(views[0].core) if views else None
+    return TensorProto.UINT8 if not views and not call.domain and call.op == "QuantizeLinear" else found
 
 
 def _filled(call: Call) -> int:
@@ -151,7 +152,7 @@ def _element(kind: int | bytes | None) -> int | bytes | None:
     return element_type(given.sequence_type.elem_type) if given.HasField("sequence_type") else None
 
 
-_RULES: Mapping[str, Callable[[Call], int | bytes | None]] = {
+_RULES: Mapping[str | tuple[str, str], Callable[[Call], int | bytes | None]] = {
     "Cast": _stated("to"), "ConstantOfShape": _filled, "Multinomial": _stated("dtype", TensorProto.INT32),
     **dict.fromkeys(("QuantizeLinear", "DequantizeLinear"), _stated("output_dtype")),
     **dict.fromkeys(("RandomNormal", "RandomUniform"), _stated("dtype", TensorProto.FLOAT)),
@@ -163,6 +164,8 @@ _RULES: Mapping[str, Callable[[Call], int | bytes | None]] = {
     **dict.fromkeys(("SequenceConstruct", "SplitToSequence"), _moved(_sequence)),
     **dict.fromkeys(("SequenceAt", "ConcatFromSequence"), _moved(_element)),
     "SequenceEmpty": lambda call: _sequence(call.integer("dtype", TensorProto.FLOAT)),
+    (MS, "QuantizeLinear"): lambda call: next(iter(call.kinds[2:]), TensorProto.UINT8),
+    (MS, "DequantizeLinear"): lambda call: next(iter(call.kinds[1:]), None),
 }  # fmt: skip
 """Operators whose result's type an attribute says, or that is a sequence of their operand's or the other way round."""
 
