@@ -6,12 +6,15 @@ from collections import Counter
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Protocol, TypeAlias
 
+from onnx import GraphProto
+
+from graphfix.checker.proof.onnx.operands import bodies
 from graphfix.checker.proof.sizes import result_sizes
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
-    from onnx import GraphProto, NodeProto, ValueInfoProto
+    from onnx import NodeProto, ValueInfoProto
 
     from graphfix.checker.proof.onnx.operands import Environment
     from graphfix.checker.proof.terms import View
@@ -57,11 +60,12 @@ def enter_body_names(world: Oddities, graph: GraphProto, outer: Environment) -> 
     """Enter the names of a body that mean something around it already, and what else a body may not have."""
     if not graph.name:
         world.odd("a body without a name", "a body of the second file has no name")
-    inputs = {info.name for info in graph.input}
-    initializers = _initializers(graph)
-    for name in (*inputs, *initializers, *(name for node in graph.node for name in node.output)):
-        if name and outer.knows(name):
-            world.odd(("shadows", graph.name, name), f"a body of the second file has {name!r} anew, which is around it")
+    inputs, initializers = {info.name for info in graph.input}, _initializers(graph)
+    made = {"input": inputs, "constant": initializers, "result": [name for node in graph.node for name in node.output]}
+    for kind, name in ((kind, name) for kind, names in made.items() for name in names):
+        if name and outer.knows(name):  # an input may be one where no result may
+            reason = f"a body of the second file has {name!r} anew, which is around it"
+            world.odd(("shadows", kind, graph.name, name), reason)
     for name in inputs.intersection(initializers):
         world.odd(("held", graph.name, name), f"the input {name!r} of a body of the second file is a constant as well")
 
@@ -91,8 +95,42 @@ def _is_untyped(info: ValueInfoProto, *, body: bool) -> bool:
     return bool(info.type.HasField("tensor_type")) or (body and info.type.WhichOneof("value") is None)
 
 
+def own_names(graph: GraphProto) -> list[str]:
+    """Return the names of the values that a graph has before its nodes are executed."""
+    return [*(info.name for info in graph.input), *_initializers(graph)]
+
+
 def _initializers(graph: GraphProto) -> list[str]:
     return [*(each.name for each in graph.initializer), *(each.values.name for each in graph.sparse_initializer)]
+
+
+def as_written(graph: GraphProto) -> bytes:
+    """Return a graph with all that a runtime infers shapes from, whatever its nodes and values are called."""
+    bare = GraphProto()
+    bare.CopyFrom(graph)
+    _rename(bare, {"": ""})
+    return bytes(bare.SerializeToString(deterministic=True))
+
+
+def _rename(graph: GraphProto, numbers: dict[str, str]) -> None:
+    """Call values by the order in which they are met."""
+
+    def number(name: str) -> str:
+        return numbers.setdefault(name, str(len(numbers)))
+
+    for node in graph.node:
+        node.ClearField("name")
+        node.input[:], node.output[:] = map(number, node.input), map(number, node.output)
+        for body in bodies([node]):
+            _rename(body, numbers)
+    for named in (*graph.input, *graph.output, *graph.value_info, *graph.initializer):
+        named.name = number(named.name)
+    for sparse in graph.sparse_initializer:
+        sparse.values.name = number(sparse.values.name)
+    for described in (graph, *graph.input, *graph.output, *graph.value_info, *graph.node):
+        for told in ("doc_string", "metadata_props"):
+            described.ClearField(told)
+    graph.ClearField("name")
 
 
 @dataclass(slots=True, eq=False)

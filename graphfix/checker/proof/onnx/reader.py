@@ -13,10 +13,11 @@ from graphfix.checker.proof.onnx.constant_folding import computed
 from graphfix.checker.proof.onnx.decompositions import DEFINED, defined
 from graphfix.checker.proof.onnx.explain import note_of
 from graphfix.checker.proof.onnx.model_parts import declared_by, key_of
-from graphfix.checker.proof.onnx.names import enter_body_names, enter_graph_names, enter_node_names
+from graphfix.checker.proof.onnx.names import enter_body_names, enter_graph_names, enter_node_names, own_names
 from graphfix.checker.proof.onnx.nodes import exact, view_or_term
 from graphfix.checker.proof.onnx.operands import Environment, attributes_of, graphs
-from graphfix.checker.proof.onnx.types import check_value_infos, infer_types
+from graphfix.checker.proof.onnx.operator_types import infer_types
+from graphfix.checker.proof.onnx.types import check_value_infos
 from graphfix.checker.proof.onnx.validate import imported, random, unique_names
 from graphfix.checker.proof.result import UnprovedError
 from graphfix.checker.proof.terms import View, whole
@@ -106,6 +107,7 @@ class Reading:
         path = f"{outer.path}/{label}"
         environment = Environment(outer.versions, outer, given=outer.given, depth=outer.depth + 1, path=path)
         environment.declared = outer.declared
+        environment.absent = outer.absent.difference(own_names(graph)) if outer.absent else outer.absent
         environment.values.update(zip((each.name for each in graph.input), parameters, strict=True))
         algebra = self.table.algebra
         around = algebra.place
@@ -123,7 +125,7 @@ class Reading:
         self.within += len(nodes) if environment.depth else 0
         if self.within > _MOST_NODES:
             raise UnprovedError(f"more than {_MOST_NODES} nodes of bodies and functions would have to be read")
-        values, made = environment.values, set(environment.values)
+        values, made = environment.values, {*environment.values, *environment.absent}
         for index, node in enumerate(nodes):
             names = node.output[:]
             results = self.node(node, index, names, environment)
@@ -151,6 +153,8 @@ class Reading:
     ) -> Sequence[View | None]:
         """Return the results of a node, whose names are these."""
         operands, values = node.input[:], environment.values
+        if environment.absent:  # what a call does not give is an operand without a name
+            operands = ["" if name in environment.absent else name for name in operands]
         views = [values.get(name) or environment.find(name) if name else None for name in operands]
         while views and views[-1] is None:
             views.pop()
@@ -158,7 +162,7 @@ class Reading:
         function = function_of(self.functions, node, environment.versions) if self.functions else None
         if function is not None:
             self.called.add(key_of(function))
-            enter_call(self.constants, node, function, attributes, environment)
+            enter_call(self.constants, node, operands, function, attributes, environment)
             return self._function(function, attributes, views, len(names), environment)
         call = call_of(self.constants, node, index, (operands, names), environment, views, attributes)
         before = len(self.table.cores)
@@ -243,23 +247,14 @@ class Reading:
             depth=environment.depth + 1,
             path=path,
         )
-        for name, view in zip(function.input, views, strict=False):
-            if view is not None:
-                inner.values[name] = view
+        inner.values.update((name, view) for name, view in zip(function.input, views, strict=False) if view is not None)
+        inner.absent = frozenset(function.input) - inner.values.keys()
         before = len(self.effects)
-        self._optional(function, inner)
+        enter_node_names(self.constants.world, path, function.node)
+        self.nodes(function.node, inner)
+        enter_names = partial(self.constants.world.size_names.enter, self.constants.world, path)
+        check_value_infos(self.table, function.value_info, inner.values, enter_names, run=False)
         results = tuple(inner.values.get(name) for name in function.output)
         if len(self.effects) == before and not any(map(graphs, attributes.values())):
             self.calls[key] = results
         return results[:outputs]
-
-    def _optional(self, function: FunctionProto, inner: Environment) -> None:
-        missing = [name for name in function.input if name not in inner.values]
-        for name in missing:
-            core, _ = self.table.core(("absent",), "an input that is not given", counted=False)
-            inner.values[name] = whole(core)
-        world, path = self.constants.world, inner.path
-        enter_node_names(world, path, function.node)
-        self.nodes(function.node, inner)
-        enter_names = partial(world.size_names.enter, world, path)
-        check_value_infos(self.table, function.value_info, inner.values, enter_names, run=False)
