@@ -10,7 +10,7 @@ import onnxruntime
 import pytest
 
 from graphfix.checker.proof import prove
-from graphfix.checker.proof.onnx.control_flow import INFERRED
+from graphfix.checker.proof.onnx.inferred_shapes import INFERRED
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -117,3 +117,13 @@ def test_a_scan_is_told_the_rank_of_what_it_stacks(tmp_path: Path) -> None:
     with pytest.raises(Exception, match="must have the shape set"):
         run(after, values)
     assert not prove(before, after).proved
+
+
+@pytest.mark.parametrize("target", ["Constant<value_ints = [3]>()", "Shape(e)"])
+def test_a_scan_may_stretch_by_what_shows_the_rank(target: str, tmp_path: Path) -> None:
+    stretched = f"d = {target}  v = Expand(e, d)  u = Neg(v)"
+    before, after = written(
+        tmp_path, *(RANKED.format(declared="float[]", computed=each) for each in ("u = Neg(e)", stretched))
+    )
+    assert run(after, {"x": np.ones((2, 3), np.float32), "s": np.ones(3, np.float32)}) == [2, 3]
+    assert prove(before, after).reason is None

@@ -6,11 +6,10 @@ from itertools import zip_longest
 from typing import TYPE_CHECKING, Protocol, TypeAlias
 
 from graphfix.checker.proof import constant_folding
-from graphfix.checker.proof.onnx.names import as_written
-from graphfix.checker.proof.onnx.types import dtype, is_free, set_type
+from graphfix.checker.proof.onnx.inferred_shapes import told
+from graphfix.checker.proof.onnx.types import dtype, set_type
 from graphfix.checker.proof.onnx.validate import loads
 from graphfix.checker.proof.result import UnprovedError
-from graphfix.checker.proof.sizes import result_sizes
 from graphfix.checker.proof.terms import View
 
 if TYPE_CHECKING:
@@ -23,10 +22,6 @@ if TYPE_CHECKING:
     from graphfix.checker.proof.sizes import Place, Size, Sizes
     from graphfix.checker.proof.terms import Core, TermTable
 
-INFERRED = (
-    "runtimes infer as much as before of the sizes of what goes into a Loop or Scan that does not declare its own"
-)
-"""What is assumed where the sizes that no iteration stacks, or a rank that a Scan asks for, are not declared."""
 Guess: TypeAlias = "tuple[Size | None, ...] | None"
 
 
@@ -186,37 +181,17 @@ def _looped(
     results: list[View] = []
     for index in range(len(call.outputs)):
         sizes: Guess = None
-        told: object = None
+        known: object = None
         if index < len(given) and (scans or index >= len(states)):
-            told = None if _is_told(outputs[index], given[index].sizes, number=not scans) else _inferred(call, body)
+            known = told(call, body, outputs[index], given[index].sizes)
         if index < len(states):
             sizes = states[index]
         elif index < len(given):
             sizes = _stacked(outputs[index], given[index].sizes)
-        results.append(reader.table.result((*key, index, told), call.description, sizes))
+        results.append(reader.table.result((*key, index, known), call.description, sizes))
         if index < len(given):
             set_type(results[-1].core, dtype(given[index].core))
     return results
-
-
-def _is_told(output: ValueInfoProto, sizes: Sizes | None, *, number: bool) -> bool:
-    """Whether a body's declaration of a result alone says what a runtime has to know of its shape before it runs.
-
-    Of a Scan that is the rank, of a Loop, where a `number` is, that: no iteration stacks it, and 0 for any other size.
-    """
-    tensor = output.type.tensor_type
-    if sizes is None or not tensor.HasField("shape") or len(tensor.shape.dim) != len(sizes):
-        return False
-    return all(
-        dim.dim_value == size if dim.HasField("dim_value") else not number or is_free(size)
-        for dim, size in zip(tensor.shape.dim, result_sizes(sizes), strict=True)
-    )
-
-
-def _inferred(call: Call, body: GraphProto) -> object:
-    """Return what a runtime infers the shapes of a body's results from, but for what it reads from around it."""
-    call.table.assumes[INFERRED] = None
-    return call.version, as_written(body)
 
 
 def _stacked(output: ValueInfoProto, sizes: Sizes | None) -> Guess:

@@ -6,15 +6,12 @@ from collections import Counter
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Protocol, TypeAlias
 
-from onnx import GraphProto
-
-from graphfix.checker.proof.onnx.operands import bodies
 from graphfix.checker.proof.sizes import result_sizes
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
-    from onnx import NodeProto, ValueInfoProto
+    from onnx import GraphProto, NodeProto, ValueInfoProto
 
     from graphfix.checker.proof.onnx.operands import Environment
     from graphfix.checker.proof.terms import View
@@ -102,35 +99,6 @@ def own_names(graph: GraphProto) -> list[str]:
 
 def _initializers(graph: GraphProto) -> list[str]:
     return [*(each.name for each in graph.initializer), *(each.values.name for each in graph.sparse_initializer)]
-
-
-def as_written(graph: GraphProto) -> bytes:
-    """Return a graph with all that a runtime infers shapes from, whatever its nodes and values are called."""
-    bare = GraphProto()
-    bare.CopyFrom(graph)
-    _rename(bare, {"": ""})
-    return bytes(bare.SerializeToString(deterministic=True))
-
-
-def _rename(graph: GraphProto, numbers: dict[str, str]) -> None:
-    """Call values by the order in which they are met."""
-
-    def number(name: str) -> str:
-        return numbers.setdefault(name, str(len(numbers)))
-
-    for node in graph.node:
-        node.ClearField("name")
-        node.input[:], node.output[:] = map(number, node.input), map(number, node.output)
-        for body in bodies([node]):
-            _rename(body, numbers)
-    for named in (*graph.input, *graph.output, *graph.value_info, *graph.initializer):
-        named.name = number(named.name)
-    for sparse in graph.sparse_initializer:
-        sparse.values.name = number(sparse.values.name)
-    for described in (graph, *graph.input, *graph.output, *graph.value_info, *graph.node):
-        for told in ("doc_string", "metadata_props"):
-            described.ClearField(told)
-    graph.ClearField("name")
 
 
 @dataclass(slots=True, eq=False)
