@@ -47,6 +47,21 @@ CALL = (
     '<domain: "local", opset_import: ["" : 17]>\n'
     "F <slope> (a) => (b) { [n] t = LeakyRelu<alpha: float = @slope>(a)  [m] b = Relu(t) }"
 )
+GIVEN = CALL[: CALL.index("F <slope>")] + "F (a, e) => (b, c) { b = Identity(a)  c = Clip(a, e) }"
+GIVEN = GIVEN.replace("y = local.F<slope = 0.5>(x)", "p, q = local.F(x)  y = Neg(p)")
+UNCALLED = GIVEN.replace("p, q = local.F(x)  y = Neg(p)", "y = Neg(x)")
+LATE = HEAD.replace("17", "15")
+STORED = HEAD + 'g (float[1] x) => (float[1] y) <float[1] w = ["location": "weights"]> { y = Add(x, w) }'
+OPTIONAL = LATE + "g (float[2,3] x) => (float[2,3] y) { o = Optional(x)  y = OptionalGetElement(o) }"
+MAPS = (
+    '<ir_version: 8, opset_import: ["" : 17, "ai.onnx.ml" : 3]>\n'
+    "g (float[2,3] x) => (float[2,3] y) { m = ai.onnx.ml.ZipMap<classlabels_int64s = [1, 2, 3]>(x)  y = Neg(x) }"
+)
+SHADOWS = (
+    LOOP.replace("float[2,3] s)", "float[2,3] x)")
+    .replace("(s)", "(x)")
+    .replace("t = Relu(x)", "d = Exp(x)  t = Relu(d)")
+)
 OPERANDS = HEAD + (
     "g (float[2,3] x) => (float[2,3] y) <float low = {0}> { a = Clip(x, low)  b, c = Split<axis = 0>(a)"
     "  d = Concat<axis = 0>(b, c)  e = Max(d, a)  y = Dropout(e) }"
@@ -110,6 +125,18 @@ REFUSED: dict[str, tuple[str, Change]] = {
         PLAIN, lambda model: node(model, 1).attribute.append(helper.make_attribute("alpha", 1.0))),
     "an attribute twice": (PLAIN, lambda model: node(model, 0).attribute.append(attribute(model))),
     "a second field": (PLAIN, lambda model: attribute(model).t.CopyFrom(helper.make_tensor("t", 1, [1], [1.0]))),
+    "a function that returns what it is given": (GIVEN, lambda model: [
+        model.functions[0].output.__setitem__(0, "a"), model.functions[0].node.pop(0)]),
+    "a function that returns what none of its nodes computes": (GIVEN, lambda model: model.functions[0].node.pop()),
+    "what a call does not give is read": (GIVEN, lambda model: model.functions[0].node.add(
+        op_type="Identity", input=["e"], output=["d"])),
+    "a result of a body that has the name of one around it, as an input has in the first": (SHADOWS, other(
+        LOOP.replace("t = Relu(s)", "x = Exp(s)  t = Relu(x)"))),
+    "a constant in what is written as a folder": (STORED, lambda model: setattr(
+        model.graph.initializer[0].external_data[0], "value", "weights/")),
+    "an identity of an optional before there was one": (OPTIONAL, lambda model: model.graph.node.add(
+        op_type="Identity", input=["o"], output=["d"])),
+    "an identity of maps": (MAPS, lambda model: model.graph.node.add(op_type="Identity", input=["m"], output=["d"])),
     "an unknown operator": (PLAIN, lambda model: setattr(node(model, 1), "op_type", "Sigmoids")),
     "two nodes of one name": (PLAIN, lambda model: node_names(model.graph)),
     "two nodes of a body of one name": (BRANCHES, lambda model: node_names(body(model))),
@@ -202,6 +229,9 @@ UNKNOWN: dict[str, tuple[str, Change]] = {
         model.graph.initializer.append(helper.make_tensor("t", TensorProto.INT64, [2], [2**40, 3])),
         model.graph.node.add(op_type="Expand", input=["w", "t"], output=["z"])]),
     "a configuration of devices": (PLAIN, lambda model: model.configuration.add(name="two", num_devices=2)),
+    # onnxruntime ends the process where it is an Add of one operand
+    "a function with the name of an operator": (GIVEN, lambda model: [
+        setattr(node(model, 0), "op_type", "Add"), setattr(model.functions[0], "name", "Add")]),
 }  # fmt: skip
 """Kinds of change that the first file does not have and no list names: a runtime may refuse them."""
 
@@ -226,6 +256,8 @@ KEPT: dict[str, tuple[str, Change]] = {
     "another name of a size": (SIZES, renamed(1, "other")),
     "another producer": (PLAIN, lambda model: setattr(model, "producer_name", "graphfix")),
     "what fix assumed": (PLAIN, lambda model: model.metadata_props.add(key="graphfix.assumes", value="N is 1")),
+    "an operand that a call does not give, without a name": (GIVEN, lambda model: [
+        model.functions[0].node[1].input.__setitem__(1, "")]),
     "another function body": (CALL, lambda model: [
         model.functions[0].node[1].input.__setitem__(0, "v"),
         model.functions[0].node.insert(1, helper.make_node("Identity", ["t"], ["v"]))]),

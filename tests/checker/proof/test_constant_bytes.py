@@ -18,7 +18,7 @@ from onnx import TensorProto, helper
 import graphfix
 from graphfix.checker.files import constant_bytes
 from graphfix.checker.files.constant_bytes import Opened, Payload, held
-from graphfix.checker.files.onnx import skeleton
+from graphfix.checker.files.onnx import file, skeleton
 from graphfix.checker.proof import constants, prove
 from graphfix.checker.proof.tflite import compare as tflite_compare
 from graphfix.results import GraphfixError
@@ -172,3 +172,21 @@ def test_what_is_no_range_of_its_file_is_reported(tmp_path: Path) -> None:
     for name, offset, why in (("b", -4, "states '-4' as a place"), ("c", 4, "weights: holds 12 bytes from 4 on")):
         with pytest.raises(GraphfixError, match=why):
             prove(before, external(tmp_path / name, [4], offset=offset))
+
+
+def test_a_payload_in_several_pieces_is_not_read_by_its_biggest(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(file, "_WHOLE", 0)
+    graph = helper.make_graph(
+        [helper.make_node("Identity", ["w"], ["y"])], "g", [], [helper.make_tensor_value_info("y", 1, [1025])]
+    )
+    front = helper.make_model(graph).SerializeToString()
+    most = TensorProto(name="w", data_type=1, dims=[1025], float_data=range(1024)).SerializeToString()
+    paths = [tmp_path / "before.onnx", tmp_path / "after.onnx"]
+    for path, last in zip(paths, (1.0, 2.0), strict=True):  # protobuf joins what is there twice
+        tensor = most + TensorProto(float_data=[last]).SerializeToString()
+        weights = b"\x2a" + skeleton.varint_bytes(len(tensor)) + tensor
+        path.write_bytes(front + b"\x3a" + skeleton.varint_bytes(len(weights)) + weights)
+        assert onnx.load(path).graph.initializer[0].float_data[1024:] == [last]
+    assert "not read" in str(prove(*paths).reason)

@@ -10,6 +10,7 @@ import onnxruntime
 import pytest
 
 from graphfix.checker.proof import prove
+from graphfix.checker.proof.onnx.inferred_shapes import INFERRED
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -36,7 +37,9 @@ def written(folder: Path, *texts: str) -> list[Path]:
 
 
 def run(path: Path, values: Mapping[str, np.ndarray]) -> list[int]:
-    session = onnxruntime.InferenceSession(path, providers=["CPUExecutionProvider"])
+    options = onnxruntime.SessionOptions()
+    options.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_DISABLE_ALL
+    session = onnxruntime.InferenceSession(path, options, providers=["CPUExecutionProvider"])
     return list(session.run(None, dict(values))[0].shape)
 
 
@@ -55,3 +58,72 @@ def test_no_iteration_stacks_what_the_body_declares(declared: str, proved: bool,
     values = {"x": np.ones((2, 3), np.float32), "n": np.array(0)}
     assert run(before, values) == [0, 3]
     assert prove(before, after).proved is proved
+
+
+STACKED = (
+    "g (float[N,3] x, int64 n) => (float[] y) {{ f, y = Loop(n, , x)<body = b (int64 i, bool k, float[N,3] s) =>"
+    " (bool kk, float[N,3] t, {declared} u) {{ kk = Identity(k)  t = Relu(s)  {computed} }}> }}"
+)
+PLAIN = "u = Neg(s)"
+CAST = "d = Shape(s)  e = Cast<to = 6>(d)  h = Cast<to = 7>(e)  r = Reshape(s, h)  u = Neg(r)"
+PAIRS = {
+    "declared less": (("float[a,3]", CAST), ("float[a,b]", CAST)),
+    "declared without a rank": (("float[a,3]", CAST), ("float[]", CAST)),
+    "declared more": (("float[a,b]", CAST), ("float[a,3]", CAST)),
+    "declared wrongly": (("float[]", PLAIN), ("float", PLAIN)),
+    "computed of sizes that are not inferred": (("float[a,b]", PLAIN), ("float[a,b]", CAST)),
+}
+
+
+@pytest.mark.parametrize(("one", "two"), PAIRS.values(), ids=list(PAIRS))
+def test_what_no_iteration_stacks_is_compared(one: tuple[str, str], two: tuple[str, str], tmp_path: Path) -> None:
+    texts = [STACKED.format(declared=declared, computed=computed) for declared, computed in (one, two)]
+    before, after = written(tmp_path, *texts)
+    values = {"x": np.ones((2, 3), np.float32), "n": np.array(0)}
+    assert run(before, values) != run(after, values)
+    assert not prove(before, after).proved
+
+
+@pytest.mark.parametrize("declared", ["float[N,3]", "float[a,3]"])
+def test_what_is_stacked_and_declared_may_be_computed_otherwise(declared: str, tmp_path: Path) -> None:
+    before, after = written(tmp_path, *(STACKED.format(declared=declared, computed=each) for each in (PLAIN, CAST)))
+    found = prove(before, after)
+    assert found.reason is None
+    assert INFERRED not in found.assumes
+
+
+def test_what_no_iteration_stacks_is_assumed_where_it_is_inferred(tmp_path: Path) -> None:
+    text = STACKED.format(declared="float[a,b]", computed=PLAIN)
+    before, after = written(tmp_path, text, text.replace(" u", " v"))
+    assert prove(before, after).assumes == (INFERRED,)
+
+
+RANKED = (
+    "g (float[N,3] x, float[3] s) => (float[] y) {{ f, y = Scan<num_scan_inputs = 1, body = b (float[3] i, float[3] e)"
+    " => (float[3] t, {declared} u) {{ {computed}  t = Add(i, e) }}>(s, x) }}"
+)
+UNRANKED = (
+    "one = Constant<value_ints = [1]>()  none = Sub(one, one)  sizes = Constant<value_ints = [3, 3]>()"
+    "  part = Slice(sizes, none, one)  v = Expand(e, part)  u = Neg(v)"
+)
+
+
+def test_a_scan_is_told_the_rank_of_what_it_stacks(tmp_path: Path) -> None:
+    before, after = written(
+        tmp_path, *(RANKED.format(declared="float[]", computed=each) for each in ("u = Neg(e)", UNRANKED))
+    )
+    values = {"x": np.ones((2, 3), np.float32), "s": np.ones(3, np.float32)}
+    assert run(before, values) == [2, 3]
+    with pytest.raises(Exception, match="must have the shape set"):
+        run(after, values)
+    assert not prove(before, after).proved
+
+
+@pytest.mark.parametrize("target", ["Constant<value_ints = [3]>()", "Shape(e)"])
+def test_a_scan_may_stretch_by_what_shows_the_rank(target: str, tmp_path: Path) -> None:
+    stretched = f"d = {target}  v = Expand(e, d)  u = Neg(v)"
+    before, after = written(
+        tmp_path, *(RANKED.format(declared="float[]", computed=each) for each in ("u = Neg(e)", stretched))
+    )
+    assert run(after, {"x": np.ones((2, 3), np.float32), "s": np.ones(3, np.float32)}) == [2, 3]
+    assert prove(before, after).reason is None

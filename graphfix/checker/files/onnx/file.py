@@ -91,8 +91,8 @@ class Source:
         return number, start, end
 
     def _cut(self, tensor: TensorProto) -> Payload | None:
-        if len(tensor.string_data) > 1:
-            return None  # one payload in several pieces
+        if len(tensor.string_data) > 1 or tensors.fields(tensor) != {tensors.STRINGS}:
+            return None  # one payload in several pieces, of which some were too small to be left out
         number, start, end = self._place(tensor)
         whole = Payload(self._open(self.path), start, end - start)
         if number in _FIXED_WIDTH:

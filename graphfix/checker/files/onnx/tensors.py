@@ -44,10 +44,14 @@ def fault(tensor: TensorProto, cut: tuple[int, int] | None) -> str | None:
     another file, the bytes there are looked at by whoever opens it.
     """
     external = tensor.data_location == TensorProto.EXTERNAL
-    held = {number for number, name in _FIELDS.items() if len(getattr(tensor, name))} - ({STRINGS} if cut else set())
-    held |= {RAW} if tensor.HasField("raw_data") else set()
-    held |= {cut[0]} if cut else set()
+    held = fields(tensor) - ({STRINGS} if cut else set()) | ({cut[0]} if cut else set())
     return _declared(tensor) or (_external(tensor, held) if external else _stored(tensor, held, cut))
+
+
+def fields(tensor: TensorProto) -> set[int]:
+    """Return the fields that hold elements."""
+    held = {number for number, name in _FIELDS.items() if len(getattr(tensor, name))}
+    return held | {RAW} if tensor.HasField("raw_data") else held
 
 
 def _declared(tensor: TensorProto) -> str | None:
@@ -122,6 +126,8 @@ def is_inside(folder: Path, location: object) -> bool:
     if not isinstance(location, str) or not location or "\0" in location:
         return False
     given = PurePosixPath(location)
+    if str(given) != location.removeprefix("./"):  # a slash at the end says that it is a folder
+        return False
     if given.is_absolute() or PureWindowsPath(location).anchor or ".." in given.parts or "\\" in location:
         return False
     return (folder / location).resolve().is_relative_to(folder.resolve())

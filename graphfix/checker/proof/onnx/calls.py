@@ -8,8 +8,9 @@ from graphfix.checker.files.onnx.schema import schema
 from graphfix.checker.proof.onnx.model_parts import declared_by, is_of_runtimes
 from graphfix.checker.proof.onnx.older_forms import CHANGED, Form, present
 from graphfix.checker.proof.onnx.operands import Call, domain_of, trimmed
+from graphfix.checker.proof.onnx.operator_types import accepted
 from graphfix.checker.proof.onnx.spelling import Spelling, pattern
-from graphfix.checker.proof.onnx.types import accepted, dtype
+from graphfix.checker.proof.onnx.types import dtype
 from graphfix.checker.proof.onnx.validate import NOT_IMPORTED
 from graphfix.checker.proof.onnx.versions import compared_attributes, effective, meaning, unlifted
 from graphfix.checker.proof.result import UnprovedError
@@ -128,6 +129,7 @@ def function_of(
 def enter_call(
     constants: FileConstants,
     node: NodeProto,
+    operands: Sequence[str],
     function: FunctionProto,
     attributes: Mapping[str, AttributeProto],
     environment: Environment,
@@ -135,7 +137,7 @@ def enter_call(
     """Enter a call that does not give all that the function takes, or gives more."""
     version = environment.versions.get(domain_of(node.domain), NOT_IMPORTED)
     written = constants.attributes(attributes) if attributes else ()
-    ends = pattern(node.input[:]), pattern(node.output[:])
+    ends = pattern(operands), pattern(node.output[:])
     full = ends == (len(function.input), len(function.output)) and version != NOT_IMPORTED
     if not full or set(function.attribute) - attributes.keys() or attributes.keys() - declared_by(function):
         constants.world.odd(

@@ -16,8 +16,9 @@ from onnx import TensorProto
 from graphfix.checker.proof.onnx import table
 from graphfix.checker.proof.onnx.names import SizeNames
 from graphfix.checker.proof.onnx.operands import domain_of
+from graphfix.checker.proof.onnx.operator_types import accepted, is_open
 from graphfix.checker.proof.onnx.spelling import Parts, Pattern, SpelledNode, Spelling, allowed, without_trailing
-from graphfix.checker.proof.onnx.types import accepted, dtype, type_name
+from graphfix.checker.proof.onnx.types import dtype, type_name
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -127,17 +128,20 @@ class ClosedWorld:
             self.types.add(operator)
             self.patterns.add((*operator[:2], node.spelling.operands, node.spelling.results))
         elif self.reason is None:
-            fault = self._fault(node, kinds, results, known=operator in self.types)
+            fault = self._fault(call, results, known=operator in self.types and None not in kinds)
             self.reason = None if fault is None else f"{call.description} of the second file {fault}"
 
-    def _fault(self, node: SpelledNode, kinds: Kinds, results: Sequence[View | None], *, known: bool) -> str | None:
+    def _fault(self, call: Call, results: Sequence[View | None], *, known: bool) -> str | None:
         """Say why a node may not load; `known` says that the first file has the operator on these types."""
+        node, kinds = call.spelled, call.kinds
         op, domain, version = node.spelling.op, node.spelling.domain, node.spelling.version
         if not (node.in_first or self._is_full(node)):
             return "is written as no node of the first, and not in full as its operator set says"
         if domain in _SPECIFIED and not accepted(op, domain, version, kinds):
             return "has operands of types that its operator set refuses"
         form = None if domain or known else FORMS.get(op)
+        if form is not None and any(view is not None and is_open(view.core) for view in call.views):
+            return "has an operand of a type that is not known"
         if form is not None and not self._has_kernels(form, kinds, results):
             return "is of a type that not every runtime has a kernel for"
         return None

@@ -71,7 +71,7 @@ def compared(
     check_effects(first.effects, second.effects, "random or unknown operators")
     for source in sources:
         source.check()
-    odd = world.reason, world.size_names.unknown(), unlisted(one, two, second.called)
+    odd = world.reason, world.size_names.unknown(), unlisted(one, two, (first.called, second.called))
     table.objections += [reason for reason in odd if reason is not None]
     names = [output.name for output in one.graph.output]
     proof = concluded(

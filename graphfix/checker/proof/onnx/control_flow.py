@@ -6,6 +6,7 @@ from itertools import zip_longest
 from typing import TYPE_CHECKING, Protocol, TypeAlias
 
 from graphfix.checker.proof import constant_folding
+from graphfix.checker.proof.onnx.inferred_shapes import told
 from graphfix.checker.proof.onnx.types import dtype, set_type
 from graphfix.checker.proof.onnx.validate import loads
 from graphfix.checker.proof.result import UnprovedError
@@ -172,6 +173,7 @@ def _looped(
     outputs: Sequence[ValueInfoProto],
 ) -> list[View]:
     """Return the results: states as they leave the body, then what it returns in each iteration, stacked."""
+    body, scans = _body(call), call.op == "Scan"
     if reader.table.closed:
         _check_count(call, len(given))
         if len(given) < len(states):
@@ -179,11 +181,14 @@ def _looped(
     results: list[View] = []
     for index in range(len(call.outputs)):
         sizes: Guess = None
+        known: object = None
+        if index < len(given) and (scans or index >= len(states)):
+            known = told(call, body, outputs[index], given[index].sizes)
         if index < len(states):
             sizes = states[index]
         elif index < len(given):
             sizes = _stacked(outputs[index], given[index].sizes)
-        results.append(reader.table.result((*key, index), call.description, sizes))
+        results.append(reader.table.result((*key, index, known), call.description, sizes))
         if index < len(given):
             set_type(results[-1].core, dtype(given[index].core))
     return results

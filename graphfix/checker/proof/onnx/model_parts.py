@@ -8,6 +8,8 @@ from __future__ import annotations
 from collections import Counter
 from typing import TYPE_CHECKING, TypeAlias
 
+import onnx.defs
+
 from graphfix.checker.proof.onnx.operands import domain_of
 
 if TYPE_CHECKING:
@@ -17,6 +19,8 @@ if TYPE_CHECKING:
 
 FunctionKey: TypeAlias = tuple[str, str, str]
 """Domain, name, overload."""
+Called: TypeAlias = "tuple[Collection[FunctionKey], Collection[FunctionKey]]"
+"""The functions that were read at a call: of the first file, of the second."""
 KNOWN_FORM, KNOWN_SET = 10, 21
 """The IR version and the standard operator set that every maintained runtime knows: a file may be raised to them."""
 FIRST_SET = 7
@@ -42,15 +46,15 @@ def declared_by(function: FunctionProto) -> frozenset[str]:
     return frozenset(function.attribute) | {each.name for each in function.attribute_proto}
 
 
-def unlisted(one: ModelProto, two: ModelProto, called: Collection[FunctionKey]) -> str | None:
+def unlisted(one: ModelProto, two: ModelProto, called: Called) -> str | None:
     """Say what of the second file is not as in the first, and no change that is known to keep it loading.
 
-    `called` are the functions of the second file that were read at a call.
+    `called` are the functions of each file that were read at a call.
     """
     return next(_unlisted(one, two, called), None)
 
 
-def _unlisted(one: ModelProto, two: ModelProto, called: Collection[FunctionKey]) -> Iterator[str]:
+def _unlisted(one: ModelProto, two: ModelProto, called: Called) -> Iterator[str]:
     raised = one.ir_version < two.ir_version <= KNOWN_FORM
     if (two.HasField("ir_version"), two.ir_version) != (one.HasField("ir_version"), one.ir_version) and not raised:
         yield f"the second file has the IR version {two.ir_version}, the first {one.ir_version}"
@@ -91,8 +95,11 @@ def _versions(entries: Iterable[OperatorSetIdProto]) -> dict[str, int]:
     return {domain_of(entry.domain): entry.version for entry in entries}
 
 
-def _functions(one: ModelProto, two: ModelProto, called: Collection[FunctionKey]) -> Iterator[str]:
-    """A function is one of the first file byte for byte, or was read at a call; what it imports the model imports."""
+def _functions(one: ModelProto, two: ModelProto, called: Called) -> Iterator[str]:
+    """A function is one of the first file byte for byte, or was read at a call; what it imports the model imports.
+
+    Runtimes look closely only at what is called: one that the first file does not call may be anything.
+    """
     known = {key_of(each): each for each in one.functions}
     twice = Counter(map(key_of, two.functions)) - Counter(map(key_of, one.functions))
     first, second = _versions(one.opset_import), _versions(two.opset_import)
@@ -101,7 +108,8 @@ def _functions(one: ModelProto, two: ModelProto, called: Collection[FunctionKey]
         as_before = ours is not None and each.SerializeToString(deterministic=True) == ours.SerializeToString(
             deterministic=True
         )
-        found = None if as_before else _changed(each, is_called=key in called)
+        met = as_before and (key in called[0] or key not in called[1])
+        found = None if met else _changed(each, is_called=key in called[1])
         if twice[key] > (ours is None):
             found = "is defined twice"
         found = found or _not_imported(each, ours, first, second)
@@ -132,4 +140,8 @@ def _changed(function: FunctionProto, *, is_called: bool) -> str | None:
     names = (function.input, function.output, function.attribute)
     if any(len(set(each)) < len(each) or "" in each for each in names):
         return "has two operands, results or attributes of one name, or one without"
+    if not {name for node in function.node for name in node.output}.issuperset(function.output):
+        return "returns what none of its nodes computes"
+    if onnx.defs.has(function.name):
+        return "has the name of an operator, which parts of runtimes look at alone"
     return None

@@ -57,11 +57,12 @@ def enter_body_names(world: Oddities, graph: GraphProto, outer: Environment) -> 
     """Enter the names of a body that mean something around it already, and what else a body may not have."""
     if not graph.name:
         world.odd("a body without a name", "a body of the second file has no name")
-    inputs = {info.name for info in graph.input}
-    initializers = _initializers(graph)
-    for name in (*inputs, *initializers, *(name for node in graph.node for name in node.output)):
-        if name and outer.knows(name):
-            world.odd(("shadows", graph.name, name), f"a body of the second file has {name!r} anew, which is around it")
+    inputs, initializers = {info.name for info in graph.input}, _initializers(graph)
+    made = {"input": inputs, "constant": initializers, "result": [name for node in graph.node for name in node.output]}
+    for kind, name in ((kind, name) for kind, names in made.items() for name in names):
+        if name and outer.knows(name):  # an input may be one where no result may
+            reason = f"a body of the second file has {name!r} anew, which is around it"
+            world.odd(("shadows", kind, graph.name, name), reason)
     for name in inputs.intersection(initializers):
         world.odd(("held", graph.name, name), f"the input {name!r} of a body of the second file is a constant as well")
 
@@ -89,6 +90,11 @@ def enter_graph_names(world: Oddities, graph: GraphProto, values: Mapping[str, V
 def _is_untyped(info: ValueInfoProto, *, body: bool) -> bool:
     """Whether a tensor has no element type, or a value of a body no type at all."""
     return bool(info.type.HasField("tensor_type")) or (body and info.type.WhichOneof("value") is None)
+
+
+def own_names(graph: GraphProto) -> list[str]:
+    """Return the names of the values that a graph has before its nodes are executed."""
+    return [*(info.name for info in graph.input), *_initializers(graph)]
 
 
 def _initializers(graph: GraphProto) -> list[str]:

@@ -143,6 +143,8 @@ class Environment:
     """In a function: the attributes of its call."""
     declared: frozenset[str] | None = None
     """In a function: the names of the attributes that it has."""
+    absent: frozenset[str] = frozenset()
+    """In a function: the names of the operands that the call does not give."""
     depth: int = 0
     path: str = "main"
     of_file: bool = True

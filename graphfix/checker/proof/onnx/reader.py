@@ -13,10 +13,11 @@ from graphfix.checker.proof.onnx.constant_folding import computed
 from graphfix.checker.proof.onnx.decompositions import DEFINED, defined
 from graphfix.checker.proof.onnx.explain import note_of
 from graphfix.checker.proof.onnx.model_parts import declared_by, key_of
-from graphfix.checker.proof.onnx.names import enter_body_names, enter_graph_names, enter_node_names
+from graphfix.checker.proof.onnx.names import enter_body_names, enter_graph_names, enter_node_names, own_names
 from graphfix.checker.proof.onnx.nodes import exact, view_or_term
 from graphfix.checker.proof.onnx.operands import Environment, attributes_of, graphs
-from graphfix.checker.proof.onnx.types import check_value_infos, infer_types
+from graphfix.checker.proof.onnx.operator_types import infer_types
+from graphfix.checker.proof.onnx.types import check_value_infos
 from graphfix.checker.proof.onnx.validate import imported, random, unique_names
 from graphfix.checker.proof.result import UnprovedError
 from graphfix.checker.proof.terms import View, whole
@@ -108,6 +109,7 @@ class Reading:
         path = f"{outer.path}/{label}"
         environment = Environment(outer.versions, outer, given=outer.given, depth=outer.depth + 1, path=path)
         environment.declared = outer.declared
+        environment.absent = outer.absent.difference(own_names(graph)) if outer.absent else outer.absent
         environment.values.update(zip((each.name for each in graph.input), parameters, strict=True))
         algebra = self.table.algebra
         around = algebra.place
@@ -125,7 +127,7 @@ class Reading:
         self.within += len(nodes) if environment.depth else 0
         if self.within > _MOST_NODES:
             raise UnprovedError(f"more than {_MOST_NODES} nodes of bodies and functions would have to be read")
-        values, made = environment.values, set(environment.values)
+        values, made = environment.values, {*environment.values, *environment.absent}
         for index, node in enumerate(nodes):
             names = node.output[:]
             results = self.node(node, index, names, environment)
@@ -153,6 +155,8 @@ class Reading:
     ) -> Sequence[View | None]:
         """Return the results of a node, whose names are these."""
         operands, values = node.input[:], environment.values
+        if environment.absent:  # what a call does not give is an operand without a name
+            operands = ["" if name in environment.absent else name for name in operands]
         views = [values.get(name) or environment.find(name) if name else None for name in operands]
         while views and views[-1] is None:
             views.pop()
@@ -160,7 +164,7 @@ class Reading:
         function = function_of(self.functions, node, environment.versions) if self.functions else None
         if function is not None:
             self.called.add(key_of(function))
-            enter_call(self.constants, node, function, attributes, environment)
+            enter_call(self.constants, node, operands, function, attributes, environment)
             held = frozenset(
                 formal for formal, name in zip(function.input, operands, strict=False) if environment.holds(name)
             )
@@ -254,23 +258,14 @@ class Reading:
             path=path,
             stored=set(held),
         )
-        for name, view in zip(function.input, views, strict=False):
-            if view is not None:
-                inner.values[name] = view
+        inner.values.update((name, view) for name, view in zip(function.input, views, strict=False) if view is not None)
+        inner.absent = frozenset(function.input) - inner.values.keys()
         before = len(self.effects)
-        self._optional(function, inner)
+        enter_node_names(self.constants.world, path, function.node)
+        self.nodes(function.node, inner)
+        enter_names = partial(self.constants.world.size_names.enter, self.constants.world, path)
+        check_value_infos(self.table, function.value_info, inner.values, enter_names, run=False)
         results = tuple(inner.values.get(name) for name in function.output)
         if len(self.effects) == before and not any(map(graphs, attributes.values())):
             self.calls[key] = results
         return results[:outputs]
-
-    def _optional(self, function: FunctionProto, inner: Environment) -> None:
-        missing = [name for name in function.input if name not in inner.values]
-        for name in missing:
-            core, _ = self.table.core(("absent",), "an input that is not given", counted=False)
-            inner.values[name] = whole(core)
-        world, path = self.constants.world, inner.path
-        enter_node_names(world, path, function.node)
-        self.nodes(function.node, inner)
-        enter_names = partial(world.size_names.enter, world, path)
-        check_value_infos(self.table, function.value_info, inner.values, enter_names, run=False)

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from graphfix.checker.proof.onnx import table
 from graphfix.checker.proof.onnx.operands import domain_of
-from graphfix.checker.proof.onnx.types import accepted
+from graphfix.checker.proof.onnx.operator_types import accepted
 from graphfix.checker.proof.result import UnprovedError
 
 if TYPE_CHECKING:

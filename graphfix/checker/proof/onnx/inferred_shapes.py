@@ -1,0 +1,110 @@
+"""What a runtime has to know of a loop's results before it runs: of a body that does not declare it, it is inferred.
+
+No iteration of a Loop stacks what the body declares, and 0 for any other size; a Scan asks for the rank. What is not
+declared onnxruntime infers, and less of it than the rules here know: a size that goes through a Cast is none to it.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from onnx import GraphProto
+
+from graphfix.checker.proof.onnx.operands import bodies, domain_of
+from graphfix.checker.proof.onnx.types import is_free
+from graphfix.checker.proof.sizes import result_sizes
+
+if TYPE_CHECKING:
+    from onnx import NodeProto, ValueInfoProto
+
+    from graphfix.checker.proof.onnx.operands import Call
+    from graphfix.checker.proof.sizes import Sizes
+
+INFERRED = (
+    "runtimes infer as much as before of the sizes of what goes into a Loop or Scan that does not declare its own"
+)
+"""What is assumed where the sizes that no iteration stacks, or a rank that a Scan asks for, are not declared."""
+_TARGETS = {"Reshape": 1, "Expand": 1, "Squeeze": 1, "Unsqueeze": 1, "Tile": 1, "ConstantOfShape": 0}
+"""Operators whose result has the rank that an operand says, and which."""
+_SEEN = frozenset({"Constant", "Shape"})
+"""Operators of whose results every runtime knows the length."""
+
+
+def told(call: Call, body: GraphProto, output: ValueInfoProto, sizes: Sizes | None) -> object:
+    """Return what decides what a runtime knows of a result of a body: None where its declaration alone does."""
+    loop = call.op == "Loop"
+    if _is_declared(output, sizes, numbers=loop):
+        return None
+    call.table.assumes[INFERRED] = None
+    if loop:
+        return _numbers(output, sizes) or (call.version, as_written(body))
+    return None if _shows_ranks(body) else (call.version, as_written(body))
+
+
+def _numbers(output: ValueInfoProto, sizes: Sizes | None) -> tuple[int, ...] | None:
+    """Return the declared sizes where all are declared, and none is known to be another."""
+    dims = output.type.tensor_type.shape.dim
+    if sizes is None or len(dims) != len(sizes) or not all(dim.HasField("dim_value") for dim in dims):
+        return None
+    pairs = zip(dims, result_sizes(sizes), strict=True)
+    known = all(not isinstance(size, int) or size == dim.dim_value for dim, size in pairs)
+    return tuple(dim.dim_value for dim in dims) if known else None
+
+
+def _is_declared(output: ValueInfoProto, sizes: Sizes | None, *, numbers: bool) -> bool:
+    """Whether the rank is declared, rightly; with `numbers` also each size that is not free."""
+    tensor = output.type.tensor_type
+    if sizes is None or not tensor.HasField("shape") or len(tensor.shape.dim) != len(sizes):
+        return False
+    return all(
+        dim.dim_value == size if dim.HasField("dim_value") else not numbers or is_free(size)
+        for dim, size in zip(tensor.shape.dim, result_sizes(sizes), strict=True)
+    )
+
+
+def _shows_ranks(body: GraphProto) -> bool:
+    """Whether targets and axes are constants or shapes, as they stand there, or come from around the body.
+
+    Then a runtime that infers the ranks of operators infers those of views of them too.
+    """
+    hidden = {name for node in body.node if node.op_type not in _SEEN for name in node.output}
+    return not any(_hides_rank(node, hidden) for node in body.node)
+
+
+def _hides_rank(node: NodeProto, hidden: set[str]) -> bool:
+    if domain_of(node.domain) or any(bodies([node])):
+        return True
+    at = _TARGETS.get(node.op_type)
+    if at is None:
+        return False
+    stated = any(attribute.name in ("axes", "shape") for attribute in node.attribute)
+    return not stated and (len(node.input) <= at or node.input[at] in hidden or not node.input[at])
+
+
+def as_written(graph: GraphProto) -> bytes:
+    """Return a graph with all that a runtime infers shapes from, whatever its nodes and values are called."""
+    bare = GraphProto()
+    bare.CopyFrom(graph)
+    _rename(bare, {"": ""})
+    return bytes(bare.SerializeToString(deterministic=True))
+
+
+def _rename(graph: GraphProto, numbers: dict[str, str]) -> None:
+    """Call values by the order in which they are met."""
+
+    def number(name: str) -> str:
+        return numbers.setdefault(name, str(len(numbers)))
+
+    for node in graph.node:
+        node.ClearField("name")
+        node.input[:], node.output[:] = map(number, node.input), map(number, node.output)
+        for body in bodies([node]):
+            _rename(body, numbers)
+    for named in (*graph.input, *graph.output, *graph.value_info, *graph.initializer):
+        named.name = number(named.name)
+    for sparse in graph.sparse_initializer:
+        sparse.values.name = number(sparse.values.name)
+    for described in (graph, *graph.input, *graph.output, *graph.value_info, *graph.node):
+        for told in ("doc_string", "metadata_props"):
+            described.ClearField(told)
+    graph.ClearField("name")
