@@ -45,7 +45,7 @@ class Tensor(NamedTuple):
     variable: bool
     payload: Payload | None
     odd: tuple[object, ...] = ()
-    """What makes a constant another than its bytes say: sparsity, an external buffer."""
+    """What makes a tensor another than its bytes and shape say: sparsity, bytes elsewhere, another rank's signature."""
 
 
 CUSTOM_OPTIONS = 4
