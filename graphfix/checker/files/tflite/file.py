@@ -144,10 +144,8 @@ def _tensor(tensor: Table, payloads: list[Payload | None]) -> Tensor:
         raise UnsupportedFieldError("a tensor has a signature of a size below -1")
     buffer = tensor.number(_BUFFER, _UNSIGNED)
     payload = payloads[buffer] if buffer else None
-    odd = _odd(tensor) if tensor.offsets[_SPARSITY] or tensor.offsets[_EXTERNAL] else ()
-    if signature and len(signature) != len(stored):
-        odd = (*odd, "signature", signature)
     ranked = bool(stored or signature or tensor.number(_HAS_RANK, _FLAG) or payload is not None)
+    ranked = ranked and len(signature or stored) == len(stored)
     # LiteRT takes the stored shape; a size that the signature gives otherwise is any, and so is another rank.
     sizes = stored if not signature else (a if a == b else -1 for a, b in zip(signature, stored, strict=False))
     dims = tuple(None if dim < 0 else dim for dim in sizes) if ranked else None
@@ -156,12 +154,20 @@ def _tensor(tensor: Table, payloads: list[Payload | None]) -> Tensor:
     return Tensor(
         name=_text(tensor, _NAME),
         dtype=TYPES.get(dtype, str(dtype)),
-        dims=None if "signature" in odd else dims,
+        dims=dims,
         stored=stored,
         quantization=None if quantization is None else _quantization(quantization, stored),
         variable=bool(tensor.number(_VARIABLE, _FLAG)),
         payload=payload,
-        odd=odd,
+        odd=_odd(tensor) if tensor.offsets[_SPARSITY] or tensor.offsets[_EXTERNAL] else (),
+        signature=() if not signature or signature == _as_stored(signature, stored) else signature,
+    )
+
+
+def _as_stored(signature: tuple[int, ...], stored: tuple[int, ...]) -> tuple[int, ...]:
+    """Return the signature of the same free sizes that the stored shape agrees with."""
+    return (
+        tuple(-1 if size < 0 else own for size, own in zip(signature, stored, strict=False)) + stored[len(signature) :]
     )
 
 

@@ -45,7 +45,9 @@ class Tensor(NamedTuple):
     variable: bool
     payload: Payload | None
     odd: tuple[object, ...] = ()
-    """What makes a tensor another than its bytes and shape say: sparsity, bytes elsewhere, another rank's signature."""
+    """What makes a constant another than its bytes say: sparsity, an external buffer."""
+    signature: tuple[int, ...] = ()
+    """Where the stored shape, which runtimes take, contradicts it."""
 
 
 CUSTOM_OPTIONS = 4

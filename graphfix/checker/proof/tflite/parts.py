@@ -101,7 +101,8 @@ def _check_tensors(one: Subgraph, two: Subgraph) -> None:
 def _form(tensor: Tensor) -> tuple[object, ...]:
     """Name all that a runtime sees of a tensor when it loads a file: of a constant not its elements."""
     held = None if tensor.payload is None else tensor.payload.length
-    return (tensor.dtype, tensor.dims, tensor.stored, tensor.quantization, tensor.variable, tensor.odd, held)
+    shape = tensor.signature, tensor.dims, tensor.stored
+    return (tensor.dtype, *shape, tensor.quantization, tensor.variable, tensor.odd, held)
 
 
 def _fault(tensor: Tensor) -> str | None:
@@ -112,9 +113,11 @@ def _fault(tensor: Tensor) -> str | None:
     if tensor.variable and (tensor.payload is not None or tensor.dtype == "string"):
         return "is a variable that has bytes, or is of strings"
     if tensor.odd:
-        return "is sparse, in another file, or has a signature of another rank"
+        return "is sparse or in another file"
     if stored and min(stored) < 0:
         return f"has the shape {list(stored)}"
+    if tensor.signature:
+        return f"has the shape {list(stored)} and another in its signature"
     return _element_fault(tensor)
 
 
@@ -182,7 +185,8 @@ def _check_alike(what: str, where: str, mine: Tensor, other: Tensor) -> None:
         raise UnprovedError(f"the {what} {mine.name!r}{where} has another type or quantization")
     if what == "output":
         return
-    if (mine.dims, mine.stored, mine.variable) != (other.dims, other.stored, other.variable):
+    ours, theirs = ((each.signature, each.dims, each.stored, each.variable) for each in (mine, other))
+    if ours != theirs:
         raise UnprovedError(f"the {what} {mine.name!r}{where} has another declared shape")
     if other.payload is not None and mine.payload is None:
         raise UnprovedError(f"the {what} {mine.name!r}{where} lies on a constant's buffer")
