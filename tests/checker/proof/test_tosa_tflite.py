@@ -182,6 +182,65 @@ def test_a_sparse_constant_is_what_it_is_unpacked_to(tmp_path: Path) -> None:
     assert verify(before, after, runs=1).status == "equal"
 
 
+def level(size: int = 0, columns: tuple[list[int], list[int]] | None = None) -> schema.DimensionMetadataT:
+    """A level that is dense, or lists its coordinates."""
+    made = schema.DimensionMetadataT()
+    made.format, made.denseSize = schema.DimensionType.DENSE, size
+    if columns is not None:
+        made.format = schema.DimensionType.SPARSE_CSR
+        made.arraySegmentsType = made.arrayIndicesType = schema.SparseIndexVector.Int32Vector
+        made.arraySegments, made.arrayIndices = schema.Int32VectorT(), schema.Int32VectorT()
+        made.arraySegments.values, made.arrayIndices.values = map(np.int32, columns)
+    return made
+
+
+EIGHT = np.arange(1, 9, dtype=np.float32).reshape(2, 2, 2)
+LISTED = level(columns=([0, 1, 2], [1, 0]))
+ROWS, COLUMNS = EIGHT, EIGHT.transpose(0, 2, 1)
+BLOCKS = {
+    "in the order of the axes": ((0, 1, 2, 3), (0, 1), (level(2), LISTED, level(2), level(2)), ROWS, True),
+    "traversed by columns": ((0, 1, 3, 2), (0, 1), (level(2), LISTED, level(2), level(2)), COLUMNS, True),
+    "of the axes in another order": ((0, 1, 2, 3), (1, 0), (level(2), LISTED, level(2), level(2)), COLUMNS, False),
+    "in front of the axes": (
+        (2, 3, 0, 1),
+        (0, 1),
+        (level(2), level(2), level(2), level(columns=(list(range(9)), [1, 0] * 4))),
+        EIGHT.transpose(2, 0, 1),
+        False,
+    ),
+    "of more than a file holds": (
+        (0, 1, 2, 3),
+        (0, 1),
+        (level(2_000_000_000), LISTED, level(2), level(2)),
+        ROWS,
+        False,
+    ),
+}
+"""How the blocks to the right and left are said to lie: the traversal, the axes, the levels; the blocks; if it is so.
+
+Of what is false LiteRT makes other constants than the levels say, or none.
+"""
+
+
+@pytest.mark.parametrize("how", BLOCKS)
+def test_blocks_are_unpacked_as_the_schema_has_them_or_not_at_all(how: str, tmp_path: Path) -> None:
+    order, axes, levels, (first, second), taken = BLOCKS[how]
+    model = tflite_faults.unpacked(
+        tflite(f"d[4,4] = DENSIFY({constant('w', EIGHT.reshape(8))})\ny[4,4] = ADD(x[4,4], d)")
+    )
+    tensor = model.subgraphs[0].tensors[0]
+    tensor.shape, tensor.sparsity = np.array([4, 4], np.int32), schema.SparsityParametersT()
+    tensor.sparsity.traversalOrder, tensor.sparsity.blockMap = np.int32(order), np.int32(axes)
+    tensor.sparsity.dimMetadata = list(levels)
+    before = saved(tmp_path / "before.tflite", tflite_faults.packed(model))
+    dense = np.zeros((4, 4), np.float32)
+    dense[0:2, 2:4], dense[2:4, 0:2] = first, second
+    after = saved(tmp_path / "after.tflite", tflite(f"y[4,4] = ADD(x[4,4], {constant('d', dense)})"))
+    assert prove(before, after, tflite=True).proved is taken
+    if taken:
+        assert verify(before, after, runs=1).status == "equal"
+
+
 @pytest.mark.parametrize("change", ["moved", "another", "signed"])
 def test_a_sparse_constant_is_nothing_else(change: str, tmp_path: Path) -> None:
     numbers = DENSE.copy()

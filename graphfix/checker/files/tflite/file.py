@@ -15,6 +15,7 @@ from graphfix.checker.files.tflite.schema import (
     OPERATORS,
     OPTIONS,
     OPTIONS_2,
+    OWN_OPTIONS,
     TYPES,
     UnsupportedFieldError,
     fields,
@@ -144,7 +145,10 @@ def _tensor(tensor: Table, payloads: list[Payload | None]) -> Tensor:
     buffer = tensor.number(_BUFFER, _UNSIGNED)
     payload = payloads[buffer] if buffer else None
     ranked = bool(stored or signature or tensor.number(_HAS_RANK, _FLAG) or payload is not None)
-    dims = tuple(None if dim < 0 else dim for dim in signature or stored) if ranked else None
+    ranked = ranked and len(signature or stored) == len(stored)
+    # LiteRT takes the stored shape; a size that the signature gives otherwise is any, and so is another rank.
+    sizes = stored if not signature else (a if a == b else -1 for a, b in zip(signature, stored, strict=False))
+    dims = tuple(None if dim < 0 else dim for dim in sizes) if ranked else None
     dtype = tensor.number(_TYPE, _SIGNED_BYTE)
     quantization = tensor.table(_QUANTIZATION)
     return Tensor(
@@ -156,6 +160,14 @@ def _tensor(tensor: Table, payloads: list[Payload | None]) -> Tensor:
         variable=bool(tensor.number(_VARIABLE, _FLAG)),
         payload=payload,
         odd=_odd(tensor) if tensor.offsets[_SPARSITY] or tensor.offsets[_EXTERNAL] else (),
+        signature=() if not signature or signature == _as_stored(signature, stored) else signature,
+    )
+
+
+def _as_stored(signature: tuple[int, ...], stored: tuple[int, ...]) -> tuple[int, ...]:
+    """Return the signature of the same free sizes that the stored shape agrees with."""
+    return (
+        tuple(-1 if size < 0 else own for size, own in zip(signature, stored, strict=False)) + stored[len(signature) :]
     )
 
 
@@ -188,13 +200,16 @@ def _operator(op: Table, codes: list[tuple[str, int]], tensors: tuple[Tensor, ..
     known(op, _DEBUG + 1, "an operator")
     name, version = codes[op.number(_OPCODE, _UNSIGNED)]
     kinds = op.number(_KIND, _BYTE), op.number(_KIND_2, _BYTE)
+    if not op.tables.lenient:
+        _refuse_foreign(name, *kinds)
     plain = _options(op, _OPTIONS, OPTIONS, kinds[0])
     if kinds[1]:
         plain = plain | _options(op, _OPTIONS_2, OPTIONS_2, kinds[1])
     running = sorted(filter(_runs, plain))
     others = tuple([pair for pair in plain.items() if pair[0] not in running])
     bodies = tuple([(key, at) for key in running for at in _each(plain[key])])
-    between = tuple([(tensors[at].dtype, tensors[at].quantization) for at in op.numbers(_INTERMEDIATES) if at >= 0])
+    named = (tensors[at] if at >= 0 else None for at in op.numbers(_INTERMEDIATES))
+    between = tuple([None if tensor is None else (tensor.dtype, tensor.quantization) for tensor in named])
     custom = _custom(op) if op.offsets[_CUSTOM_OPTIONS] or op.offsets[_LARGE_SIZE] else ()
     key = (name, *kinds, others, custom, op.numbers(_MUTATING, "?"), between)
     return Operator(
@@ -206,6 +221,13 @@ def _operator(op: Table, codes: list[tuple[str, int]], tensors: tuple[Tensor, ..
         bodies=bodies,
         key=key,
     )
+
+
+def _refuse_foreign(name: str, kind: int, newer: int) -> None:
+    """Raise UnsupportedFieldError for options that a runtime passes over where they are read here."""
+    found = [names.get(each) for each, names in ((kind, OPTIONS), (newer, OPTIONS_2)) if each]
+    if len(found) > 1 or (name in OWN_OPTIONS and found not in ([], [OWN_OPTIONS[name]])):
+        raise UnsupportedFieldError(f"{name} has options of another operator, or of two")
 
 
 def _runs(option: str) -> bool:
@@ -246,7 +268,7 @@ def _custom(op: Table) -> tuple[object, ...]:
 
 def _signature(signature: Table) -> tuple[str, int, tuple[tuple[str, int], ...], tuple[tuple[str, int], ...]]:
     known(signature, _SIGNATURE_SUBGRAPH + 1, "a signature")
-    _refuse(signature, signature.ended(_DELEGATE), "a signature")
+    _refuse(signature, bool(signature.offsets[_SIGNATURE_KEY] and signature.ended(_DELEGATE)), "the key of a signature")
     inputs, outputs = (
         tuple((_text(each, _TENSOR_NAME), each.number(_TENSOR_INDEX, _UNSIGNED)) for each in signature.each(slot))
         for slot in (_NAMED_INPUTS, _NAMED_OUTPUTS)

@@ -46,6 +46,8 @@ class Tensor(NamedTuple):
     payload: Payload | None
     odd: tuple[object, ...] = ()
     """What makes a constant another than its bytes say: sparsity, an external buffer."""
+    signature: tuple[int, ...] = ()
+    """Where the stored shape, which runtimes take, contradicts it."""
 
 
 CUSTOM_OPTIONS = 4

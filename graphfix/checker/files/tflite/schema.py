@@ -44,6 +44,17 @@ OPTIONS: Mapping[int, str] = _numbered("BuiltinOptions")
 OPTIONS_2: Mapping[int, str] = _numbered("BuiltinOptions2")
 DETAILS: Mapping[int, str] = _numbered("QuantizationDetails")
 CUSTOM = next(code for code, name in OPERATORS.items() if name == "CUSTOM")
+OWN_OPTIONS: Mapping[str, str] = {
+    "RESHAPE": "ReshapeOptions", "SQUEEZE": "SqueezeOptions", "SHAPE": "ShapeOptions", "GATHER": "GatherOptions",
+    "CONCATENATION": "ConcatenationOptions", "PACK": "PackOptions", "STRIDED_SLICE": "StridedSliceOptions",
+    "SPLIT": "SplitOptions", "SPLIT_V": "SplitVOptions", "CAST": "CastOptions", "BATCH_MATMUL": "BatchMatMulOptions",
+    "CONV_2D": "Conv2DOptions", "DEPTHWISE_CONV_2D": "DepthwiseConv2DOptions",
+    **dict.fromkeys(("AVERAGE_POOL_2D", "MAX_POOL_2D"), "Pool2DOptions"),
+    **dict.fromkeys("MEAN SUM REDUCE_MAX REDUCE_MIN REDUCE_PROD REDUCE_ANY REDUCE_ALL".split(), "ReducerOptions"),
+    "ADD": "AddOptions", "SUB": "SubOptions", "MUL": "MulOptions", "DIV": "DivOptions",
+    "IF": "IfOptions", "WHILE": "WhileOptions", "CALL": "CallOptions", "CALL_ONCE": "CallOnceOptions",
+}  # fmt: skip
+"""Operators whose options are acted on, by the one table that runtimes read them from: another one's are none."""
 _UNIONS: Mapping[str, Mapping[int, str]] = dict.fromkeys(
     ("ArraySegments", "ArrayIndices"), _numbered("SparseIndexVector")
 )

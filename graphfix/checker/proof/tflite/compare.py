@@ -51,8 +51,8 @@ def compared(
     entries, known = _callable(one), Known(table.objections)
     first = Reading(table, constants, one, known, first=True, notes=notes)
     ours = [_run(first, index) for index in entries]
-    # What no operator runs is read all the same: a runtime loads it.
-    rest = [index for index in range(len(one.subgraphs)) if index not in first.reached]
+    # What no operator of one of the files runs is read all the same: a runtime loads it.
+    rest = sorted(set(range(len(one.subgraphs))) - (_reached(one) & _reached(two)))
     ours += [_run(first, index) for index in rest]
     entries += rest
     table.close()
@@ -127,6 +127,18 @@ def _bound(model: Model, bindings: Mapping[str, int], shapes: Mapping[str, Seque
 
 def _callable(model: Model) -> list[int]:
     return sorted({0, *(signature[1] for signature in model.signatures)})
+
+
+def _reached(model: Model) -> set[int]:
+    """Return the subgraphs that can be called, and those that their operators run."""
+    found: set[int] = set()
+    left = [index for index in _callable(model) if index < len(model.subgraphs)]
+    while left:
+        index = left.pop()
+        found.add(index)
+        bodies = {at for operator in model.subgraphs[index].operators for _, at in operator.bodies}
+        left += [at for at in bodies - found if 0 <= at < len(model.subgraphs)]
+    return found
 
 
 def _run(reading: Reading, index: int) -> tuple[View, ...]:

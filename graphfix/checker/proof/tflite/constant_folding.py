@@ -27,6 +27,8 @@ if TYPE_CHECKING:
 Rule: TypeAlias = "Callable[[Call, Sequence[Array]], Array | None]"
 DENSE = 0
 """The format of a level that holds every coordinate; any other holds those that it lists."""
+MOST_UNPACKED = 1 << 26
+"""Elements of a sparse constant that is unpacked; a file of a few bytes may ask for any number."""
 
 
 def computed(constants: Constants, call: Call) -> View | None:
@@ -104,16 +106,16 @@ def _unpacked_payload(tensor: Tensor, width: int) -> Payload | None:
     """Return the elements of a sparse constant in row-major order, zeros in between; None for other constants.
 
     Source: SparsityParameters of the TFLite schema. The levels of a tree, in traversal order, name coordinates: of the
-    axes, then of the blocks that axes are cut into. Raises ValueError and IndexError for levels that do not fit.
+    axes, then of the blocks that axes are cut into. Raises ValueError for levels that do not fit.
     """
     if len(tensor.odd) != 2 or tensor.odd[0] != "sparse" or tensor.payload is None or not width:  # noqa: PLR2004
         return None
     sparsity = _fields_of(tensor.odd[1])
     order, blocks = sparsity["traversalOrder"], sparsity["blockMap"] or ()
     levels = [_fields_of(each) for each in sparsity["dimMetadata"]]
-    if order is None or sorted(order) != list(range(len(levels))) or len(levels) != len(tensor.stored) + len(blocks):
+    if not _is_tree(order or (), levels, blocks, tensor.stored) or prod(tensor.stored) > MOST_UNPACKED:
         return None
-    found = _coordinates(levels)
+    found = _coordinates(levels, prod(tensor.stored))
     values = np.frombuffer(tensor.payload.read(0, tensor.payload.length), np.dtype((np.void, width)))
     if len(values) != len(found):
         return None
@@ -128,12 +130,36 @@ def _unpacked_payload(tensor: Tensor, width: int) -> Payload | None:
     return held(data)
 
 
-def _coordinates(levels: list[Mapping[str, Any]]) -> NDArray[np.int64]:
-    """Walk the levels from the root: a row for each leaf, with its coordinate in every level."""
+def _is_tree(
+    order: Sequence[int], levels: Sequence[Mapping[str, Any]], blocks: Sequence[int], shape: Sequence[int]
+) -> bool:
+    """Whether levels are as the schema says: all axes, then the blocks, each of which cuts an axis, in their order.
+
+    What LiteRT makes of others is not what they say.
+    """
+    count, total = len(shape), len(shape) + len(blocks)
+    ranges = [list(range(count)), list(range(count, total))]
+    if len(levels) != total or [sorted(order[:count]), sorted(order[count:])] != ranges:
+        return False
+    if list(blocks) != sorted(set(blocks).intersection(range(count))):
+        return False
+    by_axis = dict(zip(order, levels, strict=True))
+    cuts = {axis: by_axis[count + block] for block, axis in enumerate(blocks)}
+    widths = [cuts[axis]["denseSize"] if axis in cuts else 1 for axis in range(count)]
+    return all(level["format"] == DENSE for level in cuts.values()) and all(
+        by_axis[axis]["format"] != DENSE or by_axis[axis]["denseSize"] * widths[axis] == shape[axis]
+        for axis in range(count)
+    )
+
+
+def _coordinates(levels: list[Mapping[str, Any]], most: int) -> NDArray[np.int64]:
+    """Walk the levels from the root: a row for each leaf, with its coordinate in every level; no more than so many."""
     rows = np.zeros((1, 0), np.int64)
     for level in levels:
         if level["format"] == DENSE:
             size = level["denseSize"]
+            if len(rows) * size > most:
+                raise ValueError("the levels of a sparse constant hold more than its shape")
             rows = np.repeat(rows, size, axis=0)
             here = np.tile(np.arange(size), len(rows) // size if size else 0)
         else:

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias
 from graphfix.checker.files.tflite.records import WIDTHS
 from graphfix.checker.files.tflite.schema import OPTIONS
 from graphfix.checker.proof.sizes import add_once, reached
-from graphfix.checker.proof.tflite.nodes import ALIKE, PLANE, kind, type_of
+from graphfix.checker.proof.tflite.nodes import ALIKE, PLANE, hybrid, kind, type_of
 from graphfix.checker.proof.tflite.table import EACH, UNARY
 
 if TYPE_CHECKING:
@@ -236,15 +236,17 @@ class Known:
             self.objections.append(f"nothing makes the tensor {tensor.name!r} of the second file, which is read")
 
     def keeps(self, graph: Subgraph, operator: Operator, core: Core, *, first: bool) -> None:
-        """Enter a term that reads its operands exactly: what was a constant is one in the second file as well."""
+        """Enter a term that reads its operands exactly: constants stay so; beside hybrid ones none is new."""
         held, tensors = 0, graph.tensors
         for at in operator.inputs:
             held = 2 * held + (at >= 0 and tensors[at].payload is not None)
         known = self.constant.get(core)
         if first:
             self.constant[core] = [held] if known is None else [*known, held]
-        elif known is not None and not any(held & other == other for other in known):
-            self.objections.append(f"{core.description} of the second file reads what was a constant in the first")
+        elif known is not None and held not in known:
+            mixed = hybrid([tensors[at] if at >= 0 else None for at in operator.inputs])
+            if mixed or not any(held & other == other for other in known):
+                self.objections.append(f"{core.description} of the second file reads other constants than in the first")
 
 
 def _spelled(calls: Sequence[Call]) -> tuple[object, ...]:

@@ -109,6 +109,12 @@ def quantized(quantization: Quantization | None, view: View | None) -> tuple[obj
     return quantization.key, ("declared", axis) if follows is None else follows
 
 
+def hybrid(tensors: Sequence[Tensor | None]) -> bool:
+    """Whether floats meet whole numbers: kernels round them in one way or another, by which operand is a constant."""
+    kinds = {tensor.dtype for tensor in tensors if tensor is not None}
+    return "float32" in kinds and not kinds.isdisjoint(("int8", "uint8", "int4"))
+
+
 def keeps_quantization(call: Call) -> bool:
     """Whether the result is quantized as operand 0 is, by whichever axis follows the same axis of the core."""
     tensor = call.inputs[0] if call.inputs else None
@@ -146,7 +152,12 @@ def transformed(call: Call, key: tuple[object, ...], views: Sequence[View]) -> V
 
 
 def multiplied(call: Call, key: tuple[object, ...], views: Sequence[View]) -> View | None:
-    """BATCH_MATMUL: batch axes are broadcast, right-aligned."""
+    """BATCH_MATMUL: batch axes are broadcast, right-aligned.
+
+    XNNPACK takes a computed operand of int8 beside floats for a constant, and multiplies what lies there beforehand.
+    """
+    if hybrid(call.inputs):
+        key = (*key, tuple(tensor is not None and tensor.payload is not None for tensor in call.inputs))
     outer = (-1 if call.option("adjX") else -2, -2 if call.option("adjY") else -1)
     return broadcast.product(call.table, key, (views[0], views[1]), call.description, outer=outer)
 

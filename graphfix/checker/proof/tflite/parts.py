@@ -20,8 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Mapping
 
     from graphfix.checker.files.constant_bytes import Payload
-    from graphfix.checker.files.tflite.file import REQUIRED_OF_GRAPH, REQUIRED_PARTS
-from graphfix.checker.files.tflite.records import Model, Subgraph, Tensor
+    from graphfix.checker.files.tflite.records import Model, Subgraph, Tensor
 
 SCHEMA: Final = 3
 """The version of the schema, which LiteRT compares."""
@@ -102,7 +101,8 @@ def _check_tensors(one: Subgraph, two: Subgraph) -> None:
 def _form(tensor: Tensor) -> tuple[object, ...]:
     """Name all that a runtime sees of a tensor when it loads a file: of a constant not its elements."""
     held = None if tensor.payload is None else tensor.payload.length
-    return (tensor.dtype, tensor.dims, tensor.stored, tensor.quantization, tensor.variable, tensor.odd, held)
+    shape = tensor.signature, tensor.dims, tensor.stored
+    return (tensor.dtype, *shape, tensor.quantization, tensor.variable, tensor.odd, held)
 
 
 def _fault(tensor: Tensor) -> str | None:
@@ -116,8 +116,8 @@ def _fault(tensor: Tensor) -> str | None:
         return "is sparse or in another file"
     if stored and min(stored) < 0:
         return f"has the shape {list(stored)}"
-    if tensor.dims is not None and len(tensor.dims) != len(stored):
-        return f"has the shape {list(stored)} and another number of axes in its signature"
+    if tensor.signature:
+        return f"has the shape {list(stored)} and another in its signature"
     return _element_fault(tensor)
 
 
@@ -162,12 +162,20 @@ def _places(held: tuple[int, ...], named: Collection[tuple[str, int]], what: str
 
 
 def _check_interface(one: Subgraph, two: Subgraph, where: str) -> None:
+    """What is one tensor has one memory: LiteRT's WHILE writes the results one by one into the next turn's inputs."""
     for what, ours, theirs in zip(_WORDS, (one.inputs, one.outputs), (two.inputs, two.outputs), strict=True):
         if len(ours) != len(theirs):
             counts = f"{len(ours)} in the first file, {len(theirs)} in the second"
             raise UnprovedError(f"the number of {what}s{where} is {counts}")
         for mine, other in zip(ours, theirs, strict=True):
             _check_alike(what, where, one.tensors[mine], two.tensors[other])
+    if _shared(one) != _shared(two):
+        raise UnprovedError(f"other inputs and outputs{where} are one tensor")
+
+
+def _shared(graph: Subgraph) -> list[int]:
+    ends = (*graph.inputs, *graph.outputs)
+    return [ends.index(at) for at in ends]
 
 
 def _check_alike(what: str, where: str, mine: Tensor, other: Tensor) -> None:
@@ -177,7 +185,8 @@ def _check_alike(what: str, where: str, mine: Tensor, other: Tensor) -> None:
         raise UnprovedError(f"the {what} {mine.name!r}{where} has another type or quantization")
     if what == "output":
         return
-    if (mine.dims, mine.stored, mine.variable) != (other.dims, other.stored, other.variable):
+    ours, theirs = ((each.signature, each.dims, each.stored, each.variable) for each in (mine, other))
+    if ours != theirs:
         raise UnprovedError(f"the {what} {mine.name!r}{where} has another declared shape")
     if other.payload is not None and mine.payload is None:
         raise UnprovedError(f"the {what} {mine.name!r}{where} lies on a constant's buffer")

@@ -54,8 +54,6 @@ class Reading:
     """Where what is read of operators is kept, if anyone asks."""
     within: int = 0
     """How many operators of bodies were read."""
-    reached: set[int] = field(default_factory=set)
-    """The subgraphs that were read."""
 
     def occurrence(self, key: object) -> int:
         """Return how many nodes with this key were read before: two of them are not taken as one value."""
@@ -67,7 +65,6 @@ class Reading:
         if not 0 <= index < len(self.model.subgraphs) or self.depth > _DEEPEST:
             raise UnprovedError(f"there is no subgraph {index}, or it calls itself")
         graph = self.model.subgraphs[index]
-        self.reached.add(index)
         if len(given) != len(graph.inputs):
             raise UnprovedError(f"subgraph {index} has {len(graph.inputs)} inputs and is given {len(given)}")
         self.within += len(graph.operators) if self.depth else 0
@@ -186,13 +183,16 @@ class Reading:
         return None
 
     def _bodies(self, operator: Operator, views: Sequence[View | None], place: str) -> tuple[object, ...] | None:
-        """Read the subgraphs that an operator runs: a branch on its operands, any other on new values."""
+        """Read the subgraphs that an operator runs: a branch on its operands, any other on new values.
+
+        They are named by number too: LiteRT runs a CALL_ONCE's once, but a copy of it once more.
+        """
         if not operator.bodies:
             return None
         if operator.name == "IF":
             given = [view for view in views[1:] if view is not None]
             branches = ((key, at, ("if", views[0], key)) for key, at in operator.bodies)
-            return tuple((key, self.body(at, given, taken, _path(place, key))) for key, at, taken in branches)
+            return tuple((key, at, self.body(at, given, taken, _path(place, key))) for key, at, taken in branches)
         owner = (operator.key, tuple(views))
         occurrence = self.occurrence(owner)
         found: list[object] = []
@@ -205,7 +205,7 @@ class Reading:
             own = [self.parameter(graph, (owner, occurrence, what), index) for index in range(len(graph.inputs))]
             # The bodies of others are no graphs of operators: LiteRT takes a SCATTER's for the one that it names.
             names = () if operator.name in ("WHILE", "CALL", "CALL_ONCE") else [each.name for each in graph.operators]
-            found.append((key, *names, self.body(at, own, (owner, occurrence, key), _path(place, key))))
+            found.append((key, at, *names, self.body(at, own, (owner, occurrence, key), _path(place, key))))
         return tuple(found)
 
     def body(self, at: int, given: Sequence[View], place: object, path: str) -> tuple[View, ...]:
