@@ -1,0 +1,109 @@
+"""The sizes that follow from others in a run of an ONNX model: those of constants, and of elementwise results.
+
+onnxruntime computes an elementwise result in the broadcast of the operands that it has, or fails. So what is observed
+in a run are the values at which chains of such operators begin; the sizes of all others follow.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from graphfix.checker.proof.onnx.table import EACH, LEGACY_END, UNARY
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Mapping, Sequence
+
+    import onnx
+
+    from graphfix.checker.runs.witness import Sizes
+
+STANDARD = ("", "ai.onnx")
+BROADCASTING = frozenset(op for (domain, op), named in EACH.items() if domain == "" and not named)
+"""The result has the broadcast of all operands."""
+PRESERVING = frozenset(op for domain, op in UNARY if domain == "")
+"""The result has the size of operand 0."""
+
+
+@dataclass(frozen=True, slots=True)
+class DerivedSizes:
+    """How the sizes of wanted values follow from what is fed and from what is observed."""
+
+    observed: tuple[str, ...]
+    """The values whose sizes follow from no others."""
+    _constants: Mapping[str, Sizes] = field(repr=False)
+    _steps: Sequence[tuple[str, tuple[str, ...]]] = field(repr=False)
+    """(an elementwise result, the operands that it has the broadcast of), in the order of execution."""
+
+    def __call__(self, known: Mapping[str, Sizes]) -> dict[str, Sizes]:
+        """Return all sizes that follow from known ones, without these."""
+        sizes: dict[str, Sizes | None] = {**self._constants, **known}
+        broadcasts: dict[tuple[Sizes | None, ...], Sizes | None] = {}  # big models have few distinct ones
+        for result, operands in self._steps:
+            shapes = tuple([sizes.get(name) for name in operands])
+            if shapes not in broadcasts:
+                broadcasts[shapes] = _broadcast(shapes)
+            sizes[result] = broadcasts[shapes]
+        return {name: size for name, size in sizes.items() if size is not None and name not in known}
+
+
+def derived_sizes(model: onnx.ModelProto, wanted: Collection[str]) -> DerivedSizes:
+    """Find what has to be observed so that the sizes of all wanted values of the main graph are known.
+
+    A file whose nodes are in no order has more of that than it needs to have.
+    """
+    elementwise = _elementwise(model)
+    constants = {tensor.name: tuple(tensor.dims) for tensor in model.graph.initializer}
+    needed, made = set(wanted), set[str]()
+    observed, steps = list[str](), list[tuple[str, tuple[str, ...]]]()
+    nodes = list(model.graph.node)
+    for node in reversed(nodes):
+        results = [name for name in node.output if name in needed]
+        made.update(results)
+        operands = _operands(node, elementwise) if results else None
+        stored = _stored(node) if results else None
+        if stored is not None:
+            constants[results[0]] = stored
+        elif operands is not None:
+            needed.update(operands)
+            steps.append((results[0], operands))
+        else:
+            observed += reversed(results)
+    late = needed - made
+    observed += [name for node in nodes for name in node.output if name in late] if late - constants.keys() else []
+    return DerivedSizes(tuple(reversed(observed)), constants, steps[::-1])
+
+
+def _elementwise(model: onnx.ModelProto) -> frozenset[str]:
+    """Return the operators whose law holds in a file: none in old operator sets, none that it defines itself."""
+    if any(entry.domain in STANDARD and entry.version < LEGACY_END for entry in model.opset_import):
+        return frozenset()
+    return (BROADCASTING | PRESERVING) - {function.name for function in model.functions if function.domain in STANDARD}
+
+
+def _operands(node: onnx.NodeProto, elementwise: frozenset[str]) -> tuple[str, ...] | None:
+    """Return the operands whose broadcast the one result has, None where no law says so."""
+    name = node.op_type
+    if name not in elementwise or node.domain not in STANDARD:
+        return None
+    operands = tuple(node.input)[: 1 if name in PRESERVING else None]
+    return operands if all(operands) else None
+
+
+def _stored(node: onnx.NodeProto) -> Sizes | None:
+    """Return the dims of a Constant that is stored as a tensor."""
+    if node.op_type != "Constant" or node.domain not in STANDARD or len(node.attribute) != 1:
+        return None
+    attribute = node.attribute[0]
+    return tuple(attribute.t.dims) if attribute.name == "value" else None
+
+
+def _broadcast(shapes: Sequence[Sizes | None]) -> Sizes | None:
+    """Return numpy's broadcast; None where a size is not known, or where they do not meet: no run has that."""
+    known = [shape for shape in shapes if shape is not None]
+    if len(known) < len(shapes) or not known:
+        return None
+    rank = max(map(len, known))
+    axes = zip(*((1,) * (rank - len(shape)) + shape for shape in known), strict=True)
+    sizes = [set(axis) - {1} for axis in axes]
+    return tuple([next(iter(size), 1) for size in sizes]) if all(len(size) <= 1 for size in sizes) else None
