@@ -50,28 +50,26 @@ class DerivedSizes:
 def derived_sizes(model: onnx.ModelProto, wanted: Collection[str]) -> DerivedSizes:
     """Find what has to be observed so that the sizes of all wanted values of the main graph are known.
 
-    A file whose nodes are in no order has more of that than it needs to have.
+    What reads a value that is made behind it in the file is observed.
     """
     elementwise = _elementwise(model)
     constants = {tensor.name: tuple(tensor.dims) for tensor in model.graph.initializer}
-    needed, made = set(wanted), set[str]()
+    needed, later = set(wanted), set[str]()
     observed, steps = list[str](), list[tuple[str, tuple[str, ...]]]()
-    nodes = list(model.graph.node)
-    for node in reversed(nodes):
+    for node in reversed(list(model.graph.node)):
         results = [name for name in node.output if name in needed]
-        made.update(results)
-        operands = _operands(node, elementwise) if results else None
-        stored = _stored(node) if results else None
+        later.update(node.output)
+        if not results:
+            continue
+        stored, operands = _stored(node), _operands(node, elementwise)
         if stored is not None:
             constants[results[0]] = stored
-        elif operands is not None:
+        elif operands is not None and later.isdisjoint(operands):
             needed.update(operands)
             steps.append((results[0], operands))
         else:
             observed += reversed(results)
-    late = needed - made
-    observed += [name for node in nodes for name in node.output if name in late] if late - constants.keys() else []
-    return DerivedSizes(tuple(reversed(observed)), constants, steps[::-1])
+    return DerivedSizes(tuple(observed[::-1]), constants, steps[::-1])
 
 
 def _elementwise(model: onnx.ModelProto) -> frozenset[str]:
