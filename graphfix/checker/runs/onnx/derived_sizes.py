@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from graphfix.checker.proof.onnx.table import EACH, LEGACY_END, UNARY
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Mapping, Sequence
+    from collections.abc import Collection, Iterator, Mapping, Sequence
 
     import onnx
 
@@ -21,8 +21,10 @@ if TYPE_CHECKING:
 STANDARD = ("", "ai.onnx")
 BROADCASTING = frozenset(op for (domain, op), named in EACH.items() if domain == "" and not named)
 """The result has the broadcast of all operands."""
-PRESERVING = frozenset(op for domain, op in UNARY if domain == "")
-"""The result has the size of operand 0."""
+PRESERVING = frozenset(op for domain, op in UNARY if domain == "") - {"Cast", "CastLike"}
+"""The result has the size of operand 0. A cast begins a chain: its operand may be of int4 or float8, of which
+onnxruntime observes no shape.
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,26 +52,33 @@ class DerivedSizes:
 def derived_sizes(model: onnx.ModelProto, wanted: Collection[str]) -> DerivedSizes:
     """Find what has to be observed so that the sizes of all wanted values of the main graph are known.
 
-    What reads a value that is made behind it in the file is observed.
+    Of what reads a value from elsewhere (a sparse initializer, a node behind it in the file) nothing follows.
     """
-    elementwise = _elementwise(model)
     constants = {tensor.name: tuple(tensor.dims) for tensor in model.graph.initializer}
-    needed, later = set(wanted), set[str]()
-    observed, steps = list[str](), list[tuple[str, tuple[str, ...]]]()
-    for node in reversed(list(model.graph.node)):
+    laws = list(_laws(model, {*constants, *(value.name for value in model.graph.input)}))
+    needed, observed, steps = set(wanted), list[str](), list[tuple[str, tuple[str, ...]]]()
+    for node, operands in reversed(laws):
         results = [name for name in node.output if name in needed]
-        later.update(node.output)
-        if not results:
-            continue
-        stored, operands = _stored(node), _operands(node, elementwise)
+        stored = _stored(node) if results else None
         if stored is not None:
             constants[results[0]] = stored
-        elif operands is not None and later.isdisjoint(operands):
+        elif operands is None:
+            observed += reversed(results)
+        elif results:
             needed.update(operands)
             steps.append((results[0], operands))
-        else:
-            observed += reversed(results)
     return DerivedSizes(tuple(observed[::-1]), constants, steps[::-1])
+
+
+def _laws(model: onnx.ModelProto, known: set[str]) -> Iterator[tuple[onnx.NodeProto, tuple[str, ...] | None]]:
+    """Pair each node with the operands whose broadcast its one result has, or None where no law says so."""
+    elementwise = _elementwise(model)
+    for node in model.graph.node:
+        operands: tuple[str, ...] | None = None
+        if node.op_type in elementwise and node.domain in STANDARD:
+            operands = tuple(node.input)[: 1 if node.op_type in PRESERVING else None]
+        yield node, operands if operands is not None and known.issuperset(operands) else None
+        known.update(filter(None, node.output))
 
 
 def _elementwise(model: onnx.ModelProto) -> frozenset[str]:
@@ -77,15 +86,6 @@ def _elementwise(model: onnx.ModelProto) -> frozenset[str]:
     if any(entry.domain in STANDARD and entry.version < LEGACY_END for entry in model.opset_import):
         return frozenset()
     return (BROADCASTING | PRESERVING) - {function.name for function in model.functions if function.domain in STANDARD}
-
-
-def _operands(node: onnx.NodeProto, elementwise: frozenset[str]) -> tuple[str, ...] | None:
-    """Return the operands whose broadcast the one result has, None where no law says so."""
-    name = node.op_type
-    if name not in elementwise or node.domain not in STANDARD:
-        return None
-    operands = tuple(node.input)[: 1 if name in PRESERVING else None]
-    return operands if all(operands) else None
 
 
 def _stored(node: onnx.NodeProto) -> Sizes | None:
