@@ -100,7 +100,7 @@ class Facts:
 
     claimed: int
     observed: int
-    """Values whose sizes came out of at least one run."""
+    """Values whose sizes came out of at least one run, or follow in it from those that did."""
     contradicted: int
     first: Contradiction | None = None
     """The first one, in the order of execution."""

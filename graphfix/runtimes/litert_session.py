@@ -46,7 +46,8 @@ class InterpreterSession:
             self._subgraph = int(core.GetSubgraphIndexFromSignature(signature)) if signature else 0
             self._counts = [int(core.NumTensors(at)) for at in range(core.NumSubgraphs())]
             self._stateful = _stateful(core, self._counts)
-            self.interface = _interface(core, self._subgraph, signature, expose)
+            self._names = _unique_names(core, self._subgraph)
+            self.interface = _interface(core, self._subgraph, self._names, signature, expose)
 
     def run(self, feeds: Mapping[str, object]) -> list[object]:
         """Run once; variables start anew. Raises RefusedError."""
@@ -72,7 +73,15 @@ class InterpreterSession:
         outputs = self.run(feeds)
         with self._refusing():
             core = self._core()
-            return outputs, [tuple(map(int, core.TensorSize(index, self._subgraph))) for index in tensors]
+            sizes = [core.TensorSize(index, self._subgraph) for index in tensors]
+            keys = [size.tobytes() for size in sizes]
+            shapes = {key: tuple(size.tolist()) for key, size in dict(zip(keys, sizes, strict=True)).items()}
+            # one tuple for equal shapes: a pickle of 10,000s of different ones takes longer than the run
+            return outputs, [shapes[key] for key in keys]
+
+    def tensors(self) -> list[str]:
+        """Return the names of all tensors of the subgraph that is run, each once, by index."""
+        return self._names
 
     def allocate(self, inputs: Mapping[int, Sequence[int]]) -> Shapes:
         """Resize inputs of subgraph 0, and return the planned shapes. Raises RefusedError."""
@@ -149,10 +158,15 @@ def _stateful(core: Any, counts: Sequence[int]) -> bool:  # noqa: ANN401 - LiteR
     )
 
 
-def _interface(core: Any, subgraph: int, signature: str | None, expose: Sequence[str]) -> ModelDetails:  # noqa: ANN401 - see above
+def _interface(
+    core: Any,  # noqa: ANN401 - see above
+    subgraph: int,
+    names: Sequence[str],
+    signature: str | None,
+    expose: Sequence[str],
+) -> ModelDetails:
     keys = core.GetSignatureDefs()
     where = {str(key): int(core.GetSubgraphIndexFromSignature(key)) for key in keys}
-    names = _unique_names(core, subgraph)
     exposed = tuple(_spec(core, subgraph, names.index(name), name) for name in expose)
     if signature is not None:
         sides = [

@@ -178,6 +178,11 @@ class LitertSession:
         """The names of what `run` returns, in that order; the exposed tensors come behind the model's own."""
         return tuple(spec.name for spec in self.interface.outputs)
 
+    def tensors(self) -> list[str]:
+        """Return the names of all tensors of the subgraph that is run, each once, by index. Raises RefusedError."""
+        names: list[str] = self.child.ask(self.request, "tensors")
+        return names
+
     def run(self, feeds: Mapping[str, object]) -> list[object]:
         """Run once on values by input name. Raises RefusedError, also where the process aborts."""
         return self.child.run(self.request, feeds)

@@ -17,6 +17,12 @@ if TYPE_CHECKING:
     Sizes = tuple[int, ...]
     Observe = Callable[[Mapping[str, object]], tuple[list[object], Mapping[str, Sizes]]]
     """Runs a model once: its outputs, and the sizes of values inside it."""
+    Derive = Callable[[Mapping[str, Sizes]], Mapping[str, Sizes]]
+    """Returns the sizes of further values, which follow in a run from those that are known."""
+
+
+def _nothing(_: Mapping[str, Sizes]) -> Mapping[str, Sizes]:
+    return {}
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,13 +34,14 @@ class WitnessedSession:
     """Runs it once, and observes nothing."""
     observe: Observe = field(repr=False)
     witness: Witness
+    derive: Derive = field(default=_nothing, repr=False)
 
     def run(self, feeds: Mapping[str, object]) -> list[object]:
         """Run once; the second run of the same inputs shows nothing new. Raises RefusedError."""
         if feeds is self.witness.fed:
             return self.plainly(feeds)
         values, sizes = self.observe(feeds)
-        self.witness.see(feeds, sizes)
+        self.witness.see(feeds, sizes, self.derive)
         return values
 
 
@@ -50,14 +57,19 @@ class Witness:
     """By value: what was found first."""
     fed: Mapping[str, object] | None = None
     """The inputs of the run that was seen last."""
+    last: tuple[Mapping[str, Sizes], Mapping[str, Sizes]] | None = None
+    """What was fed in that run, and what came out."""
 
-    def see(self, feeds: Mapping[str, object], sizes: Mapping[str, Sizes]) -> None:
-        """Take one run into account: what was fed, and the sizes of values that came out."""
+    def see(self, feeds: Mapping[str, object], sizes: Mapping[str, Sizes], derive: Derive = _nothing) -> None:
+        """Take one run into account: what was fed, the sizes of values that came out, and what follows from them."""
         self.runs += 1
         self.fed = feeds
         fed = {name: value.shape for name, value in feeds.items() if isinstance(value, np.ndarray)}
         if any(0 in shape for shape in fed.values()):
             return  # kernels have their own ways with nothing: onnxruntime's ReduceMean over a negative axis keeps it
+        if (fed, sizes) == self.last:
+            return  # values are other ones, sizes are not
+        self.last = fed, sizes
         # of a model from which an operator was cut the operator's results are fed: nobody computed them
         inputs = {name: shape for name, shape in fed.items() if name in self.claims.inputs}
         run = _Run.under(self.claims.inputs, inputs)
@@ -65,7 +77,7 @@ class Witness:
             return
         alike: dict[tuple[int, Sizes], list[str]] = {}  # big models have few distinct claims
         values = self.claims.values
-        for name, have in (*inputs.items(), *sizes.items()):
+        for name, have in (*inputs.items(), *sizes.items(), *derive({**fed, **sizes}).items()):
             if name in values:
                 alike.setdefault((id(values[name]), have), []).append(name)
         # a broadcast is known where its parts are: what has one name everywhere comes first

@@ -1,7 +1,7 @@
 """Run an ONNX model so that a witness sees the sizes of values inside it.
 
-onnxruntime runs a copy in which a Shape node reads each value: what comes out is a few bytes, and nothing large is
-copied. onnx's reference evaluator has all values at hand.
+onnxruntime runs a copy in which a Shape node reads each value whose size does not follow from others: what comes out
+is a few bytes, and nothing large is copied. onnx's reference evaluator has all values at hand.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Protocol
 import numpy as np
 
 from graphfix.checker.files.onnx.graphs import nested_graphs
+from graphfix.checker.runs.onnx.derived_sizes import STANDARD, derived_sizes
 from graphfix.checker.runs.witness import WitnessedSession
 from graphfix.runtimes.session import RefusedError
 
@@ -33,19 +34,20 @@ if TYPE_CHECKING:
 
 
 _RESULT = "graphfix_shape"
-_STANDARD = ("", "ai.onnx")
 
 
 def in_onnxruntime(load: Load, model: onnx.ModelProto, witness: Witness) -> Session:
     """Load the original as a copy with Shape nodes; as it is where onnxruntime refuses that. Raises RefusedError."""
-    names = _inner(model, witness) if any(entry.domain in _STANDARD for entry in model.opset_import) else ()
+    claims = witness.claims
+    derive = derived_sizes(model, claims.values.keys() - claims.inputs.keys())
+    names = derive.observed if any(entry.domain in STANDARD for entry in model.opset_import) else ()
     try:
         session = load(observe=_named(model, names))
     except RefusedError:
         if not names:
             raise
         names, session = (), load(observe=())
-    return WitnessedSession(session.outputs, session.run, partial(_observed, session, names), witness)
+    return WitnessedSession(session.outputs, session.run, partial(_observed, session, names), witness, derive)
 
 
 def in_reference(load: ExposingOpener, model: onnx.ModelProto, witness: Witness) -> Session:

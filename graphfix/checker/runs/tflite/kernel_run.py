@@ -187,7 +187,7 @@ class KernelRunner:
         """Let the witness see the runs; XNNPACK keeps no inner tensors, and one kernel set is enough."""
         if self.witness is None or self.witness.runs or opener.signature is not None or opener.kernels == "xnnpack":
             return session
-        return observed(session, self._read(opener.path)[0], self.witness)
+        return observed(session, self.witness)
 
     def _other_interface(self, session: LitertSession, other: Opener) -> Interface:
         """Ask the second model for its interface; one that does not load is run at the first one's sizes."""

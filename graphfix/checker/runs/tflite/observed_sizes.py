@@ -9,16 +9,15 @@ from graphfix.checker.runs.witness import WitnessedSession
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from graphfix.checker.files.tflite.graphs import Graph
     from graphfix.checker.runs.witness import Sizes, Witness
     from graphfix.runtimes.process import LitertSession
     from graphfix.runtimes.session import Session
 
 
-def observed(session: LitertSession, graph: Graph, witness: Witness) -> Session:
-    """Watch the runs of a session of subgraph 0, as it was read from the file."""
-    claimed = witness.claims.values
-    tensors = {name: at for at, name in enumerate(graph.names) if at in graph.makers and name in claimed}
+def observed(session: LitertSession, witness: Witness) -> Session:
+    """Watch the runs of a session of subgraph 0. Raises RefusedError."""
+    claimed, fed = witness.claims.values, {spec.index for spec in session.inputs}
+    tensors = {name: at for at, name in enumerate(session.tensors()) if name in claimed and at not in fed}
 
     def observe(feeds: Mapping[str, object]) -> tuple[list[object], Mapping[str, Sizes]]:
         values, sizes = session.run_observed(feeds, tuple(tensors.values()))
