@@ -258,9 +258,7 @@ def _stated_otherwise(call: Call, view: View) -> bool:
     stored, dims, sizes = call.result.stored, call.result.dims or (), view.sizes
     if sizes is None or stored == sizes:
         return False
-    return len(stored) != len(sizes) or any(
-        dim not in (None, size) for dim, size in zip(dims, sizes, strict=False)
-    )
+    return len(stored) != len(sizes) or any(dim not in (None, size) for dim, size in zip(dims, sizes, strict=False))
 
 
 def _narrow(call: Call) -> bool:
