@@ -213,7 +213,8 @@ def _scan(reader: Reader, call: Call, environment: Environment) -> list[View]:
     axes = call.integers("scan_output_axes") or ()
     scans = [view if not any(axes) and not skipped else View(view.core, None, None) for view in given[count:]]
     key = (*owner, place[1], kept, given)
-    scanned = call.views[count].sizes if not skipped and 0 <= count < len(call.views) and call.views[count] else None
+    first = call.views[count] if not skipped and 0 <= count < len(call.views) else None
+    scanned = None if first is None else first.sizes
     at = next(iter(call.integers("scan_input_axes") or ()), 0)
     turns = scanned[at] if scanned is not None and -len(scanned) <= at < len(scanned) else None
     return _looped(reader, call, key, kept[:count], (*given[:count], *scans), _body(call).output, turns)
