@@ -105,12 +105,12 @@ class TermTable:
     """Shapes, one of an unknown rank at least, that the first file's nodes see to fit, and where."""
     second_checks: dict[tuple[frozenset[Extent], Place], None] = field(default_factory=dict)
     """Which the second's do."""
-    declared: dict[View, list[tuple[int | None, ...]]] = field(default_factory=dict)
-    """The shapes that the first file declares of values."""
+    declared: dict[tuple[str, View], list[tuple[int, ...]]] = field(default_factory=dict)
+    """The shapes that the first file declares of values by name; -1 is a size that it leaves open."""
+    elements: set[tuple[str, View, bytes]] = field(default_factory=set)
+    """The types that it declares of values by name which are no tensors, with the sizes of what they hold."""
     misdeclared: set[tuple[View, int | bytes]] = field(default_factory=set)
     """Types that the first file declares of values which have others: the second one may say no more."""
-    claims: dict[str, None] = field(default_factory=dict)
-    """Values of which the second file declares sizes that no rule knows."""
     product_ops: dict[Core, str] = field(default_factory=dict)
     """By which operator a product that several operators compute was written first."""
     routines: dict[Core, object] = field(default_factory=dict)

@@ -171,8 +171,9 @@ def _looped(
     states: Sequence[Guess],
     given: Sequence[View],
     outputs: Sequence[ValueInfoProto],
+    turns: Size | None = None,
 ) -> list[View]:
-    """Return the results: states as they leave the body, then what it returns in each iteration, stacked."""
+    """Return the results: states as they leave the body, then what it returns in each of the iterations, stacked."""
     body, scans = _body(call), call.op == "Scan"
     if reader.table.closed:
         _check_count(call, len(given))
@@ -187,20 +188,20 @@ def _looped(
         if index < len(states):
             sizes = states[index]
         elif index < len(given):
-            sizes = _stacked(outputs[index], given[index].sizes)
+            sizes = _stacked(outputs[index], given[index].sizes, turns)
         results.append(reader.table.result((*key, index, known), call.description, sizes))
         if index < len(given):
             set_type(results[-1].core, dtype(given[index].core))
     return results
 
 
-def _stacked(output: ValueInfoProto, sizes: Sizes | None) -> Guess:
+def _stacked(output: ValueInfoProto, sizes: Sizes | None, turns: Size | None) -> Guess:
     """Return the shape of what is stacked: after no iteration runtimes know of it only what the body declares."""
     if sizes is None:
         return None
     dims = output.type.tensor_type.shape.dim
     declared = [dim.dim_value if dim.HasField("dim_value") else None for dim in dims]
-    return (None, *(own if own == size else None for own, size in zip_longest(declared[: len(sizes)], sizes)))
+    return (turns, *(own if own == size else None for own, size in zip_longest(declared[: len(sizes)], sizes)))
 
 
 def _scan(reader: Reader, call: Call, environment: Environment) -> list[View]:
@@ -217,7 +218,11 @@ def _scan(reader: Reader, call: Call, environment: Environment) -> list[View]:
     axes = call.integers("scan_output_axes") or ()
     scans = [view if not any(axes) and not skipped else View(view.core, None, None) for view in given[count:]]
     key = (*owner, place[1], kept, given)
-    return _looped(reader, call, key, kept[:count], (*given[:count], *scans), _body(call).output)
+    first = call.views[count] if not skipped and 0 <= count < len(call.views) else None
+    scanned = None if first is None else first.sizes
+    at = next(iter(call.integers("scan_input_axes") or ()), 0)
+    turns = scanned[at] if scanned is not None and -len(scanned) <= at < len(scanned) else None
+    return _looped(reader, call, key, kept[:count], (*given[:count], *scans), _body(call).output, turns)
 
 
 def _sliced(sizes: Sizes, call: Call, index: int) -> Sizes | None:

@@ -27,8 +27,8 @@ class Oddities(Protocol):
 
 
 INLINED = "_inlfunc_"
-Place: TypeAlias = tuple[str, str, int]
-"""A graph, a value of it, and an axis."""
+Place: TypeAlias = "tuple[str, str, View, int]"
+"""A graph, a name in it, the value that has it, and an axis."""
 
 
 def enter_node_names(world: Oddities, graph: str, nodes: Sequence[NodeProto]) -> None:
@@ -119,7 +119,7 @@ class SizeNames:
                 if number < 0:
                     world.odd(("negative", graph, value, axis), f"the second file says a size below 0 of {value!r}")
                 continue
-            place = (graph, value, axis)
+            place = (graph, value, view, axis)
             if not world.closed:
                 self.first[place] = name if self.first.get(place, name) == name else None
                 continue
@@ -146,9 +146,9 @@ class SizeNames:
                 if mark is not None and top(mark) != top(place):
                     above[top(place)] = top(mark)
         whole = top(places[0][0])
-        for (graph, value, axis), _ in places:
-            if top((graph, value, axis)) != whole:
-                at = f"axis {axis} of {value!r}"
+        for place, _ in places:
+            if top(place) != whole:
+                at = f"axis {place[3]} of {place[1]!r}"
                 return f"the second file calls two sizes {name!r} that are not known to be one: one is {at}"
         return None
 

@@ -90,8 +90,8 @@ class Reading:
         body = environment.outer is not None
         enter_graph_names(world, graph, environment.values, body=body)
         enter_names = partial(world.size_names.enter, world, graph.name)
-        for infos, run in (((*graph.input, *graph.output), body), (graph.value_info, False)):
-            check_value_infos(self.table, infos, environment.values, enter_names, run=run)
+        for infos in ((*graph.input, *graph.output), graph.value_info):
+            check_value_infos(self.table, infos, environment.values, enter_names)
         return tuple(environment.find(output.name) for output in graph.output)
 
     def body(
@@ -264,7 +264,7 @@ class Reading:
         enter_node_names(self.constants.world, path, function.node)
         self.nodes(function.node, inner)
         enter_names = partial(self.constants.world.size_names.enter, self.constants.world, path)
-        check_value_infos(self.table, function.value_info, inner.values, enter_names, run=False)
+        check_value_infos(self.table, function.value_info, inner.values, enter_names)
         results = tuple(inner.values.get(name) for name in function.output)
         if len(self.effects) == before and not any(map(graphs, attributes.values())):
             self.calls[key] = results

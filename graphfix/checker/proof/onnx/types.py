@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-from functools import cache, lru_cache
+from functools import cache
 from typing import TYPE_CHECKING
 
-import onnx
 from onnx import TensorProto, TypeProto
 
 from graphfix.checker.proof.sizes import Symbol, result_sizes
 from graphfix.checker.proof.terms import CONSTANTS
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping
+    from collections.abc import Callable, Iterable, Mapping, Sequence
 
-    from onnx import ModelProto, ValueInfoProto
+    from onnx import ValueInfoProto
 
     from graphfix.checker.proof.terms import Core, TermTable, View
 
@@ -83,14 +82,12 @@ def check_value_infos(
     infos: Iterable[ValueInfoProto],
     values: Mapping[str, View],
     enter_names: Callable[[ValueInfoProto, View], None],
-    *,
-    run: bool,
 ) -> None:
     """Compare the types and sizes that a file declares of values with what they are; enter where they differ.
 
-    Runtimes refuse some files that declare others. The first file is believed where no rule is known. What the
-    inputs and outputs of bodies are declared to be is compared when they `run`: a rule has to know such sizes.
-    `enter_names` takes each value with a size that is not a number.
+    Runtimes believe them, and refuse some files that declare others. So the second file says nothing that no rule
+    derives, unless the first one, which loads, says it of the same value by the same name. `enter_names` takes each
+    value with a size that is not a number.
     """
     for info in infos:
         name, kind = info.name, info.type
@@ -98,59 +95,49 @@ def check_value_infos(
         if view is None:
             continue
         tensor = kind.tensor_type if kind.HasField("tensor_type") else None
-        declared = element_type(kind) if tensor is None else tensor.elem_type
-        if declared and not table.closed:
-            set_type(view.core, declared)
-        if declared and declared != dtype(view.core):
-            if table.closed and (view, declared) not in table.misdeclared:
-                table.objections.append(f"the second file declares another type of the value {name!r} than it has")
-            table.misdeclared.add((view, declared))
-        if tensor is not None and tensor.HasField("shape"):
+        _check_type(table, name, view, element_type(kind) if tensor is None else tensor.elem_type)
+        if tensor is None:
+            _check_elements(table, info, view)
+        elif tensor.HasField("shape"):
             dims = tuple([dim.dim_value if dim.HasField("dim_value") else -1 for dim in tensor.shape.dim])
             if min(dims, default=0) < 0:
                 enter_names(info, view)
-            _check_shape(table, name, view, dims, run)
+            _check_shape(table, name, view, dims)
 
 
-def _check_shape(table: TermTable, name: str, view: View, dims: tuple[int, ...], run: bool) -> None:
+def _check_type(table: TermTable, name: str, view: View, declared: int | bytes) -> None:
+    if declared and not table.closed:
+        set_type(view.core, declared)
+    if declared and declared != dtype(view.core):
+        if table.closed and (view, declared) not in table.misdeclared:
+            table.objections.append(f"the second file declares another type of the value {name!r} than it has")
+        table.misdeclared.add((view, declared))
+
+
+def _check_elements(table: TermTable, info: ValueInfoProto, view: View) -> None:
+    """Of the sizes of a sequence's elements no rule knows: the first file says the same."""
+    said = info.type.SerializeToString(deterministic=True)
     if not table.closed:
-        table.declared.setdefault(view, []).append(dims)
+        table.elements.add((info.name, view, said))
+    elif said != element_type(info.type) and (info.name, view, said) not in table.elements:
+        table.objections.append(f"the second file declares sizes of what {info.name!r} holds, which nothing says")
+
+
+def _check_shape(table: TermTable, name: str, view: View, dims: tuple[int, ...]) -> None:
+    if not table.closed:
+        table.declared.setdefault((name, view), []).append(dims)
         return
     if view.sizes == dims:
         return
     sizes = None if view.sizes is None else result_sizes(view.sizes)
-    if _agrees(sizes, dims) or any(_agrees(other, dims) for other in table.declared.get(view, ())):
-        return
-    free = (
-        None
-        if sizes is None
-        else tuple(None if isinstance(size, Symbol) and not is_free(size) else size for size in sizes)
-    )
-    if run or not _agrees(free, dims):
+    if not _agrees(dims, (sizes, *table.declared.get((name, view), ()))):
         shape = ",".join("?" if size < 0 else str(size) for size in dims)
         table.objections.append(f"the second file declares {name!r} as [{shape}], which it is not known to be")
-    else:
-        table.claims[name] = None
 
 
-@lru_cache(maxsize=1 << 8)
-def _agrees(known: tuple[object, ...] | None, dims: tuple[int, ...]) -> bool:
-    """Whether a shape has each of the declared numbers, or None there."""
-    if known is None or len(known) != len(dims):
-        return False
-    for declared, size in zip(dims, known, strict=True):
-        if declared >= 0 and size is not None and size != declared:
-            return False
-    return True
-
-
-def consistent(model: ModelProto) -> bool:
-    """Whether no size that a file declares contradicts what onnx's inference finds.
-
-    It is asked where the second file declares sizes that no rule knows: it can only take a proof away.
-    """
-    try:
-        onnx.shape_inference.infer_shapes(model, check_type=True, strict_mode=True, data_prop=True)
-    except (onnx.shape_inference.InferenceError, ValueError):
-        return False
-    return True
+def _agrees(dims: tuple[int, ...], known: Sequence[Sequence[object] | None]) -> bool:
+    """Whether each number that is declared stands in one of these shapes, and one of them has its rank."""
+    shapes = [shape for shape in known if shape is not None and len(shape) == len(dims)]
+    return bool(shapes) and all(
+        size < 0 or any(shape[axis] == size for shape in shapes) for axis, size in enumerate(dims)
+    )

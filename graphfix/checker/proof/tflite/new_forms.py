@@ -256,13 +256,11 @@ def _spelled(calls: Sequence[Call]) -> tuple[object, ...]:
 
 
 def _stated_otherwise(call: Call, view: View) -> bool:
-    """Whether the shape that the file states of a result is another than the one that is derived, for certain."""
+    """Whether the shape that the file states of a result is another than the one that is derived, or says more."""
     stored, dims, sizes = call.result.stored, call.result.dims or (), view.sizes
     if sizes is None or stored == sizes:
         return False
-    return len(stored) != len(sizes) or any(
-        isinstance(size, int) and dim not in (None, size) for dim, size in zip(dims, sizes, strict=False)
-    )
+    return len(stored) != len(sizes) or any(dim not in (None, size) for dim, size in zip(dims, sizes, strict=False))
 
 
 def _narrow(call: Call) -> bool:

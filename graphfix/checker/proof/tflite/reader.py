@@ -156,6 +156,7 @@ class Reading:
                 core.sizes = self.table.named_sizes(core, refined(call, call.result.dims))
                 self._stored()
             results.append(whole(core))
+            self.known.ranks(call, results[-1], first=self.first)
         for view in results[:1]:
             self.known.keeps(graph, operator, view.core, first=self.first)
         if stateful is not None or not results:  # an operator without results is executed all the same

@@ -103,7 +103,7 @@ def _padded(size: Size, before: Size, behind: Size) -> Size:
 
 
 def concat(call: Call) -> Results:
-    """The sizes along the axis are added, all others are equal."""
+    """The sizes along the axis are added; all others are equal but of an operand without elements, which is skipped."""
     every = [call.dims(index) for index in range(len(call.inputs))]
     first = next((dims for dims in every if dims is not None), None)
     if first is None:
@@ -112,18 +112,17 @@ def concat(call: Call) -> Results:
     at = placed((call.number("axis", 1),), len(first))
     if at is None or any(len(dims) != len(first) for dims in known):
         return NOTHING
-    telling = [dims for dims in known if 0 not in dims] or known
-    sizes = [_common(column) for column in zip(*telling, strict=True)]
+    filled = next((dims for dims in known if all(isinstance(size, int) and size > 0 for size in dims)), None)
+    sizes = list(filled or [_common(column, len(every)) for column in zip(*known, strict=True)])
     parts = [dims[at[0]] for dims in known]
     numbers = [size for size in parts if isinstance(size, int)]
     sizes[at[0]] = parts[0] if len(every) == 1 else sum(numbers) if len(numbers) == len(every) else UNKNOWN
     return (Shape(tuple(sizes)),)
 
 
-def _common(sizes: Sequence[Size]) -> Size:
-    """The size of an axis that all operands have alike; onnxruntime lets it differ where an operand is empty."""
-    numbers = {size for size in sizes if isinstance(size, int)}
-    return sizes[0] if not numbers else numbers.pop() if len(numbers) == 1 else UNKNOWN
+def _common(sizes: Sequence[Size], operands: int) -> Size:
+    """The size of an axis of which all operands have the same."""
+    return sizes[0] if len(sizes) == operands and len(set(sizes)) == 1 else UNKNOWN
 
 
 def split(call: Call) -> Results:
