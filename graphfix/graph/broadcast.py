@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from math import prod
 
 from graphfix import operators
 from graphfix.graph.edits import AxisOf
@@ -243,10 +242,35 @@ def _grows(have: Size, want: Size) -> bool:
     return not same(have, want) and have == 1 and never_one(want)
 
 
-def exemption(operand: BroadcastOperand, why: operators.Exempt | None) -> str | None:
+def exemption(alignment: Alignment, operand: BroadcastOperand, why: operators.Exempt | None) -> str | None:
     """The reason why the operand is left as it is on purpose, None where there is none."""
     if why is None:
         return None
-    value = operand.value
-    elements = prod(value.shape.numbers) if value.shape.static else None
-    return why.holds(value.shape.rank if value.shape.ranked else -1, elements, value.kind == "constant")
+    shape = operand.value.shape
+    shapes = [each.value.shape for each in alignment.operands]
+    ranks = {each.rank if each.ranked else None for each in shapes}
+    one_each = all(map(_may_be_one, shapes)) and (None in ranks or len(ranks) > 1)
+    rank, constant = shape.rank if shape.ranked else -1, operand.value.kind == "constant"
+    return why.holds(operators.Seen(rank, constant, _may_be_one(shape), one_each, _repeats_inside(alignment, operand)))
+
+
+def _may_be_one(shape: Shape) -> bool:
+    """Whether a value may have one element: what is not known to be another number may be it."""
+    return not shape.ranked or not any(map(never_one, shape.dims))
+
+
+def _repeats_inside(alignment: Alignment, operand: BroadcastOperand) -> bool:
+    """Whether the operator may repeat each element next to itself: no axis behind a stretched one has several."""
+    axes = alignment.stretches(operand)
+    if not alignment.result.ranked:
+        last = operand.shape.dims[-1:] if operand.shape.ranked else ()
+        return axes != ("no",) and not any(map(never_one, last))
+    behind: list[Size] = []
+    sizes = (1,) * (len(axes) - operand.shape.rank) + operand.shape.dims
+    for axis, size, whole in zip(reversed(axes), reversed(sizes), reversed(alignment.result.dims), strict=True):
+        if axis != "no" and not any(same(whole, inner) for inner in behind):
+            return True
+        if never_one(size):
+            return False
+        behind.append(size)
+    return False

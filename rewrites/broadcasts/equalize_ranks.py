@@ -22,7 +22,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from graphfix.graph.broadcast import BroadcastOperand, align, exemption, has_ranks, over_limit
+from graphfix.graph.broadcast import Alignment, BroadcastOperand, align, exemption, has_ranks, over_limit
 from graphfix.graph.edits import Edit, Leave, Lift
 from graphfix.graph.protocols import BROADCASTING
 from graphfix.graph.view import Node
@@ -45,18 +45,17 @@ def plan(node: Node) -> Iterator[Edit]:
         return
     limit = over_limit(node, alignment)
     for operand in alignment.operands:
-        missing = alignment.rank - operand.value.shape.rank
-        if missing > 0:
-            yield _lifted(operand, missing, limit)
+        if operand.value.shape.rank < alignment.rank:
+            yield _lifted(alignment, operand, limit)
 
 
-def _lifted(operand: BroadcastOperand, missing: int, limit: str | None) -> Edit:
-    reason = exemption(operand, operand.operand.keep_rank)
+def _lifted(alignment: Alignment, operand: BroadcastOperand, limit: str | None) -> Edit:
+    reason = exemption(alignment, operand, operand.operand.keep_rank)
     if reason is not None:
         return Leave(operand.index, reason, CODE)
     if limit is not None:
         return Leave(operand.index, limit, "GF301", "left")
-    return Lift(operand.index, tuple(range(missing)))
+    return Lift(operand.index, tuple(range(alignment.rank - operand.value.shape.rank)))
 
 
 def _no_broadcast(node: Node, row: Row) -> Iterator[Leave]:

@@ -55,7 +55,7 @@ def plan(node: Node) -> Iterator[Edit]:
         axes = alignment.stretches(operand)
         if all(axis == "no" for axis in axes):
             continue
-        reason = exemption(operand, operand.operand.keep_dims)
+        reason = exemption(alignment, operand, operand.operand.keep_dims)
         if reason is not None:
             yield Leave(operand.index, reason, "GF102" if alignment.result.ranked else CODE)
         elif limit is None:

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
+from itertools import zip_longest
 
 import numpy as np
 
@@ -66,9 +67,16 @@ def _pairs(rule: scope.Rule, full: bool) -> list[Case]:
     return scope.fitting(rule, scope.pairs(ALL if full else UP_TO_2))
 
 
-def _one_element(case: Case, position: int, _held: bool) -> bool:
-    """Pow: an exponent of one element selects a kernel that is exact for 2 and 3."""
-    return position == 1 and all(dim == 1 for dim in case.shapes[1])
+def _shared_by_rows(case: Case, position: int, _held: bool) -> bool:
+    """Pow: one exponent for all of a row, or for more, selects a kernel that is exact for 2 and 3."""
+    return position == 1 and any(_repeats_inside(case.at(n), dict(case.attributes)) for n in scope.SIZES)
+
+
+def _repeats_inside(operands: Sequence[Sizes], attributes: Mapping[str, int | str]) -> bool:
+    """Whether the exponent has one element along the last axis along which one of the two has another number."""
+    exponent = scope.placed(operands, attributes) if "axis" in attributes else operands[1]
+    pairs = list(zip_longest(reversed(operands[0]), reversed(exponent), fillvalue=1))
+    return next((size == 1 for base, size in pairs if (base, size) != (1, 1)), False)
 
 
 def _promoted(case: Case, _position: int, _held: bool) -> bool:
@@ -113,7 +121,7 @@ def _elementwise(key: Key, question: test_elementwise.Question) -> Row:
     recipe = Recipe(_reads(kinds, question.place, apart=False), kinds, rule, question.attributes.get(kind, {}))
     sites = (1,) if key[1] == "PRelu" else tuple(range(count))
     cases = partial(scope.triples, rule) if count > 2 else partial(_pairs, rule)
-    return Row(recipe, cases, sites, keeps_sizes=_one_element if key[1] == "Pow" else never)
+    return Row(recipe, cases, sites, keeps_sizes=_shared_by_rows if key[1] == "Pow" else never)
 
 
 def _product(key: Key, question: test_products.Question) -> Row:
@@ -177,7 +185,7 @@ def _legacy(op: str) -> Row:
     function, kinds = (np.power, "float32") if op == "Pow" else test_legacy.PAIRS[op]
     recipe = Recipe((0, 1), (kinds.split()[0],), scope.by_axis)
     row = Row(recipe, scope.aligned, (1,), expected=partial(_at_axis, function))
-    return replace(row, keeps_sizes=_one_element, rounded=True) if op == "Pow" else row
+    return replace(row, keeps_sizes=_shared_by_rows, rounded=True) if op == "Pow" else row
 
 
 def _at_axis(function: Callable[[Array, Array], Array], case: Case, operands: Sequence[Array]) -> Array:

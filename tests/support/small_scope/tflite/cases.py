@@ -215,8 +215,9 @@ def elements(name: str, shape: Shape, dtype: str) -> np.ndarray:
     random = np.random.default_rng(zlib.crc32(name.encode()))
     if dtype == "bool":
         return random.integers(0, 2, shape).astype(bool)
-    if dtype == "float32":
-        return random.uniform(0.25, 4, shape).astype(dtype)
+    if dtype == "float32":  # half of them whole: LiteRT raises to such powers in another way
+        some = random.uniform(0.25, 4, shape)
+        return np.where(random.random(shape) < 0.5, np.ceil(some), some).astype(dtype)
     return random.integers(1, 6, shape).astype(dtype)
 
 
