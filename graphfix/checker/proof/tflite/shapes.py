@@ -134,7 +134,7 @@ def _strided_slice(call: Call) -> Dims:
     if sizes is None or any(call.integer(name) for name in ("ellipsisMask", "newAxisMask", "offset")):
         return None
     begin, end, stride = ([] if each is None else list(each) for each in bounds)
-    if None in bounds or not len(begin) == len(end) == len(stride) <= len(sizes):
+    if None in bounds or 0 in stride or not len(begin) == len(end) == len(stride) <= len(sizes):
         return None
     dims: list[Size | None] = []
     for axis, size in enumerate(sizes):
