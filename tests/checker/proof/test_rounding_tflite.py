@@ -85,7 +85,10 @@ def test_an_exponent_that_may_be_one_is_not_moved(
 ) -> None:
     """Which of the operands is stretched by the shape of both."""
     operands = ["x", "e"]
-    shapes = f"a:int32[2] = SHAPE({base}, out_type=INT32)\nb:int32[2] = SHAPE({exponent}, out_type=INT32)\nt:int32[2] = BROADCAST_ARGS(a, b)\n"
+    shapes = (
+        f"a:int32[2] = SHAPE({base}, out_type=INT32)\nb:int32[2] = SHAPE({exponent}, out_type=INT32)\n"
+        "t:int32[2] = BROADCAST_ARGS(a, b)\n"
+    )
     first = f"{shapes}u[?,?] = BROADCAST_TO({operands[stretched]}, t)\nz[?,?] = ABS(u)\n"
     whole = [*operands]
     whole[stretched] = "u"
