@@ -2,32 +2,24 @@
 
 from __future__ import annotations
 
-from math import isfinite
 from typing import TYPE_CHECKING
 
-from graphfix.checker.proof import broadcast, constant_folding
-from graphfix.checker.proof.sizes import broadcast_parts
+from graphfix.checker.proof import broadcast
 from graphfix.checker.proof.terms import View, whole
+from graphfix.checker.proof.tflite import kernel_choice
 from graphfix.checker.proof.tflite.shapes import shaped
 from graphfix.checker.proof.tflite.table import CHOOSING, EACH, UNARY
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     from graphfix.checker.files.tflite.records import Quantization, Tensor
-    from graphfix.checker.proof.sizes import Size, Sizes
     from graphfix.checker.proof.tflite.operands import Call
 
-PAIR = 2
 PLANE = 2
 """The trailing axes that a transform acts on."""
 ALIKE = {"SELECT": "SELECT", "SELECT_V2": "SELECT", "REAL": "REAL", "RFFT2D": "RFFT2D"}
 """Operators whose options have no fields, by what they compute once their operands' maps are known."""
-BY_PLACE = frozenset({"LOGISTIC", "HARD_SWISH", "TANH", "ELU", "GELU"})
-"""Functions that the default kernels compute in packets and, of elements that fill none, by other instructions: the
-last bit goes by how many elements there are, and which it is."""
-NEARLY = 1e-4
-"""How near to a whole number an exponent may be one to the kernel, which says 1e-5."""
 
 
 def read(call: Call) -> View | None:
@@ -38,54 +30,12 @@ def read(call: Call) -> View | None:
         return None
     if call.operator.name in CHOOSING and not shaped(call, given):
         return None
-    if call.operator.name in BY_PLACE and call.result.dtype == "float32" and not _as_many(given[0]):
+    if kernel_choice.by_place(call, given[0]):
         return None
-    if call.operator.name == "POW" and len(given) == PAIR:
-        key = (*key, _multiplied_out(*given))
-    return _broadcast(call, key, given)
-
-
-def _multiplied_out(base: View, exponent: View) -> object:
-    """Say when a power goes the kernel's other way: never, or where these sizes are 1 unless those are.
-
-    One exponent that is whole, or nearly so, and positive is multiplied out where the shapes differ: rounded, cut off
-    at the largest float, or wrapped at each step. All others go to the routine `pow`.
-    Source: `BroadcastPow4D` of LiteRT's optimized_ops.h, which all kernel sets have, for both types.
-    """
-    ones, others = _not_one(exponent.sizes), _not_one(base.sizes)
-    if ones is None or others is None:
-        return "never" if ones is not None and _has_number(ones) else (base, exponent)
-    if _has_number(ones) or not _may_be_whole(exponent):
-        return "never"
-    if _has_number(others) or len(base.sizes or ()) != len(exponent.sizes or ()):
-        return "where", ones
-    return ("where", ones, "unless", others - ones) if others - ones else "never"
-
-
-def _not_one(sizes: Sizes | None) -> frozenset[Size] | None:
-    """Return what has to be 1 where a shape has one element; None where not even its rank is known."""
-    return None if sizes is None else frozenset(part for size in sizes for part in broadcast_parts(size) if part != 1)
-
-
-def _has_number(sizes: Iterable[Size]) -> bool:
-    return any(isinstance(size, int) for size in sizes)
-
-
-def _may_be_whole(exponent: View) -> bool:
-    """Whether one exponent may be whole and positive to the kernel."""
-    power = constant_folding.literal(exponent)
-    if power is None:
-        return True
-    number = float(power.item())
-    return isfinite(number) and number > 0 and abs(number - round(number)) < NEARLY
-
-
-def _as_many(view: View) -> bool:
-    """Whether a view has each element of its core once, in order: unit axes at most are added or dropped."""
-    followed = [axis for axis in view.axes or () if axis is not None]
-    core = [axis for axis, size in enumerate(view.core.sizes or ()) if size != 1]
-    stretched = any(axis is None and size != 1 for axis, size in zip(view.axes or (), view.sizes or (), strict=True))
-    return view.axes is not None and followed == core and not stretched
+    result = _broadcast(call, (*key, *kernel_choice.ways(call, given)), given)
+    if result is not None:
+        kernel_choice.enter_rounding(call, given, result.core)
+    return result
 
 
 def _broadcast(call: Call, key: tuple[object, ...], views: Sequence[View]) -> View | None:
