@@ -17,9 +17,10 @@ node would be: the one that costs fewest bytes, ties to the lowest index, all of
 form), `keep` (left, reported), `assume` (sizes that are not known are taken to be equal, never 1 against another; the
 assumption is written into the report and the model's metadata) or `error`.
 
-Left as they are, with the reason: a Pow exponent of one element, the operands of an ONNX matrix product, the scale and
-bias of a normalization, PRELU's alpha in TFLite; with `--keep-fusions` scalar and rank-1 constants. Left as a
-finding: a result of more axes than the runtime broadcasts (GF301).
+Left as they are, with the reason: an exponent that a row of bases shares (ONNX) or that may have one element (TFLite),
+the operands of an ONNX matrix product, the scale and bias of a normalization, PRELU's alpha in TFLite; with
+`--keep-fusions` scalar and rank-1 constants. Left as a finding: a result of more axes than the runtime broadcasts
+(GF301).
 """
 
 from __future__ import annotations
