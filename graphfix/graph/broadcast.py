@@ -249,9 +249,25 @@ def exemption(alignment: Alignment, operand: BroadcastOperand, why: operators.Ex
     shape = operand.value.shape
     shapes = [each.value.shape for each in alignment.operands]
     ranks = {each.rank if each.ranked else None for each in shapes}
-    one_each = all(map(_may_be_one, shapes)) and (None in ranks or len(ranks) > 1)
-    rank, constant = shape.rank if shape.ranked else -1, operand.value.kind == "constant"
-    return why.holds(operators.Seen(rank, constant, _may_be_one(shape), one_each, _repeats_inside(alignment, operand)))
+    one = _may_be_one(shape)
+    return why.holds(
+        operators.Seen(
+            shape.rank if shape.ranked else -1,
+            constant=operand.value.kind == "constant",
+            one=one,
+            one_each=all(map(_may_be_one, shapes)) and (None in ranks or len(ranks) > 1),
+            under_ones=one and any(_ends_in_ones(each, shape) for each in shapes),
+            inside=_repeats_inside(alignment, operand),
+        )
+    )
+
+
+def _ends_in_ones(shape: Shape, under: Shape) -> bool:
+    """Whether the axes of a shape that a shorter one stands under, or the last one over a scalar, may be 1, not all."""
+    if not (shape.ranked and under.ranked):
+        return True
+    facing = shape.dims[-max(under.rank, 1) :]
+    return under.rank < shape.rank and not any(map(never_one, facing)) and any(size != 1 for size in shape.dims)
 
 
 def _may_be_one(shape: Shape) -> bool:

@@ -20,7 +20,15 @@ Style = Literal["multidirectional", "unidirectional", "matmul", "gemm", "legacy"
 - own: a rule of its own; no rewrite touches it, `Row.left` says why.
 """
 
-When = Literal["always", "one element", "one element each", "repeated inside", "constant of rank 2", "rank 1"]
+When = Literal[
+    "always",
+    "one element",
+    "one element each",
+    "one element under ones",
+    "repeated inside",
+    "constant of rank 2",
+    "rank 1",
+]
 
 
 def standard(domain: str) -> str:
@@ -40,6 +48,8 @@ class Seen:
     """Whether it may have one element."""
     one_each: bool = False
     """Whether every operand that takes part may have one element, and their ranks may differ."""
+    under_ones: bool = False
+    """Whether it may have one element, and the axes of another operand that it stands under may be 1 as well."""
     inside: bool = False
     """Whether the operator may repeat each element next to itself: along the last axis that has several."""
 
@@ -60,6 +70,7 @@ class Exempt:
             "always": True,
             "one element": seen.one,
             "one element each": seen.one_each,
+            "one element under ones": seen.under_ones,
             "repeated inside": seen.inside,
             "constant of rank 2": seen.constant and seen.rank == 2,  # noqa: PLR2004 -- the rank that the name says
             "rank 1": seen.rank == 1,

@@ -204,7 +204,7 @@ def ask(entry: Row, question: Question, version: int, kind: str, shapes: Sequenc
         part = parts[position]
         others = [*parts]
         others[position] = lifted(part, len(result_shape))
-        assert operand.keep_rank is None
+        assert operand.keep_rank is None or operand.keep_rank.holds(seen(part, result_shape)) is None
         assert same_bits(answer(others), implicit), f"{where}: operand {operand.index} lifted"
         if operand.keep_dims is None or operand.keep_dims.holds(seen(part, result_shape)) is None:
             others[position] = stretched(part, result_shape)
@@ -250,6 +250,26 @@ def test_an_exponent_of_whole_rows_is_not_stretched_for_it_changes_bits(
     np.testing.assert_allclose(general[0], scalar[0], rtol=1e-6)
     if exponent == 3.0:  # a correctly rounded x**2 is x*x: only the cube shows in the bits
         assert not same_bits(general, scalar)
+
+
+@pytest.mark.parametrize(("base", "exponent", "changes"), [
+    ((64, 1), (), True),
+    ((64, 1), (1,), True),
+    ((64, 1, 1), (1, 1), True),
+    ((64, 2, 1), (1, 1), False),
+    ((1, 64), (), False),
+    ((1, 1), (), False),
+])  # fmt: skip
+def test_a_lifted_exponent_of_one_element_changes_bits_behind_axes_of_one(
+    base: tuple[int, ...], exponent: tuple[int, ...], changes: bool
+) -> None:
+    x, cube = np.full(base, 2**40 + 1, np.int64), np.full(exponent, 3, np.int64)
+    implicit = run("Pow", x, cube, opset=13)
+    assert same_bits(run("Pow", x, lifted(cube, len(base)), opset=13), implicit) != changes
+    entry = row("", "Pow", 13)
+    assert entry is not None
+    assert entry.operands[1].keep_rank is not None
+    assert entry.operands[1].keep_rank.holds(Seen(0, under_ones=True))
 
 
 @pytest.mark.parametrize("op", ["QLinearAdd", "QLinearMul"])

@@ -20,8 +20,8 @@ STRETCHED = {
         unary("a = Sin(x) y = Expand(a, s)", "[5,3]", "[3]"),
     ),
     "an exponent": (
-        unary("y = Pow(x, c)", "[5,3]", "[5,3]"),
-        unary("a = Expand(c, s) y = Pow(x, a)", "[5,3]", "[5,3]"),
+        unary("y = Pow(x, w)", "[5,3]", "[5,3]"),
+        unary("a = Expand(w, s) y = Pow(x, a)", "[5,3]", "[5,3]"),
     ),
     "a scale": (
         unary("y = LayerNormalization(x, w)", "[5,3]", "[5,3]"),
@@ -40,6 +40,25 @@ def test_an_operand_that_is_stretched_may_be_read_by_another_routine(name: str, 
     proof = prove(before, after)
     assert (proof.status, proof.assumes) == ("proved", (ROUTINES,))
     assert prove(after, before).assumes == (ROUTINES,)
+
+
+@pytest.mark.parametrize(
+    ("size", "exponent", "answer"),
+    [
+        ("[5,3]", "Expand(c, s)", "not proved"),
+        ("[5,3]", "Reshape(c, two)", "proved"),
+        ("[5,1]", "Reshape(c, two)", "not proved"),
+        ("[5,N]", "Reshape(c, two)", "not proved"),
+        ("[1,1]", "Reshape(c, two)", "proved"),
+        ("[N,3]", "Reshape(c, two)", "proved"),
+    ],
+)
+def test_a_power_by_one_number_goes_by_the_last_axes(size: str, exponent: str, answer: str, written: Written) -> None:
+    data = {**DATA, "two": ints(1, 1)}
+    before = unary("y = Pow(x, c)", size, size)
+    after = unary(f"a = {exponent} y = Pow(x, a)", size, size)
+    assert prove(written(before, **data), written(after, **data)).status == answer
+    assert prove(written(after, **data), written(before, **data)).status == answer
 
 
 def test_unit_axes_and_exact_operators_need_no_assumption(written: Written) -> None:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from onnx import TensorProto
 
 from graphfix.checker.proof import broadcast, constant_folding
-from graphfix.checker.proof.onnx import shapes
+from graphfix.checker.proof.onnx import powers, shapes
 from graphfix.checker.proof.onnx import table as onnx_ops
 from graphfix.checker.proof.onnx.types import dtype
 from graphfix.checker.proof.onnx.validate import loads
@@ -112,8 +112,11 @@ def _pair(call: Call, one: View, two: View) -> View:
     key = (*call.key, ())
     if call.op not in SQUARING:
         return broadcast.elementwise(call.table, key, [one, two], call.description)
-    if call.op == "Pow" and _squares(call, one, two):
-        key, two = ("", "Mul", meaning("Mul", "", call.version, frozenset()), (), ()), one
+    if call.op == "Pow":
+        way = powers.routine(one, two)
+        key = (*call.key, (way,))
+        if way == powers.FAST and _squares(call, one, two):
+            key, two = ("", "Mul", meaning("Mul", "", call.version, frozenset()), (), ()), one
     result = broadcast.elementwise(call.table, key, [one, two], call.description)
     if one == two:
         call.table.product_ops.setdefault(result.core, call.op)
