@@ -267,7 +267,12 @@ def _ends_in_ones(shape: Shape, under: Shape) -> bool:
     if not (shape.ranked and under.ranked):
         return True
     facing = shape.dims[-max(under.rank, 1) :]
-    return under.rank < shape.rank and not any(map(never_one, facing)) and any(size != 1 for size in shape.dims)
+    known = (1, *facing, *under.dims)
+    return (
+        under.rank < shape.rank
+        and not any(map(never_one, facing))
+        and not all(any(same(size, one) for one in known) for size in shape.dims)
+    )
 
 
 def _may_be_one(shape: Shape) -> bool:

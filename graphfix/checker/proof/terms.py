@@ -115,6 +115,8 @@ class TermTable:
     """By which operator a product that several operators compute was written first."""
     routines: dict[Core, object] = field(default_factory=dict)
     """By result how the operands were stretched, where a runtime chooses its routine by that."""
+    legacy: bool = False
+    """Whether a file has powers of operator sets 1 to 6: onnxruntime has no kernel, so nor a routine to choose."""
     objections: list[str] = field(default_factory=list)
     """What is in the second file, beside its terms, and neither in the first nor on a list of what may be new.
 

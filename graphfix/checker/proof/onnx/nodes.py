@@ -113,8 +113,9 @@ def _pair(call: Call, one: View, two: View) -> View:
     if call.op not in SQUARING:
         return broadcast.elementwise(call.table, key, [one, two], call.description)
     if call.op == "Pow":
+        call.table.legacy = call.table.legacy or call.version < onnx_ops.LEGACY_END
         way = powers.routine(one, two)
-        key = (*call.key, (way,))
+        key = key if call.table.legacy else (*call.key, (way,))
         if way == powers.FAST and _squares(call, one, two):
             key, two = ("", "Mul", meaning("Mul", "", call.version, frozenset()), (), ()), one
     result = broadcast.elementwise(call.table, key, [one, two], call.description)

@@ -33,10 +33,11 @@ def routine(base: View, exponent: View) -> object:
         return POW
     pairs = zip(reversed(base.sizes), reversed(exponent.sizes or (1,)), strict=False)
     open_: list[tuple[frozenset[Size], frozenset[Size]]] = []
+    behind: frozenset[Size] = frozenset()
     end: object = POW
     for of_base, of_exponent in pairs:
-        raised = _not_one(of_exponent)
-        larger = _not_one(of_base) - raised
+        raised = _not_one(of_exponent) - behind
+        larger = _not_one(of_base) - raised - behind
         if _has_number(raised):
             break
         if raised or (larger and not _has_number(larger)):
@@ -44,6 +45,7 @@ def routine(base: View, exponent: View) -> object:
         if _has_number(larger):
             end = end if raised else FAST
             break
+        behind |= raised | larger  # they are 1 wherever the next axis counts
     while open_ and end == POW and not open_[-1][0]:
         open_.pop()  # it is `pow` whether this axis is the innermost one or none is
     return (*open_, end) if open_ else end

@@ -72,6 +72,14 @@ def _shared_by_rows(case: Case, position: int, _held: bool) -> bool:
     return position == 1 and any(_repeats_inside(case.at(n), dict(case.attributes)) for n in scope.SIZES)
 
 
+def _under_ones(case: Case, position: int, _held: bool) -> bool:
+    """Pow: whether an exponent of one element stands under ones, so that a lift brings it under others."""
+    return position == 1 and any(
+        set(exponent) <= {1} and len(exponent) < len(base) and set(base[-max(len(exponent), 1) :]) == {1}
+        for base, exponent in map(case.at, scope.SIZES)
+    )
+
+
 def _repeats_inside(operands: Sequence[Sizes], attributes: Mapping[str, int | str]) -> bool:
     """Whether the exponent has one element along the last axis along which one of the two has another number."""
     exponent = scope.placed(operands, attributes) if "axis" in attributes else operands[1]
@@ -121,7 +129,8 @@ def _elementwise(key: Key, question: test_elementwise.Question) -> Row:
     recipe = Recipe(_reads(kinds, question.place, apart=False), kinds, rule, question.attributes.get(kind, {}))
     sites = (1,) if key[1] == "PRelu" else tuple(range(count))
     cases = partial(scope.triples, rule) if count > 2 else partial(_pairs, rule)
-    return Row(recipe, cases, sites, keeps_sizes=_shared_by_rows if key[1] == "Pow" else never)
+    keeps = (_under_ones, _shared_by_rows) if key[1] == "Pow" else (never, never)
+    return Row(recipe, cases, sites, *keeps)
 
 
 def _product(key: Key, question: test_products.Question) -> Row:
