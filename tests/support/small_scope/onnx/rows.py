@@ -194,7 +194,7 @@ def _legacy(op: str) -> Row:
     function, kinds = (np.power, "float32") if op == "Pow" else test_legacy.PAIRS[op]
     recipe = Recipe((0, 1), (kinds.split()[0],), scope.by_axis)
     row = Row(recipe, scope.aligned, (1,), expected=partial(_at_axis, function))
-    return replace(row, keeps_sizes=_shared_by_rows, rounded=True) if op == "Pow" else row
+    return replace(row, keeps_rank=_under_ones, keeps_sizes=_shared_by_rows, rounded=True) if op == "Pow" else row
 
 
 def _at_axis(function: Callable[[Array, Array], Array], case: Case, operands: Sequence[Array]) -> Array:
