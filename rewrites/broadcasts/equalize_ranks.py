@@ -10,9 +10,9 @@ unit axes change no element: each axis follows the result axis that it followed 
 batch axes take part; a Gemm's C gets the rank of its matrix.
 
 Left as they are, with the reason: rank-1 operands of a matrix product (they are promoted, not broadcast), a constant
-matrix weight (onnxruntime prepacks it: another kernel, other last bits), the scale and bias of a normalization, PRELU's
-alpha, the condition of TFLite's SELECT (a scalar, or it follows axis 0), the operands of TFLite's POW where both may
-have one element, and an operand whose rank is not known.
+matrix weight (onnxruntime prepacks it: another kernel, other last bits), the scale and bias of a normalization, a Pow
+exponent of one element under axes that may be 1, PRELU's alpha, the condition of TFLite's SELECT (a scalar, or it
+follows axis 0), the operands of TFLite's POW where both may have one element, and an operand whose rank is not known.
 `--keep-fusions` also leaves scalar and rank-1 constants: onnxruntime fuses operators by their shapes.
 
 Left as findings: a result of more axes than the runtime broadcasts (GF301), and operands of different shapes where an
