@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 import pytest
 
 from graphfix.checker.proof.proving import prove
-from models.builders.tflite.text import model
+from graphfix.checker.proof.tflite.kernel_choice import ROUNDING
+from models.builders.tflite.text import Quantized, model
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -94,6 +95,31 @@ def test_an_exponent_that_may_be_one_is_not_moved(
     whole[stretched] = "u"
     one, two = (f"{first}y[?,?] = POW({', '.join(given)})" for given in (operands, whole))
     assert _status(tmp_path, one, two) == answer
+
+
+@pytest.mark.parametrize(
+    ("operator", "scale", "answer", "assumed"),
+    [
+        ("MUL", 0.5, "not proved", False),
+        ("MUL", 200.0, "proved", False),
+        ("ADD", 0.003, "not proved", False),
+        ("ADD", 0.5, "proved", True),
+    ],
+)
+def test_a_result_of_8_bits_that_leaves_16_goes_by_where_it_is(
+    tmp_path: Path, operator: str, scale: float, answer: str, assumed: bool
+) -> None:
+    """Of operands with the scale 1. Halves of sums are rounded by where they are as well: that is assumed."""
+    stretch = "u:uint8[2,31] = BROADCAST_TO(b:uint8[31], t:const:int32[2]{2,31})\nz:uint8[2,31] = ABS(u)\n"
+    files = []
+    for at, operand in enumerate(("b", "u")):
+        text = f"{stretch}y:uint8[2,31] = {operator}(x:uint8[2,31], {operand})"
+        scales = {name: Quantized(1.0, 128) for name in "xbuz"} | {"y": Quantized(scale, 128)}
+        files.append(tmp_path / f"{at}.tflite")
+        files[-1].write_bytes(model(text, quantization=scales))
+    proof = prove(*files, tflite=True)
+    assert proof.status == answer
+    assert (ROUNDING in proof.assumes) == assumed
 
 
 def test_int4_is_not_broadcast_by_elements(tmp_path: Path) -> None:
