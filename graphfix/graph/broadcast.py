@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from math import prod
 
 from graphfix import operators
 from graphfix.graph.edits import AxisOf
@@ -243,10 +242,33 @@ def _grows(have: Size, want: Size) -> bool:
     return not same(have, want) and have == 1 and never_one(want)
 
 
-def exemption(operand: BroadcastOperand, why: operators.Exempt | None) -> str | None:
+def exemption(alignment: Alignment, operand: BroadcastOperand, why: operators.Exempt | None) -> str | None:
     """The reason why the operand is left as it is on purpose, None where there is none."""
     if why is None:
         return None
-    value = operand.value
-    elements = prod(value.shape.numbers) if value.shape.static else None
-    return why.holds(value.shape.rank if value.shape.ranked else -1, elements, value.kind == "constant")
+    shape = operand.value.shape
+    shapes = [each.value.shape for each in alignment.operands]
+    ranks = {each.rank if each.ranked else None for each in shapes}
+    one = _may_be_one(shape)
+    return why.holds(
+        operators.Seen(
+            shape.rank if shape.ranked else -1,
+            constant=operand.value.kind == "constant",
+            one=one,
+            one_each=all(map(_may_be_one, shapes)) and (None in ranks or len(ranks) > 1),
+            under_ones=one and any(_ends_in_ones(each, shape) for each in shapes),
+        )
+    )
+
+
+def _ends_in_ones(shape: Shape, under: Shape) -> bool:
+    """Whether the axes that a shorter shape stands under, or the last one over a scalar, are 1, and not all are."""
+    if not (shape.ranked and under.ranked):
+        return False
+    ones = [same(size, 1) for size in shape.dims]
+    return under.rank < shape.rank and all(ones[-max(under.rank, 1) :]) and not all(ones)
+
+
+def _may_be_one(shape: Shape) -> bool:
+    """Whether a value may have one element: what is not known to be another number may be it."""
+    return not shape.ranked or not any(map(never_one, shape.dims))

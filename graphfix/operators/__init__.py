@@ -6,7 +6,7 @@ from bisect import bisect_right
 
 from graphfix.operators import onnx, onnx_reviewed, tflite, tflite_reviewed
 from graphfix.operators.onnx_reviewed import EQUAL_SHAPES_BEFORE
-from graphfix.operators.row import TFLITE, Exempt, Operand, Row, StretchForm, Style, When, standard
+from graphfix.operators.row import TFLITE, Exempt, Operand, Row, Seen, StretchForm, Style, When, standard
 
 __all__ = [
     "EQUAL_SHAPES_BEFORE",
@@ -15,6 +15,7 @@ __all__ = [
     "Exempt",
     "Operand",
     "Row",
+    "Seen",
     "StretchForm",
     "Style",
     "When",

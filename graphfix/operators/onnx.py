@@ -20,6 +20,10 @@ EXPONENT = Exempt(
     "a one-element exponent takes onnxruntime's exact fast path (x*x for 2, x*x*x for 3)",
     when="one element",
 )
+EXPONENT_RANK = Exempt(
+    "with as many axes as the base, an exponent of one element takes another routine of onnxruntime",
+    when="one element under ones",
+)
 WEIGHT = Exempt(
     "onnxruntime packs a constant matrix ahead of time; with more axes it is not, and bits change",
     when="constant of rank 2",
@@ -105,7 +109,7 @@ _PAIRS = (
     "Sub Div And Or Xor Equal Greater Less GreaterOrEqual:12 LessOrEqual:12 Mod:10 BitShift:11"
     " BitwiseAnd:18 BitwiseOr:18 BitwiseXor:18 StringConcat:20"
 )
-_POW = (Operand(0), Operand(1, keep_dims=EXPONENT))
+_POW = (Operand(0), Operand(1, EXPONENT_RANK, EXPONENT))
 _POW_EVIDENCE = "onnxruntime: a stretched exponent 2 or 3 differs in the last bits and is 29 times slower"
 _ELEMENTWISE = (
     *_family("", _PAIRS, "multidirectional", _operands(0, 1), SAME_BITS, since=7),

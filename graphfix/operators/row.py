@@ -20,12 +20,35 @@ Style = Literal["multidirectional", "unidirectional", "matmul", "gemm", "legacy"
 - own: a rule of its own; no rewrite touches it, `Row.left` says why.
 """
 
-When = Literal["always", "one element", "constant of rank 2", "rank 1"]
+When = Literal[
+    "always",
+    "one element",
+    "one element each",
+    "one element under ones",
+    "constant of rank 2",
+    "rank 1",
+]
 
 
 def standard(domain: str) -> str:
     """Return the domain, empty for ONNX's standard operators under either of their names."""
     return "" if domain == "ai.onnx" else domain
+
+
+@dataclass(frozen=True, slots=True)
+class Seen:
+    """What is known of an operand where its node reads it."""
+
+    rank: int
+    """-1 where it is not known."""
+    constant: bool = False
+    """Whether it is an initializer or a Constant node's result."""
+    one: bool = False
+    """Whether it may have one element."""
+    one_each: bool = False
+    """Whether every operand that takes part may have one element, and their ranks may differ."""
+    under_ones: bool = False
+    """Whether it may have one element, and the axes of another operand that it stands under are 1 as well."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,21 +61,19 @@ class Exempt:
     also: Exempt | None = None
     """The next exemption of the same operand; they hold independently of each other."""
 
-    def holds(self, rank: int, elements: int | None, constant: bool) -> str | None:
-        """Give the reason of the first exemption of the chain that holds for an operand, None when none does.
-
-        `rank` and `elements` are the operand's, `elements` None where a size is not known (it is then not
-        taken to be one); `constant` says whether the operand is an initializer or a Constant node's result.
-        """
+    def holds(self, seen: Seen) -> str | None:
+        """Give the reason of the first exemption of the chain that holds for an operand, None when none does."""
         met = {
             "always": True,
-            "one element": elements == 1,
-            "constant of rank 2": constant and rank == 2,  # noqa: PLR2004 -- the rank that the name says
-            "rank 1": rank == 1,
+            "one element": seen.one,
+            "one element each": seen.one_each,
+            "one element under ones": seen.under_ones,
+            "constant of rank 2": seen.constant and seen.rank == 2,  # noqa: PLR2004 -- the rank that the name says
+            "rank 1": seen.rank == 1,
         }
         if met[self.when]:
             return self.reason
-        return None if self.also is None else self.also.holds(rank, elements, constant)
+        return None if self.also is None else self.also.holds(seen)
 
 
 @dataclass(frozen=True, slots=True)

@@ -23,6 +23,13 @@ ALPHA_DIMS = Exempt("LiteRT's int16 PRELU reads its alpha as int8, and a stretch
 CONDITION = Exempt("the condition of SELECT is a scalar or follows axis 0, and is not right-aligned")
 PREDICATE = Exempt("the predicate is a scalar by definition, or has the shape of the other operands")
 BOUND = Exempt("a bound of STABLEHLO_CLAMP is a scalar by definition, or has the shape of its operand")
+EXPONENT = Exempt(
+    "LiteRT multiplies out a power by one whole exponent, and asks the routine pow for a stretched one",
+    when="one element",
+)
+ONE_POWER = Exempt(
+    "LiteRT multiplies out a power of one element by one only where their ranks differ", when="one element each"
+)
 EXPLICIT = Exempt("it is a broadcast spelled out already: normalize-expand brings it to the standard form")
 
 SAME_BITS = "LiteRT: implicit, lifted and stretched operands give the same bits on all three kernel sets"
@@ -53,12 +60,17 @@ def _own(names: str, left: Exempt, evidence: str, *indices: int, onto: int | Non
 
 _TWO = (Operand(0), Operand(1))
 _PAIRS = (
-    "ADD SUB MUL DIV POW FLOOR_DIV FLOOR_MOD SQUARED_DIFFERENCE LESS LESS_EQUAL GREATER GREATER_EQUAL EQUAL NOT_EQUAL"
+    "ADD SUB MUL DIV FLOOR_DIV FLOOR_MOD SQUARED_DIFFERENCE LESS LESS_EQUAL GREATER GREATER_EQUAL EQUAL NOT_EQUAL"
     " LOGICAL_AND LOGICAL_OR BITWISE_XOR RIGHT_SHIFT"
+)
+_POW = (Operand(0, ONE_POWER, ONE_POWER), Operand(1, ONE_POWER, EXPONENT))
+_POW_EVIDENCE = (
+    "LiteRT, all kernel sets: a stretched whole exponent gives other last bits, and other values where it overflows"
 )
 _ELEMENTWISE = _with(
     (
         *_each(_PAIRS, "multidirectional", SAME_BITS, *_TWO),
+        *_each("POW", "multidirectional", _POW_EVIDENCE, *_POW),
         *_each("MAXIMUM MINIMUM", "multidirectional", BUT_NAN, *_TWO),
         *_each("SELECT_V2", "multidirectional", SAME_BITS, *_TWO, Operand(2)),
     ),

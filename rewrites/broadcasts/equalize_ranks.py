@@ -10,8 +10,9 @@ unit axes change no element: each axis follows the result axis that it followed 
 batch axes take part; a Gemm's C gets the rank of its matrix.
 
 Left as they are, with the reason: rank-1 operands of a matrix product (they are promoted, not broadcast), a constant
-matrix weight (onnxruntime prepacks it: another kernel, other last bits), the scale and bias of a normalization, PRELU's
-alpha, the condition of TFLite's SELECT (a scalar, or it follows axis 0), and an operand whose rank is not known.
+matrix weight (onnxruntime prepacks it: another kernel, other last bits), the scale and bias of a normalization, a Pow
+exponent of one element under axes of size 1, PRELU's alpha, the condition of TFLite's SELECT (a scalar, or it
+follows axis 0), the operands of TFLite's POW where both may have one element, and an operand whose rank is not known.
 `--keep-fusions` also leaves scalar and rank-1 constants: onnxruntime fuses operators by their shapes.
 
 Left as findings: a result of more axes than the runtime broadcasts (GF301), and operands of different shapes where an
@@ -22,7 +23,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from graphfix.graph.broadcast import BroadcastOperand, align, exemption, has_ranks, over_limit
+from graphfix.graph.broadcast import Alignment, BroadcastOperand, align, exemption, has_ranks, over_limit
 from graphfix.graph.edits import Edit, Leave, Lift
 from graphfix.graph.protocols import BROADCASTING
 from graphfix.graph.view import Node
@@ -45,18 +46,17 @@ def plan(node: Node) -> Iterator[Edit]:
         return
     limit = over_limit(node, alignment)
     for operand in alignment.operands:
-        missing = alignment.rank - operand.value.shape.rank
-        if missing > 0:
-            yield _lifted(operand, missing, limit)
+        if operand.value.shape.rank < alignment.rank:
+            yield _lifted(alignment, operand, limit)
 
 
-def _lifted(operand: BroadcastOperand, missing: int, limit: str | None) -> Edit:
-    reason = exemption(operand, operand.operand.keep_rank)
+def _lifted(alignment: Alignment, operand: BroadcastOperand, limit: str | None) -> Edit:
+    reason = exemption(alignment, operand, operand.operand.keep_rank)
     if reason is not None:
         return Leave(operand.index, reason, CODE)
     if limit is not None:
         return Leave(operand.index, limit, "GF301", "left")
-    return Lift(operand.index, tuple(range(missing)))
+    return Lift(operand.index, tuple(range(alignment.rank - operand.value.shape.rank)))
 
 
 def _no_broadcast(node: Node, row: Row) -> Iterator[Leave]:

@@ -17,8 +17,8 @@ node would be: the one that costs fewest bytes, ties to the lowest index, all of
 form), `keep` (left, reported), `assume` (sizes that are not known are taken to be equal, never 1 against another; the
 assumption is written into the report and the model's metadata) or `error`.
 
-Left as they are, with the reason: a Pow exponent of one element, the operands of an ONNX matrix product, the scale and
-bias of a normalization, PRELU's alpha in TFLite; with `--keep-fusions` scalar and rank-1 constants. Left as a
+Left as they are, with the reason: an exponent that may have one element, the operands of an ONNX matrix product, the
+scale and bias of a normalization, PRELU's alpha in TFLite; with `--keep-fusions` scalar and rank-1 constants. Left as a
 finding: a result of more axes than the runtime broadcasts (GF301).
 """
 
@@ -55,7 +55,7 @@ def plan(node: Node) -> Iterator[Edit]:
         axes = alignment.stretches(operand)
         if all(axis == "no" for axis in axes):
             continue
-        reason = exemption(operand, operand.operand.keep_dims)
+        reason = exemption(alignment, operand, operand.operand.keep_dims)
         if reason is not None:
             yield Leave(operand.index, reason, "GF102" if alignment.result.ranked else CODE)
         elif limit is None:

@@ -4,7 +4,15 @@ from __future__ import annotations
 
 import pytest
 
-from graphfix.graph.broadcast import align, exemption, over_limit, product_axes, taking_part
+from graphfix.graph.broadcast import (
+    align,
+    align_at_run_time,
+    exemption,
+    has_ranks,
+    over_limit,
+    product_axes,
+    taking_part,
+)
 from graphfix.graph.view import UnrankedOperand
 from graphfix.operators import Exempt
 from graphfix.shapes.shape import Incompatible, Undecided
@@ -155,13 +163,44 @@ def test_exemptions_ask_for_the_operand_itself() -> None:
     def reason(operand: str, why: Exempt | None) -> str | None:
         alignment = align(node(f"y[2,3] = Add(x[2,3], {operand})"))
         assert alignment is not None
-        return exemption(alignment.operands[1], why)
+        return exemption(alignment, alignment.operands[1], why)
 
     assert reason("b[1,1]", one) == "one"
     assert reason("b[]", one) == "one"
-    assert reason("b[N,1]", one) is None  # N may be more
+    assert reason("b[N,1]", one) == "one"  # unless N is more
+    assert reason("b[N,3]", one) is None
     assert reason("b[2,1]", one) is None
     assert reason("b:const[2,3]", vector) == "weight"
     assert reason("b[2,3]", vector) is None
     assert reason("b[3]", vector) == "vector"
     assert reason("b[3]", None) is None
+
+
+@pytest.mark.parametrize(
+    ("operands", "each", "under"),
+    [
+        ("x[], b[]", False, False),
+        ("x[1], b[]", True, False),
+        ("x[N], b[]", True, False),
+        ("x[2], b[]", False, False),
+        ("x[2,1], b[]", False, True),
+        ("x[N,1], b[]", True, True),
+        ("x[N,M], b[]", True, False),
+        ("x[1,2], b[]", False, False),
+        ("x[2,3,1], b[1,1]", False, False),
+        ("x[2,1,1], b[1,1]", False, True),
+        ("x[2,1,1], b[N,1]", False, True),
+        ("x[2,1,1], b[3,1]", False, False),
+        ("x[2,1], b[1,1]", False, False),
+        ("x[N,1], b[1,M]", False, False),
+        ("x[N], b[*]", True, False),
+        ("x[*], b[2]", False, False),
+    ],
+)
+def test_exemptions_ask_how_the_operands_meet(operands: str, each: bool, under: bool) -> None:
+    given = node(f"y[*] = Pow({operands})")
+    alignment = align(given) if has_ranks(given) else align_at_run_time(given)
+    assert alignment is not None
+    exponent = alignment.operands[1]
+    assert (exemption(alignment, exponent, Exempt("each", "one element each")) is not None) == each
+    assert (exemption(alignment, exponent, Exempt("under", "one element under ones")) is not None) == under

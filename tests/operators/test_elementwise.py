@@ -9,7 +9,7 @@ import numpy as np
 import onnx
 import pytest
 
-from graphfix.operators import Row, row
+from graphfix.operators import Row, Seen, row
 from tests.support.runtimes.one_node import (
     MICROSOFT,
     NEWEST,
@@ -204,11 +204,15 @@ def ask(entry: Row, question: Question, version: int, kind: str, shapes: Sequenc
         part = parts[position]
         others = [*parts]
         others[position] = lifted(part, len(result_shape))
-        assert operand.keep_rank is None
+        assert operand.keep_rank is None or operand.keep_rank.holds(seen(part)) is None
         assert same_bits(answer(others), implicit), f"{where}: operand {operand.index} lifted"
-        if operand.keep_dims is None or operand.keep_dims.holds(part.ndim, part.size, constant=False) is None:
+        if operand.keep_dims is None or operand.keep_dims.holds(seen(part)) is None:
             others[position] = stretched(part, result_shape)
             assert same_bits(answer(others), implicit), f"{where}: operand {operand.index} stretched"
+
+
+def seen(operand: Array) -> Seen:
+    return Seen(operand.ndim, one=operand.size == 1)
 
 
 def test_a_single_operand_of_a_variadic_row_is_passed_through() -> None:
@@ -226,23 +230,45 @@ def test_variadic_operators_refuse_different_shapes_before_version_8() -> None:
             run(op, numbers("float32", 2, 3), numbers("float32", 3), opset=6)
 
 
+@pytest.mark.parametrize("shape", [(), (1,), (1, 1, 1)])
 @pytest.mark.parametrize("exponent", [2.0, 3.0])
-def test_a_stretched_one_element_exponent_changes_bits_and_a_lifted_one_does_not(exponent: float) -> None:
+def test_an_exponent_of_one_element_is_not_stretched_for_it_changes_bits(
+    exponent: float, shape: tuple[int, ...]
+) -> None:
     entry = row("", "Pow", 13)
     assert entry is not None
     exempt = entry.operands[1].keep_dims
     assert exempt is not None
-    assert exempt.holds(0, 1, constant=True)
-    assert exempt.holds(1, 2, constant=True) is None
-    assert exempt.holds(1, None, constant=True) is None
-    x = np.random.default_rng(0).random((64, 64), dtype=np.float32) * 3
-    power_of = np.array(exponent, dtype=np.float32)
+    x = np.random.default_rng(0).random((64, 64, 64), dtype=np.float32) * 3
+    power_of = np.full(shape, exponent, dtype=np.float32)
+    assert exempt.holds(seen(power_of))
+    assert exempt.holds(seen(np.full((64, 1, 64), exponent))) is None
     scalar = run("Pow", x, power_of, opset=13)
-    assert same_bits(run("Pow", x, power_of.reshape(1, 1), opset=13), scalar)
+    assert same_bits(run("Pow", x, lifted(power_of, 3), opset=13), scalar)
     general = run("Pow", x, stretched(power_of, x.shape), opset=13)
     np.testing.assert_allclose(general[0], scalar[0], rtol=1e-6)
     if exponent == 3.0:  # a correctly rounded x**2 is x*x: only the cube shows in the bits
         assert not same_bits(general, scalar)
+
+
+@pytest.mark.parametrize(("base", "exponent", "changes"), [
+    ((64, 1), (), True),
+    ((64, 1), (1,), True),
+    ((64, 1, 1), (1, 1), True),
+    ((64, 2, 1), (1, 1), False),
+    ((1, 64), (), False),
+    ((1, 1), (), False),
+])  # fmt: skip
+def test_a_lifted_exponent_of_one_element_changes_bits_behind_axes_of_one(
+    base: tuple[int, ...], exponent: tuple[int, ...], changes: bool
+) -> None:
+    x, cube = np.full(base, 2**40 + 1, np.int64), np.full(exponent, 3, np.int64)
+    implicit = run("Pow", x, cube, opset=13)
+    assert same_bits(run("Pow", x, lifted(cube, len(base)), opset=13), implicit) != changes
+    entry = row("", "Pow", 13)
+    assert entry is not None
+    assert entry.operands[1].keep_rank is not None
+    assert entry.operands[1].keep_rank.holds(Seen(0, under_ones=True))
 
 
 @pytest.mark.parametrize("op", ["QLinearAdd", "QLinearMul"])

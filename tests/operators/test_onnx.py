@@ -10,7 +10,7 @@ import pytest
 from onnxruntime.capi import onnxruntime_pybind11_state as runtime
 
 from graphfix import operators
-from graphfix.operators import EQUAL_SHAPES_BEFORE, TFLITE, Exempt, Row
+from graphfix.operators import EQUAL_SHAPES_BEFORE, TFLITE, Exempt, Row, Seen
 from tests.operators import test_elementwise, test_gemm, test_legacy, test_own, test_products
 from tests.support.runtimes.one_node import name_of
 
@@ -164,11 +164,12 @@ def test_a_variadic_row_takes_all_operands_and_others_those_that_the_node_has() 
 
 def test_the_first_exemption_of_a_chain_that_holds_gives_the_reason() -> None:
     chain = Exempt("vector", when="rank 1", also=Exempt("weight", when="constant of rank 2"))
-    assert chain.holds(1, 4, constant=True) == "vector"
-    assert chain.holds(2, 20, constant=True) == "weight"
-    assert chain.holds(2, 20, constant=False) is None
-    assert chain.holds(3, 20, constant=True) is None
-    assert Exempt("never touched").holds(5, None, constant=False) == "never touched"
-    single = Exempt("single", when="one element")
-    assert single.holds(0, 1, constant=False) == single.holds(3, 1, constant=False) == "single"
-    assert single.holds(1, None, constant=False) is None
+    assert chain.holds(Seen(1, constant=True)) == "vector"
+    assert chain.holds(Seen(2, constant=True)) == "weight"
+    assert chain.holds(Seen(2)) is None
+    assert chain.holds(Seen(3, constant=True)) is None
+    assert Exempt("never touched").holds(Seen(5)) == "never touched"
+    assert Exempt("one", when="one element").holds(Seen(0, one=True)) == "one"
+    assert Exempt("one", when="one element").holds(Seen(0, under_ones=True)) is None
+    assert Exempt("each", when="one element each").holds(Seen(0, one=True)) is None
+    assert Exempt("each", when="one element each").holds(Seen(0, one=True, one_each=True)) == "each"

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pytest
 
+from graphfix.operators import Seen
 from tests.support.runtimes.one_node import (
     MICROSOFT,
     NEWEST,
@@ -152,7 +153,7 @@ def test_a_rank_1_operand_is_promoted_so_that_lifting_it_changes_the_result_s_sh
     assert multiply(key, version, lifted(vector, 3), matrices)[0].shape == (2, 1, 5)
     for operand in row_of(key).operands:
         assert operand.keep_rank is not None
-        assert operand.keep_rank.holds(1, 4, constant=False)
+        assert operand.keep_rank.holds(Seen(1))
 
 
 @pytest.mark.parametrize("key", FLOAT_PRODUCTS, ids=name_of)
@@ -171,10 +172,10 @@ def test_a_lifted_constant_weight_loses_its_packing_and_some_bits(key: Key) -> N
     assert same_bits(product(weight, packing=False), product(weight[None], packing=False))
     left, right = row_of(key).operands
     assert right.keep_rank is not None
-    assert right.keep_rank.holds(2, 256 * 128, constant=True)
-    assert right.keep_rank.holds(2, 256 * 128, constant=False) is None
+    assert right.keep_rank.holds(Seen(2, constant=True))
+    assert right.keep_rank.holds(Seen(2)) is None
     assert left.keep_rank is not None
-    assert left.keep_rank.holds(2, 256 * 128, constant=True) is None, "only B is packed"
+    assert left.keep_rank.holds(Seen(2, constant=True)) is None, "only B is packed"
 
 
 @pytest.mark.parametrize("key", FLOAT_PRODUCTS, ids=name_of)

@@ -14,7 +14,7 @@ import tflite
 from ai_edge_litert import schema_py_generated
 
 from graphfix import operators
-from graphfix.operators import NOT_BROADCASTING, TFLITE
+from graphfix.operators import NOT_BROADCASTING, TFLITE, Seen
 from tests.operators import test_tflite_own
 from tests.support.runtimes.litert_questions import KERNELS, NO_DELEGATE, Answer, Given, Question, ask
 
@@ -256,6 +256,46 @@ def test_xnnpack_may_choose_the_other_operand_where_one_is_nan(op: str) -> None:
     implicit, stretched = (answer.array for answer in replies[4:6])
     assert np.array_equal(implicit[1, [0, 2]], stretched[1, [0, 2]])
     assert implicit.tobytes() != stretched.tobytes()
+
+
+BASES = {
+    "float32": np.float32([0.1, -3.3, 1e30, -1e30, np.inf, np.nan, -0.0, 1e-45]),
+    "int32": np.int32([3, -3, 46341, -46341, 2**31 - 1, -(2**31), 0, 1]),
+}
+
+
+@pytest.mark.parametrize("kernels", KERNELS)
+@pytest.mark.parametrize("dtype", BASES)
+def test_one_whole_exponent_is_multiplied_out_and_a_stretched_one_is_not(dtype: str, kernels: str) -> None:
+    """So the exponent stays; to stretch the base, and to lift either, changes no bit."""
+    base, one = Given(BASES[dtype]), Given(np.full((), 31, dtype))
+    rows = base.reshaped(1, 8)
+    forms = [(base, one), (base, one.reshaped(1)), (rows, one.reshaped(1, 1)), (base, one.stretched(8))]
+    forms.append((rows.stretched(2, 8), one))
+    plain, *lifted, stretched, above = ask(
+        [Question("POW", form, form[0].data.shape, dtype, kernels=kernels) for form in forms]
+    )
+    assert all(answer.array.tobytes() == plain.array.tobytes() for answer in lifted)
+    assert all(row.tobytes() == plain.array.tobytes() for row in above.array)
+    assert plain.array.tobytes() != stretched.array.tobytes()
+    exempt = ROWS["POW"].operands[1].keep_dims
+    assert exempt is not None
+    assert exempt.holds(Seen(0, one=True))
+
+
+@pytest.mark.parametrize("dtype", BASES)
+def test_a_power_of_one_element_by_one_goes_by_whether_the_shapes_are_the_same(dtype: str) -> None:
+    base, exponent = Given(BASES[dtype][2:3]), Given(np.full(1, 3, dtype))
+    forms = [(base, exponent), (base.reshaped(), exponent.reshaped()), (base, exponent.reshaped())]
+    forms += [(base.reshaped(), exponent), (base, exponent.reshaped(1, 1))]
+    shapes = [max((one.data.shape, two.data.shape), key=len) for one, two in forms]
+    results = [
+        answer.array.item()
+        for answer in ask([Question("POW", form, shape, dtype) for form, shape in zip(forms, shapes, strict=True)])
+    ]
+    assert len(set(results[:2])) == len(set(results[2:])) == 1
+    assert results[0] != results[2]
+    assert all(operand.keep_rank is not None for operand in ROWS["POW"].operands)
 
 
 def test_operands_of_equal_shape_have_no_limit() -> None:

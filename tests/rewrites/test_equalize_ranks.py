@@ -25,6 +25,12 @@ DOES = {
     "y[3,5] = Gemm(a[3,4], b[5,4], c:const[]{1.0}, transB=1)": [Lift(2, (0, 1))],
     "y:uint8[2,4] = com.microsoft.QLinearAdd(a:uint8[2,4], s[], z:uint8[], b:uint8[4], s, z, s, z)": [Lift(3, (0,))],
     "y[2,3] = tflite.ADD(a[2,3], b:const[3])": [Lift(1, (0,))],
+    "y[N,3] = tflite.POW(x[N,3], e[])": [Lift(1, (0, 1))],
+    "y[2,N] = tflite.POW(x[N], e[2,1])": [Lift(0, (0,))],
+    "y[1] = Pow(x[1], e[])": [Lift(1, (0,))],
+    "y[N,3] = Pow(x[N,3], e[])": [Lift(1, (0, 1))],
+    "y[N,3,1] = Pow(x[N,3,1], e[1,1])": [Lift(1, (0,))],
+    "y[2,N] = Pow(x[2,N], e:const[1]{2.0})": [Lift(1, (0,))],
     "y[2,3,4] = tflite.SELECT_V2(c:bool[], x[2,3,4], z[4])": [Lift(0, (0, 1, 2)), Lift(2, (0, 1))],
     "y[5,2,3,6] = tflite.BATCH_MATMUL(a[5,2,3,4], b:const[4,6])": [Lift(1, (0, 1))],
     "y[1,1,1,1,1,1,1,8] = tflite.MUL(a[1,1,1,1,1,1,1,8], b[8])": [Lift(1, tuple(range(7)))],
@@ -76,6 +82,9 @@ LEFT = {
     "y[2,3] = tflite.STABLEHLO_SELECT(c:bool[], x[2,3], z[2,3])": (0, "scalar by definition"),
     "y[2,3] = tflite.STABLEHLO_CLAMP(l[], x[2,3], h[2,3])": (0, "scalar by definition"),
     "y[2,3] = tflite.BATCH_MATMUL(x[2,3,4], v[4])": (1, "no operand of rank 1"),
+    "y[N,1] = Pow(x[N,1], e[])": (1, "another routine"),
+    "y[1] = tflite.POW(x[1], e[])": (1, "only where their ranks differ"),
+    "y[N,1] = tflite.POW(x[1], e[N,1])": (0, "only where their ranks differ"),
 }
 
 

@@ -106,6 +106,10 @@ def test_a_1_under_a_range_is_stretched_for_certain() -> None:
 
 LEFT = {
     "y[2,3] = Pow(x[2,3], e:const[1,1]{2.0})": (1, "fast path"),
+    "y[2,3] = Pow(x[2,3], e[1,N])": (1, "fast path"),
+    "y[2,3] = tflite.POW(x[2,3], e:const[1,1]{2.0})": (1, "multiplies out"),
+    "y[2,3] = tflite.POW(x[2,3], e[1,N])": (1, "multiplies out"),
+    "y[1,1] = tflite.POW(x[1,N], e[])": (1, "multiplies out"),
     "y[5,2,3,6] = MatMul(a[5,2,3,4], b[1,2,4,6])": (1, "batch axes"),
     "y[2,3,4] = LayerNormalization(x[2,3,4], s[1,1,4])": (1, "another kernel"),
     "y[2,3,4] = tflite.PRELU(x[2,3,4], a[1,1,4])": (1, "reads its alpha as int8"),
@@ -121,8 +125,23 @@ def test_an_exempt_operand_is_left_with_its_reason(text: str, expected: tuple[in
     assert expected[1] in edit.reason
 
 
-def test_an_exponent_of_several_elements_is_stretched() -> None:
-    assert said(list(plan(node("y[2,3] = Pow(x[2,3], e[1,3])")))) == [(1, (0,), "[2, 3]", "GF102")]
+@pytest.mark.parametrize(
+    "text", ["Pow(x[2,3], e[1,3])", "Pow(x[2,3], e[2,1])", "tflite.POW(x[2,3], e[1,3])", "tflite.POW(x[2,3], e[2,1])"]
+)
+def test_an_exponent_of_several_elements_is_stretched(text: str) -> None:
+    assert said(list(plan(node(f"y[2,3] = {text}")))) == [(1, (0,), "[2, 3]", "GF102")]
+
+
+def test_a_base_is_stretched_beside_an_exponent_that_stays() -> None:
+    left, stretched = sorted(plan(node("y[?,3] = tflite.POW(x[N,1], e[1,M])")), key=lambda edit: type(edit).__name__)
+    assert isinstance(left, Leave)
+    assert left.operand == 1
+    assert said([stretched]) == [(0, (1,), "[N, M]", "GF102")]
+
+
+def test_neither_operand_of_a_power_that_may_be_of_one_element_by_one_is_stretched_to_another_rank() -> None:
+    edits = list(plan(node("y[?] = tflite.POW(x[N], e[*])")))
+    assert [(type(edit), edit.operand) for edit in edits] == [(Leave, 0), (Leave, 1)]
 
 
 NINE = "2,1,1,1,1,1,1,1,3"

@@ -110,9 +110,20 @@ def is_right(scope: Scope, it: Fixed, case: Case, site: Site) -> bool:
         return site.code in ("GF101", "GF102", "GF105") and bool(site.reason)
     if scope.ranks:
         return (site.code, site.reason) == ("GF203", OUTPUT)
+    if scope.op == "POW" and keeps_power(case, site):
+        return True
     if it.target == "ranks" or site.code not in ("GF102", "GF103"):
         return False
     return str(site.reason).endswith(MEET) and not meets_for_certain(scope, case, one=it.model.one)
+
+
+def keeps_power(case: Case, site: Site) -> bool:
+    """Whether a power may be of one element, which is raised in one of two ways, by the exponent's shape and rank."""
+    base, exponent = (operand.shape for operand in case.operands)
+    one = set(exponent) <= {1, N}
+    if one and set(base) <= {1, N} and len(base) != len(exponent):
+        return site.code in ("GF101", "GF102", "GF103")
+    return one and site.operand == 1 and site.code in ("GF102", "GF103")
 
 
 def meets_for_certain(scope: Scope, case: Case, *, one: bool) -> bool:

@@ -63,10 +63,7 @@ class Algebra:
         """
         parts: set[Size] = set()
         for size in sizes:
-            if isinstance(size, Symbol) and size.key[0] == "broadcast":
-                parts.update(part for part in size.key[1:] if isinstance(part, (int, Symbol)))
-            else:
-                parts.add(size)
+            parts.update(broadcast_parts(size))
         parts.discard(1)
         if len(parts) <= 1:
             return parts.pop() if parts else 1
@@ -95,6 +92,13 @@ class Algebra:
             pairs = zip(right_aligned(one, rank), right_aligned(two, rank), strict=True)
             found = self.shapes[known] = tuple(self.broadcast_size(pair) for pair in pairs)
         return found
+
+
+def broadcast_parts(size: Size) -> Sizes:
+    """Return the sizes whose broadcast a size is; itself where it is none."""
+    if not isinstance(size, Symbol) or size.key[0] != "broadcast":
+        return (size,)
+    return tuple(part for part in size.key[1:] if isinstance(part, (int, Symbol)))
 
 
 def numbers(sizes: Sequence[Size | None] | None) -> tuple[int, ...] | None:

@@ -90,6 +90,20 @@ def test_an_operand_that_is_stretched_may_be_read_by_another_routine(name: str, 
     assert prove(after, before).assumes == (ROUTINES,)
 
 
+@pytest.mark.parametrize(
+    ("size", "assumed"),
+    [("[5,3]", ()), ("[N,3]", ()), ("[5,1]", (ROUTINES,)), ("[5,N]", (ROUTINES,)), ("[3,1,1]", (ROUTINES,))],
+)
+def test_a_power_by_one_number_of_another_rank_goes_by_the_last_axis(
+    size: str, assumed: tuple[str, ...], written: Written
+) -> None:
+    data = {**DATA, "two": ints(1, 1)}
+    before = written(unary("y = Pow(x, c)", size, size), **data)
+    after = written(unary("a = Reshape(c, two) y = Pow(x, a)", size, size), **data)
+    assert prove(before, after).assumes == assumed
+    assert prove(after, before).assumes == assumed
+
+
 def test_unit_axes_and_exact_operators_need_no_assumption(written: Written) -> None:
     before, lifted = (
         unary("y = Max(x, w)", "[5,3]", "[5,3]"),

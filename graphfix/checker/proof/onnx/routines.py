@@ -23,7 +23,10 @@ ROUTINES = (
     " whether the file holds its operands or a node computes them"
 )
 """What is assumed where an operator is compared with itself over operands stretched, or stored, otherwise."""
-OVERFLOWS = "no power of whole numbers, and no float that is cast to them or quantized to 4 bits, is beyond the type"
+OVERFLOWS = (
+    "no power of whole numbers is beyond its type or 2**53, and no float that is cast to them or quantized to 4 bits"
+    " beyond the type"
+)
 """What is assumed where such an operator is compared with itself over operands stretched otherwise."""
 _FLOATS = frozenset({TensorProto.FLOAT16, TensorProto.FLOAT, TensorProto.DOUBLE, TensorProto.BFLOAT16, None})
 _BY_SHAPE = frozenset(
@@ -42,6 +45,8 @@ _PACKING: Mapping[tuple[str, str], tuple[int, ...]] = {
 _TWO_WAYS = _BY_SHAPE | _PACKING.keys() | {
     ("", "Cast"), ("", "CastLike"), ("", "QuantizeLinear"), (onnx_ops.MS, "QuantizeLinear"),
 }  # fmt: skip
+POWER = 2
+"""How many operands a power has."""
 _HALF_BYTES = frozenset({TensorProto.INT4, TensorProto.UINT4})
 
 
@@ -85,7 +90,7 @@ def _enter_routine(call: Call, core: Core, operator: tuple[str, str]) -> None:
         return
     packs = _PACKING.get(operator, ())
     taken = [call.operand(at) for at in packs] or call.views
-    form = tuple([None if view is None else _stretch(view) for view in taken]), _packed(call, packs)
+    form = tuple([None if view is None else _stretch(view) for view in taken]), _packed(call, packs), _raised(call)
     if call.table.routines.setdefault(core, form) != form:
         call.table.assumes[assumed] = None
 
@@ -150,3 +155,17 @@ def _stretch(view: View) -> object:
     if view.axes is None or view.sizes is None:
         return view.axes, view.sizes, view.more
     return tuple([pair for pair in zip(view.axes, view.sizes, strict=True) if pair[1] != 1])
+
+
+def _raised(call: Call) -> object:
+    """Say by what onnxruntime multiplies out a power by 2 or 3: nothing where rows of bases share the exponent.
+
+    It looks at an exponent once that is repeated along the innermost axis of several elements, and which one that is
+    goes by the ranks too: over `[64,1]` a scalar is not, `[1,1]` is. Source: `Broadcaster` and `PowImpl`.
+    """
+    views = [view for view in call.views if view is not None]
+    if call.op != "Pow" or len(views) != POWER or any(view.sizes is None for view in views):
+        return None
+    base, exponent = (view.sizes or (1,) for view in views)
+    shared = isinstance(base[-1], int) and base[-1] != 1 and exponent[-1] == 1
+    return None if shared else (base, exponent)

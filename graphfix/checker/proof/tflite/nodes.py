@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from graphfix.checker.proof import broadcast
 from graphfix.checker.proof.terms import View, whole
+from graphfix.checker.proof.tflite import kernel_choice
 from graphfix.checker.proof.tflite.shapes import shaped
 from graphfix.checker.proof.tflite.table import CHOOSING, EACH, UNARY
 
@@ -19,9 +20,6 @@ PLANE = 2
 """The trailing axes that a transform acts on."""
 ALIKE = {"SELECT": "SELECT", "SELECT_V2": "SELECT", "REAL": "REAL", "RFFT2D": "RFFT2D"}
 """Operators whose options have no fields, by what they compute once their operands' maps are known."""
-BY_PLACE = frozenset({"LOGISTIC", "HARD_SWISH", "TANH", "ELU", "GELU"})
-"""Functions that the default kernels compute in packets and, of elements that fill none, by other instructions: the
-last bit goes by how many elements there are, and which it is."""
 
 
 def read(call: Call) -> View | None:
@@ -32,17 +30,12 @@ def read(call: Call) -> View | None:
         return None
     if call.operator.name in CHOOSING and not shaped(call, given):
         return None
-    if call.operator.name in BY_PLACE and call.result.dtype == "float32" and not _as_many(given[0]):
+    if kernel_choice.by_place(call, given[0]):
         return None
-    return _broadcast(call, key, given)
-
-
-def _as_many(view: View) -> bool:
-    """Whether a view has each element of its core once, in order: unit axes at most are added or dropped."""
-    followed = [axis for axis in view.axes or () if axis is not None]
-    core = [axis for axis, size in enumerate(view.core.sizes or ()) if size != 1]
-    stretched = any(axis is None and size != 1 for axis, size in zip(view.axes or (), view.sizes or (), strict=True))
-    return view.axes is not None and followed == core and not stretched
+    result = _broadcast(call, (*key, *kernel_choice.ways(call, given)), given)
+    if result is not None:
+        kernel_choice.enter_rounding(call, given, result.core)
+    return result
 
 
 def _broadcast(call: Call, key: tuple[object, ...], views: Sequence[View]) -> View | None:

@@ -14,6 +14,7 @@ from tests.support.fuzz.tflite.graph_builder import (
     WORD,
     Concrete,
     GraphBuilder,
+    Known,
     aligned,
     together,
 )
@@ -38,7 +39,7 @@ ALL = (*NUMBERS, *SCALED)
 OPS = (
     *(Op(name, ALL, activates=True, rescales=True) for name in ("ADD", "SUB", "MUL")),
     Op("DIV", (FLOAT, INT), activates=True),
-    Op("POW", (INT,)),
+    Op("POW", (FLOAT, INT)),
     Op("FLOOR_DIV", (FLOAT, INT)),
     Op("FLOOR_MOD", NUMBERS),
     Op("SQUARED_DIFFERENCE", (FLOAT, INT, "int8")),
@@ -74,6 +75,8 @@ def elementwise(builder: GraphBuilder) -> None:
     )
     pair = [first, second]
     choose.shuffle(pair)
+    if op.name == "POW" and first.dtype == FLOAT and builder.source.odds(0.6):
+        pair = [first, whole_numbers(builder, first.shape)]
     shape = together(pair[0].shape, pair[1].shape)
     if shape is None:
         return
@@ -81,6 +84,12 @@ def elementwise(builder: GraphBuilder) -> None:
     attributes = {"fused_activation_function": choose.choice(("RELU", "RELU6"))} if fused else {}
     kept = op.name != "POW"  # what overflows is not defined, and a power of a power does
     builder.add(op.name, pair, shape, op.result or first.dtype, free=aligned(pair), kept=kept, **attributes)
+
+
+def whole_numbers(builder: GraphBuilder, base: Concrete) -> Known:
+    """Exponents by which LiteRT multiplies, where there is one of them."""
+    shape = builder.part(base) if builder.source.odds(0.5) else (1,) * builder.source.choose.randrange(len(base) + 2)
+    return builder.constant(shape, FLOAT, [builder.source.choose.choice((2, 3, 5)) for _ in range(prod(shape))])
 
 
 def choice(builder: GraphBuilder) -> None:

@@ -1,0 +1,148 @@
+"""Where LiteRT's kernels compute an element otherwise by the operands' shapes, and what that goes by.
+
+Measured with LiteRT on its three kernel sets, and read in its optimized_ops.h.
+"""
+
+from __future__ import annotations
+
+import struct
+from math import isfinite
+from typing import TYPE_CHECKING, NamedTuple
+
+from graphfix.checker.proof import constant_folding
+from graphfix.checker.proof.sizes import broadcast_parts
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from graphfix.checker.files.tflite.records import Tensor
+    from graphfix.checker.proof.sizes import Size, Sizes
+    from graphfix.checker.proof.terms import Core, View
+    from graphfix.checker.proof.tflite.operands import Call
+
+PAIR = 2
+SCALE = struct.Struct("<f")
+BY_PLACE = frozenset({"LOGISTIC", "HARD_SWISH", "TANH", "ELU", "GELU"})
+"""Functions that the default kernels compute in packets and, of elements that fill none, by other instructions: the
+last bit goes by how many elements there are, and which it is."""
+NEARLY = 1e-4
+"""How near to a whole number an exponent may be one to the kernel, which says 1e-5."""
+ROUNDING = "sums of 8 bits are rounded as they were, whatever shapes ADD reads its operands in"
+INTEGERS = {"int8": (-128, 127), "uint8": (0, 255)}
+PACKED = (1 << 15) - 1
+"""What packets hold of a sum or product before it is cut off to 8 bits: 16 bits. Single elements have 32."""
+
+
+def by_place(call: Call, view: View) -> bool:
+    """Whether an element's last bit goes by its place, and this is not all of a core in order."""
+    return call.operator.name in BY_PLACE and call.result.dtype == "float32" and not _as_many(view)
+
+
+def _as_many(view: View) -> bool:
+    """Whether a view has each element of its core once, in order: unit axes at most are added or dropped."""
+    followed = [axis for axis in view.axes or () if axis is not None]
+    core = [axis for axis, size in enumerate(view.core.sizes or ()) if size != 1]
+    stretched = any(axis is None and size != 1 for axis, size in zip(view.axes or (), view.sizes or (), strict=True))
+    return view.axes is not None and followed == core and not stretched
+
+
+def ways(call: Call, views: Sequence[View]) -> tuple[object, ...]:
+    """Say by what the kernel chooses its way of computing; nothing where there is one way."""
+    if len(views) != PAIR:
+        return ()
+    if call.operator.name == "POW":
+        return (_multiplied_out(*views),)
+    if call.operator.name in ("ADD", "MUL") and call.result.dtype in INTEGERS and _overflows_packets(call):
+        return tuple(map(_stretch, views))
+    return ()
+
+
+# --- a power ----------------------------------------------------------------------------------------------------------
+
+
+def _multiplied_out(base: View, exponent: View) -> object:
+    """Say when a power goes the kernel's other way: never, or where these sizes are 1 unless those are.
+
+    One exponent that is whole, or nearly so, and positive is multiplied out where the shapes differ: rounded, cut off
+    at the largest float, or wrapped at each step. All others go to the routine `pow`.
+    Source: `BroadcastPow4D`, which all kernel sets have, for both types.
+    """
+    ones, others = _not_one(exponent.sizes), _not_one(base.sizes)
+    if ones is None or others is None:
+        return "never" if ones is not None and _has_number(ones) else (base, exponent)
+    if _has_number(ones) or not _may_be_whole(exponent):
+        return "never"
+    if _has_number(others) or len(base.sizes or ()) != len(exponent.sizes or ()):
+        return "where", ones
+    return ("where", ones, "unless", others - ones) if others - ones else "never"
+
+
+def _not_one(sizes: Sizes | None) -> frozenset[Size] | None:
+    """Return what has to be 1 where a shape has one element; None where not even its rank is known."""
+    return None if sizes is None else frozenset(part for size in sizes for part in broadcast_parts(size) if part != 1)
+
+
+def _has_number(sizes: Iterable[Size]) -> bool:
+    return any(isinstance(size, int) for size in sizes)
+
+
+def _may_be_whole(exponent: View) -> bool:
+    """Whether one exponent may be whole and positive to the kernel."""
+    power = constant_folding.literal(exponent)
+    if power is None:
+        return True
+    number = float(power.item())
+    return isfinite(number) and number > 0 and abs(number - round(number)) < NEARLY
+
+
+# --- sums and products of 8 bits --------------------------------------------------------------------------------------
+
+
+def enter_rounding(call: Call, views: Sequence[View], core: Core) -> None:
+    """Enter how the operands of a sum of 8 bits are stretched: packets may round it otherwise where it is halfway."""
+    if call.operator.name != "ADD" or call.result.dtype not in INTEGERS:
+        return
+    form = tuple(map(_stretch, views))
+    if call.table.routines.setdefault(core, form) != form:
+        call.table.assumes[ROUNDING] = None
+
+
+def _stretch(view: View) -> object:
+    """How an operand is stretched: unit axes do not move an element."""
+    if view.axes is None or view.sizes is None:
+        return view
+    return tuple(pair for pair in zip(view.axes, view.sizes, strict=True) if pair[1] != 1)
+
+
+class _Scaled(NamedTuple):
+    """How a tensor of 8 bits is quantized."""
+
+    scale: float
+    zero: int
+    reach: float
+    """How large its numbers may be."""
+
+
+def _overflows_packets(call: Call) -> bool:
+    """Whether a result may leave 16 bits before it is cut off: packets then cut off another number.
+
+    Which elements are in packets goes by how the operands are stretched.
+    """
+    one, two, result = (_scaled(tensor) for tensor in (*call.inputs, call.result))
+    if not result.scale:
+        return False
+    multiplied = call.operator.name == "MUL"
+    most = one.reach * two.reach if multiplied else one.reach + two.reach
+    within = most / result.scale + abs(result.zero) <= PACKED
+    return not within or (multiplied and one.scale * two.scale >= result.scale)
+
+
+def _scaled(tensor: Tensor | None) -> _Scaled:
+    """Read the scale and the zero point as kernels do: 0 where a tensor has not one of each."""
+    if tensor is None or tensor.quantization is None:
+        return _Scaled(0, 0, 0)
+    bits, zeros, _ = tensor.quantization.key
+    if not isinstance(bits, bytes) or not isinstance(zeros, tuple) or (len(bits), len(zeros)) != (SCALE.size, 1):
+        return _Scaled(0, 0, 0)
+    (scale,), (zero,), (low, high) = SCALE.unpack(bits), zeros, INTEGERS.get(tensor.dtype, (0, 0))
+    return _Scaled(abs(scale), zero, abs(scale) * max(zero - low, high - zero))
