@@ -127,3 +127,15 @@ def test_a_scan_may_stretch_by_what_shows_the_rank(target: str, tmp_path: Path) 
     )
     assert run(after, {"x": np.ones((2, 3), np.float32), "s": np.ones(3, np.float32)}) == [2, 3]
     assert prove(before, after).reason is None
+
+
+@pytest.mark.parametrize("axes", ["", "scan_output_axes = [1], "])
+def test_a_scan_that_declares_the_rank_is_told_it_wherever_it_stacks(axes: str, tmp_path: Path) -> None:
+    text = RANKED.replace("num_scan_inputs", f"{axes}num_scan_inputs")
+    before, after = written(
+        tmp_path, *(text.format(declared="float[3]", computed=each) for each in ("u = Neg(e)", UNRANKED))
+    )
+    given = {"x": np.ones((2, 3), np.float32), "s": np.ones(3, np.float32)}
+    assert run(before, given) == run(after, given) == ([3, 2] if axes else [2, 3])
+    proof = prove(before, after)
+    assert (proof.reason, proof.assumes) == (None, ())
