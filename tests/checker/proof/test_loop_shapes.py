@@ -139,3 +139,19 @@ def test_a_scan_that_declares_the_rank_is_told_it_wherever_it_stacks(axes: str, 
     assert run(before, given) == run(after, given) == ([3, 2] if axes else [2, 3])
     proof = prove(before, after)
     assert (proof.reason, proof.assumes) == (None, ())
+
+
+def test_a_scan_is_told_the_rank_through_the_functions_that_its_body_calls(tmp_path: Path) -> None:
+    text = (
+        '<ir_version: 8, opset_import: ["" : 17, "local" : 1]>\n'
+        "g (float[N,3] x) => (float[] y) {{ y = Scan<num_scan_inputs = 1, body = b (float[3] e) => (float[] u)"
+        ' {{ u = local.F(e) }}>(x) }}\n<domain: "local", opset_import: ["" : 17]>\nF (e) => (u) {{ {computed} }}'
+    )
+    paths = tmp_path / "before.onnx", tmp_path / "after.onnx"
+    for path, computed in zip(paths, ("u = Neg(e)", UNRANKED), strict=True):
+        path.write_bytes(onnx.parser.parse_model(text.format(computed=computed)).SerializeToString())
+    values = {"x": np.ones((2, 3), np.float32)}
+    assert run(paths[0], values) == [2, 3]
+    with pytest.raises(Exception, match="must have the shape set"):
+        run(paths[1], values)
+    assert not prove(*paths).proved

@@ -14,9 +14,10 @@ from graphfix.checker.proof.result import UnprovedError
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
-    from onnx import GraphProto, ValueInfoProto
+    from onnx import FunctionProto, GraphProto, ValueInfoProto
 
     from graphfix.checker.proof.explain import Notes
+    from graphfix.checker.proof.onnx.model_parts import FunctionKey
     from graphfix.checker.proof.onnx.operands import Call, Environment
     from graphfix.checker.proof.sizes import Place, Size, Sizes
     from graphfix.checker.proof.terms import Core, TermTable, View
@@ -28,6 +29,7 @@ class Reader(Protocol):
     """What a body is read by: the reader of graphs, which calls the rules below."""
 
     table: TermTable
+    functions: dict[FunctionKey, FunctionProto]
     effects: list[tuple[Core, Place]]
     occurrences: dict[object, int]
     notes: Notes | None
@@ -186,7 +188,7 @@ def _looped(
         sizes: Guess = None
         known: object = None
         if index < len(given) and (scans or index >= len(states)):
-            known = told(call, body, outputs[index], given[index].sizes)
+            known = told(call, body, outputs[index], given[index].sizes, reader.functions)
         if index < len(states):
             sizes = states[index]
         elif index < len(given):
