@@ -234,3 +234,9 @@ def test_a_condition_that_an_if_lacks_is_no_traceback(tmp_path: Path) -> None:
     lacking.subgraphs[0].operators[-1].inputs = []
     path = saved(tmp_path / "lacking.tflite", lacking)
     assert not prove(path, saved(tmp_path / "whole.tflite", without_if(change=False)), tflite=True).proved
+
+
+def test_a_pool_of_a_scalar_is_no_traceback(tmp_path: Path) -> None:
+    text = "y[1,1,1,1] = MAX_POOL_2D(x[{}], stride_w=1, stride_h=1, filter_width=1, filter_height=1)"
+    before, after = (saved(tmp_path / f"{at}.tflite", tree(text.format(dims))) for at, dims in enumerate(("", "1")))
+    assert not prove(before, after, tflite=True).proved
