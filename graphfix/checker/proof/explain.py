@@ -85,7 +85,7 @@ def difference(one: Note, two: Note) -> str | None:
         same = list(map(_core, one.operands)) == list(map(_core, two.operands))
         return f"the operator is {one.op} before, {two.op} after" if same else None
     found = _parts(one, two) or _values(one, two) or _views(one, two) or _maps(one, two) or _spaces(one, two)
-    return found or "what its bodies return or declare, or how many results it has, is another"
+    return found or "what its bodies return or declare, how many results it has, or its way of computing is another"
 
 
 def not_a_view(note: Note) -> str | None:

@@ -127,3 +127,31 @@ def test_a_scan_may_stretch_by_what_shows_the_rank(target: str, tmp_path: Path) 
     )
     assert run(after, {"x": np.ones((2, 3), np.float32), "s": np.ones(3, np.float32)}) == [2, 3]
     assert prove(before, after).reason is None
+
+
+@pytest.mark.parametrize("axes", ["", "scan_output_axes = [1], "])
+def test_a_scan_that_declares_the_rank_is_told_it_wherever_it_stacks(axes: str, tmp_path: Path) -> None:
+    text = RANKED.replace("num_scan_inputs", f"{axes}num_scan_inputs")
+    before, after = written(
+        tmp_path, *(text.format(declared="float[3]", computed=each) for each in ("u = Neg(e)", UNRANKED))
+    )
+    given = {"x": np.ones((2, 3), np.float32), "s": np.ones(3, np.float32)}
+    assert run(before, given) == run(after, given) == ([3, 2] if axes else [2, 3])
+    proof = prove(before, after)
+    assert (proof.reason, proof.assumes) == (None, ())
+
+
+def test_a_scan_is_told_the_rank_through_the_functions_that_its_body_calls(tmp_path: Path) -> None:
+    text = (
+        '<ir_version: 8, opset_import: ["" : 17, "local" : 1]>\n'
+        "g (float[N,3] x) => (float[] y) {{ y = Scan<num_scan_inputs = 1, body = b (float[3] e) => (float[] u)"
+        ' {{ u = local.F(e) }}>(x) }}\n<domain: "local", opset_import: ["" : 17]>\nF (e) => (u) {{ {computed} }}'
+    )
+    paths = tmp_path / "before.onnx", tmp_path / "after.onnx"
+    for path, computed in zip(paths, ("u = Neg(e)", UNRANKED), strict=True):
+        path.write_bytes(onnx.parser.parse_model(text.format(computed=computed)).SerializeToString())
+    values = {"x": np.ones((2, 3), np.float32)}
+    assert run(paths[0], values) == [2, 3]
+    with pytest.raises(Exception, match="must have the shape set"):
+        run(paths[1], values)
+    assert not prove(*paths).proved

@@ -129,7 +129,9 @@ def test_bodies_that_give_another_value_are_reported_where_no_node_of_theirs_is_
                     else_branch = no () => (float[N,3] q) {{ q = Identity({}) }}> }}"""
     proof = unproved(written(text.format(*"te")), written(text.format(*names)))
     assert proof.reason is not None
-    assert proof.reason.endswith(": what its bodies return or declare, or how many results it has, is another")
+    assert proof.reason.endswith(
+        ": what its bodies return or declare, how many results it has, or its way of computing is another"
+    )
 
 
 def test_another_output_is_reported_by_what_gives_it(written: Written) -> None:

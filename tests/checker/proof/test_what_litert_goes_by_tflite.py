@@ -227,3 +227,16 @@ def test_a_stride_of_nothing_is_a_term(tmp_path: Path) -> None:
     text = "y[2] = STRIDED_SLICE(x[4], b:const:int32[1]{0}, e:const:int32[1]{4}, s:const:int32[1]{0}, begin_mask="
     before, after = (saved(tmp_path / f"{mask}.tflite", tree(f"{text}{mask})")) for mask in (0, 1))
     assert not prove(before, after, tflite=True).proved
+
+
+def test_a_condition_that_an_if_lacks_is_no_traceback(tmp_path: Path) -> None:
+    lacking = without_if(change=False)
+    lacking.subgraphs[0].operators[-1].inputs = []
+    path = saved(tmp_path / "lacking.tflite", lacking)
+    assert not prove(path, saved(tmp_path / "whole.tflite", without_if(change=False)), tflite=True).proved
+
+
+def test_a_pool_of_a_scalar_is_no_traceback(tmp_path: Path) -> None:
+    text = "y[1,1,1,1] = MAX_POOL_2D(x[{}], stride_w=1, stride_h=1, filter_width=1, filter_height=1)"
+    before, after = (saved(tmp_path / f"{at}.tflite", tree(text.format(dims))) for at, dims in enumerate(("", "1")))
+    assert not prove(before, after, tflite=True).proved

@@ -10,17 +10,17 @@ from graphfix.checker.proof.onnx.inferred_shapes import told
 from graphfix.checker.proof.onnx.types import dtype, set_type
 from graphfix.checker.proof.onnx.validate import loads
 from graphfix.checker.proof.result import UnprovedError
-from graphfix.checker.proof.terms import View
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
-    from onnx import GraphProto, ValueInfoProto
+    from onnx import FunctionProto, GraphProto, ValueInfoProto
 
     from graphfix.checker.proof.explain import Notes
+    from graphfix.checker.proof.onnx.model_parts import FunctionKey
     from graphfix.checker.proof.onnx.operands import Call, Environment
     from graphfix.checker.proof.sizes import Place, Size, Sizes
-    from graphfix.checker.proof.terms import Core, TermTable
+    from graphfix.checker.proof.terms import Core, TermTable, View
 
 Guess: TypeAlias = "tuple[Size | None, ...] | None"
 
@@ -29,6 +29,7 @@ class Reader(Protocol):
     """What a body is read by: the reader of graphs, which calls the rules below."""
 
     table: TermTable
+    functions: dict[FunctionKey, FunctionProto]
     effects: list[tuple[Core, Place]]
     occurrences: dict[object, int]
     notes: Notes | None
@@ -171,9 +172,12 @@ def _looped(
     states: Sequence[Guess],
     given: Sequence[View],
     outputs: Sequence[ValueInfoProto],
-    turns: Size | None = None,
+    turns: Guess = (None,),
 ) -> list[View]:
-    """Return the results: states as they leave the body, then what it returns in each of the iterations, stacked."""
+    """Return the results: states as they leave the body, then what it returns in each of the iterations, stacked.
+
+    `turns` holds how many iterations there are, the axis in front; None where the results are not stacked in front.
+    """
     body, scans = _body(call), call.op == "Scan"
     if reader.table.closed:
         _check_count(call, len(given))
@@ -184,7 +188,7 @@ def _looped(
         sizes: Guess = None
         known: object = None
         if index < len(given) and (scans or index >= len(states)):
-            known = told(call, body, outputs[index], given[index].sizes)
+            known = told(call, body, outputs[index], given[index].sizes, reader.functions)
         if index < len(states):
             sizes = states[index]
         elif index < len(given):
@@ -195,13 +199,13 @@ def _looped(
     return results
 
 
-def _stacked(output: ValueInfoProto, sizes: Sizes | None, turns: Size | None) -> Guess:
+def _stacked(output: ValueInfoProto, sizes: Sizes | None, turns: Guess) -> Guess:
     """Return the shape of what is stacked: after no iteration runtimes know of it only what the body declares."""
-    if sizes is None:
+    if sizes is None or turns is None:
         return None
     dims = output.type.tensor_type.shape.dim
     declared = [dim.dim_value if dim.HasField("dim_value") else None for dim in dims]
-    return (turns, *(own if own == size else None for own, size in zip_longest(declared[: len(sizes)], sizes)))
+    return (*turns, *(own if own == size else None for own, size in zip_longest(declared[: len(sizes)], sizes)))
 
 
 def _scan(reader: Reader, call: Call, environment: Environment) -> list[View]:
@@ -216,13 +220,13 @@ def _scan(reader: Reader, call: Call, environment: Environment) -> list[View]:
     place = owner, reader.occurrence(owner)
     kept, given = _settled(reader, call, environment, place, (shapes, slice(max(count, 0)), 0))
     axes = call.integers("scan_output_axes") or ()
-    scans = [view if not any(axes) and not skipped else View(view.core, None, None) for view in given[count:]]
     key = (*owner, place[1], kept, given)
     first = call.views[count] if not skipped and 0 <= count < len(call.views) else None
     scanned = None if first is None else first.sizes
     at = next(iter(call.integers("scan_input_axes") or ()), 0)
     turns = scanned[at] if scanned is not None and -len(scanned) <= at < len(scanned) else None
-    return _looped(reader, call, key, kept[:count], (*given[:count], *scans), _body(call).output, turns)
+    front = None if any(axes) or skipped else (turns,)
+    return _looped(reader, call, key, kept[:count], given, _body(call).output, front)
 
 
 def _sliced(sizes: Sizes, call: Call, index: int) -> Sizes | None:

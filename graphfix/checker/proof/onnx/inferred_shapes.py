@@ -10,13 +10,17 @@ from typing import TYPE_CHECKING
 
 from onnx import GraphProto
 
+from graphfix.checker.proof.onnx.model_parts import key_of
 from graphfix.checker.proof.onnx.operands import bodies, domain_of
 from graphfix.checker.proof.onnx.types import is_free
 from graphfix.checker.proof.sizes import result_sizes
 
 if TYPE_CHECKING:
-    from onnx import NodeProto, ValueInfoProto
+    from collections.abc import Mapping
 
+    from onnx import FunctionProto, NodeProto, ValueInfoProto
+
+    from graphfix.checker.proof.onnx.model_parts import FunctionKey
     from graphfix.checker.proof.onnx.operands import Call
     from graphfix.checker.proof.sizes import Sizes
 
@@ -30,15 +34,24 @@ _SEEN = frozenset({"Constant", "Shape"})
 """Operators of whose results every runtime knows the length."""
 
 
-def told(call: Call, body: GraphProto, output: ValueInfoProto, sizes: Sizes | None) -> object:
-    """Return what decides what a runtime knows of a result of a body: None where its declaration alone does."""
+def told(
+    call: Call,
+    body: GraphProto,
+    output: ValueInfoProto,
+    sizes: Sizes | None,
+    functions: Mapping[FunctionKey, FunctionProto],
+) -> object:
+    """Return what decides what a runtime knows of a result of a body: None where its declaration alone does.
+
+    `functions` are those of the file.
+    """
     loop = call.op == "Loop"
     if _is_declared(output, sizes, numbers=loop):
         return None
     call.table.assumes[INFERRED] = None
     if loop:
-        return _numbers(output, sizes) or (call.version, as_written(body))
-    return None if _shows_ranks(body) else (call.version, as_written(body))
+        return _numbers(output, sizes) or (call.version, as_written(body), _called(body, functions))
+    return None if _shows_ranks(body) else (call.version, as_written(body), _called(body, functions))
 
 
 def _numbers(output: ValueInfoProto, sizes: Sizes | None) -> tuple[int, ...] | None:
@@ -79,6 +92,20 @@ def _hides_rank(node: NodeProto, hidden: set[str]) -> bool:
         return False
     stated = any(attribute.name in ("axes", "shape") for attribute in node.attribute)
     return not stated and (len(node.input) <= at or node.input[at] in hidden or not node.input[at])
+
+
+def _called(body: GraphProto, functions: Mapping[FunctionKey, FunctionProto]) -> frozenset[bytes]:
+    """Return the functions that a body calls, and those that they call: runtimes infer shapes through them."""
+    found: dict[FunctionKey, bytes] = {}
+    left: list[NodeProto] = [*body.node]
+    while left and functions:
+        node = left.pop()
+        left += [each for inner in bodies([node]) for each in inner.node]
+        function = functions.get((domain_of(node.domain), node.op_type, node.overload))
+        if function is not None and key_of(function) not in found:
+            found[key_of(function)] = function.SerializeToString(deterministic=True)
+            left += function.node
+    return frozenset(found.values())
 
 
 def as_written(graph: GraphProto) -> bytes:

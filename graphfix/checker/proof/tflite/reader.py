@@ -190,7 +190,7 @@ class Reading:
         """
         if not operator.bodies:
             return None
-        if operator.name == "IF":
+        if operator.name == "IF" and views:
             given = [view for view in views[1:] if view is not None]
             branches = ((key, at, ("if", views[0], key)) for key, at in operator.bodies)
             return tuple((key, at, self.body(at, given, taken, _path(place, key))) for key, at, taken in branches)

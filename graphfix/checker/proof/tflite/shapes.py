@@ -177,7 +177,7 @@ def _convolution(call: Call) -> Dims:
 
 def _pool(call: Call) -> Dims:
     sizes, window = call.sizes(0), (call.integer("filterHeight"), call.integer("filterWidth"))
-    return None if sizes is None else _spatial(call, window, (1, 1), sizes[-1])
+    return _spatial(call, window, (1, 1), sizes[-1]) if sizes else None
 
 
 def _spatial(call: Call, window: Sizes, dilations: tuple[int, int], channels: Size) -> Dims:
