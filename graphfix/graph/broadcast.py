@@ -256,7 +256,7 @@ def exemption(alignment: Alignment, operand: BroadcastOperand, why: operators.Ex
             constant=operand.value.kind == "constant",
             one=one,
             one_each=all(map(_may_be_one, shapes)) and (None in ranks or len(ranks) > 1),
-            under_ones=one and any(_ends_in_ones(each, shape) for each in shapes),
+            under_ones=one and _ends_in_ones(alignment.result, shape),
         )
     )
 

@@ -48,7 +48,7 @@ class Seen:
     one_each: bool = False
     """Whether every operand that takes part may have one element, and their ranks may differ."""
     under_ones: bool = False
-    """Whether it may have one element, and the axes of another operand that it stands under are 1 as well."""
+    """Whether it may have one element, and the axes of the result that it stands under are 1 as well."""
 
 
 @dataclass(frozen=True, slots=True)

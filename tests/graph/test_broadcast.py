@@ -189,7 +189,7 @@ def test_exemptions_ask_for_the_operand_itself() -> None:
         ("x[1,2], b[]", False, False),
         ("x[2,3,1], b[1,1]", False, False),
         ("x[2,1,1], b[1,1]", False, True),
-        ("x[2,1,1], b[N,1]", False, True),
+        ("x[2,1,1], b[N,1]", False, False),  # as many as N
         ("x[2,1,1], b[3,1]", False, False),
         ("x[2,1], b[1,1]", False, False),
         ("x[N,1], b[1,M]", False, False),

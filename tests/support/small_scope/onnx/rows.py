@@ -68,7 +68,14 @@ def _pairs(rule: scope.Rule, full: bool) -> list[Case]:
 
 def _one_element(case: Case, position: int, _held: bool) -> bool:
     """Pow: an exponent of one element selects a kernel that is exact for 2 and 3."""
-    return position == 1 and all(dim == 1 for dim in case.shapes[1])
+    return position == 1 and any(set(case.at(n)[1]) <= {1} for n in scope.SIZES)
+
+
+def _under_ones(case: Case, position: int, _held: bool) -> bool:
+    """Pow: an exponent of one element under axes of one selects another kernel with as many axes as the base."""
+    base, exponent = case.shapes
+    facing = base[-max(len(exponent), 1) :]
+    return position == 1 and {*exponent, *facing} <= {1} and len(exponent) < len(base) and set(base) != {1}
 
 
 def _promoted(case: Case, _position: int, _held: bool) -> bool:
@@ -113,7 +120,8 @@ def _elementwise(key: Key, question: test_elementwise.Question) -> Row:
     recipe = Recipe(_reads(kinds, question.place, apart=False), kinds, rule, question.attributes.get(kind, {}))
     sites = (1,) if key[1] == "PRelu" else tuple(range(count))
     cases = partial(scope.triples, rule) if count > 2 else partial(_pairs, rule)
-    return Row(recipe, cases, sites, keeps_sizes=_one_element if key[1] == "Pow" else never)
+    keeps = (_under_ones, _one_element) if key[1] == "Pow" else (never, never)
+    return Row(recipe, cases, sites, *keeps)
 
 
 def _product(key: Key, question: test_products.Question) -> Row:
@@ -177,7 +185,7 @@ def _legacy(op: str) -> Row:
     function, kinds = (np.power, "float32") if op == "Pow" else test_legacy.PAIRS[op]
     recipe = Recipe((0, 1), (kinds.split()[0],), scope.by_axis)
     row = Row(recipe, scope.aligned, (1,), expected=partial(_at_axis, function))
-    return replace(row, keeps_sizes=_one_element, rounded=True) if op == "Pow" else row
+    return replace(row, keeps_rank=_under_ones, keeps_sizes=_one_element, rounded=True) if op == "Pow" else row
 
 
 def _at_axis(function: Callable[[Array, Array], Array], case: Case, operands: Sequence[Array]) -> Array:
