@@ -3,7 +3,7 @@
 #
 #     pip install -e '.[dev]' && python scripts/fetch_zoo.py && scripts/full_check.sh [OPTION OF PYTEST]..
 #
-# Some 40 minutes on two cores.
+# Some 50 minutes on two cores.
 set -euo pipefail
 cd -- "$(dirname -- "${BASH_SOURCE[0]}")/.."
 export GRAPHFIX_ZOO=${GRAPHFIX_ZOO:-required}

@@ -183,7 +183,7 @@ def _to_ort(value: object, kind: str) -> rt.OrtValue:
     if kind in _HALF_BYTE:
         raise RefusedError(f"onnxruntime takes no {kind} from numpy", missing_kernel=True)
     bits = array.view(np.dtype(f"u{array.dtype.itemsize}"))
-    return rt.OrtValue.ortvalue_from_numpy_with_onnx_type(np.ascontiguousarray(bits), _EXOTIC[kind][0])
+    return rt.OrtValue.ortvalue_from_numpy_with_onnx_type(np.asarray(bits, order="C"), _EXOTIC[kind][0])
 
 
 def _from_ort(value: Any) -> object:  # noqa: ANN401 - onnxruntime has no types
