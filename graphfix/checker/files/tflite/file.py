@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import mmap
 import struct
+from functools import cache
 from typing import TYPE_CHECKING
 
 from graphfix.checker.files import TFLITE_IDENTIFIER
 from graphfix.checker.files.constant_bytes import SMALL, Opened, Payload, held
-from graphfix.checker.files.tflite.records import Model, Operator, Quantization, Subgraph, Tensor
+from graphfix.checker.files.tflite.records import Model, Operator, Options, Quantization, Subgraph, Tensor
 from graphfix.checker.files.tflite.schema import (
     CUSTOM,
     DETAILS,
@@ -50,6 +51,7 @@ _DATA, _OFFSET, _SIZE = range(3)
 _NAMED_INPUTS, _NAMED_OUTPUTS, _SIGNATURE_KEY, _DELEGATE, _SIGNATURE_SUBGRAPH = range(5)
 _TENSOR_NAME, _TENSOR_INDEX = range(2)
 _ENTRY_NAME, _ENTRY_BUFFER = range(2)
+_NO_OPTIONS = Options({}, (), ())
 _BYTE, _SIGNED_BYTE, _UNSIGNED, _LONG, _FLAG = (struct.Struct(f"<{form}") for form in "BbIQ?")
 
 
@@ -200,34 +202,33 @@ def _operator(op: Table, codes: list[tuple[str, int]], tensors: tuple[Tensor, ..
     known(op, _DEBUG + 1, "an operator")
     name, version = codes[op.number(_OPCODE, _UNSIGNED)]
     kinds = op.number(_KIND, _BYTE), op.number(_KIND_2, _BYTE)
-    if not op.tables.lenient:
-        _refuse_foreign(name, *kinds)
-    plain = _options(op, _OPTIONS, OPTIONS, kinds[0])
-    if kinds[1]:
-        plain = plain | _options(op, _OPTIONS_2, OPTIONS_2, kinds[1])
-    running = sorted(filter(_runs, plain))
-    others = tuple([pair for pair in plain.items() if pair[0] not in running])
-    bodies = tuple([(key, at) for key in running for at in _each(plain[key])])
-    named = (tensors[at] if at >= 0 else None for at in op.numbers(_INTERMEDIATES))
-    between = tuple([None if tensor is None else (tensor.dtype, tensor.quantization) for tensor in named])
+    if _is_foreign(name, *kinds) and not op.tables.lenient:
+        raise UnsupportedFieldError(f"{name} has options of another operator, or of two")
+    options = _options(op, *kinds)
+    between = tuple([_between(tensors, at) for at in op.numbers(_INTERMEDIATES)])
     custom = _custom(op) if op.offsets[_CUSTOM_OPTIONS] or op.offsets[_LARGE_SIZE] else ()
-    key = (name, *kinds, others, custom, op.numbers(_MUTATING, "?"), between)
+    key = (name, *kinds, options.others, custom, op.numbers(_MUTATING, "?"), between)
     return Operator(
         name=name,
         version=version,
         inputs=op.numbers(_OPERANDS),
         outputs=op.numbers(OPERATOR_RESULTS),
-        options=plain,
-        bodies=bodies,
+        options=options.fields,
+        bodies=options.bodies,
         key=key,
     )
 
 
-def _refuse_foreign(name: str, kind: int, newer: int) -> None:
-    """Raise UnsupportedFieldError for options that a runtime passes over where they are read here."""
+def _between(tensors: tuple[Tensor, ...], at: int) -> tuple[str, Quantization | None] | None:
+    """Name what an operator's own tensor is; its place counts where there is none."""
+    return None if at < 0 else (tensors[at].dtype, tensors[at].quantization)
+
+
+@cache
+def _is_foreign(name: str, kind: int, newer: int) -> bool:
+    """Whether these are options that a runtime passes over where they are read here."""
     found = [names.get(each) for each, names in ((kind, OPTIONS), (newer, OPTIONS_2)) if each]
-    if len(found) > 1 or (name in OWN_OPTIONS and found not in ([], [OWN_OPTIONS[name]])):
-        raise UnsupportedFieldError(f"{name} has options of another operator, or of two")
+    return len(found) > 1 or (name in OWN_OPTIONS and found not in ([], [OWN_OPTIONS[name]]))
 
 
 def _runs(option: str) -> bool:
@@ -240,18 +241,28 @@ def _each(value: object) -> tuple[int, ...]:
     return tuple(at for at in held if isinstance(at, int))
 
 
-def _options(op: Table, slot: int, names: Mapping[int, str], kind: int) -> dict[str, object]:
+def _options(op: Table, kind: int, newer: int) -> Options:
     """Read an operator's options: equal bytes once, unless they refer to others. Raises UnsupportedFieldError."""
-    table = op.table(slot) if kind else None
+    table = op.table(_OPTIONS) if kind else None
+    further = op.table(_OPTIONS_2) if newer else None
+    if further is not None:
+        first = {} if table is None else fields(table, OPTIONS.get(kind))
+        return _told_apart(first | fields(further, OPTIONS_2.get(newer)))
     if table is None:
-        return {}
-    key = (slot, kind, *table.inline)
+        return _NO_OPTIONS
+    key = (kind, *table.inline)
     found = op.tables.plain.get(key)
     if found is None:
-        found = fields(table, names.get(kind))
-        if not any(isinstance(value, tuple | bytes) for value in found.values()):
+        found = _told_apart(fields(table, OPTIONS.get(kind)))
+        if not any(isinstance(value, tuple | bytes) for value in found.fields.values()):
             op.tables.plain[key] = found
     return found
+
+
+def _told_apart(options: Mapping[str, object]) -> Options:
+    running = sorted(filter(_runs, options))
+    bodies = tuple([(key, at) for key in running for at in _each(options[key])])
+    return Options(options, bodies, tuple([pair for pair in options.items() if pair[0] not in running]))
 
 
 def _custom(op: Table) -> tuple[object, ...]:
@@ -263,7 +274,7 @@ def _custom(op: Table) -> tuple[object, ...]:
     behind = op.data[start : start + size]
     if len(behind) < size:
         raise ValueError(f"options of {size} bytes at byte {start} are cut short")
-    return op.number(_CUSTOM_FORMAT, _BYTE), op.bytes(_CUSTOM_OPTIONS), behind
+    return op.number(_CUSTOM_FORMAT, _BYTE), op.content(_CUSTOM_OPTIONS), behind
 
 
 def _signature(signature: Table) -> tuple[str, int, tuple[tuple[str, int], ...], tuple[tuple[str, int], ...]]:
@@ -294,5 +305,8 @@ def _text(table: Table, slot: int) -> str:
 
     Raises UnsupportedFieldError for one that does not end as strings do.
     """
-    _refuse(table, table.ended(slot), "a string")
-    return table.bytes(slot).decode("utf-8", "replace" if table.tables.lenient else "backslashreplace")
+    found = table.string(slot)
+    if found is None:
+        _refuse(table, False, "a string")
+        found = table.content(slot)
+    return found.decode("utf-8", "replace" if table.tables.lenient else "backslashreplace")

@@ -54,6 +54,16 @@ CUSTOM_OPTIONS = 4
 """Where the key of an operator has the bytes of its custom options: beside it, or behind the tables."""
 
 
+class Options(NamedTuple):
+    """The options of an operator."""
+
+    fields: Mapping[str, object]
+    bodies: tuple[tuple[str, int], ...]
+    """The subgraphs that they name."""
+    others: tuple[tuple[str, object], ...]
+    """The fields that name none."""
+
+
 class Operator(NamedTuple):
     """One operator; tensors by index, -1 for an operand that is not given."""
 

@@ -10,6 +10,8 @@ if TYPE_CHECKING:
     import mmap
     from collections.abc import Sequence
 
+    from graphfix.checker.files.tflite.records import Options
+
 _OFFSET = Struct("<I")
 _SIGNED = Struct("<i")
 _SHORT = Struct("<H")
@@ -35,8 +37,8 @@ class Tables:
     vtables: dict[int, tuple[int, ...]] = field(default_factory=dict)
     read: set[tuple[int, int]] = field(default_factory=set)
     """Vtables, by identity, that have no field beyond so many."""
-    plain: dict[object, dict[str, object]] = field(default_factory=dict)
-    """The fields of tables that hold numbers alone, by kind and inline bytes: most operators of a kind are alike."""
+    plain: dict[object, Options] = field(default_factory=dict)
+    """The options that hold numbers alone, by kind and inline bytes: most operators of a kind are alike."""
 
     def at(self, place: int) -> Table:
         """See the table that begins here."""
@@ -121,7 +123,7 @@ class Table(NamedTuple):
             raise ValueError(f"a vector at byte {at}, where none can begin")
         return unpack_from(f"<{_OFFSET.unpack_from(self.data, at)[0]}{form}", self.data, at + 4)
 
-    def bytes(self, slot: int) -> bytes:
+    def content(self, slot: int) -> bytes:
         """Return a string or a vector of bytes. Raises ValueError where it is cut short."""
         start, count = self.vector(slot)
         found = self.data[start : start + count]
@@ -134,10 +136,15 @@ class Table(NamedTuple):
         start, count = self.vector(slot)
         return start + count * width <= len(self.data)
 
-    def ended(self, slot: int) -> bool:
-        """Whether a string ends as strings do, with a byte that is 0; also where it is none."""
+    def string(self, slot: int) -> bytes | None:
+        """Return a string; None where it does not end as strings do, with a byte that is 0."""
         start, count = self.vector(slot)
-        return not start or self.data[start + count : start + count + 1] == b"\0"
+        found = self.data[start : start + count + 1] if start else b"\0"
+        return found[:-1] if len(found) > count and not found[-1] else None
+
+    def ended(self, slot: int) -> bool:
+        """Whether a string that nobody reads ends as strings do; also where it is none."""
+        return self.string(slot) is not None
 
     def each(self, slot: int) -> Sequence[Table]:
         """Return a vector of tables."""

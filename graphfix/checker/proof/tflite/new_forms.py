@@ -294,4 +294,5 @@ def too_wide(call: Call) -> bool:
 
 def renamed(call: Call) -> bool:
     """Whether an operator is one term with operators of other names."""
-    return call.operator.name in ALIKE or kind(call) == ("REAL",)
+    name = call.operator.name
+    return name in ALIKE or (name == "CAST" and kind(call) == (ALIKE["REAL"],))
