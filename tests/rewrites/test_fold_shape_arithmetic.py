@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+import onnx
 import pytest
 
 from graphfix.graph.edits import Evaluate
@@ -176,3 +177,11 @@ def test_what_a_range_reads_with_an_axis_stays_computed() -> None:
     )
     assert result.view[-2:] == ["f[1] = Cast(n[1])", "y[?] = Range(a[], f[1], d[])"]
     assert "a Range reads it" in result.left[0][2]
+
+
+def test_where_nobody_overrides_an_input_its_lift_is_a_vector_that_a_second_run_leaves() -> None:
+    proto = model("y[5] = Add(x:int64[5], c:int64[])", opset=9, ir=3)
+    proto.graph.initializer.append(onnx.helper.make_tensor("c", onnx.TensorProto.INT64, [], [2]))
+    once = fixed(proto, target="ranks", rewrites=rules("equalize-ranks", FOLD))
+    assert once.view == ["shape_2[1] = Constant()", "y[5] = Add(x[5], shape_2[1])"]
+    assert fixed(once.after, target="ranks", rewrites=rules("equalize-ranks", FOLD)).view == once.view

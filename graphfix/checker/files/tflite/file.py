@@ -4,19 +4,16 @@ from __future__ import annotations
 
 import mmap
 import struct
-from functools import cache
 from typing import TYPE_CHECKING
 
 from graphfix.checker.files import TFLITE_IDENTIFIER
 from graphfix.checker.files.constant_bytes import SMALL, Opened, Payload, held
-from graphfix.checker.files.tflite.records import Model, Operator, Options, Quantization, Subgraph, Tensor
+from graphfix.checker.files.tflite.options import is_foreign, options_of
+from graphfix.checker.files.tflite.records import Model, Operator, Quantization, Subgraph, Tensor
 from graphfix.checker.files.tflite.schema import (
     CUSTOM,
     DETAILS,
     OPERATORS,
-    OPTIONS,
-    OPTIONS_2,
-    OWN_OPTIONS,
     TYPES,
     UnsupportedFieldError,
     fields,
@@ -26,7 +23,6 @@ from graphfix.checker.files.tflite.tables import Table, Tables
 from graphfix.results import GraphfixError
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
     from contextlib import ExitStack
     from pathlib import Path
 
@@ -51,7 +47,6 @@ _DATA, _OFFSET, _SIZE = range(3)
 _NAMED_INPUTS, _NAMED_OUTPUTS, _SIGNATURE_KEY, _DELEGATE, _SIGNATURE_SUBGRAPH = range(5)
 _TENSOR_NAME, _TENSOR_INDEX = range(2)
 _ENTRY_NAME, _ENTRY_BUFFER = range(2)
-_NO_OPTIONS = Options({}, (), ())
 _BYTE, _SIGNED_BYTE, _UNSIGNED, _LONG, _FLAG = (struct.Struct(f"<{form}") for form in "BbIQ?")
 
 
@@ -202,9 +197,10 @@ def _operator(op: Table, codes: list[tuple[str, int]], tensors: tuple[Tensor, ..
     known(op, _DEBUG + 1, "an operator")
     name, version = codes[op.number(_OPCODE, _UNSIGNED)]
     kinds = op.number(_KIND, _BYTE), op.number(_KIND_2, _BYTE)
-    if _is_foreign(name, *kinds) and not op.tables.lenient:
+    if is_foreign(name, *kinds) and not op.tables.lenient:
         raise UnsupportedFieldError(f"{name} has options of another operator, or of two")
-    options = _options(op, *kinds)
+    newer = op.table(_OPTIONS_2) if kinds[1] else None
+    options = options_of(op.table(_OPTIONS) if kinds[0] else None, newer, *kinds)
     between = tuple([_between(tensors, at) for at in op.numbers(_INTERMEDIATES)])
     custom = _custom(op) if op.offsets[_CUSTOM_OPTIONS] or op.offsets[_LARGE_SIZE] else ()
     key = (name, *kinds, options.others, custom, op.numbers(_MUTATING, "?"), between)
@@ -222,47 +218,6 @@ def _operator(op: Table, codes: list[tuple[str, int]], tensors: tuple[Tensor, ..
 def _between(tensors: tuple[Tensor, ...], at: int) -> tuple[str, Quantization | None] | None:
     """Name what an operator's own tensor is; its place counts where there is none."""
     return None if at < 0 else (tensors[at].dtype, tensors[at].quantization)
-
-
-@cache
-def _is_foreign(name: str, kind: int, newer: int) -> bool:
-    """Whether these are options that a runtime passes over where they are read here."""
-    found = [names.get(each) for each, names in ((kind, OPTIONS), (newer, OPTIONS_2)) if each]
-    return len(found) > 1 or (name in OWN_OPTIONS and found not in ([], [OWN_OPTIONS[name]]))
-
-
-def _runs(option: str) -> bool:
-    """Whether an option names subgraphs."""
-    return option.endswith(("ubgraphIndex", "ubgraphIndices")) or option in ("subgraph", "calledComputations")
-
-
-def _each(value: object) -> tuple[int, ...]:
-    held = value if isinstance(value, tuple) else (value,)
-    return tuple(at for at in held if isinstance(at, int))
-
-
-def _options(op: Table, kind: int, newer: int) -> Options:
-    """Read an operator's options: equal bytes once, unless they refer to others. Raises UnsupportedFieldError."""
-    table = op.table(_OPTIONS) if kind else None
-    further = op.table(_OPTIONS_2) if newer else None
-    if further is not None:
-        first = {} if table is None else fields(table, OPTIONS.get(kind))
-        return _told_apart(first | fields(further, OPTIONS_2.get(newer)))
-    if table is None:
-        return _NO_OPTIONS
-    key = (kind, *table.inline)
-    found = op.tables.plain.get(key)
-    if found is None:
-        found = _told_apart(fields(table, OPTIONS.get(kind)))
-        if not any(isinstance(value, tuple | bytes) for value in found.fields.values()):
-            op.tables.plain[key] = found
-    return found
-
-
-def _told_apart(options: Mapping[str, object]) -> Options:
-    running = sorted(filter(_runs, options))
-    bodies = tuple([(key, at) for key in running for at in _each(options[key])])
-    return Options(options, bodies, tuple([pair for pair in options.items() if pair[0] not in running]))
 
 
 def _custom(op: Table) -> tuple[object, ...]:

@@ -22,7 +22,12 @@ def lift(state: State, value: Value, axes: tuple[int, ...], reader: Node, *, alo
     producer = value.producer
     if producer is not None and producer.op == DEQUANTIZE and (_is_constant(producer) or moves_by_node(producer)):
         return _through(state, producer, axes, None, reader)
-    return state.builders[reader.graph].lifted(value, axes, reader.index)
+    builder = state.builders[reader.graph]
+    content = value.content if value.kind == "overridable" and value.dtype == "int64" else None
+    if content is not None and content.static and with_axes(value.shape, axes).rank == 1:
+        # before IR version 4 nobody overrides it: a vector of numbers, which shape arithmetic would be folded to
+        return builder.integers(content.numbers, reader.index)
+    return builder.lifted(value, axes, reader.index)
 
 
 def _is_constant(dequantize: Node) -> bool:

@@ -1,0 +1,56 @@
+"""The options of TFLite operators, as values that compare: equal bytes are read once."""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import TYPE_CHECKING
+
+from graphfix.checker.files.tflite.records import Options
+from graphfix.checker.files.tflite.schema import OPTIONS, OPTIONS_2, OWN_OPTIONS, fields
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from graphfix.checker.files.tflite.tables import Table
+
+_NONE = Options({}, (), ())
+
+
+@cache
+def is_foreign(name: str, kind: int, newer: int) -> bool:
+    """Whether these are options that a runtime passes over where they are read here."""
+    found = [names.get(each) for each, names in ((kind, OPTIONS), (newer, OPTIONS_2)) if each]
+    return len(found) > 1 or (name in OWN_OPTIONS and found not in ([], [OWN_OPTIONS[name]]))
+
+
+def options_of(table: Table | None, further: Table | None, kind: int, newer: int) -> Options:
+    """Read an operator's options, of both fields that it has for them. Raises UnsupportedFieldError."""
+    if further is not None:
+        first = {} if table is None else fields(table, OPTIONS.get(kind))
+        return _told_apart(first | fields(further, OPTIONS_2.get(newer)))
+    if table is None:
+        return _NONE
+    key = (kind, *table.inline)
+    found = table.tables.plain.get(key)
+    if found is None:
+        found = _told_apart(fields(table, OPTIONS.get(kind)))
+        # what lies elsewhere in the file is not among the inline bytes
+        if not any(isinstance(value, tuple | bytes) for value in found.fields.values()):
+            table.tables.plain[key] = found
+    return found
+
+
+def _told_apart(options: Mapping[str, object]) -> Options:
+    running = sorted(filter(_runs, options))
+    bodies = tuple([(key, at) for key in running for at in _each(options[key])])
+    return Options(options, bodies, tuple([pair for pair in options.items() if pair[0] not in running]))
+
+
+def _runs(option: str) -> bool:
+    """Whether an option names subgraphs."""
+    return option.endswith(("ubgraphIndex", "ubgraphIndices")) or option in ("subgraph", "calledComputations")
+
+
+def _each(value: object) -> tuple[int, ...]:
+    held = value if isinstance(value, tuple) else (value,)
+    return tuple(at for at in held if isinstance(at, int))
