@@ -4,7 +4,18 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
-from graphfix.shapes.dim import INVALID_SIZE, Dim, Parts, Size, bounds, is_symbol, never_one, same, simplified
+from graphfix.shapes.dim import (
+    INVALID_SIZE,
+    Dim,
+    Parts,
+    Size,
+    bounds,
+    is_symbol,
+    never_one,
+    same,
+    simplified,
+    unit_name,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -65,10 +76,13 @@ def _under(dims: Sequence[Dim], size: int) -> Size:
 
 
 def _unified(dims: Iterable[Dim]) -> list[Size]:
-    """Return every named dim once, in the range that all its mentions leave it."""
+    """Return every named dim once, in the range that all its mentions leave it.
+
+    Of two sizes that are 1 together neither is stretched by the other: they are equal, or do not broadcast.
+    """
     mentions: dict[Parts, list[Dim]] = {}
     for dim in dims:
-        mentions.setdefault(dim.parts, []).append(dim)
+        mentions.setdefault(unit_name(dim), []).append(dim)
     anonymous = mentions.pop((), [])
     return [*anonymous, *map(meet, mentions.values())]
 
@@ -90,7 +104,9 @@ def meet(sizes: Sequence[Size]) -> Size:
     """Combine descriptions of one size: the best name in the range that all leave it, else INVALID_SIZE."""
     lows, highs = zip(*map(bounds, sizes), strict=True)
     hi = min((bound for bound in highs if bound is not None), default=None)
-    return simplified(Dim(preferred(size.parts for size in sizes if isinstance(size, Dim)), max(lows), hi))
+    dims = [size for size in sizes if isinstance(size, Dim)]
+    name = preferred(dim.parts for dim in dims)
+    return simplified(Dim(name, max(lows), hi, next((dim.one for dim in dims if dim.parts == name), ())))
 
 
 def stretch(sizes: Sequence[Size], operand: int, result: Size) -> Certainty:
@@ -100,7 +116,13 @@ def stretch(sizes: Sequence[Size], operand: int, result: Size) -> Certainty:
         return "no" if size != 1 or result == 1 else "yes"
     if same(size, result) or never_one(size):
         return "no"
-    return "no" if all(other == 1 for at, other in enumerate(sizes) if at != operand) else "maybe"
+    others = [other for at, other in enumerate(sizes) if at != operand]
+    return "no" if all(other == 1 or _one_together(size, other) for other in others) else "maybe"
+
+
+def _one_together(size: Dim, other: Size) -> bool:
+    """Whether a size is 1 wherever this one is."""
+    return isinstance(other, Dim) and unit_name(size) == unit_name(other) != ()
 
 
 def agree(sizes: Iterable[Size]) -> bool:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TypeAlias
 
 Parts: TypeAlias = tuple[str, ...]
@@ -29,6 +29,8 @@ class Dim:
     lo: int = 0
     hi: int | None = None
     """None is unbounded; `hi < lo` is the invalid size."""
+    one: Parts | None = field(default=(), compare=False)
+    """Where it is 1: never (None), or wherever and only where a size of another name is; () says nothing."""
 
     def __hash__(self) -> int:
         return hash(self.parts)  # the range tells few dims apart, and big models hash 100,000s
@@ -183,7 +185,12 @@ def same(a: Size, b: Size) -> bool:
 def never_one(a: Size) -> bool:
     """Whether a dim is provably not 1, so that nothing ever stretches it."""
     lo, hi = bounds(a)
-    return lo > 1 or (hi is not None and hi < 1)
+    return lo > 1 or (hi is not None and hi < 1) or (isinstance(a, Dim) and a.one is None)
+
+
+def unit_name(size: Dim) -> Parts:
+    """Return the name of the size that is 1 wherever and only where this one is: its own where there is no other."""
+    return size.one or size.parts
 
 
 def bounds(size: Size) -> tuple[int, int | None]:

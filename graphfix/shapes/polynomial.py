@@ -1,200 +1,113 @@
-"""Arithmetic with sizes that keeps names: the same arithmetic on the same sizes is one name.
+"""Polynomials over the names of sizes, with whole coefficients: one canonical form for one function of the names.
 
-    mul(?x.0, 4) and add(?x.0, ?x.0, ?x.0, ?x.0) are one term; floordiv(mul(?x.0, 4), 4) is ?x.0 again
-
-A named size is a polynomial over names with integer coefficients; what polynomials cannot say (a rounded quotient, a
-maximum) has a new name. Elements of integer tensors are sizes here too, and may be negative.
+4N and N + N + N + N are one polynomial; (4N + 5) // 4 is N + 1, and 1 // 4 is left of it.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass, field
-from math import inf
+from collections.abc import Iterable, Mapping
+from math import gcd
 from typing import TypeAlias
 
-from graphfix.shapes.dim import UNKNOWN, Dim, Parts, Size
+from graphfix.shapes.dim import Parts
 
 Monomial: TypeAlias = tuple[Parts, ...]
 """Sorted names that are multiplied, one as often as it is a factor; () for a number alone."""
 Polynomial: TypeAlias = tuple[tuple[Monomial, int], ...]
-"""(monomial, coefficient), sorted; no coefficient is 0."""
-Bound: TypeAlias = int | float
-"""An int, or an infinity."""
+"""(monomial, coefficient), by degree and then by names; no coefficient is 0."""
 
-LEAST = -(2**63)
-"""The least element that an integer tensor holds: `Dim.lo` is a number."""
-
-GREATEST = 2**31 - 1
-"""The greatest size that a tensor's axis has."""
+ZERO: Polynomial = ()
+MOST_MONOMIALS = 24
+"""Longer ones are not followed: no shape arithmetic of a model is as long, and a product of two may square it."""
 
 
-def bounds(size: Size) -> tuple[Bound, Bound]:
-    """The least and the greatest that an element can be, infinite where nothing bounds it."""
-    if isinstance(size, int):
-        return size, size
-    return (-inf if size.lo <= LEAST else size.lo), (inf if size.hi is None else size.hi)
+def number(value: int) -> Polynomial:
+    """A number."""
+    return (((), value),) if value else ZERO
 
 
-def as_size(element: Size) -> Size:
-    """An element that is used as a size: it is not negative, or the model fails."""
-    if isinstance(element, int):
-        return element if 0 <= element <= GREATEST else UNKNOWN
-    return element if element.lo >= 0 else Dim(element.parts, 0, element.hi)
+def name(parts: Parts) -> Polynomial:
+    """A name alone."""
+    return (((parts,), 1),)
 
 
-def maybe_negative(element: Size) -> bool:
-    """Whether an element can be below 0."""
-    return element < 0 if isinstance(element, int) else element.lo < 0
+def collected(terms: Iterable[tuple[Monomial, int]]) -> Polynomial:
+    """The sum of products of names and numbers."""
+    total: dict[Monomial, int] = {}
+    for monomial, factor in terms:
+        total[monomial] = total.get(monomial, 0) + factor
+    return tuple(sorted(((monomial, factor) for monomial, factor in total.items() if factor), key=_degree_first))
 
 
-@dataclass(slots=True)
-class Terms:
-    """The names that one analysis makes, and what they stand for."""
+def _degree_first(term: tuple[Monomial, int]) -> tuple[int, Monomial]:
+    """The order of terms: products of it keep it, as a long division needs."""
+    return len(term[0]), term[0]
 
-    _names: dict[object, Parts] = field(default_factory=dict)
-    _meanings: dict[Parts, Polynomial] = field(default_factory=dict)
-    _ranges: dict[Parts, tuple[Bound, Bound]] = field(default_factory=dict)
 
-    def add(self, *sizes: Size) -> Size:
-        """The sum."""
-        low, high = map(sum, zip(*map(bounds, sizes), strict=True)) if sizes else (0, 0)
-        polynomials = [self._polynomial(size) for size in sizes]
-        total: dict[Monomial, int] = {}
-        for polynomial in polynomials:
-            if polynomial is None:
-                return _within((), low, high)
-            for monomial, factor in polynomial:
-                total[monomial] = total.get(monomial, 0) + factor
-        return self._size(total, low, high)
+def added(*polynomials: Polynomial) -> Polynomial:
+    """The sum."""
+    return collected(term for polynomial in polynomials for term in polynomial)
 
-    def mul(self, *sizes: Size) -> Size:
-        """The product; 0 times anything is 0."""
-        if all(isinstance(size, int) for size in sizes) or 0 in sizes:
-            return _product(sizes)
-        low: Bound = 1
-        high: Bound = 1
-        total: dict[Monomial, int] | None = {(): 1}
-        for size in sizes:
-            low, high = _times((low, high), bounds(size))
-            polynomial = self._polynomial(size)
-            total = None if total is None or polynomial is None else _multiplied(total, polynomial)
-        return _within((), low, high) if total is None else self._size(total, low, high)
 
-    def sub(self, a: Size, b: Size) -> Size:
-        """The difference, a - b."""
-        return self.add(a, self.mul(b, -1))
+def scaled(polynomial: Polynomial, by: int) -> Polynomial:
+    """The polynomial times a number."""
+    return tuple([(monomial, factor * by) for monomial, factor in polynomial]) if by else ZERO
 
-    def floordiv(self, a: Size, by: Size) -> Size:
-        """The quotient rounded down."""
-        if not isinstance(by, int) or by <= 0:
-            return self.opaque("floordiv", a, by)
-        low, high = (bound if bound in (inf, -inf) else bound // by for bound in bounds(a))
-        polynomial = self._polynomial(a)
-        if polynomial is None:
-            return _within((), low, high)
-        # (4x + 5) // 4 = x + 1 + 1 // 4
-        whole = {monomial: factor // by for monomial, factor in polynomial}
-        rest = tuple([(monomial, factor % by) for monomial, factor in polynomial if factor % by])
-        if any(monomial for monomial, _ in rest):
-            left = self._named(("floordiv", rest, by), -inf if low < 0 else 0, inf)
-            return self.add(self._size(whole, low, high), left) if any(whole.values()) else _within(left, low, high)
-        return self._size(whole, low, high)
 
-    def quotient(self, a: Size, by: Size) -> Size:
-        """The quotient where it has no rest whatever the sizes are; UNKNOWN where that is not provable."""
-        dividend, divisor = self._polynomial(a), self._polynomial(by)
-        if dividend is None or divisor is None or len(divisor) != 1:
-            return UNKNOWN
-        (factors, number), *_ = divisor
-        result: dict[Monomial, int] = {}
-        for monomial, coefficient in dividend:
-            left = _without(monomial, factors)
-            if left is None or coefficient % number:
-                return UNKNOWN
-            result[left] = coefficient // number
-        return self._size(result, 0, inf)
+def subtracted(one: Polynomial, two: Polynomial) -> Polynomial:
+    """The difference."""
+    return added(one, scaled(two, -1))
 
-    def maximum(self, a: Size, b: Size) -> Size:
-        """The greater of two."""
-        (a_low, a_high), (b_low, b_high) = bounds(a), bounds(b)
-        if a_low >= b_high or a == b != UNKNOWN:
-            return a
-        if b_low >= a_high:
-            return b
-        return self.opaque("maximum", *sorted((a, b), key=str), low=max(a_low, b_low), high=max(a_high, b_high))
 
-    def minimum(self, a: Size, b: Size) -> Size:
-        """The lesser of two."""
-        (a_low, a_high), (b_low, b_high) = bounds(a), bounds(b)
-        if a_high <= b_low or a == b != UNKNOWN:
-            return a
-        if b_high <= a_low:
-            return b
-        return self.opaque("minimum", *sorted((a, b), key=str), low=min(a_low, b_low), high=min(a_high, b_high))
+def multiplied(one: Polynomial, two: Polynomial) -> Polynomial:
+    """The product."""
+    return collected((tuple(sorted((*a, *b))), x * y) for a, x in one for b, y in two)
 
-    def opaque(self, kind: str, *sizes: Size, low: Bound = -inf, high: Bound = inf) -> Size:
-        """What a function of that kind returns for these sizes: one name for one function and one set of sizes."""
-        polynomials = tuple([self._polynomial(size) for size in sizes])
-        if None in polynomials:
-            return _within((), low, high)
-        return _within(self._named((kind, polynomials), low, high), low, high)
 
-    def _named(self, key: object, low: Bound, high: Bound) -> Dim:
-        parts = self._names.get(key)
-        if parts is None:
-            parts = self._names[key] = (f"?~{len(self._names)}",)  # no tensor's axis: those end in .0, .1 ...
-        return _dim(parts, low, high)
+def constant(polynomial: Polynomial) -> int | None:
+    """The number that it is; None where it has names."""
+    if not polynomial:
+        return 0
+    (monomial, factor), *others = polynomial
+    return factor if not monomial and not others else None
 
-    def _polynomial(self, size: Size) -> Polynomial | None:
-        """None for a size without a name."""
-        if isinstance(size, int):
-            return (((), size),) if size else ()
-        if not size.parts:
+
+def bare_name(polynomial: Polynomial) -> Parts | None:
+    """The name that it is, alone and once; None for anything else."""
+    if len(polynomial) != 1 or polynomial[0][1] != 1 or len(polynomial[0][0]) != 1:
+        return None
+    return polynomial[0][0][0]
+
+
+def names(polynomial: Polynomial) -> list[Parts]:
+    """The names in it, each once."""
+    return list(dict.fromkeys(part for monomial, _ in polynomial for part in monomial))
+
+
+def divided(polynomial: Polynomial, by: int) -> tuple[Polynomial, Polynomial]:
+    """What a number divides whatever the names are, and the rest: coefficients from 0 up to below the number."""
+    whole = tuple([(monomial, factor // by) for monomial, factor in polynomial if factor // by])
+    return whole, tuple([(monomial, factor % by) for monomial, factor in polynomial if factor % by])
+
+
+def quotient(dividend: Polynomial, divisor: Polynomial) -> Polynomial | None:
+    """The polynomial whose product with the divisor is the dividend; None where there is none. Long division."""
+    if not divisor:
+        return None
+    (leading, number_of_it) = divisor[-1]
+    left = dividend
+    result: list[tuple[Monomial, int]] = []
+    while left:
+        monomial, factor = left[-1]
+        rest = without(monomial, leading)
+        if rest is None or factor % number_of_it or len(result) > MOST_MONOMIALS:
             return None
-        self._ranges.setdefault(size.parts, bounds(size))
-        return self._meanings.get(size.parts, (((size.parts,), 1),))
-
-    def _size(self, total: dict[Monomial, int], low: Bound, high: Bound) -> Size:
-        polynomial = tuple(sorted((monomial, factor) for monomial, factor in total.items() if factor))
-        if not polynomial:
-            return 0
-        (monomial, factor), *others = polynomial
-        if not others and not monomial:
-            return factor
-        if not others and len(monomial) == 1 and factor == 1:
-            return _dim(monomial[0], *self._ranges[monomial[0]])
-        dim = self._named(polynomial, low, high)
-        self._meanings.setdefault(dim.parts, polynomial)
-        return dim
+        result.append((rest, factor // number_of_it))
+        left = subtracted(left, multiplied(divisor, (result[-1],)))
+    return collected(result)
 
 
-def _dim(parts: Parts, low: Bound, high: Bound) -> Dim:
-    return Dim(parts, max(int(low), LEAST) if low > -inf else LEAST, int(high) if high < inf else None)
-
-
-def _within(named: Dim | Parts, low: Bound, high: Bound) -> Dim:
-    """That name, in these bounds."""
-    return _dim(named.parts if isinstance(named, Dim) else named, low, high)
-
-
-def _product(sizes: Sequence[Size]) -> int:
-    result = 1
-    for size in sizes:
-        result *= size if isinstance(size, int) else 0  # asked only where all are numbers, or one is 0
-    return result
-
-
-def _multiplied(total: dict[Monomial, int], polynomial: Polynomial) -> dict[Monomial, int]:
-    result: dict[Monomial, int] = {}
-    for a, number in total.items():
-        for b, factor in polynomial:
-            monomial = tuple(sorted((*a, *b)))
-            result[monomial] = result.get(monomial, 0) + number * factor
-    return result
-
-
-def _without(monomial: Monomial, factors: Monomial) -> Monomial | None:
+def without(monomial: Monomial, factors: Monomial) -> Monomial | None:
     """What is left of a product when these factors are cancelled; None when one of them is not there."""
     left = list(monomial)
     for factor in factors:
@@ -204,6 +117,33 @@ def _without(monomial: Monomial, factors: Monomial) -> Monomial | None:
     return tuple(left)
 
 
-def _times(a: tuple[Bound, Bound], b: tuple[Bound, Bound]) -> tuple[Bound, Bound]:
-    corners = [x * y if x and y else 0 for x in a for y in b]  # 0 times infinity is 0 here
-    return min(corners), max(corners)
+def substituted(polynomial: Polynomial, values: Mapping[Parts, Polynomial]) -> Polynomial:
+    """The polynomial with polynomials in the place of names."""
+    if not any(part in values for monomial, _ in polynomial for part in monomial):
+        return polynomial
+    total: list[tuple[Monomial, int]] = []
+    for monomial, factor in polynomial:
+        product = number(factor)
+        for part in monomial:
+            product = multiplied(product, values.get(part, name(part)))
+        total += product
+    return collected(total)
+
+
+def common_factor(polynomial: Polynomial) -> int:
+    """The greatest number that divides every coefficient of a name; 0 where there is none."""
+    return gcd(*[factor for monomial, factor in polynomial if monomial])
+
+
+def text(polynomial: Polynomial) -> str:
+    """Write it: `{N}*{N}+2*{N}-1`, names in braces, which may hold anything."""
+    found = "".join(_term_text(monomial, factor) for monomial, factor in reversed(polynomial))
+    return found.removeprefix("+") or "0"
+
+
+def _term_text(monomial: Monomial, factor: int) -> str:
+    product = "*".join("{" + "|".join(parts) + "}" for parts in monomial)
+    sign = "-" if factor < 0 else "+"
+    if not product:
+        return f"{sign}{abs(factor)}"
+    return f"{sign}{product}" if abs(factor) == 1 else f"{sign}{abs(factor)}*{product}"

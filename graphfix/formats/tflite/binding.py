@@ -15,8 +15,8 @@ from graphfix.formats.tflite.infer.value_dependence import determined
 from graphfix.results import GraphfixError
 from graphfix.runtimes import litert
 from graphfix.runtimes.session import RefusedError
-from graphfix.shapes.polynomial import GREATEST
 from graphfix.shapes.shape import Shape, Size
+from graphfix.shapes.terms import GREATEST
 
 Sizes = dict[int, list[int]]
 """By input: its sizes as they are bound so far, FREE where they are not."""

@@ -10,8 +10,8 @@ from graphfix.formats.tflite.file.records import ABSENT
 from graphfix.formats.tflite.infer import strided_slice
 from graphfix.formats.tflite.infer.operands import Call
 from graphfix.formats.tflite.infer.scope import INTEGERS, LIMIT
-from graphfix.shapes.polynomial import maybe_negative
 from graphfix.shapes.shape import UNKNOWN, Incompatible, Shape, Size, broadcast
+from graphfix.shapes.terms import maybe_negative
 
 Elements: TypeAlias = tuple[Size, ...]
 Follow: TypeAlias = Callable[[Call], Elements | None]

@@ -9,8 +9,8 @@ from typing import TypeAlias
 from graphfix.formats.tflite.file.records import ABSENT, Operator, Tensor
 from graphfix.formats.tflite.infer.scope import GraphScope
 from graphfix.operators import Row
-from graphfix.shapes.polynomial import Terms
 from graphfix.shapes.shape import Shape, Size
+from graphfix.shapes.terms import Terms
 
 
 @dataclass(slots=True)

@@ -14,8 +14,8 @@ from graphfix.formats.tflite.infer.operands import Call, Results, Rule
 from graphfix.formats.tflite.infer.strided_slice import strided_slice
 from graphfix.operators import Row
 from graphfix.shapes import shape as shapes
-from graphfix.shapes.polynomial import as_size
 from graphfix.shapes.shape import UNKNOWN, UNRANKED, Shape
+from graphfix.shapes.terms import as_size
 
 SAME_SHAPE = (
     "ABS CEIL COS ELU EXP FLOOR GELU HARD_SWISH LEAKY_RELU LOG LOGISTIC NEG RELU RELU6 RELU_0_TO_1 RELU_N1_TO_1 ROUND"

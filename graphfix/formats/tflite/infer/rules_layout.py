@@ -10,8 +10,8 @@ from collections.abc import Sequence
 from graphfix.formats.tflite.file.records import ABSENT
 from graphfix.formats.tflite.file.schema import INT32
 from graphfix.formats.tflite.infer.operands import Call, Results
-from graphfix.shapes.polynomial import Terms, as_size, maybe_negative
 from graphfix.shapes.shape import UNKNOWN, UNRANKED, Dim, Incompatible, Shape, Size, never_one, same
+from graphfix.shapes.terms import Terms, as_size, maybe_negative
 
 MOST_AXES = 64
 """No tensor has more; what a broken file computes for a rank is not made a shape of."""

@@ -7,8 +7,8 @@ same of the input without the last window's overhang. Where a rule returns UNKNO
 from __future__ import annotations
 
 from graphfix.formats.tflite.infer.operands import Call, Results, Rule
-from graphfix.shapes.polynomial import as_size
 from graphfix.shapes.shape import UNKNOWN, Shape, Size
+from graphfix.shapes.terms import as_size
 
 VALID = 1
 """`Padding.VALID` of the schema; SAME is 0."""

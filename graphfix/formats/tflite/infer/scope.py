@@ -11,8 +11,8 @@ from graphfix.formats.tflite.file.container import Container
 from graphfix.formats.tflite.file.records import Operator, Subgraph, Tensor
 from graphfix.formats.tflite.file.schema import INT32, INT64, STRING, TENSOR_TYPES
 from graphfix.formats.tflite.infer.names import FREE, declared, unique_names
-from graphfix.shapes.polynomial import LEAST, Terms
 from graphfix.shapes.shape import UNKNOWN, UNRANKED, Dim, Shape, Size
+from graphfix.shapes.terms import LEAST, Terms
 
 INTEGERS = {INT32: "i", INT64: "q"}
 """The element types that are followed, as struct writes them."""

@@ -9,8 +9,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from graphfix.formats.tflite.infer.operands import Call, Results
-from graphfix.shapes.polynomial import Terms, as_size, bounds
 from graphfix.shapes.shape import UNKNOWN, Shape, Size, same
+from graphfix.shapes.terms import Terms, as_size, bounds
 
 
 @dataclass(frozen=True, slots=True)

@@ -21,8 +21,8 @@ from graphfix.formats.tflite.infer.rules import rule
 from graphfix.formats.tflite.infer.scope import GraphScope, scope_of
 from graphfix.operators import Row
 from graphfix.operators.row import TFLITE
-from graphfix.shapes.polynomial import Terms
 from graphfix.shapes.shape import UNRANKED, Dim, Incompatible, Shape, Size, same
+from graphfix.shapes.terms import Terms
 
 STATED = frozenset(form.op for form in operators.stretch_forms() if form.domain == TFLITE and form.by == "axes")
 """The operators whose result has the shape that is stored, by definition."""

@@ -1,0 +1,194 @@
+"""Names for what no polynomial over sizes says: rounded quotients, and what of a number is positive.
+
+Each has one canonical form, so that equal arithmetic is one name, and says what it stands for, so that what it can be
+is bounded: `floor((N+1)/2)` is between N / 2 and (N + 1) / 2.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from itertools import product
+from math import gcd, inf, prod
+from typing import NamedTuple, TypeAlias
+
+from graphfix.shapes import polynomial as poly
+from graphfix.shapes.dim import Parts
+from graphfix.shapes.polynomial import Polynomial
+
+Bound: TypeAlias = int | float
+"""An int, or an infinity."""
+Interval: TypeAlias = tuple[Bound, Bound]
+
+MOST_CASES = 3
+"""Of how many names in one polynomial the two cases are looked at: each doubles the work."""
+LONGEST = 400
+"""Longer names are not made: arithmetic that nobody can read is not followed."""
+
+
+class Made(NamedTuple):
+    """What a name stands for: `floor(of / by)`, or what is positive of it."""
+
+    kind: str
+    of: Polynomial
+    by: int
+
+
+class TooLongError(Exception):
+    """Arithmetic whose name would be too long."""
+
+
+@dataclass(slots=True)
+class NameTable:
+    """What the names of one analysis stand for."""
+
+    made: dict[Parts, Made] = field(default_factory=dict)
+    ranges: dict[Parts, Interval] = field(default_factory=dict)
+    """What each name can be."""
+
+    def floor(self, polynomial: Polynomial, by: int) -> Polynomial:
+        """One form for one rounded quotient: what divides evenly is outside, and no quotient is inside another."""
+        joined = self._joined(polynomial, by)
+        if joined is not None:
+            return self.floor(*joined)
+        whole, rest = poly.divided(polynomial, by)
+        if poly.constant(rest) is not None:  # below `by`: nothing is left of it
+            return whole
+        shared = gcd(poly.common_factor(rest), by)
+        if shared > 1:  # floor((c P + k) / (c n)) is floor((P + floor(k / c)) / n)
+            return poly.added(whole, self.floor(poly.divided(rest, shared)[0], by // shared))
+        # floor(P / n) is -floor((n - 1 - P) / n): the form with the smaller coefficients is taken
+        more, turned = poly.divided(poly.subtracted(poly.number(by - 1), rest), by)
+        if _leading_first(turned) < _leading_first(rest):
+            return poly.subtracted(whole, poly.added(more, self._named(Made("floor", turned, by))))
+        return poly.added(whole, self._named(Made("floor", rest, by)))
+
+    def _joined(self, polynomial: Polynomial, by: int) -> tuple[Polynomial, int] | None:
+        """A quotient inside as part of the whole one: floor((floor(P / c) + Q) / n) is floor((P + c Q) / (c n))."""
+        for monomial, factor in polynomial:
+            if factor not in (1, -1) or not self._is_rounded(monomial):
+                continue
+            made = self.made[monomial[0]]
+            others = poly.collected(term for term in polynomial if term[0] != monomial)
+            # -floor(P / c) is floor((c - 1 - P) / c)
+            inner = made.of if factor > 0 else poly.subtracted(poly.number(made.by - 1), made.of)
+            return poly.added(inner, poly.scaled(others, made.by)), made.by * by
+        return None
+
+    def positive(self, polynomial: Polynomial) -> Polynomial:
+        """What is positive of it: max(0, P). One name serves P and -P, since max(0, P) - max(0, -P) is P."""
+        low, high = self.interval(polynomial)
+        if low >= 0 or high <= 0:
+            return polynomial if low >= 0 else poly.ZERO
+        number = dict(polynomial).get((), 0)
+        factor = gcd(poly.common_factor(polynomial), number) if number else poly.common_factor(polynomial)
+        if factor > 1:
+            reduced = tuple([(monomial, each // factor) for monomial, each in polynomial])
+            return poly.scaled(self.positive(reduced), factor)
+        if polynomial[-1][1] < 0:
+            return poly.added(polynomial, self.positive(poly.scaled(polynomial, -1)))
+        return self._named(Made("positive", polynomial, 1))
+
+    def _named(self, made: Made) -> Polynomial:
+        """A name for what is no polynomial."""
+        inner = poly.text(made.of)
+        text = f"max(0, {inner})" if made.kind == "positive" else f"floor(({inner})/{made.by})"
+        if len(text) > LONGEST:
+            raise TooLongError
+        parts = (f"?={text}",)
+        if parts not in self.made:
+            self.made[parts] = made
+            low, high = self.interval(made.of)
+            self.ranges[parts] = (max(low, 0), high) if made.kind == "positive" else divided(low, high, made.by)
+        return poly.name(parts)
+
+    # --- what a polynomial can be -------------------------------------------------------------------------------------
+
+    def interval(self, polynomial: Polynomial) -> Interval:
+        """The least and the greatest that it can be, as far as that follows."""
+        lows, highs = zip(*[self._case_interval(case) for case in self._cases(polynomial)], strict=True)
+        return min(lows), max(highs)
+
+    def _cases(self, polynomial: Polynomial) -> list[Polynomial]:
+        """The polynomial with max(0, P) as 0 and as P; what follows for both, follows."""
+        split = [part for part in poly.names(polynomial) if (made := self.made.get(part)) and made.kind == "positive"]
+        if not split or len(split) > MOST_CASES:
+            return [polynomial]
+        choices = product(*[(poly.ZERO, self.made[part].of) for part in split])
+        return [poly.substituted(polynomial, dict(zip(split, chosen, strict=True))) for chosen in choices]
+
+    def _case_interval(self, polynomial: Polynomial) -> Interval:
+        low, high = self._plain_interval(polynomial)
+        return max(low, self._beyond(polynomial, -1)), min(high, self._beyond(polynomial, 1))
+
+    def _plain_interval(self, polynomial: Polynomial) -> Interval:
+        low: Bound = 0
+        high: Bound = 0
+        for monomial, factor in polynomial:
+            interval: Interval = (factor, factor)
+            for part in monomial:
+                interval = times(interval, self.ranges[part])
+            low, high = low + interval[0], high + interval[1]
+        return low, high
+
+    def _beyond(self, polynomial: Polynomial, side: int) -> Bound:
+        """A bound by what rounding leaves: P - n + 1 <= n floor(P / n) <= P. Above for 1, below for -1."""
+        rounded = [term for term in polynomial if self._is_rounded(term[0])]
+        if not rounded:
+            return inf * side
+        by = prod([self.made[monomial[0]].by for monomial, _ in rounded])
+        parts = [poly.scaled(tuple([term for term in polynomial if term not in rounded]), by)]
+        for monomial, factor in rounded:
+            made = self.made[monomial[0]]
+            limit = made.of if factor * side > 0 else poly.subtracted(made.of, poly.number(made.by - 1))
+            parts.append(poly.scaled(limit, factor * by // made.by))
+        low, high = self._plain_interval(poly.added(*parts))
+        if side > 0:
+            return high if high == inf else high // by
+        return low if low == -inf else -(-low // by)
+
+    def _is_rounded(self, monomial: poly.Monomial) -> bool:
+        made = self.made.get(monomial[0]) if len(monomial) == 1 else None
+        return made is not None and made.kind == "floor"
+
+    def one(self, polynomial: Polynomial) -> Parts | None:
+        """Where it is 1: never (None), wherever and only where a name is (its name), else by itself (())."""
+        low, high = self.interval(polynomial)
+        named: Parts | None = None
+        for case in self._cases(polynomial):
+            bare, factor = poly.bare_name(case), poly.common_factor(case)
+            if (1 - dict(case).get((), 0)) % factor if factor else poly.constant(case) != 1:
+                continue  # all that it can be differs from 1
+            if bare is None or named not in (None, bare):
+                return ()
+            named = bare
+        if named is None or not low <= 1 <= high:
+            return None
+        return named if self._at_one(polynomial, named) == 1 else ()
+
+    def _at_one(self, polynomial: Polynomial, name: Parts) -> int | None:
+        """What it is where a size is 1; None where that depends on others."""
+        values: dict[Parts, Polynomial] = {name: poly.number(1)}
+        for part in poly.names(polynomial):
+            made = self.made.get(part)
+            if made is None:
+                continue
+            inner = self._at_one(made.of, name)
+            if inner is None:
+                return None
+            values[part] = poly.number(max(0, inner) if made.kind == "positive" else inner // made.by)
+        return poly.constant(poly.substituted(polynomial, values))
+
+
+def divided(low: Bound, high: Bound, by: int) -> Interval:
+    """An interval divided by a number and rounded down."""
+    return (low if low == -inf else low // by), (high if high == inf else high // by)
+
+
+def _leading_first(polynomial: Polynomial) -> list[int]:
+    return [factor for monomial, factor in reversed(polynomial) if monomial] + [dict(polynomial).get((), 0)]
+
+
+def times(a: Interval, b: Interval) -> Interval:
+    """The product of two intervals."""
+    corners = [x * y if x and y else 0 for x in a for y in b]  # 0 times infinity is 0 here
+    return min(corners), max(corners)

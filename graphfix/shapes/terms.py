@@ -1,0 +1,226 @@
+"""Arithmetic with sizes that keeps names: the same arithmetic on the same sizes is one name.
+
+    mul(N, 4) and add(N, N, N, N) are one term; floordiv(mul(N, 4), 4) is N again
+    floordiv(add(N, 1), 2) is one term however a convolution, a pool or a Slice came to it
+
+A named size is a polynomial over names with whole coefficients (`polynomial`). What polynomials cannot say is a name
+that says what it stands for: a rounded quotient `floor(P / n)`, what of a number is positive `max(0, P)` (of which
+the lesser and the greater of two are made), and `opaque` functions. Elements of integer tensors are sizes here too,
+and may be negative.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from math import inf
+
+from graphfix.shapes import name_table
+from graphfix.shapes import polynomial as poly
+from graphfix.shapes.dim import UNKNOWN, Dim, Parts, Size
+from graphfix.shapes.name_table import LONGEST, Bound, Interval, NameTable, TooLongError, times
+from graphfix.shapes.polynomial import Polynomial
+
+LEAST = -(2**63)
+"""The least element that an integer tensor holds: `Dim.lo` is a number."""
+
+GREATEST = 2**31 - 1
+"""The greatest size that a tensor's axis has."""
+
+
+def bounds(size: Size) -> Interval:
+    """The least and the greatest that an element can be, infinite where nothing bounds it."""
+    if isinstance(size, int):
+        return size, size
+    return (-inf if size.lo <= LEAST else size.lo), (inf if size.hi is None else size.hi)
+
+
+def as_size(element: Size) -> Size:
+    """An element that is used as a size: it is not negative, or the model fails."""
+    if isinstance(element, int):
+        return element if 0 <= element <= GREATEST else UNKNOWN
+    return element if element.lo >= 0 else Dim(element.parts, 0, element.hi, element.one)
+
+
+def maybe_negative(element: Size) -> bool:
+    """Whether an element can be below 0."""
+    return element < 0 if isinstance(element, int) else element.lo < 0
+
+
+@dataclass(slots=True)
+class Terms:
+    """The names that one analysis makes, and what they stand for."""
+
+    names: NameTable = field(default_factory=NameTable)
+    _meanings: dict[Parts, Polynomial] = field(default_factory=dict)
+    _sizes: dict[Polynomial, Size] = field(default_factory=dict)
+
+    # --- sums and products --------------------------------------------------------------------------------------------
+
+    def add(self, *sizes: Size) -> Size:
+        """The sum."""
+        if all(isinstance(size, int) for size in sizes):
+            return sum(size for size in sizes if isinstance(size, int))
+        polynomials = self._polynomials(sizes)
+        if polynomials is None:
+            return _anonymous(*map(sum, zip(*map(bounds, sizes), strict=True)))
+        return self._size(poly.added(*polynomials))
+
+    def mul(self, *sizes: Size) -> Size:
+        """The product; 0 times anything is 0."""
+        if 0 in sizes:
+            return 0
+        polynomials = self._polynomials(sizes)
+        if polynomials is None:
+            interval: Interval = (1, 1)
+            for size in sizes:
+                interval = times(interval, bounds(size))
+            return _anonymous(*interval)
+        total = poly.number(1)
+        for each in polynomials:
+            total = poly.multiplied(total, each)
+        return self._size(total)
+
+    def sub(self, a: Size, b: Size) -> Size:
+        """The difference, a - b."""
+        return self.add(a, self.mul(b, -1))
+
+    # --- quotients ----------------------------------------------------------------------------------------------------
+
+    def floordiv(self, a: Size, by: Size) -> Size:
+        """The quotient rounded down."""
+        polynomial = self._polynomial(a)
+        if polynomial is None or not isinstance(by, int) or by <= 0:
+            exact = self.quotient(a, by)
+            if exact != UNKNOWN:
+                return exact
+            return self._rounded_bounds(a, by) if polynomial is None else self.opaque("floordiv", a, by)
+        try:
+            return self._size(self.names.floor(polynomial, by))
+        except TooLongError:
+            return self._rounded_bounds(a, by)
+
+    @staticmethod
+    def _rounded_bounds(a: Size, by: Size) -> Size:
+        if not isinstance(by, int) or by <= 0:
+            return _anonymous(-inf, inf)
+        return _anonymous(*name_table.divided(*bounds(a), by))
+
+    def ceildiv(self, a: Size, by: int) -> Size:
+        """The quotient rounded up."""
+        return self.floordiv(self.add(a, by - 1), by)
+
+    def quotient(self, a: Size, by: Size) -> Size:
+        """The quotient where it has no rest whatever the sizes are; UNKNOWN where that is not provable."""
+        dividend, divisor = self._polynomial(a), self._polynomial(by)
+        if dividend is None or divisor is None:
+            return UNKNOWN
+        exact = poly.quotient(dividend, divisor)
+        return UNKNOWN if exact is None else self._size(exact)
+
+    def mod(self, a: Size, by: Size) -> Size:
+        """The rest of the quotient rounded down: it has the sign of the divisor."""
+        return self.sub(a, self.mul(by, self.floordiv(a, by)))
+
+    # --- order --------------------------------------------------------------------------------------------------------
+
+    def maximum(self, a: Size, b: Size) -> Size:
+        """The greater of two."""
+        low, high = self.order(a, b)
+        if low >= 0 or high <= 0:
+            return a if low >= 0 else b
+        polynomials = self._polynomials((a, b))
+        if polynomials is not None:
+            try:
+                return self._size(poly.added(polynomials[1], self.names.positive(poly.subtracted(*polynomials))))
+            except TooLongError:
+                pass  # no name for it
+        (a_low, a_high), (b_low, b_high) = bounds(a), bounds(b)
+        return _anonymous(max(a_low, b_low), max(a_high, b_high))
+
+    def minimum(self, a: Size, b: Size) -> Size:
+        """The lesser of two."""
+        low, high = self.order(a, b)
+        if low >= 0 or high <= 0:
+            return b if low >= 0 else a
+        polynomials = self._polynomials((a, b))
+        if polynomials is not None:
+            try:
+                return self._size(poly.subtracted(polynomials[0], self.names.positive(poly.subtracted(*polynomials))))
+            except TooLongError:
+                pass  # no name for it
+        (a_low, a_high), (b_low, b_high) = bounds(a), bounds(b)
+        return _anonymous(min(a_low, b_low), min(a_high, b_high))
+
+    def clamp(self, element: Size, low: Size, high: Size) -> Size:
+        """The element, or the bound that it is beyond."""
+        return self.minimum(self.maximum(element, low), high)
+
+    def order(self, a: Size, b: Size) -> Interval:
+        """The least and the greatest that a - b can be: both are 0 where they are one size."""
+        polynomials = self._polynomials((a, b))
+        if polynomials is None:
+            (a_low, a_high), (b_low, b_high) = bounds(a), bounds(b)
+            return a_low - b_high, a_high - b_low
+        return self.names.interval(poly.subtracted(*polynomials))
+
+    # --- names --------------------------------------------------------------------------------------------------------
+
+    def opaque(self, kind: str, *sizes: Size, low: Bound = -inf, high: Bound = inf) -> Size:
+        """What a function of that kind returns for these sizes: one name for one function and one set of sizes."""
+        polynomials = self._polynomials(sizes)
+        if polynomials is None:
+            return _anonymous(low, high)
+        return self._alone(f"{kind}({', '.join(map(poly.text, polynomials))})", (low, high))
+
+    def _alone(self, text: str, interval: Interval) -> Dim:
+        if len(text) > LONGEST:
+            return _anonymous(*interval)
+        parts = (f"?={text}",)  # no tensor's axis: those end in .0, .1 ...
+        self.names.ranges.setdefault(parts, interval)
+        return _dim(parts, *self.names.ranges[parts])
+
+    def _polynomials(self, sizes: tuple[Size, ...]) -> list[Polynomial] | None:
+        found = [polynomial for size in sizes if (polynomial := self._polynomial(size)) is not None]
+        return found if len(found) == len(sizes) else None
+
+    def _polynomial(self, size: Size) -> Polynomial | None:
+        """None for a size without a name."""
+        if isinstance(size, int):
+            return poly.number(size)
+        if not size.parts:
+            return None
+        self.names.ranges.setdefault(size.parts, bounds(size))
+        return self._meanings.get(size.parts) or poly.name(size.parts)
+
+    def _size(self, polynomial: Polynomial) -> Size:
+        number = poly.constant(polynomial)
+        if number is not None:
+            return number
+        found = self._sizes.get(polynomial)
+        if found is None:
+            found = self._sizes[polynomial] = self._described(polynomial)
+        return found
+
+    def _described(self, polynomial: Polynomial) -> Size:
+        bare, interval = poly.bare_name(polynomial), self.names.interval(polynomial)
+        if bare is not None:
+            return _dim(bare, *interval)
+        text = poly.text(polynomial)
+        if len(polynomial) > poly.MOST_MONOMIALS or len(text) > LONGEST:
+            return _anonymous(*interval)
+        parts = (f"?={text}",)
+        self._meanings[parts] = polynomial
+        self.names.ranges[parts] = interval
+        return Dim(parts, *_limits(*interval), self.names.one(polynomial))
+
+
+def _anonymous(low: Bound, high: Bound) -> Dim:
+    return _dim((), low, high)
+
+
+def _dim(parts: Parts, low: Bound, high: Bound) -> Dim:
+    return Dim(parts, *_limits(low, high))
+
+
+def _limits(low: Bound, high: Bound) -> tuple[int, int | None]:
+    return max(int(low), LEAST) if low > -inf else LEAST, int(high) if high < inf else None

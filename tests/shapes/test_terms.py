@@ -1,0 +1,152 @@
+"""Arithmetic with named sizes: names for one function of the sizes are one, and what is said of them holds."""
+
+from __future__ import annotations
+
+import operator
+import random
+from collections.abc import Callable
+
+import pytest
+
+from graphfix.shapes.dim import UNKNOWN, Dim, Size, never_one, symbol, unit_name
+from graphfix.shapes.shape import of, stretches
+from graphfix.shapes.terms import Terms, bounds
+
+N, M, S = (symbol(name) for name in "NMS")
+
+
+def floor_of_convolution(terms: Terms, size: Size, kernel: int, stride: int, padding: int) -> Size:
+    return terms.add(terms.floordiv(terms.add(size, 2 * padding - kernel), stride), 1)
+
+
+ALIKE: dict[str, Callable[[Terms], tuple[Size, Size]]] = {
+    "sums": lambda t: (t.mul(N, 4), t.add(N, N, N, N)),
+    "an exact quotient": lambda t: (t.floordiv(t.mul(N, 4), 4), N),
+    "a quotient by a name": lambda t: (t.quotient(t.mul(N, M, 8), t.mul(8, M)), N),
+    "a quotient of sums": lambda t: (t.quotient(t.mul(t.add(N, M), t.add(N, 3)), t.add(N, 3)), t.add(M, N)),
+    "a convolution of 3 and one of 1": lambda t: (
+        floor_of_convolution(t, N, 3, 2, 1),
+        floor_of_convolution(t, N, 1, 2, 0),
+    ),
+    "a convolution and SAME": lambda t: (floor_of_convolution(t, N, 3, 2, 1), t.ceildiv(N, 2)),
+    "two strides and one": lambda t: (t.floordiv(t.floordiv(N, 2), 2), t.floordiv(N, 4)),
+    "two rounded up": lambda t: (t.ceildiv(t.ceildiv(N, 2), 2), t.ceildiv(N, 4)),
+    "a common factor": lambda t: (t.floordiv(t.add(t.mul(4, N), 2), 6), t.floordiv(t.add(t.mul(2, N), 1), 3)),
+    "the parts of a whole": lambda t: (t.add(t.floordiv(N, 2), t.sub(N, t.floordiv(N, 2))), N),
+    "padding to a multiple": lambda t: (
+        t.quotient(t.add(N, t.mod(t.sub(7, t.mod(N, 7)), 7)), 7),
+        t.ceildiv(N, 7),
+    ),
+    "past and what is new": lambda t: (t.sub(t.add(N, S), S), N),
+    "the least and the greatest": lambda t: (t.add(t.minimum(N, M), t.maximum(N, M)), t.add(N, M)),
+    "the least, turned": lambda t: (t.minimum(N, M), t.minimum(M, N)),
+    "bounds that move along": lambda t: (t.add(t.maximum(t.sub(N, 1), 0), 1), t.maximum(N, 1)),
+    "half is not more than all": lambda t: (t.minimum(t.floordiv(N, 2), N), t.floordiv(N, 2)),
+    "a size is not negative": lambda t: (t.maximum(N, 0), N),
+    "the rest of what is cut": lambda t: (t.sub(N, t.minimum(64, N)), t.maximum(t.sub(N, 64), 0)),
+}
+
+
+@pytest.mark.parametrize("make", ALIKE.values(), ids=ALIKE)
+def test_one_function_is_one_name(make: Callable[[Terms], tuple[Size, Size]]) -> None:
+    one, two = make(Terms())
+    assert one == two != UNKNOWN
+
+
+UNLIKE: dict[str, Callable[[Terms], tuple[Size, Size]]] = {
+    "rounded up and down": lambda t: (t.ceildiv(N, 2), t.floordiv(N, 2)),
+    "other names": lambda t: (t.floordiv(N, 2), t.floordiv(M, 2)),
+    "an inexact quotient": lambda t: (t.mul(t.floordiv(N, 2), 2), N),
+    "other bounds": lambda t: (t.minimum(N, 64), N),
+}
+
+
+@pytest.mark.parametrize("make", UNLIKE.values(), ids=UNLIKE)
+def test_other_functions_are_others(make: Callable[[Terms], tuple[Size, Size]]) -> None:
+    one, two = make(Terms())
+    assert one != two
+
+
+def test_no_name_comes_of_what_has_none() -> None:
+    terms = Terms()
+    assert terms.add(N, UNKNOWN).parts == terms.minimum(Dim((), 0, 5), N).parts == ()  # type: ignore[union-attr]
+    assert bounds(terms.minimum(Dim((), 0, 5), N)) == (0, 5)
+
+
+def test_a_size_that_is_one_together_with_another_does_not_stretch_under_it() -> None:
+    terms = Terms()
+    cut = terms.minimum(64, N)
+    assert unit_name(cut) == ("N",)  # type: ignore[arg-type]
+    assert stretches([of(cut), of(N)], 0) == stretches([of(N), of(cut)], 0) == ("no",)
+    assert stretches([of(terms.minimum(1, N)), of(N)], 0) == ("maybe",)
+    assert stretches([of(terms.ceildiv(N, 2)), of(N)], 0) == ("maybe",)
+
+
+def test_a_multiple_is_never_one() -> None:
+    terms = Terms()
+    assert never_one(terms.mul(8, N))
+    assert never_one(terms.add(terms.mul(8, N), 3))
+    assert not never_one(terms.sub(terms.mul(8, N), 7))
+    assert never_one(terms.add(terms.mul(8, N), 9))  # at least 9
+    assert not never_one(terms.mul(N, M))
+
+
+# --- random arithmetic, held against numbers --------------------------------------------------------------------------
+
+NUMBERS = (0, 1, 2, 3, 4, 7, 8, 64)
+BINARY: dict[str, Callable[[int, int], int]] = {
+    "add": operator.add,
+    "sub": operator.sub,
+    "mul": operator.mul,
+    "maximum": max,
+    "minimum": min,
+}
+
+
+def grown(terms: Terms, rng: random.Random, values: list[dict[str, int]]) -> list[tuple[Size, list[int]]]:
+    """Sizes that random arithmetic makes of N and M and numbers, and what each is for the given values."""
+    pool: list[tuple[Size, list[int]]] = [(symbol(name), [each[name] for each in values]) for name in "NM"]
+    for _ in range(8):
+        (a, ours), (b, theirs) = rng.choice(pool), rng.choice(pool)
+        number = rng.choice(NUMBERS)
+        if rng.random() < 0.4:
+            b, theirs = number, [number] * len(values)
+        kind = rng.choice([*BINARY, "floordiv", "mod", "ceildiv"])
+        if kind in BINARY:
+            pool.append((getattr(terms, kind)(a, b), [BINARY[kind](x, y) for x, y in zip(ours, theirs, strict=True)]))
+        elif number > 0:
+            rules = {"floordiv": lambda x, n: x // n, "mod": lambda x, n: x % n, "ceildiv": lambda x, n: -(-x // n)}
+            pool.append((getattr(terms, kind)(a, number), [rules[kind](x, number) for x in ours]))
+    return pool
+
+
+@pytest.mark.parametrize("seed", range(300))
+def test_what_is_said_of_random_arithmetic_holds(seed: int) -> None:
+    rng, terms = random.Random(seed), Terms()  # noqa: S311 -- no secret
+    values = [{"N": n, "M": m} for n in (0, 1, 2, 3, 7, 8, 63, 64, 65, 100) for m in (0, 1, 2, 5, 64)]
+    held: dict[object, list[int]] = {}
+    for size, numbers in grown(terms, rng, values):
+        low, high = bounds(size)
+        assert low <= min(numbers) <= max(numbers) <= high, (size, numbers)
+        if isinstance(size, int):
+            assert set(numbers) == {size}
+        elif size.parts:
+            assert held.setdefault(size.parts, numbers) == numbers, size.parts
+            if never_one(size):
+                assert 1 not in numbers, size.parts
+            other = unit_name(size)
+            if other != size.parts and other in (("N",), ("M",)):
+                ones = [each[other[0]] == 1 for each in values]
+                assert [number == 1 for number in numbers] == ones, size.parts
+
+
+@pytest.mark.parametrize("seed", range(200))
+def test_the_order_of_random_arithmetic_holds(seed: int) -> None:
+    rng, terms = random.Random(seed), Terms()  # noqa: S311 -- no secret
+    values = [{"N": n, "M": m} for n in range(0, 70, 3) for m in (0, 1, 2, 5, 64)]
+    pool = grown(terms, rng, values)
+    for _ in range(10):
+        (a, ours), (b, theirs) = rng.choice(pool), rng.choice(pool)
+        low, high = terms.order(a, b)
+        differences = [x - y for x, y in zip(ours, theirs, strict=True)]
+        assert low <= min(differences) <= max(differences) <= high, (a, b)
