@@ -22,6 +22,7 @@ from graphfix.formats.onnx.infer.one_node import OneNode
 from graphfix.formats.onnx.infer.operands import Call, attributes
 from graphfix.formats.onnx.infer.scope import GraphScope, Known
 from graphfix.shapes.shape import Dim, Incompatible, Shape, Size
+from graphfix.shapes.terms import Terms
 
 Answer: TypeAlias = tuple[Sequence[Shape | None], Sequence[int]]
 """Shapes and element types by result; a type list that is too short goes on with its last."""
@@ -38,6 +39,7 @@ class ForwardPass:
     own_only: bool
     """Whether nothing is believed that another program says: neither onnx's inference nor a stored rank."""
     one_node: OneNode = field(default_factory=OneNode)
+    terms: Terms = field(default_factory=Terms)
     leaning: bool = False
     """Whether anything leans on another program so far."""
     _plain: dict[object, Answer] = field(default_factory=dict)
@@ -47,6 +49,7 @@ class ForwardPass:
     def read(self, scope: GraphScope, inputs: Mapping[str, Known]) -> None:
         """Infer a scope and the bodies inside it, knowing this of its inputs."""
         scope.clear()
+        scope.terms = self.terms
         self._constants(scope)
         for name, known in inputs.items():
             if name not in scope.tensors:

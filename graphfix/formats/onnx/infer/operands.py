@@ -12,6 +12,7 @@ from onnx import AttributeProto, NodeProto
 from graphfix.formats.onnx.infer.scope import INTEGERS, GraphScope
 from graphfix.operators import Row
 from graphfix.shapes.shape import Shape, Size
+from graphfix.shapes.terms import Terms
 
 MOST_AXES = 64
 """A vector of more elements is no shape, and names no axes."""
@@ -46,6 +47,11 @@ class Call:
     results: int
     """How many results the node lists."""
     attributes: Mapping[str, object]
+
+    @property
+    def terms(self) -> Terms:
+        """Arithmetic with sizes."""
+        return self.scope.terms
 
     def shape(self, index: int) -> Shape | None:
         """Return the operand's shape, None when absent."""

@@ -5,8 +5,8 @@ from __future__ import annotations
 from math import prod
 
 from graphfix.formats.onnx.infer.operands import NOTHING, Call, Results
-from graphfix.shapes import shape as shapes
 from graphfix.shapes.shape import UNKNOWN, Shape, Size, same, with_axes
+from graphfix.shapes.terms import Terms, as_size
 
 IMAGE = 4
 """[batch, channels, height, width]."""
@@ -71,7 +71,7 @@ def reshape(call: Call) -> Results:
     if -1 in sizes:
         others = [size for size in sizes if size != -1]
         whole = copies or all(size.lo > 0 for size in others if not isinstance(size, int))
-        sizes[sizes.index(-1)] = _rest(source, others) if whole and 0 not in others else UNKNOWN
+        sizes[sizes.index(-1)] = _rest(call.terms, source, others) if whole and 0 not in others else UNKNOWN
     return NOTHING if any(isinstance(size, int) and size < 0 for size in sizes) else (Shape(tuple(sizes)),)
 
 
@@ -97,27 +97,24 @@ def _count_without(sizes: tuple[Size, ...], axis: int) -> int | None:
     return prod(numbers) if len(numbers) == len(sizes) - 1 else None
 
 
-def _rest(source: tuple[Size, ...] | None, others: list[Size]) -> Size:
-    """The size of the -1 axis: named sizes on both sides cancel, the rest must be numbers that divide."""
+def _rest(terms: Terms, source: tuple[Size, ...] | None, others: list[Size]) -> Size:
+    """The size of the -1 axis: the product of the others divides the product of the source's."""
     if source is None:
         return UNKNOWN
     remaining = list(source)
-    divisor: list[int] = []
-    for size in others:
+    divisor: list[Size] = []
+    for size in others:  # those without a name cancel nothing
         match = next((at for at, have in enumerate(remaining) if same(have, size)), None)
-        if match is not None:
-            remaining.pop(match)
-        elif isinstance(size, int):
+        if match is None:
             divisor.append(size)
         else:
-            return UNKNOWN
-    named = [size for size in remaining if not isinstance(size, int)]
-    whole, by = prod(size for size in remaining if isinstance(size, int)), prod(divisor)
-    if by == 0 or whole % by:
-        return UNKNOWN
-    if not named:
-        return whole // by
-    return named[0] if len(named) == 1 and whole == by else UNKNOWN
+            remaining.pop(match)
+    whole, by = terms.mul(*remaining), terms.mul(*divisor)
+    if isinstance(whole, int) and isinstance(by, int):
+        return whole // by if by and whole % by == 0 else UNKNOWN
+    if not isinstance(by, int):
+        return as_size(terms.quotient(whole, by))
+    return as_size(terms.floordiv(whole, by)) if by > 0 else UNKNOWN
 
 
 def gather(call: Call) -> Results:
@@ -156,7 +153,7 @@ def tile(call: Call) -> Results:
         return (unknowns(len(dims)),)
     if any(isinstance(times, int) and times < 0 for times in repeats):
         return (unknowns(len(dims)),)
-    return (Shape(tuple(shapes.mul(size, times) for size, times in zip(dims, repeats, strict=True))),)
+    return (Shape(tuple(as_size(call.terms.mul(*pair)) for pair in zip(dims, repeats, strict=True))),)
 
 
 def flatten(call: Call) -> Results:
@@ -165,7 +162,7 @@ def flatten(call: Call) -> Results:
     if dims is None or not -len(dims) <= axis <= len(dims):
         return (unknowns(2),)
     axis += len(dims) if axis < 0 else 0
-    return (Shape((shapes.num_elements(Shape(dims[:axis])), shapes.num_elements(Shape(dims[axis:])))),)
+    return (Shape((as_size(call.terms.mul(*dims[:axis])), as_size(call.terms.mul(*dims[axis:])))),)
 
 
 def depth_to_space(call: Call) -> Results:
@@ -174,7 +171,9 @@ def depth_to_space(call: Call) -> Results:
     if dims is None or len(dims) != IMAGE or block < 1:
         return NOTHING if dims is None else (unknowns(len(dims)),)
     batch, channels, *sizes = dims
-    return (Shape((batch, divided(channels, block * block), *[scaled(size, block) for size in sizes])),)
+    terms = call.terms
+    grown = [as_size(terms.mul(size, block)) for size in sizes]
+    return (Shape((batch, divided(terms, channels, block * block), *grown)),)
 
 
 def space_to_depth(call: Call) -> Results:
@@ -183,14 +182,11 @@ def space_to_depth(call: Call) -> Results:
     if dims is None or len(dims) != IMAGE or block < 1:
         return NOTHING if dims is None else (unknowns(len(dims)),)
     batch, channels, *sizes = dims
-    return (Shape((batch, scaled(channels, block * block), *[divided(size, block) for size in sizes])),)
+    terms = call.terms
+    cut = [divided(terms, size, block) for size in sizes]
+    return (Shape((batch, as_size(terms.mul(channels, block * block)), *cut)),)
 
 
-def divided(size: Size, by: int) -> Size:
-    """The quotient, where it has no rest."""
-    return size if by == 1 else size // by if isinstance(size, int) and size % by == 0 else UNKNOWN
-
-
-def scaled(size: Size, by: int) -> Size:
-    """The product of numbers."""
-    return size if by == 1 else size * by if isinstance(size, int) else UNKNOWN
+def divided(terms: Terms, size: Size, by: int) -> Size:
+    """The quotient: with a rest the model fails."""
+    return UNKNOWN if isinstance(size, int) and size % by else as_size(terms.floordiv(size, by))

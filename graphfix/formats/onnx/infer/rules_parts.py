@@ -8,7 +8,10 @@ from typing import TypeAlias
 from graphfix.formats.onnx.infer.operands import NOTHING, Call, Results
 from graphfix.formats.onnx.infer.rules_layout import unknowns
 from graphfix.shapes.shape import UNKNOWN, Shape, Size
+from graphfix.shapes.terms import GREATEST, Terms, as_size, bounds
 
+FARTHEST = -(2**63)
+"""Not a bound of slices backwards: onnxruntime adds the size to it."""
 AXES_AT = 3
 """The operand of Slice and of Pad that names the axes."""
 Bounds: TypeAlias = tuple[Size, ...]
@@ -44,7 +47,7 @@ def slices(call: Call) -> Results:
     known = (starts or (), ends or (), steps if steps is not None else (1,) * len(cut))
     whole = all(len(bounds) == len(cut) for bounds in known)
     for at, axis in enumerate(cut):
-        sizes[axis] = _sliced(dims[axis], *[bounds[at] for bounds in known]) if whole else UNKNOWN
+        sizes[axis] = _sliced(call.terms, dims[axis], *[bounds[at] for bounds in known]) if whole else UNKNOWN
     return (Shape(tuple(sizes)),)
 
 
@@ -56,11 +59,30 @@ def _bounds(call: Call) -> tuple[Bounds | None, Bounds | None, tuple[int, ...] |
     return call.elements(1), call.elements(2), call.ints(3, ""), steps
 
 
-def _sliced(size: Size, start: Size, end: Size, step: Size) -> Size:
-    if not isinstance(size, int) or not isinstance(start, int) or not isinstance(end, int) or not isinstance(step, int):
-        return UNKNOWN
-    found = cut(size, start, end, step)
-    return UNKNOWN if found is None else len(found)
+def _sliced(terms: Terms, size: Size, start: Size, end: Size, step: Size) -> Size:
+    """How many elements of an axis a slice takes; bounds below 0 count from its end, and are cut off at both ends."""
+    if isinstance(size, int) and isinstance(start, int) and isinstance(end, int) and isinstance(step, int):
+        found = cut(size, start, end, step)
+        return UNKNOWN if found is None else len(found)
+    if not isinstance(step, int) or step < 1:
+        whole = step == -1 and start == -1 and isinstance(end, int) and FARTHEST < end <= -GREATEST
+        return size if whole else terms.opaque("slice", size, start, end, step, low=0)
+    first, last = _bound(terms, start, size), _bound(terms, end, size)
+    if first is None or last is None:
+        return terms.opaque("slice", size, start, end, step, low=0)
+    return as_size(terms.maximum(terms.ceildiv(terms.sub(last, first), step), 0))
+
+
+def _bound(terms: Terms, bound: Size, size: Size) -> Size | None:
+    """A bound as a place from 0 to the size; None where its sign is not known."""
+    low, high = bounds(bound)
+    if low >= GREATEST:
+        return size
+    if low >= 0:
+        return terms.minimum(bound, size)
+    if high >= 0:
+        return None
+    return 0 if high <= -GREATEST else terms.maximum(terms.add(bound, size), 0)
 
 
 def cut(size: int, start: int, end: int, step: int) -> range | None:
@@ -89,17 +111,8 @@ def pad(call: Call) -> Results:
         return (unknowns(len(dims)),)
     sizes = list(dims)
     for axis, before, behind in zip(at, pads, pads[len(at) :], strict=False):
-        sizes[axis] = _padded(dims[axis], before, behind)
+        sizes[axis] = as_size(call.terms.add(dims[axis], before, behind))
     return (Shape(tuple(sizes)),)
-
-
-def _padded(size: Size, before: Size, behind: Size) -> Size:
-    if before == behind == 0:
-        return size
-    if not isinstance(size, int) or not isinstance(before, int) or not isinstance(behind, int):
-        return UNKNOWN
-    total = size + before + behind
-    return total if total >= 0 else UNKNOWN
 
 
 def concat(call: Call) -> Results:
@@ -115,8 +128,9 @@ def concat(call: Call) -> Results:
     filled = next((dims for dims in known if all(isinstance(size, int) and size > 0 for size in dims)), None)
     sizes = list(filled or [_common(column, len(every)) for column in zip(*known, strict=True)])
     parts = [dims[at[0]] for dims in known]
-    numbers = [size for size in parts if isinstance(size, int)]
-    sizes[at[0]] = parts[0] if len(every) == 1 else sum(numbers) if len(numbers) == len(every) else UNKNOWN
+    # operands that differ elsewhere, one of which may have no elements, are not all counted
+    alike = len(parts) == len(every) and not any(size == UNKNOWN for axis, size in enumerate(sizes) if axis != at[0])
+    sizes[at[0]] = call.terms.add(*parts) if alike or all(isinstance(size, int) for size in parts) else UNKNOWN
     return (Shape(tuple(sizes)),)
 
 
@@ -144,8 +158,14 @@ def _parts(call: Call, whole: Size) -> Sequence[Size]:
         both = call.has(1) and ("split" in call.attributes or "num_outputs" in call.attributes)
         fits = sizes is not None and len(sizes) == count and not both and min(sizes, default=0) >= 0
         return sizes if fits and sizes is not None else unknown
-    if not isinstance(whole, int) or call.number("num_outputs", count) != count:
+    if call.number("num_outputs", count) != count:
         return unknown
+    if not isinstance(whole, int):
+        terms, size = call.terms, call.terms.ceildiv(whole, count)
+        exact = terms.quotient(whole, count)
+        if exact != UNKNOWN or "num_outputs" not in call.attributes:  # else it has to divide, or the model fails
+            return [terms.floordiv(whole, count) if exact == UNKNOWN else exact] * count
+        return [*[size] * (count - 1), as_size(terms.sub(whole, terms.mul(size, count - 1)))]
     if whole % count == 0:
         return [whole // count] * count
     size = -(-whole // count)
@@ -162,7 +182,7 @@ def top_k(call: Call) -> Results:
     k = call.number("k", -1) if call.version < OPERANDS_SINCE else call.scalar(1)
     if at is None:
         return (unknowns(len(dims)),) * 2
-    return (replaced(dims, at[0], k if isinstance(k, int) and k >= 0 else UNKNOWN),) * 2
+    return (replaced(dims, at[0], UNKNOWN if k is None else as_size(k)),) * 2
 
 
 def one_hot(call: Call) -> Results:
@@ -174,7 +194,7 @@ def one_hot(call: Call) -> Results:
     depth = call.scalar(1)
     if at is None:
         return (unknowns(len(dims) + 1),)
-    size = depth if isinstance(depth, int) and depth >= 0 else UNKNOWN
+    size = UNKNOWN if depth is None else as_size(depth)
     return (Shape((*dims[: at[0]], size, *dims[at[0] :])),)
 
 
@@ -201,13 +221,14 @@ def non_zero(call: Call) -> Results:
 
 def integer_range(call: Call) -> Results:
     """How many steps there are from start to limit, where all three are whole numbers by their type."""
-    bounds = [call.scalar(index) for index in range(3)]
-    start, limit, step = (bound if isinstance(bound, int) else None for bound in bounds)
-    if start is None or limit is None or not step or not all(map(call.whole, range(3))):
+    start, limit, step = (call.scalar(index) for index in range(3))
+    if start is None or limit is None or not isinstance(step, int) or not step or not all(map(call.whole, range(3))):
         return (unknowns(1),)
-    if max(abs(start), abs(limit), abs(step)) > EXACT:
+    if any(isinstance(bound, int) and abs(bound) > EXACT for bound in (start, limit, step)):
         return (unknowns(1),)
-    return (Shape((max(0, -(-(limit - start) // step)),)),)
+    terms = call.terms
+    room = terms.sub(limit, start) if step > 0 else terms.sub(start, limit)
+    return (Shape((as_size(terms.maximum(terms.ceildiv(room, abs(step)), 0)),)),)
 
 
 EXACT = 2**52

@@ -7,13 +7,14 @@ says the rank.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
 from graphfix.formats.onnx.infer.operands import NOTHING, Call, Results
 from graphfix.formats.onnx.infer.rules_layout import unknowns
 from graphfix.shapes.shape import UNKNOWN, Shape, Size, same
+from graphfix.shapes.terms import Terms, as_size
 
 SPATIAL = 2
 """The first axis that windows slide over."""
@@ -21,6 +22,8 @@ ROUNDING = Fraction(1, 2**20)
 """More than the relative error of a size computed in float32."""
 EXACT = 2**24
 """Below it float32 has every whole number."""
+MOST_PARTS = 2**6
+"""The denominator of a scale that float32 multiplies exactly with the sizes of images."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,29 +68,47 @@ def padding(call: Call) -> str:
     return call.text("auto_pad", "NOTSET")
 
 
-def slid(call: Call, size: Size, window: Window, *, up: bool | None) -> Size:
+def slid(call: Call, size: Size, window: Window) -> Size:
     """How often a window fits; with SAME the size is divided by the stride and rounded up."""
-    if not isinstance(size, int):
-        return UNKNOWN
-    mode = padding(call)
+    mode, terms = padding(call), call.terms
     if mode in ("SAME_UPPER", "SAME_LOWER"):
-        return -(-size // window.stride) if window.dilation == 1 and size else UNKNOWN
-    room = size + window.before + window.behind - window.reach
-    if room < 0 or mode not in ("NOTSET", "VALID") or (up is None and room % window.stride):
+        return terms.ceildiv(size, window.stride) if window.dilation == 1 and size != 0 else UNKNOWN
+    if mode not in ("NOTSET", "VALID"):
         return UNKNOWN
-    count = room // window.stride + 1
-    if up and room % window.stride:
-        # a window that starts in the padding behind is not counted
-        count += count * window.stride < size + window.before
-    return count
+    room = terms.add(size, window.before + window.behind - window.reach)
+    if isinstance(room, int) and room < 0:
+        return UNKNOWN
+    return as_size(terms.add(terms.floordiv(room, window.stride), 1))
 
 
-def _slid(call: Call, image: tuple[Size, ...], extents: Sequence[Size], channels: Size, *, up: bool | None) -> Shape:
+def pooled(call: Call, size: Size, window: Window) -> Size:
+    """The same of a pool, whose window may be larger than what it stands over, and may stand over the end."""
+    up, terms, most = call.flag("ceil_mode", 0), call.terms, window.before + window.behind - window.reach
+    if padding(call) not in ("NOTSET", "VALID"):
+        return slid(call, size, window) if up is False else UNKNOWN
+    room = terms.add(size, most)
+    if up is None:
+        return UNKNOWN
+    if up:  # a window that starts in the padding behind is not counted
+        last = terms.floordiv(terms.add(size, window.before - 1), window.stride)
+        count = terms.add(terms.minimum(terms.ceildiv(room, window.stride), last), 1)
+    elif 1 + most >= 0:  # of an axis without elements there is no pool
+        count = terms.add(terms.floordiv(room, window.stride), 1)
+    elif 1 + most > -window.stride:
+        count = terms.maximum(terms.add(terms.floordiv(room, window.stride), 1), 1)
+    else:
+        count = terms.opaque("pool", size, most, window.stride, low=0)
+    return UNKNOWN if isinstance(room, int) and room < 0 else as_size(count)
+
+
+def _slid(
+    call: Call, image: tuple[Size, ...], extents: Sequence[Size], channels: Size, rule: Callable[..., Size]
+) -> Shape:
     found = windows(call, extents)
     if found is None or len(found) != len(image) - SPATIAL:
         return Shape((image[0], channels, *[UNKNOWN] * (len(image) - SPATIAL)))
     pairs = zip(image[SPATIAL:], found, strict=True)
-    return Shape((image[0], channels, *[slid(call, size, window, up=up) for size, window in pairs]))
+    return Shape((image[0], channels, *[rule(call, size, window) for size, window in pairs]))
 
 
 def pool(call: Call) -> Results:
@@ -95,7 +116,7 @@ def pool(call: Call) -> Results:
     image, extents = call.dims(0), call.list("kernel_shape")
     if image is None or len(image) < SPATIAL or extents is None:
         return NOTHING if image is None else (unknowns(len(image)),) * 2
-    return (_slid(call, image, extents, image[1], up=call.flag("ceil_mode", 0)),) * 2
+    return (_slid(call, image, extents, image[1], pooled),) * 2
 
 
 def global_pool(call: Call) -> Results:
@@ -123,7 +144,7 @@ def _convolution(call: Call, weight_at: int) -> Results:
         return NOTHING if known is None else (unknowns(len(known)),)
     if len(image) != len(weight) or len(image) < SPATIAL:
         return (unknowns(len(image)),)
-    return (_slid(call, image, weight[SPATIAL:], weight[0], up=False),)
+    return (_slid(call, image, weight[SPATIAL:], weight[0], slid),)
 
 
 def transposed(call: Call) -> Results:
@@ -135,7 +156,7 @@ def transposed(call: Call) -> Results:
     if len(image) != len(weight) or len(image) < SPATIAL:
         return (unknowns(len(image)),)
     group = call.number("group", 1)
-    channels = weight[1] * group if isinstance(weight[1], int) else weight[1] if group == 1 else UNKNOWN
+    channels = call.terms.mul(weight[1], group)
     return (Shape((image[0], channels, *_spread(call, image[SPATIAL:], weight[SPATIAL:]))),)
 
 
@@ -148,14 +169,15 @@ def _spread(call: Call, sizes: Sequence[Size], extents: Sequence[Size]) -> Seque
     found = windows(call, extents)
     if found is None or len(more) != len(sizes) or padding(call) not in ("NOTSET", "VALID"):
         return unknown
-    return [_covered(*each) for each in zip(sizes, found, more, strict=True)]
+    return [_covered(call.terms, *each) for each in zip(sizes, found, more, strict=True)]
 
 
-def _covered(size: Size, window: Window, more: int) -> Size:
-    if not isinstance(size, int) or size < 1 or more < 0:
+def _covered(terms: Terms, size: Size, window: Window, more: int) -> Size:
+    if size == 0 or more < 0:
         return UNKNOWN
-    covered = (size - 1) * window.stride + window.reach + more - window.before - window.behind
-    return covered if covered > 0 else UNKNOWN
+    added = window.reach + more - window.before - window.behind - window.stride
+    covered = as_size(terms.add(terms.mul(size, window.stride), added))
+    return UNKNOWN if covered == 0 else covered
 
 
 def roi_align(call: Call) -> Results:
@@ -183,7 +205,7 @@ def upsample(call: Call) -> Results:
     dims, scales = call.dims(0), call.attributes.get("scales") if call.version < 9 else call.floats(1)  # noqa: PLR2004
     if dims is None:
         return NOTHING
-    return (_scaled(dims, scales if isinstance(scales, tuple) else None, range(len(dims))),)
+    return (_scaled(call.terms, dims, scales if isinstance(scales, tuple) else None, range(len(dims))),)
 
 
 def resize(call: Call) -> Results:
@@ -200,7 +222,7 @@ def resize(call: Call) -> Results:
         return (_sized(dims, call.elements(3), axes),)
     if call.text("coordinate_transformation_mode") == "tf_crop_and_resize":
         return (unknowns(len(dims)),)
-    return (_scaled(dims, call.floats(1 if call.version < 11 else 2), axes),)  # noqa: PLR2004 -- see above
+    return (_scaled(call.terms, dims, call.floats(1 if call.version < 11 else 2), axes),)  # noqa: PLR2004 -- see above
 
 
 def _places(axes: Sequence[int], rank: int) -> bool:
@@ -211,21 +233,31 @@ def _sized(dims: tuple[Size, ...], sizes: Sequence[Size] | None, axes: Sequence[
     result = list(dims)
     known = sizes if sizes is not None and len(sizes) == len(axes) else [UNKNOWN] * len(axes)
     for axis, size in zip(axes, known, strict=True):
-        result[axis] = UNKNOWN if isinstance(size, int) and size < 0 else size
+        result[axis] = as_size(size)
     return Shape(tuple(result))
 
 
-def _scaled(dims: tuple[Size, ...], scales: tuple[float, ...] | None, axes: Sequence[int]) -> Shape:
+def _scaled(terms: Terms, dims: tuple[Size, ...], scales: tuple[float, ...] | None, axes: Sequence[int]) -> Shape:
     result = list(dims)
     known = scales if scales is not None and len(scales) == len(axes) else [0.0] * len(axes)
     for axis, scale in zip(axes, known, strict=True):
-        result[axis] = times(dims[axis], scale)
+        result[axis] = times(terms, dims[axis], scale)
     return Shape(tuple(result))
 
 
-def times(size: Size, scale: float) -> Size:
-    """The product rounded down, where float32 and exact arithmetic round it alike."""
-    if not isinstance(size, int) or not 0 < scale < EXACT or size * scale >= EXACT:
+def times(terms: Terms, size: Size, scale: float) -> Size:
+    """The product rounded down, where float32 and exact arithmetic round it alike; else a name for it.
+
+    A named size is taken to be below 2**24: float32 has every whole number up to there.
+    """
+    if not 0 < scale < EXACT:
+        return UNKNOWN
+    if not isinstance(size, int):
+        ratio = Fraction(scale)
+        if ratio.numerator < EXACT and ratio.denominator <= MOST_PARTS:  # a power of 2: float32 rounds nothing
+            return as_size(terms.floordiv(terms.mul(size, ratio.numerator), ratio.denominator))
+        return terms.opaque(f"times {ratio}", size, low=0)
+    if size * scale >= EXACT:
         return UNKNOWN
     exact = size * Fraction(scale)
     if exact.denominator == 1:

@@ -12,6 +12,7 @@ from onnx import AttributeProto, GraphProto, NodeProto, OperatorSetIdProto, Tens
 from graphfix.formats.onnx.file.messages import Dims, Step, body_of, declared, label, steps, subgraphs
 from graphfix.operators.row import standard
 from graphfix.shapes.shape import UNKNOWN, Dim, Shape, Size, same
+from graphfix.shapes.terms import Terms
 
 INTEGERS = (TensorProto.INT64, TensorProto.INT32)
 FLOATS_LIMIT = 16
@@ -62,6 +63,8 @@ class GraphScope:
     bindings: Mapping[str, AttributeProto | None] | None = None
     """Of a function: the attributes that its calls give it, None for one that they do not agree on."""
     children: dict[tuple[int, str], GraphScope] = field(default_factory=dict)
+    terms: Terms = field(default_factory=Terms)
+    """Arithmetic with sizes: one for all scopes of a model, while they are read."""
 
     @property
     def nodes(self) -> Sequence[NodeProto]:
