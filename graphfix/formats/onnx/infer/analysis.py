@@ -66,7 +66,7 @@ def analyse(
     assumes += [
         f"the stored rank of '{name}' in {scope.path}" for scope in main.walk() for name in sorted(scope.assumed)
     ]
-    facts = Facts(main, functions, assumes)
+    facts = Facts(main, functions, [*assumes, *forward.assumes])
     for scope in facts.scopes():
         _compare_stored(scope)
     return facts

@@ -40,6 +40,7 @@ class ForwardPass:
     """Whether nothing is believed that another program says: neither onnx's inference nor a stored rank."""
     one_node: OneNode = field(default_factory=OneNode)
     terms: Terms = field(default_factory=Terms)
+    assumes: dict[str, None] = field(default_factory=dict)
     leaning: bool = False
     """Whether anything leans on another program so far."""
     _plain: dict[object, Answer] = field(default_factory=dict)
@@ -49,7 +50,7 @@ class ForwardPass:
     def read(self, scope: GraphScope, inputs: Mapping[str, Known]) -> None:
         """Infer a scope and the bodies inside it, knowing this of its inputs."""
         scope.clear()
-        scope.terms = self.terms
+        scope.terms, scope.assumes = self.terms, self.assumes
         self._constants(scope)
         for name, known in inputs.items():
             if name not in scope.tensors:

@@ -1,34 +1,43 @@
 """What small integer tensors hold: the sizes that shape arithmetic passes along, as far as they can be followed.
 
-Only vectors and scalars of int64 and int32 are followed, with the arithmetic of their type: what leaves its range, and
-what passes through any other type, is not known. That a named size fits into int32 is assumed.
+Tensors of int64, int32 and bool are followed, with the arithmetic of their type: what leaves its range, and what passes
+through any other type, is not known. That a named size fits into int32 is assumed.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import TypeAlias
+from math import prod
+from typing import Any, TypeAlias
 
+import numpy as np
 import onnx
+from numpy.typing import NDArray
 from onnx import TensorProto
 
+from graphfix.formats.onnx.infer.integer_arithmetic import ARITHMETIC, negated
 from graphfix.formats.onnx.infer.operands import Call
-from graphfix.formats.onnx.infer.rules_parts import cut
+from graphfix.formats.onnx.infer.rules_parts import AXES_AT, cut, slice_bounds
 from graphfix.formats.onnx.infer.scope import INTEGERS, GraphScope
-from graphfix.shapes.shape import UNKNOWN, Size, num_elements
+from graphfix.shapes.shape import UNKNOWN, Size, broadcast
+from graphfix.shapes.terms import bounds as range_of
 
 LIMIT = 64
 """Integer tensors of more elements are no shapes."""
-WHOLE = (*INTEGERS, TensorProto.DOUBLE)
+WHOLE = (*INTEGERS, TensorProto.DOUBLE, TensorProto.BOOL)
 """Before opset 9 a Constant node can't hold integers: a shape is written in float64 and cast."""
-BITS: Mapping[int, int] = {TensorProto.INT64: 63, TensorProto.INT32: 31}
+MOST_AXES = 2
+"""Pads are computed as a matrix."""
+BITS: Mapping[int, int] = {TensorProto.INT64: 63, TensorProto.INT32: 31, TensorProto.BOOL: 1}
 """By element type that is followed."""
 Elements: TypeAlias = Sequence[Size]
+Array: TypeAlias = NDArray[Any]
+"""Sizes, or places of them, in the shape of a tensor."""
 
 
 def enter(scope: GraphScope, name: str, tensor: TensorProto) -> None:
     """Note the elements of a small constant of whole numbers."""
-    if tensor.data_type not in WHOLE or len(tensor.dims) > 1 or (tensor.dims and tensor.dims[0] > LIMIT):
+    if tensor.data_type not in WHOLE or len(tensor.dims) > MOST_AXES or prod(tensor.dims) > LIMIT:
         return
     if tensor.data_location == TensorProto.EXTERNAL:
         return
@@ -42,19 +51,39 @@ def follow(call: Call, result: str) -> None:
     scope = call.scope
     bits = BITS[scope.dtypes[result]]
     dims = scope.shapes[result].axes
+    if dims is None or len(dims) > MOST_AXES:
+        return
     elements = FOLLOW[call.op](call, result)
-    if elements is None or dims is None or len(dims) > 1 or len(elements) > LIMIT:
+    if elements is None or len(elements) > LIMIT:
         return
-    if dims and isinstance(dims[0], int) and dims[0] != len(elements):
-        return
-    if not dims and len(elements) != 1:
-        return
-    scope.elements[result] = tuple([_within(element, bits) for element in elements])
+    known = [size for size in dims if isinstance(size, int)]
+    if prod(known) == len(elements) if len(known) == len(dims) else len(dims) == 1:
+        scope.elements[result] = tuple([_within(element, bits) for element in elements])
 
 
 def _within(element: Size, bits: int) -> Size:
     """An element that its type holds; any other would wrap."""
     return element if not isinstance(element, int) or -(1 << bits) <= element < 1 << bits else UNKNOWN
+
+
+def _operand(call: Call, index: int) -> Array | None:
+    """The elements of an operand in its shape, None where one of both is not known."""
+    elements, dims = call.elements(index), call.dims(index)
+    if elements is None or dims is None:
+        return None
+    shape = [size for size in dims if isinstance(size, int)]
+    if len(shape) < len(dims) or prod(shape) != len(elements):
+        return None
+    found = np.empty(len(elements), object)
+    found[:] = elements
+    return found.reshape(shape)
+
+
+def _flat(array: Array) -> Elements:
+    return list(np.asarray(array, object).reshape(-1))
+
+
+# --- shapes -----------------------------------------------------------------------------------------------------------
 
 
 def _shape(call: Call, result: str) -> Elements | None:
@@ -70,96 +99,191 @@ def _shape(call: Call, result: str) -> Elements | None:
 
 
 def _size(call: Call, _: str) -> Elements | None:
-    shape = call.shape(0)
-    return None if shape is None or not shape.static else (num_elements(shape),)
+    dims = call.dims(0)
+    return None if dims is None else (call.terms.mul(*dims),)
+
+
+# --- elements that move -----------------------------------------------------------------------------------------------
 
 
 def _same(call: Call, _: str) -> Elements | None:
+    """The elements of the operand in their order."""
     return call.elements(0)
 
 
-def _reshaped(call: Call, result: str) -> Elements | None:
-    """The elements of a vector or scalar in their order."""
+def _cast(call: Call, result: str) -> Elements | None:
     elements = call.elements(0)
-    length = call.scope.shapes[result].axes
-    return elements if length in ((), (len(elements or ()),)) else None
+    if elements is None or call.scope.dtypes[result] != TensorProto.BOOL:
+        return elements
+    return [UNKNOWN if _truth(element) is None else int(bool(_truth(element))) for element in elements]
+
+
+def _truth(element: Size) -> bool | None:
+    """Whether an element is not 0; None where that is not known."""
+    low, high = range_of(element)
+    return True if low > 0 or high < 0 else False if low == high == 0 else None
+
+
+def _transpose(call: Call, _: str) -> Elements | None:
+    array, order = _operand(call, 0), call.list("perm")
+    if array is None or (order is not None and sorted(order) != list(range(array.ndim))):
+        return None
+    return _flat(array.transpose(order))
 
 
 def _gather(call: Call, _: str) -> Elements | None:
-    elements, dims = call.elements(0), call.dims(0)
-    indices = call.scope.ints(call.inputs[1]) if call.has(1) else None
-    if elements is None or indices is None or dims is None or len(dims) != 1 or call.number("axis", 0) not in (0, -1):
+    array, indices = _operand(call, 0), _operand(call, 1)
+    axis = call.number("axis", 0)
+    if array is None or indices is None or not -array.ndim <= axis < array.ndim:
         return None
-    if not all(-len(elements) <= at < len(elements) for at in indices):
+    length = array.shape[axis]
+    if not all(isinstance(at, int) and -length <= at < length for at in indices.reshape(-1)):
         return None
-    return tuple([elements[at] for at in indices])
+    return _flat(np.take(array, indices.astype(np.int64), axis))
 
 
 def _slice(call: Call, _: str) -> Elements | None:
-    elements, dims = call.elements(0), call.dims(0)
-    if elements is None or dims is None or len(dims) != 1:
+    array, (starts, ends, axes, steps) = _operand(call, 0), slice_bounds(call)
+    if array is None or starts is None or ends is None:
         return None
-    start, end, axis, step = _bounds(call)
-    if start is None or end is None or step is None or axis not in (0, -1):
+    axes = tuple(range(len(starts))) if axes is None and not call.has(AXES_AT) else axes
+    steps = (1,) * len(starts) if steps is None else steps
+    if axes is None or not len(starts) == len(ends) == len(axes) == len(steps):
         return None
-    taken = cut(len(elements), start, end, step)
-    return None if taken is None else [elements[at] for at in taken]
-
-
-def _bounds(call: Call) -> list[int | None]:
-    """Start, end, axis and step of a slice along one axis; None for one that is not known."""
-    names = ("starts", "ends", "axes", "steps")
-    found: list[int | None] = []
-    for at, name in enumerate(names, 1):
-        default = (0,) if name == "axes" else (1,) if name == "steps" else None
-        if call.version < 10:  # noqa: PLR2004 -- attributes before
-            held = call.list(name) or default
-        else:
-            held = call.scope.ints(call.inputs[at]) if call.has(at) else default
-        found.append(held[0] if held is not None and len(held) == 1 else None)
-    return found
+    for axis, *bounds in zip(axes, starts, ends, steps, strict=True):
+        numbers = [bound for bound in bounds if isinstance(bound, int)]
+        known = len(numbers) == len(bounds) and -array.ndim <= axis < array.ndim
+        taken = cut(array.shape[axis], *numbers) if known else None
+        if taken is None:
+            return None
+        array = np.take(array, list(taken), axis)
+    return _flat(array)
 
 
 def _concat(call: Call, _: str) -> Elements | None:
-    sizes: list[Size] = []
+    axis, parts = call.number("axis", 1), []
     for index in range(len(call.inputs)):
-        dims, elements = call.dims(index), call.elements(index)
-        if dims is None or len(dims) != 1 or not isinstance(dims[0], int) or dims[0] > LIMIT:
-            return None
-        sizes.extend((UNKNOWN,) * dims[0] if elements is None else elements)
-    return sizes
-
-
-def _arithmetic(call: Call, _: str) -> Elements | None:
-    """Compute element by element where both are numbers; a single element is combined with all."""
-    left, right = call.elements(0), call.elements(1)
-    if not left or not right:
+        part, dims = _operand(call, index), call.dims(index)
+        if part is None:  # what is not known of one leaves the others
+            if dims is None or len(dims) != 1 or not isinstance(dims[0], int) or dims[0] > LIMIT:
+                return None
+            part = np.full(dims[0], UNKNOWN, object)
+        parts.append(part)
+    if len({part.ndim for part in parts}) != 1 or not -parts[0].ndim <= axis < parts[0].ndim:
         return None
-    count = max(len(left), len(right))
-    if {len(left), len(right)} - {1, count}:
+    filled = [part for part in parts if part.size] or parts[:1]
+    return _flat(np.concatenate(filled, axis)) if len({_others(part, axis) for part in filled}) == 1 else None
+
+
+def _others(array: Array, axis: int) -> tuple[int, ...]:
+    return tuple(size for at, size in enumerate(array.shape) if at != axis % array.ndim)
+
+
+def _expanded(call: Call, result: str) -> Elements | None:
+    """Expand, by the shape that the result has."""
+    return _stretched(call, result, 0)
+
+
+def _stretched(call: Call, result: str, index: int) -> Elements | None:
+    array, dims = _operand(call, index), call.scope.shapes[result]
+    if array is None or not dims.static or prod(dims.numbers) > LIMIT:
         return None
-    pairs = zip(left * (count // len(left)), right * (count // len(right)), strict=True)
-    return [_computed(call.op, *pair) for pair in pairs]
+    return _flat(np.broadcast_to(array, dims.numbers))
 
 
-def _computed(op: str, a: Size, b: Size) -> Size:
-    if not isinstance(a, int) or not isinstance(b, int):
-        return a if op in ("Mul", "Div") and b == 1 else a if op in ("Add", "Sub") and b == 0 else UNKNOWN
-    if op == "Div":
-        return a // b if a >= 0 and b > 0 else UNKNOWN
-    return a + b if op == "Add" else a - b if op == "Sub" else a * b
+def _tile(call: Call, _: str) -> Elements | None:
+    array, repeats = _operand(call, 0), call.ints(1, "")
+    if array is None or repeats is None or len(repeats) != array.ndim or array.size * prod(repeats) > LIMIT:
+        return None
+    return _flat(np.tile(array, repeats)) if min(repeats, default=0) >= 0 else None
+
+
+def _filled(call: Call, result: str) -> Elements | None:
+    """ConstantOfShape: the attribute's element, 0 without one; a bool is 0 or 1."""
+    dims, value = call.scope.shapes[result], call.attributes.get("value", 0)
+    if not isinstance(value, int) or not dims.static or prod(dims.numbers) > LIMIT:
+        return None
+    return (value,) * prod(dims.numbers)
+
+
+def _range(call: Call, result: str) -> Elements | None:
+    start, step, dims = call.scalar(0), call.scalar(2), call.scope.shapes[result]
+    if start is None or step is None or not dims.static or prod(dims.numbers) > LIMIT:
+        return None
+    return [call.terms.add(start, call.terms.mul(step, at)) for at in range(*dims.numbers)]
+
+
+# --- elements that are computed ---------------------------------------------------------------------------------------
+
+
+def _pairs(call: Call, _: str) -> Elements | None:
+    """Compute element by element; both operands are broadcast."""
+    rule = ARITHMETIC[call.op]
+    columns = _columns(call, 2)
+    return None if columns is None else [rule(call.terms, *column) for column in columns]
+
+
+def _columns(call: Call, count: int) -> list[tuple[Size, ...]] | None:
+    """What the operands have at each element of the result."""
+    arrays = [_operand(call, index) for index in range(count)]
+    known = [array for array in arrays if array is not None]
+    if len(known) < len(arrays) or len(call.inputs) != count:
+        return None
+    whole = broadcast(*[shape for index in range(count) if (shape := call.shape(index)) is not None])
+    if prod(whole.numbers) > LIMIT:
+        return None
+    stretched = [np.broadcast_to(array, whole.numbers).reshape(-1) for array in known]
+    return list(zip(*stretched, strict=True))
+
+
+def _neg(call: Call, _: str) -> Elements | None:
+    elements = call.elements(0)
+    return None if elements is None else [call.terms.mul(element, -1) for element in elements]
+
+
+def _turned(call: Call, _: str) -> Elements | None:
+    elements = call.elements(0)
+    return None if elements is None else [negated(element) for element in elements]
+
+
+def _where(call: Call, _: str) -> Elements | None:
+    columns = _columns(call, 3)
+    if columns is None:
+        return None
+    return [
+        one if condition == 1 else two if condition == 0 or one == two else UNKNOWN for condition, one, two in columns
+    ]
+
+
+def _reduced(call: Call, result: str) -> Elements | None:
+    """ReduceProd, ReduceSum, ReduceMax and ReduceMin of all elements."""
+    elements, dims, terms = call.elements(0), call.scope.shapes[result], call.terms
+    if not elements or not dims.static or prod(dims.numbers) != 1 or call.flag("noop_with_empty_axes", 0) is not False:
+        return None
+    if call.op in ("ReduceProd", "ReduceSum"):
+        return (terms.mul(*elements) if call.op == "ReduceProd" else terms.add(*elements),)
+    total, *others = elements
+    for element in others:
+        total = (terms.maximum if call.op == "ReduceMax" else terms.minimum)(total, element)
+    return (total,)
 
 
 FOLLOW: dict[str, Callable[[Call, str], Elements | None]] = {
     "Shape": _shape,
     "Size": _size,
-    "Identity": _same,
-    "Cast": _same,
-    "Unsqueeze": _reshaped,
-    "Squeeze": _reshaped,
-    "Reshape": _reshaped,
+    "Cast": _cast,
+    **dict.fromkeys(("Identity", "Unsqueeze", "Squeeze", "Reshape", "Flatten"), _same),
+    "Transpose": _transpose,
     "Gather": _gather,
     "Slice": _slice,
     "Concat": _concat,
-    **dict.fromkeys(("Add", "Sub", "Mul", "Div"), _arithmetic),
+    "Expand": _expanded,
+    "Tile": _tile,
+    "ConstantOfShape": _filled,
+    "Range": _range,
+    **dict.fromkeys(ARITHMETIC, _pairs),
+    "Neg": _neg,
+    "Not": _turned,
+    "Where": _where,
+    **dict.fromkeys(("ReduceProd", "ReduceSum", "ReduceMax", "ReduceMin"), _reduced),
 }

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TypeAlias
 
 import onnx
-from onnx import AttributeProto, NodeProto
+from onnx import AttributeProto, NodeProto, TensorProto
 
 from graphfix.formats.onnx.infer.scope import INTEGERS, GraphScope
 from graphfix.operators import Row
@@ -21,16 +21,32 @@ READ = {AttributeProto.INT, AttributeProto.INTS, AttributeProto.FLOAT, Attribute
 
 
 def attributes(node: NodeProto) -> dict[str, object]:
-    """Return the attributes that are numbers, lists of numbers (as tuples) or text, by name; no references."""
+    """Return the attributes that are numbers, lists of numbers (as tuples) or text, by name; no references.
+
+    Of a tensor the one whole number that it holds, None where it holds anything else.
+    """
     found: dict[str, object] = {}
     for attribute in node.attribute:
-        if attribute.type not in READ or attribute.ref_attr_name:
+        if attribute.ref_attr_name:
+            continue
+        if attribute.type == AttributeProto.TENSOR:
+            found[attribute.name] = _whole_number(attribute.t)
+        if attribute.type not in READ:
             continue
         value = onnx.helper.get_attribute_value(attribute)
         if isinstance(value, bytes):
             value = value.decode("utf-8", "replace")
         found[attribute.name] = value if isinstance(value, (int, float, str)) else tuple(value)
     return found
+
+
+def _whole_number(tensor: TensorProto) -> int | None:
+    """The one element of a tensor of whole numbers or bools: what a ConstantOfShape is filled with."""
+    if tensor.data_type not in (*INTEGERS, TensorProto.BOOL) or tuple(tensor.dims) not in ((), (1,)):
+        return None
+    if tensor.data_location == TensorProto.EXTERNAL:
+        return None
+    return int(onnx.numpy_helper.to_array(tensor).item())
 
 
 @dataclass(slots=True)

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from math import prod
-
 from graphfix.formats.onnx.infer.operands import NOTHING, Call, Results
 from graphfix.shapes.shape import UNKNOWN, Shape, Size, same, with_axes
 from graphfix.shapes.terms import Terms, as_size
 
+NO_SIZE_IS_0 = "no size that a Reshape is given as a term is 0, which would stand for another"
 IMAGE = 4
 """[batch, channels, height, width]."""
 
@@ -67,34 +66,33 @@ def reshape(call: Call) -> Results:
     if keeps_zero is None:
         return (unknowns(len(target)),)
     copies = not keeps_zero
-    sizes = [_kept(source, axis, target) if copies else size for axis, size in enumerate(target)]
+    sizes = [_kept(call, source, axis, size) if copies else size for axis, size in enumerate(target)]
     if -1 in sizes:
         others = [size for size in sizes if size != -1]
-        whole = copies or all(size.lo > 0 for size in others if not isinstance(size, int))
-        sizes[sizes.index(-1)] = _rest(call.terms, source, others) if whole and 0 not in others else UNKNOWN
+        if not copies and any(size.lo <= 0 for size in others if not isinstance(size, int)):
+            call.scope.assumes[NO_SIZE_IS_0] = None  # where it is, onnxruntime makes of -1 what else there is
+        sizes[sizes.index(-1)] = UNKNOWN if 0 in others else _rest(call.terms, source, others)
     return NOTHING if any(isinstance(size, int) and size < 0 for size in sizes) else (Shape(tuple(sizes)),)
 
 
-def _kept(source: tuple[Size, ...] | None, axis: int, target: tuple[Size, ...]) -> Size:
-    """What a size of the target means where 0 copies the source's: a named one may be 0, if it is not the same.
+def _kept(call: Call, source: tuple[Size, ...] | None, axis: int, size: Size) -> Size:
+    """What a size of the target means where 0 copies the source's; there must be one to copy.
 
-    [a] to [N,1] is [a,1]: either N is 0 and copies, or it is a.
+    A named one may be 0 and mean the source's. Where that is 0 too, it means the same.
     """
-    size = target[axis]
     if source is None or axis >= len(source):
-        return size if isinstance(size, int) and size else UNKNOWN
+        return UNKNOWN if source is None or size == 0 else size
     copied = source[axis]
     if isinstance(size, int):
         return copied if size == 0 else size
-    if size.lo > 0 or same(size, copied):
-        return size
-    return copied if _count_without(source, axis) == _count_without(target, axis) is not None else UNKNOWN
+    if size.lo <= 0 and size.parts and not _zero_with(call.terms, copied, size):
+        call.scope.assumes[NO_SIZE_IS_0] = None
+    return size
 
 
-def _count_without(sizes: tuple[Size, ...], axis: int) -> int | None:
-    """How many elements the other axes have; None where that is not a number above 0."""
-    numbers = [size for at, size in enumerate(sizes) if at != axis and isinstance(size, int) and size > 0]
-    return prod(numbers) if len(numbers) == len(sizes) - 1 else None
+def _zero_with(terms: Terms, copied: Size, size: Size) -> bool:
+    """Whether the source's size is 0 wherever the target's is."""
+    return same(copied, size) or terms.quotient(copied, size) != UNKNOWN
 
 
 def _rest(terms: Terms, source: tuple[Size, ...] | None, others: list[Size]) -> Size:

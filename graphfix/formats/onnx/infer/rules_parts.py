@@ -35,7 +35,7 @@ def slices(call: Call) -> Results:
     dims = call.dims(0)
     if dims is None:
         return NOTHING
-    starts, ends, axes, steps = _bounds(call)
+    starts, ends, axes, steps = slice_bounds(call)
     count = next((len(bounds) for bounds in (starts, ends) if bounds is not None), call.length(1))
     if axes is None and (count is None or call.has(AXES_AT)):
         return (unknowns(len(dims)),)
@@ -51,7 +51,7 @@ def slices(call: Call) -> Results:
     return (Shape(tuple(sizes)),)
 
 
-def _bounds(call: Call) -> tuple[Bounds | None, Bounds | None, tuple[int, ...] | None, Bounds | None]:
+def slice_bounds(call: Call) -> tuple[Bounds | None, Bounds | None, tuple[int, ...] | None, Bounds | None]:
     """Starts, ends, axes and steps; None where they are absent or not known at all."""
     if call.version < OPERANDS_SINCE:
         return call.list("starts"), call.list("ends"), call.list("axes"), None

@@ -65,6 +65,8 @@ class GraphScope:
     children: dict[tuple[int, str], GraphScope] = field(default_factory=dict)
     terms: Terms = field(default_factory=Terms)
     """Arithmetic with sizes: one for all scopes of a model, while they are read."""
+    assumes: dict[str, None] = field(default_factory=dict)
+    """What is assumed of sizes, each once: likewise one for all scopes."""
 
     @property
     def nodes(self) -> Sequence[NodeProto]:
