@@ -1,0 +1,186 @@
+"""Arithmetic on sizes in the proof: equal functions of the same sizes are one term.
+
+A term is a polynomial over symbols with whole coefficients. Two kinds of symbols say what polynomials cannot: a rounded
+quotient, and what of a number is positive. Each has one normal form: no quotient stands in another, nothing that
+divides evenly stands in one, and of P and -P one is taken. All other symbols are sizes, and not negative.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from math import gcd, inf, prod
+from typing import TYPE_CHECKING, TypeAlias
+
+from graphfix.checker.proof import polynomials as poly
+
+if TYPE_CHECKING:
+    from graphfix.checker.proof.polynomials import Polynomial
+    from graphfix.checker.proof.sizes import Algebra, Size, Symbol
+
+Interval: TypeAlias = "tuple[float, float]"
+"""The least and the greatest value, infinite where none is known: whole numbers otherwise, of any size."""
+
+
+@dataclass(slots=True, eq=False)
+class Arithmetic:
+    """Sums, products, quotients and the greater of two, over the symbols of one proof."""
+
+    algebra: Algebra
+    _terms: dict[Polynomial, Size] = field(default_factory=dict)
+
+    # --- what rules ask for -------------------------------------------------------------------------------------------
+
+    def add(self, *sizes: Size) -> Size | None:
+        """Return the sum; None for one that is not followed."""
+        return self._term(poly.total(poly.polynomial(size) for size in sizes))
+
+    def sub(self, one: Size, two: Size) -> Size | None:
+        """Return the poly.difference."""
+        return self._term(poly.difference(poly.polynomial(one), poly.polynomial(two)))
+
+    def mul(self, *sizes: Size) -> Size | None:
+        """Return the product."""
+        whole: Polynomial = poly.number_term(1)
+        for size in sizes:
+            whole = poly.times(whole, poly.polynomial(size))
+            if len(whole) > poly.MOST_TERMS:
+                return None
+        return self._term(whole)
+
+    def quotient(self, one: Size, two: Size) -> Size | None:
+        """Return what the second has to be multiplied by to be the first; None where that is no poly.polynomial."""
+        found = poly.exact_quotient(poly.polynomial(one), poly.polynomial(two))
+        return None if found is None else self._term(found)
+
+    def floordiv(self, size: Size, by: int) -> Size | None:
+        """Return the quotient rounded down, by a number above 0."""
+        return self._term(self._floor(poly.polynomial(size), by))
+
+    def ceildiv(self, size: Size, by: int) -> Size | None:
+        """Return the quotient rounded up."""
+        return self._term(self._floor(poly.total((poly.polynomial(size), poly.number_term(by - 1))), by))
+
+    def mod(self, size: Size, by: int) -> Size | None:
+        """Return the rest of the quotient rounded down."""
+        whole = poly.polynomial(size)
+        return self._term(poly.difference(whole, poly.scaled(self._floor(whole, by), by)))
+
+    def greater(self, one: Size, two: Size) -> Size | None:
+        """Return the greater of two."""
+        low = poly.polynomial(two)
+        return self._term(poly.total((low, self._positive(poly.difference(poly.polynomial(one), low)))))
+
+    def lesser(self, one: Size, two: Size) -> Size | None:
+        """Return the lesser of two."""
+        high = poly.polynomial(one)
+        return self._term(poly.difference(high, self._positive(poly.difference(high, poly.polynomial(two)))))
+
+    def order(self, one: Size, two: Size) -> Interval:
+        """Return the least and the greatest that the first may exceed the second by: 0 and 0 where they are equal."""
+        return self._interval(poly.difference(poly.polynomial(one), poly.polynomial(two)))
+
+    def least(self, size: Size) -> float:
+        """Return what a term is at least."""
+        return self._interval(poly.polynomial(size))[0]
+
+    # --- normal forms -------------------------------------------------------------------------------------------------
+
+    def _floor(self, whole: Polynomial, by: int) -> Polynomial:
+        inner = next((term for term in whole if term[1] in (1, -1) and poly.is_alone(term[0], poly.FLOOR)), None)
+        if inner is not None:  # floor((floor(P / c) + Q) / n) is floor((P + c Q) / (c n))
+            (symbol,), sign = inner
+            inside, divided_by = poly.held(symbol), poly.divisor(symbol)
+            turned = inside if sign > 0 else poly.difference(poly.number_term(divided_by - 1), inside)
+            rest = tuple(term for term in whole if term is not inner)
+            return self._floor(poly.total((turned, poly.scaled(rest, divided_by))), by * divided_by)
+        even = tuple((factors, number // by) for factors, number in whole if number // by)
+        rest = tuple((factors, number % by) for factors, number in whole if number % by)
+        if not any(factors for factors, _ in rest):
+            return even
+        shared = gcd(by, *(number for factors, number in rest if factors))
+        if shared > 1:
+            less = tuple((factors, number // shared) for factors, number in rest if number >= shared)
+            return poly.total((even, self._floor(less, by // shared)))
+        turned = poly.difference(poly.number_term(by - 1), rest)
+        more = tuple((factors, number // by) for factors, number in turned if number // by)
+        opposite = tuple((factors, number % by) for factors, number in turned if number % by)
+        if poly.from_the_top(opposite) < poly.from_the_top(rest):
+            return poly.difference(even, poly.total((more, self._symbol(poly.FLOOR, opposite, by))))
+        return poly.total((even, self._symbol(poly.FLOOR, rest, by)))
+
+    def _positive(self, whole: Polynomial) -> Polynomial:
+        """Return the poly.polynomial for max(0, P)."""
+        low, high = self._interval(whole)
+        if low >= 0:
+            return whole
+        if high <= 0:
+            return ()
+        shared = gcd(*(number for _, number in whole))
+        if shared > 1:
+            return poly.scaled(self._positive(tuple((factors, number // shared) for factors, number in whole)), shared)
+        if whole[-1][1] < 0:  # max(0, P) is P + max(0, -P)
+            return poly.total((whole, self._positive(poly.scaled(whole, -1))))
+        return self._symbol(poly.POSITIVE, whole, 1)
+
+    def _symbol(self, kind: str, whole: Polynomial, by: int) -> Polynomial:
+        name = f"max(0, {poly.shown(whole)})" if kind == poly.POSITIVE else f"floor(({poly.shown(whole)})/{by})"
+        return (((self.algebra.symbol((kind, whole, by), name),), 1),)
+
+    def _term(self, whole: Polynomial) -> Size | None:
+        found = self._terms.get(whole)
+        if found is None and len(whole) <= poly.MOST_TERMS:
+            found = self._terms[whole] = self._new(whole)
+        return found
+
+    def _new(self, whole: Polynomial) -> Size:
+        if not whole or whole[-1][0] == ():
+            return whole[-1][1] if whole else 0
+        if len(whole) == 1 and whole[0][1] == 1 and len(whole[0][0]) == 1:
+            return whole[0][0][0]
+        return self.algebra.symbol((poly.SUM, whole), poly.shown(whole))
+
+    # --- what a term can be -------------------------------------------------------------------------------------------
+
+    def _interval(self, whole: Polynomial) -> Interval:
+        ends = [self._interval_of_case(case) for case in poly.cases(whole)]
+        return min(low for low, _ in ends), max(high for _, high in ends)
+
+    def _interval_of_case(self, whole: Polynomial) -> Interval:
+        low, high = self._plainly(whole)
+        rounded = [term for term in whole if poly.is_alone(term[0], poly.FLOOR)]
+        if not rounded:
+            return low, high
+        by = prod(poly.divisor(factors[0]) for factors, _ in rounded)
+        others = poly.scaled(tuple(term for term in whole if term not in rounded), by)
+        for side in (-1, 1):  # P - n + 1 <= n floor(P / n) <= P
+            parts = [others]
+            for (symbol,), number in rounded:
+                inside, divided_by = poly.held(symbol), poly.divisor(symbol)
+                limit = inside if number * side > 0 else poly.difference(inside, poly.number_term(divided_by - 1))
+                parts.append(poly.scaled(limit, number * by // divided_by))
+            beyond = self._plainly(poly.total(parts))[side > 0]
+            if side < 0 and beyond > -inf:
+                low = max(low, -(-beyond // by))
+            elif side > 0 and beyond < inf:
+                high = min(high, beyond // by)
+        return low, high
+
+    def _plainly(self, whole: Polynomial) -> Interval:
+        low: float = 0
+        high: float = 0
+        for factors, number in whole:
+            ends: Interval = (number, number)
+            for symbol in factors:
+                corners = [x * y if x and y else 0 for x in ends for y in self._range(symbol)]
+                ends = min(corners), max(corners)
+            low, high = low + ends[0], high + ends[1]
+        return low, high
+
+    def _range(self, symbol: Symbol) -> Interval:
+        if symbol.key[0] not in (poly.FLOOR, poly.POSITIVE):
+            return 0, inf
+        low, high = self._interval(poly.held(symbol))
+        if symbol.key[0] == poly.POSITIVE:
+            return max(low, 0), high
+        by = poly.divisor(symbol)
+        return (low if low == -inf else low // by), (high if high == inf else high // by)

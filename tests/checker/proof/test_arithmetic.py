@@ -1,0 +1,93 @@
+"""The proof's arithmetic on sizes, held against numbers: equal terms are equal for all sizes."""
+
+from __future__ import annotations
+
+import operator
+import random
+from collections.abc import Callable
+
+import pytest
+
+from graphfix.checker.proof.arithmetic import Arithmetic
+from graphfix.checker.proof.sizes import Algebra, Size
+
+Made = tuple[Size, Size | None]
+
+
+def made() -> tuple[Arithmetic, Size, Size]:
+    algebra = Algebra()
+    return Arithmetic(algebra), algebra.symbol(("N",), "N"), algebra.symbol(("M",), "M")
+
+
+def known(size: Size | None) -> Size:
+    assert size is not None
+    return size
+
+
+ALIKE: dict[str, Callable[[Arithmetic, Size, Size], tuple[Size | None, Size | None]]] = {
+    "sums": lambda a, n, _: (a.mul(n, 4), a.add(n, n, n, n)),
+    "an exact quotient": lambda a, n, m: (a.quotient(known(a.mul(n, m, 8)), known(a.mul(m, 8))), n),
+    "two strides and one": lambda a, n, _: (a.floordiv(known(a.floordiv(n, 2)), 2), a.floordiv(n, 4)),
+    "two rounded up": lambda a, n, _: (a.ceildiv(known(a.ceildiv(n, 2)), 2), a.ceildiv(n, 4)),
+    "the lesser, turned": lambda a, n, m: (a.lesser(n, m), a.lesser(m, n)),
+    "half is not more than all": lambda a, n, _: (a.lesser(known(a.floordiv(n, 2)), n), a.floordiv(n, 2)),
+    "a size is not negative": lambda a, n, _: (a.greater(n, 0), n),
+    "both halves": lambda a, n, _: (a.sub(n, known(a.floordiv(n, 2))), a.ceildiv(n, 2)),
+}
+
+
+@pytest.mark.parametrize("pair", ALIKE.values(), ids=ALIKE)
+def test_one_function_is_one_term(pair: Callable[[Arithmetic, Size, Size], tuple[Size | None, Size | None]]) -> None:
+    one, two = pair(*made())
+    assert one is two is not None
+
+
+def test_other_functions_are_other_terms() -> None:
+    arithmetic, n, m = made()
+    assert arithmetic.floordiv(n, 2) != arithmetic.ceildiv(n, 2)
+    assert arithmetic.lesser(n, 64) != n
+    assert arithmetic.add(n, m) != arithmetic.add(n, n)
+    assert arithmetic.quotient(known(arithmetic.add(n, 1)), 2) is None
+
+
+BINARY: dict[str, tuple[str, Callable[[int, int], int]]] = {
+    "add": ("add", operator.add),
+    "sub": ("sub", operator.sub),
+    "mul": ("mul", operator.mul),
+    "greater": ("greater", max),
+    "lesser": ("lesser", min),
+}
+DIVIDED: dict[str, Callable[[int, int], int]] = {
+    "floordiv": lambda x, by: x // by,
+    "ceildiv": lambda x, by: -(-x // by),
+    "mod": lambda x, by: x % by,
+}
+VALUES = [(n, m) for n in (0, 1, 2, 3, 7, 8, 63, 64, 65, 100) for m in (0, 1, 2, 5, 64)]
+
+
+@pytest.mark.parametrize("seed", range(300))
+def test_random_terms_are_what_they_say(seed: int) -> None:
+    rng = random.Random(seed)  # noqa: S311 -- no secret
+    arithmetic, n, m = made()
+    pool: list[tuple[Size, list[int]]] = [(n, [x for x, _ in VALUES]), (m, [y for _, y in VALUES])]
+    held: dict[Size, list[int]] = {}
+    for _ in range(8):
+        (one, ours), (two, theirs) = rng.choice(pool), rng.choice(pool)
+        number = rng.choice((1, 2, 3, 4, 7, 64))
+        if rng.random() < 0.4:
+            two, theirs = number, [number] * len(VALUES)
+        name = rng.choice([*BINARY, *DIVIDED])
+        if name in BINARY:
+            found = getattr(arithmetic, name)(one, two)
+            values = [BINARY[name][1](x, y) for x, y in zip(ours, theirs, strict=True)]
+        else:
+            found, values = getattr(arithmetic, name)(one, number), [DIVIDED[name](x, number) for x in ours]
+        if found is None:
+            continue
+        pool.append((found, values))
+        assert held.setdefault(found, values) == values, found
+        assert not isinstance(found, int) or set(values) == {found}
+        low, high = arithmetic.order(found, one)
+        differences = [x - y for x, y in zip(values, ours, strict=True)]
+        assert low <= min(differences) <= max(differences) <= high, (found, one)
+        assert arithmetic.least(found) <= min(values)
