@@ -1,15 +1,20 @@
-"""Arithmetic on integers that are all known: what shapes are computed from."""
+"""Arithmetic on integers that are all known, as numbers or as terms: what shapes are computed from."""
 
 from __future__ import annotations
 
+from math import inf
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
+    from graphfix.checker.proof.arithmetic import Arithmetic
+    from graphfix.checker.proof.sizes import Size
     from graphfix.checker.proof.terms import TermTable, View
 
 _LIMITS = {"int32": 1 << 31, "int64": 1 << 63}
+SMALL = "sizes that shapes are computed from are below 2**31"
+"""What is assumed where an operator takes 32 bits of them."""
 
 
 def _small(*numbers: int) -> bool:
@@ -29,33 +34,97 @@ RULES: Mapping[str, Callable[[int, int], int | None]] = {
 }
 
 
+def _divided(arithmetic: Arithmetic, one: Size, two: Size) -> Size | None:
+    if arithmetic.least(one) < 0 or arithmetic.least(two) < 0:
+        return None
+    return arithmetic.floordiv(one, two) if isinstance(two, int) and two else arithmetic.quotient(one, two)
+
+
+def _rest(arithmetic: Arithmetic, one: Size, two: Size) -> Size | None:
+    return arithmetic.mod(one, two) if isinstance(two, int) and two > 0 and arithmetic.least(one) >= 0 else None
+
+
+TERMS: Mapping[str, Callable[[Arithmetic, Size, Size], Size | None]] = {
+    "add": lambda arithmetic, one, two: arithmetic.add(one, two),
+    "sub": lambda arithmetic, one, two: arithmetic.sub(one, two),
+    "mul": lambda arithmetic, one, two: arithmetic.mul(one, two),
+    "max": lambda arithmetic, one, two: arithmetic.greater(one, two),
+    "min": lambda arithmetic, one, two: arithmetic.lesser(one, two),
+    "div": _divided,
+    "mod": _rest,
+}
+NARROW = frozenset({"max", "min"})
+"""Those that look at 32 bits also of wider numbers."""
+
+
 def computed(table: TermTable, rule: str, views: Sequence[View | None], dtype: str | None) -> View | None:
     """Return the result for two scalars or vectors of known integers; None where one is not, or a number is too big."""
     if len(views) != 2 or dtype not in _LIMITS:  # noqa: PLR2004 - two operands
         return None
-    one, two = views
+    found = paired(views[0], views[1], lambda one, two: _computed(table, rule, (one, two), dtype))
+    if found is None:
+        return None
+    return table.integers(found, dtype, scalar=all(view is not None and view.sizes == () for view in views))
+
+
+def paired(one: View | None, two: View | None, rule: Callable[[Size, Size], Size | None]) -> tuple[Size, ...] | None:
+    """Apply a rule to known integers, element by element; a single one meets all. None where a result is not known."""
     if one is None or two is None or one.content is None or two.content is None:
         return None
     length = max(len(one.content), len(two.content))
     if min(len(one.content), len(two.content)) not in (1, length):
         return None
-    numbers = []
-    for a, b in zip(_repeated(one, length), _repeated(two, length), strict=True):
-        number = RULES[rule](a, b) if isinstance(a, int) and isinstance(b, int) else None
-        if number is None or not -_LIMITS[dtype] <= number < _LIMITS[dtype]:
-            return None
-        numbers.append(number)
-    return table.integers(tuple(numbers), dtype, scalar=one.sizes == () and two.sizes == ())
+    found = [rule(a, b) for a, b in zip(repeated(one, length), repeated(two, length), strict=True)]
+    known = tuple(size for size in found if size is not None)
+    return known if len(known) == len(found) else None
 
 
-def _repeated(view: View, length: int) -> Sequence[object]:
+def _computed(table: TermTable, rule: str, pair: tuple[Size, Size], dtype: str) -> Size | None:
+    one, two = pair
+    number: Size | None
+    if isinstance(one, int) and isinstance(two, int):
+        number = RULES[rule](one, two)
+    else:
+        number = TERMS[rule](table.arithmetic, one, two)
+        if number is not None and (dtype == "int32" or rule in NARROW):
+            table.assumes[SMALL] = None
+    if isinstance(number, int) and not -_LIMITS[dtype] <= number < _LIMITS[dtype]:
+        return None
+    return number
+
+
+def repeated(view: View, length: int) -> Sequence[Size]:
+    """Return the known integers of a scalar or vector, a single one so often."""
     content = view.content or ()
     return content if len(content) == length else content * length
+
+
+# --- comparisons ------------------------------------------------------------------------------------------------------
+
+
+def decided(arithmetic: Arithmetic, relation: str, one: Size, two: Size) -> int | None:
+    """Return 1 or 0 where a relation holds, or does not, for all sizes; None where that depends on them."""
+    low, high = arithmetic.order(one, two)
+    if relation == "equal":
+        return 1 if low == high == 0 else 0 if low > 0 or high < 0 else None
+    least, most = (low, high) if relation.startswith("greater") else (-high, -low)
+    bound = 0 if relation.endswith("equal") else 1
+    return 1 if least >= bound else 0 if most < bound else None
+
+
+# --- ranges and slices ------------------------------------------------------------------------------------------------
 
 
 def span(start: int, limit: int, step: int) -> int | None:
     """Return how many numbers a range holds; None for a step of 0."""
     return max(-((start - limit) // step), 0) if step else None
+
+
+def span_of(arithmetic: Arithmetic, start: Size, limit: Size, step: int) -> Size | None:
+    """Return how many numbers a range holds whose bounds are terms; None for a step of 0."""
+    room = arithmetic.sub(limit, start) if step > 0 else arithmetic.sub(start, limit)
+    count = arithmetic.ceildiv(room, abs(step)) if step and room is not None else None
+    return None if count is None else arithmetic.greater(count, 0)
 
 
 def cut(size: int, start: int, end: int, step: int) -> range | None:
@@ -68,3 +137,26 @@ def cut(size: int, start: int, end: int, step: int) -> range | None:
     if not step or (step < 0 and (start < -size or end >= _LIMITS["int32"] - 1)):
         return None
     return range(*slice(start, end, step).indices(size))
+
+
+def cut_size(arithmetic: Arithmetic, size: Size, start: Size, end: Size, step: Size) -> Size | None:
+    """Return how many places a slice takes whose bounds are terms, from the front to the back; None for any other."""
+    first, last = _place(arithmetic, start, size), _place(arithmetic, end, size)
+    if first is None or last is None or not isinstance(step, int) or step < 1:
+        return None
+    taken = arithmetic.sub(last, first)
+    count = None if taken is None else arithmetic.ceildiv(taken, step)
+    return None if count is None else arithmetic.greater(count, 0)
+
+
+def _place(arithmetic: Arithmetic, bound: Size, size: Size) -> Size | None:
+    """Return a bound as a place from 0 to the size; None where it may count from the back or not."""
+    if isinstance(bound, int) and bound >= _LIMITS["int32"] - 1:
+        return size  # no axis is longer
+    low, high = arithmetic.order(bound, 0)
+    if low >= 0:
+        return arithmetic.lesser(bound, size)
+    if high >= 0 or high == inf:
+        return None
+    back = arithmetic.add(bound, size)
+    return None if back is None else arithmetic.greater(back, 0)

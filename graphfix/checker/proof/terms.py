@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
+from graphfix.checker.proof.arithmetic import Arithmetic
 from graphfix.checker.proof.sizes import add_once, reached, result_size
 
 if TYPE_CHECKING:
@@ -94,6 +95,8 @@ class TermTable:
     """The terms of both files: two values are equal when they are one view of one core."""
 
     algebra: Algebra
+    arithmetic: Arithmetic = field(init=False)
+    """Of sizes, and of integers that are known as terms."""
     cores: dict[tuple[object, ...], Core] = field(default_factory=dict)
     closed: bool = False
     """Whether the first file is read: what is entered from then on, it does not have."""
@@ -126,6 +129,10 @@ class TermTable:
     """What the first file declares wrongly and the second as it is."""
     assumes: dict[str, None] = field(default_factory=dict)
     """What the terms assume, each once."""
+
+    def __post_init__(self) -> None:
+        """Compute with the symbols of this proof."""
+        self.arithmetic = Arithmetic(self.algebra)
 
     def core(self, key: tuple[object, ...], description: str, *, counted: bool = True) -> tuple[Core, bool]:
         """Find or enter a core; True when it is new and its sizes are to be set."""

@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-from math import prod
 from typing import TYPE_CHECKING
 
-from graphfix.checker.proof.integer_values import cut
+from graphfix.checker.proof.integer_values import cut, cut_size
 from graphfix.checker.proof.sizes import numbers
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
     from graphfix.checker.proof.onnx.operands import Call
-    from graphfix.checker.proof.sizes import Dims, Size, Sizes
+    from graphfix.checker.proof.sizes import Dims, Size
 
 PLANES = 4
 """The rank of operators on images: [batch, channels, rows, columns]."""
@@ -46,12 +45,14 @@ def _slice(call: Call) -> Dims:
     if at is None or by is None or not len(at) == len(by) == len(starts):
         return _free(len(sizes))
     cuts = dict(zip(at, zip(starts, ends, by, strict=True), strict=True))
-    return tuple(_cut(size, cuts[axis]) if axis in cuts else size for axis, size in enumerate(sizes))
+    return tuple(_cut(call, size, cuts[axis]) if axis in cuts else size for axis, size in enumerate(sizes))
 
 
-def _cut(size: Size, bounds: Sequence[Size]) -> int | None:
+def _cut(call: Call, size: Size, bounds: tuple[Size, Size, Size]) -> Size | None:
     known = numbers((size, *bounds))
-    taken = None if known is None else cut(*known)
+    if known is None:
+        return cut_size(call.table.arithmetic, size, *bounds)
+    taken = cut(*known)
     return None if taken is None else len(taken)
 
 
@@ -65,14 +66,12 @@ def _pad(call: Call) -> Dims:
     if axes is None or pads is None or len(pads) != 2 * len(axes):
         return _free(rank)
     added = {axis: (pads[at], pads[at + len(axes)]) for at, axis in enumerate(axes)}
-    return tuple(_padded(size, added.get(axis, (0, 0))) for axis, size in enumerate(sizes))
+    return tuple(_padded(call, size, added.get(axis, (0, 0))) for axis, size in enumerate(sizes))
 
 
-def _padded(size: Size, pads: Sequence[Size]) -> Size | None:
-    known = numbers((size, *pads))
-    if known is not None:
-        return sum(known) if sum(known) >= 0 else None
-    return size if tuple(pads) == (0, 0) else None
+def _padded(call: Call, size: Size, pads: Sequence[Size]) -> Size | None:
+    whole = call.table.arithmetic.add(size, *pads)
+    return None if isinstance(whole, int) and whole < 0 else whole
 
 
 def _split(call: Call, index: int) -> Dims:
@@ -90,7 +89,9 @@ def _part(call: Call, size: Size, index: int) -> Size | None:
         return parts[index] if parts is not None and len(parts) == count else None
     if call.version >= COUNTED_PARTS and call.integer("num_outputs", 0) != count:
         return None
-    return equal_part(size, count, index) if isinstance(size, int) else None
+    if isinstance(size, int):
+        return equal_part(size, count, index)
+    return call.table.arithmetic.quotient(size, count)
 
 
 def equal_part(size: int, count: int, index: int) -> int | None:
@@ -124,27 +125,15 @@ def _flatten(call: Call) -> Dims:
     sizes, axis = call.sizes(0), call.integer("axis", 1)
     if sizes is None or not call.lowest(len(sizes)) <= axis <= len(sizes):
         return (None, None)
-    at = axis + len(sizes) if axis < 0 else axis
-    return _product(sizes[:at]), _product(sizes[at:])
-
-
-def _product(sizes: Sizes) -> Size | None:
-    known, others = numbers(sizes), [size for size in sizes if size != 1]
-    return prod(known) if known is not None else others[0] if len(others) == 1 else None
+    at, arithmetic = axis + len(sizes) if axis < 0 else axis, call.table.arithmetic
+    return arithmetic.mul(*sizes[:at]), arithmetic.mul(*sizes[at:])
 
 
 def _tile(call: Call) -> Dims:
     sizes, repeats = call.sizes(0), call.vector(1)
     if sizes is None or repeats is None or len(repeats) != len(sizes):
         return _free(call.rank(0))
-    return tuple(map(_times, sizes, repeats))
-
-
-def _times(size: Size, count: Size) -> Size | None:
-    if count == 1 or size == 1:
-        return size if count == 1 else count
-    known = numbers((size, count))
-    return known[0] * known[1] if known is not None else None
+    return tuple(map(call.table.arithmetic.mul, sizes, repeats))
 
 
 def _top(call: Call, _: int) -> Dims:
@@ -160,8 +149,8 @@ def _depth_to_space(call: Call) -> Dims:
     if sizes is None or len(sizes) != PLANES or block < 1:
         return None
     channels, *plane = sizes[1:]
-    outer = channels // block**2 if isinstance(channels, int) and channels % block**2 == 0 else None
-    return (sizes[0], outer, *(size * block if isinstance(size, int) else None for size in plane))
+    arithmetic = call.table.arithmetic
+    return (sizes[0], arithmetic.quotient(channels, block**2), *(arithmetic.mul(size, block) for size in plane))
 
 
 def _space_to_depth(call: Call) -> Dims:
@@ -169,8 +158,9 @@ def _space_to_depth(call: Call) -> Dims:
     if sizes is None or len(sizes) != PLANES or block < 1:
         return None
     channels, *plane = sizes[1:]
-    inner = [size // block if isinstance(size, int) and size % block == 0 else None for size in plane]
-    return (sizes[0], channels * block**2 if isinstance(channels, int) else None, *inner)
+    arithmetic = call.table.arithmetic
+    inner = [arithmetic.quotient(size, block) for size in plane]
+    return (sizes[0], arithmetic.mul(channels, block**2), *inner)
 
 
 def _one_hot(call: Call) -> Dims:

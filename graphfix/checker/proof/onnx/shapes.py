@@ -8,11 +8,10 @@ known. Source: the operators' specifications, and what onnxruntime returned for 
 
 from __future__ import annotations
 
-from math import prod
 from typing import TYPE_CHECKING
 
 from graphfix.checker.proof.broadcast import onto_sizes
-from graphfix.checker.proof.integer_values import span
+from graphfix.checker.proof.integer_values import span, span_of
 from graphfix.checker.proof.onnx import layout_shapes
 from graphfix.checker.proof.onnx.layout_shapes import places
 from graphfix.checker.proof.onnx.table import ONTO, SAME_SHAPE
@@ -20,11 +19,12 @@ from graphfix.checker.proof.sizes import numbers
 from graphfix.checker.proof.terms import MOST_ELEMENTS, integer_type
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Mapping, Sequence
 
     from graphfix.checker.proof.onnx.operands import Call
     from graphfix.checker.proof.sizes import Dims, Size, Sizes
 
+NO_SIZE_IS_0 = "no size that a Reshape is given as a term is 0, which would stand for another"
 EXACT_SPAN = 1 << 53
 """Up to here runtimes that count a range in float64 count it right."""
 TARGET_AS_OPERAND = 5
@@ -101,13 +101,15 @@ def _concat(call: Call) -> Dims:
     if len(given) < len(call.views):
         return _free(len(known))
     axis %= len(known)
-    lengths = numbers([sizes[axis] for sizes in given])
     filled = next((sizes for sizes in given if 0 not in (numbers(sizes) or (0,))), None)
     dims = [
         filled[at] if filled is not None else column[0] if len(set(column)) == 1 else None
         for at, column in enumerate(zip(*given, strict=True))
     ]
-    return (*dims[:axis], None if lengths is None else sum(lengths), *dims[axis + 1 :])
+    lengths = [sizes[axis] for sizes in given]
+    # one without elements is skipped: it has to be one by its own length, or all have none
+    counted = numbers(lengths) is not None or None not in (*dims[:axis], *dims[axis + 1 :])
+    return (*dims[:axis], call.table.arithmetic.add(*lengths) if counted else None, *dims[axis + 1 :])
 
 
 def _reduce(call: Call) -> Dims:
@@ -168,7 +170,7 @@ def _reshape(call: Call) -> Dims:
         own[axis] if size == 0 and not copies and axis < len(own) else _target_size(call, axis, size)
         for axis, size in enumerate(target)
     )
-    return _closed(own, target, dims)
+    return _closed(call, own, target, dims)
 
 
 def _target_size(call: Call, axis: int, size: Size) -> Size | None:
@@ -176,26 +178,57 @@ def _target_size(call: Call, axis: int, size: Size) -> Size | None:
     own = call.sizes(0) or ()
     if isinstance(size, int):
         return size if size > 0 else None
-    if not (call.integer("allowzero", 0) or (axis < len(own) and own[axis] == size)):
-        call.table.assumes["no size that a Reshape is given as a term is 0, which would stand for another"] = None
+    if not call.integer("allowzero", 0) and axis < len(own) and not _zero_with(call, own[axis], size):
+        call.table.assumes[NO_SIZE_IS_0] = None
     return size
 
 
-def _closed(own: Sizes, target: Sizes, dims: tuple[Size | None, ...]) -> Dims:
-    """Compute the size that a -1 leaves open, where all the others are numbers."""
-    known = [size for size in dims if isinstance(size, int) and size > 0]
-    whole = numbers(own)
-    if len(known) != len(dims) - 1 or target.count(-1) != 1 or not whole or prod(whole) % prod(known):
+def _zero_with(call: Call, own: Size, size: Size) -> bool:
+    """Whether the operand's size is 0 wherever the target's is."""
+    return own == size or call.table.arithmetic.quotient(own, size) is not None
+
+
+def _closed(call: Call, own: Sizes, target: Sizes, dims: tuple[Size | None, ...]) -> Dims:
+    """Compute the size that a -1 leaves open, where all the others are known."""
+    known = [size for size in dims if size is not None and size != 0]
+    if len(known) != len(dims) - 1 or target.count(-1) != 1 or not own:
         return dims
-    return tuple(prod(whole) // prod(known) if size == -1 else dims[at] for at, size in enumerate(target))
+    if call.integer("allowzero", 0) and numbers(known) is None:
+        call.table.assumes[NO_SIZE_IS_0] = None
+    left = _left(call, own, known)
+    return tuple(left if size == -1 else dims[at] for at, size in enumerate(target))
+
+
+def _left(call: Call, own: Sizes, known: Sequence[Size]) -> Size | None:
+    """Divide the product of the operand's sizes by that of the others."""
+    remaining, others = list(own), []
+    for size in known:
+        if size in remaining:
+            remaining.remove(size)
+        else:
+            others.append(size)
+    arithmetic = call.table.arithmetic
+    whole, by = arithmetic.mul(*remaining), arithmetic.mul(*others)
+    if whole is None or by is None:
+        return None
+    exact = arithmetic.quotient(whole, by)
+    # with a rest the model fails
+    return (
+        arithmetic.floordiv(whole, by)
+        if exact is None and isinstance(by, int) and not isinstance(whole, int)
+        else exact
+    )
 
 
 def _range(call: Call) -> Dims:
     """Of integers that are known; of floats runtimes round differently."""
     ends = [call.content(index) for index in range(3)]
-    known = [end[0] for end in ends if end and isinstance(end[0], int) and abs(end[0]) < EXACT_SPAN]
+    known = [end[0] for end in ends if end and (not isinstance(end[0], int) or abs(end[0]) < EXACT_SPAN)]
     kinds = {None if view is None else integer_type(view) for view in call.views}
-    return (span(*known) if len(known) == len(ends) and len(kinds) == 1 else None,)
+    if len(known) < len(ends) or len(kinds) != 1 or not isinstance(known[2], int):
+        return (None,)
+    plain = numbers(known)
+    return (span(*plain) if plain is not None else span_of(call.table.arithmetic, known[0], known[1], known[2]),)
 
 
 def _by_target(call: Call) -> Dims:

@@ -14,11 +14,15 @@ if TYPE_CHECKING:
     from graphfix.checker.proof.onnx.operands import Call
     from graphfix.checker.proof.sizes import Dims, Size
 
+CONVOLUTIONS = frozenset({"Conv", "ConvInteger", "QLinearConv", "DeformConv"})
 FRONT = 2
 """Batch and channels: a window slides over the axes behind."""
 SAME = (b"SAME_UPPER", b"SAME_LOWER")
 NEARLY = Fraction(1, 1 << 20)
 """How near to a whole number a scaled size, computed in float32, may fall on either side of it."""
+FINEST, COARSEST = 64, 64
+"""Scales of terms are whole numbers, halves, quarters ... in these bounds."""
+EXACT_IN_FLOAT32 = "sizes that a Resize scales are below 2**18: float32 holds what they are scaled to"
 SCALES, SIZES = 2, 3
 """The operands of a Resize in its present form."""
 
@@ -63,12 +67,14 @@ def _padding(call: Call) -> bytes:
     return b"NOTSET" if given is None else given.s
 
 
-def _places(call: Call, size: Size, window: Window) -> int | None:
+def _places(call: Call, size: Size, window: Window) -> Size | None:
     """Return how often a window finds place in an axis.
 
     With `ceil_mode` runtimes differ in what a window that stands over the end counts: known where none does.
     """
-    if not isinstance(size, int) or size < 1:
+    if not isinstance(size, int):
+        return _term_places(call, size, window)
+    if size < 1:
         return None
     rounds_up = call.flag("ceil_mode")
     if rounds_up is None or _padding(call) not in (b"NOTSET", b"VALID", *SAME):
@@ -79,6 +85,21 @@ def _places(call: Call, size: Size, window: Window) -> int | None:
     if rest < 0 or (rounds_up and (rest % window.stride or window.behind >= window.reach)):
         return None
     return rest // window.stride + 1
+
+
+def _term_places(call: Call, size: Size, window: Window) -> Size | None:
+    """Return the same for any size: where the window may have no place, a convolution fails, and pools differ."""
+    padding, arithmetic = _padding(call), call.table.arithmetic
+    if call.flag("ceil_mode") is not False or padding not in (b"NOTSET", b"VALID", *SAME):
+        return None
+    if padding in SAME:
+        return None if window.dilation > 1 else arithmetic.ceildiv(size, window.stride)
+    added = window.front + window.behind - window.reach
+    if call.op not in CONVOLUTIONS and 1 + added < 0:
+        return None
+    room = arithmetic.add(size, added)
+    steps = None if room is None else arithmetic.floordiv(room, window.stride)
+    return None if steps is None else arithmetic.add(steps, 1)
 
 
 def _behind(call: Call, at: int, kernel: tuple[int, ...] | None) -> Dims:
@@ -125,7 +146,7 @@ def _transposed_convolution(call: Call) -> Dims:
     unknown = (None,) * (len(data) - FRONT)
     if filters is None or len(filters) != len(data) or groups < 1:
         return (data[0], None, *unknown)
-    channels = filters[1] * groups if isinstance(filters[1], int) else None
+    channels = call.table.arithmetic.mul(filters[1], groups)
     windows = _windows(call, numbers(filters[FRONT:]))
     added = call.integers("output_padding") or (0,) * len(unknown)
     if (
@@ -136,14 +157,16 @@ def _transposed_convolution(call: Call) -> Dims:
         or _padding(call) not in (b"NOTSET", b"VALID")
     ):
         return (data[0], channels, *unknown)
-    return (data[0], channels, *map(_spread, data[FRONT:], windows, added))
+    spread = zip(data[FRONT:], windows, added, strict=True)
+    return (data[0], channels, *(_spread(call, size, window, more) for size, window, more in spread))
 
 
-def _spread(size: Size, window: Window, added: int) -> int | None:
-    if not isinstance(size, int) or size < 1:
-        return None
-    made = (size - 1) * window.stride + window.reach + added - window.front - window.behind
-    return made if made > 0 else None
+def _spread(call: Call, size: Size, window: Window, added: int) -> Size | None:
+    """Return what windows cover that stand side by side: for a size below 1 runtimes fail."""
+    arithmetic, more = call.table.arithmetic, window.reach + added - window.front - window.behind - window.stride
+    whole = arithmetic.mul(size, window.stride)
+    made = None if whole is None or size == 0 else arithmetic.add(whole, more)
+    return None if isinstance(made, int) and made < 1 else made
 
 
 def _resize(call: Call) -> Dims:
@@ -163,7 +186,7 @@ def _resize(call: Call) -> Dims:
         return unknown
     if call.op == "Resize" and _coordinates(call) == b"tf_crop_and_resize":
         return unknown
-    return tuple(map(_scaled, own, scales.tolist()))
+    return tuple(_scaled(call, size, scale) for size, scale in zip(own, scales.tolist(), strict=True))
 
 
 def _coordinates(call: Call) -> bytes:
@@ -171,15 +194,28 @@ def _coordinates(call: Call) -> bytes:
     return b"" if given is None else given.s
 
 
-def _scaled(size: Size, scale: float) -> Size | None:
+def _scaled(call: Call, size: Size, scale: float) -> Size | None:
     if scale == 1:
         return size
-    if not isinstance(size, int) or not 0 < scale < float("inf"):
+    if not 0 < scale < float("inf"):
         return None
+    if not isinstance(size, int):
+        return _scaled_term(call, size, Fraction(scale))
     exact = size * Fraction(scale)
     made = exact.numerator // exact.denominator
     near = [exact, *(() if exact == made else (exact * (1 - NEARLY), exact * (1 + NEARLY)))]
     return made if all(each.numerator // each.denominator == made for each in near) else None
+
+
+def _scaled_term(call: Call, size: Size, scale: Fraction) -> Size | None:
+    """Return a size times a power of 2, or a whole number: float32 rounds no such product of sizes below 2**24."""
+    if scale.denominator > FINEST or scale.numerator > COARSEST:
+        return None
+    whole = call.table.arithmetic.mul(size, scale.numerator)
+    found = None if whole is None else call.table.arithmetic.floordiv(whole, scale.denominator)
+    if found is not None:
+        call.table.assumes[EXACT_IN_FLOAT32] = None
+    return found
 
 
 RULES: Mapping[str, Callable[[Call], Dims]] = {
