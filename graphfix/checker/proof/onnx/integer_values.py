@@ -6,6 +6,8 @@ import struct
 from math import prod
 from typing import TYPE_CHECKING
 
+from onnx import TensorProto, numpy_helper
+
 from graphfix.checker.proof import integer_values
 from graphfix.checker.proof.onnx.table import LEGACY_END
 from graphfix.checker.proof.sizes import numbers
@@ -22,6 +24,9 @@ _EXACT = {"int32": 1 << 31, "int64": 1 << 53}
 """Numbers below are the same in both types."""
 NUMBERS = {6: "int32", 7: "int64"}
 """TensorProto's numbers of the types that shapes are computed in."""
+NUMBERS_OF = {name: number for number, name in NUMBERS.items()}
+BOOL = "bool"
+PAIR, TRIPLE = 2, 3
 
 
 def renumbered(table: TermTable, view: View, target: Sizes) -> View | None:
@@ -53,8 +58,9 @@ def _shape_of(call: Call, view: View) -> View:
 
 
 def _size(call: Call) -> View | None:
-    sizes = numbers(call.sizes(0))
-    return None if sizes is None else call.table.integers((prod(sizes),), "int64", scalar=True)
+    sizes = call.sizes(0)
+    count = None if sizes is None else call.table.arithmetic.mul(*sizes)
+    return None if count is None else call.table.integers((count,), "int64", scalar=True)
 
 
 def _cast(call: Call) -> View | None:
@@ -154,8 +160,102 @@ def _arithmetic(rule: str) -> Callable[[Call], View | None]:
     return counted
 
 
+def _compared(relation: str) -> Callable[[Call], View | None]:
+    """Rule for a comparison: known where it holds, or does not, for all sizes."""
+
+    def rule(call: Call) -> View | None:
+        kinds = {None if view is None else integer_type(view) for view in call.views}
+        if len(call.views) != PAIR or not kinds <= NUMBERS_OF.keys() or len(kinds) != 1 or call.attributes:
+            return None
+        one, two = call.views
+        found = integer_values.paired(
+            one, two, lambda a, b: integer_values.decided(call.table.arithmetic, relation, a, b)
+        )
+        return None if found is None else _like(call, found, BOOL)
+
+    return rule
+
+
+def _like(call: Call, elements: Sizes, dtype: str) -> View:
+    """See elements as the result of an elementwise operator."""
+    return call.table.integers(
+        elements, dtype, scalar=all(view is not None and view.sizes == () for view in call.views)
+    )
+
+
+def _not(call: Call) -> View | None:
+    content = call.content(0)
+    if content is None or call.views[0] is None or integer_type(call.views[0]) != BOOL:
+        return None
+    return _like(call, tuple(1 - element for element in content if isinstance(element, int)), BOOL)
+
+
+def _where(call: Call) -> View | None:
+    """Choose by conditions that are known."""
+    if len(call.views) != TRIPLE or None in call.views:
+        return None
+    views = [view for view in call.views if view is not None]
+    condition, kinds = views[0].content, {integer_type(view) for view in views[1:]}
+    kind = kinds.pop() if len(kinds) == 1 else None
+    contents = [view.content for view in views]
+    if condition is None or kind not in NUMBERS_OF or integer_type(views[0]) != BOOL or None in contents:
+        return None
+    length = max(len(view.content or ()) for view in views)
+    if any(len(view.content or ()) not in (1, length) for view in views):
+        return None
+    columns = zip(*(integer_values.repeated(view, length) for view in views), strict=True)
+    return _like(call, tuple(one if chosen else two for chosen, one, two in columns), kind)
+
+
+def _filled(call: Call) -> View | None:
+    """ConstantOfShape: a short vector, or a scalar, of one integer."""
+    target, given = call.vector(0), call.attributes.get("value")
+    if given is None or target is None or len(target) > 1:
+        return None
+    tensor = given.t
+    kind, length = NUMBERS.get(tensor.data_type), numbers(target)
+    if kind is None or length is None or tuple(tensor.dims) not in ((), (1,)) or prod(length) > MOST_ELEMENTS:
+        return None
+    if prod(length) < 1 or tensor.data_location == TensorProto.EXTERNAL:
+        return None
+    element = int(numpy_helper.to_array(tensor).item())
+    return call.table.integers((element,) * prod(length), kind, scalar=not target)
+
+
+def _neg(call: Call) -> View | None:
+    content, view = call.content(0), call.views[0]
+    kind = None if view is None else integer_type(view)
+    if content is None or kind not in NUMBERS_OF:
+        return None
+    turned = [call.table.arithmetic.mul(element, -1) for element in content]
+    known = tuple(element for element in turned if element is not None)
+    return _like(call, known, kind) if len(known) == len(turned) else None
+
+
+def _product(call: Call) -> View | None:
+    """ReduceProd of all elements of a vector."""
+    content, view, keep = call.content(0), call.views[0], call.flag("keepdims", default=True)
+    kind = None if view is None else integer_type(view)
+    axes = call.axes()
+    if (
+        content is None
+        or kind not in NUMBERS_OF
+        or call.rank(0) != 1
+        or keep is None
+        or axes not in (None, (0,), (-1,))
+    ):
+        return None
+    if axes is None and (call.operand(1) is not None or call.flag("noop_with_empty_axes") is not False):
+        return None
+    whole = call.table.arithmetic.mul(*content)
+    return None if whole is None else call.table.integers((whole,), kind, scalar=not keep)
+
+
 INTEGER_VALUES: Mapping[str, Callable[[Call], View | None]] = {
     "Shape": _shape, "Size": _size, "Cast": _cast, "Gather": _gather, "Slice": _slice, "Concat": _concat,
-    **{op: _arithmetic(op.lower()) for op in ("Add", "Sub", "Mul", "Div", "Max", "Min")},
+    **{op: _arithmetic(op.lower()) for op in ("Add", "Sub", "Mul", "Div", "Mod", "Max", "Min")},
+    "Equal": _compared("equal"), "Greater": _compared("greater"), "Less": _compared("less"),
+    "GreaterOrEqual": _compared("greater or equal"), "LessOrEqual": _compared("less or equal"),
+    "Not": _not, "Where": _where, "ConstantOfShape": _filled, "Neg": _neg, "ReduceProd": _product,
 }  # fmt: skip
-COUNTING = frozenset({"Add", "Sub", "Mul", "Div", "Max", "Min"})
+COUNTING = frozenset({"Add", "Sub", "Mul", "Div", "Mod", "Max", "Min"})
