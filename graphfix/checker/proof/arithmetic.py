@@ -137,7 +137,35 @@ class Arithmetic:
             return whole[-1][1] if whole else 0
         if len(whole) == 1 and whole[0][1] == 1 and len(whole[0][0]) == 1:
             return whole[0][0][0]
-        return self.algebra.symbol((poly.SUM, whole), poly.shown(whole))
+        symbol = self.algebra.symbol((poly.SUM, whole), poly.shown(whole))
+        symbol.one = self._one(whole) or symbol
+        return symbol
+
+    def _one(self, whole: Polynomial) -> Symbol | None:
+        """Return the symbol that is 1 wherever and only where the polynomial is: `min(64, N)` is 1 where N is."""
+        found: Symbol | None = None
+        for case in poly.cases(whole):
+            step, added = gcd(*(number for factors, number in case if factors)), dict(case).get((), 0)
+            if (1 - added) % step if step else added != 1:
+                continue  # another number whatever the sizes are
+            if len(case) != 1 or case[0][1] != 1 or len(case[0][0]) != 1 or found not in (None, case[0][0][0]):
+                return None
+            found = case[0][0][0]
+        return found if found is not None and self._where_one(whole, found) == 1 else None
+
+    def _where_one(self, whole: Polynomial, symbol: Symbol) -> int | None:
+        """Return what a polynomial is where a symbol is 1; None where that depends on others."""
+        values: dict[Symbol, Polynomial] = {symbol: poly.number_term(1)}
+        for other in {each for factors, _ in whole for each in factors} - {symbol}:
+            if other.key[0] not in (poly.FLOOR, poly.POSITIVE):
+                return None
+            inside = self._where_one(poly.held(other), symbol)
+            if inside is None:
+                return None
+            made = max(0, inside) if other.key[0] == poly.POSITIVE else inside // poly.divisor(other)
+            values[other] = poly.number_term(made)
+        found = poly.replaced(whole, values)
+        return None if any(factors for factors, _ in found) else dict(found).get((), 0)
 
     # --- what a term can be -------------------------------------------------------------------------------------------
 

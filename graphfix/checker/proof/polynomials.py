@@ -114,10 +114,11 @@ def cases(whole: Polynomial) -> Sequence[Polynomial]:
     if not split or len(split) > MOST_CASES:
         return (whole,)
     choices = product(*(((), held(symbol)) for symbol in split))
-    return [_replaced(whole, dict(zip(split, chosen, strict=True))) for chosen in choices]
+    return [replaced(whole, dict(zip(split, chosen, strict=True))) for chosen in choices]
 
 
-def _replaced(whole: Polynomial, values: Mapping[Symbol, Polynomial]) -> Polynomial:
+def replaced(whole: Polynomial, values: Mapping[Symbol, Polynomial]) -> Polynomial:
+    """Return the polynomial with polynomials in the place of symbols."""
     parts: list[Polynomial] = []
     for factors, number in whole:
         part = number_term(number)

@@ -13,11 +13,13 @@ if TYPE_CHECKING:
 class Symbol:
     """A size (or an element of a computed shape) that is known only at run time: equal terms are one object."""
 
-    __slots__ = ("key", "name", "number")
+    __slots__ = ("key", "name", "number", "one")
 
     def __init__(self, key: tuple[object, ...], number: int, name: str) -> None:
         """Keep what the symbol stands for, and how it is printed."""
         self.key, self.number, self.name = key, number, name
+        self.one = self
+        """A size that is 1 wherever and only where this one is."""
 
     def __repr__(self) -> str:
         """Print the symbol as a report shows it."""
@@ -125,11 +127,18 @@ def _order(size: Size) -> tuple[bool, int]:
 
 
 def result_size(size: Size) -> Size:
-    """Return the size of an axis of a result: the number in the set, once an operator checks that all fit."""
+    """Return the size of an axis of a result, once an operator checks that all fit.
+
+    That is the number in the set. Of sizes that are 1 together none is stretched by another: they are equal.
+    """
     if not isinstance(size, Symbol) or size.key[0] != "broadcast":
         return size
     numbers = [part for part in size.key[1:] if isinstance(part, int)]
-    return numbers[0] if len(numbers) == 1 else size
+    if numbers:
+        return numbers[0] if len(numbers) == 1 else size
+    symbols = [part for part in size.key[1:] if isinstance(part, Symbol)]
+    ones = {part.one for part in symbols}
+    return min(symbols, key=lambda part: (part is not part.one, part.number)) if len(ones) == 1 else size
 
 
 @lru_cache(maxsize=1 << 8)

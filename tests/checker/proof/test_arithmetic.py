@@ -9,7 +9,7 @@ from collections.abc import Callable
 import pytest
 
 from graphfix.checker.proof.arithmetic import Arithmetic
-from graphfix.checker.proof.sizes import Algebra, Size
+from graphfix.checker.proof.sizes import Algebra, Size, result_size
 
 Made = tuple[Size, Size | None]
 
@@ -91,3 +91,12 @@ def test_random_terms_are_what_they_say(seed: int) -> None:
         differences = [x - y for x, y in zip(values, ours, strict=True)]
         assert low <= min(differences) <= max(differences) <= high, (found, one)
         assert arithmetic.least(found) <= min(values)
+
+
+def test_sizes_that_are_one_together_are_equal_where_they_fit() -> None:
+    arithmetic, n, _ = made()
+    cut = known(arithmetic.lesser(n, 64))
+    assert result_size(arithmetic.algebra.broadcast_size((cut, n))) is n
+    for other in (arithmetic.lesser(n, 1), arithmetic.ceildiv(n, 2), arithmetic.mul(n, 2)):
+        checked = arithmetic.algebra.broadcast_size((known(other), n))
+        assert result_size(checked) is checked
