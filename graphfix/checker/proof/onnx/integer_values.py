@@ -10,6 +10,7 @@ from onnx import TensorProto, numpy_helper
 
 from graphfix.checker.proof import integer_values
 from graphfix.checker.proof.onnx.table import LEGACY_END
+from graphfix.checker.proof.onnx.types import dtype
 from graphfix.checker.proof.sizes import numbers
 from graphfix.checker.proof.terms import MOST_ELEMENTS, View, integer_type
 
@@ -26,6 +27,8 @@ NUMBERS = {6: "int32", 7: "int64"}
 """TensorProto's numbers of the types that shapes are computed in."""
 NUMBERS_OF = {name: number for number, name in NUMBERS.items()}
 BOOL = "bool"
+FLOATS: Mapping[object, str] = {"float64": "<d", "float32": "<f"}
+"""How elements of floats are stored."""
 PAIR, TRIPLE = 2, 3
 
 
@@ -64,8 +67,17 @@ def _size(call: Call) -> View | None:
 
 
 def _cast(call: Call) -> View | None:
-    content, to = call.content(0), NUMBERS.get(call.integer("to", 0))
-    view = call.views[0]
+    return _cast_to(call, NUMBERS.get(call.integer("to", 0)))
+
+
+def _cast_like(call: Call) -> View | None:
+    like = call.operand(1)
+    kind = None if like is None else dtype(like.core)
+    return _cast_to(call, NUMBERS.get(kind)) if isinstance(kind, int) else None
+
+
+def _cast_to(call: Call, to: str | None) -> View | None:
+    content, view = call.content(0), call.views[0]
     if view is None or to is None or not plain_cast(call):
         return None
     if content is None:
@@ -86,11 +98,12 @@ def plain_cast(call: Call) -> bool:
 
 
 def _rounded(table: TermTable, view: View, to: str) -> View | None:
-    """Read a small constant of whole float64 numbers as integers: before operator set 9 shapes were written so."""
+    """Read a small constant of whole floats as integers: before operator set 9 shapes were written so."""
     key = view.core.key
-    if key[:2] != ("constant", "float64") or view.axes is None or len(view.axes) > 1 or not isinstance(key[3], bytes):
+    form = FLOATS.get(key[1]) if key[0] == "constant" else None
+    if form is None or view.axes is None or len(view.axes) > 1 or not isinstance(key[3], bytes):
         return None
-    elements = [number for (number,) in struct.iter_unpack("<d", key[3])]
+    elements = [number for (number,) in struct.iter_unpack(form, key[3])]
     if not all(number.is_integer() and abs(number) < _EXACT[to] for number in elements):
         return None
     whole_numbers = tuple(map(int, elements))
@@ -252,7 +265,8 @@ def _product(call: Call) -> View | None:
 
 
 INTEGER_VALUES: Mapping[str, Callable[[Call], View | None]] = {
-    "Shape": _shape, "Size": _size, "Cast": _cast, "Gather": _gather, "Slice": _slice, "Concat": _concat,
+    "Shape": _shape, "Size": _size, "Cast": _cast, "CastLike": _cast_like, "Gather": _gather, "Slice": _slice,
+    "Concat": _concat,
     **{op: _arithmetic(op.lower()) for op in ("Add", "Sub", "Mul", "Div", "Mod", "Max", "Min")},
     "Equal": _compared("equal"), "Greater": _compared("greater"), "Less": _compared("less"),
     "GreaterOrEqual": _compared("greater or equal"), "LessOrEqual": _compared("less or equal"),

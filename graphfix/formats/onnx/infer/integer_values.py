@@ -24,8 +24,8 @@ from graphfix.shapes.terms import bounds as range_of
 
 LIMIT = 64
 """Integer tensors of more elements are no shapes."""
-WHOLE = (*INTEGERS, TensorProto.DOUBLE, TensorProto.BOOL)
-"""Before opset 9 a Constant node can't hold integers: a shape is written in float64 and cast."""
+WHOLE = (*INTEGERS, TensorProto.BOOL, TensorProto.DOUBLE, TensorProto.FLOAT)
+"""Floats are cast: before opset 9 a Constant node can't hold integers, and exporters cast the 0.0 of a Range."""
 MOST_AXES = 2
 """Pads are computed as a matrix."""
 BITS: Mapping[int, int] = {TensorProto.INT64: 63, TensorProto.INT32: 31, TensorProto.BOOL: 1}
@@ -271,7 +271,7 @@ def _reduced(call: Call, result: str) -> Elements | None:
 FOLLOW: dict[str, Callable[[Call, str], Elements | None]] = {
     "Shape": _shape,
     "Size": _size,
-    "Cast": _cast,
+    **dict.fromkeys(("Cast", "CastLike"), _cast),
     **dict.fromkeys(("Identity", "Unsqueeze", "Squeeze", "Reshape", "Flatten"), _same),
     "Transpose": _transpose,
     "Gather": _gather,
