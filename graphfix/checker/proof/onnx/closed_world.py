@@ -62,7 +62,7 @@ FORMS: Mapping[str, NewForm] = {
     "Size": NewForm(_PLAIN),
     **dict.fromkeys("Gather Slice Concat Split".split(), NewForm(_STORED)),
     "Transpose": NewForm(_STORED | _BYTES | _HALF_BYTES),
-    "Cast": NewForm(_STORED | _BYTES | _HALF_BYTES),
+    **dict.fromkeys("Cast CastLike".split(), NewForm(_STORED | _BYTES | _HALF_BYTES)),
     "Range": NewForm(_COMMON - {"float16"} | {"int16"}),
     "NonZero": NewForm(frozenset("bool float32 float16 int32 int64 uint8".split())),
     "Where": NewForm(frozenset("string float32 float16 float64 int32 int64 int8 uint32 uint8".split()), 1),

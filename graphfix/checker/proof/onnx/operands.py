@@ -126,6 +126,12 @@ class Call:
         """Return the lowest number of an axis: until operator set 11 they were not counted from the end."""
         return -rank if self.version >= COUNTED_BACK_SINCE else 0
 
+    def target(self, index: int) -> Sizes | None:
+        """Return a shape that is asked for; None where a term of it may be negative, which stands for another size."""
+        given = self.vector(index)
+        terms = [size for size in given or () if not isinstance(size, int)]
+        return None if any(self.table.arithmetic.least(size) < 0 for size in terms) else given
+
     def axes(self) -> tuple[int, ...] | None:
         """Return the axes of Squeeze and Unsqueeze: an attribute, or operand 1; None where they are not known."""
         given = self.integers("axes")

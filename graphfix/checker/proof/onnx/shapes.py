@@ -162,7 +162,7 @@ def _reshape(call: Call) -> Dims:
     """Sizes that the target has, and the rank."""
     if call.since < TARGET_AS_OPERAND:
         return None
-    target, copies = call.vector(1), call.flag("allowzero")
+    target, copies = call.target(1), call.flag("allowzero")
     if target is None or copies is None:
         return _of_length(call.sizes(1))
     own = call.sizes(0) or ()
@@ -233,7 +233,7 @@ def _range(call: Call) -> Dims:
 
 def _by_target(call: Call) -> Dims:
     """ConstantOfShape: the operand is the result's shape."""
-    target, content = call.operand(0), call.vector(0) if call.views else None
+    target, content = call.operand(0), call.target(0) if call.views else None
     if target is None or content is not None:
         return content
     return _of_length(target.sizes)

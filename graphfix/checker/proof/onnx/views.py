@@ -59,7 +59,7 @@ def _dropout(call: Call) -> View | None:
 
 def _reshape(call: Call) -> View | None:
     view = call.views[0]
-    target = call.integers("shape") if call.since < COUNTED_TARGET else call.vector(1)
+    target = call.integers("shape") if call.since < COUNTED_TARGET else call.target(1)
     copies = call.flag("allowzero")
     if view is None or target is None or copies is None:
         return None
@@ -101,9 +101,9 @@ def _expand(call: Call) -> View | None:
     view, target = call.views[0], call.operand(1)
     if view is None or target is None:
         return None
-    content = call.vector(1)
+    content = call.target(1)
     if content is None and target.content is not None:
-        return None  # no vector of int64
+        return None  # no vector of int64, or of what may be no size
     sizes = content or _elements(call.table, target) if content != () else content
     if sizes is not None and view.axes is not None and view.sizes is not None:
         return views.expanded(call.table.algebra, view, sizes)

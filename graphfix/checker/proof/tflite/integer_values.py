@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from graphfix.checker.files.tflite.schema import TYPES
 from graphfix.checker.proof import integer_values
 from graphfix.checker.proof.sizes import right_aligned
+from graphfix.checker.proof.terms import MOST_ELEMENTS, integer_type
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -14,6 +15,8 @@ if TYPE_CHECKING:
     from graphfix.checker.proof.sizes import Sizes
     from graphfix.checker.proof.terms import View
     from graphfix.checker.proof.tflite.operands import Call
+
+PAIR, TRIPLE = 2, 3
 
 
 def _shape(call: Call) -> View | None:
@@ -128,7 +131,7 @@ def _parts(total: int, given: Sequence[int] | None) -> Sequence[int]:
 
 
 def _broadcast_args(call: Call) -> View | None:
-    one, two = call.vector(0), call.vector(1)
+    one, two = call.target(0), call.target(1)
     if one is None or two is None:
         return None
     rank = max(len(one), len(two))
@@ -147,14 +150,77 @@ def _arithmetic(rule: str) -> Callable[[Call], View | None]:
     return counted
 
 
+def _range(call: Call) -> View | None:
+    """RANGE of few numbers that are known to be in it."""
+    ends = [call.content(index) for index in range(len(call.views))]
+    kinds = {None if tensor is None else tensor.dtype for tensor in call.inputs}
+    if len(ends) != TRIPLE or kinds != {call.result.dtype} or any(end is None or len(end) != 1 for end in ends):
+        return None
+    (start,), (limit,), (step,) = (end or (0,) for end in ends)
+    count = integer_values.span_of(call.table.arithmetic, start, limit, step) if isinstance(step, int) else None
+    if not isinstance(count, int) or not 0 < count <= MOST_ELEMENTS or not isinstance(step, int):
+        return None
+    elements = [call.table.arithmetic.add(start, step * at) for at in range(count)]
+    known = tuple(element for element in elements if element is not None)
+    return call.result_integers(known) if len(known) == count else None
+
+
+def _product(call: Call) -> View | None:
+    """REDUCE_PROD of a vector."""
+    content, axes = call.vector(0), call.known_integers(1)
+    if content is None or axes not in ((0,), (-1,)):
+        return None
+    whole = call.table.arithmetic.mul(*content)
+    if whole is None:
+        return None
+    return _narrowed(call, (whole,), scalar=not call.option("keepDims"))
+
+
+def _compared(relation: str) -> Callable[[Call], View | None]:
+    """Rule for a comparison: known where it holds, or does not, for all sizes."""
+
+    def rule(call: Call) -> View | None:
+        if len(call.views) != PAIR or any(call.content(index) is None for index in range(PAIR)):
+            return None
+        arithmetic = call.table.arithmetic
+        found = integer_values.paired(
+            call.views[0], call.views[1], lambda a, b: integer_values.decided(arithmetic, relation, a, b)
+        )
+        if found is None or call.result.dtype != "bool":
+            return None
+        return call.table.integers(
+            found, "bool", scalar=all(view is not None and not view.sizes for view in call.views)
+        )
+
+    return rule
+
+
+def _select(call: Call) -> View | None:
+    """Choose by conditions that are known."""
+    views = [view for view in call.views if view is not None]
+    if len(views) != TRIPLE or views[0].content is None or integer_type(views[0]) != "bool":
+        return None
+    contents = [views[0].content, call.content(1), call.content(2)]
+    length = max(len(content or ()) for content in contents)
+    if any(content is None or len(content) not in (1, length) for content in contents):
+        return None
+    columns = zip(*(integer_values.repeated(view, length) for view in views), strict=True)
+    chosen = tuple(one if condition else two for condition, one, two in columns)
+    return call.result_integers(chosen, scalar=all(not view.sizes for view in views))
+
+
 INTEGER_VALUES: Mapping[str, Callable[[Call], View | None]] = {
     "SHAPE": _shape, "RANK": _rank, "CAST": _cast, "GATHER": _gather, "CONCATENATION": _concatenation, "PACK": _pack,
     "STRIDED_SLICE": _strided_slice, "SLICE": _slice, "BROADCAST_ARGS": _broadcast_args, "ADD": _arithmetic("add"),
     "SUB": _arithmetic("sub"), "MUL": _arithmetic("mul"), "FLOOR_DIV": _arithmetic("div"), "DIV": _arithmetic("div"),
+    "RANGE": _range, "REDUCE_PROD": _product, "SELECT_V2": _select,
+    "EQUAL": _compared("equal"), "GREATER": _compared("greater"), "LESS": _compared("less"),
+    "GREATER_EQUAL": _compared("greater or equal"), "LESS_EQUAL": _compared("less or equal"),
     "FLOOR_MOD": _arithmetic("mod"), "MAXIMUM": _arithmetic("max"), "MINIMUM": _arithmetic("min"),
 }  # fmt: skip
-COUNTING = frozenset("ADD SUB MUL FLOOR_DIV DIV FLOOR_MOD MAXIMUM MINIMUM".split())
-RETYPING = frozenset({"SHAPE", "RANK", "CAST"})
+COMPARING = frozenset("EQUAL GREATER LESS GREATER_EQUAL LESS_EQUAL".split())
+COUNTING = frozenset("ADD SUB MUL FLOOR_DIV DIV FLOOR_MOD MAXIMUM MINIMUM SELECT_V2".split()) | COMPARING
+RETYPING = frozenset({"SHAPE", "RANK", "CAST", "SELECT_V2"}) | COMPARING
 """Those whose result is not of operand 0's type."""
 ALIKE = frozenset("CONCATENATION PACK BROADCAST_ARGS ADD SUB MUL FLOOR_DIV DIV FLOOR_MOD MAXIMUM MINIMUM".split())
 """Those whose operands are all of one type."""

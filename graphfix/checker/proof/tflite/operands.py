@@ -49,6 +49,12 @@ class Call:
         view = self.operand(index)
         return None if view is None or view.sizes is None or len(view.sizes) != 1 else self.content(index)
 
+    def target(self, index: int) -> Sizes | None:
+        """Return a shape that is asked for; None where a term of it may be negative, which stands for another size."""
+        given = self.vector(index)
+        terms = [size for size in given or () if not isinstance(size, int)]
+        return None if any(self.table.arithmetic.least(size) < 0 for size in terms) else given
+
     def known_integers(self, index: int) -> tuple[int, ...] | None:
         """Return the elements of an operand, all of them numbers."""
         return numbers(self.content(index))

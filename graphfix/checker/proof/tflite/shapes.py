@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from math import prod
 from typing import TYPE_CHECKING, TypeAlias
 
 from graphfix.checker.proof import constant_folding
-from graphfix.checker.proof.integer_values import span
+from graphfix.checker.proof.integer_values import cut_size, span_of
 from graphfix.checker.proof.sizes import numbers
 
 if TYPE_CHECKING:
@@ -19,6 +18,7 @@ if TYPE_CHECKING:
 MATRIX = 2
 SCALAR = (0,)
 """What old converters wrote as the option of a RESHAPE to a scalar."""
+NO_SIZE_IS_0 = "no size beside a -1 of a RESHAPE is 0, which the kernel passes over"
 IMAGE = 4
 """Batch, height, width, channels."""
 SAME = 0
@@ -49,7 +49,7 @@ def reshape_target(call: Call) -> Sizes | None:
     """Return the shape that a RESHAPE is asked for: an operand, or its options where it has no other operand."""
     if len(call.views) > 1:
         # The kernel reads the option where the operand has another type.
-        return call.vector(1) if call.inputs[1] is not None and call.inputs[1].dtype == "int32" else None
+        return call.target(1) if call.inputs[1] is not None and call.inputs[1].dtype == "int32" else None
     option = call.option("newShape")
     return option if isinstance(option, tuple) and option != SCALAR else None
 
@@ -97,8 +97,8 @@ def _concatenation(call: Call) -> Dims:
         return None
     at = call.integer("axis") % len(sizes)
     parts = [call.sizes(index) for index in range(len(call.views))]
-    lengths = numbers([part[at] if part is not None and len(part) == len(sizes) else None for part in parts])
-    total = None if lengths is None else sum(lengths)
+    lengths = [part[at] for part in parts if part is not None and len(part) == len(sizes)]
+    total = call.table.arithmetic.add(*lengths) if len(lengths) == len(parts) else None
     return tuple(total if axis == at else size for axis, size in enumerate(sizes))
 
 
@@ -122,41 +122,98 @@ def _reshape(call: Call) -> Dims:
     target, sizes = reshape_target(call), call.sizes(0)
     if target is None:
         return None
-    have = numbers(sizes or None)
-    others = [size for size in target if isinstance(size, int) and size > 0]
-    known = have is not None and len(others) == len(target) - 1
-    return tuple((prod(have or ()) // prod(others) if known else None) if size == -1 else size for size in target)
+    others = [size for size in target if size not in (-1, 0)]
+    left = _left(call, sizes, others) if sizes and len(others) == len(target) - 1 else None
+    return tuple(left if size == -1 else size for size in target)
+
+
+def _left(call: Call, sizes: Sizes, others: Sequence[Size]) -> Size | None:
+    """Return the one size that is left open: the kernel leaves sizes of 0 out of both products.
+
+    So a term cancels only where nothing else is left of the sizes, or none of it may be 0.
+    """
+    remaining, divisor = list(sizes), []
+    for size in others:
+        if size in remaining:
+            remaining.remove(size)
+        else:
+            divisor.append(size)
+    arithmetic = call.table.arithmetic
+    whole, by = arithmetic.mul(*remaining), arithmetic.mul(*divisor)
+    if whole is None or by is None:
+        return None
+    if numbers(sizes) is None or numbers(others) is None:
+        call.table.assumes[NO_SIZE_IS_0] = None
+    exact = arithmetic.quotient(whole, by)
+    return arithmetic.floordiv(whole, by) if exact is None and isinstance(by, int) else exact
 
 
 def _strided_slice(call: Call) -> Dims:
-    """Sizes that are numbers, cut as numpy does; axes behind those that are named stay."""
-    sizes, bounds = call.sizes(0), [call.known_integers(index) for index in (1, 2, 3)]
-    if sizes is None or any(call.integer(name) for name in ("ellipsisMask", "newAxisMask", "offset")):
+    """What is left of each axis; those behind the ones that are named stay."""
+    sizes, bounds = call.sizes(0), [call.vector(index) for index in (1, 2, 3)]
+    if sizes is None or call.integer("offset"):
         return None
     begin, end, stride = ([] if each is None else list(each) for each in bounds)
-    if None in bounds or 0 in stride or not len(begin) == len(end) == len(stride) <= len(sizes):
+    if None in bounds or 0 in stride or not len(begin) == len(end) == len(stride):
+        return None
+    entries = _entries(call, len(sizes), len(begin))
+    if entries is None:
         return None
     dims: list[Size | None] = []
-    for axis, size in enumerate(sizes):
-        if axis >= len(begin):
-            dims.append(size)
-        elif not call.integer("shrinkAxisMask") >> axis & 1:
-            first = None if call.integer("beginMask") >> axis & 1 else begin[axis]
-            last = None if call.integer("endMask") >> axis & 1 else end[axis]
-            cut = slice(first, last, stride[axis])
-            dims.append(len(range(*cut.indices(size))) if isinstance(size, int) else None)
+    for axis, at in entries:
+        if axis is None:
+            dims.append(1)
+        elif at is None:
+            dims.append(sizes[axis])
+        elif not call.integer("shrinkAxisMask") >> at & 1:
+            first = None if call.integer("beginMask") >> at & 1 else begin[at]
+            last = None if call.integer("endMask") >> at & 1 else end[at]
+            dims.append(_cut(call, sizes[axis], first, last, stride[at]))
     return tuple(dims)
 
 
+def _entries(call: Call, rank: int, count: int) -> list[tuple[int | None, int | None]] | None:
+    """For each axis that is read or made its place in the operand, and in the bounds; None for what is not there."""
+    new, ellipsis = call.integer("newAxisMask"), call.integer("ellipsisMask")
+    made = sum(new >> at & 1 for at in range(count) if not ellipsis >> at & 1)
+    whole = rank - (count - made - bool(ellipsis))
+    if whole < 0 or ellipsis & (ellipsis - 1) or ellipsis >> count:
+        return None
+    found: list[tuple[int | None, int | None]] = []
+    axis = 0
+    for at in range(count):
+        if ellipsis >> at & 1:
+            found.extend((axis + each, None) for each in range(whole))
+            axis += whole
+        elif new >> at & 1:
+            found.append((None, at))
+        else:
+            found.append((axis, at))
+            axis += 1
+    return found + [(each, None) for each in range(axis, rank)]
+
+
+def _cut(call: Call, size: Size, first: Size | None, last: Size | None, stride: Size) -> Size | None:
+    """How many places a cut takes of an axis, as numpy does; None bounds are open."""
+    known = numbers(tuple(each for each in (size, first, last, stride) if each is not None))
+    if known is not None:
+        begin, end = (bound if isinstance(bound, int) else None for bound in (first, last))
+        cut = slice(begin, end, stride if isinstance(stride, int) else 1)
+        return len(range(*cut.indices(size))) if isinstance(size, int) else None
+    return cut_size(call.table.arithmetic, size, 0 if first is None else first, size if last is None else last, stride)
+
+
 def _target(call: Call) -> Dims:
-    target = call.vector(1)
+    target = call.target(1)
     return None if target is None or any(isinstance(size, int) and size < 0 for size in target) else target
 
 
 def _range(call: Call) -> Dims:
-    ends = [call.known_integers(index) for index in range(3)]
+    ends = [call.content(index) for index in range(3)]
     known = [end[0] for end in ends if end]
-    return (span(*known),) if len(known) == len(ends) else None
+    if len(known) < len(ends) or not isinstance(known[2], int):
+        return None
+    return (span_of(call.table.arithmetic, known[0], known[1], known[2]),)
 
 
 def _padded(call: Call) -> Dims:
@@ -164,7 +221,7 @@ def _padded(call: Call) -> Dims:
     if sizes is None or around is None or around.shape != (len(sizes), 2):
         return None
     added = around.sum(axis=1).tolist()
-    return tuple(size + more if isinstance(size, int) else None for size, more in zip(sizes, added, strict=True))
+    return tuple(call.table.arithmetic.add(size, more) for size, more in zip(sizes, added, strict=True))
 
 
 def _convolution(call: Call) -> Dims:
@@ -196,6 +253,10 @@ def _spatial(call: Call, window: Sizes, dilations: tuple[int, int], channels: Si
             if size <= covered:
                 return (sizes[0], None, None, channels)
             dims.append(-((covered - size) // stride))
+        elif isinstance(size, int) or not isinstance(extent, int) or stride < 1:
+            dims.append(None)
+        elif call.integer("padding") == SAME:
+            dims.append(call.table.arithmetic.ceildiv(size, stride))
         else:
             dims.append(None)
     return (sizes[0], *dims, channels)

@@ -55,7 +55,7 @@ def _squeeze(call: Call) -> View | None:
 
 
 def _broadcast_to(call: Call) -> View | None:
-    view, target = call.views[0], call.vector(1)
+    view, target = call.views[0], call.target(1)
     if view is None or target is None or call.result.dtype in NARROW:
         return None  # of less than a byte the kernel moves other bits than elements
     return _onto(call, view, target)

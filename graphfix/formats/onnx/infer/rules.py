@@ -19,6 +19,7 @@ from graphfix.formats.onnx.infer.rules_layout import unknowns
 from graphfix.operators import Row
 from graphfix.shapes import shape as shapes
 from graphfix.shapes.shape import UNKNOWN, Shape, never_one, same
+from graphfix.shapes.terms import as_size, maybe_negative
 
 SAME_SHAPE = """
 Abs Acos Acosh Asin Asinh Atan Atanh Bernoulli BitwiseNot Cast CastLike Ceil Celu Clip Cos Cosh CumSum Elu Erf Exp
@@ -137,7 +138,7 @@ def expand(call: Call) -> Results:
     """Two-directional with the shape operand; where that is computed, a size that is never 1 stays."""
     dims, target = call.dims(0), call.content(1)
     shape = call.shape(0)
-    if target is not None and shape is not None:
+    if target is not None and shape is not None and not any(map(maybe_negative, target.axes or ())):
         return (shapes.broadcast(shape, target),)
     length = call.length(1)
     if dims is None or length is None:
@@ -151,6 +152,8 @@ def constant_of_shape(call: Call) -> Results:
     """The shape that the operand holds."""
     target = call.content(0)
     length = call.length(0)
+    if target is not None and target.axes is not None:
+        return (Shape(tuple(map(as_size, target.axes))),)
     return (target,) if target is not None else NOTHING if length is None else (unknowns(length),)
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from graphfix.formats.onnx.infer.operands import NOTHING, Call, Results
 from graphfix.shapes.shape import UNKNOWN, Shape, Size, same, with_axes
-from graphfix.shapes.terms import Terms, as_size
+from graphfix.shapes.terms import Terms, as_size, maybe_negative
 
 NO_SIZE_IS_0 = "no size that a Reshape is given as a term is 0, which would stand for another"
 IMAGE = 4
@@ -66,6 +66,7 @@ def reshape(call: Call) -> Results:
     if keeps_zero is None:
         return (unknowns(len(target)),)
     copies = not keeps_zero
+    target = tuple([UNKNOWN if not isinstance(size, int) and maybe_negative(size) else size for size in target])
     sizes = [_kept(call, source, axis, size) if copies else size for axis, size in enumerate(target)]
     if -1 in sizes:
         others = [size for size in sizes if size != -1]
