@@ -66,6 +66,7 @@ SPECIAL: Mapping[str, Callable[[OpSchema, int], Made]] = {
     "Concat": lambda _, __: (["x", "x"], {"axis": 0}),
     "Tile": lambda _, __: (["x", "ii"], {}),
     "Where": lambda _, __: (["c", "x", "x"], {}),
+    "CastLike": lambda _, __: (["x", "x"], {}),
     "Range": lambda _, __: (["s", "s", "s"], {}),
     "Split": lambda schema, _: (["x"], {"num_outputs": 1} if "num_outputs" in schema.attributes else {}),
     "Cast": lambda _, number: (["x"], {"to": number}),
