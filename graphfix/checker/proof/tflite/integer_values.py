@@ -12,7 +12,8 @@ from graphfix.checker.proof.terms import MOST_ELEMENTS, integer_type
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
-    from graphfix.checker.proof.sizes import Sizes
+    from graphfix.checker.proof.arithmetic import Arithmetic
+    from graphfix.checker.proof.sizes import Size, Sizes
     from graphfix.checker.proof.terms import View
     from graphfix.checker.proof.tflite.operands import Call
 
@@ -183,9 +184,7 @@ def _compared(relation: str) -> Callable[[Call], View | None]:
         if len(call.views) != PAIR or any(call.content(index) is None for index in range(PAIR)):
             return None
         arithmetic = call.table.arithmetic
-        found = integer_values.paired(
-            call.views[0], call.views[1], lambda a, b: integer_values.decided(arithmetic, relation, a, b)
-        )
+        found = integer_values.paired(call.views[0], call.views[1], lambda a, b: _holds(arithmetic, relation, a, b))
         if found is None or call.result.dtype != "bool":
             return None
         return call.table.integers(
@@ -195,8 +194,28 @@ def _compared(relation: str) -> Callable[[Call], View | None]:
     return rule
 
 
+def _holds(arithmetic: Arithmetic, relation: str, one: Size, two: Size) -> Size | None:
+    """Decide a relation, or name whether a size is 1."""
+    known = integer_values.decided(arithmetic, relation, one, two)
+    if known is None and relation == "equal" and two == 1 and arithmetic.least(one) >= 0:
+        return arithmetic.algebra.symbol(("is 1", one), f"({one} is 1)")
+    return known
+
+
+def _chosen(arithmetic: Arithmetic, condition: Size, one: Size, two: Size) -> Size | None:
+    """Return what a condition chooses: the first where the second is 1, else the second, is the broadcast of both.
+
+    Where they do not broadcast it is the second, and the operator that both are operands of fails.
+    """
+    if isinstance(condition, int):
+        return one if condition else two
+    if condition.key != ("is 1", two) or arithmetic.least(one) < 0:
+        return None
+    return arithmetic.algebra.broadcast_size((one, two))
+
+
 def _select(call: Call) -> View | None:
-    """Choose by conditions that are known."""
+    """Choose by conditions that are known, or by whether sizes are 1."""
     views = [view for view in call.views if view is not None]
     if len(views) != TRIPLE or views[0].content is None or integer_type(views[0]) != "bool":
         return None
@@ -205,8 +224,9 @@ def _select(call: Call) -> View | None:
     if any(content is None or len(content) not in (1, length) for content in contents):
         return None
     columns = zip(*(integer_values.repeated(view, length) for view in views), strict=True)
-    chosen = tuple(one if condition else two for condition, one, two in columns)
-    return call.result_integers(chosen, scalar=all(not view.sizes for view in views))
+    chosen = [_chosen(call.table.arithmetic, *column) for column in columns]
+    known = tuple(size for size in chosen if size is not None)
+    return call.result_integers(known, scalar=all(not view.sizes for view in views)) if len(known) == length else None
 
 
 INTEGER_VALUES: Mapping[str, Callable[[Call], View | None]] = {

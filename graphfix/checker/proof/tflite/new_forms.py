@@ -118,6 +118,12 @@ def _gather(call: Call) -> bool:
     return _indexed(INDEX)(call) and call.result.dtype in INDEX and len(call.sizes(0) or ()) == 1
 
 
+def _compared(call: Call) -> bool:
+    """Vectors of one length, of integers."""
+    vectors = all(_typed(call, index, "int32") and len(call.sizes(index) or ()) == 1 for index in range(PAIR))
+    return len(call.inputs) == PAIR and vectors and call.sizes(0) == call.sizes(1) and call.result.dtype == "bool"
+
+
 def _select(call: Call) -> bool:
     operands = _typed(call, 0, "bool") and all(_typed(call, index, call.result.dtype) for index in (1, 2))
     return len(call.inputs) == 3 and operands  # noqa: PLR2004 - a condition and two values
@@ -144,6 +150,7 @@ NEW: Final[Mapping[str, Form]] = {
     "GATHER": Form((1, 1), "GatherOptions", (), _gather, SIZES),
     "CONCATENATION": Form((1, 1), "ConcatenationOptions", ("axis",), _integers(None), SIZES),
     "BROADCAST_ARGS": Form((1, 1), None, (), _integers(PAIR), SIZES),
+    "EQUAL": Form((1, 1), "EqualOptions", (), _compared, SIZES),
     "SELECT_V2": Form((1, 1), "SelectV2Options", (), _select, "what a SELECT is called where it broadcasts"),
     "REAL": Form((1, 1), None, (), _real, "a CAST from complex numbers takes the real part"),
     "RFFT2D": Form((1, 1), "Rfft2dOptions", (), _planes, "the same planes, with other unit axes in front"),

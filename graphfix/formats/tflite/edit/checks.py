@@ -26,7 +26,7 @@ from graphfix.graph.edits import (
 )
 from graphfix.graph.view import Node, Value
 from graphfix.operators.row import TFLITE
-from graphfix.shapes.shape import broadcast, cstr_broadcastable, same_shape
+from graphfix.shapes.shape import same_shape
 
 DENSIFY = "DENSIFY"
 
@@ -145,27 +145,9 @@ def _check_stretch(state: State, builder: NodeBuilder, node: Node, edit: Stretch
         return
     if value.dtype == "string":
         raise Refused("BROADCAST_TO takes no strings, and a TILE needs sizes that are known")
-    if not edit.to.static:
-        _check_sizes(node, value, edit)
 
 
 def _check_repeated(value: Value) -> None:
     bits = next((bits for name, bits in TENSOR_TYPES.values() if name == value.dtype), None)
     if value.dtype in UNSHAPED or (bits is not None and bits < BYTE) or value.dtype.startswith("float8"):
         raise Refused(f"no operator repeats a tensor of {value.dtype}: TILE refuses it, BROADCAST_TO returns zeros")
-
-
-def _check_sizes(node: Node, value: Value, edit: Stretch) -> None:
-    """BROADCAST_ARGS ends the process where two shapes do not broadcast: it is only made where they provably do."""
-    shape = value.shape
-    for by in edit.by:
-        if not isinstance(by, int):
-            continue
-        other = node.operand(by).shape
-        whole = broadcast(shape, other)
-        if not same_shape(whole, other) and cstr_broadcastable(shape, other) is not True:
-            raise Refused(
-                f"whether {shape} and {other} broadcast is known only at run time, "
-                "and BROADCAST_ARGS ends the process where they do not"
-            )
-        shape = whole

@@ -10,11 +10,13 @@ from graphfix.formats.editing import FreshNames
 from graphfix.formats.insertion import Order, rearrange
 from graphfix.formats.tflite.edit.new_records import (
     CONCATENATION,
+    EQUAL,
     EXPAND_DIMS,
     GATHER,
     NEW_SHAPE_RANK,
     NONE,
     RESHAPE,
+    SELECT_V2,
     SHAPE,
     TILE,
     TYPES,
@@ -27,7 +29,7 @@ from graphfix.formats.tflite.edit.new_records import (
 )
 from graphfix.formats.tflite.file.container import Container
 from graphfix.formats.tflite.file.records import Operator, Options, Tensor
-from graphfix.formats.tflite.file.schema import CODES, INT32
+from graphfix.formats.tflite.file.schema import BOOL, CODES, INT32
 from graphfix.formats.tflite.view import PACKED, SubgraphView
 from graphfix.graph.edits import New, Numbers
 from graphfix.graph.view import NO_ATTRIBUTES, Kind, Node, Value
@@ -239,6 +241,33 @@ class NodeBuilder:
             found = self.node("BROADCAST_ARGS", 1, (one, other), Options(NONE), made, reader)
             self.order.made[key] = found
         return found
+
+    def chosen(self, one: Value, other: Value, rank: int, reader: int) -> Value:
+        """The same without an end of the process: the other's size where one is 1, else its own.
+
+        Where the shapes do not broadcast, the operator's own error says so.
+        """
+        key = ("chosen", one, other)
+        found = self.order.reuse(key, reader)
+        if found is None:
+            other = self._lengthened(other, rank, reader)
+            record = new_tensor(self.fresh(f"{one.name}_is_1"), Shape((rank,)), BOOL)
+            flags = self.value(record, Shape((rank,)), "bool", "result")
+            ones = self.integers((1,) * rank)
+            condition = self.node("EQUAL", 1, (one, ones), Options(EQUAL), flags, reader)
+            made = self._vector(f"{one.name}_merged", rank)
+            found = self.node("SELECT_V2", 1, (condition, other, one), Options(SELECT_V2), made, reader)
+            self.order.made[key] = found
+        return found
+
+    def _lengthened(self, shape: Value, rank: int, reader: int) -> Value:
+        """A shape with unit axes in front."""
+        missing = rank - shape.shape.numbers[0]
+        if not missing:
+            return shape
+        made = self._vector(f"{shape.name}_lifted", rank)
+        options = Options(CONCATENATION, ((0, "i", 0),))
+        return self.node("CONCATENATION", 1, (self.integers((1,) * missing), shape), options, made, reader)
 
     def sizes(self, parts: Sequence[int | tuple[Value, int]], reader: int) -> Value:
         """A shape put together from numbers and axes of values."""

@@ -10,7 +10,7 @@ from graphfix.formats.tflite.edit.state import State
 from graphfix.formats.tflite.file.schema import item_bytes
 from graphfix.graph.edits import Refused, Stretch
 from graphfix.graph.view import Node, Value
-from graphfix.shapes.shape import Shape, broadcast, same_shape, with_axes
+from graphfix.shapes.shape import Shape, broadcast, cstr_broadcastable, same_shape, with_axes
 
 DEQUANTIZE = "DEQUANTIZE"
 LARGEST_TOTAL = 2
@@ -54,7 +54,8 @@ def stretch(state: State, before: Node, value: Value, edit: Stretch) -> Value:
             shape = broadcast(value.shape, other.shape)
             target = builder.shape_of(other, reader)
             if not same_shape(shape, other.shape):
-                target = builder.merged(builder.shape_of(value, reader), target, shape.rank, reader)
+                meet = builder.merged if cstr_broadcastable(value.shape, other.shape) is True else builder.chosen
+                target = meet(builder.shape_of(value, reader), target, shape.rank, reader)
         else:
             parts = [size if isinstance(size, int) else (before.operand(size[0]), size[1]) for size in by]
             target, shape = builder.sizes(parts, reader), broadcast(value.shape, edit.to)

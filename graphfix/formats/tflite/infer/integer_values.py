@@ -11,7 +11,7 @@ from graphfix.formats.tflite.infer import strided_slice
 from graphfix.formats.tflite.infer.operands import Call
 from graphfix.formats.tflite.infer.scope import INTEGERS, LIMIT
 from graphfix.shapes.shape import UNKNOWN, Incompatible, Shape, Size, broadcast
-from graphfix.shapes.terms import maybe_negative
+from graphfix.shapes.terms import Terms, maybe_negative
 
 Elements: TypeAlias = tuple[Size, ...]
 Follow: TypeAlias = Callable[[Call], Elements | None]
@@ -135,6 +135,56 @@ def _computed(call: Call, a: Size, b: Size) -> Size:
     return rules[call.op](a, b)
 
 
+def _compared(call: Call) -> Elements | None:
+    """Element by element: 1 or 0 where the sizes' ranges decide it; whether a size is 1 has a name of its own."""
+    left, right = call.elements(0), call.elements(1)
+    if not left or not right or max(len(call.dims(index) or ()) for index in (0, 1)) > 1:
+        return None
+    count = max(len(left), len(right))
+    if {len(left), len(right)} - {1, count}:
+        return None
+    pairs = zip(left * (count // len(left)), right * (count // len(right)), strict=True)
+    return tuple([_holds(call, *pair) for pair in pairs])
+
+
+def _holds(call: Call, a: Size, b: Size) -> Size:
+    low, high = call.terms.order(a, b)
+    if call.op == "EQUAL":
+        if low == high == 0:
+            return 1
+        return 0 if low > 0 or high < 0 else is_one(call.terms, a) if b == 1 else UNKNOWN
+    if call.op.startswith("LESS"):
+        low, high = -high, -low
+    least = 0 if call.op.endswith("EQUAL") else 1
+    return 1 if low >= least else 0 if high < least else UNKNOWN
+
+
+def is_one(terms: Terms, size: Size) -> Size:
+    """Whether a size is 1, as an element of bool."""
+    return terms.opaque("is 1", size, low=0, high=1)
+
+
+def _select(call: Call) -> Elements | None:
+    """SELECT_V2 of vectors: the second where the third is 1, else the third, is the broadcast of both."""
+    parts = [call.elements(index) for index in range(3)]
+    known = [part for part in parts if part is not None]
+    if len(known) < len(parts) or len({len(part) for part in known}) != 1 or len(call.dims(0) or ()) != 1:
+        return None
+    return tuple([_chosen(call.terms, *column) for column in zip(*known, strict=True)])
+
+
+def _chosen(terms: Terms, condition: Size, one: Size, two: Size) -> Size:
+    if isinstance(condition, int):
+        return one if condition else two
+    if condition == UNKNOWN or condition != is_one(terms, two) or maybe_negative(one) or maybe_negative(two):
+        return UNKNOWN
+    try:
+        (size,) = broadcast(Shape((one,)), Shape((two,))).dims
+    except Incompatible:
+        return UNKNOWN  # the run fails
+    return size
+
+
 def _split(call: Call) -> Elements | None:
     """SPLIT and SPLIT_V of a vector: all results behind each other are the operand, and `part` cuts them."""
     elements = call.elements(1 if call.op == "SPLIT" else 0)
@@ -166,6 +216,8 @@ FOLLOW: dict[str, Follow] = {
     "SPLIT": _split,
     "SPLIT_V": _split,
     "UNPACK": _split,
+    **dict.fromkeys(("EQUAL", "LESS", "LESS_EQUAL", "GREATER", "GREATER_EQUAL"), _compared),
+    "SELECT_V2": _select,
     **dict.fromkeys(("CAST", "RESHAPE", "SQUEEZE", "EXPAND_DIMS", "BROADCAST_TO"), _same),
     **dict.fromkeys(("ADD", "SUB", "MUL", "FLOOR_DIV", "MAXIMUM", "MINIMUM"), _pairs),
 }

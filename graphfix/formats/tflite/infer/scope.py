@@ -9,12 +9,12 @@ from math import prod
 
 from graphfix.formats.tflite.file.container import Container
 from graphfix.formats.tflite.file.records import Operator, Subgraph, Tensor
-from graphfix.formats.tflite.file.schema import INT32, INT64, STRING, TENSOR_TYPES
+from graphfix.formats.tflite.file.schema import BOOL, INT32, INT64, STRING, TENSOR_TYPES
 from graphfix.formats.tflite.infer.names import FREE, declared, unique_names
 from graphfix.shapes.shape import UNKNOWN, UNRANKED, Dim, Shape, Size
 from graphfix.shapes.terms import LEAST, Terms
 
-INTEGERS = {INT32: "i", INT64: "q"}
+INTEGERS = {INT32: "i", INT64: "q", BOOL: "?"}
 """The element types that are followed, as struct writes them."""
 LIMIT = 64
 """Integer tensors of more elements are no shapes."""
