@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, TypeAlias
 from graphfix.checker.proof import constant_folding
 from graphfix.checker.proof.integer_values import cut_size, span_of
 from graphfix.checker.proof.sizes import numbers
+from graphfix.checker.proof.tflite import part_shapes
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -58,13 +59,6 @@ def _same(call: Call) -> Dims:
     return call.sizes(0)
 
 
-def _batch(call: Call) -> Dims:
-    """Axis 0 is the operand's."""
-    sizes = call.sizes(0)
-    rank = len(call.result.dims or ())
-    return None if not sizes or not rank or len(sizes) != rank else (sizes[0], *(None,) * (rank - 1))
-
-
 def _fully_connected(call: Call) -> Dims:
     """The last axis is the weights' axis 0; the others are the operand's where its last one is theirs as it stands."""
     sizes, weights = call.sizes(0), call.sizes(1)
@@ -111,11 +105,11 @@ def _pack(call: Call) -> Dims:
 
 
 def _gather(call: Call) -> Dims:
-    data, indices, axis = call.sizes(0), call.sizes(1), call.integer("axis")
-    if not data or indices is None or call.integer("batchDims"):
+    data, indices, axis, batch = call.sizes(0), call.sizes(1), call.integer("axis"), call.integer("batchDims")
+    if not data or indices is None or not -len(data) <= axis < len(data) or not 0 <= batch <= len(indices):
         return None
     axis %= len(data)
-    return (*data[:axis], *indices, *data[axis + 1 :])
+    return (*data[:axis], *indices[batch:], *data[axis + 1 :])
 
 
 def _reshape(call: Call) -> Dims:
@@ -203,11 +197,6 @@ def _cut(call: Call, size: Size, first: Size | None, last: Size | None, stride: 
     return cut_size(call.table.arithmetic, size, 0 if first is None else first, size if last is None else last, stride)
 
 
-def _target(call: Call) -> Dims:
-    target = call.target(1)
-    return None if target is None or any(isinstance(size, int) and size < 0 for size in target) else target
-
-
 def _range(call: Call) -> Dims:
     ends = [call.content(index) for index in range(3)]
     known = [end[0] for end in ends if end]
@@ -255,7 +244,7 @@ def _spatial(call: Call, window: Sizes, dilations: tuple[int, int], channels: Si
             dims.append(-((covered - size) // stride))
         elif isinstance(size, int) or not isinstance(extent, int) or stride < 1:
             dims.append(None)
-        elif call.integer("padding") == SAME:
+        elif call.integer("padding") == SAME or extent == 1:
             dims.append(call.table.arithmetic.ceildiv(size, stride))
         else:
             dims.append(None)
@@ -263,14 +252,13 @@ def _spatial(call: Call, window: Sizes, dilations: tuple[int, int], channels: Si
 
 
 RULES: Mapping[str, Callable[[Call], Dims]] = {
-    **dict.fromkeys("SOFTMAX LOG_SOFTMAX L2_NORMALIZATION LOCAL_RESPONSE_NORMALIZATION CUMSUM REVERSE_V2".split(),
-        _same,
-   ),
     **dict.fromkeys(
-        "RESIZE_BILINEAR RESIZE_NEAREST_NEIGHBOR".split(), _batch),
+        "SOFTMAX LOG_SOFTMAX L2_NORMALIZATION LOCAL_RESPONSE_NORMALIZATION CUMSUM REVERSE_V2 REVERSE_SEQUENCE"
+        " ZEROS_LIKE COMPLEX_ABS".split(), _same),
+    **part_shapes.RULES,
     **dict.fromkeys("MEAN SUM REDUCE_MAX REDUCE_MIN REDUCE_PROD REDUCE_ANY REDUCE_ALL".split(), _reduce),
     "TRANSPOSE": _transpose, "CONCATENATION": _concatenation, "GATHER": _gather, "RESHAPE": _reshape, "RANGE": _range,
-    "STRIDED_SLICE": _strided_slice, "PACK": _pack, "BROADCAST_TO": _target, "FULLY_CONNECTED": _fully_connected,
+    "STRIDED_SLICE": _strided_slice, "PACK": _pack, "FULLY_CONNECTED": _fully_connected,
     **dict.fromkeys(("PAD", "PADV2", "MIRROR_PAD"), _padded),
     **dict.fromkeys(("CONV_2D", "DEPTHWISE_CONV_2D"), _convolution),
     **dict.fromkeys(("AVERAGE_POOL_2D", "MAX_POOL_2D"), _pool),
