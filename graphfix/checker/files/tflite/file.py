@@ -261,7 +261,6 @@ def _text(table: Table, slot: int) -> str:
     Raises UnsupportedFieldError for one that does not end as strings do.
     """
     found = table.string(slot)
-    if found is None:
-        _refuse(table, False, "a string")
-        found = table.content(slot)
-    return found.decode("utf-8", "replace" if table.tables.lenient else "backslashreplace")
+    _refuse(table, found is not None, "a string")
+    text = table.content(slot) if found is None else found
+    return text.decode("utf-8", "replace" if table.tables.lenient else "backslashreplace")

@@ -25,16 +25,18 @@ def is_foreign(name: str, kind: int, newer: int) -> bool:
 
 def options_of(table: Table | None, further: Table | None, kind: int, newer: int) -> Options:
     """Read an operator's options, of both fields that it has for them. Raises UnsupportedFieldError."""
-    if further is not None:
-        first = {} if table is None else fields(table, OPTIONS.get(kind))
-        return _told_apart(first | fields(further, OPTIONS_2.get(newer)))
-    if table is None:
-        return _NONE
-    key = (kind, *table.inline)
+    if further is None:
+        return _NONE if table is None else _read(table, OPTIONS.get(kind))
+    options = _read(further, OPTIONS_2.get(newer))
+    return options if table is None else _told_apart({**_read(table, OPTIONS.get(kind)).fields, **options.fields})
+
+
+def _read(table: Table, name: str | None) -> Options:
+    """Read the options of one field, of a table of this kind: equal bytes once, unless they refer to others."""
+    key = (name, *table.inline)
     found = table.tables.plain.get(key)
     if found is None:
-        found = _told_apart(fields(table, OPTIONS.get(kind)))
-        # what lies elsewhere in the file is not among the inline bytes
+        found = _told_apart(fields(table, name))
         if not any(isinstance(value, tuple | bytes) for value in found.fields.values()):
             table.tables.plain[key] = found
     return found

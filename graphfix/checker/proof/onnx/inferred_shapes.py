@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING
 
 from onnx import GraphProto
 
-from graphfix.checker.proof.onnx.model_parts import key_of
 from graphfix.checker.proof.onnx.operands import bodies, domain_of
 from graphfix.checker.proof.onnx.types import is_free
 from graphfix.checker.proof.sizes import result_sizes
@@ -49,9 +48,10 @@ def told(
     if _is_declared(output, sizes, numbers=loop):
         return None
     call.table.assumes[INFERRED] = None
-    if loop:
-        return _numbers(output, sizes) or (call.version, as_written(body), _called(body, functions))
-    return None if _shows_ranks(body) else (call.version, as_written(body), _called(body, functions))
+    if not loop and _shows_ranks(body):
+        return None
+    numbers = _numbers(output, sizes) if loop else None
+    return numbers or (call.version, as_written(body), _called(body, functions))
 
 
 def _numbers(output: ValueInfoProto, sizes: Sizes | None) -> tuple[int, ...] | None:
@@ -101,9 +101,10 @@ def _called(body: GraphProto, functions: Mapping[FunctionKey, FunctionProto]) ->
     while left and functions:
         node = left.pop()
         left += [each for inner in bodies([node]) for each in inner.node]
-        function = functions.get((domain_of(node.domain), node.op_type, node.overload))
-        if function is not None and key_of(function) not in found:
-            found[key_of(function)] = function.SerializeToString(deterministic=True)
+        key = domain_of(node.domain), node.op_type, node.overload
+        function = functions.get(key)
+        if function is not None and key not in found:
+            found[key] = function.SerializeToString(deterministic=True)
             left += function.node
     return frozenset(found.values())
 

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias
 from graphfix.checker.files.tflite.records import WIDTHS
 from graphfix.checker.files.tflite.schema import OPTIONS
 from graphfix.checker.proof.sizes import add_once, reached
-from graphfix.checker.proof.tflite.nodes import ALIKE, PLANE, hybrid, kind, type_of
+from graphfix.checker.proof.tflite.nodes import PLANE, hybrid, type_of
 from graphfix.checker.proof.tflite.table import EACH, UNARY
 
 if TYPE_CHECKING:
@@ -297,9 +297,3 @@ def too_wide(call: Call) -> bool:
     if max([len(sizes or ()) for sizes in shapes], default=0) <= most:
         return False
     return call.operator.name == "BATCH_MATMUL" or any(sizes != shapes[0] for sizes in shapes)
-
-
-def renamed(call: Call) -> bool:
-    """Whether an operator is one term with operators of other names."""
-    name = call.operator.name
-    return name in ALIKE or (name == "CAST" and kind(call) == (ALIKE["REAL"],))

@@ -64,12 +64,19 @@ def _select(call: Call, key: tuple[object, ...], views: Sequence[View]) -> View 
     return broadcast.aligned(call.table, key, uses, one.sizes, call.description)
 
 
-def kind(call: Call) -> tuple[object, ...]:
-    """Name an operator with its options; a CAST of complex numbers to floats takes the real part."""
-    operand, name = call.inputs[0] if call.inputs else None, call.operator.name
-    if name == "CAST" and call.result.dtype == "float32" and operand is not None and operand.dtype == "complex64":
-        return ("REAL",)
-    return (ALIKE[name],) if name in ALIKE else (call.operator.key, call.operator.version)
+def shared_name(call: Call) -> str | None:
+    """Name what operators of several names compute; None for others. A CAST of complex numbers takes the real part."""
+    if call.operator.name != "CAST":
+        return ALIKE.get(call.operator.name)
+    operand = call.inputs[0] if call.inputs else None
+    taken = call.result.dtype == "float32" and operand is not None and operand.dtype == "complex64"
+    return ALIKE["REAL"] if taken else None
+
+
+def _kind(call: Call) -> tuple[object, ...]:
+    """Name an operator with its options, unless operators of other names compute the same."""
+    name = shared_name(call)
+    return (call.operator.key, call.operator.version) if name is None else (name,)
 
 
 def _key(call: Call) -> tuple[object, ...] | None:
@@ -88,7 +95,7 @@ def _key(call: Call) -> tuple[object, ...] | None:
         parameters.append((tensor.dtype, parameter))
     if call.result.quantization is not None and call.result.quantization.axis is not None:
         return None
-    return (*kind(call), tuple(parameters), type_of(call.result))
+    return (*_kind(call), tuple(parameters), type_of(call.result))
 
 
 def quantized(quantization: Quantization | None, view: View | None) -> tuple[object, object] | None:

@@ -12,8 +12,8 @@ from graphfix.checker.proof.terms import View, whole
 from graphfix.checker.proof.tflite.constant_folding import computed
 from graphfix.checker.proof.tflite.explain import note_of
 from graphfix.checker.proof.tflite.integer_values import split_part
-from graphfix.checker.proof.tflite.new_forms import NARROWEST, renamed
-from graphfix.checker.proof.tflite.nodes import OWN, keeps_quantization, quantized, read, type_of
+from graphfix.checker.proof.tflite.new_forms import NARROWEST
+from graphfix.checker.proof.tflite.nodes import OWN, keeps_quantization, quantized, read, shared_name, type_of
 from graphfix.checker.proof.tflite.operands import Call
 from graphfix.checker.proof.tflite.shapes import refined
 from graphfix.checker.proof.tflite.table import CHOOSING, EACH, STATEFUL, UNARY
@@ -243,7 +243,7 @@ class Reading:
         seen = read(call)
         if seen is not None:
             self.known.ranks(call, seen, first=self.first)
-            if renamed(call):
+            if shared_name(call) is not None:
                 self.known.reads(graph, operator, [call], [seen], first=self.first, computed=False)
             if seen.sizes is None or len(seen.sizes) > NARROWEST:
                 self.known.maps(call, seen.core, first=self.first)
