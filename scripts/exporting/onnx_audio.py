@@ -216,5 +216,12 @@ CASES = (
         _FRAMES,
         (legacy(14), dynamo(18)),
     ),
-    Case("denoiser", Denoiser, {"spectrum": numbers("batch", 9, "frames", 2)}, ("clean",), _FRAMES, (legacy(15), dynamo(22))),
+    Case(
+        "denoiser",
+        Denoiser,
+        {"spectrum": numbers("batch", 9, "frames", 2)},
+        ("clean",),
+        _FRAMES,
+        (legacy(15), dynamo(22)),
+    ),
 )

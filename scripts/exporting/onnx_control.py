@@ -151,7 +151,9 @@ class Nucleus(nn.Module):
 _X = {"x": numbers("batch", "sequence", 4)}
 _KEPT = {**_X, "kept": mask("batch", "sequence")}
 CASES = (
-    Case("scripted_loop", ScriptedRecurrence, _KEPT, ("state", "total"), _SIZES, (legacy(11), legacy(16)), scripted=True),
+    Case(
+        "scripted_loop", ScriptedRecurrence, _KEPT, ("state", "total"), _SIZES, (legacy(11), legacy(16)), scripted=True
+    ),
     Case("scripted_branch", ScriptedBranch, _X, ("y",), _SIZES, (legacy(13),), scripted=True),
     Case(
         "scripted_search",

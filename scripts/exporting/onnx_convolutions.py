@@ -64,12 +64,12 @@ class ResNet(nn.Module):
 
     def __init__(self, gate: Callable[[int], nn.Module] | None = None) -> None:
         super().__init__()
-        self.stem = nn.Sequential(nn.Conv2d(3, 8, 7, 2, 3, bias=False), nn.BatchNorm2d(8), nn.ReLU())
-        gates = [gate(width) if gate else None for width in (8, 12, 16)]
+        self.stem = nn.Sequential(nn.Conv2d(3, 6, 7, 2, 3, bias=False), nn.BatchNorm2d(6), nn.ReLU())
+        gates = [gate(width) if gate else None for width in (6, 8, 12)]
         self.stages = nn.Sequential(
-            Residual(8, 8, 1, gates[0]), Residual(8, 12, 2, gates[1]), Residual(12, 16, 2, gates[2])
+            Residual(6, 6, 1, gates[0]), Residual(6, 8, 2, gates[1]), Residual(8, 12, 2, gates[2])
         )
-        self.head = nn.Linear(16, 5)
+        self.head = nn.Linear(12, 5)
 
     def forward(self, image: Tensor) -> Tensor:
         x = functional.max_pool2d(self.stem(image), 3, 2, 1)
@@ -184,7 +184,7 @@ class ConvNext(nn.Module):
 
 
 class SuperResolution(nn.Module):
-    """A picture twice as tall and wide: blocks with instance norm written out, sub-pixels, the enlarged picture added."""
+    """A picture twice as tall and wide: instance norm written out, sub-pixels, the enlarged picture added."""
 
     def __init__(self) -> None:
         super().__init__()

@@ -61,7 +61,14 @@ class OfTwoLayers(WithPast):
     """The same with its arguments written out, as torch.export wants them."""
 
     def forward(
-        self, input_ids: Tensor, attention_mask: Tensor, position_ids: Tensor, k0: Tensor, v0: Tensor, k1: Tensor, v1: Tensor
+        self,
+        input_ids: Tensor,
+        attention_mask: Tensor,
+        position_ids: Tensor,
+        k0: Tensor,
+        v0: Tensor,
+        k1: Tensor,
+        v1: Tensor,
     ) -> Any:  # noqa: ANN401
         return super().forward(input_ids, attention_mask, position_ids, k0, v0, k1, v1)
 
@@ -69,9 +76,7 @@ class OfTwoLayers(WithPast):
 class OfOneLayer(WithPast):
     """The same for a single layer."""
 
-    def forward(
-        self, input_ids: Tensor, attention_mask: Tensor, position_ids: Tensor, k0: Tensor, v0: Tensor
-    ) -> Any:  # noqa: ANN401
+    def forward(self, input_ids: Tensor, attention_mask: Tensor, position_ids: Tensor, k0: Tensor, v0: Tensor) -> Any:  # noqa: ANN401
         return super().forward(input_ids, attention_mask, position_ids, k0, v0)
 
 
@@ -125,14 +130,14 @@ def _neox() -> nn.Module:
 
 
 def _bloom() -> nn.Module:
-    return Decoder(tf.BloomForCausalLM(tf.BloomConfig(vocab_size=WORDS, hidden_size=16, n_layer=2, n_head=2)))
+    return Decoder(tf.BloomForCausalLM(tf.BloomConfig(vocab_size=WORDS, hidden_size=16, n_layer=1, n_head=2)))
 
 
 def _opt() -> nn.Module:
     config = tf.OPTConfig(
         vocab_size=WORDS,
         hidden_size=16,
-        num_hidden_layers=2,
+        num_hidden_layers=1,
         ffn_dim=24,
         num_attention_heads=2,
         max_position_embeddings=48,
@@ -144,9 +149,7 @@ def _opt() -> nn.Module:
 
 CASES = (
     _prompt_case("gpt2", lambda: Decoder(tf.GPT2LMHeadModel(_gpt2_config())), legacy(13), dynamo(18)),
-    _past_case(
-        "gpt2_past", lambda: OfOneLayer(tf.GPT2LMHeadModel(_gpt2_config())), 2, 8, 1, legacy(14), dynamo(20)
-    ),
+    _past_case("gpt2_past", lambda: OfOneLayer(tf.GPT2LMHeadModel(_gpt2_config())), 2, 8, 1, legacy(14), dynamo(20)),
     _past_case(
         "llama_past",
         lambda: OfTwoLayers(_llama(2)),
@@ -157,11 +160,19 @@ CASES = (
         dynamo(18, simplified=False),
         dynamo(22),
     ),
-    _past_case("llama_sdpa_past", lambda: OfOneLayer(_llama(1, attn_implementation="sdpa")), 2, 4, 1, legacy(17, simplified=False), dynamo(19)),
+    _past_case(
+        "llama_sdpa_past",
+        lambda: OfOneLayer(_llama(1, attn_implementation="sdpa")),
+        2,
+        4,
+        1,
+        legacy(17, simplified=False),
+        dynamo(19),
+    ),
     _past_case("qwen2_past", _qwen2, 2, 4, 1, legacy(15), dynamo(21)),
     _past_case("qwen3_past", _qwen3, 2, 8, 1, dynamo(18)),
     _prompt_case("mistral_window", _mistral, legacy(17), dynamo(18)),
-    _prompt_case("gemma2", _gemma2, dynamo(20)),
+    _prompt_case("gemma2", _gemma2, dynamo(22)),
     _prompt_case("gpt_neox", _neox, legacy(12), dynamo(18, simplified=False)),
     _prompt_case("bloom_alibi", _bloom, legacy(14), dynamo(18)),
     _prompt_case("opt", _opt, legacy(19)),

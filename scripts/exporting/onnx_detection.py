@@ -1,4 +1,4 @@
-"""Heads of detectors: grids of points, boxes decoded, queries with sines of positions under a mask, and their losses."""
+"""Heads of detectors: grids of points, boxes decoded, queries with sines of masked positions, and their losses."""
 
 from __future__ import annotations
 
@@ -104,13 +104,29 @@ class Fcos(nn.Module):
         return torch.cat((low, high), -1), scores.permute(0, 2, 3, 1).reshape(b, -1, 3)
 
 
+class FrozenNorm(nn.Module):
+    """A batch norm whose statistics stay as they are, as detectors have it."""
+
+    def __init__(self, width: int) -> None:
+        super().__init__()
+        self.weight, self.bias = nn.Parameter(torch.ones(width)), nn.Parameter(torch.zeros(width))
+        self.register_buffer("running_mean", torch.zeros(width))
+        self.register_buffer("running_var", torch.ones(width))
+
+    def forward(self, x: Tensor) -> Tensor:
+        weight, bias = self.weight.reshape(1, -1, 1, 1), self.bias.reshape(1, -1, 1, 1)
+        scale = weight * (self.running_var.reshape(1, -1, 1, 1) + 1e-5).rsqrt()
+        return x * scale + (bias - self.running_mean.reshape(1, -1, 1, 1) * scale)
+
+
 class Detr(nn.Module):
     """DETR: sines of the positions that the mask leaves, an encoder and a decoder layer, boxes for a few queries."""
 
     def __init__(self, width: int = 16, queries: int = 5) -> None:
         super().__init__()
         self.width = width
-        self.stem, self.project = nn.Conv2d(3, 8, 5, 8, 2), nn.Conv2d(8, width, 1)
+        self.stem, self.norm = nn.Conv2d(3, 8, 5, 8, 2, bias=False), FrozenNorm(8)
+        self.project = nn.Conv2d(8, width, 1)
         self.queries = nn.Embedding(queries, width)
         self.own, self.cross = (nn.MultiheadAttention(width, 2, batch_first=True) for _ in range(2))
         self.norms = nn.ModuleList(nn.LayerNorm(width) for _ in range(2))
@@ -132,7 +148,7 @@ class Detr(nn.Module):
         return torch.cat(found, dim=3).permute(0, 3, 1, 2)
 
     def forward(self, image: Tensor, pixel_mask: Tensor) -> tuple[Tensor, Tensor]:
-        x = self.project(functional.relu(self.stem(image)))
+        x = self.project(functional.relu(self.norm(self.stem(image))))
         kept = functional.interpolate(pixel_mask[None].float(), size=x.shape[-2:])[0].to(torch.bool)
         places = self.sines(kept).flatten(2).permute(0, 2, 1)
         x = x.flatten(2).permute(0, 2, 1)
@@ -157,10 +173,14 @@ class Matching(nn.Module):
         low = torch.max(corners[:, None, :2], others[None, :, :2])
         high = torch.min(corners[:, None, 2:], others[None, :, 2:])
         shared = (high - low).clamp(min=0).prod(-1)
-        area = lambda each: (each[:, 2] - each[:, 0]) * (each[:, 3] - each[:, 1])  # noqa: E731
-        union = area(corners)[:, None] + area(others)[None, :] - shared
+        union = self.areas(corners)[:, None] + self.areas(others)[None, :] - shared
         cost = 5 * apart - chances[:, labels] - 2 * shared / (union + 1e-4)
         return cost.view(b, count, -1)
+
+    @staticmethod
+    def areas(corners: Tensor) -> Tensor:
+        """Width times height."""
+        return (corners[:, 2] - corners[:, 0]) * (corners[:, 3] - corners[:, 1])
 
     @staticmethod
     def corners(boxes: Tensor) -> Tensor:
@@ -208,7 +228,11 @@ CASES = (
     Case(
         "focal_loss",
         FocalLoss,
-        {"logits": numbers("batch", "count", 4), "labels": ids(4, "batch", "count"), "weights": numbers("batch", "count")},
+        {
+            "logits": numbers("batch", "count", 4),
+            "labels": ids(4, "batch", "count"),
+            "weights": numbers("batch", "count"),
+        },
         ("loss", "losses"),
         _FREE,
         (legacy(13), dynamo(21)),

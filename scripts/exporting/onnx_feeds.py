@@ -13,7 +13,7 @@ Array = np.ndarray[Any, np.dtype[Any]]
 
 @dataclass(frozen=True)
 class Feed:
-    """An input: its kind, its shape (a name is a free size) and, for whole numbers, the first number that is too high."""
+    """An input: its kind, its shape (a name is a free size) and, for ids, the first number that is too high."""
 
     kind: str
     shape: tuple[int | str, ...]

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 import torch
 from torch import Tensor, nn
 from torch.nn import functional
@@ -105,7 +107,7 @@ class Sampler(nn.Module):
 
 
 class Recommender(nn.Module):
-    """DIN over a history: interactions of a candidate with each past item, weights by a mask, a factorization machine."""
+    """DIN over a history: a candidate with each past item, weights by a mask, and a factorization machine."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -136,7 +138,11 @@ class TabularTransformer(nn.Module):
         self.token = nn.Parameter(torch.zeros(1, 1, width))
         self.mean, self.std = nn.Parameter(torch.zeros(columns)), nn.Parameter(torch.ones(columns))
         self.q, self.k, self.v = (nn.Parameter(torch.zeros(2, width, 4)) for _ in range(3))
-        self.out, self.norm, self.head = nn.Parameter(torch.zeros(2, 4, width)), nn.LayerNorm(width), nn.Linear(width, 3)
+        self.out, self.norm, self.head = (
+            nn.Parameter(torch.zeros(2, 4, width)),
+            nn.LayerNorm(width),
+            nn.Linear(width, 3),
+        )
 
     def forward(self, table: Tensor) -> Tensor:
         table = torch.where(torch.isnan(table), self.mean, table)
@@ -184,7 +190,7 @@ CASES = (
     *(
         Case(
             "prototypes_cdist" if named else "prototypes",
-            lambda named=named: Prototypes(named),
+            partial(Prototypes, named),
             {"x": numbers("batch", "queries", 8), "support": numbers("batch", "keys", 8)},
             ("quantized", "distances", "written"),
             _SIZES,
@@ -223,6 +229,11 @@ CASES = (
     ),
     Case("tabular", TabularTransformer, {"table": numbers("batch", 5)}, ("logits",), _SIZES, (legacy(14), dynamo(21))),
     Case(
-        "point_net", PointNet, {"points": numbers("batch", "points", 3)}, ("log_chances",), _SIZES, (legacy(13), dynamo(18))
+        "point_net",
+        PointNet,
+        {"points": numbers("batch", "points", 3)},
+        ("log_chances",),
+        _SIZES,
+        (legacy(13), dynamo(18)),
     ),
 )

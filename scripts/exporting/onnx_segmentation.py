@@ -27,11 +27,11 @@ class UNet(nn.Module):
 
     def __init__(self, transposed: bool) -> None:
         super().__init__()
-        self.down = nn.ModuleList([_twice(3, 8), _twice(8, 12), _twice(12, 16)])
+        self.down = nn.ModuleList([_twice(3, 6), _twice(6, 8), _twice(8, 12)])
         bilinear = nn.Upsample(scale_factor=2, mode="bilinear", align_corners=True)
-        self.large = nn.ModuleList([nn.ConvTranspose2d(w, w, 2, 2) if transposed else bilinear for w in (16, 12)])
-        self.up = nn.ModuleList([_twice(16 + 12, 12), _twice(12 + 8, 8)])
-        self.head = nn.Conv2d(8, 2, 1)
+        self.large = nn.ModuleList([nn.ConvTranspose2d(w, w, 2, 2) if transposed else bilinear for w in (12, 8)])
+        self.up = nn.ModuleList([_twice(12 + 8, 8), _twice(8 + 6, 6)])
+        self.head = nn.Conv2d(6, 2, 1)
 
     def forward(self, image: Tensor) -> Tensor:
         skips = [self.down[0](image)]
@@ -48,7 +48,7 @@ class UNet(nn.Module):
 
 
 class CroppedUNet(nn.Module):
-    """The first U-Net: convolutions without padding, and a skip that is cropped to the middle; attention on the skip."""
+    """The first U-Net: convolutions without padding, a skip cropped to the middle, and a gate on the skip."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -179,15 +179,17 @@ class Film(nn.Module):
 
     def forward(self, image: Tensor, words: Tensor) -> Tensor:
         b, _, h, w = image.shape
-        rows = torch.linspace(-1, 1, h, device=image.device).view(1, 1, h, 1).expand(b, 1, h, w)
-        columns = torch.linspace(-1, 1, w, device=image.device).view(1, 1, 1, w).expand(b, 1, h, w)
+        rows = (torch.arange(h, dtype=torch.float32) / (h - 1) * 2 - 1).view(1, 1, h, 1).expand(b, 1, h, w)
+        columns = (torch.arange(w, dtype=torch.float32) / (w - 1) * 2 - 1).view(1, 1, 1, w).expand(b, 1, h, w)
         x = self.norm(self.stem(torch.cat([image, rows, columns], 1)))
         gamma, beta = self.film(self.question(self.words(words))[1][-1]).chunk(2, dim=-1)
         x = functional.relu(gamma.unsqueeze(2).unsqueeze(3) * x + beta.unsqueeze(2).unsqueeze(3))
         return self.head(x.amax(dim=(2, 3)))
 
 
-def _case(name: str, build: Callable[[], nn.Module], *writings: Writing, outputs: tuple[str, ...] = ("scores",)) -> Case:
+def _case(
+    name: str, build: Callable[[], nn.Module], *writings: Writing, outputs: tuple[str, ...] = ("scores",)
+) -> Case:
     return Case(name, build, {"image": numbers("batch", 3, "height", "width")}, outputs, _FREE, writings)
 
 
@@ -201,7 +203,7 @@ CASES = (
     _case("unet", lambda: UNet(False), legacy(11), dynamo(18)),
     _case("unet_transposed", lambda: UNet(True), legacy(16)),
     _case("unet_cropped", CroppedUNet, legacy(13), dynamo(19)),
-    _case("deeplab", DeepLab, legacy(11), dynamo(18)),
+    _case("deeplab", DeepLab, legacy(11), dynamo(23)),
     _case("fpn", lambda: Pyramid(False), legacy(12), dynamo(20), outputs=("p3", "p4", "p5")),
     _case("bifpn", lambda: Pyramid(True), legacy(14, simplified=False), dynamo(18), outputs=("p3", "p4", "p5")),
     Case("diffusion", lambda: DiffusionBlock(nn.GroupNorm), _SAMPLE, ("noise",), _EVEN, (legacy(14), dynamo(21))),

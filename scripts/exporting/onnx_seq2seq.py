@@ -40,7 +40,14 @@ class DecoderStep(nn.Module):
         self.masked = masked
 
     def forward(
-        self, input_ids: Tensor, encoder_attention_mask: Tensor, states: Tensor, k: Tensor, v: Tensor, ck: Tensor, cv: Tensor
+        self,
+        input_ids: Tensor,
+        encoder_attention_mask: Tensor,
+        states: Tensor,
+        k: Tensor,
+        v: Tensor,
+        ck: Tensor,
+        cv: Tensor,
     ) -> Any:  # noqa: ANN401
         own, cross = tf.DynamicCache([(k, v)]), tf.DynamicCache([(ck, cv)])
         found = self.model(
@@ -54,12 +61,16 @@ class DecoderStep(nn.Module):
         return found.logits, layer.keys, layer.values
 
 
-class WhisperStep(DecoderStep):
+class WhisperStep(nn.Module):
     """Whisper's: a source of sound has no mask, and all that is read of it are its keys and values."""
+
+    def __init__(self, model: Any) -> None:  # noqa: ANN401
+        super().__init__()
+        self.step = DecoderStep(model, masked=False)
 
     def forward(self, input_ids: Tensor, k: Tensor, v: Tensor, ck: Tensor, cv: Tensor) -> Any:  # noqa: ANN401
         states = ck.transpose(1, 2).flatten(2)
-        return super().forward(input_ids, input_ids, states, k, v, ck, cv)
+        return self.step(input_ids, input_ids, states, k, v, ck, cv)
 
 
 class SoundEncoder(nn.Module):
@@ -149,7 +160,7 @@ CASES = (
     ),
     Case(
         "whisper_decoder_past",
-        lambda: WhisperStep(_whisper(), masked=False),
+        lambda: WhisperStep(_whisper()),
         _step(10, masked=False),
         _KEPT,
         _SIZES,

@@ -101,7 +101,10 @@ class Experts(nn.Module):
         super().__init__()
         self.experts = experts
         self.router = nn.Linear(width, experts, bias=False)
-        self.wide, self.narrow = nn.Parameter(torch.zeros(experts, width, 12)), nn.Parameter(torch.zeros(experts, 12, width))
+        self.wide, self.narrow = (
+            nn.Parameter(torch.zeros(experts, width, 12)),
+            nn.Parameter(torch.zeros(experts, 12, width)),
+        )
         self.bias = nn.Parameter(torch.zeros(experts, 12))
 
     def forward(self, hidden: Tensor) -> tuple[Tensor, Tensor]:
@@ -156,7 +159,12 @@ _HIDDEN: dict[str, Feed] = {"hidden": numbers("batch", "sequence", 8)}
 CASES = (
     Case("mamba", _mamba, {"input_ids": ids(20, "batch", 5)}, ("logits",), _BATCHES, (legacy(17), dynamo(18))),
     Case(
-        "selective_scan", SelectiveScan, {"hidden": numbers("batch", 4, 8)}, ("states",), _BATCHES, (legacy(14), dynamo(20))
+        "selective_scan",
+        SelectiveScan,
+        {"hidden": numbers("batch", 4, 8)},
+        ("states",),
+        _BATCHES,
+        (legacy(14), dynamo(20)),
     ),
     Case("s4d", ParallelScan, {"x": numbers("batch", "sequence", 6)}, ("y",), _SIZES, (legacy(13), dynamo(18))),
     Case("bahdanau", Bahdanau, _READ, ("logits", "attention"), _SIZES, (legacy(11), legacy(16), dynamo(18))),

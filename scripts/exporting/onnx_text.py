@@ -79,16 +79,28 @@ def _bert_pair() -> nn.Module:
 
 
 def _distilbert() -> nn.Module:
-    config = tf.DistilBertConfig(vocab_size=WORDS, dim=16, n_layers=2, n_heads=2, hidden_dim=24, attn_implementation="eager")
+    config = tf.DistilBertConfig(
+        vocab_size=WORDS,
+        dim=16,
+        n_layers=1,
+        n_heads=2,
+        hidden_dim=24,
+        max_position_embeddings=48,
+        attn_implementation="eager",
+    )
     return MeanPooled(tf.DistilBertModel(config))
 
 
 def _roberta() -> nn.Module:
-    return Encoder(tf.RobertaForTokenClassification(tf.RobertaConfig(**_SMALL, num_labels=5)))
+    return Encoder(
+        tf.RobertaForTokenClassification(tf.RobertaConfig(**_SMALL | {"num_hidden_layers": 1}, num_labels=5))
+    )
 
 
 def _mpnet() -> nn.Module:
-    return MeanPooled(tf.MPNetModel(tf.MPNetConfig(**_SMALL, relative_attention_num_buckets=32)))
+    return MeanPooled(
+        tf.MPNetModel(tf.MPNetConfig(**_SMALL | {"num_hidden_layers": 1}, relative_attention_num_buckets=32))
+    )
 
 
 def _deberta() -> nn.Module:
@@ -105,19 +117,19 @@ def _deberta() -> nn.Module:
 
 
 def _albert() -> nn.Module:
-    return Encoder(tf.AlbertForMaskedLM(tf.AlbertConfig(**_SMALL, embedding_size=8)))
+    return Encoder(tf.AlbertForMaskedLM(tf.AlbertConfig(**_SMALL | {"num_hidden_layers": 1}, embedding_size=8)))
 
 
 def _t5_encoder() -> nn.Module:
-    config = tf.T5Config(vocab_size=WORDS, d_model=16, d_kv=8, d_ff=24, num_layers=2, num_heads=2, feed_forward_proj="gated-gelu")
+    config = tf.T5Config(
+        vocab_size=WORDS, d_model=16, d_kv=8, d_ff=24, num_layers=2, num_heads=2, feed_forward_proj="gated-gelu"
+    )
     config._attn_implementation = "eager"  # noqa: SLF001
     return Encoder(tf.T5EncoderModel(config))
 
 
 def _modernbert() -> nn.Module:
-    config = tf.ModernBertConfig(
-        **_SMALL, local_attention=6, global_attn_every_n_layers=2, pad_token_id=0
-    )
+    config = tf.ModernBertConfig(**_SMALL, local_attention=6, global_attn_every_n_layers=2, pad_token_id=0)
     return Encoder(tf.ModernBertModel(config))
 
 
@@ -131,7 +143,7 @@ CASES = (
         {**_inputs(), "token_type_ids": ids(2, "batch", "sequence")},
         ("logits",),
         _SIZES,
-        (legacy(14), dynamo(20, simplified=False)),
+        (legacy(14), dynamo(20, simplified=False), dynamo(23)),
     ),
     _encoder("distilbert", _distilbert, legacy(13), dynamo(21), outputs=("sentence_embedding",)),
     _encoder("roberta", _roberta, legacy(12), dynamo(19), outputs=("logits",)),

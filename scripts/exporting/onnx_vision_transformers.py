@@ -218,7 +218,7 @@ def _segformer() -> nn.Module:
 
 _IMAGES = {"pixel_values": numbers("batch", 3, "height", "width")}
 CASES = (
-    Case("vit", _vit, {"pixel_values": numbers("batch", 3, 32, 32)}, ("tokens",), _BATCHES, (legacy(14), dynamo(18))),
+    Case("vit", _vit, {"pixel_values": numbers("batch", 3, 32, 32)}, ("tokens",), _BATCHES, (legacy(14), dynamo(23))),
     Case(
         "vit_interpolated",
         lambda: _vit(interpolate_pos_encoding=True),
@@ -227,7 +227,7 @@ CASES = (
         _FREE_BY_16,
         (legacy(16), dynamo(20)),
     ),
-    Case("swin", _swin, {"pixel_values": numbers("batch", 3, 32, 32)}, ("tokens",), _BATCHES, (legacy(13), dynamo(18))),
+    Case("swin", _swin, {"pixel_values": numbers("batch", 3, 32, 32)}, ("tokens",), _BATCHES, (legacy(18), dynamo(18))),
     Case("swin_free", FreeSwin, _IMAGES, ("features",), _FREE, (legacy(14), legacy(18, simplified=False), dynamo(20))),
     Case("maxvit", MaxVit, _IMAGES, ("features",), _FREE_BY_16, (legacy(12), dynamo(19))),
     Case(
