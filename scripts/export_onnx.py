@@ -24,7 +24,7 @@ from exporting.onnx_running import fault, run
 
 FOLDER = Path(__file__).resolve().parent.parent / "models" / "exported"
 SIZES = FOLDER / "sizes.json"
-MOST_BYTES = 125_000
+MOST_BYTES = 135_000
 
 
 def _described(case: Any) -> dict[str, Any]:  # noqa: ANN401 - a Case, whose module needs PyTorch
@@ -93,9 +93,10 @@ def _written(names: Sequence[str], check: bool) -> Iterator[tuple[str, str]]:
                 path.write_bytes(data)
                 _store(_sizes() | {stem: _described(case)})
             yield stem, wrong
-    if check and not names:
+    if not names:
         made = {case.file_name(writing) for case in CASES for writing in case.writings}
-        yield from ((path.stem, "nothing makes this file") for path in FOLDER.glob("*.onnx") if path.stem not in made)
+        there = {path.stem for path in FOLDER.glob("*.onnx")} | _sizes().keys()
+        yield from ((stem, "nothing makes this file") for stem in sorted(there - made))
 
 
 def _reread(case: Any) -> Any:  # noqa: ANN401 - a Case, whose module needs PyTorch

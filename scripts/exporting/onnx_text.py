@@ -134,16 +134,14 @@ def _modernbert() -> nn.Module:
 
 
 CASES = (
-    _encoder(
-        "bert", _bert, legacy(11), legacy(14, simplified=False), dynamo(18), outputs=("last_hidden_state", "pooled")
-    ),
+    _encoder("bert", _bert, legacy(11), dynamo(18), outputs=("last_hidden_state", "pooled")),
     Case(
         "bert_pair",
         _bert_pair,
         {**_inputs(), "token_type_ids": ids(2, "batch", "sequence")},
         ("logits",),
         _SIZES,
-        (legacy(14), dynamo(20, simplified=False), dynamo(23)),
+        (legacy(14, simplified=False), dynamo(20, simplified=False), dynamo(23)),
     ),
     _encoder("distilbert", _distilbert, legacy(13), dynamo(21), outputs=("sentence_embedding",)),
     _encoder("roberta", _roberta, legacy(12), dynamo(19), outputs=("logits",)),

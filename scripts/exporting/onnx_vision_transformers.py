@@ -228,7 +228,7 @@ CASES = (
         (legacy(16), dynamo(20)),
     ),
     Case("swin", _swin, {"pixel_values": numbers("batch", 3, 32, 32)}, ("tokens",), _BATCHES, (legacy(18), dynamo(18))),
-    Case("swin_free", FreeSwin, _IMAGES, ("features",), _FREE, (legacy(14), legacy(18, simplified=False), dynamo(20))),
+    Case("swin_free", FreeSwin, _IMAGES, ("features",), _FREE, (legacy(14), dynamo(20))),
     Case("maxvit", MaxVit, _IMAGES, ("features",), _FREE_BY_16, (legacy(12), dynamo(19))),
     Case(
         "clip",
