@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import os
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict
@@ -119,6 +120,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     choice.add_argument("--check", action="store_true")
     choice.add_argument("--run", action="store_true")
     asked = parser.parse_args(arguments)
+    if not asked.run and os.environ.get("PYTHONHASHSEED") != "0":  # transformers walks sets of words
+        os.execve(sys.executable, [sys.executable, *sys.argv], os.environ | {"PYTHONHASHSEED": "0"})
     found: Callable[[], Iterator[tuple[str, str]]]
     found = (lambda: _each_run(asked.names)) if asked.run else (lambda: _written(asked.names, asked.check))
     FOLDER.mkdir(exist_ok=True)
