@@ -121,7 +121,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     choice.add_argument("--run", action="store_true")
     asked = parser.parse_args(arguments)
     if not asked.run and os.environ.get("PYTHONHASHSEED") != "0":  # transformers walks sets of words
-        os.execve(sys.executable, [sys.executable, *sys.argv], os.environ | {"PYTHONHASHSEED": "0"})
+        os.execve(sys.executable, [sys.executable, *sys.argv], os.environ | {"PYTHONHASHSEED": "0"})  # noqa: S606
     found: Callable[[], Iterator[tuple[str, str]]]
     found = (lambda: _each_run(asked.names)) if asked.run else (lambda: _written(asked.names, asked.check))
     FOLDER.mkdir(exist_ok=True)
