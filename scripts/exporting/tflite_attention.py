@@ -269,10 +269,10 @@ def encode_decode() -> Any:
     """Return a translator with two signatures that share an embedding: encode once, decode a step."""
     import tensorflow as tf
 
-    key, value, query, out = layers("key", "value", "query", "out")
     made = tf.Module()
     made.table = tf.Variable(tf.zeros([VOCABULARY, WIDTH]), name="embedding")
-    made.layers = [key, value, query, out]
+    made.weights = [tf.Variable(tf.zeros([WIDTH, WIDTH]), name=name) for name in ("key", "value", "query", "out")]
+    key, value, query, out = (lambda x, w=w: tf.matmul(x, w) for w in made.weights)
 
     def encode(tokens: Any, mask: Any) -> dict[str, Any]:
         x = tf.gather(made.table, tokens)

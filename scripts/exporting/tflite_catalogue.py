@@ -6,7 +6,7 @@ import importlib
 
 from exporting.tflite_model import Export
 
-MODULES = ("transformers", "senses", "attention", "images")
+MODULES = ("transformers", "senses", "attention", "images", "sequences", "vision")
 """Where the models are: exporting/tflite_NAME.py has MODELS."""
 
 EXPORTS = {

@@ -92,7 +92,7 @@ def _signatures(export: Export, folder: str) -> Any:
     return tf.lite.TFLiteConverter.from_saved_model(folder, signature_keys=list(traced))
 
 
-_CONVERTERS = {"function": _function, "keras": _keras, "signatures": _signatures}
+_CONVERTERS = {"function": _function, "keras": _keras, "signatures": _signatures, "stateful": _signatures}
 
 
 def _samples(export: Export) -> Iterator[Any]:
@@ -109,8 +109,11 @@ def _quantize(converter: Any, export: Export) -> None:
     converter.optimizations = [tf.lite.Optimize.DEFAULT]
     if export.quantization == "fp16":
         converter.target_spec.supported_types = [tf.float16]
-    if export.quantization in {"int8", "int16x8"}:
+    if export.quantization in {"int8", "int8io", "int16x8"}:
         converter.representative_dataset = lambda: _samples(export)
+    if export.quantization == "int8io":
+        converter.inference_input_type = converter.inference_output_type = tf.int8
+        converter.target_spec.supported_ops = [tf.lite.OpsSet.TFLITE_BUILTINS_INT8]
     if export.quantization == "int8":
         converter.target_spec.supported_ops = [tf.lite.OpsSet.TFLITE_BUILTINS, tf.lite.OpsSet.TFLITE_BUILTINS_INT8]
     if export.quantization == "int16x8":
@@ -122,7 +125,7 @@ def convert(export: Export) -> bytes:
     """Return the file of a model in one of its variants; builtin operators only."""
     with tempfile.TemporaryDirectory() as folder:
         converter = _CONVERTERS[export.model.via](export, folder)
-        converter.experimental_enable_resource_variables = True
+        converter.experimental_enable_resource_variables = export.model.via == "stateful"
         _quantize(converter, export)
         with contextlib.redirect_stdout(io.StringIO()):  # Keras tells there what it saves
             return bytes(converter.convert())

@@ -111,8 +111,18 @@ def shufflenet(image: Any) -> Any:
 
 
 def unet(image: Any) -> Any:
-    """Return U-Net: two poolings, two upsamplings, each joined with its level."""
+    """Return U-Net: two poolings; one level is resized to the next one's sizes, one goes through a transposed one."""
+    import keras
     from keras import layers
+
+    class ResizeLike(keras.layers.Layer):  # type: ignore[misc]
+        """x resized to the height and width of another."""
+
+        def call(self, x: Any, other: Any) -> Any:
+            """x[B,h,w,C], other[B,H,W,D] -> [B,H,W,C]."""
+            import tensorflow as tf
+
+            return tf.image.resize(x, tf.shape(other)[1:3])
 
     def double(x: Any, width: int) -> Any:
         return layers.Conv2D(width, 3, padding="same", activation="relu")(layers.ReLU()(conv(x, width)))
@@ -120,7 +130,7 @@ def unet(image: Any) -> Any:
     first = double(image, 8)
     second = double(layers.MaxPooling2D()(first), 12)
     x = double(layers.MaxPooling2D()(second), WIDTH)
-    x = layers.Concatenate()([layers.UpSampling2D(interpolation="bilinear")(x), second])
+    x = layers.Concatenate()([ResizeLike()(x, second), second])
     x = layers.Concatenate()([layers.Conv2DTranspose(8, 2, 2, "same")(double(x, 12)), first])
     return layers.Conv2D(3, 1, activation="softmax")(double(x, 8))
 
@@ -150,7 +160,7 @@ def prelu(image: Any) -> Any:
 
 
 def pixel_shuffle(image: Any) -> Any:
-    """Return a super resolution: a residual body, depth to space, a clipped sum with the resized image."""
+    """Return a super resolution: a residual body, depth to space, a clipped sum with the repeated image."""
     import keras
     from keras import layers, ops
 
@@ -166,7 +176,7 @@ def pixel_shuffle(image: Any) -> Any:
     x = layers.Conv2D(12, 3, padding="same")(image)
     x = x + layers.Conv2D(12, 3, padding="same")(layers.Conv2D(12, 3, padding="same", activation="relu")(x)) * 0.1
     up = Shuffle()(layers.Conv2D(12, 3, padding="same")(x))
-    return ops.clip(up + layers.UpSampling2D(interpolation="bilinear")(image), 0.0, 1.0)
+    return ops.clip(up + layers.UpSampling2D()(image), 0.0, 1.0)
 
 
 def group_norm(image: Any) -> Any:
@@ -208,8 +218,8 @@ def dense_grid(image: Any) -> Any:
 _IMAGE = (floats("image", "B", "H", "W", 3),)
 
 MODELS = (
-    keras_model("resnet", resnet, _IMAGE, "free fixed free_fp16 free_int8 fixed_int16x8"),
-    keras_model("mobilenet_v1", mobilenet_v1, _IMAGE, "free fixed_int8"),
+    keras_model("resnet", resnet, _IMAGE, "free fixed free_fp16 free_int8 fixed_int8 fixed_int16x8"),
+    keras_model("mobilenet_v1", mobilenet_v1, _IMAGE, "free fixed_int8io"),
     keras_model("mobilenet_v2", mobilenet_v2, _IMAGE, "free fixed_int8 free_dynamic"),
     keras_model("mobilenet_v3", mobilenet_v3, _IMAGE, "free fixed_int8"),
     keras_model("efficientnet", efficientnet, _IMAGE, "free fixed_int8"),
@@ -219,7 +229,7 @@ MODELS = (
     keras_model("prelu_embedding", prelu, _IMAGE, "free free_fp16"),
     keras_model("pixel_shuffle", pixel_shuffle, _IMAGE, "free free_int8"),
     keras_model("group_norm", group_norm, (floats("image", "B", "H", "W", 4),), "batch fixed"),
-    keras_model("film", film, (floats("image", "B", "H", "W", 3), floats("text", "B", 12)), "free fixed_int8"),
+    keras_model("film", film, (floats("image", "B", "H", "W", 3), floats("text", "B", 12)), "free fixed_int8io"),
     keras_model("conv3d", conv3d, (floats("clip", "B", "T", 8, 8, 2),), "free"),
     keras_model("dense_grid", dense_grid, _IMAGE, "free"),
 )

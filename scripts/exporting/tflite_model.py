@@ -17,7 +17,9 @@ SIZES = {"B": (1, 3), "N": (2, 4), "T": (5, 8), "S": (4, 7), "P": (3, 6), "H": (
 """The two sizes that a free axis gets where a model is run; the sizes of a file without free axes are the second
 ones, with a batch of 1."""
 
-QUANTIZATIONS = ("float", "fp16", "dynamic", "int8", "int16x8")
+QUANTIZATIONS = ("float", "fp16", "dynamic", "int8", "int8io", "int16x8")
+"""Stored weights in half precision; weights in int8 alone; operators in int8, with inputs and outputs in float32 or in
+int8; activations in int16 with weights in int8."""
 
 Feed = dict[str, np.ndarray[Any, Any]]
 
@@ -71,7 +73,7 @@ class Model:
 
     `via` says what `make` is and which converter it goes through: `function` (`make()` gives a function of tensors),
     `keras` (`make(*inputs)` gives the outputs of a functional model) or `signatures` (`make()` gives a tf.Module with
-    a method for each signature; through a saved model).
+    a method for each signature; through a saved model), `stateful` where these methods assign variables.
     """
 
     name: str
@@ -148,3 +150,8 @@ def keras_model(name: str, make: Callable[..., Any], inputs: tuple[Input, ...], 
 def module(name: str, make: Callable[..., Any], signatures: Mapping[str, tuple[Input, ...]], variants: str = "free", **sizes: tuple[int, int]) -> Model:
     """Return a model with several signatures."""
     return Model(name, make, signatures, tuple(variants.split()), "signatures", sizes)
+
+
+def stateful(name: str, make: Callable[..., Any], signatures: Mapping[str, tuple[Input, ...]], variants: str = "free", **sizes: tuple[int, int]) -> Model:
+    """Return a model whose signatures assign variables that they share."""
+    return Model(name, make, signatures, tuple(variants.split()), "stateful", sizes)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -24,13 +25,22 @@ def run(export: Export, path: Path) -> str:
     for signature in names:
         runner = interpreter.get_signature_runner(signature)
         for feed in export.feeds(signature):
-            results = runner(**feed)
+            details = runner.get_input_details()
+            results = runner(**{key: stored(value, details[key]) for key, value in feed.items()})
             check(path.name, results)
             shapes.append(" ".join(str(list(one.shape)).replace(" ", "") for one in results.values()))
     return f"{len(interpreter._get_ops_details())} operators; " + " | ".join(shapes)  # noqa: SLF001
 
 
-def check(name: str, results: dict[str, np.ndarray]) -> None:
+def stored(value: np.ndarray[Any, Any], details: dict[str, Any]) -> np.ndarray[Any, Any]:
+    """Return a value as the input holds it: int8 by a scale and a zero point, or as it is."""
+    if details["dtype"] is not np.int8:
+        return value
+    scale, zero = details["quantization"]
+    return np.clip(np.round(value / scale) + zero, -128, 127).astype(np.int8)
+
+
+def check(name: str, results: dict[str, np.ndarray[Any, Any]]) -> None:
     """Raise ValueError where a result is not finite, or every number of every result is the same."""
     for key, value in results.items():
         if value.dtype.kind == "f" and not np.isfinite(value).all():

@@ -85,7 +85,7 @@ def clip() -> Call:
     """Return CLIP: two towers, cosine logits of every text with every image."""
     from transformers import CLIPConfig, CLIPTextConfig, CLIPVisionConfig, TFCLIPModel
 
-    shared: dict[str, Any] = {"hidden_size": 32, "num_hidden_layers": 1, "num_attention_heads": 4, "intermediate_size": 64}
+    shared: dict[str, Any] = {"hidden_size": 16, "num_hidden_layers": 1, "num_attention_heads": 2, "intermediate_size": 32}
     text = CLIPTextConfig(**shared, vocab_size=VOCABULARY, max_position_embeddings=16, eos_token_id=2)
     vision = CLIPVisionConfig(**shared, image_size=16, patch_size=8)
     model = TFCLIPModel(CLIPConfig.from_text_vision_configs(text, vision, projection_dim=16))
@@ -101,8 +101,8 @@ def _whisper() -> Any:
     from transformers import TFWhisperModel, WhisperConfig
 
     config = WhisperConfig(
-        vocab_size=VOCABULARY, num_mel_bins=8, d_model=32, encoder_layers=1, decoder_layers=1, encoder_attention_heads=4,
-        decoder_attention_heads=4, encoder_ffn_dim=64, decoder_ffn_dim=64, max_source_positions=10,
+        vocab_size=VOCABULARY, num_mel_bins=8, d_model=16, encoder_layers=1, decoder_layers=1, encoder_attention_heads=4,
+        decoder_attention_heads=4, encoder_ffn_dim=32, decoder_ffn_dim=32, max_source_positions=10,
         max_target_positions=12, pad_token_id=0, bos_token_id=1, eos_token_id=2, decoder_start_token_id=3,
         suppress_tokens=None, begin_suppress_tokens=None,
     )  # fmt: skip
@@ -124,9 +124,9 @@ def speech2text() -> Call:
     from transformers import Speech2TextConfig, TFSpeech2TextModel
 
     config = Speech2TextConfig(
-        vocab_size=VOCABULARY, d_model=32, encoder_layers=1, decoder_layers=1, encoder_attention_heads=4,
-        decoder_attention_heads=4, encoder_ffn_dim=64, decoder_ffn_dim=64, max_source_positions=40,
-        max_target_positions=16, input_feat_per_channel=8, conv_channels=32,
+        vocab_size=VOCABULARY, d_model=16, encoder_layers=1, decoder_layers=1, encoder_attention_heads=4,
+        decoder_attention_heads=4, encoder_ffn_dim=32, decoder_ffn_dim=32, max_source_positions=40,
+        max_target_positions=16, input_feat_per_channel=8, conv_channels=16,
     )  # fmt: skip
     model = TFSpeech2TextModel(config)
 
@@ -141,7 +141,7 @@ def lxmert() -> Call:
     from transformers import LxmertConfig, TFLxmertModel
 
     config = LxmertConfig(
-        vocab_size=VOCABULARY, hidden_size=32, num_attention_heads=4, intermediate_size=64, max_position_embeddings=16,
+        vocab_size=VOCABULARY, hidden_size=16, num_attention_heads=4, intermediate_size=32, max_position_embeddings=16,
         l_layers=1, x_layers=1, r_layers=1, visual_feat_dim=12, visual_pos_dim=4,
     )  # fmt: skip
     model = TFLxmertModel(config)
@@ -149,22 +149,6 @@ def lxmert() -> Call:
     def call(tokens: Any, mask: Any, regions: Any, boxes: Any) -> Any:
         made = model(input_ids=tokens, attention_mask=mask, visual_feats=regions, visual_pos=boxes)
         return {"text": made.language_output, "image": made.vision_output}
-
-    return call
-
-
-def layoutlm() -> Call:
-    """Return LayoutLM: tokens with the boxes they stand in."""
-    from transformers import LayoutLMConfig, TFLayoutLMModel
-
-    config = LayoutLMConfig(
-        vocab_size=VOCABULARY, hidden_size=32, num_hidden_layers=1, num_attention_heads=4, intermediate_size=64,
-        max_position_embeddings=16, max_2d_position_embeddings=32,
-    )  # fmt: skip
-    model = TFLayoutLMModel(config)
-
-    def call(tokens: Any, mask: Any, boxes: Any) -> Any:
-        return model(input_ids=tokens, attention_mask=mask, bbox=boxes).last_hidden_state
 
     return call
 
@@ -184,9 +168,8 @@ MODELS = (
         "speech2text",
         speech2text,
         (floats("features", "B", "T", 8), mask("mask", "B", "T"), ids("tokens", VOCABULARY, "B", "S")),
-        "free",
+        "batch",
         T=(16, 24),
     ),
     function("lxmert", lxmert, (*_TEXT, floats("regions", "B", "S", 12), floats("boxes", "B", "S", 4)), "free"),
-    function("layoutlm", layoutlm, (*_TEXT, ids("boxes", 30, "B", "T", 4)), "free"),
 )
