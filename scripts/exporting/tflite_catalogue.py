@@ -6,7 +6,7 @@ import importlib
 
 from exporting.tflite_model import Export
 
-MODULES = ("transformers", "senses", "attention", "images", "sequences", "vision")
+MODULES = ("transformers", "senses", "attention", "images", "sequences", "vision", "blocks")
 """Where the models are: exporting/tflite_NAME.py has MODELS."""
 
 EXPORTS = {

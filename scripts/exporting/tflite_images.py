@@ -180,7 +180,7 @@ def pixel_shuffle(image: Any) -> Any:
 
 
 def group_norm(image: Any) -> Any:
-    """Return a diffusion block: Keras' group norm, swish, a shift by a projected class [B,1,1,C]."""
+    """Return a diffusion block: Keras' group norm, swish, a residual."""
     from keras import layers
 
     x = layers.Conv2D(WIDTH, 3, padding="same")(image)
@@ -228,7 +228,7 @@ MODELS = (
     keras_model("cbam", cbam, _IMAGE, "free fixed_int8"),
     keras_model("prelu_embedding", prelu, _IMAGE, "free free_fp16"),
     keras_model("pixel_shuffle", pixel_shuffle, _IMAGE, "free free_int8"),
-    keras_model("group_norm", group_norm, (floats("image", "B", "H", "W", 4),), "batch fixed"),
+    keras_model("group_norm", group_norm, (floats("image", "B", "H", "W", 4),), "free batch fixed"),
     keras_model("film", film, (floats("image", "B", "H", "W", 3), floats("text", "B", 12)), "free fixed_int8io"),
     keras_model("conv3d", conv3d, (floats("clip", "B", "T", 8, 8, 2),), "free"),
     keras_model("dense_grid", dense_grid, _IMAGE, "free"),

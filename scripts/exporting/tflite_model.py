@@ -137,21 +137,37 @@ class Export:
         return {**SIZES, **self.model.sizes}[axis]
 
 
-def function(name: str, make: Callable[..., Any], inputs: tuple[Input, ...], variants: str = "free", **sizes: tuple[int, int]) -> Model:
+def function(
+    name: str, make: Callable[..., Any], inputs: tuple[Input, ...], variants: str = "free", **sizes: tuple[int, int]
+) -> Model:
     """Return a model written as a function of tensors."""
     return Model(name, make, {"serving_default": inputs}, tuple(variants.split()), "function", sizes)
 
 
-def keras_model(name: str, make: Callable[..., Any], inputs: tuple[Input, ...], variants: str = "free", **sizes: tuple[int, int]) -> Model:
+def keras_model(
+    name: str, make: Callable[..., Any], inputs: tuple[Input, ...], variants: str = "free", **sizes: tuple[int, int]
+) -> Model:
     """Return a functional Keras model."""
     return Model(name, make, {"serving_default": inputs}, tuple(variants.split()), "keras", sizes)
 
 
-def module(name: str, make: Callable[..., Any], signatures: Mapping[str, tuple[Input, ...]], variants: str = "free", **sizes: tuple[int, int]) -> Model:
+def module(
+    name: str,
+    make: Callable[..., Any],
+    signatures: Mapping[str, tuple[Input, ...]],
+    variants: str = "free",
+    **sizes: tuple[int, int],
+) -> Model:
     """Return a model with several signatures."""
     return Model(name, make, signatures, tuple(variants.split()), "signatures", sizes)
 
 
-def stateful(name: str, make: Callable[..., Any], signatures: Mapping[str, tuple[Input, ...]], variants: str = "free", **sizes: tuple[int, int]) -> Model:
+def stateful(
+    name: str,
+    make: Callable[..., Any],
+    signatures: Mapping[str, tuple[Input, ...]],
+    variants: str = "free",
+    **sizes: tuple[int, int],
+) -> Model:
     """Return a model whose signatures assign variables that they share."""
     return Model(name, make, signatures, tuple(variants.split()), "stateful", sizes)

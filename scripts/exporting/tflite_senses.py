@@ -85,7 +85,12 @@ def clip() -> Call:
     """Return CLIP: two towers, cosine logits of every text with every image."""
     from transformers import CLIPConfig, CLIPTextConfig, CLIPVisionConfig, TFCLIPModel
 
-    shared: dict[str, Any] = {"hidden_size": 16, "num_hidden_layers": 1, "num_attention_heads": 2, "intermediate_size": 32}
+    shared: dict[str, Any] = {
+        "hidden_size": 16,
+        "num_hidden_layers": 1,
+        "num_attention_heads": 2,
+        "intermediate_size": 32,
+    }
     text = CLIPTextConfig(**shared, vocab_size=VOCABULARY, max_position_embeddings=16, eos_token_id=2)
     vision = CLIPVisionConfig(**shared, image_size=16, patch_size=8)
     model = TFCLIPModel(CLIPConfig.from_text_vision_configs(text, vision, projection_dim=16))
@@ -136,23 +141,6 @@ def speech2text() -> Call:
     return call
 
 
-def lxmert() -> Call:
-    """Return LXMERT: text and regions of an image attend to each other."""
-    from transformers import LxmertConfig, TFLxmertModel
-
-    config = LxmertConfig(
-        vocab_size=VOCABULARY, hidden_size=16, num_attention_heads=4, intermediate_size=32, max_position_embeddings=16,
-        l_layers=1, x_layers=1, r_layers=1, visual_feat_dim=12, visual_pos_dim=4,
-    )  # fmt: skip
-    model = TFLxmertModel(config)
-
-    def call(tokens: Any, mask: Any, regions: Any, boxes: Any) -> Any:
-        made = model(input_ids=tokens, attention_mask=mask, visual_feats=regions, visual_pos=boxes)
-        return {"text": made.language_output, "image": made.vision_output}
-
-    return call
-
-
 _TEXT = (ids("tokens", VOCABULARY, "B", "T"), mask("mask", "B", "T"))
 
 MODELS = (
@@ -171,5 +159,4 @@ MODELS = (
         "batch",
         T=(16, 24),
     ),
-    function("lxmert", lxmert, (*_TEXT, floats("regions", "B", "S", 12), floats("boxes", "B", "S", 4)), "free"),
 )

@@ -153,7 +153,9 @@ def gptj() -> Call:
     """Return GPT-J: rotary positions on a part of each head, attention and feed-forward side by side."""
     from transformers import GPTJConfig, TFGPTJModel
 
-    return _encoder(TFGPTJModel(GPTJConfig(vocab_size=VOCABULARY, n_embd=32, n_layer=1, n_head=4, rotary_dim=4, n_positions=40)))
+    return _encoder(
+        TFGPTJModel(GPTJConfig(vocab_size=VOCABULARY, n_embd=32, n_layer=1, n_head=4, rotary_dim=4, n_positions=40))
+    )
 
 
 def xglm() -> Call:

@@ -104,7 +104,9 @@ def maxvit() -> Call:
         x = x + whole(window_attention(windows(x), block, bias()), size)
         y = tf.reshape(x, [size[0], SIDE, size[1] // SIDE, SIDE, size[2] // SIDE, WIDTH])
         y = tf.reshape(tf.transpose(y, [0, 2, 4, 1, 3, 5]), [-1, SIDE * SIDE, WIDTH])
-        y = tf.reshape(window_attention(y, grid, bias()), [size[0], size[1] // SIDE, size[2] // SIDE, SIDE, SIDE, WIDTH])
+        y = tf.reshape(
+            window_attention(y, grid, bias()), [size[0], size[1] // SIDE, size[2] // SIDE, SIDE, SIDE, WIDTH]
+        )
         return x + tf.reshape(tf.transpose(y, [0, 3, 1, 4, 2, 5]), size)
 
     return call
