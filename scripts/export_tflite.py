@@ -4,7 +4,10 @@
 
 NAME is the beginning of the names of files; without one, all are written. `--check` writes nothing: the bytes of a new
 conversion are those of the committed file. Both run each file in LiteRT, at two sizes where axes are free.
-Needs what graphfix needs, and `pip install tensorflow==2.21 tf-keras==2.21 transformers==4.49`; downloads nothing.
+Needs what graphfix needs, and
+    pip install tensorflow==2.21.0 tf-keras==2.21.0 transformers==4.49.0
+    pip install --no-deps keras-hub==0.32.0 kagglehub==1.0.3 kagglesdk==0.1.37
+No weights are downloaded: the models are tiny, and their weights a repeating pattern.
 """
 
 from __future__ import annotations
@@ -34,7 +37,8 @@ def export(name: str, compare: bool) -> tuple[str, str]:
         same = path.exists() and path.read_bytes() == written
         with tempfile.NamedTemporaryFile(suffix=".tflite") as file:
             Path(file.name).write_bytes(written)
-            line = f"{name}: {len(written) / 1024:.1f} KB, free {' '.join(made.free()) or '-'}, {run(made, Path(file.name))}"
+            line = f"{name}: {len(written) / 1024:.1f} KB, free {' '.join(made.free()) or '-'}, "
+            line += run(made, Path(file.name))
         if not compare:
             path.write_bytes(written)
     except Exception as error:  # noqa: BLE001

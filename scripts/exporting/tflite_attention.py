@@ -1,32 +1,30 @@
-"""Attention as users write it with tf and Keras layers: masks, caches, rotary and relative positions, windows."""
+"""Attention as users write it with tf and Keras layers: masks, rotary and relative positions."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
-from typing import Any
 
-from exporting.tflite_model import flags, floats, function, ids, keras_model, mask, module
+from exporting.tflite_layers import Call, Layer, Tensor
+from exporting.tflite_model import flags, floats, function, ids, keras_model, mask
 
-Call = Callable[..., Any]
 WIDTH, HEADS, DEPTH, VOCABULARY = 32, 4, 8, 60
 
 
-def layers(*names: str) -> list[Any]:
+def layers(*names: str) -> list[Layer]:
     """Return Dense layers of WIDTH units, without biases."""
     import keras
 
     return [keras.layers.Dense(WIDTH, use_bias=False, name=name) for name in names]
 
 
-def norm(name: str) -> Any:
+def norm(name: str) -> Layer:
     """Return a layer norm."""
     import keras
 
     return keras.layers.LayerNormalization(epsilon=1e-5, name=name)
 
 
-def split_heads(x: Any) -> Any:
+def split_heads(x: Tensor) -> Tensor:
     """x[B,T,32] -> [B,4,T,8], with the sizes that tf.shape gives."""
     import tensorflow as tf
 
@@ -34,14 +32,14 @@ def split_heads(x: Any) -> Any:
     return tf.transpose(tf.reshape(x, [batch, length, HEADS, DEPTH]), [0, 2, 1, 3])
 
 
-def join_heads(x: Any) -> Any:
+def join_heads(x: Tensor) -> Tensor:
     """x[B,4,T,8] -> [B,T,32]."""
     import tensorflow as tf
 
     return tf.reshape(tf.transpose(x, [0, 2, 1, 3]), [tf.shape(x)[0], tf.shape(x)[2], WIDTH])
 
 
-def attend(q: Any, k: Any, v: Any, bias: Any) -> Any:
+def attend(q: Tensor, k: Tensor, v: Tensor, bias: Tensor) -> Tensor:
     """Return attention of heads under an additive bias that broadcasts over them."""
     import tensorflow as tf
 
@@ -55,7 +53,7 @@ def causal_range() -> Call:
 
     query, key, value, out = layers("query", "key", "value", "out")
 
-    def call(x: Any, mask: Any) -> Any:
+    def call(x: Tensor, mask: Tensor) -> Tensor:
         steps = tf.range(tf.shape(x)[1])
         allowed = tf.logical_and(steps[:, tf.newaxis] >= steps, tf.expand_dims(mask, 1) > 0)
         bias = tf.expand_dims(tf.where(allowed, 0.0, -1e9), 1)
@@ -71,7 +69,7 @@ def causal_band() -> Call:
     query, key, value, out, up = layers("query", "key", "value", "out", "up")
     first, second = norm("first"), norm("second")
 
-    def call(x: Any) -> Any:
+    def call(x: Tensor) -> Tensor:
         length = tf.shape(x)[1]
         ahead = 1 - tf.linalg.band_part(tf.ones((length, length)), -1, 0)
         y = attend(split_heads(query(x)), split_heads(key(x)), split_heads(value(x)), ahead * -1e9)
@@ -89,92 +87,13 @@ def cross() -> Call:
     cross_query, cross_key, cross_value, cross_out = layers("cross_query", "cross_key", "cross_value", "cross_out")
     first, second = norm("first"), norm("second")
 
-    def call(x: Any, memory: Any, memory_mask: Any) -> Any:
+    def call(x: Tensor, memory: Tensor, memory_mask: Tensor) -> Tensor:
         length = tf.shape(x)[1]
         ahead = (tf.linalg.band_part(tf.ones((length, length)), -1, 0) - 1.0) * 1e9
         y = first(x + out(attend(split_heads(query(x)), split_heads(key(x)), split_heads(value(x)), ahead)))
         hidden = (1.0 - tf.cast(tf.expand_dims(tf.expand_dims(memory_mask, 1), 1), tf.float32)) * -1e9
         heads = split_heads(cross_query(y)), split_heads(cross_key(memory)), split_heads(cross_value(memory))
         return second(y + cross_out(attend(*heads, hidden)))
-
-    return call
-
-
-def cache_concat() -> Call:
-    """Return a decode step: keys and values of the past, those of the new tokens behind them."""
-    import tensorflow as tf
-
-    query, key, value, out = layers("query", "key", "value", "out")
-
-    def call(x: Any, past_key: Any, past_value: Any) -> dict[str, Any]:
-        k = tf.concat([past_key, split_heads(key(x))], axis=2)
-        v = tf.concat([past_value, split_heads(value(x))], axis=2)
-        past, total = tf.shape(past_key)[2], tf.shape(k)[2]
-        rows = tf.range(tf.shape(x)[1])[:, tf.newaxis] + past
-        bias = tf.where(tf.range(total) <= rows, 0.0, -1e4)
-        return {"x": x + out(attend(split_heads(query(x)), k, v, bias)), "key": k, "value": v}
-
-    return call
-
-
-def cache_update() -> Call:
-    """Return a decode step into a cache of 12 places, which dynamic_update_slice writes at a position."""
-    import tensorflow as tf
-    from tensorflow.compiler.tf2xla.python import xla
-
-    query, key, value, out = layers("query", "key", "value", "out")
-
-    def call(x: Any, key_cache: Any, value_cache: Any, position: Any) -> dict[str, Any]:
-        start = tf.concat([[0], [0], position, [0]], axis=0)
-        k = xla.dynamic_update_slice(key_cache, tf.reshape(key(x), [1, HEADS, 1, DEPTH]), start)
-        v = xla.dynamic_update_slice(value_cache, tf.reshape(value(x), [1, HEADS, 1, DEPTH]), start)
-        bias = tf.where(tf.range(12) <= position, 0.0, -1e9)
-        q = tf.reshape(query(x), [1, HEADS, 1, DEPTH])
-        return {"x": x + out(attend(q, k, v, bias)), "key": k, "value": v}
-
-    return call
-
-
-def rotate(x: Any, cosine: Any, sine: Any) -> Any:
-    """x[B,4,T,8], turned by angles of [T,8]: the halves of each head are the pairs."""
-    import tensorflow as tf
-
-    first, second = tf.split(x, 2, axis=-1)
-    return x * cosine + tf.concat([-second, first], axis=-1) * sine
-
-
-def llama() -> Call:
-    """Return a Llama block: RMS norms, rotary positions of tf.range, two key heads for four, a gated feed-forward."""
-    import keras
-    import tensorflow as tf
-
-    query, out, gate, up, down = layers("query", "out", "gate", "up", "down")
-    key, value = (keras.layers.Dense(2 * DEPTH, use_bias=False, name=name) for name in ("key", "value"))
-    scales = [tf.Variable(tf.ones(WIDTH), name=name) for name in ("scale_attention", "scale_forward")]
-    table = tf.Variable(tf.zeros([VOCABULARY, WIDTH]), name="embedding")
-    steps = 10000.0 ** (-tf.range(0, DEPTH, 2, dtype=tf.float32) / DEPTH)
-
-    def rms(x: Any, scale: Any) -> Any:
-        return x * tf.math.rsqrt(tf.reduce_mean(tf.square(x), axis=-1, keepdims=True) + 1e-6) * scale
-
-    def repeated(x: Any) -> Any:
-        batch, length = tf.shape(x)[0], tf.shape(x)[1]
-        heads = tf.transpose(tf.reshape(x, [batch, length, 2, DEPTH]), [0, 2, 1, 3])
-        wide = tf.broadcast_to(tf.expand_dims(heads, 2), [batch, 2, 2, length, DEPTH])
-        return tf.reshape(wide, [batch, HEADS, length, DEPTH])
-
-    def call(tokens: Any) -> Any:
-        length = tf.shape(tokens)[1]
-        x = tf.gather(table, tokens)
-        angles = tf.einsum("t,d->td", tf.range(length, dtype=tf.float32), steps)
-        cosine, sine = (turn(tf.concat([angles, angles], axis=-1)) for turn in (tf.cos, tf.sin))
-        y = rms(x, scales[0])
-        bias = (tf.linalg.band_part(tf.ones((length, length)), -1, 0) - 1.0) * 1e9
-        q, k = rotate(split_heads(query(y)), cosine, sine), rotate(repeated(key(y)), cosine, sine)
-        x = x + out(attend(q, k, repeated(value(y)), bias))
-        y = rms(x, scales[1])
-        x = x + down(tf.nn.silu(gate(y)) * up(y))
-        return tf.einsum("btd,vd->btv", x, table)
 
     return call
 
@@ -186,7 +105,7 @@ def bucket_bias() -> Call:
     query, key, value, out = layers("query", "key", "value", "out")
     table = tf.Variable(tf.zeros([16, HEADS]), name="bucket_embedding")
 
-    def call(x: Any) -> Any:
+    def call(x: Tensor) -> Tensor:
         steps = tf.range(tf.shape(x)[1])
         distance = steps[tf.newaxis, :] - steps[:, tf.newaxis]
         ahead = tf.cast(distance > 0, tf.int32) * 8
@@ -206,7 +125,7 @@ def alibi() -> Call:
     query, key, value, out = layers("query", "key", "value", "out")
     slopes = tf.constant([[[0.5]], [[0.25]], [[0.125]], [[0.0625]]])
 
-    def call(x: Any) -> Any:
+    def call(x: Tensor) -> Tensor:
         steps = tf.range(tf.shape(x)[1], dtype=tf.float32)
         far = tf.abs(steps[tf.newaxis, :] - steps[:, tf.newaxis])
         return x + out(attend(split_heads(query(x)), split_heads(key(x)), split_heads(value(x)), -slopes * far))
@@ -221,7 +140,7 @@ def einsum_attention() -> Call:
     weights = {name: tf.Variable(tf.zeros([WIDTH, HEADS, DEPTH]), name=name) for name in ("query", "key", "value")}
     out = tf.Variable(tf.zeros([HEADS, DEPTH, WIDTH]), name="out")
 
-    def call(x: Any, allowed: Any) -> Any:
+    def call(x: Tensor, allowed: Tensor) -> Tensor:
         q, k, v = (tf.einsum("btd,dhk->bthk", x, weights[name]) for name in ("query", "key", "value"))
         scores = tf.einsum("bqhk,bshk->bhqs", q, k) * DEPTH**-0.5
         seen = tf.expand_dims(tf.expand_dims(allowed, 1), 1)
@@ -231,7 +150,7 @@ def einsum_attention() -> Call:
     return call
 
 
-def keras_encoder(tokens: Any, mask: Any) -> Any:
+def keras_encoder(tokens: Tensor, mask: Tensor) -> Tensor:
     """Return the Keras example's encoder: token and position embeddings, MultiHeadAttention with a mask."""
     import keras
 
@@ -243,7 +162,7 @@ def keras_encoder(tokens: Any, mask: Any) -> Any:
             self.tokens = keras.layers.Embedding(VOCABULARY, WIDTH, name="tokens")
             self.positions = keras.layers.Embedding(40, WIDTH, name="positions")
 
-        def call(self, x: Any) -> Any:
+        def call(self, x: Tensor) -> Tensor:
             """x[B,T] -> [B,T,32]."""
             return self.tokens(x) + self.positions(keras.ops.arange(0, keras.ops.shape(x)[-1], 1))
 
@@ -255,7 +174,7 @@ def keras_encoder(tokens: Any, mask: Any) -> Any:
     return norm("second")(x + keras.layers.Dense(WIDTH, name="down")(y))
 
 
-def keras_decoder(x: Any, memory: Any) -> Any:
+def keras_decoder(x: Tensor, memory: Tensor) -> Tensor:
     """Return a Keras decoder block: causal MultiHeadAttention, then one over the memory."""
     import keras
 
@@ -265,47 +184,16 @@ def keras_decoder(x: Any, memory: Any) -> Any:
     return norm("second")(x + y)
 
 
-def encode_decode() -> Any:
-    """Return a translator with two signatures that share an embedding: encode once, decode a step."""
-    import tensorflow as tf
-
-    made = tf.Module()
-    made.table = tf.Variable(tf.zeros([VOCABULARY, WIDTH]), name="embedding")
-    made.weights = [tf.Variable(tf.zeros([WIDTH, WIDTH]), name=name) for name in ("key", "value", "query", "out")]
-    key, value, query, out = (lambda x, w=w: tf.matmul(x, w) for w in made.weights)
-
-    def encode(tokens: Any, mask: Any) -> dict[str, Any]:
-        x = tf.gather(made.table, tokens)
-        bias = (1.0 - tf.expand_dims(tf.expand_dims(tf.cast(mask, tf.float32), 1), 1)) * -1e9
-        return {"memory": x + attend(split_heads(query(x)), split_heads(key(x)), split_heads(value(x)), bias)}
-
-    def decode(target: Any, memory: Any, mask: Any) -> dict[str, Any]:
-        x = tf.gather(made.table, target)
-        bias = (1.0 - tf.expand_dims(tf.expand_dims(tf.cast(mask, tf.float32), 1), 1)) * -1e9
-        x = x + out(attend(split_heads(query(x)), split_heads(key(memory)), split_heads(value(memory)), bias))
-        return {"logits": tf.matmul(x, made.table, transpose_b=True)}
-
-    made.encode, made.decode = encode, decode
-    return made
-
-
 _X, _MASK = floats("x", "B", "T", WIDTH), mask("mask", "B", "T")
-_PAST = tuple(floats(name, "B", HEADS, "P", DEPTH) for name in ("past_key", "past_value"))
-_CACHES = tuple(floats(name, 1, HEADS, 12, DEPTH) for name in ("key_cache", "value_cache"))
 _ENCODE = (ids("tokens", VOCABULARY, "B", "T"), _MASK)
-_DECODE = (ids("target", VOCABULARY, "B", "S"), floats("memory", "B", "T", WIDTH), _MASK)
 
 MODELS = (
     function("causal_range", causal_range, (_X, _MASK), "free fixed fixed_int8"),
     function("causal_band", causal_band, (_X,), "free free_fp16"),
     function("cross", cross, (_X, floats("memory", "B", "S", WIDTH), mask("memory_mask", "B", "S")), "free fixed"),
-    function("cache_concat", cache_concat, (_X, *_PAST), "free"),
-    function("cache_update", cache_update, (floats("x", 1, 1, WIDTH), *_CACHES, ids("position", 12, 1)), "fixed"),
-    function("llama", llama, (ids("tokens", VOCABULARY, "B", "T"),), "free fixed free_dynamic"),
     function("bucket_bias", bucket_bias, (_X,), "free"),
     function("alibi", alibi, (_X,), "free"),
     function("einsum_attention", einsum_attention, (_X, flags("allowed", "B", "T")), "free"),
     keras_model("keras_encoder", keras_encoder, _ENCODE, "free fixed free_dynamic fixed_int8"),
     keras_model("keras_decoder", keras_decoder, (_X, floats("memory", "B", "S", WIDTH)), "batch"),
-    module("encode_decode", encode_decode, {"encode": _ENCODE, "decode": _DECODE}, "free free_dynamic"),
 )

@@ -6,7 +6,7 @@ import importlib
 
 from exporting.tflite_model import Export
 
-MODULES = ("transformers", "senses", "attention", "images", "sequences", "vision", "blocks")
+MODULES = ("transformers hub senses attention decoders images vision detection blocks tables sequences control").split()
 """Where the models are: exporting/tflite_NAME.py has MODELS."""
 
 EXPORTS = {

@@ -16,8 +16,8 @@ from typing import Any
 
 import numpy as np
 import tensorflow as tf
-
-from exporting.tflite_model import Export, Feed, Input
+from exporting.tflite_layers import Converter, Tensor
+from exporting.tflite_model import Export, Input
 
 PERIOD = 17
 KEPT = ("state", "cache", "count", "step", "seed")
@@ -42,7 +42,7 @@ def pattern(name: str, shape: tuple[int, ...]) -> np.ndarray[Any, Any]:
     return (values * (0.5 if embeds else 1.6 / math.sqrt(math.prod(shape[:-1])))).astype(np.float32)
 
 
-def set_weights(variables: Iterable[Any]) -> None:
+def set_weights(variables: Iterable[Tensor]) -> None:
     """Give each weight its pattern."""
     for variable in variables:
         name = getattr(variable, "path", variable.name).removesuffix(":0")
@@ -51,12 +51,12 @@ def set_weights(variables: Iterable[Any]) -> None:
             variable.assign(pattern(name, tuple(variable.shape)))
 
 
-def spec(given: Input, sizes: dict[str, int]) -> Any:
+def spec(given: Input, sizes: dict[str, int]) -> Tensor:
     """Return an input's tf.TensorSpec."""
     return tf.TensorSpec(given.shape(sizes), given.dtype, given.name)
 
 
-def _function(export: Export, _folder: str) -> Any:
+def _function(export: Export, _folder: str) -> Converter:
     """Return the converter of a function, which is traced once."""
     (inputs,) = export.model.signatures.values()
     made = export.model.make()
@@ -67,7 +67,7 @@ def _function(export: Export, _folder: str) -> Any:
     return tf.lite.TFLiteConverter.from_concrete_functions([traced], holder)
 
 
-def _keras(export: Export, _folder: str) -> Any:
+def _keras(export: Export, _folder: str) -> Converter:
     """Return the converter of a functional Keras model."""
     import keras
 
@@ -79,7 +79,7 @@ def _keras(export: Export, _folder: str) -> Any:
     return tf.lite.TFLiteConverter.from_keras_model(model)
 
 
-def _signatures(export: Export, folder: str) -> Any:
+def _signatures(export: Export, folder: str) -> Converter:
     """Return the converter of a saved model, written to a folder, with a method for each signature."""
     made = export.model.make()
     bound = export.bound()
@@ -95,14 +95,14 @@ def _signatures(export: Export, folder: str) -> Any:
 _CONVERTERS = {"function": _function, "keras": _keras, "signatures": _signatures, "stateful": _signatures}
 
 
-def _samples(export: Export) -> Iterator[Any]:
+def _samples(export: Export) -> Iterator[object]:
     """Give the representative data: two values of one size for each signature, as the calibrator needs it."""
     for signature in export.model.signatures:
         for feed in export.samples(signature):
             yield feed if len(export.model.signatures) == 1 else (signature, feed)
 
 
-def _quantize(converter: Any, export: Export) -> None:
+def _quantize(converter: Converter, export: Export) -> None:
     """Set what the variant asks of the converter."""
     if export.quantization == "float":
         return
@@ -129,6 +129,3 @@ def convert(export: Export) -> bytes:
         _quantize(converter, export)
         with contextlib.redirect_stdout(io.StringIO()):  # Keras tells there what it saves
             return bytes(converter.convert())
-
-
-__all__ = ["Feed", "convert", "pattern"]

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any
-
+from exporting.tflite_layers import Tensor
 from exporting.tflite_model import floats, keras_model
 
 WIDTH = 16
 
 
-def conv(x: Any, width: int, kernel: int = 3, stride: int = 1, groups: int = 1) -> Any:
+def conv(x: Tensor, width: int, kernel: int = 3, stride: int = 1, groups: int = 1) -> Tensor:
     """Return a convolution and its batch norm."""
     from keras import layers
 
@@ -17,14 +16,14 @@ def conv(x: Any, width: int, kernel: int = 3, stride: int = 1, groups: int = 1) 
     return layers.BatchNormalization()(x)
 
 
-def depthwise(x: Any, kernel: int = 3, stride: int = 1) -> Any:
+def depthwise(x: Tensor, kernel: int = 3, stride: int = 1) -> Tensor:
     """Return a depthwise convolution and its batch norm."""
     from keras import layers
 
     return layers.BatchNormalization()(layers.DepthwiseConv2D(kernel, stride, "same", use_bias=False)(x))
 
 
-def excite(x: Any, gate: str = "hard_sigmoid") -> Any:
+def excite(x: Tensor, gate: str = "hard_sigmoid") -> Tensor:
     """Return squeeze and excitation: x[B,H,W,C] * gate[B,1,1,C]."""
     from keras import layers
 
@@ -33,7 +32,7 @@ def excite(x: Any, gate: str = "hard_sigmoid") -> Any:
     return layers.Multiply()([x, layers.Conv2D(x.shape[-1], 1, activation=gate)(y)])
 
 
-def resnet(image: Any) -> Any:
+def resnet(image: Tensor) -> Tensor:
     """Return a ResNet of two stages, the second with a stride and a projection."""
     from keras import layers
 
@@ -45,7 +44,7 @@ def resnet(image: Any) -> Any:
     return layers.Dense(10, activation="softmax")(layers.GlobalAveragePooling2D()(x))
 
 
-def mobilenet_v1(image: Any) -> Any:
+def mobilenet_v1(image: Tensor) -> Tensor:
     """Return MobileNet: depthwise and pointwise convolutions, ReLU6."""
     from keras import layers
 
@@ -55,7 +54,7 @@ def mobilenet_v1(image: Any) -> Any:
     return layers.Dense(10)(layers.GlobalAveragePooling2D()(x))
 
 
-def mobilenet_v2(image: Any) -> Any:
+def mobilenet_v2(image: Tensor) -> Tensor:
     """Return MobileNetV2: inverted residuals with linear bottlenecks."""
     from keras import layers
 
@@ -67,11 +66,11 @@ def mobilenet_v2(image: Any) -> Any:
     return layers.Dense(10)(layers.GlobalAveragePooling2D()(x))
 
 
-def mobilenet_v3(image: Any) -> Any:
+def mobilenet_v3(image: Tensor) -> Tensor:
     """Return MobileNetV3: hard swish written as x * relu6(x + 3) / 6, squeeze and excitation."""
     from keras import layers
 
-    def swish(x: Any) -> Any:
+    def swish(x: Tensor) -> Tensor:
         gate = layers.Rescaling(1 / 6)(layers.ReLU(6.0)(layers.Rescaling(1.0, offset=3.0)(x)))
         return layers.Multiply()([x, gate])
 
@@ -84,7 +83,7 @@ def mobilenet_v3(image: Any) -> Any:
     return layers.Flatten()(layers.Conv2D(10, 1)(x))
 
 
-def efficientnet(image: Any) -> Any:
+def efficientnet(image: Tensor) -> Tensor:
     """Return EfficientNet: normalized channels, swish, squeeze and excitation."""
     from keras import layers
 
@@ -97,7 +96,7 @@ def efficientnet(image: Any) -> Any:
     return layers.Dense(10)(layers.GlobalAveragePooling2D()(x))
 
 
-def shufflenet(image: Any) -> Any:
+def shufflenet(image: Tensor) -> Tensor:
     """Return ShuffleNetV2's unit: half of the channels, mixed by a reshape and a transpose."""
     from keras import layers, ops
 
@@ -110,7 +109,7 @@ def shufflenet(image: Any) -> Any:
     return layers.Conv2D(8, 1)(ops.reshape(x, (-1, rows or 8, columns or 8, WIDTH)))
 
 
-def unet(image: Any) -> Any:
+def unet(image: Tensor) -> Tensor:
     """Return U-Net: two poolings; one level is resized to the next one's sizes, one goes through a transposed one."""
     import keras
     from keras import layers
@@ -118,13 +117,13 @@ def unet(image: Any) -> Any:
     class ResizeLike(keras.layers.Layer):  # type: ignore[misc]
         """x resized to the height and width of another."""
 
-        def call(self, x: Any, other: Any) -> Any:
+        def call(self, x: Tensor, other: Tensor) -> Tensor:
             """x[B,h,w,C], other[B,H,W,D] -> [B,H,W,C]."""
             import tensorflow as tf
 
             return tf.image.resize(x, tf.shape(other)[1:3])
 
-    def double(x: Any, width: int) -> Any:
+    def double(x: Tensor, width: int) -> Tensor:
         return layers.Conv2D(width, 3, padding="same", activation="relu")(layers.ReLU()(conv(x, width)))
 
     first = double(image, 8)
@@ -135,7 +134,7 @@ def unet(image: Any) -> Any:
     return layers.Conv2D(3, 1, activation="softmax")(double(x, 8))
 
 
-def cbam(image: Any) -> Any:
+def cbam(image: Tensor) -> Tensor:
     """Return a block with attention of channels [B,1,1,C] and of places [B,H,W,1]."""
     from keras import layers, ops
 
@@ -148,7 +147,7 @@ def cbam(image: Any) -> Any:
     return x * layers.Conv2D(1, 7, padding="same", activation="sigmoid")(both)
 
 
-def prelu(image: Any) -> Any:
+def prelu(image: Tensor) -> Tensor:
     """Return a face embedding's block: PReLU of a slope for each channel, LeakyReLU, a normalized embedding."""
     from keras import layers, ops
 
@@ -159,7 +158,7 @@ def prelu(image: Any) -> Any:
     return x / ops.sqrt(ops.sum(ops.square(x), axis=-1, keepdims=True) + 1e-6)
 
 
-def pixel_shuffle(image: Any) -> Any:
+def pixel_shuffle(image: Tensor) -> Tensor:
     """Return a super resolution: a residual body, depth to space, a clipped sum with the repeated image."""
     import keras
     from keras import layers, ops
@@ -167,7 +166,7 @@ def pixel_shuffle(image: Any) -> Any:
     class Shuffle(keras.layers.Layer):  # type: ignore[misc]
         """tf.nn.depth_to_space, as the Keras example on sub-pixel convolutions wraps it."""
 
-        def call(self, x: Any) -> Any:
+        def call(self, x: Tensor) -> Tensor:
             """x[B,H,W,4C] -> [B,2H,2W,C]."""
             import tensorflow as tf
 
@@ -179,7 +178,7 @@ def pixel_shuffle(image: Any) -> Any:
     return ops.clip(up + layers.UpSampling2D()(image), 0.0, 1.0)
 
 
-def group_norm(image: Any) -> Any:
+def group_norm(image: Tensor) -> Tensor:
     """Return a diffusion block: Keras' group norm, swish, a residual."""
     from keras import layers
 
@@ -188,7 +187,7 @@ def group_norm(image: Any) -> Any:
     return layers.Add()([x, y])
 
 
-def film(image: Any, text: Any) -> Any:
+def film(image: Tensor, text: Tensor) -> Tensor:
     """Return FiLM: features [B,H,W,C] scaled and shifted by a projected text."""
     from keras import layers, ops
 
@@ -198,7 +197,7 @@ def film(image: Any, text: Any) -> Any:
     return ops.relu(x * (1.0 + gamma) + layers.Reshape((1, 1, WIDTH))(beta))
 
 
-def conv3d(clip: Any) -> Any:
+def conv3d(clip: Tensor) -> Tensor:
     """Return a small network of clips, [B,T,H,W,C]."""
     from keras import layers
 
@@ -207,7 +206,7 @@ def conv3d(clip: Any) -> Any:
     return layers.Dense(4)(x)
 
 
-def dense_grid(image: Any) -> Any:
+def dense_grid(image: Tensor) -> Tensor:
     """Return an MLP over places: Dense on rank 4, a gate of another Dense."""
     from keras import layers
 

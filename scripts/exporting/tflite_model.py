@@ -1,8 +1,8 @@
 """What an exported TFLite model is: a name, how it is made, its inputs with free axes, and its variants.
 
 An axis that is free has a name: `B` the batch, `N` another one, `T` and `S` sequences, `P` the past, `H` and `W` the
-height and width. A variant is a choice of free axes, then a quantization: `free`, `batch` (only `B` and `N`), `fixed`, `free_fp16`,
-`fixed_int8` and so on; the file is NAME_VARIANT.tflite.
+height and width. A variant is a choice of free axes, then a quantization: `free`, `batch` (only `B` and `N`), `fixed`,
+`free_fp16`, `fixed_int8` and so on; the file is NAME_VARIANT.tflite.
 """
 
 from __future__ import annotations

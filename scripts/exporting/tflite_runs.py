@@ -6,7 +6,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-
 from exporting.tflite_model import Export
 
 
@@ -37,7 +36,8 @@ def stored(value: np.ndarray[Any, Any], details: dict[str, Any]) -> np.ndarray[A
     if details["dtype"] is not np.int8:
         return value
     scale, zero = details["quantization"]
-    return np.clip(np.round(value / scale) + zero, -128, 127).astype(np.int8)
+    held: np.ndarray[Any, Any] = np.clip(np.round(value / scale) + zero, -128, 127)
+    return held.astype(np.int8)
 
 
 def check(name: str, results: dict[str, np.ndarray[Any, Any]]) -> None:

@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
+from exporting.tflite_layers import Call, Layer, Tensor
 from exporting.tflite_model import floats, function, ids, mask
 
-Call = Callable[..., Any]
 VOCABULARY = 60
 
 
-def _pixels(model: Any) -> Call:
+def _pixels(model: Layer) -> Call:
     """Return the last hidden state of a model of images."""
 
-    def call(pixels: Any) -> Any:
+    def call(pixels: Tensor) -> Tensor:
         return model(pixel_values=pixels).last_hidden_state
 
     return call
@@ -28,16 +27,6 @@ def vit() -> Call:
         image_size=24, patch_size=8, hidden_size=32, num_hidden_layers=1, num_attention_heads=4, intermediate_size=64
     )
     return _pixels(TFViTModel(config))
-
-
-def deit() -> Call:
-    """Return DeiT: a class and a distillation token."""
-    from transformers import DeiTConfig, TFDeiTModel
-
-    config = DeiTConfig(
-        image_size=24, patch_size=8, hidden_size=32, num_hidden_layers=1, num_attention_heads=4, intermediate_size=64
-    )
-    return _pixels(TFDeiTModel(config))
 
 
 def swin() -> Call:
@@ -60,7 +49,7 @@ def segformer() -> Call:
     )  # fmt: skip
     model = TFSegformerForSemanticSegmentation(config)
 
-    def call(pixels: Any) -> Any:
+    def call(pixels: Tensor) -> Tensor:
         return model(pixel_values=pixels).logits
 
     return call
@@ -95,19 +84,20 @@ def clip() -> Call:
     vision = CLIPVisionConfig(**shared, image_size=16, patch_size=8)
     model = TFCLIPModel(CLIPConfig.from_text_vision_configs(text, vision, projection_dim=16))
 
-    def call(tokens: Any, mask: Any, pixels: Any) -> Any:
+    def call(tokens: Tensor, mask: Tensor, pixels: Tensor) -> Tensor:
         made = model(input_ids=tokens, attention_mask=mask, pixel_values=pixels)
         return {"text": made.logits_per_text, "image": made.logits_per_image}
 
     return call
 
 
-def _whisper() -> Any:
+def _whisper() -> Layer:
     from transformers import TFWhisperModel, WhisperConfig
 
     config = WhisperConfig(
-        vocab_size=VOCABULARY, num_mel_bins=8, d_model=16, encoder_layers=1, decoder_layers=1, encoder_attention_heads=4,
-        decoder_attention_heads=4, encoder_ffn_dim=32, decoder_ffn_dim=32, max_source_positions=10,
+        vocab_size=VOCABULARY, num_mel_bins=8, d_model=16, encoder_layers=1, decoder_layers=1,
+        encoder_attention_heads=4, decoder_attention_heads=4, encoder_ffn_dim=32, decoder_ffn_dim=32,
+        max_source_positions=10,
         max_target_positions=12, pad_token_id=0, bos_token_id=1, eos_token_id=2, decoder_start_token_id=3,
         suppress_tokens=None, begin_suppress_tokens=None,
     )  # fmt: skip
@@ -118,7 +108,7 @@ def whisper() -> Call:
     """Return Whisper: an encoder over 20 frames, a decoder with a causal mask and cross attention."""
     model = _whisper()
 
-    def call(features: Any, tokens: Any) -> Any:
+    def call(features: Tensor, tokens: Tensor) -> Tensor:
         return model(input_features=features, decoder_input_ids=tokens).last_hidden_state
 
     return call
@@ -135,7 +125,7 @@ def speech2text() -> Call:
     )  # fmt: skip
     model = TFSpeech2TextModel(config)
 
-    def call(features: Any, mask: Any, tokens: Any) -> Any:
+    def call(features: Tensor, mask: Tensor, tokens: Tensor) -> Tensor:
         return model(input_features=features, attention_mask=mask, decoder_input_ids=tokens).last_hidden_state
 
     return call
@@ -145,7 +135,6 @@ _TEXT = (ids("tokens", VOCABULARY, "B", "T"), mask("mask", "B", "T"))
 
 MODELS = (
     function("vit", vit, (floats("pixels", "B", 3, 24, 24),), "batch fixed batch_fp16 fixed_int8"),
-    function("deit", deit, (floats("pixels", "B", 3, 24, 24),), "batch"),
     function("swin", swin, (floats("pixels", "B", 3, "H", "W"),), "fixed", H=(32, 32), W=(32, 32)),
     function("segformer", segformer, (floats("pixels", "B", 3, "H", "W"),), "free fixed_int8", H=(32, 48), W=(48, 32)),
     function("convnext", convnext, (floats("pixels", "B", 3, "H", "W"),), "free", H=(32, 48), W=(48, 32)),

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
+from exporting.tflite_layers import Call, Layer, Tensor
 from exporting.tflite_model import floats, function, ids, mask
 
-Call = Callable[..., Any]
 VOCABULARY = 60
 SMALL: dict[str, Any] = {
     "vocab_size": VOCABULARY,
@@ -21,10 +20,10 @@ TOKENS = ids("tokens", VOCABULARY, "B", "T")
 MASK = mask("mask", "B", "T")
 
 
-def _encoder(model: Any) -> Call:
+def _encoder(model: Layer) -> Call:
     """Return the last hidden state of an encoder."""
 
-    def call(tokens: Any, mask: Any) -> Any:
+    def call(tokens: Tensor, mask: Tensor) -> Tensor:
         return model(input_ids=tokens, attention_mask=mask).last_hidden_state
 
     return call
@@ -43,7 +42,7 @@ def bert_pooled() -> Call:
 
     model = TFBertModel(BertConfig(**{**SMALL, "hidden_size": 16}))
 
-    def call(tokens: Any, mask: Any, segments: Any) -> Any:
+    def call(tokens: Tensor, mask: Tensor, segments: Tensor) -> Tensor:
         made = model(input_ids=tokens, attention_mask=mask, token_type_ids=segments)
         return {"hidden": made.last_hidden_state, "pooled": made.pooler_output}
 
@@ -110,7 +109,7 @@ def xlnet() -> Call:
     return _encoder(TFXLNetModel(XLNetConfig(vocab_size=VOCABULARY, d_model=32, n_layer=1, n_head=4, d_inner=64)))
 
 
-def _gpt2() -> Any:
+def _gpt2() -> Layer:
     from transformers import GPT2Config, TFGPT2LMHeadModel
 
     return TFGPT2LMHeadModel(GPT2Config(vocab_size=VOCABULARY, n_embd=32, n_layer=1, n_head=4, n_positions=40))
@@ -120,7 +119,7 @@ def gpt2() -> Call:
     """Return GPT-2 over a whole prompt, its keys and values beside the logits."""
     model = _gpt2()
 
-    def call(tokens: Any, mask: Any) -> Any:
+    def call(tokens: Tensor, mask: Tensor) -> Tensor:
         made = model(input_ids=tokens, attention_mask=mask, use_cache=True)
         return {"logits": made.logits, "past": made.past_key_values[0]}
 
@@ -131,7 +130,7 @@ def gpt2_past() -> Call:
     """Return a step of GPT-2 behind a past of any length."""
     model = _gpt2()
 
-    def call(tokens: Any, past: Any) -> Any:
+    def call(tokens: Tensor, past: Tensor) -> Tensor:
         made = model(input_ids=tokens, past_key_values=[past], use_cache=True)
         return {"logits": made.logits, "past": made.past_key_values[0]}
 
@@ -172,9 +171,9 @@ def t5() -> Call:
     """Return T5: an encoder and a decoder, relative positions in buckets, norms without a mean."""
     from transformers import T5Config, TFT5Model
 
-    model = TFT5Model(T5Config(vocab_size=VOCABULARY, d_model=32, d_kv=8, d_ff=64, num_layers=1, num_heads=4))
+    model = TFT5Model(T5Config(vocab_size=VOCABULARY, d_model=16, d_kv=4, d_ff=32, num_layers=1, num_heads=4))
 
-    def call(tokens: Any, mask: Any, target: Any) -> Any:
+    def call(tokens: Tensor, mask: Tensor, target: Tensor) -> Tensor:
         return model(input_ids=tokens, attention_mask=mask, decoder_input_ids=target).last_hidden_state
 
     return call
@@ -190,7 +189,7 @@ def bart() -> Call:
     )  # fmt: skip
     model = TFBartModel(config)
 
-    def call(tokens: Any, mask: Any, target: Any) -> Any:
+    def call(tokens: Tensor, mask: Tensor, target: Tensor) -> Tensor:
         return model(input_ids=tokens, attention_mask=mask, decoder_input_ids=target).last_hidden_state
 
     return call
@@ -203,7 +202,7 @@ MODELS = (
     function("bert", bert, _TEXT, "free fixed free_fp16 free_dynamic fixed_int8"),
     function("bert_pooled", bert_pooled, (*_TEXT, ids("segments", 2, "B", "T")), "free"),
     function("roberta", roberta, _TEXT, "free"),
-    function("albert", albert, _TEXT, "free batch"),
+    function("albert", albert, _TEXT, "free"),
     function("mobilebert", mobilebert, _TEXT, "free fixed_int8"),
     function("mpnet", mpnet, _TEXT, "batch"),
     function("deberta", deberta, _TEXT, "batch fixed"),
