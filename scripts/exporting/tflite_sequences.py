@@ -12,7 +12,7 @@ def state_space() -> Call:
     """Return a selective scan (Mamba): the state decays by exp(dt * A) in a loop over the sequence."""
     import tensorflow as tf
 
-    enter, step, leave = (variable(name, WIDTH, WIDTH) for name in ("enter", "step", "leave"))
+    enter, step, leave = (variable(name, WIDTH, WIDTH) for name in ("enter", "rate", "leave"))
     decay, inputs, outputs = (variable(name, WIDTH, 4) for name in ("decay", "inputs", "outputs"))
     skip, bias = variable("skip_scale", WIDTH), variable("bias", WIDTH)
 
