@@ -67,7 +67,7 @@ def bart() -> Call:
 _TEXT = (ids("tokens", VOCABULARY, "B", "T"), mask("mask", "B", "T"))
 
 MODELS = (
-    function("gemma", gemma, _TEXT, "batch fixed_int8"),
+    function("gemma", gemma, _TEXT, "batch"),
     function("mixtral", mixtral, _TEXT, "batch"),
     function("bloom", bloom, _TEXT, "free"),
     function("gpt_neox", gpt_neox, _TEXT, "free"),

@@ -205,7 +205,7 @@ MODELS = (
     function("state_space", state_space, (_X,), "free batch"),
     function("linear_scan", linear_scan, (_X,), "free"),
     function("scan", scan, (_X,), "fixed", T=(6, 6)),
-    keras_model("lstm_unrolled", lstm_unrolled, (_X,), "batch fixed_int8"),
+    keras_model("lstm_unrolled", lstm_unrolled, (_X,), "batch"),
     keras_model("gru", gru, (_X,), "fixed"),
     keras_model("gru_attention", gru_attention, (_X,), "batch", T=(4, 4)),
     function("lstm_cell", lstm_cell, tuple(floats(name, "B", WIDTH) for name in "xhc"), "free free_dynamic fixed_int8"),
