@@ -219,7 +219,7 @@ _IMAGE = (floats("image", "B", "H", "W", 3),)
 MODELS = (
     keras_model("resnet", resnet, _IMAGE, "free fixed free_fp16 free_int8 fixed_int8 fixed_int16x8"),
     keras_model("mobilenet_v1", mobilenet_v1, _IMAGE, "free fixed_int8io"),
-    keras_model("mobilenet_v2", mobilenet_v2, _IMAGE, "free fixed_int8 free_dynamic"),
+    keras_model("mobilenet_v2", mobilenet_v2, _IMAGE, "free fixed_int8"),
     keras_model("mobilenet_v3", mobilenet_v3, _IMAGE, "free fixed_int8"),
     keras_model("efficientnet", efficientnet, _IMAGE, "free fixed_int8"),
     keras_model("shufflenet", shufflenet, (floats("image", "B", 16, 16, 3),), "batch"),
