@@ -1,0 +1,43 @@
+"""The exported TFLite models: the committed files are those of the catalogue, small, and run at both of their sizes."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from ai_edge_litert import schema_py_generated as schema
+from exporting.tflite_catalogue import EXPORTS
+from exporting.tflite_runs import check, run
+
+from tests.support.places import MODELS
+
+FOLDER = MODELS / "exported"
+LARGEST = 125_000
+
+
+def test_the_committed_files_are_those_of_the_catalogue() -> None:
+    assert {path.stem for path in FOLDER.glob("*.tflite")} == set(EXPORTS)
+
+
+def test_at_least_sixty_files_of_forty_models_and_most_have_free_axes() -> None:
+    assert len(EXPORTS) >= 60
+    assert len({export.model.name for export in EXPORTS.values()}) >= 40
+    assert sum(bool(export.free()) for export in EXPORTS.values()) >= 45
+
+
+@pytest.mark.parametrize("name", EXPORTS)
+def test_a_file_is_small_runs_and_says_which_axes_are_free(name: str) -> None:
+    path, export = FOLDER / f"{name}.tflite", EXPORTS[name]
+    assert path.stat().st_size < LARGEST
+    run(export, path)
+    model = schema.ModelT.InitFromPackedBuf(path.read_bytes(), 0)
+    assert [code.customCode for code in model.operatorCodes if code.customCode] == []
+    inputs = [graph.tensors[at] for graph in model.subgraphs[:1] for at in graph.inputs]
+    assert any(-1 in (*(each.shapeSignature if each.shapeSignature is not None else ()),) for each in inputs) == bool(
+        export.free()
+    )
+
+
+@pytest.mark.parametrize(("value", "said"), [(np.nan, "is not finite"), (1.0, "every result is constant")])
+def test_a_result_that_shows_nothing_is_seen(value: float, said: str) -> None:
+    with pytest.raises(ValueError, match=said):
+        check("planted", {"y": np.full((2, 3), value, np.float32)})
