@@ -19,6 +19,7 @@ from typing import Any
 
 import numpy as np
 import tensorflow as tf
+
 from exporting.tflite_layers import Converter, Tensor
 from exporting.tflite_model import Export, Input
 

@@ -14,7 +14,7 @@ from models.builders.tflite.text import Quantized, pack, tree
 from tests.support.pairs.tflite_file import BITS, KINDS, NAMES, Model, code_of, listed, packed, unpacked
 from tests.support.pairs.tflite_operators import Text, texts
 from tests.support.pairs.tflite_rewritten import REWRITTEN
-from tests.support.places import MODELS
+from tests.support.places import MODELS, committed_models
 
 LARGEST = 4000
 """Bytes of a committed model that is a first file."""
@@ -60,9 +60,9 @@ def _of(operator: str) -> tuple[Seed, ...]:
 def _committed() -> dict[str, list[Path]]:
     """The small models by their folder."""
     found: dict[str, list[Path]] = {}
-    for path in sorted(MODELS.rglob("*.tflite")):
+    for path in committed_models("tflite"):
         place = path.relative_to(MODELS)
-        if path.stat().st_size <= LARGEST and place.parts[0] != "zoo":
+        if path.stat().st_size <= LARGEST:
             found.setdefault(f"models/{place.parent}", []).append(place)
     return found
 
