@@ -7,8 +7,8 @@ import pytest
 
 import graphfix
 from graphfix.formats.onnx import OnnxModel
-from tests.support.notation import model, parsed
-from tests.support.onnx.fixing import fixed, lines, printed
+from tests.support.notation import model
+from tests.support.onnx.fixing import fixed, printed
 
 SHAPES = {
     "a symbol through element-wise operators": ("y[*] = Neg(x[N,4])", "y[N,4]"),
