@@ -54,6 +54,7 @@ class Counts:
     runs: Counter[str] = field(default_factory=Counter)
     unproved: list[str] = field(default_factory=list)
     different: list[str] = field(default_factory=list)
+    not_compared: list[str] = field(default_factory=list)
     failed: list[str] = field(default_factory=list)
 
     def __add__(self, other: Counts) -> Counts:
@@ -89,6 +90,8 @@ def _judge(found: Counts, name: str, verdict: Mapping[str, Any]) -> None:
         found.unproved.append(f"{name}: {proof['reason']}")
     said = _runs(verdict)
     found.runs[said] += 1
+    if said == NOT_COMPARED:
+        found.not_compared.append(f"{name}: {verdict['reason']}")
     if said == DIFFERENT or verdict["status"] == "contradicted":
         found.different.append(f"{name}: {verdict['status']}, {verdict['reason']}")
 
@@ -195,9 +198,11 @@ def tables(found: Mapping[str, Mapping[Path, Counts]], each_model: bool) -> str:
         counted("nodes with GF103 whose sizes were lost at", {head: one.causes for head, one in sums.items()}),
         counted("sites left because", {head: one.left for head, one in sums.items()}),
     ]
-    for what in ("unproved", "different", "failed"):
+    for what in ("unproved", "different", "not_compared", "failed"):
         parts += [
-            f"{head}, {what}:\n" + _listed(getattr(one, what)) for head, one in sums.items() if getattr(one, what)
+            f"{head}, {what.replace('_', ' ')}:\n" + _listed(getattr(one, what))
+            for head, one in sums.items()
+            if getattr(one, what)
         ]
     if each_model:
         rows = [

@@ -72,7 +72,8 @@ python scripts/sizes_table.py                  # what sizes that are not known c
 in an environment for each that has graphfix's dependencies too: graphfix needs neither PyTorch nor TensorFlow, and the
 tests ask for the committed files alone. `sizes.json` says what each ONNX file is fed, and at which sizes. No weights
 are downloaded: the models are built from configurations of a layer or two, and their weights are a short pattern that
-repeats. Where an architecture is not written in scripts/exporting it is that of transformers, Keras or KerasHub (all Apache-2.0).
+repeats. Where an architecture is not written in scripts/exporting it is that of transformers, Keras or KerasHub (all
+Apache-2.0).
 A name is that of the architecture, then of the exporter (`_dynamo`, `_legacy`, with the operator set where there are
 several) or of what is free and how numbers are stored (`_free`, `_batch`, `_fixed`; `_int8` ..).
 

@@ -9,10 +9,13 @@ at), and the nodes that were `seen` and that `stretched`, as pairs of graph and 
 
 from __future__ import annotations
 
+import contextlib
 import json
+import os
 import sys
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -136,40 +139,69 @@ def onnx_feeds(
 
 
 def run_tflite(path: Path, operands: Sequence[Operand], bindings: Sequence[Mapping[str, int]]) -> Iterator[str]:
-    """Run each signature of a TFLite model in LiteRT, all tensors kept."""
+    """Run each signature of a TFLite model in LiteRT, each time in a process of its own, which a kernel may end.
+
+    Raises ChildProcessError where that happens at sizes that the model is used at.
+    """
     from ai_edge_litert import schema_py_generated as schema
-    from ai_edge_litert.interpreter import Interpreter, OpResolverType
 
     model = schema.ModelT.InitFromPackedBuf(path.read_bytes(), 0)
     export = EXPORTS[path.stem]
-    for signature in model.signatureDefs:
-        at, name = signature.subgraphIndex, signature.signatureKey.decode()
-        label = f"subgraph {at}" if at else "main"
-        wanted = {each.place for each in operands if each.place[0] == label}
-        operators = model.subgraphs[at].operators
+    for definition in model.signatureDefs:
+        name = definition.signatureKey.decode()
         for used, feeds in tflite_feeds(export, name, model, bindings):
-            made = Interpreter(
-                str(path),
-                experimental_op_resolver_type=OpResolverType.BUILTIN_WITHOUT_DEFAULT_DELEGATES,
-                experimental_preserve_all_tensors=True,
-                num_threads=1,
-            )
-            runner = made.get_signature_runner(name)
-            details = runner.get_input_details()
-            try:
-                runner(**{key: stored(value, details[key]) for key, value in feeds.items()})
-            except (RuntimeError, ValueError):
-                if used:
-                    raise
-                continue  # a size that the model refuses
-            seen = {}
-            for place in wanted:
-                operator = operators[int(place[1].rpartition("#")[2])]
-                shapes = [_allocated(made, int(tensor), at) for tensor in operator.inputs]
-                result = _allocated(made, int(operator.outputs[0]), at)
-                if result is not None:
-                    seen[place] = shapes, result
-            yield line(used, operands, seen)
+            ran = _in_fork(partial(_run_signature, path, model, definition, feeds, operands, used))
+            if ran:
+                yield ran
+            elif used:
+                raise ChildProcessError(f"{path.name}: {name} does not run at a size that it is used at")
+
+
+def _in_fork(work: Callable[[], str]) -> str:
+    """Return what another process made of the work; nothing where it raised or ended."""
+    reading, writing = os.pipe()
+    process = os.fork()
+    if not process:
+        os.close(reading)
+        with os.fdopen(writing, "w", encoding="utf-8") as pipe, contextlib.suppress(RuntimeError, ValueError):
+            pipe.write(work())
+        os._exit(0)
+    os.close(writing)
+    with os.fdopen(reading, encoding="utf-8") as pipe:
+        made = pipe.read()
+    os.waitpid(process, 0)
+    return made
+
+
+def _run_signature(
+    path: Path,
+    model: Any,  # noqa: ANN401 - LiteRT's object API
+    definition: Any,  # noqa: ANN401
+    feeds: Mapping[str, Any],
+    operands: Sequence[Operand],
+    used: bool,
+) -> str:
+    """Run a signature once, with its tensors kept. Raises RuntimeError or ValueError, as LiteRT does."""
+    from ai_edge_litert.interpreter import Interpreter, OpResolverType
+
+    made = Interpreter(
+        str(path),
+        experimental_op_resolver_type=OpResolverType.BUILTIN_WITHOUT_DEFAULT_DELEGATES,
+        experimental_preserve_all_tensors=True,
+        num_threads=1,
+    )
+    runner = made.get_signature_runner(definition.signatureKey.decode())
+    details = runner.get_input_details()
+    runner(**{key: stored(value, details[key]) for key, value in feeds.items()})
+    at = definition.subgraphIndex
+    label = f"subgraph {at}" if at else "main"
+    seen = {}
+    for place in {each.place for each in operands if each.place[0] == label}:
+        operator = model.subgraphs[at].operators[int(place[1].rpartition("#")[2])]
+        result = _allocated(made, int(operator.outputs[0]), at)
+        if result is not None:
+            seen[place] = [_allocated(made, int(tensor), at) for tensor in operator.inputs], result
+    return line(used, operands, seen)
 
 
 def _allocated(made: Any, tensor: int, subgraph: int) -> Shape | None:  # noqa: ANN401 - LiteRT has no types

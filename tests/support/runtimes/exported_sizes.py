@@ -1,4 +1,4 @@
-"""Looks at exported models while they run: which of the nodes that a report stretches at run time any size stretches."""
+"""Looks at exported models while they run: which nodes with a stretch at run time any size stretches."""
 
 from __future__ import annotations
 
