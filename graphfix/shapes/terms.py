@@ -23,6 +23,9 @@ from graphfix.shapes.polynomial import Polynomial
 LEAST = -(2**63)
 """The least element that an integer tensor holds: `Dim.lo` is a number."""
 
+ANY = Dim((), LEAST)
+"""An element of which nothing is known: unlike an unknown size it may be negative."""
+
 GREATEST = 2**31 - 1
 """The greatest size that a tensor's axis has."""
 
@@ -162,6 +165,11 @@ class Terms:
             (a_low, a_high), (b_low, b_high) = bounds(a), bounds(b)
             return a_low - b_high, a_high - b_low
         return self.names.interval(poly.subtracted(*polynomials))
+
+    def factor(self, size: Size) -> int:
+        """The greatest number that a name is multiplied by in it."""
+        polynomial = self._polynomial(size) or ()
+        return max((abs(factor) for _, factor in polynomial), default=0)
 
     # --- names --------------------------------------------------------------------------------------------------------
 

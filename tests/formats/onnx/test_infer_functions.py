@@ -43,6 +43,19 @@ def test_sizes_of_different_callers_are_no_one_symbol() -> None:
     assert result.counts == {"materialize-broadcasts": 2}
 
 
+def test_calls_with_the_same_shapes_return_no_one_size_that_depends_on_data() -> None:
+    """Twice as many as x has elements that are not 0, and z: the name of that size holds a name of the function."""
+    text = f"""main (float[N] x, float[N] z) => (float[M] y) {{ v = local.f(x) w = local.f(z) y = Add(v, w) }}
+        {HEAD} f (p) => (r) {{
+            places = NonZero(p)
+            twice = Concat <axis = 1> (places, places)
+            axis = Constant <value_ints = [0]> ()
+            numbers = Squeeze(twice, axis)
+            r = Cast <to = 1> (numbers) }}"""
+    result = fixed(parsed(text), target="explicit")
+    assert result.counts == {"materialize-broadcasts": 2}
+
+
 def test_an_attribute_of_the_call_reaches_the_body() -> None:
     text = """main (float[2,3] x) => (float[3,2] y) { y = local.f <order = [1, 0]> (x) }
         <domain: "local", opset_import: ["" : 18]> f <order> (p) => (r) { r = Transpose <perm: ints = @order> (p) }"""

@@ -5,14 +5,29 @@ The witness is onnxruntime; a model that it refuses says nothing and is not coun
 
 from __future__ import annotations
 
+from collections import Counter
+from collections.abc import Mapping
 from random import Random
 
 import pytest
 
 import graphfix
 from graphfix.formats.onnx import OnnxModel
-from graphfix.formats.onnx.infer import audited, forward, rules
-from tests.support.onnx.random_builder import Case
+from graphfix.formats.onnx.infer import (
+    audited,
+    forward,
+    integer_arithmetic,
+    integer_values,
+    rules,
+    rules_layout,
+    rules_parts,
+)
+from graphfix.formats.onnx.infer.rules_layout import NO_SIZE_IS_0
+from graphfix.formats.onnx.infer.scope import GraphScope
+from graphfix.shapes.shape import UNKNOWN, Dim, Shape, Size
+from graphfix.shapes.terms import Terms
+from tests.support.audit_terms import TERM, Observed, contradicted
+from tests.support.onnx.random_builder import Array, Case
 from tests.support.onnx.random_models import KINDS
 from tests.support.runtimes.onnx_runs import run
 from tests.support.tiers import tiered
@@ -22,33 +37,69 @@ SHORT, LONG = 40, 2100
 SAMPLES = [(kind, count) for count in (SHORT, LONG) for kind in KINDS]
 
 
-def contradictions(case: Case) -> list[str] | None:
-    """The sizes of the view that the run gives otherwise; None where the runtime refuses the model."""
+def contradictions(case: Case, told: Counter[str] | None = None) -> list[str] | None:
+    """What the view says of sizes and elements that the run gives otherwise; None where that says nothing.
+
+    It says nothing where the runtime refuses the model, and where an assumption that the view lists does not hold.
+    `told` counts the sizes that were named, by whether the name is a term.
+    """
     try:
         found = run(case.proto, **case.feeds)
     except Exception:  # noqa: BLE001 -- onnxruntime's own classes
         return None
-    observed = {name: array.shape for name, array in case.feeds.items()}
-    observed |= {
-        output.name: array.shape
-        for output, array in zip(case.proto.graph.output, found, strict=True)
-        if hasattr(array, "shape")
-    }
+    observed = dict(case.feeds)
+    names = [output.name for output in case.proto.graph.output]
+    observed |= {name: array for name, array in zip(names, found, strict=True) if hasattr(array, "shape")}
     opened = graphfix.load(case.proto)
     assert isinstance(opened, OnnxModel)
-    named: dict[object, int] = {}
-    wrong: list[str] = []
     scope = opened._facts.main
-    for name, shape in scope.shapes.items():
-        if shape.axes is None or name not in observed:
-            continue
-        if len(shape.axes) != len(observed[name]):
-            wrong.append(f"{name}{shape} is {observed[name]}")
-            continue
-        for size, real in zip(shape.axes, observed[name], strict=True):
-            if (size if isinstance(size, int) else named.setdefault(size.parts, real)) != real:
-                wrong.append(f"{name}{shape} is {observed[name]}")
-    return wrong
+    run_ = Observed({name: array.shape for name, array in observed.items()}, symbol)
+    wrong: list[str] = []
+    named: dict[object, int] = {}
+    for name in filter(observed.__contains__, scope.shapes):  # inputs first: what they have is what a name means
+        pairs = [*_sizes(scope.shapes[name], observed[name]), *_elements(scope.elements.get(name), observed[name])]
+        for size, real in pairs:
+            if isinstance(size, int):
+                wrong += [f"{name} {scope.shapes[name]}: {size} is {real}"] * (size != real)
+            elif size is None or (size.parts and named.setdefault(size.parts, real) != real):
+                wrong.append(f"{name} {scope.shapes[name]}: {size} is {real}")
+            else:
+                wrong += filter(None, [contradicted(size, real, run_)])
+            if told is not None and isinstance(size, Dim):
+                told["term" if any(part.startswith(TERM) for part in size.parts) else "name"] += 1
+    return None if wrong and NO_SIZE_IS_0 in opened.assumes and _zero_for_a_term(case, scope, observed) else wrong
+
+
+def symbol(name: str) -> int | None:
+    """S3 is 3."""
+    return int(name[1:]) if name[:1] == "S" and name[1:].isdigit() else None
+
+
+def _sizes(shape: Shape, array: Array) -> list[tuple[Size | None, int]]:
+    if shape.axes is None:
+        return []
+    if len(shape.axes) != array.ndim:
+        return [(None, array.ndim)]
+    return list(zip(shape.axes, array.shape, strict=True))
+
+
+def _elements(elements: tuple[Size, ...] | None, array: Array) -> list[tuple[Size | None, int]]:
+    if elements is None or array.dtype.kind not in "iub":
+        return []
+    if len(elements) != array.size:
+        return [(None, array.size)]
+    return list(zip(elements, array.reshape(-1).tolist(), strict=True))
+
+
+def _zero_for_a_term(case: Case, scope: GraphScope, observed: Mapping[str, Array]) -> bool:
+    """Whether a Reshape is given a 0 where the view has a term: what it assumes is not so in this run."""
+    targets = [node.input[1] for node in case.proto.graph.node if node.op_type == "Reshape" and len(node.input) > 1]
+    return any(
+        real == 0 and not isinstance(size, int)
+        for name in targets
+        if name in observed
+        for size, real in _elements(scope.elements.get(name), observed[name])
+    )
 
 
 @pytest.mark.parametrize(
@@ -65,15 +116,37 @@ def contradictions(case: Case) -> list[str] | None:
 )
 def test_no_size_of_the_view_is_one_that_a_run_contradicts(kind: str, count: int) -> None:
     random = Random(kind)  # noqa: S311 -- the same models each time
+    told: Counter[str] = Counter()
     tried = ran = 0
     while ran < count:
         tried += 1
         assert tried < 20 * count
         case = KINDS[kind](random)
-        wrong = contradictions(case)
+        wrong = contradictions(case, told)
         if wrong is not None:
             ran += 1
             assert not wrong, (tried, wrong, [str(node) for node in case.proto.graph.node])
+    assert told["term"] >= TERMS.get(kind, 0) * count
+
+
+TERMS = {"sizes through integer arithmetic": 1, "pools": 0.5, "convolutions": 0.2, "resizes": 0.05, "chains": 5}
+"""How many sizes and elements of a model are told as terms, at the least."""
+
+FAULTS: Mapping[str, tuple[str, object, str, object]] = {
+    "a pool's size is rounded down": ("pools", Terms, "ceildiv", Terms.floordiv),
+    "a slice's bounds are not clamped": ("chains", rules_parts, "_bound", lambda _, bound, __: bound),
+    "what is not known is not negative": ("chains", integer_values, "ANY", UNKNOWN),
+    "int32 holds every number": ("sizes through integer arithmetic", integer_values, "BITS", {7: 63, 6: 63, 9: 1}),
+    "a quotient is always rounded down": ("chains", integer_arithmetic, "bounds", lambda _: (0, 0)),
+    "an assumption is not listed": ("reshapes", rules_layout, "NO_SIZE_IS_0", "something else"),
+}
+
+
+@pytest.mark.parametrize(("kind", "module", "name", "other"), FAULTS.values(), ids=FAULTS)
+def test_a_fault_is_seen(kind: str, module: object, name: str, other: object, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, name, other)
+    with pytest.raises(AssertionError, match=r"\(\d+, \["):
+        test_no_size_of_the_view_is_one_that_a_run_contradicts(kind, 200)
 
 
 def test_a_pool_that_onnx_is_asked_for_is_found_out(monkeypatch: pytest.MonkeyPatch) -> None:

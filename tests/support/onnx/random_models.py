@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from random import Random
 
-from tests.support.onnx import random_calls, random_sizes, random_windows
+from tests.support.onnx import random_calls, random_chains, random_sizes, random_windows
 from tests.support.onnx.random_builder import Case
 
 KINDS: Mapping[str, Callable[[Random], Case]] = {
@@ -19,4 +19,5 @@ KINDS: Mapping[str, Callable[[Random], Case]] = {
     "parameters": random_calls.parameters,
     "moves": random_calls.moves,
     "bodies": random_calls.bodies,
+    "chains": random_chains.chains,
 }

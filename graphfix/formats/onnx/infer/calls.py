@@ -11,7 +11,7 @@ from onnx import AttributeProto, FunctionProto, NodeProto
 from graphfix.formats.onnx.file.messages import Step, steps
 from graphfix.formats.onnx.infer.scope import NOTHING_KNOWN, GraphScope, Known, Read, enter_bodies, versions_of
 from graphfix.operators.row import standard
-from graphfix.shapes.shape import UNKNOWN, Shape, Size
+from graphfix.shapes.shape import Dim, Shape, Size
 
 FunctionKey: TypeAlias = tuple[str, str]
 """(domain, name)."""
@@ -115,7 +115,9 @@ def _outside(inner: GraphScope, name: str, path: str) -> Known:
 def _renamed(size: Size, own: str) -> Size:
     if isinstance(size, int):
         return size
-    return UNKNOWN if any(part.startswith((f"{own}:", f"{own}/")) for part in size.parts) else size
+    # the name of a term holds the names that it is computed of: ?=2*{?call 1:v.0}
+    local = any(f"{own}{mark}" in part for part in size.parts for mark in ":/")
+    return Dim((), size.lo, size.hi) if local else size
 
 
 def bound(function: FunctionProto, calls: Sequence[tuple[GraphScope, NodeProto]]) -> dict[str, AttributeProto | None]:

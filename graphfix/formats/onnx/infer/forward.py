@@ -50,6 +50,7 @@ class ForwardPass:
     def read(self, scope: GraphScope, inputs: Mapping[str, Known]) -> None:
         """Infer a scope and the bodies inside it, knowing this of its inputs."""
         scope.clear()
+        scope.readings += 1
         scope.terms, scope.assumes = self.terms, self.assumes
         self._constants(scope)
         for name, known in inputs.items():
@@ -258,7 +259,10 @@ _CONSTANTS = {
 
 
 def _term(scope: GraphScope, name: str) -> str:
-    return f"?{name}" if scope.path == "main" else f"?{scope.path}:{name}"
+    """What names a value: in a body that is read again another name, for the size may be another (in its range too)."""
+    if scope.path == "main":
+        return f"?{name}"
+    return f"?{scope.path}:{name}" if scope.readings == 1 else f"?{scope.path}:{scope.readings}:{name}"
 
 
 def _named(scope: GraphScope, name: str, axes: Sequence[Size]) -> Shape:

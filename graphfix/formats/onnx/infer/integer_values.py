@@ -20,6 +20,7 @@ from graphfix.formats.onnx.infer.operands import Call
 from graphfix.formats.onnx.infer.rules_parts import AXES_AT, cut, slice_bounds
 from graphfix.formats.onnx.infer.scope import INTEGERS, GraphScope
 from graphfix.shapes.shape import UNKNOWN, Size, broadcast
+from graphfix.shapes.terms import ANY, Terms
 from graphfix.shapes.terms import bounds as range_of
 
 LIMIT = 64
@@ -58,12 +59,14 @@ def follow(call: Call, result: str) -> None:
         return
     known = [size for size in dims if isinstance(size, int)]
     if prod(known) == len(elements) if len(known) == len(dims) else len(dims) == 1:
-        scope.elements[result] = tuple([_within(element, bits) for element in elements])
+        scope.elements[result] = tuple([_within(call.terms, element, bits) for element in elements])
 
 
-def _within(element: Size, bits: int) -> Size:
-    """An element that its type holds; any other would wrap."""
-    return element if not isinstance(element, int) or -(1 << bits) <= element < 1 << bits else UNKNOWN
+def _within(terms: Terms, element: Size, bits: int) -> Size:
+    """An element that its type holds; any other would wrap. Of an unknown one not even the sign is known."""
+    if isinstance(element, int):
+        return element if -(1 << bits) <= element < 1 << bits else ANY
+    return ANY if element == UNKNOWN or terms.factor(element) >> bits else element
 
 
 def _operand(call: Call, index: int) -> Array | None:

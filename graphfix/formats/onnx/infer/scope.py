@@ -63,6 +63,8 @@ class GraphScope:
     bindings: Mapping[str, AttributeProto | None] | None = None
     """Of a function: the attributes that its calls give it, None for one that they do not agree on."""
     children: dict[tuple[int, str], GraphScope] = field(default_factory=dict)
+    readings: int = 0
+    """How often it was inferred: a body is again where what its node carries was widened."""
     terms: Terms = field(default_factory=Terms)
     """Arithmetic with sizes: one for all scopes of a model, while they are read."""
     assumes: dict[str, None] = field(default_factory=dict)

@@ -1,0 +1,130 @@
+"""What is known inside of bodies: by induction over the turns of a Loop, and of both branches of an If."""
+
+from __future__ import annotations
+
+import pytest
+
+import graphfix
+from graphfix.formats.onnx import OnnxModel
+from tests.support.notation import parsed
+from tests.support.onnx.fixing import lines, printed
+
+
+def loop(step: str, *, carried: str = "float[2,3] v") -> str:
+    return f"""main (int64 n, float[2,3] x, float[3] b, float[2,1] c, float[1,2,3] d) => (float[*] y)
+        <bool go = {{1}}> {{
+        [loop] y = Loop (n, go, x) <body = turn (int64 i, bool k, {carried}) => (bool again, float[*] w) {{
+            again = Identity(k) {step} }}> }}"""
+
+
+def body(step: str, **more: str) -> list[str]:
+    text = loop(step, **more).replace("float[*] y", "float[] y").replace("float[*] w", "float[] w")
+    proto = parsed(text)
+    for value in (*proto.graph.output, proto.graph.node[0].attribute[0].g.output[1]):
+        value.type.tensor_type.ClearField("shape")
+    return [line.partition(": ")[2] for line in lines(graphfix.load(proto).graphs) if "again" not in line]
+
+
+def test_a_carried_shape_that_the_body_gives_back_holds_in_every_turn() -> None:
+    assert body("w = Add(v, b)") == ["y[2,3] = Loop(n[], go[], x[2,3])", "w[2,3] = Add(v[2,3], b[3])"]
+
+
+def test_a_carried_size_that_the_body_changes_is_not_known() -> None:
+    assert body("w = Concat <axis = 0> (v, x)") == [
+        "y[?,3] = Loop(n[], go[], x[2,3])",
+        "w[?,3] = Concat(v[?,3], x[2,3])",
+    ]
+
+
+def test_a_carried_rank_that_the_body_changes_is_not_known() -> None:
+    first, second = body("w = Add(v, d)")
+    assert first == "y[*] = Loop(n[], go[], x[2,3])"
+    assert second == "w[*] = Add(v[*], d[1,2,3])"
+
+
+def test_a_stored_shape_of_a_carried_value_is_a_claim() -> None:
+    assert body("w = Concat <axis = 0> (v, x)", carried="float[2,3] v")[1] == "w[?,3] = Concat(v[?,3], x[2,3])"
+
+
+def test_a_widened_size_widens_what_is_computed_of_it() -> None:
+    lines_ = body("u = Concat <axis = 0> (v, x) t = Neg(v) w = Concat <axis = 1> (u, u)")
+    assert lines_[2] == "t[?,?] = Neg(v[?,?])"
+
+
+@pytest.mark.parametrize("length", [2, 9, 30])
+def test_a_change_that_takes_many_turns_to_arrive_is_never_overlooked(length: int) -> None:
+    """Carried values hand their shape on: the last one is [4,3] after `length` turns, whatever it entered with."""
+    names = range(length)
+    steps = ["w0 = Concat <axis = 0> (v0, x)", *(f"w{at} = Identity(v{at - 1})" for at in names[1:])]
+    listed = {
+        stem: ", ".join(f"{stem}{at}" for at in names) for stem in ("float[] y", "y", "float[2,3] v", "float[] w")
+    }
+    proto = parsed(f"""main (int64 n, float[2,3] x) => ({listed["float[] y"]}) <bool go = {{1}}> {{
+        [loop] {listed["y"]} = Loop (n, go, {", ".join("x" for _ in names)})
+            <body = turn (int64 i, bool k, {listed["float[2,3] v"]}) => (bool again, {listed["float[] w"]}) {{
+                again = Identity(k) {" ".join(steps)} }}> }}""")
+    outer, inner = proto.graph.output, proto.graph.node[0].attribute[0].g.output
+    for value in (*outer, *inner[1:]):
+        value.type.tensor_type.ClearField("shape")
+    last = lines(graphfix.load(proto).graphs)[-1]
+    assert last.startswith(f"loop.body: w{length - 1}[")
+    assert "[2,3]" not in last
+
+
+def test_nested_loops_widen_from_the_inside() -> None:
+    step = """w = Loop (n, k, v) <body = inner (int64 j, bool l, float[2,3] p) => (bool more, float[] q) {
+        more = Identity(l) q = Concat <axis = 0> (p, x) }>"""
+    proto = parsed(loop(step).replace("float[*] y", "float[] y").replace("float[*] w", "float[] w"))
+    body_graph = proto.graph.node[0].attribute[0].g
+    inner_graph = body_graph.node[1].attribute[0].g
+    for value in (proto.graph.output[0], body_graph.output[1], inner_graph.output[1]):
+        value.type.tensor_type.ClearField("shape")
+    found = lines(graphfix.load(proto).graphs)
+    assert [line.partition(": ")[2] for line in found if "more" not in line and "again" not in line] == [
+        "y[?,3] = Loop(n[], go[], x[2,3])",
+        "w[?,3] = Loop(n[], k[], v[?,3])",
+        "q[?,3] = Concat(p[?,3], x[2,3])",
+    ]
+
+
+BRANCHES = {
+    "equal shapes": ("t = Neg(x)", "e = Abs(x)", "y[2,3]"),
+    "one size differs": ("t = Neg(x)", "e = Concat <axis = 0> (x, x)", "y[?,3]"),
+    "ranks differ": ("t = Neg(x)", "e = Neg(b)", "y[*]"),
+}
+
+
+@pytest.mark.parametrize(("yes", "no", "result"), BRANCHES.values(), ids=BRANCHES)
+def test_an_if_has_what_both_branches_have(yes: str, no: str, result: str) -> None:
+    proto = parsed(f"""main (bool c, float[2,3] x, float[3] b) => (float[] y) {{
+        y = If (c) <then_branch = yes () => (float[] t) {{ {yes} }},
+                    else_branch = no () => (float[] e) {{ {no} }}> }}""")
+    for attribute in proto.graph.node[0].attribute:
+        attribute.g.output[0].type.tensor_type.ClearField("shape")
+    proto.graph.output[0].type.tensor_type.ClearField("shape")
+    assert printed(graphfix.load(proto))[0].startswith(f"{result} = If")
+
+
+def test_a_size_of_a_body_that_is_read_again_may_be_less_than_it_was_at_first() -> None:
+    """At first v has 4 elements, and `held` as many or more; when v was widened that does not follow any more."""
+    proto = parsed("""main (int64 n, float[4] x, int64[1] open) => (float[M] y) <bool go = {1}> {
+        [loop] y = Loop (n, go, x) <body = turn (int64 i, bool k, float[A] v) => (bool again, float[B] w) {
+            again = Identity(k)
+            size = Shape(v)
+            both = Concat <axis = 0> (open, size)
+            zero = Constant <value_ints = [0]> ()
+            unknown = Gather(both, zero)
+            most = Max(size, unknown)
+            held = ConstantOfShape(most)
+            two = Constant <value_ints = [2]> ()
+            count = Shape(held)
+            least = Min(count, two)
+            more = ConstantOfShape(least)
+            w = Concat <axis = 0> (v, more) }> }""")
+    opened = graphfix.load(proto)
+    assert isinstance(opened, OnnxModel)
+    sizes = {
+        result.name: result.shape.axes for graph in opened.graphs for node in graph.nodes for result in node.results
+    }
+    assert sizes["held"] != (4,)
+    assert sizes["more"] != (2,)
