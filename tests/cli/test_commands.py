@@ -197,7 +197,8 @@ def test_undecided_is_worse_than_no_and_better_than_an_error(
 def test_every_option_of_fix_reaches_the_pipeline(asked: Asked) -> None:
     command = (
         "fix m.onnx -o f.onnx --in-place --target ranks --broadcasts two-sided --unknown keep --dim N=4 "
-        "--dim a=b=2..64 --shape x=1,3,224,224 --same a[0]=b[0] --same M=N --only equalize-ranks --only normalize-expand "
+        "--dim a=b=2..64 --shape x=1,3,224,224 --same a[0]=b[0] --same M=N "
+        "--only equalize-ranks --only normalize-expand "
         "--skip materialize-broadcasts --bind-defaults --max-expand-bytes 4096 "
         "--keep-fusions --no-verify --strict-proof --runs 7 --seed 9"
     )
