@@ -53,6 +53,7 @@ def fix_file(
     unknown: str = "expand",
     dims: Texts = NONE,
     shapes: Texts = NONE,
+    same: Sequence[str] = (),
     only: Sequence[str] = (),
     skip: Sequence[str] = (),
     keep_fusions: bool = False,
@@ -82,6 +83,7 @@ def check(
     unknown: str = "expand",
     dims: Texts = NONE,
     shapes: Texts = NONE,
+    same: Sequence[str] = (),
     only: Sequence[str] = (),
     skip: Sequence[str] = (),
     keep_fusions: bool = False,
@@ -98,6 +100,7 @@ def verify(
     *,
     dims: Texts = NONE,
     shapes: Texts = NONE,
+    same: Sequence[str] = (),
     inputs: Path | None = None,
     runs: int = 4,
     seed: int = 0,
@@ -121,7 +124,13 @@ def format_of(source: str | Path) -> str:
 
 
 def show(
-    source: str | Path, *, maps: bool = False, broadcasts_only: bool = False, dims: Texts = NONE, shapes: Texts = NONE
+    source: str | Path,
+    *,
+    maps: bool = False,
+    broadcasts_only: bool = False,
+    dims: Texts = NONE,
+    shapes: Texts = NONE,
+    same: Sequence[str] = (),
 ) -> Iterator[str]:
     """The model in the notation `y[2,3] = Add(x[2,3], b[3])`, a line a node, with indexing maps where asked."""
     return pipeline.show(Path(source), Request.of(locals()), maps=maps, broadcasts_only=broadcasts_only)

@@ -212,6 +212,7 @@ def compare(
             criterion=Criterion(request.atol, request.rtol),
             proof=request.proof,
             progress=request.progress,
+            same=sizes.same,
             claims=claims,
         )
         verdict = checker.verify(task)

@@ -50,5 +50,7 @@ class Task:
     proof: Literal["with", "only", "without"]
     """Whether the proof is asked as well as the runs, alone (no runtime is imported), or not at all."""
     progress: Callable[[str], None] = field(repr=False)
+    same: Sequence[Sequence[str]] = ()
+    """Sizes of inputs that are stated to be equal: symbols, or `name[axis]`, two or more each time."""
     claims: Claims | None = None
     """The sizes that were taken for granted of the first model: its runs are asked for them."""

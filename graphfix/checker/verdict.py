@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from graphfix.checker.files import is_tflite
+from graphfix.checker.files.equal_sizes import stated
 from graphfix.results import GraphfixError, Verdict
 
 if TYPE_CHECKING:
@@ -36,6 +37,7 @@ def compare(task: Task) -> Verdict:
         verdict = replace(_both(verdict, proof, _discharged(task, verdict, proof)), proof=document)
     return replace(
         _witnessed(verdict),
+        assumes=tuple(dict.fromkeys((*verdict.assumes, *stated(task.same)))),
         seed=task.seed,
         versions={"numpy": np.__version__, **verdict.versions},
         sha256={"before": _digest(task.before), "after": _digest(task.after)},
@@ -50,7 +52,7 @@ def _proof(task: Task, *, tflite: bool) -> tuple[Proof | None, Mapping[str, obje
 
     task.progress("proving")
     started = perf_counter()
-    proof = prove(task.before, task.after, bindings=task.bindings, shapes=task.shapes, tflite=tflite)
+    proof = prove(task.before, task.after, bindings=task.bindings, shapes=task.shapes, same=task.same, tflite=tflite)
     return proof, proof.document(perf_counter() - started)
 
 

@@ -118,14 +118,8 @@ def _show(command: Parser) -> None:
 
 def _tosa(command: Parser) -> None:
     command.add_argument("model", metavar="MODEL", type=Path, help="the ONNX or TFLite file to convert")
-    command.add_argument(
-        "-o",
-        "--output",
-        metavar="OUT",
-        type=Path,
-        required=True,
-        help="the TOSA flatbuffer to write; the MLIR bytecode appears beside it, with the suffix .mlirbc",
-    )
+    what = "the TOSA flatbuffer to write; the MLIR bytecode appears beside it, with the suffix .mlirbc"
+    command.add_argument("-o", "--output", metavar="OUT", type=Path, required=True, help=what)
     command.add_argument(
         "--run",
         action="store_true",
@@ -237,6 +231,8 @@ def _binding(command: Parser) -> None:
         default=[],
         help="bind the shape of an input: x=1,3,224,224; repeatable",
     )
+    what = "sizes of inputs that are equal, axes or symbols: 'ids[0]=mask[0]', batch=batch2=types[0]; repeatable"
+    group.add_argument("--same", metavar="A=B", action="append", help=what)
 
 
 def _runs(command: Parser) -> None:

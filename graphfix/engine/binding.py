@@ -1,4 +1,4 @@
-"""Free sizes of a model's inputs: which there are, what `--dim`, `--shape` and the defaults bind them to."""
+"""Free sizes of a model's inputs: which there are, what `--dim`, `--shape`, `--same` and the defaults make of them."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from graphfix.engine.request import Request
     from graphfix.graph.protocols import Model
     from graphfix.graph.view import Value
-    from graphfix.shapes.shape import Size
+    from graphfix.shapes.dim import Parts, Size
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,6 +25,8 @@ class Sizes:
 
     dims: Mapping[str, Size]
     shapes: Mapping[str, Sequence[int | None]]
+    same: Sequence[tuple[str, ...]] = ()
+    """The members of each statement that sizes are equal: symbols, or `input[axis]`."""
 
     @property
     def fixed_dims(self) -> dict[str, int]:
@@ -44,14 +46,14 @@ def bind(model: Model, path: Path, request: Request) -> Sizes:
     Returns the sizes that the model and what is made of it are both run at: with defaults those of all inputs.
     """
     sizes = parse(path, request)
-    if sizes.dims or sizes.shapes:
-        model.bind(sizes.dims, sizes.shapes)
+    if sizes.dims or sizes.shapes or sizes.same:
+        model.bind(sizes.dims, sizes.shapes, sizes.same)
     if not request.bind_defaults:
         return sizes
     if known := defaults(model):
-        model.bind({}, known)
+        model.bind({}, known, ())
     inputs = (value for value in model.graphs[0].inputs if value.shape.static)
-    return Sizes({}, {value.name: list(value.shape.numbers) for value in inputs})
+    return Sizes({}, {value.name: list(value.shape.numbers) for value in inputs}, sizes.same)
 
 
 # --- what the user says ---------------------------------------------------------------------------------------------
@@ -62,6 +64,7 @@ def parse(path: Path, request: Request) -> Sizes:
     return Sizes(
         {name: _size(path, name, text) for name, text in request.dims.items()},
         {name: _sizes(path, name, text) for name, text in request.shapes.items()},
+        [_members(path, text) for text in request.same],
     )
 
 
@@ -86,6 +89,14 @@ def _sizes(path: Path, name: str, text: str) -> list[int | None]:
     return [None if part == "?" else int(part) for part in parts]
 
 
+def _members(path: Path, text: str) -> tuple[str, ...]:
+    """The members of `a=b=c`; names such as `ceil(T=2)` occur, so that a `=` in parentheses is part of one."""
+    members = [member.strip() for member in re.split(r"=(?![^()]*\))", text)]
+    if len(members) == 1 or not all(members):
+        raise GraphfixError(f"{path}: --same {text}: give two sizes or more, such as ids[0]=mask[0] or batch=batch2")
+    return tuple(members)
+
+
 # --- what is free, and what it is by default ------------------------------------------------------------------------
 
 
@@ -97,20 +108,23 @@ def free_inputs(model: Model) -> list[Value]:
 def defaults(model: Model) -> dict[str, list[int | None]]:
     """By input: the sizes to take where nobody says any; None stays free.
 
-    A size that the file stores beside the free one (TFLite does) is taken, else 1 for the first axis: a batch.
+    A size that the file stores beside the free one (TFLite does) is taken, else 1 for the first axis: a batch. What is
+    one size in several places is what it is in the first of them.
     """
-    return {value.name: list(_by_default(model, value)) for value in free_inputs(model) if value.shape.ranked}
+    known: dict[Parts, int] = {}
+    return {value.name: list(_by_default(model, value, known)) for value in free_inputs(model) if value.shape.ranked}
 
 
-def _by_default(model: Model, value: Value) -> Iterator[int | None]:
+def _by_default(model: Model, value: Value, known: dict[Parts, int]) -> Iterator[int | None]:
     example = model.example(value)
     for axis, size in enumerate(value.shape.dims):
         if isinstance(size, int):
             yield size
-        elif example is not None:
-            yield example[axis]
-        else:
-            yield 1 if axis == 0 else None
+            continue
+        number = known.get(size.parts, example[axis] if example is not None else 1 if axis == 0 else None)
+        if size.parts and number is not None:
+            known[size.parts] = number
+        yield number
 
 
 def demand_static(model: Model, path: Path, target: str) -> None:

@@ -42,6 +42,8 @@ class Request:
     # the free sizes: name -> text, as `--dim` and `--shape` take them
     dims: Texts = field(default_factory=dict)
     shapes: Texts = field(default_factory=dict)
+    same: Sequence[str] = ()
+    """Sizes that are equal, as `--same` takes them: `ids[0]=mask[0]`."""
     bind_defaults: bool = False
 
     # the verification

@@ -171,8 +171,13 @@ class Model(Protocol):
     def apply(self, node: Node, edits: Sequence[Edit]) -> Node:
         """Carry the edits of one node out, all or none, and return the node as it is now. Raises Refused."""
 
-    def bind(self, dims: Mapping[str, Size], shapes: Mapping[str, Sequence[int | None]]) -> None:
-        """Bind free dims before anything else. Raises GraphfixError for a name that the model does not have."""
+    def bind(
+        self, dims: Mapping[str, Size], shapes: Mapping[str, Sequence[int | None]], same: Sequence[Sequence[str]] = ()
+    ) -> None:
+        """Bind free dims before anything else, and take the members of each of `same` for one size.
+
+        Raises GraphfixError for a name that the model does not have, and for what contradicts the file.
+        """
 
     def example(self, value: Value) -> Sequence[int] | None:
         """The sizes that the file stores for an input beside the free ones, None where it stores none."""

@@ -39,7 +39,8 @@ def table(outcome: Outcome) -> str:
     """What a command did with one model, in lines. Long lists are cut: a report file has all of them."""
     edited = _edited(outcome.sites)
     lines = [_headline(outcome, edited)]
-    assumed = outcome.verdict.assumes if outcome.verdict is not None else ()
+    verdicts = outcome.verdict.assumes if outcome.verdict is not None else ()
+    assumed = [text for text in verdicts if text not in outcome.assumes]
     if outcome.command == "verify":
         lines += [*_assumed(assumed), *noted_lines(outcome.verdict), *unproved_lines(outcome.verdict)]
     lines += [*_sites(outcome.sites, edited), *_assumed(outcome.assumes)]

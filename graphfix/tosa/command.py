@@ -24,6 +24,7 @@ def tosa_file(
     *,
     dims: Texts = NONE,
     shapes: Texts = NONE,
+    same: Sequence[str] = (),
     only: Sequence[str] = (),
     skip: Sequence[str] = (),
     bind_defaults: bool = False,

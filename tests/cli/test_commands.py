@@ -197,7 +197,8 @@ def test_undecided_is_worse_than_no_and_better_than_an_error(
 def test_every_option_of_fix_reaches_the_pipeline(asked: Asked) -> None:
     command = (
         "fix m.onnx -o f.onnx --in-place --target ranks --broadcasts two-sided --unknown keep --dim N=4 "
-        "--dim a=b=2..64 --shape x=1,3,224,224 --only equalize-ranks --only normalize-expand "
+        "--dim a=b=2..64 --shape x=1,3,224,224 --same a[0]=b[0] --same M=N "
+        "--only equalize-ranks --only normalize-expand "
         "--skip materialize-broadcasts --bind-defaults --max-expand-bytes 4096 "
         "--keep-fusions --no-verify --strict-proof --runs 7 --seed 9"
     )
@@ -214,6 +215,7 @@ def test_every_option_of_fix_reaches_the_pipeline(asked: Asked) -> None:
                     unknown="keep",
                     dims={"N": "4", "a=b": "2..64"},
                     shapes={"x": "1,3,224,224"},
+                    same=["a[0]=b[0]", "M=N"],
                     only=["equalize-ranks", "normalize-expand"],
                     skip=["materialize-broadcasts"],
                     max_expand_bytes=4096,
@@ -251,10 +253,11 @@ def test_fix_without_an_output_says_how_to_name_one(asked: Asked, capsys: pytest
 
 
 def test_every_option_of_verify_and_show_reaches_the_pipeline(asked: Asked) -> None:
-    options = "--dim N=4 --shape x=1 --inputs d.npz --runs 2 --seed 3 --atol 1e-3 --rtol 0"
+    options = "--dim N=4 --shape x=1 --same M=N --inputs d.npz --runs 2 --seed 3 --atol 1e-3 --rtol 0"
     assert commands.main(["verify", "a.onnx", "b.onnx", *options.split()]) == 0
     assert commands.main(["show", "m.onnx", "--maps", "--broadcasts-only", "--dim", "N=4"]) == 0
-    verified = Request(dims={"N": "4"}, shapes={"x": "1"}, inputs=Path("d.npz"), runs=2, seed=3, atol=0.001, rtol=0.0)
+    sizes = {"dims": {"N": "4"}, "shapes": {"x": "1"}, "same": ["M=N"]}
+    verified = Request.of({**sizes, "inputs": Path("d.npz"), "runs": 2, "seed": 3, "atol": 0.001, "rtol": 0.0})
     assert asked.calls == [
         ("verify", (Path("a.onnx"), Path("b.onnx"), verified)),
         ("show", (Path("m.onnx"), Request(dims={"N": "4"}), {"maps": True, "broadcasts_only": True})),
@@ -300,15 +303,15 @@ def test_wrong_usage_is_one_line_and_status_2(capsys: pytest.CaptureFixture[str]
 # --- what is offered ------------------------------------------------------------------------------------------------
 
 OFFERED = {
-    "fix": "-o --output --in-place --target --broadcasts --unknown --dim --shape --only --skip --bind-defaults "
+    "fix": "-o --output --in-place --target --broadcasts --unknown --dim --shape --same --only --skip --bind-defaults "
     "--max-expand-bytes --keep-fusions --no-verify --strict-proof --runs --seed --report --json -q "
     "--quiet",
-    "check": "--target --broadcasts --unknown --dim --shape --only --skip --bind-defaults --max-expand-bytes "
+    "check": "--target --broadcasts --unknown --dim --shape --same --only --skip --bind-defaults --max-expand-bytes "
     "--report --json -q --quiet",
-    "verify": "--dim --shape --inputs --runs --seed --proof-only --strict-proof "
+    "verify": "--dim --shape --same --inputs --runs --seed --proof-only --strict-proof "
     "--atol --rtol --report --json -q --quiet",
-    "show": "--maps --broadcasts-only --dim --shape",
-    "tosa": "-o --output --run --inputs --seed --only --skip --dim --shape --bind-defaults --max-expand-bytes "
+    "show": "--maps --broadcasts-only --dim --shape --same",
+    "tosa": "-o --output --run --inputs --seed --only --skip --dim --shape --same --bind-defaults --max-expand-bytes "
     "--no-verify --report --json -q --quiet",
     "explain": "",
 }

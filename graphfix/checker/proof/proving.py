@@ -8,6 +8,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 from graphfix.checker.files.constant_bytes import Opened, Payload
+from graphfix.checker.files.equal_sizes import stated
 from graphfix.checker.proof.compare import assumed
 from graphfix.checker.proof.explain import Notes, explained
 from graphfix.checker.proof.indexing_maps import reads_of
@@ -29,9 +30,12 @@ def prove(
     *,
     bindings: Mapping[str, int] = _NO_NUMBERS,
     shapes: Mapping[str, Sequence[int]] = _NO_SHAPES,
+    same: Sequence[Sequence[str]] = (),
     tflite: bool = False,
 ) -> Proof:
     """Compare two files of one format, under the given sizes of free dims, without a runtime.
+
+    `same`: sizes of inputs that are stated to be equal, symbols or `name[axis]`.
 
     No payload is in memory as a whole. A node that does not mean anything is a reason not to prove; a file that is no
     model, or lacks one that it names, raises GraphfixError.
@@ -39,19 +43,19 @@ def prove(
     compared, _, refuse = _comparison(tflite=tflite)
     try:
         with ExitStack() as stack:
-            if not (bindings or shapes) and _copied(before, after, tflite=tflite):
+            if not (bindings or shapes or same) and _copied(before, after, tflite=tflite):
                 refuse(before, stack)
                 return Proof("proved")
-            proof = compared(before, after, stack, bindings, shapes)
+            proof = compared(before, after, stack, bindings, shapes, same)
         if proof.proved:
-            return replace(proof, assumes=(*proof.assumes, *assumed(bindings, shapes)))
+            return replace(proof, assumes=(*proof.assumes, *assumed(bindings, shapes), *stated(same)))
         wanted = frozenset(number for number in proof.cores if number is not None)
         if not wanted:
             return proof
         # Nothing of a node is kept but its term: where two have no match, both files are read again to say why.
         notes = Notes(wanted)
         with ExitStack() as stack:
-            compared(before, after, stack, bindings, shapes, notes)
+            compared(before, after, stack, bindings, shapes, same, notes)
         return explained(proof, notes)
     except UnprovedError as unproved:
         return Proof("not proved", str(unproved))

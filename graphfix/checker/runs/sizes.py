@@ -8,6 +8,7 @@ import re
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from graphfix.checker.files.equal_sizes import equal_sizes
 from graphfix.results import GraphfixError
 
 if TYPE_CHECKING:
@@ -36,12 +37,17 @@ class Free:
     """Labels that stand at axis 0 of some input: batch sizes, most often."""
     given: Mapping[str, int]
     specs: tuple[TensorSpec, ...] = field(default=(), repr=False)
+    equal: Mapping[str, str] = field(default_factory=dict)
+    """By label: the one, of those above, that has the same size."""
 
     def complete(self, sizes: Mapping[str, int]) -> Sizes:
         """Return every label a size; a label that is a sum of others, such as `past + 1`, follows from them."""
-        known = {**sizes, **self.given}
+        known = self._with_equal({**sizes, **self.given})
         sums = {label: total for label in known if (total := _sum_of(label, known)) is not None}
-        return {**known, **sums, **self.given}
+        return self._with_equal({**known, **sums, **self.given})
+
+    def _with_equal(self, sizes: Sizes) -> Sizes:
+        return {**sizes, **{label: sizes[same] for label, same in self.equal.items() if same in sizes}}
 
     def fits(self, sizes: Mapping[str, int]) -> bool:
         """Tell whether the inputs stay small enough to be made."""
@@ -54,7 +60,11 @@ def shape_of(spec: TensorSpec, sizes: Mapping[str, int]) -> tuple[int, ...]:
 
 
 def free_dims(
-    before: Interface, after: Interface, bindings: Mapping[str, int], shapes: Mapping[str, Sequence[int]]
+    before: Interface,
+    after: Interface,
+    bindings: Mapping[str, int],
+    shapes: Mapping[str, Sequence[int]],
+    same: Sequence[Sequence[str]] = (),
 ) -> Free | str:
     """Collect the free dims of two models, or say why no size fits both.
 
@@ -62,17 +72,22 @@ def free_dims(
     the second declares. Raises GraphfixError for a symbol or an input that does not exist.
     """
     _check_names(before, after, bindings, shapes)
-    given: Sizes = {}
-    for label, size in _demands(before, after, bindings, shapes):
+    named = {spec.alias: spec.dims for spec in before.inputs if spec.alias} | {p.name: p.dims for p in before.inputs}
+    equal = equal_sizes(same, named, bindings, shapes)
+    names = equal.names
+    given: Sizes = {names[label]: size for label, size in equal.numbers.items()}
+    for dim, size in _demands(before, after, bindings, shapes):
+        label = names.get(dim, dim) if isinstance(dim, str) else dim
         if isinstance(label, int):
             if label != size:
                 return f"no size fits: a dim of {label} should be {size}"
         elif given.setdefault(label, size) != size:
             return f"no size fits: '{label}' should be {given[label]} and {size}"
-    pairs = [(d, axis) for p in before.inputs for axis, d in enumerate(p.dims or ()) if isinstance(d, str)]
+    dims = [(d, axis) for p in before.inputs for axis, d in enumerate(p.dims or ()) if isinstance(d, str)]
+    pairs = [(names.get(label, label), axis) for label, axis in dims]
     labels = tuple(dict.fromkeys(label for label, _ in pairs))
     leading = frozenset(label for label, axis in pairs if axis == 0)
-    return Free(tuple(n for n in labels if n not in given), leading, given, before.inputs)
+    return Free(tuple(n for n in labels if n not in given), leading, given, before.inputs, names)
 
 
 def principal(free: Free, runs: int) -> list[tuple[str, Sizes]]:

@@ -1,14 +1,16 @@
-"""Free dims of the inputs bound to numbers, and every stored shape updated to them."""
+"""Free dims of the inputs bound to numbers, or stated to be equal, and every stored shape updated to the numbers."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import partial
 
 from onnx import GraphProto, ModelProto, ValueInfoProto
 
+from graphfix.formats.equal_sizes import Same, groups, met, place
 from graphfix.formats.onnx.file.container import Container
 from graphfix.formats.onnx.file.messages import declared, subgraphs, write_dims
-from graphfix.formats.onnx.infer.scope import GraphScope
+from graphfix.formats.onnx.infer.scope import GraphScope, unknown_name
 from graphfix.results import GraphfixError
 from graphfix.shapes.shape import Size
 
@@ -25,11 +27,14 @@ def _free_inputs(graph: GraphProto) -> list[ValueInfoProto]:
     return [value for value in graph.input if value.name not in constants]
 
 
-def bind(container: Container, dims: Mapping[str, Size], shapes: Mapping[str, Sequence[int | None]]) -> bool:
+def bind(
+    container: Container, dims: Mapping[str, Size], shapes: Mapping[str, Sequence[int | None]], same: Same = ()
+) -> bool:
     """Write numbers into the inputs, and into every stored shape that has one of the bound names; say if any changed.
 
     `dims`: by name; a size that is no number only narrows a range and changes nothing here. `shapes`: by input, None
-    leaves a size free. Raises GraphfixError for an unknown name and for what contradicts the file.
+    leaves a size free. `same`: what is equal to a number is that number. Raises GraphfixError for an unknown name and
+    for what contradicts the file.
     """
     proto, where = container.proto, str(container.path or "the model")
     known = _free(proto.graph)
@@ -46,6 +51,10 @@ def bind(container: Container, dims: Mapping[str, Size], shapes: Mapping[str, Se
             raise GraphfixError(f"{where}: --shape {name}: no such input; inputs: {', '.join(inputs) or 'none'}")
         _bind_input(inputs[name], where, sizes, bound)
     _rename(proto, bound)
+    for group in _equal(container, same):
+        for number in (size for size in group if isinstance(size, int)):
+            _rename(proto, {size: number for size in group if isinstance(size, str)})
+            _bind_places(inputs, group, number)
     return bool(bound) or before != [value.SerializeToString() for value in proto.graph.input]
 
 
@@ -68,6 +77,68 @@ def _bind_input(value: ValueInfoProto, where: str, sizes: Sequence[int | None], 
             bound[have] = want
         else:
             dim.dim_value = want
+
+
+def _bind_places(inputs: Mapping[str, ValueInfoProto], places: Iterable[object], number: int) -> None:
+    """Bind the axes without a symbol that are among these labels."""
+    for at in filter(None, (place(label) for label in places if isinstance(label, str))):
+        value = inputs.get(at[0])
+        dims = (declared(value) if value is not None else None) or ()
+        if value is not None and at[1] < len(dims) and dims[at[1]] is None:
+            value.type.tensor_type.shape.dim[at[1]].dim_value = number
+
+
+def located(container: Container, same: Same) -> list[list[str]]:
+    """The same statements, an axis of an input in place of each symbol: a symbol that is bound has no name any more."""
+    places: dict[str, str] = {}
+    for value in _free_inputs(container.proto.graph):
+        for axis, size in enumerate(declared(value) or ()):
+            if isinstance(size, str):
+                places.setdefault(size, f"{value.name}[{axis}]")
+    return [[places.get(member, member) for member in members] for members in same]
+
+
+def equal_ranges(container: Container, same: Same, ranges: Mapping[str, Size]) -> dict[str, Size]:
+    """By label: one size for all that are equal, in the range that all of theirs leave. Raises GraphfixError.
+
+    What is equal to itself alone is not in it.
+    """
+    symbols, where = _free(container.proto.graph), str(container.path or "the model")
+    found: dict[str, Size] = {}
+    for group in _equal(container, same):
+        labels = [size for size in group if isinstance(size, str)]
+        if len(labels) == len(group) > 1:
+            name = next((label for label in labels if label in symbols), None)
+            name, axis = (name, -1) if name is not None else place(labels[0]) or (labels[0], -1)
+            found |= dict.fromkeys(
+                labels, met(where, labels, ranges, (name,) if axis < 0 else (unknown_name(name, axis),))
+            )
+    return found
+
+
+def _equal(container: Container, same: Same) -> list[dict[int | str, None]]:
+    """The groups of sizes that are one, by what the file declares now. Raises GraphfixError."""
+    where = str(container.path or "the model")
+    inputs = {value.name: value for value in _free_inputs(container.proto.graph)}
+    return groups(where, same, partial(_size_of, where, inputs, _free(container.proto.graph)))
+
+
+def _size_of(where: str, inputs: Mapping[str, ValueInfoProto], symbols: Sequence[str], member: str) -> int | str:
+    """What an axis of an input is declared as: a number, a symbol, or its own label. Raises GraphfixError."""
+    at = place(member)
+    if at is None or at[0] not in inputs:
+        known = f"inputs: {', '.join(inputs) or 'none'}; symbols: {', '.join(symbols) or 'none'}"
+        raise GraphfixError(
+            f"{where}: --same {member}: neither an axis of an input, such as ids[0], nor a symbol; {known}"
+        )
+    name, axis = at
+    dims = declared(inputs[name])
+    if dims is None:
+        raise GraphfixError(f"{where}: --same {member}: the rank of '{name}' is not known; give its --shape too")
+    if axis >= len(dims):
+        raise GraphfixError(f"{where}: --same {member}: '{name}' has {len(dims)} axes, the first is {name}[0]")
+    size = dims[axis]
+    return f"{name}[{axis}]" if size is None else size
 
 
 def _rename(proto: ModelProto, bound: Mapping[str, int]) -> None:

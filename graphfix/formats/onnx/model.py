@@ -10,6 +10,7 @@ from onnx import ModelProto
 
 from graphfix.formats import editing
 from graphfix.formats.editing import FreshNames
+from graphfix.formats.equal_sizes import Same, assumed
 from graphfix.formats.onnx import binding, validate
 from graphfix.formats.onnx.edit import cleanup
 from graphfix.formats.onnx.edit.checks import check
@@ -50,6 +51,13 @@ class OnnxModel:
         """Seconds that shape inference has taken."""
         self.expand_limit = EXPAND_LIMIT
         self._ranges: dict[str, Size] = {}
+        """By symbol, or by `input[axis]` where there is none: what a size of the inputs is."""
+        self._stated: list[Sequence[str]] = []
+        """The sizes that are stated to be equal, as they were said."""
+        self._same: list[list[str]] = []
+        """The same, by axes of inputs."""
+        self._equal_names: frozenset[str] = frozenset()
+        """The symbols that stand for others too: no stored shape gains one."""
         self._own_facts = False
         """Whether nothing is believed that another program says (`own_facts_only`)."""
         self._rebuild_view(nodes)
@@ -99,8 +107,8 @@ class OnnxModel:
 
     @property
     def assumes(self) -> Sequence[str]:
-        """The shared symbols and stored ranks that the view assumes."""
-        return self._facts.assumes
+        """The sizes that are stated to be equal, and the shared symbols and stored ranks that the view assumes."""
+        return [*assumed(self._stated), *self._facts.assumes]
 
     @property
     def stale(self) -> Sequence[tuple[str, str, str]]:
@@ -144,10 +152,19 @@ class OnnxModel:
         self._rebuild_view()
         self._state.dead.update({value: None for value in self._views.tensors if value.name in dropped})
 
-    def bind(self, dims: Mapping[str, Size], shapes: Mapping[str, Sequence[int | None]]) -> None:
-        """Bind dims of the inputs; every stored shape is updated. Raises GraphfixError for an unknown name."""
+    def bind(self, dims: Mapping[str, Size], shapes: Mapping[str, Sequence[int | None]], same: Same = ()) -> None:
+        """Bind dims of the inputs; every stored shape is updated. Raises GraphfixError for an unknown name.
+
+        Of sizes that are stated to be equal the file keeps its own names.
+        """
         self._ranges.update({name: size for name, size in dims.items() if not isinstance(size, int)})
-        if binding.bind(self.container, dims, shapes):
+        self._stated += same
+        self._same += binding.located(self.container, same)
+        changed = binding.bind(self.container, dims, shapes, self._same)
+        equal = binding.equal_ranges(self.container, self._same, self._ranges)
+        self._ranges |= equal
+        self._equal_names = frozenset(map(str, equal.values()))
+        if changed:
             self._rebuild_view()
             binding.update_shapes(self._facts.main)
             self.changed = True
@@ -202,7 +219,7 @@ class OnnxModel:
         for builder in state.builders.values():
             cleanup.share_payloads(state, builder, self.container.is_cut)
             builder.arrange()
-            cleanup.declare_shapes(builder)
+            cleanup.declare_shapes(builder, self._equal_names)
         for graph, names in state.removed.items():
             cleanup.drop_claims(self._views.holders[graph], names)
         inline(self.proto, state.decided, self._fresh)

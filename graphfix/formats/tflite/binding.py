@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 
+from graphfix.formats.equal_sizes import Same, groups, met, place
 from graphfix.formats.tflite.file.container import Container
 from graphfix.formats.tflite.file.records import ABSENT, Subgraph, Tensor
 from graphfix.formats.tflite.infer.analysis import analyse
@@ -27,14 +28,16 @@ def bind(
     dims: Mapping[str, Size],
     shapes: Mapping[str, Sequence[int | None]],
     notes: list[str] | None = None,
+    same: Same = (),
 ) -> bool:
     """Write numbers into the inputs of the main subgraph and into every shape that follows; return whether any changed.
 
     `dims`: by label, `x[0]`; a size that is no number only narrows a range and changes nothing here. `shapes`: by
-    input, None leaves a size free. `notes` gains a line where LiteRT could not be asked. Raises GraphfixError for
-    an unknown name and for what contradicts the file.
+    input, None leaves a size free. `same`: what is equal to a number is that number. `notes` gains a line where LiteRT
+    could not be asked. Raises GraphfixError for an unknown name and for what contradicts the file.
     """
     bound = _bound(container, dims, shapes)
+    _bind_equal(container, same, bound)
     tensors = container.subgraphs[0].tensors
     news = {tensor: sizes for tensor, sizes in bound.items() if tuple(sizes) != declared(tensors[tensor])}
     if not news:
@@ -78,6 +81,50 @@ def _bound(container: Container, dims: Mapping[str, Size], shapes: Mapping[str, 
         have = bound.get(tensor, list(declared(tensors[tensor])))
         bound[tensor] = _whole(f"{where}: --shape {name}", tensors[tensor], have, whole)
     return bound
+
+
+def _bind_equal(container: Container, same: Same, bound: Sizes) -> None:
+    """Bind what is equal to a number, too."""
+    labels, tensors = free_axes(container), container.subgraphs[0].tensors
+    for group in _groups(container, same, bound):
+        for number in (size for size in group if isinstance(size, int)):
+            for tensor, axis in (labels[size] for size in group if isinstance(size, str)):
+                bound.setdefault(tensor, list(declared(tensors[tensor])))[axis] = number
+
+
+def equal_labels(
+    container: Container, same: Same, ranges: Mapping[str, Size]
+) -> tuple[dict[str, str], dict[str, Size]]:
+    """By label: the one that stands for all equal ones, and the range that all of theirs leave."""
+    equal: dict[str, str] = {}
+    met_ranges: dict[str, Size] = {}
+    for group in _groups(container, same, {}):
+        labels = [size for size in group if isinstance(size, str)]
+        if len(labels) == len(group):
+            equal |= dict.fromkeys(labels, labels[0])
+            met_ranges |= dict.fromkeys(labels, met(container.source.name, labels, ranges, ()))
+    return equal, met_ranges
+
+
+def _groups(container: Container, same: Same, bound: Sizes) -> list[dict[int | str, None]]:
+    """The groups of sizes that are one, some of them bound but not yet in the file. Raises GraphfixError."""
+    where, inputs, tensors = container.source.name, named_inputs(container), container.subgraphs[0].tensors
+    firsts = {at: label for label, at in reversed(free_axes(container).items())}
+
+    def size_of(member: str) -> int | str:
+        at = place(member)
+        if at is None or at[0] not in inputs:
+            known = ", ".join(inputs) or "none"
+            raise GraphfixError(f"{where}: --same {member}: no axis of an input, such as ids[0]; inputs: {known}")
+        tensor, axis = inputs[at[0]], at[1]
+        sizes = bound.get(tensor, list(declared(tensors[tensor])))
+        if not sizes and not _ranked(tensors[tensor]):
+            raise GraphfixError(f"{where}: --same {member}: the rank of '{at[0]}' is not known; give its --shape too")
+        if axis >= len(sizes):
+            raise GraphfixError(f"{where}: --same {member}: '{at[0]}' has {len(sizes)} axes, the first is {at[0]}[0]")
+        return firsts[tensor, axis] if sizes[axis] == FREE else sizes[axis]
+
+    return groups(where, same, size_of)
 
 
 def _whole(where: str, tensor: Tensor, have: list[int], want: Sequence[int | None]) -> list[int]:

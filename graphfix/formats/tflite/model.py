@@ -8,6 +8,7 @@ from pathlib import Path
 
 from graphfix.formats import editing
 from graphfix.formats.editing import FreshNames
+from graphfix.formats.equal_sizes import Same, assumed
 from graphfix.formats.tflite import binding
 from graphfix.formats.tflite.edit import cleanup
 from graphfix.formats.tflite.edit.checks import check
@@ -42,6 +43,10 @@ class TfliteModel:
         """Seconds that shape inference has taken."""
         self.expand_limit = EXPAND_LIMIT
         self._ranges: dict[str, Size] = {}
+        self._same: list[Sequence[str]] = []
+        """The sizes that are stated to be equal."""
+        self._equal: Mapping[str, str] = {}
+        """By label: the one that stands for all that are equal."""
         self._own_facts = False
         """Whether no stored shape of a result is believed (`own_facts_only`)."""
         self._notes: list[str] = []
@@ -53,7 +58,7 @@ class TfliteModel:
     def _rebuild_view(self) -> None:
         """Build the view anew from the records as they are."""
         started = time.perf_counter()
-        facts = analyse(self.container, self._ranges, own_only=self._own_facts)
+        facts = analyse(self.container, self._ranges, self._equal, own_only=self._own_facts)
         self.inferring += time.perf_counter() - started
         self._assumed = list(dict.fromkeys(text for each in facts for text in each.assumes))
         evaluator = Evaluator(self.container)
@@ -85,8 +90,14 @@ class TfliteModel:
 
     @property
     def assumes(self) -> Sequence[str]:
-        """The stored shapes that the view assumes, and the sizes of inputs that stretched operands follow."""
-        return [*self._notes, *self._assumed, *self._fixed, *self._state.fixed_inputs(self._views[0].graph)]
+        """The sizes that are stated to be equal, the stored shapes, and the sizes that stretched operands follow."""
+        return [
+            *assumed(self._same),
+            *self._notes,
+            *self._assumed,
+            *self._fixed,
+            *self._state.fixed_inputs(self._views[0].graph),
+        ]
 
     @property
     def stale(self) -> Sequence[tuple[str, str, str]]:
@@ -116,11 +127,14 @@ class TfliteModel:
         self.changed = True
         return node
 
-    def bind(self, dims: Mapping[str, Size], shapes: Mapping[str, Sequence[int | None]]) -> None:
+    def bind(self, dims: Mapping[str, Size], shapes: Mapping[str, Sequence[int | None]], same: Same = ()) -> None:
         """Bind free dims of the inputs; every stored shape is updated. Raises GraphfixError for an unknown name."""
+        self._same += same
         self._ranges.update({name: size for name, size in dims.items() if not isinstance(size, int)})
-        if binding.bind(self.container, dims, shapes, self._notes):
+        if binding.bind(self.container, dims, shapes, self._notes, self._same):
             self.changed = True
+        self._equal, ranges = binding.equal_labels(self.container, self._same, self._ranges)
+        self._ranges |= ranges
         self._rebuild_view()
 
     def example(self, value: Value) -> Sequence[int] | None:

@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING
 
 from onnx import TensorProto, TypeProto
 
+from graphfix.checker.files.equal_sizes import NONE_EQUAL, EqualSizes, equal_sizes
 from graphfix.checker.files.onnx.file import Source
 from graphfix.checker.proof.compare import (
-    check_asked,
     check_declared_input,
     check_declared_output,
     check_effects,
@@ -18,6 +18,7 @@ from graphfix.checker.proof.compare import (
 from graphfix.checker.proof.constants import Constants
 from graphfix.checker.proof.onnx.closed_world import ClosedWorld
 from graphfix.checker.proof.onnx.constants import FileConstants
+from graphfix.checker.proof.onnx.input_sizes import FreeSizes, declared_dims, is_named
 from graphfix.checker.proof.onnx.model_parts import key_of, unlisted
 from graphfix.checker.proof.onnx.operands import Environment, bodies
 from graphfix.checker.proof.onnx.reader import Reading
@@ -32,7 +33,7 @@ if TYPE_CHECKING:
     from contextlib import ExitStack
     from pathlib import Path
 
-    from onnx import GraphProto, ModelProto, TensorShapeProto, ValueInfoProto
+    from onnx import GraphProto, ModelProto, ValueInfoProto
 
     from graphfix.checker.proof.explain import Notes
     from graphfix.checker.proof.sizes import Size
@@ -47,6 +48,7 @@ def compared(
     stack: ExitStack,
     bindings: Mapping[str, int],
     shapes: Mapping[str, Sequence[int]],
+    same: Sequence[Sequence[str]] = (),
     notes: Notes | None = None,
 ) -> Proof:
     """Read both files and compare them. Raises UnprovedError and GraphfixError."""
@@ -56,17 +58,18 @@ def compared(
     one, two = (source.read() for source in sources)
     _interface(one, two)
     refuse_unknown(_input_dims(one), _input_dims(two), bindings, shapes)
+    equal = equal_sizes(same, _input_dims(one), bindings, shapes)
     world = ClosedWorld()
     first = Reading(table, FileConstants(sources[0], constants, world), one, notes=notes)
-    environment = _environment(first, bindings, shapes)
+    environment = _environment(first, bindings, shapes, equal)
     outputs = first.run(one.graph, environment)
     table.close()
     world.closed = True
     second = Reading(table, FileConstants(sources[1], constants, world), two, notes=notes)
-    other = _environment(second, bindings, shapes)
+    other = _environment(second, bindings, shapes, equal)
     theirs = second.run(two.graph, other)
     for mine, shown, view in zip(one.graph.output, two.graph.output, theirs, strict=True):
-        check_declared_output(table, mine.name, (_dims(mine), _dims(shown)), view.sizes)
+        check_declared_output(table, mine.name, (declared_dims(mine), declared_dims(shown)), view.sizes)
     _defaults(first, second)
     check_effects(first.effects, second.effects, "random or unknown operators")
     for source in sources:
@@ -114,7 +117,7 @@ def _interface(one: ModelProto, two: ModelProto) -> None:
             if _kind(mine.type) != _kind(other.type):
                 raise UnprovedError(f"the {what} {mine.name!r} has another type")
             if what == "input":
-                check_declared_input(mine.name, (_dims(mine), _dims(other)))
+                check_declared_input(mine.name, (declared_dims(mine), declared_dims(other)))
     if [_training(model) for model in (one, two)] != [[], []] and _training(one) != _training(two):
         raise UnprovedError("the models hold different training graphs")
 
@@ -145,7 +148,7 @@ def _input_dims(model: ModelProto) -> dict[str, tuple[int | str, ...] | None]:
     for info in _inputs(model):
         kind, dims = info.type.tensor_type, list[int | str]()
         for axis, dim in enumerate(kind.shape.dim):
-            symbol = dim.dim_param if _named(dim.dim_param) else f"{info.name}[{axis}]"
+            symbol = dim.dim_param if is_named(dim.dim_param) else f"{info.name}[{axis}]"
             dims.append(dim.dim_value if dim.HasField("dim_value") and dim.dim_value >= 0 else symbol)
         declared[info.name] = tuple(dims) if kind.HasField("shape") else None
     return declared
@@ -193,21 +196,17 @@ def _kind(given: TypeProto) -> bytes:
     return bytes(bare.SerializeToString(deterministic=True))
 
 
-def _dims(info: ValueInfoProto) -> list[int | None] | None:
-    """Return the shape that a value is declared with."""
-    kind = info.type.tensor_type
-    return list(map(_size, kind.shape.dim)) if kind.HasField("shape") else None
-
-
-def _size(dim: TensorShapeProto.Dimension) -> int | None:
-    return dim.dim_value if dim.HasField("dim_value") and dim.dim_value >= 0 else None
-
-
-def _environment(reading: Reading, bindings: Mapping[str, int], shapes: Mapping[str, Sequence[int]]) -> Environment:
+def _environment(
+    reading: Reading,
+    bindings: Mapping[str, int],
+    shapes: Mapping[str, Sequence[int]],
+    equal: EqualSizes = NONE_EQUAL,
+) -> Environment:
     """Enter the inputs. Raises UnprovedError where the second file takes fewer shapes, or others, than the first."""
     environment = Environment(imported(reading.model.opset_import))
+    free = FreeSizes(reading.table.algebra, equal, {**bindings, **equal.numbers})
     for info in _inputs(reading.model):
-        sizes = _sizes(reading, info, bindings, shapes)
+        sizes = free.shape(info, shapes)
         core, new = reading.table.core(("input", info.name), f"input {info.name!r}", counted=False)
         if new:
             core.sizes = sizes
@@ -224,36 +223,6 @@ def _alike(ours: tuple[Size, ...] | None, theirs: tuple[Size, ...] | None) -> bo
     return len(ours) == len(theirs) and all(
         a == b or not (isinstance(a, int) or isinstance(b, int)) for a, b in zip(ours, theirs, strict=True)
     )
-
-
-def _sizes(
-    reading: Reading, info: ValueInfoProto, bindings: Mapping[str, int], shapes: Mapping[str, Sequence[int]]
-) -> tuple[Size, ...] | None:
-    if info.name in shapes:
-        check_asked(info.name, _dims(info), shapes[info.name])
-        return tuple(shapes[info.name])
-    kind = info.type.tensor_type
-    if not info.type.HasField("tensor_type") or not kind.HasField("shape"):
-        return None
-    algebra = reading.table.algebra
-    sizes: list[Size] = []
-    for axis, dim in enumerate(kind.shape.dim):
-        place = f"{info.name}[{axis}]"
-        if dim.HasField("dim_value") and dim.dim_value >= 0:
-            sizes.append(dim.dim_value)
-        elif dim.dim_param in bindings or place in bindings:
-            sizes.append(bindings[dim.dim_param if dim.dim_param in bindings else place])
-        elif _named(dim.dim_param):
-            # a name that is no UTF-8 comes as bytes
-            sizes.append(algebra.symbol(("declared", dim.dim_param), str(dim.dim_param)))
-        else:
-            sizes.append(algebra.symbol(("input", info.name, axis), place))
-    return tuple(sizes)
-
-
-def _named(name: str) -> bool:
-    """Whether a name of a size means something: some exporters write `?` for any size."""
-    return bool(name) and name != "?"
 
 
 def _defaults(one: Reading, two: Reading) -> None:
@@ -279,6 +248,6 @@ def _assumed(graph: GraphProto, bindings: Mapping[str, int]) -> list[str]:
     places: dict[str, list[str]] = {}
     for info in graph.input:
         for axis, dim in enumerate(info.type.tensor_type.shape.dim):
-            if _named(dim.dim_param) and not dim.HasField("dim_value") and dim.dim_param not in bindings:
+            if is_named(dim.dim_param) and not dim.HasField("dim_value") and dim.dim_param not in bindings:
                 places.setdefault(dim.dim_param, []).append(f"{info.name}[{axis}]")
     return [f"{' = '.join(at)} = {name}, as declared" for name, at in places.items() if len(at) > 1]

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from itertools import count
 from typing import TYPE_CHECKING
 
+from graphfix.checker.files.equal_sizes import NONE_EQUAL, EqualSizes, equal_sizes
 from graphfix.checker.files.tflite.file import read
 from graphfix.checker.files.tflite.schema import UnsupportedFieldError
 from graphfix.checker.proof.compare import (
@@ -20,16 +22,17 @@ from graphfix.checker.proof.sizes import Algebra
 from graphfix.checker.proof.terms import TermTable, View, whole
 from graphfix.checker.proof.tflite.new_forms import Known
 from graphfix.checker.proof.tflite.parts import check_parts
-from graphfix.checker.proof.tflite.reader import Reading, sizes_of
+from graphfix.checker.proof.tflite.reader import Reading
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
     from contextlib import ExitStack
     from pathlib import Path
 
     from graphfix.checker.files.constant_bytes import Opened
-    from graphfix.checker.files.tflite.records import Model
+    from graphfix.checker.files.tflite.records import Model, Tensor
     from graphfix.checker.proof.explain import Notes
+    from graphfix.checker.proof.sizes import Size
 
 
 def compared(
@@ -38,6 +41,7 @@ def compared(
     stack: ExitStack,
     bindings: Mapping[str, int],
     shapes: Mapping[str, Sequence[int]],
+    same: Sequence[Sequence[str]] = (),
     notes: Notes | None = None,
 ) -> Proof:
     """Read both files and compare them. Raises UnprovedError and GraphfixError."""
@@ -47,17 +51,19 @@ def compared(
     (one, _), (two, _) = read_files
     refuse_unknown(_input_dims(one), _input_dims(two), bindings, shapes)
     one, two = (_bound(model, bindings, shapes) for model in (one, two))
+    equal = equal_sizes(same, _sizes_by_name(one), {}, {})
+    one, two = (_bound(model, equal.numbers, {}) for model in (one, two))
     check_parts(one, two)
     entries, known = _callable(one), Known(table.objections)
     first = Reading(table, constants, one, known, first=True, notes=notes)
-    ours = [_run(first, index) for index in entries]
+    ours = [_run(first, index, equal) for index in entries]
     # What no operator of one of the files runs is read all the same: a runtime loads it.
     rest = sorted(set(range(len(one.subgraphs))) - (_reached(one) & _reached(two)))
-    ours += [_run(first, index) for index in rest]
+    ours += [_run(first, index, equal) for index in rest]
     entries += rest
     table.close()
     second = Reading(table, constants, two, known, first=False, notes=notes)
-    theirs = [_run(second, index) for index in entries]
+    theirs = [_run(second, index, equal) for index in entries]
     check_effects(first.effects, second.effects, "operators with a state")
     for _, file in read_files:
         file.check()
@@ -108,6 +114,25 @@ def _input_dims(model: Model) -> dict[str, tuple[int | str, ...] | None]:
     }
 
 
+def _sizes_by_name(model: Model) -> dict[str, tuple[int | str, ...] | None]:
+    """Return the sizes of the main subgraph's inputs, by each name that an input has: numbers, or `name[axis]`."""
+    found: dict[str, tuple[int | str, ...] | None] = {}
+    if not model.subgraphs:
+        return found
+    main = model.subgraphs[0]
+    named = [(main.tensors[at].name, at) for at in main.inputs]
+    named += [pair for _, index, inputs, _ in model.signatures if index == 0 for pair in inputs]
+    for name, at in named:
+        tensor = main.tensors[at]
+        sizes = None if tensor.dims is None else map(_label, [tensor.name] * len(tensor.dims), count(), tensor.dims)
+        found.setdefault(name, None if sizes is None else tuple(sizes))
+    return found
+
+
+def _label(name: str, axis: int, size: int | None) -> int | str:
+    return f"{name}[{axis}]" if size is None else size
+
+
 def _bound(model: Model, bindings: Mapping[str, int], shapes: Mapping[str, Sequence[int]]) -> Model:
     """Return the inputs of the main subgraph the sizes that were asked for: `name[axis]`, or a whole shape."""
     if not model.subgraphs or not (bindings or shapes):
@@ -141,13 +166,27 @@ def _reached(model: Model) -> set[int]:
     return found
 
 
-def _run(reading: Reading, index: int) -> tuple[View, ...]:
+def _run(reading: Reading, index: int, equal: EqualSizes = NONE_EQUAL) -> tuple[View, ...]:
     graph = reading.model.subgraphs[index]
     given = []
     for place, at in enumerate(graph.inputs):
         tensor = graph.tensors[at]
         core, new = reading.table.core(("input", index, place, tensor.dtype), f"input {tensor.name!r}", counted=False)
         if new:
-            core.sizes = sizes_of(reading.table, graph, index, place)
+            core.sizes = (
+                None if tensor.dims is None else tuple(_sizes(reading.table.algebra, tensor, (index, place), equal))
+            )
         given.append(whole(core))
     return reading.run(index, given, f"subgraph {index}" if index else "main")
+
+
+def _sizes(algebra: Algebra, tensor: Tensor, at: tuple[int, int], equal: EqualSizes) -> Iterator[Size]:
+    """Yield the sizes of an input of a known rank, the input `at` of a subgraph; a free size is a symbol.
+
+    Those of the main subgraph's that are stated to be equal are one.
+    """
+    for axis, size in enumerate(tensor.dims or ()):
+        label = f"{tensor.name}[{axis}]"
+        same = None if at[0] else equal.names.get(label)
+        key = ("input", *at, axis) if same is None else ("input", same)
+        yield algebra.symbol(key, same or label) if size is None else size

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from graphfix.checker.files.tflite.records import Model, Operator, Subgraph, Tensor
     from graphfix.checker.proof.constants import Constants
     from graphfix.checker.proof.explain import Notes
-    from graphfix.checker.proof.sizes import Place, Sizes
+    from graphfix.checker.proof.sizes import Place
     from graphfix.checker.proof.terms import Core, TermTable
     from graphfix.checker.proof.tflite.new_forms import Known
 
@@ -285,14 +285,3 @@ def _given(operator: Operator, tensor: Tensor) -> tuple[object, ...]:
     if name in CHOOSING or name in STATEFUL or name.startswith(("STABLEHLO", "custom ")):
         return (*type_of(tensor), tensor.dims, tensor.stored)
     return (*type_of(tensor), len(tensor.stored))
-
-
-def sizes_of(table: TermTable, graph: Subgraph, index: int, place: int) -> Sizes | None:
-    """Return the shape of an input; a free size is a symbol."""
-    tensor = graph.tensors[graph.inputs[place]]
-    if tensor.dims is None:
-        return None
-    return tuple(
-        table.algebra.symbol(("input", index, place, axis), f"{tensor.name}[{axis}]") if size is None else size
-        for axis, size in enumerate(tensor.dims)
-    )

@@ -173,7 +173,7 @@ def _answers(
     session: Session | None = None
     answers = Answers(())
     for interface in _ranked(before):
-        free = free_dims(interface, interfaces[1], task.bindings, task.shapes)
+        free = free_dims(interface, interfaces[1], task.bindings, task.shapes, task.same)
         if isinstance(free, str):
             return free
         session = session or comparison.opened[0]()

@@ -176,7 +176,8 @@ class KernelRunner:
         if cases:
             return asked_again(watched, cases)
         interfaces = litert_interface(session.interface), self._other_interface(session, after)
-        free = free_dims(*interfaces, self.task.bindings, self.task.shapes)
+        same = () if self.own_inputs else self.task.same  # another SignatureDef has inputs of other names
+        free = free_dims(*interfaces, self.task.bindings, self.task.shapes, same)
         if isinstance(free, str):
             return free
         if self.task.inputs is not None and not self.own_inputs:

@@ -68,8 +68,11 @@ def drop_claims(graph: Holder, names: Container[str]) -> None:
         graph.value_info.extend(kept)
 
 
-def declare_shapes(builder: NodeBuilder) -> None:
-    """Declare the shapes of what was made and of what has other dims now; quantization notes follow their operands."""
+def declare_shapes(builder: NodeBuilder, equal: Container[str] = ()) -> None:
+    """Declare the shapes of what was made and of what has other dims now; quantization notes follow their operands.
+
+    A symbol that is `equal` to others is not declared: onnxruntime plans its buffers by names, and nobody has told it.
+    """
     holder = builder.holder
     if isinstance(holder, FunctionProto):
         return
@@ -81,7 +84,7 @@ def declare_shapes(builder: NodeBuilder) -> None:
         if value.shape.axes is not None:
             info = types.get((value.dtype, value.shape))
             if info is None:
-                info = ValueInfoProto(type=_declared_type(value))
+                info = ValueInfoProto(type=_declared_type(value, equal))
                 types[value.dtype, value.shape] = info
             if value.name in stored:
                 stored[value.name].type.CopyFrom(info.type)
@@ -115,9 +118,10 @@ def _remove_initializers(graph: GraphProto, names: set[str]) -> None:
     drop_claims(graph, names)
 
 
-def _declared_type(value: Value) -> TypeProto:
+def _declared_type(value: Value, equal: Container[str]) -> TypeProto:
     """Return the type of a value of known rank for a value_info; a size without a symbol of the file stays open."""
     declared = TypeProto()
     declared.tensor_type.elem_type = onnx_type(value.dtype)
-    write_dims(declared.tensor_type, value.shape.json or ())
+    dims = value.shape.json or ()
+    write_dims(declared.tensor_type, [None if isinstance(size, str) and size in equal else size for size in dims])
     return declared

@@ -43,7 +43,9 @@ class Facts:
 def analyse(
     proto: ModelProto, ranges: Mapping[str, Size], nodes: Sequence[Step] | None = None, *, own_only: bool = False
 ) -> Facts:
-    """Infer the shapes of every value. `ranges` narrows symbols; `proto` is not changed.
+    """Infer the shapes of every value; `proto` is not changed.
+
+    `ranges`: what sizes of inputs are, by symbol, or by `input[axis]` where there is none: narrowed, or another's.
 
     With `own_only` neither onnx's inference of audited operators nor a stored rank is believed.
     """
@@ -55,8 +57,10 @@ def analyse(
             if isinstance(size, str):
                 holders.setdefault(size, []).append(f"{name}[{axis}]")
     symbols = {name: ranges.get(name, symbol(name)) for name in holders}
+    unnamed = {label: size for label, size in ranges.items() if label not in holders}
     inputs = {
-        name: Known(None if dims is None else input_shape(name, dims, symbols), 0) for name, dims in dims_of.items()
+        name: Known(None if dims is None else input_shape(name, dims, symbols, unnamed), 0)
+        for name, dims in dims_of.items()
     }
     calls = Calls(local_functions(proto.functions))
     forward = ForwardPass(calls, proto.ir_version >= INITIALIZER_ALONE_SINCE_IR, own_only)

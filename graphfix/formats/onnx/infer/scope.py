@@ -208,14 +208,26 @@ def bodies_of(nodes: Sequence[NodeProto], scope: GraphScope) -> Iterator[tuple[G
         yield body_of(nodes[index], attribute), child
 
 
-def input_shape(name: str, dims: Dims, symbols: Mapping[str, Size]) -> Shape:
-    """Return an input's declared dims as terms: an unknown one is named after its axis."""
+def input_shape(name: str, dims: Dims, symbols: Mapping[str, Size], unnamed: Mapping[str, Size]) -> Shape:
+    """Return an input's declared dims as terms: an unknown one is named after its axis.
+
+    `unnamed`: by `input[axis]`, what an unknown one is instead.
+    """
     return Shape(
         tuple(
-            size if isinstance(size, int) else Dim((f"?{name}.{axis}",)) if size is None else symbols[size]
+            size
+            if isinstance(size, int)
+            else unnamed.get(f"{name}[{axis}]", Dim((unknown_name(name, axis),)))
+            if size is None
+            else symbols[size]
             for axis, size in enumerate(dims)
         )
     )
+
+
+def unknown_name(name: str, axis: int) -> str:
+    """What names the size of an axis for which the file has no symbol."""
+    return f"?{name}.{axis}"
 
 
 def agreed(shapes: Sequence[Shape | None]) -> Shape | None:

@@ -9,12 +9,15 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from types import MappingProxyType
 
 from graphfix.formats.tflite.file.container import Container
-from graphfix.formats.tflite.infer.names import free_axes
+from graphfix.formats.tflite.infer.names import free_axes, unique_names, unknown_name
 from graphfix.formats.tflite.infer.scope import GraphScope
-from graphfix.formats.tflite.infer.subgraphs import Analysis
-from graphfix.shapes.shape import Shape, Size
+from graphfix.formats.tflite.infer.subgraphs import Analysis, Place
+from graphfix.shapes.shape import Dim, Shape, Size
+
+NONE_EQUAL: Mapping[str, str] = MappingProxyType({})
 
 
 @dataclass(slots=True)
@@ -33,13 +36,23 @@ class Facts:
     """The tensors that have such a shape, or one that follows from it."""
 
 
-def analyse(container: Container, ranges: Mapping[str, Size], *, own_only: bool = False) -> list[Facts]:
+def analyse(
+    container: Container, ranges: Mapping[str, Size], equal: Mapping[str, str] = NONE_EQUAL, *, own_only: bool = False
+) -> list[Facts]:
     """Infer the shapes of every tensor, one Facts a subgraph. With `own_only` no stored shape of a result is assumed.
 
     `ranges` narrows free sizes of the main subgraph's inputs, by label: {"x[0]": symbol("n", 2, 64)}, or a number.
+    `equal`: by label, the one whose size it is.
     """
     axes = free_axes(container)
-    narrowed = {axes[label]: size for label, size in ranges.items() if label in axes}
+    names = unique_names(container.subgraphs[0]) if ranges or equal else ()
+    narrowed: dict[Place, Size] = {}
+    for label in {**ranges, **equal}:
+        if label in axes:
+            tensor, axis = axes[equal.get(label, label)]
+            size = ranges.get(label, Dim())
+            name = (unknown_name(names[tensor], axis),)
+            narrowed[axes[label]] = size if isinstance(size, int) else Dim(name, size.lo, size.hi)
     scopes = Analysis(container, narrowed, own_only).run()
     return [_facts(scope) for scope in scopes]
 

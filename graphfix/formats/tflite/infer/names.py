@@ -26,6 +26,11 @@ def unique_names(subgraph: Subgraph) -> list[str]:
     return names
 
 
+def unknown_name(label: str, axis: int) -> str:
+    """What names the free size of one axis."""
+    return f"?{label}.{axis}"
+
+
 def declared(tensor: Tensor) -> tuple[int, ...]:
     """The declared dims, FREE where the signature has it: it is read first where it is as long as the shape.
 

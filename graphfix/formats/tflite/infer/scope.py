@@ -10,7 +10,7 @@ from math import prod
 from graphfix.formats.tflite.file.container import Container
 from graphfix.formats.tflite.file.records import Operator, Subgraph, Tensor
 from graphfix.formats.tflite.file.schema import BOOL, FLOAT32, INT32, INT64, STRING, TENSOR_TYPES
-from graphfix.formats.tflite.infer.names import FREE, declared, unique_names
+from graphfix.formats.tflite.infer.names import FREE, declared, unique_names, unknown_name
 from graphfix.shapes.shape import UNRANKED, Dim, Shape, Size
 from graphfix.shapes.terms import ANY, LEAST, Terms
 
@@ -63,7 +63,7 @@ class GraphScope:
 
     def name(self, tensor: int, axis: int, lo: int = 0, hi: int | None = None) -> Dim:
         """The named unknown that is the size of one axis."""
-        return Dim((f"?{self._label(tensor)}.{axis}",), lo, hi)
+        return Dim((unknown_name(self._label(tensor), axis),), lo, hi)
 
     def _label(self, tensor: int) -> str:
         return f"{self.index}:{self.names[tensor]}" if self.index else self.names[tensor]

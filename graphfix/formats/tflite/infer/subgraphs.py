@@ -38,7 +38,7 @@ class Analysis:
 
     container: Container
     narrowed: Mapping[Place, Size]
-    """The ranges that callers set for free sizes of the main subgraph's inputs."""
+    """What callers say of free sizes of the main subgraph's inputs: a number, a range, or the name of another."""
     own_only: bool = False
     """Whether no stored shape of a result is assumed."""
     terms: Terms = field(default_factory=Terms)
@@ -93,7 +93,7 @@ class Analysis:
         shape = scope.declared_shape(tensor)
         if scope.index or shape.axes is None or not self.narrowed:
             return shape
-        sizes = [_narrowed(size, self.narrowed.get((tensor, axis))) for axis, size in enumerate(shape.axes)]
+        sizes = [self.narrowed.get((tensor, axis), size) for axis, size in enumerate(shape.axes)]
         return Shape(tuple(sizes))
 
     def _received(self, scope: GraphScope, tensor: int, operand: Shape) -> Shape:
@@ -221,13 +221,6 @@ def _computed(call: Call, shape_rule: Rule) -> Results:
         return shape_rule(call)
     except Incompatible:
         return ()
-
-
-def _narrowed(size: Size, by: Size | None) -> Size:
-    """A free size in the range that the caller sets; it keeps its name."""
-    if by is None or isinstance(size, int) or isinstance(by, int):
-        return size if by is None or isinstance(size, int) else by
-    return Dim(size.parts, by.lo, by.hi)
 
 
 def _operand(call: Call, index: int) -> Shape:
