@@ -197,9 +197,6 @@ RULES = {
         "[3, 4]",
     ),
     "segments that are sorted": ("y[2,4] = SEGMENT_SUM(x[4,4], i:const:int32[4]{0,0,1,1})\nz[?] = NEG(u[?])", "[2, 4]"),
-        "y[3,4] = SEGMENT_SUM(x[4,4], i:const:int32[4]{0,0,2,2})\nz[?] = NEG(x2[?])",
-        "[3, 4]",
-    ),
     "range of floats": (
         """
         s:int32[2] = SHAPE(x[?,3], out_type=INT32)
