@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
 
 import graphfix
 from graphfix.graph.edits import Edit, Inline, Lift, Refused, Upgrade
 from models.builders.tflite.text import model
+from tests.support.runtimes.litert_groups import Job, run
 from tests.support.tflite.fixing import fixed, tree
 
 EQUAL = "equalize-ranks"
@@ -218,6 +220,10 @@ LEFT = {
         "y[*] = ADD(x[*], b[3])",
         [("GF103", 0, "the rank of an operand is not known"), ("GF103", 1, "the rank of an operand is not known")],
     ),
+    "a quantized operand of a product in float32, unless it is written out": (
+        "y[?,2,4] = BATCH_MATMUL(x[?,2,3], w:int8:const[1,3,4])",
+        [("GF102", 1, "takes the int8 operand of a BATCH_MATMUL in float32 for a constant")],
+    ),
     "PRELU's alpha": ("y[2,3,4] = PRELU(x[2,3,4], a:const[4])", [("GF101", 1, ""), ("GF102", 1, "")]),
 }
 
@@ -231,6 +237,20 @@ def test_what_can_not_be_made_explicit_is_left_with_the_reason(case: str) -> Non
     assert [(code, operand) for code, operand, _ in found.left] == [(code, operand) for code, operand, _ in expected]
     for (_, _, reason), (_, _, words) in zip(found.left, expected, strict=True):
         assert words in reason
+
+
+def test_xnnpack_takes_a_quantized_operand_for_a_constant_whatever_makes_it() -> None:
+    """Why such an operand is stretched as a constant alone."""
+    made = "t:int8[4,3,4] = TILE(w:int8:const[1,3,4], m:const:int32[3]{4,1,1})\n"
+    written = model("y[4,2,4] = BATCH_MATMUL(x[4,2,3], w:int8:const[4,3,4])")
+    computed = model(made + "y[4,2,4] = BATCH_MATMUL(x[4,2,3], t)")
+    feeds = (np.linspace(-1, 2, 24, dtype=np.float32).reshape(4, 2, 3),)
+    near = []
+    for file in (written, computed):
+        (answers,) = run([[Job(file, kernels, feeds) for kernels in ("BUILTIN_REF", "AUTO")]])
+        reference, xnnpack = (ran.outputs[0] for ran in answers)
+        near.append(bool(np.allclose(reference, xnnpack, atol=0.05)))
+    assert near == [True, False]
 
 
 def test_what_is_assumed_leaves_nothing_beside_a_stretch_that_is_certain() -> None:
