@@ -129,8 +129,9 @@ def concat(call: Call) -> Results:
     sizes = list(filled or [_common(column, len(every)) for column in zip(*known, strict=True)])
     parts = [dims[at[0]] for dims in known]
     # operands that differ elsewhere, one of which may have no elements, are not all counted
-    alike = len(parts) == len(every) and not any(size == UNKNOWN for axis, size in enumerate(sizes) if axis != at[0])
-    sizes[at[0]] = call.terms.add(*parts) if alike or all(isinstance(size, int) for size in parts) else UNKNOWN
+    alike = not any(size == UNKNOWN for axis, size in enumerate(sizes) if axis != at[0])
+    counted = len(parts) == len(every) and (alike or all(isinstance(size, int) for size in parts))
+    sizes[at[0]] = call.terms.add(*parts) if counted else UNKNOWN
     return (Shape(tuple(sizes)),)
 
 
