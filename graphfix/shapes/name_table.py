@@ -105,8 +105,12 @@ class NameTable:
 
     def interval(self, polynomial: Polynomial) -> Interval:
         """The least and the greatest that it can be, as far as that follows."""
-        lows, highs = zip(*[self._case_interval(case) for case in self._cases(polynomial)], strict=True)
-        return min(lows), max(highs)
+        cases = self._cases(polynomial)
+        lows, highs = zip(*[self._case_interval(case) for case in cases], strict=True)
+        if len(cases) == 1:
+            return lows[0], highs[0]
+        low, high = self._plain_interval(polynomial)  # max(0, N - 1) is not negative, N - 1 may be
+        return max(low, min(lows)), min(high, max(highs))
 
     def _cases(self, polynomial: Polynomial) -> list[Polynomial]:
         """The polynomial with max(0, P) as 0 and as P; what follows for both, follows."""

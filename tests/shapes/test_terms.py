@@ -150,3 +150,8 @@ def test_the_order_of_random_arithmetic_holds(seed: int) -> None:
         low, high = terms.order(a, b)
         differences = [x - y for x, y in zip(ours, theirs, strict=True)]
         assert low <= min(differences) <= max(differences) <= high, (a, b)
+
+
+def test_what_is_positive_is_not_below_0_inside_of_a_quotient() -> None:
+    terms = Terms()
+    assert bounds(terms.floordiv(terms.maximum(terms.sub(Dim(("N",)), 1), 0), 8))[0] == 0

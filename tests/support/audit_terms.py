@@ -21,6 +21,11 @@ Shapes = Mapping[str, Sequence[int]]
 """By value, at run time."""
 
 
+def is_term(size: Size) -> bool:
+    """Whether the view tells a size as a computed one."""
+    return isinstance(size, Dim) and any(part.startswith(TERM) for part in size.parts)
+
+
 class UnreadableError(Exception):
     """A name that says nothing of a run: that of a value that was not observed."""
 

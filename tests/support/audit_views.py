@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import random
 import re
-from collections.abc import Mapping
+from collections import Counter
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -14,7 +15,9 @@ from onnx import ModelProto, helper, numpy_helper
 from graphfix import api
 from graphfix.checker import proof
 from graphfix.results import GraphfixError
+from graphfix.shapes.shape import Size
 from tests.support.audit_inference import wrong_shape
+from tests.support.audit_terms import Observed, Shapes, contradicted, is_term, of_proof
 from tests.support.pairs.onnx_instances import Instance, bare
 from tests.support.pairs.onnx_run import Runner
 
@@ -45,49 +48,48 @@ def runs_as_stated(model: ModelProto, instance: Instance, runner: Runner) -> boo
     return runner.run(model.SerializeToString(), [feeds], "onnxruntime").runs
 
 
-def view_contradiction(model: ModelProto, shapes: Mapping[str, tuple[int, ...]]) -> str:
-    """What the rewriter's view says of a result and is not so; shapes are those at run time, by value."""
+def view_contradiction(model: ModelProto, shapes: Shapes, told: Counter[str] | None = None) -> str:
+    """What the rewriter's view says of a result and is not so; shapes are those at run time, by value.
+
+    `told` counts the sizes that are terms, by operator.
+    """
     try:
         graph = api.load(model).graphs[0]
     except GraphfixError:
         return ""
+    observed = Observed(shapes, of_symbol)
     for node in graph.nodes:
         for result in filter(None, node.results):
-            axes = result.shape.axes
-            if result.name in shapes and axes is not None:
-                said = [_size(axis, shapes) for axis in axes]
-                wrong = wrong_shape(said, shapes[result.name]) or _out_of_range(axes, shapes[result.name])
+            if result.name in shapes and result.shape.axes is not None:
+                wrong = _wrong(result.shape.axes, shapes[result.name], observed)
+                if told is not None:
+                    told[node.op] += sum(map(is_term, result.shape.axes))
                 if wrong:
                     return f"{result.name} {wrong}"
     return ""
 
 
-def _size(axis: object, shapes: Mapping[str, tuple[int, ...]]) -> int | None:
-    if isinstance(axis, int):
-        return axis
-    parts = axis.parts  # type: ignore[attr-defined]
-    if len(parts) != 1:
-        return None
-    if not parts[0].startswith("?"):
-        return _of_symbol(parts[0])
-    name, _, at = parts[0][1:].rpartition(".")
-    return shapes[name][int(at)] if name in shapes and at.isdigit() and int(at) < len(shapes[name]) else None
+def _wrong(axes: Sequence[Size], shape: Sequence[int], observed: Observed) -> str:
+    wrong = wrong_shape([size if isinstance(size, int) else None for size in axes], tuple(shape))
+    for size, real in zip(axes, shape, strict=False):
+        if not isinstance(size, int):
+            wrong = wrong or contradicted(size, real, observed)
+    return wrong
 
 
-def _of_symbol(name: str) -> int | None:
-    found = re.fullmatch(r"q(\d+)(_.*)?", name)
+def of_symbol(name: str) -> int | None:
+    """The size that a symbol has by its name."""
+    found = re.fullmatch(r"[qS](\d+)(_\w*)?", name)
     return int(found[1]) if found else None
 
 
-def _out_of_range(axes: tuple[object, ...], shape: tuple[int, ...]) -> str:
-    for axis, size in zip(axes, shape, strict=True):
-        if not isinstance(axis, int) and not axis.lo <= size <= (size if axis.hi is None else axis.hi):  # type: ignore[attr-defined]
-            return f"has the shape {list(shape)}, out of {axis.lo} to {axis.hi}"  # type: ignore[attr-defined]
-    return ""
+def proof_contradiction(
+    model: ModelProto, results: Mapping[str, np.ndarray], folder: Path, told: Counter[str] | None = None
+) -> str:
+    """What the proof says of a result where an operator reads it that broadcasts; `results` by name.
 
-
-def proof_contradiction(model: ModelProto, results: Mapping[str, np.ndarray], folder: Path) -> str:
-    """What the proof says of a result where an operator reads it that broadcasts; `results` by name."""
+    `told` counts the sizes that are terms, by operator.
+    """
     made = ModelProto.FromString(model.SerializeToString())
     for name, value in results.items():
         read = _reader(name, value)
@@ -101,19 +103,22 @@ def proof_contradiction(model: ModelProto, results: Mapping[str, np.ndarray], fo
         found = proof.maps(path)
     except (GraphfixError, proof.UnprovedError):
         return ""
-    for node in found:
-        for read_ in node.reads or ():
-            name = read_.value.partition("[")[0]
-            if name in results and read_.sizes is not None:
-                said = [_said(str(it)) for it in read_.sizes]
-                wrong = wrong_shape(said, results[name].shape)
-                if wrong:
-                    return f"{name} {wrong}"
+    made_by = {name: node.op_type for node in model.graph.node for name in node.output}
+    for read_ in [read_ for node in found for read_ in node.reads or ()]:
+        name = read_.value.partition("[")[0]
+        if name in results and read_.sizes is not None:
+            sizes = list(map(str, read_.sizes))
+            if _denied(sizes, results[name].shape):
+                return f"{name} has the shape {results[name].shape}, not {sizes}"
+            if told is not None:
+                told[made_by.get(name, "")] += sum(bool(set("+-*/") & set(size)) for size in sizes)
     return ""
 
 
-def _said(text: str) -> int | None:
-    return int(text) if text.isdigit() else _of_symbol(text)
+def _denied(sizes: Sequence[str], shape: Sequence[int]) -> bool:
+    """Whether a run gives another shape than the proof says; nothing is said by a name of nothing that was seen."""
+    said = [of_proof(size, of_symbol) for size in sizes]
+    return len(said) != len(shape) or any(size not in (None, real) for size, real in zip(said, shape, strict=True))
 
 
 def _reader(name: str, value: np.ndarray) -> tuple[onnx.TensorProto, onnx.NodeProto] | None:

@@ -2,7 +2,9 @@
 
 onnx's inference is asked for the operators of the rewriter's list, which believes it; the rewriter's view and the proof
 are asked for every operator that onnxruntime runs, by their public faces. Attributes and sizes are random, 0 and 1 are
-among them; sizes are told as numbers, as symbols of any size at run time, and as constants' values or not.
+among them; sizes are told as numbers, as symbols of any size at run time, and as constants' values or not. What is said
+is computed with the sizes of the run, also where it is a term. Random chains of shape arithmetic come after single
+nodes: of those tests/formats/onnx/test_infer_random.py asks the view.
 """
 
 from __future__ import annotations
@@ -10,6 +12,7 @@ from __future__ import annotations
 import random
 from collections import Counter, defaultdict
 from collections.abc import Callable, Mapping
+from functools import partial
 from pathlib import Path
 from typing import NamedTuple
 from zlib import crc32
@@ -21,9 +24,11 @@ from graphfix.formats.onnx.infer.audited import AUDITED
 from tests.support.audit_inference import claims, contradiction, results_of
 from tests.support.audit_trials import trials
 from tests.support.audit_views import proof_contradiction, runs_as_stated, stated, view_contradiction
+from tests.support.onnx.random_chains import chains
 from tests.support.pairs.onnx_instances import Instance
 from tests.support.pairs.onnx_run import Runner
 from tests.support.pairs.onnx_seeds import Wanted, instances, part
+from tests.support.runtimes.onnx_runs import run
 
 Results = Mapping[str, object]
 LEAST = 20
@@ -74,11 +79,11 @@ def _by_onnx(trial: Instance, results: Results, choose: random.Random, _: Runner
     return next(filter(None, (contradiction(told, results) for told in claims(trial, choose))), "")
 
 
-def _by_view(trial: Instance, results: Results, choose: random.Random, runner: Runner) -> str:
+def _by_view(told: Counter[str], trial: Instance, results: Results, choose: random.Random, runner: Runner) -> str:
     shapes = {name: np.shape(value) for name, value in results.items() if isinstance(value, TENSOR)}
     shapes |= {name: np.shape(value) for name, value in trial.feeds.items() if isinstance(value, TENSOR)}
     model = stated(trial, choose)
-    wrong = view_contradiction(model, shapes)
+    wrong = view_contradiction(model, shapes, told)
     return wrong if wrong and runs_as_stated(model, trial, runner) else ""
 
 
@@ -111,20 +116,75 @@ COUNTS = [pytest.param(SOME_TRIALS, marks=pytest.mark.ci), pytest.param(ALL_TRIA
 @pytest.mark.parametrize("count", COUNTS)
 @pytest.mark.parametrize("number", range(PARTS))
 def test_the_view_says_of_any_operator_what_onnxruntime_returns(number: int, count: int) -> None:
-    told = _asked(part(number, PARTS), count, _by_view, only="onnxruntime")
+    terms: Counter[str] = Counter()
+    told = _asked(part(number, PARTS), count, partial(_by_view, terms), only="onnxruntime")
     assert told.wrong == []
     assert told.ran.total() > count * len(told.ran) / 3
+    assert _without_terms(told, terms) == []
+
+
+COMPUTED = """
+AveragePool Concat Conv ConvTranspose DepthToSpace Flatten LpPool MaxPool Pad Resize Reshape Slice SpaceToDepth Split
+Tile
+""".split()
+"""Operators whose results have sizes that are computed of the operands' sizes, where those are symbols."""
+
+
+def _without_terms(told: Told, terms: Counter[str]) -> list[str]:
+    """The operators that ran in many trials and of which no size was told as a term."""
+    ran = Counter[str]()
+    for operator, count in told.ran.items():
+        ran[operator.rpartition("-")[0]] += count
+    return [op for op in COMPUTED if ran[op] >= OFTEN and not terms[op]]
+
+
+OFTEN = 30
+"""So many trials of an operator tell a term at least once."""
 
 
 @pytest.mark.parametrize("count", COUNTS)
 @pytest.mark.parametrize("number", range(PARTS))
 def test_the_proof_says_of_any_operator_what_onnxruntime_returns(number: int, count: int, tmp_path: Path) -> None:
+    terms: Counter[str] = Counter()
+
     def by_proof(trial: Instance, results: Results, choose: random.Random, runner: Runner) -> str:
         tensors = {name: np.asarray(value) for name, value in results.items() if isinstance(value, TENSOR)}
         model = stated(trial, choose)
-        wrong = proof_contradiction(model, tensors, tmp_path)
+        wrong = proof_contradiction(model, tensors, tmp_path, terms)
         return wrong if wrong and runs_as_stated(model, trial, runner) else ""
 
     told = _asked(part(number, PARTS), count, by_proof, only="onnxruntime")
     assert told.wrong == []
     assert told.ran.total() > count * len(told.ran) / 3
+    assert _without_terms(told, terms) == []
+
+
+# --- chains of shape arithmetic ---------------------------------------------------------------------------------------
+
+
+SHORT, LONG = 60, 3000
+CHAINED = """
+AveragePool Concat ConstantOfShape Conv MaxPool Pad Range Reshape Resize Slice Split Tile
+""".split()
+"""Of what an Expand returns the proof reads the operand."""
+
+
+def _of_chains(count: int, folder: Path) -> Told:
+    """What the proof says of so many random chains, and how often it told a term, by operator."""
+    choose, told = random.Random("chains"), Told(Counter(), [])  # noqa: S311 -- sizes, no secrets
+    for _ in range(count):
+        case = chains(choose)
+        found = run(case.proto, **case.feeds)
+        names = [value.name for value in case.proto.graph.output]
+        wrong = proof_contradiction(case.proto, dict(zip(names, found, strict=True)), folder, told.ran)
+        told.wrong.extend([wrong] if wrong else [])
+    return told
+
+
+@pytest.mark.parametrize(
+    "count", [pytest.param(SHORT, marks=pytest.mark.ci), pytest.param(LONG, marks=pytest.mark.full)]
+)
+def test_the_proof_says_of_chains_of_shape_arithmetic_what_onnxruntime_returns(count: int, tmp_path: Path) -> None:
+    told = _of_chains(count, tmp_path)
+    assert told.wrong == []
+    assert [op for op in CHAINED if told.ran[op] * 60 < count] == []

@@ -7,6 +7,7 @@ import pytest
 
 import graphfix
 from graphfix.formats.onnx import OnnxModel
+from graphfix.shapes.shape import Dim
 from tests.support.notation import model
 from tests.support.onnx.fixing import fixed, printed
 
@@ -80,6 +81,23 @@ CHAINS = {
 @pytest.mark.parametrize(("text", "result"), CHAINS.values(), ids=CHAINS)
 def test_shape_arithmetic_is_followed(text: str, result: str) -> None:
     assert printed(graphfix.load(model(text)))[-1].startswith(f"{result} = ")
+
+
+def test_a_quotient_of_what_may_be_below_0_is_rounded_towards_0() -> None:
+    """The size of a convolution as exporters write it, (N - 1) / 4 + 1: of N = 0 the quotient is 0, and not -1."""
+    text = """s:int64[2] = Shape(x[N,4])
+              n:int64[1] = Gather(s, i:const{0})
+              a:int64[1] = Add(n, j:const{-1})
+              q:int64[1] = Div(a, k:const{4})
+              p:int64[1] = Add(q, l:const{1})
+              v = ConstantOfShape(p)
+              w:int64[1] = Concat(p, m:const{1}, axis=0)
+              u = Reshape(z[M], w)
+              t = Squeeze(u, o:const{1})
+              y[*] = Add(v, t)"""
+    assert fixed(text, target="explicit").counts == {}
+    sizes = [result.shape.axes for node in graphfix.load(model(text)).graphs[0].nodes[5:6] for result in node.results]
+    assert sizes == [(Dim(("?={?=floor(({?=max(0, {N}-1)})/4)}+1",), 1),)]
 
 
 def test_two_unknown_sizes_are_the_same_only_where_that_is_proved() -> None:

@@ -29,6 +29,19 @@ def test_a_carried_shape_that_the_body_gives_back_holds_in_every_turn() -> None:
     assert body("w = Add(v, b)") == ["y[2,3] = Loop(n[], go[], x[2,3])", "w[2,3] = Add(v[2,3], b[3])"]
 
 
+@pytest.mark.parametrize(("rank", "result"), [("", "r[3]"), ("[1]", "r[1,3]"), ("[One]", "r[1,3]")])
+def test_the_number_of_the_iteration_has_the_rank_that_the_body_declares(rank: str, result: str) -> None:
+    found = lines(
+        graphfix.load(
+            parsed(f"""main (int64 n, float[2,3] x, float[9,3] b) => (float[2,3] y) <bool go = {{1}}> {{
+        y = Loop (n, go, x) <body = turn (int64{rank} i, bool k, float[2,3] v) => (bool again, float[2,3] w) {{
+            again = Identity(k) r = Gather(b, i) w = Add(v, r) }}> }}""")
+        ).graphs
+    )
+    (line,) = [line.partition(": ")[2] for line in found if "Gather" in line]
+    assert line.startswith(f"{result} = ")
+
+
 def test_a_carried_size_that_the_body_changes_is_not_known() -> None:
     assert body("w = Concat <axis = 0> (v, x)") == [
         "y[?,3] = Loop(n[], go[], x[2,3])",

@@ -192,9 +192,14 @@ def bodies(random: Random) -> Case:
         then = helper.make_graph(nodes, "t", [], [result])
         y = b.node(kind, [b.operand(random.random() < 0.5, np.bool_)], then_branch=then, else_branch=other)[0]
     elif kind == "Loop":
-        at = helper.make_tensor_value_info("i", TensorProto.INT64, [])
+        at = helper.make_tensor_value_info("i", TensorProto.INT64, random.choice([[], [], [], [1], ["one"]]))
         go = [helper.make_tensor_value_info(name, TensorProto.BOOL, []) for name in ("c", "d")]
-        inner = [helper.make_node("Identity", ["c"], ["d"]), carried, helper.make_node("Identity", ["p"], ["s"])]
+        inner = [helper.make_node("Identity", ["c"], ["d"]), carried]
+        if random.random() < 0.5:
+            inner.append(helper.make_node("Identity", ["p"], ["s"]))
+        else:  # the number of the iteration has an axis where the body declares one
+            inner.append(helper.make_node("Gather", [x, "j"], ["s"]))
+            inner.insert(0, helper.make_node("Sub", ["i", "i"], ["j"]))
         seen = ValueInfoProto(name="s")
         seen.type.tensor_type.elem_type = TensorProto.FLOAT
         body = helper.make_graph(inner, "b", [at, go[0], state], [go[1], result, seen])

@@ -140,8 +140,10 @@ def cut(c: Chain) -> str:
 
 def expanded(c: Chain) -> str:
     """Expand to a computed shape."""
-    name, _ = c.tensor()
-    return c.b.node("Expand", [name, *c.b.node("Concat", [c.number()[0] for _ in range(2)], axis=0)])[0]
+    name, shape = c.tensor()
+    if shape[-1] != 1:  # counted from the front: onnxruntime leaves an axis without elements as it is
+        name = c.b.node("ReduceMax", [name], axes=[len(shape) - 1], keepdims=1)[0]
+    return c.b.node("Expand", [name, c.number()[0]])[0]
 
 
 def counted(c: Chain) -> str:
@@ -240,8 +242,8 @@ def resized(c: Chain) -> str:
 
 NUMBERS: tuple[Callable[[Chain], str], ...] = (taken, taken, taken, paired, paired, chosen, reduced, cast)
 TENSORS: tuple[Callable[[Chain], str], ...] = (
-    reshaped, reshaped, cut, cut, expanded, counted, filled, tiled, padded, joined, parted, gathered, counted_places,
-    windowed, less, resized)  # fmt: skip
+    reshaped, reshaped, cut, cut, expanded, expanded, counted, counted, filled, tiled, padded, joined, parted,
+    gathered, counted_places, windowed, less, resized)  # fmt: skip
 
 
 def chains(random: Random) -> Case:

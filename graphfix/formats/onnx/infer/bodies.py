@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-from onnx import GraphProto
+from onnx import GraphProto, TensorProto
 
 from graphfix.formats.onnx.file.messages import Step, declared
 from graphfix.formats.onnx.infer.operands import NOTHING, Call, Results
@@ -81,7 +81,7 @@ def loop(scope: GraphScope, step: Step, body: GraphScope, read: Read) -> Results
     iteration, condition, names = _named(body.graph)
     returned = [value.name for value in body.graph.output][1:]
     carried = _carried(scope, names, returned, step.inputs[2:])
-    fixed = {iteration: NOTHING_KNOWN, condition: Known(_condition(scope, step, body.graph), 0)}
+    fixed = {iteration: _iteration(body.graph), condition: Known(_condition(scope, step, body.graph), 0)}
     _iterate(body, carried, fixed, read)
     scans = [_collected(scope, step, body, name) for name in returned[len(carried) :]]
     return (*[value.outside() for value in carried], *scans)
@@ -110,6 +110,12 @@ def _runs(scope: GraphScope, step: Step) -> bool:
 def _named(graph: GraphProto) -> tuple[str, str, list[str]]:
     iteration, condition, *names = [*[value.name for value in graph.input], "", ""][: max(2, len(graph.input))]
     return iteration, condition, names
+
+
+def _iteration(graph: GraphProto) -> Known:
+    """The number of the iteration: onnxruntime makes it of the rank that the body declares, and needs to be told."""
+    said = declared(graph.input[0]) if graph.input else None
+    return NOTHING_KNOWN if said is None else Known(Shape((1,) * len(said)), TensorProto.INT64)
 
 
 def _condition(scope: GraphScope, step: Step, graph: GraphProto) -> Shape | None:

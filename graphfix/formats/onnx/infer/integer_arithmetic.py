@@ -9,10 +9,17 @@ from graphfix.shapes.terms import Terms, bounds
 
 
 def _divided(terms: Terms, a: Size, b: Size) -> Size:
-    """Whole numbers are divided as C does: for what is not negative that is rounding down."""
-    if bounds(a)[0] < 0 or bounds(b)[0] < 0 or b == 0:
-        return a if b == 1 else UNKNOWN
-    return terms.floordiv(a, b)
+    """Whole numbers are divided as C does: rounded towards 0."""
+    if b == 1:
+        return a
+    if bounds(a)[0] >= 0 and bounds(b)[0] >= 0 and b != 0:
+        return terms.floordiv(a, b)
+    if not isinstance(b, int) or b < 1:
+        return UNKNOWN
+    positive = terms.floordiv(terms.maximum(a, 0), b)
+    if bounds(a)[0] > -b:  # (N - 1) / 4 is 0 where N is 0
+        return positive
+    return terms.sub(positive, terms.floordiv(terms.maximum(terms.mul(a, -1), 0), b))
 
 
 def _rest(terms: Terms, a: Size, b: Size) -> Size:
