@@ -1,10 +1,10 @@
 """Write the TFLite models of models/exported as users write and convert them (development only).
 
-    python scripts/export_tflite.py [NAME ...] [--check]
+    python scripts/export_tflite.py [NAME ...] [--check | --run]
 
 NAME is the beginning of the names of files; without one, all are written. `--check` writes nothing: the bytes of a new
-conversion are those of the committed file. Both run each file in LiteRT, at two sizes where axes are free.
-Needs what graphfix needs, and
+conversion are those of the committed file. All run each file in LiteRT, at two sizes where axes are free; `--run` does
+nothing else, and needs no TensorFlow. The others need what graphfix needs, and
     pip install tensorflow==2.21.0 tf-keras==2.21.0 transformers==4.49.0
     pip install --no-deps keras-hub==0.32.0 kagglehub==1.0.3 kagglesdk==0.1.37
 No weights are downloaded: the models are tiny, and their weights a repeating pattern.
@@ -18,6 +18,7 @@ import os
 import sys
 import tempfile
 import traceback
+from collections.abc import Iterator, Sequence
 from functools import partial
 from pathlib import Path
 
@@ -48,34 +49,52 @@ def export(name: str, compare: bool) -> tuple[str, str]:
     return (f"{name}: other bytes than the committed file" if compare and not same else ""), line
 
 
+def ran(name: str) -> tuple[str, str]:
+    """Run one committed file; return what is wrong with it (or nothing), and a line on it."""
+    from exporting.tflite_catalogue import EXPORTS
+    from exporting.tflite_runs import run
+
+    try:
+        return "", f"{name}: {run(EXPORTS[name], FOLDER / f'{name}.tflite')}"
+    except Exception as error:  # noqa: BLE001 - LiteRT raises anything, and the other files are wanted
+        return f"{name}: {type(error).__name__}: {str(error)[:400]}", ""
+
+
 def told(message: str) -> str:
     """Return of a converter's message what it says is missing; another message's beginning."""
     missing = [line for line in message.splitlines() if line.startswith(("TF Select ops", "Custom ops"))]
     return "; ".join(missing) or message[:400]
 
 
-def main() -> int:
+def main(arguments: Sequence[str] | None = None) -> int:
     """Export the models named on the command line; return 1 where one fails."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("names", nargs="*", metavar="NAME")
-    parser.add_argument("--check", action="store_true")
-    asked = parser.parse_args()
+    choice = parser.add_mutually_exclusive_group()
+    choice.add_argument("--check", action="store_true")
+    choice.add_argument("--run", action="store_true")
+    asked = parser.parse_args(arguments)
     os.environ.update(SILENT)
     from exporting.tflite_catalogue import EXPORTS
 
     names = [name for name in EXPORTS if not asked.names or name.startswith(tuple(asked.names))]
     failed = 0
-    # A fork after the imports and before the first call: TensorFlow's counters begin anew in each child.
-    import exporting.tflite_convert  # noqa: F401
-
-    with multiprocessing.get_context("fork").Pool(2, maxtasksperchild=1) as pool:
-        for wrong, line in pool.imap(partial(export, compare=asked.check), names, chunksize=1):
-            failed += bool(wrong)
-            print(wrong or line, flush=True)
+    for wrong, line in map(ran, names) if asked.run else _exported(names, asked.check):
+        failed += bool(wrong)
+        print(wrong or line, flush=True)
     stray = {path.stem for path in FOLDER.glob("*.tflite")} - set(EXPORTS)
     for name in sorted(stray):
         print(f"{name}: no model of the catalogue makes it")
     return int(failed > 0 or bool(stray))
+
+
+def _exported(names: Sequence[str], check: bool) -> Iterator[tuple[str, str]]:
+    """Convert each model in a process of its own."""
+    # A fork after the imports and before the first call: TensorFlow's counters begin anew in each child.
+    import exporting.tflite_convert  # noqa: F401
+
+    with multiprocessing.get_context("fork").Pool(2, maxtasksperchild=1) as pool:
+        yield from pool.imap(partial(export, compare=check), names, chunksize=1)
 
 
 if __name__ == "__main__":

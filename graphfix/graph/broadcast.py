@@ -80,12 +80,9 @@ class Alignment:
         return operand.value.shape.rank < self.rank or any(axis != "no" for axis in self.stretches(operand))
 
     def run_time_shape(self, operand: BroadcastOperand) -> tuple[By, Shape]:
-        """What stretches the operand when the model runs, and its shape then: one operand that says all, else several.
-
-        Raises Undecided where no operand has the size of a matrix product's batch axis.
-        """
+        """What stretches the operand when the model runs, and its shape then: one that says all, else several."""
         if operand.matrix:
-            return (self._batches(operand),), Shape(self.result.dims + operand.matrix)
+            return tuple(self._batches(operand)), Shape(self.result.dims + operand.matrix)
         if self.onto:
             return self.onto, self.result
         ranked = self.result.ranked
@@ -102,23 +99,40 @@ class Alignment:
                 reached = further
         return tuple(chosen), reached
 
-    def _batches(self, operand: BroadcastOperand) -> tuple[int | AxisOf, ...]:
-        """A whole shape, axis by axis: the batch axes of whichever operand has the result's size, then the matrix."""
+    def _batches(self, operand: BroadcastOperand) -> Iterator[tuple[int | AxisOf, ...]]:
+        """Whole shapes, axis by axis: the batch axes of whichever operand has the result's size, then the matrix.
+
+        Where none has it, those of each other operand in turn.
+        """
         batch = operand.shape.rank
         matrix = [
             size if isinstance(size, int) else (operand.index, batch + axis) for axis, size in enumerate(operand.matrix)
         ]
-        return (*(self._batch(axis) for axis in range(self.result.rank)), *matrix)
+        whole = [self._batch(axis) for axis in range(self.result.rank)]
+        known = [part for part in whole if part is not None]
+        if len(known) == len(whole):
+            yield (*known, *matrix)
+            return
+        for index, shape in self.others:
+            if index != operand.index:
+                first = self.result.rank - shape.rank
+                parts = [_part(index, shape, axis - first) if part is None else part for axis, part in enumerate(whole)]
+                yield (*parts, *matrix)
 
-    def _batch(self, axis: int) -> int | AxisOf:
+    def _batch(self, axis: int) -> int | AxisOf | None:
+        """Where the size of a batch axis of the result stands; None where that is a broadcast that nothing has."""
         size = self.result.dims[axis]
         if isinstance(size, int):
             return size
-        for index, shape in self.others:
-            place = axis - (self.result.rank - shape.rank)
-            if place >= 0 and same(shape.dims[place], size):
-                return index, place
-        raise Undecided(f"batch axis {axis} is {size}, the broadcast of sizes that are known only at run time")
+        places = [(index, axis - (self.result.rank - shape.rank), shape) for index, shape in self.others]
+        found = ((index, at) for index, at, shape in places if at >= 0 and same(shape.dims[at], size))
+        return next(found, None)
+
+
+def _part(index: int, shape: Shape, axis: int) -> int | AxisOf:
+    """The size of an operand's axis, 1 in front of it."""
+    size = shape.dims[axis] if axis >= 0 else 1
+    return size if isinstance(size, int) else (index, axis)
 
 
 def _never_stretches(other: Shape, shape: Shape) -> bool:

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from models import FOLDER, committed
+from models.builders.exported import section
 from models.builders.onnx.bodies import BODY_CASES
 from models.builders.onnx.cases import KINDS, Case
 from models.builders.onnx.encoder import encoder_model
@@ -31,7 +32,8 @@ Written by `python -m models.builders` (do not edit: `--check` compares). `zoo.t
 which `python scripts/fetch_zoo.py` brings into `models/zoo/` (`--only tflite` or `--only onnx`: those of one
 format; 25 are TFLite, 14 ONNX).
 
-At the top stand the models that the README names; the others are in folders, both formats side by side:
+At the top stand the models that the README names; the others are in folders, both formats side by side
+(`exported`, which other scripts write, has a section at the end):
 
 | folder | what its models show |
 | --- | --- |
@@ -83,7 +85,7 @@ def build() -> dict[str, bytes]:
         raise ValueError("two models have one name")
     onnx_part = f"{_INTRODUCTION}\n{_table(cases, KINDS, 'onnx')}"
     tflite_part = f"{_TFLITE_INTRODUCTION}\n{_table(tflite, TFLITE_KINDS, 'tflite')}"
-    return files | {"README.md": f"{onnx_part}\n{tflite_part}".encode()}
+    return files | {"README.md": f"{onnx_part}\n{tflite_part}\n{section()}".encode()}
 
 
 def differences(files: dict[str, bytes], dest: Path) -> list[str]:

@@ -8,7 +8,7 @@ import pytest
 
 from graphfix.graph.edits import Edit, Leave, Stretch
 from graphfix.graph.view import UnrankedOperand
-from graphfix.shapes.shape import UNRANKED, Incompatible, Undecided, parse
+from graphfix.shapes.shape import UNRANKED, Incompatible, parse
 from rewrites.broadcasts.materialize_broadcasts import plan
 from tests.support.notation import node
 
@@ -165,9 +165,12 @@ def test_a_matrix_product_has_a_limit() -> None:
     assert [(edit.operand, edit.code) for edit in plan(node(text)) if isinstance(edit, Leave)] == [(1, "GF301")]
 
 
-def test_a_batch_axis_that_is_the_broadcast_of_two_unknown_sizes_is_undecided() -> None:
-    with pytest.raises(Undecided, match=r"batch axis 0 is .*known only at run time"):
-        list(plan(node("y[?,2,4] = tflite.BATCH_MATMUL(a[N,2,3], b[M,3,4])")))
+def test_a_batch_axis_that_is_the_broadcast_of_two_unknown_sizes_is_taken_from_the_other_operand() -> None:
+    first, second = (edit for edit in plan(node("y[?,2,4] = tflite.BATCH_MATMUL(a[N,2,3], b[M,3,4])")))
+    assert isinstance(first, Stretch)
+    assert isinstance(second, Stretch)
+    assert (first.by, second.by) == ((((1, 0), 2, 3),), (((0, 0), 3, 4),))
+    assert (first.axes, second.axes) == (("maybe",), ("maybe",))
 
 
 def test_operands_of_unknown_rank_get_the_run_time_form() -> None:

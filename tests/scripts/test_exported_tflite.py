@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
+import export_tflite
 import numpy as np
 import pytest
 from ai_edge_litert import schema_py_generated as schema
 from exporting.tflite_catalogue import EXPORTS
-from exporting.tflite_runs import check, run
+from exporting.tflite_runs import check
 
 from tests.support.places import MODELS
+from tests.support.tiers import COVER_EXPORTED, tiered
 
 FOLDER = MODELS / "exported"
 LARGEST = 125_000
@@ -24,17 +28,23 @@ def test_at_least_sixty_files_of_forty_models_and_most_have_free_axes() -> None:
     assert sum(bool(export.free()) for export in EXPORTS.values()) >= 45
 
 
-@pytest.mark.parametrize("name", EXPORTS)
+@pytest.mark.parametrize("name", tiered(EXPORTS, lambda name: f"{name}.tflite" in COVER_EXPORTED))
 def test_a_file_is_small_runs_and_says_which_axes_are_free(name: str) -> None:
     path, export = FOLDER / f"{name}.tflite", EXPORTS[name]
     assert path.stat().st_size < LARGEST
-    run(export, path)
+    assert export_tflite.main(["--run", name]) == 0
     model = schema.ModelT.InitFromPackedBuf(path.read_bytes(), 0)
     assert [code.customCode for code in model.operatorCodes if code.customCode] == []
     inputs = [graph.tensors[at] for graph in model.subgraphs[:1] for at in graph.inputs]
     assert any(-1 in (*(each.shapeSignature if each.shapeSignature is not None else ()),) for each in inputs) == bool(
         export.free()
     )
+
+
+def test_a_file_that_does_not_run_is_said(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "film_free.tflite").write_bytes((FOLDER / "unet_free.tflite").read_bytes())
+    monkeypatch.setattr(export_tflite, "FOLDER", tmp_path)
+    assert export_tflite.main(["--run", "film_free"]) == 1
 
 
 @pytest.mark.parametrize(("value", "said"), [(np.nan, "is not finite"), (1.0, "every result is constant")])

@@ -34,6 +34,13 @@ COVER = frozenset(
 """The committed models on which plain `pytest` runs what is asked of all: each rewrite has work in one of them, each
 finding, operator and element type of the others occurs (tests/whole/test_tiers.py)."""
 
+COVER_EXPORTED = frozenset(
+    "bert_legacy.onnx detr_dynamo.onnx encode_decode_free.tflite film_legacy.onnx llama_past_dynamo_opset22.onnx"
+    " resnet_fixed_int16x8.tflite scripted_branch_legacy.onnx state_space_batch.tflite swin_free_legacy.onnx"
+    " t5_batch.tflite unet_free_int8.tflite whisper_sound_free.tflite".split()
+)
+"""The exported models on which plain `pytest` runs what is asked of all: of each exporter, and floats and integers."""
+
 
 def tiered(
     values: Iterable[Value],

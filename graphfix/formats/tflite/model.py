@@ -60,7 +60,7 @@ class TfliteModel:
         started = time.perf_counter()
         facts = analyse(self.container, self._ranges, self._equal, own_only=self._own_facts)
         self.inferring += time.perf_counter() - started
-        self._assumed = [text for each in facts for text in each.assumes]
+        self._assumed = list(dict.fromkeys(text for each in facts for text in each.assumes))
         evaluator = Evaluator(self.container)
         self._views: list[SubgraphView] = build(self.container, facts, evaluator)
         buffers: dict[bytes, int] = {}

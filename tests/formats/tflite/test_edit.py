@@ -142,6 +142,40 @@ STRETCHES = {
         ],
         {STRETCH: 2},
     ),
+    "two free sizes that may not meet: the other's size where one is 1": (
+        "y[?] = ADD(x[?], b[?])",
+        [
+            "x_shape[1] = SHAPE(x[?])",
+            "b_shape[1] = SHAPE(b[?])",
+            "x_shape_is_1[1] = EQUAL(x_shape[1], shape_1[1])",
+            "x_shape_merged[1] = SELECT_V2(x_shape_is_1[1], b_shape[1], x_shape[1])",
+            "x_stretched[?] = BROADCAST_TO(x[?], x_shape_merged[1])",
+            "b_shape_is_1[1] = EQUAL(b_shape[1], shape_1[1])",
+            "b_shape_merged[1] = SELECT_V2(b_shape_is_1[1], x_shape[1], b_shape[1])",
+            "b_stretched[?] = BROADCAST_TO(b[?], b_shape_merged[1])",
+            "y[?] = ADD(x_stretched[?], b_stretched[?])",
+        ],
+        {STRETCH: 2},
+    ),
+    "batches that may not meet: the whole shape, by the other's batch": (
+        "y[?,2,4] = BATCH_MATMUL(x[?,2,3], b[?,3,4])",
+        [
+            "b_shape[3] = SHAPE(b[?,3,4])",
+            "b_size_0[1] = GATHER(b_shape[3], shape_0[1])",
+            "sizes[3] = CONCATENATION(b_size_0[1], shape_2[1], shape_3[1])",
+            "x_shape[3] = SHAPE(x[?,2,3])",
+            "x_shape_is_1[3] = EQUAL(x_shape[3], shape_1x1x1[3])",
+            "x_shape_merged[3] = SELECT_V2(x_shape_is_1[3], sizes[3], x_shape[3])",
+            "x_stretched[?,2,3] = BROADCAST_TO(x[?,2,3], x_shape_merged[3])",
+            "x_size_0[1] = GATHER(x_shape[3], shape_0[1])",
+            "sizes_1[3] = CONCATENATION(x_size_0[1], shape_3[1], shape_4[1])",
+            "b_shape_is_1[3] = EQUAL(b_shape[3], shape_1x1x1[3])",
+            "b_shape_merged[3] = SELECT_V2(b_shape_is_1[3], sizes_1[3], b_shape[3])",
+            "b_stretched[?,3,4] = BROADCAST_TO(b[?,3,4], b_shape_merged[3])",
+            "y[?,2,4] = BATCH_MATMUL(x_stretched[?,2,3], b_stretched[?,3,4])",
+        ],
+        {STRETCH: 2},
+    ),
     "a free size under a stored one: BROADCAST_TO, which fails where it does not fit": (
         "y[4,3] = ADD(x[?,3], b[4,3])",
         ["x_stretched[4,3] = BROADCAST_TO(x[?,3], shape_4x3[2])", "y[4,3] = ADD(x_stretched[4,3], b[4,3])"],
@@ -178,10 +212,6 @@ def test_size_one_axes_are_stretched(case: str) -> None:
 
 
 LEFT = {
-    "two free sizes that may not meet": (
-        "y[?] = ADD(x[?], b[?])",
-        [("GF103", 0, "BROADCAST_ARGS ends the process"), ("GF103", 1, "BROADCAST_ARGS ends the process")],
-    ),
     "half bytes": ("y:int4[2,3] = SELECT_V2(c:bool[2,3], a:int4[1,3], b:int4[2,3])", [("GF102", 1, "int4")]),
     "strings of a free size": ("y:bool[?,3] = EQUAL(x:string[?,3], b:string[1,3])", [("GF102", 1, "no strings")]),
     "a rank that is not known": (
@@ -201,6 +231,14 @@ def test_what_can_not_be_made_explicit_is_left_with_the_reason(case: str) -> Non
     assert [(code, operand) for code, operand, _ in found.left] == [(code, operand) for code, operand, _ in expected]
     for (_, _, reason), (_, _, words) in zip(found.left, expected, strict=True):
         assert words in reason
+
+
+def test_what_is_assumed_leaves_nothing_beside_a_stretch_that_is_certain() -> None:
+    found = fixed("y[?,2,2,4] = BATCH_MATMUL(x[?,1,2,3], b[?,2,3,4])", unknown="assume")
+    assert [(code, operand) for code, operand, _ in found.left] == [("GF103", 0), ("GF103", 1)]
+    assert all("it is assumed that" in reason for _, _, reason in found.left)
+    assert found.counts == {STRETCH: 1}
+    assert found.view[-1] == "y[?,2,2,4] = BATCH_MATMUL(x_stretched[?,2,2,3], b[?,2,3,4])"
 
 
 def test_a_big_constant_is_stretched_by_an_operator() -> None:

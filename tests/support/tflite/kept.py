@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from graphfix.results import Site
 
-COUNTS = frozenset({"SHAPE", "BROADCAST_ARGS", "GATHER", "CONCATENATION"})
+COUNTS = frozenset({"SHAPE", "BROADCAST_ARGS", "EQUAL", "SELECT_V2", "GATHER", "CONCATENATION"})
 """What computes the shapes that those are given."""
 SILENT = (
     MOVES

@@ -50,15 +50,16 @@ def stretch(state: State, before: Node, value: Value, edit: Stretch) -> Value:
         return builder.expanded(value, builder.integers(edit.to.numbers), broadcast(value.shape, edit.to), reader)
     for by in edit.by:
         if isinstance(by, int):
-            other = before.operand(by)
-            shape = broadcast(value.shape, other.shape)
-            target = builder.shape_of(other, reader)
-            if not same_shape(shape, other.shape):
-                meet = builder.merged if cstr_broadcastable(value.shape, other.shape) is True else builder.chosen
-                target = meet(builder.shape_of(value, reader), target, shape.rank, reader)
+            other = before.operand(by).shape
+            target = builder.shape_of(before.operand(by), reader)
         else:
             parts = [size if isinstance(size, int) else (before.operand(size[0]), size[1]) for size in by]
-            target, shape = builder.sizes(parts, reader), broadcast(value.shape, edit.to)
+            other = Shape(tuple([part if isinstance(part, int) else part[0].shape.dims[part[1]] for part in parts]))
+            target = builder.sizes(parts, reader)
+        shape = broadcast(value.shape, other)
+        if not same_shape(shape, other):
+            meet = builder.merged if cstr_broadcastable(value.shape, other) is True else builder.chosen
+            target = meet(builder.shape_of(value, reader), target, shape.rank, reader)
         value = builder.expanded(value, target, shape, reader)
     return value
 

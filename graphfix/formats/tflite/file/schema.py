@@ -75,7 +75,7 @@ TENSOR_TYPES: Final[Mapping[int, tuple[str, int | None]]] = {
     22: ("float8_e5m2", 8),
 }
 """The number of an element type -> numpy's name or the format's own, and bits an element; None where sizes vary."""
-INT32, INT64, STRING, BOOL = 2, 4, 5, 6
+FLOAT32, INT32, INT64, STRING, BOOL = 0, 2, 4, 5, 6
 UNSHAPED: Final = frozenset({"resource", "variant"})
 """Element types whose shapes are not those of what they hold."""
 BYTE: Final = 8

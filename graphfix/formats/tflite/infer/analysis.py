@@ -31,7 +31,7 @@ class Facts:
     contents: dict[int, tuple[Size, ...]] = field(default_factory=dict)
     """The elements of small integer vectors and scalars; they may be negative."""
     assumes: list[str] = field(default_factory=list)
-    """The stored shapes that are assumed: nothing else determines them."""
+    """What the rules take for granted, and the stored shapes that nothing else determines."""
     leaning: list[int] = field(default_factory=list)
     """The tensors that have such a shape, or one that follows from it."""
 
@@ -61,4 +61,4 @@ def _facts(scope: GraphScope) -> Facts:
     vectors = {tensor: sizes for tensor, sizes in scope.contents().items() if len(scope.shapes[tensor].axes or ()) <= 1}
     where = f" in subgraph {scope.index}" if scope.index else ""
     assumes = [f"the stored shape of '{scope.names[tensor]}'{where}" for tensor in sorted(scope.assumed)]
-    return Facts(scope.shapes, scope.stale, vectors, assumes, sorted(scope.assumed | scope.doubtful))
+    return Facts(scope.shapes, scope.stale, vectors, [*scope.assumes, *assumes], sorted(scope.assumed | scope.doubtful))

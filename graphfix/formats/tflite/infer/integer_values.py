@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from math import prod
 from typing import TypeAlias
 
 from graphfix.formats.tflite.file.records import ABSENT
+from graphfix.formats.tflite.file.schema import BOOL
 from graphfix.formats.tflite.infer import strided_slice
 from graphfix.formats.tflite.infer.operands import Call
-from graphfix.formats.tflite.infer.scope import INTEGERS, LIMIT
-from graphfix.shapes.shape import UNKNOWN, Incompatible, Shape, Size, broadcast
-from graphfix.shapes.terms import Terms, maybe_negative
+from graphfix.formats.tflite.infer.scope import FOLLOWED, LIMIT
+from graphfix.shapes.shape import Dim, Incompatible, Shape, Size, broadcast
+from graphfix.shapes.terms import ANY, Terms, maybe_negative
 
+TRUTH = Dim((), 0, 1)
+"""A bool of which nothing is known."""
 Elements: TypeAlias = tuple[Size, ...]
 Follow: TypeAlias = Callable[[Call], Elements | None]
 
@@ -30,6 +33,14 @@ def _same(call: Call) -> Elements | None:
     return call.elements(0)
 
 
+def _cast(call: Call) -> Elements | None:
+    """The same number; of bool whether it is another than 0."""
+    elements, result = call.elements(0), call.result()
+    if elements is None or result is None or result.type != BOOL:
+        return elements
+    return tuple([int(size != 0) if isinstance(size, int) else 1 if size.lo > 0 else TRUTH for size in elements])
+
+
 def _broadcast_args(call: Call) -> Elements | None:
     """Two shapes broadcast, by the rule that everything else here follows."""
     left, right = call.elements(0), call.elements(1)
@@ -42,21 +53,32 @@ def _broadcast_args(call: Call) -> Elements | None:
 
 
 def _strided_slice(call: Call) -> Elements | None:
-    """Of a vector: one cut, or the one element that a shrunk axis leaves."""
-    elements = call.elements(0)
-    if elements is None or len(call.dims(0) or ()) != 1 or call.length(1) != 1:
+    """The elements whose index along every axis is taken, in their order."""
+    elements, dims, length = call.elements(0), call.dims(0), call.length(1)
+    if elements is None or dims is None or length is None:
         return None
-    if call.number("ellipsis_mask") or call.number("new_axis_mask"):
+    found = strided_slice.entries(call, len(dims), length)
+    places = [0]
+    for entry in found or ():
+        size = dims[entry.axis] if entry.axis is not None else 1
+        if not isinstance(size, int) or (taken := _taken(call, entry, size)) is None:
+            return None
+        places = [place * size + at for place in places for at in taken]
+    return tuple([elements[place] for place in places]) if found is not None else None
+
+
+def _taken(call: Call, entry: strided_slice.Entry, size: int) -> Sequence[int] | None:
+    """Which indices of an axis an entry takes."""
+    if entry.axis is None or entry.at is None:
+        return range(size)
+    cut = strided_slice.axis_slice(call, entry.at)
+    begin, end, stride = (bound if isinstance(bound, int) else None for bound in (cut.begin, cut.end, cut.stride))
+    if not stride or (begin is None and cut.begin is not None) or (end is None and cut.end is not None):
         return None
-    cut = strided_slice.axis_slice(call, 0)
-    bounds = (cut.begin, cut.end, cut.stride)
-    if not all(bound is None or isinstance(bound, int) for bound in bounds):
-        return None
-    begin, end, stride = (bound if isinstance(bound, int) else None for bound in bounds)
-    if call.number("shrink_axis_mask"):
-        at = begin or 0
-        return (elements[at],) if -len(elements) <= at < len(elements) else None
-    return elements[begin:end:stride] if stride != 0 else None
+    if not entry.shrinks:
+        return range(size)[begin:end:stride]
+    at = begin or 0
+    return range(size)[at : at + 1 or None] if -size <= at < size else None
 
 
 def _slice(call: Call) -> Elements | None:
@@ -93,6 +115,20 @@ def _product(call: Call) -> Elements | None:
     return (call.terms.mul(*elements) if elements else 1,)
 
 
+def _segments(call: Call) -> Elements | None:
+    """UNSORTED_SEGMENT_PROD of a vector: the product of those that have one number, 1 where there is none."""
+    elements, ids, count = call.elements(0), call.ints(1), call.scalar(2)
+    if elements is None or ids is None or count is None or len(elements) != len(ids) or not 0 <= count <= LIMIT:
+        return None
+    rows = [[size for size, row in zip(elements, ids, strict=True) if row == at] for at in range(count)]
+    return tuple([call.terms.mul(*row) if row else 1 for row in rows])
+
+
+def _negative(call: Call) -> Elements | None:
+    elements = call.elements(0)
+    return None if elements is None else tuple([call.terms.mul(size, -1) for size in elements])
+
+
 def _range(call: Call) -> Elements | None:
     start, limit, step = (call.scalar(index) for index in range(3))
     if start is None or limit is None or not step:
@@ -124,7 +160,9 @@ def _pairs(call: Call) -> Elements | None:
 def _computed(call: Call, a: Size, b: Size) -> Size:
     terms = call.terms
     if call.op == "FLOOR_DIV":
-        return UNKNOWN if b == 0 else a // b if isinstance(a, int) and isinstance(b, int) else terms.floordiv(a, b)
+        return ANY if b == 0 else a // b if isinstance(a, int) and isinstance(b, int) else terms.floordiv(a, b)
+    if call.op == "FLOOR_MOD":
+        return ANY if b == 0 else a % b if isinstance(a, int) and isinstance(b, int) else terms.mod(a, b)
     rules: dict[str, Callable[[Size, Size], Size]] = {
         "ADD": terms.add,
         "SUB": terms.sub,
@@ -152,11 +190,11 @@ def _holds(call: Call, a: Size, b: Size) -> Size:
     if call.op == "EQUAL":
         if low == high == 0:
             return 1
-        return 0 if low > 0 or high < 0 else is_one(call.terms, a) if b == 1 else UNKNOWN
+        return 0 if low > 0 or high < 0 else is_one(call.terms, a) if b == 1 else TRUTH
     if call.op.startswith("LESS"):
         low, high = -high, -low
     least = 0 if call.op.endswith("EQUAL") else 1
-    return 1 if low >= least else 0 if high < least else UNKNOWN
+    return 1 if low >= least else 0 if high < least else TRUTH
 
 
 def is_one(terms: Terms, size: Size) -> Size:
@@ -176,12 +214,12 @@ def _select(call: Call) -> Elements | None:
 def _chosen(terms: Terms, condition: Size, one: Size, two: Size) -> Size:
     if isinstance(condition, int):
         return one if condition else two
-    if condition == UNKNOWN or condition != is_one(terms, two) or maybe_negative(one) or maybe_negative(two):
-        return UNKNOWN
+    if not condition.parts or condition != is_one(terms, two) or maybe_negative(one) or maybe_negative(two):
+        return ANY
     try:
         (size,) = broadcast(Shape((one,)), Shape((two,))).dims
     except Incompatible:
-        return UNKNOWN  # the run fails
+        return ANY  # the run fails
     return size
 
 
@@ -203,6 +241,7 @@ IN_PARTS = frozenset({"SPLIT", "SPLIT_V", "UNPACK"})
 """Operators whose results are parts of what their rule returns."""
 FOLLOW: dict[str, Follow] = {
     "SHAPE": _shape,
+    "CAST": _cast,
     "RANK": _rank,
     "BROADCAST_ARGS": _broadcast_args,
     "STRIDED_SLICE": _strided_slice,
@@ -211,6 +250,8 @@ FOLLOW: dict[str, Follow] = {
     "PACK": _joined,
     "CONCATENATION": _joined,
     "REDUCE_PROD": _product,
+    "UNSORTED_SEGMENT_PROD": _segments,
+    "NEG": _negative,
     "RANGE": _range,
     "FILL": _fill,
     "SPLIT": _split,
@@ -218,8 +259,8 @@ FOLLOW: dict[str, Follow] = {
     "UNPACK": _split,
     **dict.fromkeys(("EQUAL", "LESS", "LESS_EQUAL", "GREATER", "GREATER_EQUAL"), _compared),
     "SELECT_V2": _select,
-    **dict.fromkeys(("CAST", "RESHAPE", "SQUEEZE", "EXPAND_DIMS", "BROADCAST_TO"), _same),
-    **dict.fromkeys(("ADD", "SUB", "MUL", "FLOOR_DIV", "MAXIMUM", "MINIMUM"), _pairs),
+    **dict.fromkeys(("RESHAPE", "SQUEEZE", "EXPAND_DIMS", "BROADCAST_TO"), _same),
+    **dict.fromkeys(("ADD", "SUB", "MUL", "FLOOR_DIV", "FLOOR_MOD", "MAXIMUM", "MINIMUM"), _pairs),
 }
 """By operator, of results that are integers."""
 
@@ -228,7 +269,7 @@ def follow(call: Call) -> None:
     """Enter what the results of an operator hold, as far as it can be followed."""
     scope = call.scope
     outputs = [tensor for tensor in call.operator.outputs if tensor != ABSENT]
-    if not outputs or scope.tensors[outputs[0]].type not in INTEGERS:
+    if not outputs or scope.tensors[outputs[0]].type not in FOLLOWED:
         return
     elements = FOLLOW[call.op](call)
     if elements is None or len(elements) > LIMIT:

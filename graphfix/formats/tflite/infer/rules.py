@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from graphfix.formats.tflite.file.schema import FLOAT32
 from graphfix.formats.tflite.infer import rules_layout as layout
 from graphfix.formats.tflite.infer import rules_windows as windows
 from graphfix.formats.tflite.infer.operands import Call, Results, Rule
@@ -26,6 +27,8 @@ SAME_SHAPE = (
     " STABLEHLO_TANH STABLEHLO_CONVERT STABLEHLO_CBRT STABLEHLO_DYNAMIC_UPDATE_SLICE"
 ).split()
 """The result has the shape of operand 0."""
+EXACT_IN_FLOAT32 = "no size that a RANGE counts to in float32 is above 2 ** 24, where not every whole number is one"
+UNSORTED = tuple(f"UNSORTED_SEGMENT_{how}" for how in ("PROD", "SUM", "MAX", "MIN"))
 REDUCTIONS = "MEAN SUM REDUCE_PROD REDUCE_MAX REDUCE_MIN REDUCE_ANY REDUCE_ALL".split()
 
 
@@ -92,7 +95,7 @@ def fully_connected(call: Call) -> Results:
     units, depth = weights
     if call.option("keep_num_dims"):
         return (Shape((*dims[:-1], units)),)
-    batch = layout.remaining(call.terms, dims, [depth]) if depth != 0 else UNKNOWN
+    batch = layout.remaining(call, dims, [depth]) if depth != 0 else UNKNOWN
     return (Shape((batch, units)),)
 
 
@@ -143,9 +146,30 @@ def range_of(call: Call) -> Results:
     start, limit, step = (call.element(index) for index in range(3))
     if isinstance(start, int) and isinstance(limit, int) and isinstance(step, int) and step:
         return (Shape((as_size(max(0, -(-(limit - start) // step))),)),)
-    if start == 0 and step == 1 and limit is not None:
-        return (Shape((as_size(call.terms.maximum(limit, 0)),)),)
-    return (layout.unknowns(1),)
+    if start is None or limit is None or not isinstance(step, int) or not step:
+        return (layout.unknowns(1),)
+    result = call.result()
+    if result is not None and result.type == FLOAT32:
+        call.scope.assumes[EXACT_IN_FLOAT32] = None
+    way = call.terms.sub(limit, start) if step > 0 else call.terms.sub(start, limit)
+    return (Shape((as_size(call.terms.ceildiv(way, abs(step))),)),)  # LiteRT refuses a limit on the other side
+
+
+def segments(call: Call) -> Results:
+    """UNSORTED_SEGMENT_PROD and its like: as many rows as operand 2 holds, of the axes behind those of operand 1."""
+    dims, ids, count = call.dims(0), call.dims(1), call.element(2)
+    if dims is None or ids is None or len(ids) > len(dims):
+        return ()
+    return (Shape((UNKNOWN if count is None else as_size(count), *dims[len(ids) :])),)
+
+
+def sorted_segments(call: Call) -> Results:
+    """SEGMENT_SUM: as many rows as operand 1 names."""
+    dims, ids = call.dims(0), call.ints(1)
+    if not dims:
+        return ()
+    count = max(ids[-1], -1) + 1 if ids else UNKNOWN
+    return (Shape((count, *dims[1:])),)
 
 
 def top_k(call: Call) -> Results:
@@ -222,6 +246,8 @@ RULES: Mapping[str, Rule] = {
     "TOPK_V2": top_k,
     "WHERE": where,
     "UNIQUE": unique,
+    **dict.fromkeys(UNSORTED, segments),
+    "SEGMENT_SUM": sorted_segments,
     "MATRIX_DIAG": diagonal,
 }
 BY_STYLE: Mapping[str, Rule] = {
@@ -241,7 +267,8 @@ SHAPE_OPERANDS: Mapping[str, tuple[int, ...]] = {
     **dict.fromkeys(("TRANSPOSE_CONV", "CONV_3D_TRANSPOSE", "FILL", "RANDOM_UNIFORM"), (0,)),
     **dict.fromkeys(("RANDOM_STANDARD_NORMAL", "SPLIT"), (0,)),
     **dict.fromkeys(("SPACE_TO_BATCH_ND", "BATCH_TO_SPACE_ND", "SLICE", "SPLIT_V"), (1, 2)),
-    "SCATTER_ND": (2,),
+    **dict.fromkeys(("SCATTER_ND", *UNSORTED), (2,)),
+    "SEGMENT_SUM": (1,),
     "STRIDED_SLICE": (1, 2, 3),
     "RANGE": (0, 1, 2),
 }

@@ -13,6 +13,7 @@ from graphfix.formats.tflite.infer.operands import Call, Results
 from graphfix.shapes.shape import UNKNOWN, UNRANKED, Dim, Incompatible, Shape, Size, never_one, same
 from graphfix.shapes.terms import Terms, as_size, maybe_negative
 
+NO_SIZE_IS_0 = "no size beside a -1 of a RESHAPE is 0, which the kernel passes over"
 MOST_AXES = 64
 """No tensor has more; what a broken file computes for a rank is not made a shape of."""
 
@@ -33,7 +34,7 @@ def reshape(call: Call) -> Results:
     missing = [at for at, size in enumerate(sizes) if not isinstance(size, int) and not size.parts]
     if source is not None and len(missing) == 1:
         at = missing[0]
-        sizes[at] = remaining(call.terms, source, [*sizes[:at], *sizes[at + 1 :]])
+        sizes[at] = remaining(call, source, [*sizes[:at], *sizes[at + 1 :]])
     return (Shape(tuple(sizes)),)
 
 
@@ -47,26 +48,30 @@ def _target(call: Call) -> tuple[Size, ...] | None:
     return () if tuple(sizes) == (0,) else tuple(sizes)  # [0] is how old files write a scalar
 
 
-def remaining(terms: Terms, source: Sequence[Size], others: Sequence[Size]) -> Size:
+def remaining(call: Call, source: Sequence[Size], others: Sequence[Size]) -> Size:
     """The one size that is left open: names on both sides cancel, and the rest must divide.
 
-    LiteRT leaves sizes of 0 out of both products, so a name cancels only where 0 changes nothing.
+    LiteRT leaves sizes of 0 out of both products where both are 0: that none of them is, is an assumption.
     """
-    left = list(source)
-    divisor: list[Size] = []
-    cancelled: list[Size] = []
+    terms, left, divisor = call.terms, list(source), list[Size]()
     for size in others:
         match = next((at for at, have in enumerate(left) if have != 1 and same(have, size)), None)
         if match is None:
             divisor.append(size)
         else:
-            cancelled.append(left.pop(match))
-    by = terms.mul(*divisor) if divisor else 1
-    if by == 0 or 0 in cancelled or not (isinstance(by, int) or by.lo > 0):
+            left.pop(match)
+    whole, by = terms.mul(*left) if left else 1, terms.mul(*divisor) if divisor else 1
+    if by == 0 or 0 in others:
         return UNKNOWN
-    if not all(map(_positive, cancelled)) and not all(map(_positive, left)):
-        return UNKNOWN
-    return as_size(terms.quotient(terms.mul(*left) if left else 1, by))
+    exact = terms.quotient(whole, by)
+    found = as_size(terms.floordiv(whole, by) if exact == UNKNOWN and _named(whole) and isinstance(by, int) else exact)
+    if found != UNKNOWN and not all(map(_positive, others)) and not all(map(_positive, source)):
+        call.scope.assumes[NO_SIZE_IS_0] = None
+    return found
+
+
+def _named(size: Size) -> bool:
+    return isinstance(size, Dim) and bool(size.parts)
 
 
 def _positive(size: Size) -> bool:

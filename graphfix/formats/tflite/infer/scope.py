@@ -9,13 +9,17 @@ from math import prod
 
 from graphfix.formats.tflite.file.container import Container
 from graphfix.formats.tflite.file.records import Operator, Subgraph, Tensor
-from graphfix.formats.tflite.file.schema import BOOL, INT32, INT64, STRING, TENSOR_TYPES
+from graphfix.formats.tflite.file.schema import BOOL, FLOAT32, INT32, INT64, STRING, TENSOR_TYPES
 from graphfix.formats.tflite.infer.names import FREE, declared, unique_names, unknown_name
-from graphfix.shapes.shape import UNKNOWN, UNRANKED, Dim, Shape, Size
-from graphfix.shapes.terms import LEAST, Terms
+from graphfix.shapes.shape import UNRANKED, Dim, Shape, Size
+from graphfix.shapes.terms import ANY, LEAST, Terms
 
 INTEGERS = {INT32: "i", INT64: "q", BOOL: "?"}
 """The element types that are followed, as struct writes them."""
+FOLLOWED = {**INTEGERS, FLOAT32: "f"}
+"""Scalars are followed as float32 too, where they are whole numbers: sizes pass through it on their way to a RANGE."""
+EXACT = 1 << 24
+"""Up to this one every whole number is a float32."""
 LIMIT = 64
 """Integer tensors of more elements are no shapes."""
 SCALAR = Shape(())
@@ -39,6 +43,8 @@ class GraphScope:
     """The tensors whose stored shape is assumed: nothing else determines it."""
     doubtful: set[int] = field(default_factory=set)
     """Those, and what follows from them."""
+    assumes: dict[str, None] = field(default_factory=dict)
+    """What rules take for granted."""
     produced: frozenset[int] = frozenset()
     inputs: frozenset[int] = frozenset()
     _elements: dict[int, tuple[Size, ...] | None] = field(default_factory=dict)
@@ -70,7 +76,7 @@ class GraphScope:
 
     def _first_look(self, tensor: int) -> tuple[Size, ...] | None:
         record, axes = self.tensors[tensor], self.shapes[tensor].axes
-        if record.type not in INTEGERS or axes is None:
+        if record.type not in FOLLOWED or axes is None or (axes and record.type == FLOAT32):
             return None
         sizes = [size for size in axes if isinstance(size, int)]
         count = prod(sizes)
@@ -81,7 +87,7 @@ class GraphScope:
                 return None if count else ()
             found = _unpacked(self.container.data(record.buffer), record.type)
             return found if found is not None and len(found) == count else None
-        if record.variable or len(axes) > 1:
+        if record.variable or len(axes) > 1 or record.type == FLOAT32:
             return None
         return tuple([Dim((f"?{self._label(tensor)}:{at}",), LEAST) for at in range(count)])
 
@@ -92,14 +98,15 @@ class GraphScope:
 
     def enter(self, tensor: int, elements: tuple[Size, ...]) -> None:
         """Note what a result holds; its shape is there already."""
-        axes = self.shapes[tensor].axes
-        if self.tensors[tensor].type not in INTEGERS or axes is None:
+        axes, element = self.shapes[tensor].axes, self.tensors[tensor].type
+        if element not in FOLLOWED or axes is None or (axes and element == FLOAT32):
             return
         sizes = [size for size in axes if isinstance(size, int)]
         if len(sizes) == len(axes) and prod(sizes) == len(elements):
-            most = 1 << 8 * struct.calcsize(INTEGERS[self.tensors[tensor].type]) - 1  # beyond it kernels wrap
+            # beyond it kernels wrap, or round
+            most = EXACT if element == FLOAT32 else 1 << 8 * struct.calcsize(INTEGERS[element]) - 1
             self._elements[tensor] = tuple(
-                [UNKNOWN if isinstance(size, int) and not -most <= size < most else size for size in elements]
+                [ANY if isinstance(size, int) and not -most <= size < most else size for size in elements]
             )
 
     def contents(self) -> dict[int, tuple[Size, ...]]:
@@ -108,7 +115,11 @@ class GraphScope:
             small = record.type in INTEGERS and len(record.shape) <= 1
             if small and tensor not in self._elements and self.is_constant(tensor):
                 self.elements(tensor)
-        return {tensor: elements for tensor, elements in self._elements.items() if elements is not None}
+        return {
+            tensor: elements
+            for tensor, elements in self._elements.items()
+            if elements is not None and self.tensors[tensor].type in INTEGERS
+        }
 
     def set_shape(self, tensor: int, computed: Shape | None, trusted: bool, *, stated: bool) -> None:
         """Set the shape of a result to what the rules computed, and to the declared one where they can't tell.
@@ -202,5 +213,13 @@ def _contradict(size: Size, stored: int) -> bool:
 
 def _unpacked(data: bytes, element: int) -> tuple[Size, ...] | None:
     """The elements of a constant's payload; None where the bytes are none of that type."""
-    size = struct.calcsize(INTEGERS[element])
-    return struct.unpack(f"<{len(data) // size}{INTEGERS[element]}", data) if len(data) % size == 0 else None
+    size = struct.calcsize(FOLLOWED[element])
+    if len(data) % size:
+        return None
+    found = struct.unpack(f"<{len(data) // size}{FOLLOWED[element]}", data)
+    return tuple([_whole(number) for number in found]) if element == FLOAT32 else found
+
+
+def _whole(number: float) -> Size:
+    """A float32 that is a whole number as that; what is known of any other is nothing."""
+    return int(number) if number.is_integer() and abs(number) < EXACT else ANY

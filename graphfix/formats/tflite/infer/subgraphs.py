@@ -74,8 +74,8 @@ class Analysis:
         else:
             shapes = [self._received(scope, *pair) for pair in zip(inputs, operands, strict=False)]
         before = self._entered.get(index)
-        if before is not None:
-            shapes = [_common(scope, *each) for each in zip(inputs, before, shapes, strict=False)]
+        if operands is not None or before is not None:
+            shapes = _joined(scope, inputs, [way for way in (before, shapes) if way is not None])
         if index in self._scopes:
             if shapes == before:
                 return self._scopes[index]
@@ -97,18 +97,14 @@ class Analysis:
         return Shape(tuple(sizes))
 
     def _received(self, scope: GraphScope, tensor: int, operand: Shape) -> Shape:
-        """An input of a body: numbers that the caller passes and the body declares, or leaves open."""
-        if operand.axes is None:
-            return UNRANKED
+        """An input of a body as its caller passes it: a number that the body declares otherwise is none."""
         stored = declared(scope.tensors[tensor])
-        if len(stored) != len(operand.axes):
-            stored = (FREE,) * len(operand.axes)
+        if operand.axes is None or len(stored) != len(operand.axes):
+            return operand
         pairs = zip(operand.axes, stored, strict=True)
-        sizes = [
-            size if isinstance(size, int) and number in (FREE, size) else scope.name(tensor, axis)
-            for axis, (size, number) in enumerate(pairs)
-        ]
-        return Shape(tuple(sizes))
+        return Shape(
+            tuple([Dim() if isinstance(size, int) and number not in (FREE, size) else size for size, number in pairs])
+        )
 
     def _visit(self, scope: GraphScope, operator: Operator) -> None:
         """Infer the results of one operator."""
@@ -152,9 +148,7 @@ class Analysis:
             return ()
         scope = self._enter(body, _outputs(self._enter(body, operands)))  # each turn passes the next one its inputs
         self._enter(test, self._entered[body])
-        inputs, outputs = self.container.subgraphs[body].inputs, self.container.subgraphs[body].outputs
-        kept = [at for at, (one, other) in enumerate(zip(inputs, outputs, strict=False)) if one == other]
-        after = self._returned(scope, operands, kept)
+        after = self._returned(scope, operands, turns=True)
         carried = zip(call.operator.outputs, operands, after, strict=False)
         return tuple([_common(call.scope, *way) for way in carried])
 
@@ -175,19 +169,22 @@ class Analysis:
         body = call.option(option)
         return body if isinstance(body, int) and 0 <= body < len(self.container.subgraphs) else None
 
-    def _returned(self, scope: GraphScope, operands: Sequence[Shape], kept: Sequence[int] | None = None) -> list[Shape]:
-        """The outputs of a body in its caller's names: numbers, and sizes of the operands that `kept` names.
+    def _returned(self, scope: GraphScope, operands: Sequence[Shape], *, turns: bool = False) -> list[Shape]:
+        """The outputs of a body in its caller's names: numbers, and sizes of the operands; others are anonymous.
 
-        Other sizes are anonymous. `kept`: the positions that every turn of a loop passes on unchanged, all by default.
+        With `turns` those sizes of the operands that every turn of a loop passes on: sizes of one name are equal
+        before each turn, so one that a turn leaves as it was stays so in all of them.
         """
         subgraph = self.container.subgraphs[scope.index]
-        positions = range(len(operands)) if kept is None else kept
-        whole = {subgraph.inputs[at]: operands[at] for at in positions if at < len(subgraph.inputs)}
+        places = enumerate(zip(subgraph.inputs, operands, strict=False))
+        outputs = subgraph.outputs
+        whole = {tensor: operand for at, (tensor, operand) in places if not turns or outputs[at : at + 1] == (tensor,)}
         names: dict[Size, Size] = {}
-        for tensor, operand in whole.items():
-            inside = scope.shapes[tensor].axes
-            if inside is not None and operand.axes is not None and len(inside) == len(operand.axes):
-                names.update(zip(inside, operand.axes, strict=True))
+        for at, (tensor, operand) in enumerate(zip(subgraph.inputs, operands, strict=False)):
+            inside = scope.shapes[tensor].axes or ()
+            kept = scope.shapes[outputs[at]].axes if turns and at < len(outputs) else inside
+            columns = zip(inside, kept or (), operand.axes or (), strict=False)
+            names.update({size: own for size, after, own in columns if same(size, after)})
         return [
             whole[tensor] if tensor in whole else _translated(scope.shapes[tensor], names)
             for tensor in subgraph.outputs
@@ -239,6 +236,29 @@ def _translated(shape: Shape, names: Mapping[Size, Size]) -> Shape:
     if shape.axes is None:
         return UNRANKED
     return Shape(tuple([size if isinstance(size, int) else names.get(size, Dim()) for size in shape.axes]))
+
+
+def _joined(scope: GraphScope, inputs: Sequence[int], ways: Sequence[Sequence[Shape]]) -> list[Shape]:
+    """The inputs of a body on all ways to it: numbers that all pass, else names, one for sizes always equal."""
+    names: dict[tuple[object, ...], Dim] = {}
+    shapes = []
+    for tensor, *each in zip(inputs, *ways, strict=False):
+        ranked = [shape.axes for shape in each if shape.axes is not None]
+        if len(ranked) < len(each) or len(set(map(len, ranked))) > 1:
+            shapes.append(UNRANKED)
+            continue
+        columns = enumerate(zip(*ranked, strict=True))
+        shapes.append(Shape(tuple([_shared(names, column, scope.name(tensor, axis)) for axis, column in columns])))
+    return shapes
+
+
+def _shared(names: dict[tuple[object, ...], Dim], column: Sequence[Size], own: Dim) -> Size:
+    """A number that every way has, else the name of the first place that has these sizes."""
+    first = column[0]
+    if isinstance(first, int) and all(size == first for size in column):
+        return first
+    key = tuple([size if isinstance(size, int) else size.parts for size in column])
+    return own if () in key else names.setdefault(key, own)
 
 
 def _common(scope: GraphScope, tensor: int, one: Shape, other: Shape) -> Shape:

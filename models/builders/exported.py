@@ -1,0 +1,92 @@
+"""The part of models/README.md on models/exported: how those files are made, and which kinds of model they hold."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Kind:
+    """A kind of model, and architectures of it in each format: a file's name is one of them, `_` and its variant."""
+
+    name: str
+    onnx: tuple[str, ...]
+    tflite: tuple[str, ...]
+
+
+def _kind(name: str, onnx: str, tflite: str) -> Kind:
+    return Kind(name, tuple(onnx.split()), tuple(tflite.split()))
+
+
+EXPORTED_KINDS = (
+    _kind("attention with masks", "bert roberta bart", "masked_softmax causal_range cross keras_encoder"),
+    _kind("rotary embedding", "llama_past qwen2_past gpt_neox", "llama gpt_neox roformer gptj"),
+    _kind(
+        "cache of keys and values", "gpt2_past llama_past whisper_decoder_past", "gpt2_past cache_concat cache_update"
+    ),
+    _kind("relative positions", "t5 mpnet bloom_alibi", "t5 bucket_bias xlnet alibi"),
+    _kind("windows", "swin swin_free maxvit mistral_window", "swin swin_block maxvit"),
+    _kind("BERT", "bert bert_pair distilbert albert", "bert bert_pooled albert mobilebert"),
+    _kind("GPT-2", "gpt2 gpt2_past", "gpt2 gpt2_past"),
+    _kind("Llama", "llama_past llama_sdpa_past", "llama"),
+    _kind("T5", "t5 t5_encoder t5_decoder_past", "t5"),
+    _kind("Whisper", "whisper_encoder whisper_decoder_past", "whisper whisper_sound"),
+    _kind("DeBERTa", "deberta", "deberta"),
+    _kind("CLIP", "clip", "clip"),
+    _kind("state space (Mamba)", "mamba selective_scan s4d", "state_space linear_scan"),
+    _kind(
+        "convolutional residuals, free height and width",
+        "resnet resnet_se convnext_v2 mobilenet_v3",
+        "resnet regnet convnext mobilenet_v2",
+    ),
+    _kind("detection heads", "yolo_free yolo_anchors fcos detr", "yolo ssd_decode nms iou"),
+    _kind("U-Net", "unet unet_cropped unet_transposed", "unet"),
+    _kind("group norm", "diffusion diffusion_written", "group_norm group_norm_time"),
+    _kind("FiLM", "film", "film"),
+    _kind("einsum", "tabular graph_attention selective_scan", "einsum_attention"),
+    _kind("spectrograms", "spectrogram pcen", "keyword_spotting whisper_sound"),
+    _kind(
+        "control flow",
+        "scripted_loop scripted_branch scripted_search cond_branch early_exit",
+        "branch case greedy newton scan",
+    ),
+    _kind("several signatures", "", "encode_decode codec counter trainer"),
+)
+"""ONNX has no signatures."""
+
+_INTRODUCTION = """\
+## Exported models
+
+`exported/` holds 160 ONNX and 161 TFLite files as users write models and convert them: with both exporters of PyTorch
+(`legacy` by tracing, `dynamo` by torch.export; operator sets 11 to 23) and with TensorFlow's converter (Keras, tf
+functions, saved models; floats to int16x8). They are written by
+
+```sh
+python scripts/export_onnx.py                  # torch, transformers, onnxscript; versions are named in the script
+python scripts/export_tflite.py                # tensorflow, tf-keras, transformers, keras-hub
+python scripts/export_onnx.py --run            # runs what is committed, at each of its sizes, and needs no PyTorch
+python scripts/export_onnx.py --check          # exports and compares; export_tflite.py has both options too
+python scripts/sizes_table.py                  # what sizes that are not known cost on them (docs/sizes.md)
+```
+
+in an environment for each that has graphfix's dependencies too: graphfix needs neither PyTorch nor TensorFlow, and the
+tests ask for the committed files alone. `sizes.json` says what each ONNX file is fed, and at which sizes. No weights
+are downloaded: the models are built from configurations of a layer or two, and their weights are a short pattern that
+repeats. Where an architecture is not written in scripts/exporting it is that of transformers, Keras or KerasHub (all
+Apache-2.0).
+A name is that of the architecture, then of the exporter (`_dynamo`, `_legacy`, with the operator set where there are
+several) or of what is free and how numbers are stored (`_free`, `_batch`, `_fixed`; `_int8` ..).
+
+| kind | ONNX | TFLite |
+| --- | --- | --- |
+"""
+
+
+def section() -> str:
+    """Return the section in markdown."""
+    rows = (f"| {kind.name} | {_named(kind.onnx)} | {_named(kind.tflite)} |\n" for kind in EXPORTED_KINDS)
+    return _INTRODUCTION + "".join(rows)
+
+
+def _named(names: tuple[str, ...]) -> str:
+    return ", ".join(f"`{name}`" for name in names) or "none"

@@ -1,0 +1,121 @@
+"""Models as exporters write them, fixed for both targets: proved, nothing left, few stretches at run time.
+
+What falls short stands in tests/support/exported_gaps.py by name. The tables there are exact: a line that no longer
+holds fails a test, and is to be taken out.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import asdict
+from pathlib import Path
+
+import pytest
+
+import graphfix
+from graphfix.results import Site
+from tests.support.exported_gaps import LEFT, NEVER_STRETCHED, NOT_COMPARED, NOT_PROVED
+from tests.support.fixed_files import FixedFiles
+from tests.support.places import MODELS
+from tests.support.runtimes.exported_sizes import Job, look
+from tests.support.tiers import COVER_EXPORTED, tiered
+
+TARGETS = ("explicit", "ranks")
+FOLDER = MODELS / "exported"
+FORMATS = ("onnx", "tflite")
+PATHS = sorted(path for format_ in FORMATS for path in FOLDER.glob(f"*.{format_}"))
+EACH = tiered(PATHS, lambda path: path.name in COVER_EXPORTED, name=lambda path: path.name)
+AT_RUN_TIME = "GF103"
+
+
+def nodes(sites: Iterable[Site]) -> set[tuple[str, str]]:
+    return {(site.graph, site.node) for site in sites}
+
+
+def test_the_cover_and_the_names_of_the_gaps_are_files() -> None:
+    names = {path.name for path in PATHS}
+    assert names >= COVER_EXPORTED
+    assert names >= {name for name, _ in (*NOT_PROVED, *LEFT, *NOT_COMPARED)}
+
+
+@pytest.mark.parametrize("target", TARGETS)
+@pytest.mark.parametrize("path", EACH)
+def test_an_exported_model_is_fixed_and_proved(path: Path, target: str, fixed: FixedFiles) -> None:
+    out, _ = fixed(path, target)
+    verdict = graphfix.verify(path, out, proof="only")
+    assert (verdict.status != "proved") == ((path.name, target) in NOT_PROVED), verdict.proof
+
+
+@pytest.mark.parametrize("target", TARGETS)
+@pytest.mark.parametrize("path", EACH)
+def test_no_site_of_an_exported_model_is_left(path: Path, target: str, fixed: FixedFiles) -> None:
+    _, outcome = fixed(path, target)
+    left = [site for site in outcome.sites if site.status == "left"]
+    assert len(nodes(left)) == LEFT.get((path.name, target), 0), [(site.node, site.reason) for site in left]
+
+
+@pytest.mark.parametrize("target", TARGETS)
+@pytest.mark.parametrize("path", EACH)
+def test_nothing_of_a_fixed_exported_model_is_found_again(path: Path, target: str, fixed: FixedFiles) -> None:
+    out, _ = fixed(path, target)
+    found = [site for site in graphfix.check(out, target=target).sites if site.status == "found"]
+    assert found == [] or (path.name, target) in NOT_PROVED
+
+
+# --- runs -------------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.full
+@pytest.mark.parametrize("target", TARGETS)
+@pytest.mark.parametrize("path", PATHS, ids=lambda path: path.name)
+def test_an_exported_model_runs_equal(path: Path, target: str, fixed: FixedFiles) -> None:
+    assert_runs_equal(path, target, fixed)
+
+
+@pytest.mark.ci
+@pytest.mark.parametrize("path", [path for path in PATHS if path.name in COVER_EXPORTED], ids=lambda path: path.name)
+def test_an_exported_model_of_the_cover_runs_equal(path: Path, fixed: FixedFiles) -> None:
+    assert_runs_equal(path, "explicit", fixed)
+
+
+def assert_runs_equal(path: Path, target: str, fixed: FixedFiles) -> None:
+    """The runs find no difference, and compare something unless the model is in the table."""
+    _, outcome = fixed(path, target, verified=True)
+    verdict = outcome.verdict
+    assert verdict is not None
+    assert verdict.status in {"proved", "equal"} or (path.name, target) in NOT_COMPARED, verdict.reason
+    compared = any(run.status == "equal" and run.optimizations == "off" for run in verdict.runs)
+    assert (compared and verdict.reason is None) == ((path.name, target) not in NOT_COMPARED), verdict.reason
+
+
+@pytest.mark.ci
+@pytest.mark.parametrize("format_", FORMATS)
+def test_few_nodes_are_stretched_at_run_time_and_never_stretch(format_: str, fixed: FixedFiles) -> None:
+    jobs, sites = jobs_of([path for path in PATHS if path.suffix == f".{format_}"], fixed)
+    never: dict[str, int] = {}
+    for job, looked in zip(jobs, look(jobs), strict=True):
+        idle = len(looked.seen - looked.stretched)
+        never |= {Path(job.path).name: idle} if idle else {}
+    assert never == NEVER_STRETCHED[format_]
+    assert sites > 2_000
+
+
+def jobs_of(paths: Sequence[Path], fixed: FixedFiles) -> tuple[list[Job], int]:
+    """The models with stretches at run time, and how many nodes of all of them have a site."""
+    jobs, count = [], 0
+    for path in paths:
+        _, outcome = fixed(path, "explicit")
+        count += len(nodes(outcome.sites))
+        waiting = [site for site in outcome.sites if site.code == AT_RUN_TIME and site.status == "changed"]
+        jobs += [Job(str(path), [asdict(site) for site in waiting])] if waiting else []
+    return jobs, count
+
+
+def test_a_stretch_is_seen_at_one_size_and_not_at_another() -> None:
+    """LayerNorm's mean has one column and the input's batch: axis 0 is never stretched, axis 1 always."""
+    path = FOLDER / "swin_free_legacy.onnx"
+    site = {"graph": "main", "node": "/norm/Sub", "op": "Sub", "operand": 1}
+    batch = Job(str(path), [site | {"before": [None, 7, 7, 7], "after": [None, 7, 7, 7]}])
+    columns = Job(str(path), [site | {"before": [7, 7, 7, None], "after": [7, 7, 7, None]}])
+    assert [bool(looked.stretched) for looked in look([batch, columns])] == [False, True]
+    assert all(looked.seen for looked in look([batch, columns]))
