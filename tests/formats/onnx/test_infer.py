@@ -67,6 +67,13 @@ CHAINS = {
            y[*] = Neg(v)""",
         "y[?,4]",
     ),
+    "a Range of floats": (
+        """s:int64[2] = Shape(x[N,4])
+           n:int64[] = Gather(s, i:const[]{0})
+           f[*] = Cast(n, to=1)
+           y[*] = Range(a:const[]{0.0}, f, b:const[]{1.0})""",
+        "y[N]",
+    ),
     "a Concat of a value of unknown rank": ("a[*] = my.Thing(x[4])\ny[*] = Concat(a, b[3], axis=0)", "y[?]"),
     "parts of a split as a sequence": (
         """q[*] = SplitToSequence(x[N,7], s:const[]{3}, axis=1)

@@ -153,8 +153,11 @@ def expanded(c: Chain) -> str:
 def counted(c: Chain) -> str:
     """Range of computed bounds."""
     start, limit = c.number(-MOST) if c.random.random() < 0.4 else c.vector(0), c.number(-MOST)
-    step = c.b.constant(c.random.choice([1, 1, 2, 3, -1, -2]))
-    found = c.b.node("Range", [c.scalar(start[0]), c.scalar(limit[0]), step])[0]
+    bounds, step = [c.scalar(start[0]), c.scalar(limit[0])], c.random.choice([1, 1, 2, 3, -1, -2])
+    if c.random.random() < 0.4:
+        floats_ = [c.b.node("Cast", [bound], to=TensorProto.FLOAT)[0] for bound in bounds]
+        return c.b.node("Range", [*floats_, c.b.constant(step, np.float32)])[0]
+    found = c.b.node("Range", [*bounds, c.b.constant(step)])[0]
     return c.b.node("Cast", [found], to=TensorProto.FLOAT)[0]
 
 
