@@ -125,7 +125,8 @@ def test_no_size_of_the_view_is_one_that_a_run_contradicts(kind: str, count: int
             ran += 1
             assert not wrong, (tried, wrong, [str(node) for node in case.proto.graph.node])
     for op in TERMS.get(kind, ()):
-        assert told[op] * 40 >= count, op
+        assert told[op] >= count // 100, op
+    assert sum(told[op] for op in TERMS.get(kind, ())) * 20 >= count * (kind in TERMS)
 
 
 TERMS: Mapping[str, Sequence[str]] = {
@@ -138,7 +139,7 @@ TERMS: Mapping[str, Sequence[str]] = {
         " AveragePool Resize".split()
     ),
 }
-"""Of which operators sizes are told as terms, at least one in 40 models."""
+"""Of which operators sizes are told as terms, at least one in 100 models; of all together one in 20."""
 
 FAULTS: Mapping[str, tuple[str, object, str, object]] = {
     "a pool's size is rounded down": ("pools", Terms, "ceildiv", Terms.floordiv),

@@ -15,7 +15,7 @@ from onnx import AttributeProto, NodeProto
 
 from graphfix import operators
 from graphfix.formats.onnx.file.messages import Step
-from graphfix.formats.onnx.infer import bodies, element_types, integer_values, rules
+from graphfix.formats.onnx.infer import bodies, element_types, integer_values, rules, sequence_values
 from graphfix.formats.onnx.infer.audited import AUDITED
 from graphfix.formats.onnx.infer.calls import Calls
 from graphfix.formats.onnx.infer.one_node import OneNode
@@ -154,9 +154,11 @@ class ForwardPass:
                 self._enter(scope, name, shapes[at] if at < len(shapes) else None, code)
         if self.leaning and any(scope.leans(name) for name in step.inputs):
             scope.leaning.update(name for name in step.outputs if name)
-        if step.domain or step.op not in integer_values.FOLLOW or (message is None and not step.bare):
+        if step.domain or (message is None and not step.bare):
             return
-        if scope.dtypes.get(step.outputs[0]) in integer_values.BITS:
+        if step.op in sequence_values.FOLLOW:
+            sequence_values.follow(self._asked(scope, step, message), step.outputs[0])
+        elif step.op in integer_values.FOLLOW and scope.dtypes.get(step.outputs[0]) in integer_values.BITS:
             integer_values.follow(self._asked(scope, step, message), step.outputs[0])
 
     def _constant(self, scope: GraphScope, node: NodeProto, name: str) -> None:
