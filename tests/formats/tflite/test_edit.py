@@ -7,8 +7,8 @@ import pytest
 
 import graphfix
 from graphfix.graph.edits import Edit, Inline, Lift, Refused, Upgrade
-from models.builders.tflite.text import model
-from tests.support.runtimes.litert_groups import Job, run
+from models.builders.tflite.text import Quantized, model
+from tests.support.runtimes.litert_groups import KERNELS, Job, run
 from tests.support.tflite.fixing import fixed, tree
 
 EQUAL = "equalize-ranks"
@@ -242,14 +242,15 @@ def test_what_can_not_be_made_explicit_is_left_with_the_reason(case: str) -> Non
 def test_xnnpack_takes_a_quantized_operand_for_a_constant_whatever_makes_it() -> None:
     """Why such an operand is stretched as a constant alone."""
     made = "t:int8[4,3,4] = TILE(w:int8:const[1,3,4], m:const:int32[3]{4,1,1})\n"
-    written = model("y[4,2,4] = BATCH_MATMUL(x[4,2,3], w:int8:const[4,3,4])")
-    computed = model(made + "y[4,2,4] = BATCH_MATMUL(x[4,2,3], t)")
+    scale = Quantized((0.5,), (0,), 0)
+    written = model("y[4,2,4] = BATCH_MATMUL(x[4,2,3], w:int8:const[4,3,4])", quantization={"w": scale})
+    computed = model(made + "y[4,2,4] = BATCH_MATMUL(x[4,2,3], t)", quantization={"w": scale, "t": scale})
     feeds = (np.linspace(-1, 2, 24, dtype=np.float32).reshape(4, 2, 3),)
     near = []
     for file in (written, computed):
-        (answers,) = run([[Job(file, kernels, feeds) for kernels in ("BUILTIN_REF", "AUTO")]])
-        reference, xnnpack = (ran.outputs[0] for ran in answers)
-        near.append(bool(np.allclose(reference, xnnpack, atol=0.05)))
+        (answers,) = run([[Job(file, kernels, feeds) for kernels in KERNELS[1:]]])
+        default, xnnpack = (ran.outputs[0] for ran in answers)
+        near.append(bool(np.allclose(default, xnnpack, atol=0.05)))
     assert near == [True, False]
 
 
@@ -278,8 +279,6 @@ def test_the_report_says_by_how_many_bytes_constants_grew() -> None:
 
 
 def test_a_lifted_constant_keeps_the_buffer_and_its_scales_move_along() -> None:
-    from models.builders.tflite.text import Quantized, model
-
     data = model(
         "y[2,3,4] = ADD(x[2,3,4], w:int8:const[3,4])",
         quantization={"w": Quantized((0.5, 0.25, 2.0), (0, 0, 0), 0)},
