@@ -10,6 +10,7 @@ NOT_PROVED: Mapping[tuple[str, str], str] = {
     ("bert_fixed_int8.tflite", "explicit"): "another way of computing",
     ("bifpn_dynamo.onnx", "explicit"): "a size that only the rewriter derives is declared",
     ("detr_dynamo.onnx", "explicit"): "a size that only the rewriter derives is declared",
+    ("film_legacy.onnx", "explicit"): "the second file calls two sizes 'height' that are not known to be one:",
     ("gpt2_free_dynamic.tflite", "explicit"): "another way of computing",
     ("gpt_neox_dynamo.onnx", "explicit"): "an operand whose rank the proof does not know",
     ("gpt_neox_dynamo.onnx", "ranks"): "an operand whose rank the proof does not know",
@@ -17,11 +18,18 @@ NOT_PROVED: Mapping[tuple[str, str], str] = {
     ("hub_bart_free.tflite", "explicit"): "a stretch that the proof can not follow",
     ("keras_encoder_free.tflite", "explicit"): "a stretch that the proof can not follow",
     ("keras_encoder_free_dynamic.tflite", "explicit"): "a stretch that the proof can not follow",
+    (
+        "linear_attention_legacy.onnx",
+        "explicit",
+    ): "the second file calls two sizes 'sequence' that are not known to be on",
+    ("linear_attention_legacy.onnx", "ranks"): "the second file calls two sizes 'sequence' that are not known to be on",
     ("llama_free.tflite", "explicit"): "a stretch that the proof can not follow",
     ("llama_free_dynamic.tflite", "explicit"): "a stretch that the proof can not follow",
     ("message_passing_free.tflite", "explicit"): "a stretch that the proof can not follow",
     ("mobilebert_fixed_int8.tflite", "explicit"): "another way of computing",
     ("ragged_free.tflite", "explicit"): "a stretch that the proof can not follow",
+    ("s4d_legacy.onnx", "explicit"): "the second file calls two sizes 'sequence' that are not known to be on",
+    ("s4d_legacy.onnx", "ranks"): "the second file calls two sizes 'sequence' that are not known to be on",
     ("segformer_dynamo.onnx", "explicit"): "a size that only the rewriter derives is declared",
     ("state_space_batch.tflite", "explicit"): "a stretch that the proof can not follow",
     ("state_space_free.tflite", "explicit"): "a stretch that the proof can not follow",
@@ -42,12 +50,19 @@ LEFT: Mapping[tuple[str, str], int] = {
 }
 """How many nodes have a site that is left."""
 
-NOT_COMPARED: Mapping[tuple[str, str], str] = {
-    (f"swin_free_{exporter}.onnx", target): "two runs of the original itself differ"
-    for exporter in ("dynamo", "legacy")
-    for target in ("explicit", "ranks")
+_UNSTABLE = "two runs of the original itself differ"
+NOT_EQUAL_BY_RUNS: Mapping[tuple[str, str], str] = {
+    ("gpt2_free_dynamic.tflite", "explicit"): "XNNPACK returns other values",
+    ("prototypes_cdist_legacy.onnx", "explicit"): (
+        "at batch 0 onnxruntime's ReduceSum of set 11 along axis -1 returns its operand, of a rank more than declared, "
+        "and refuses a Shape node behind it"
+    ),
+    ("swin_free_dynamo.onnx", "explicit"): _UNSTABLE,
+    ("swin_free_dynamo.onnx", "ranks"): _UNSTABLE,
+    ("swin_free_legacy.onnx", "explicit"): _UNSTABLE,
+    ("swin_free_legacy.onnx", "ranks"): _UNSTABLE,
 }
-"""What the runs can't compare, and why."""
+"""What the runs do not find equal, and why."""
 
 NEVER_STRETCHED: Mapping[str, Mapping[str, int]] = {
     "onnx": {
@@ -57,8 +72,6 @@ NEVER_STRETCHED: Mapping[str, Mapping[str, int]] = {
         "detr_legacy.onnx": 3,
         "fcos_legacy.onnx": 2,
         "fpn_dynamo.onnx": 2,
-        "linear_attention_dynamo.onnx": 2,
-        "linear_attention_legacy.onnx": 2,
         "maxvit_dynamo.onnx": 2,
         "maxvit_legacy.onnx": 2,
         "senet_dynamo.onnx": 6,
@@ -67,8 +80,6 @@ NEVER_STRETCHED: Mapping[str, Mapping[str, int]] = {
         "unet_cropped_legacy.onnx": 2,
         "wavenet_dynamo.onnx": 4,
         "wavenet_legacy.onnx": 4,
-        "yolo_free_dynamo.onnx": 2,
-        "yolo_free_legacy.onnx": 3,
     },
     "tflite": {
         "bert_free.tflite": 2,
