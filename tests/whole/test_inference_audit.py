@@ -148,18 +148,15 @@ OFTEN = 200
 @pytest.mark.parametrize("count", COUNTS)
 @pytest.mark.parametrize("number", range(PARTS))
 def test_the_proof_says_of_any_operator_what_onnxruntime_returns(number: int, count: int, tmp_path: Path) -> None:
-    terms: Counter[str] = Counter()
-
     def by_proof(trial: Instance, results: Results, choose: random.Random, runner: Runner) -> str:
         tensors = {name: np.asarray(value) for name, value in results.items() if isinstance(value, TENSOR)}
         model = stated(trial, choose)
-        wrong = proof_contradiction(model, tensors, tmp_path, terms)
+        wrong = proof_contradiction(model, tensors, tmp_path)
         return wrong if wrong and runs_as_stated(model, trial, runner) else ""
 
     told = _asked(part(number, PARTS), count, by_proof, only="onnxruntime")
     assert told.wrong == []
     assert told.ran.total() > count * len(told.ran) / 3
-    assert terms.total() > count / 5
 
 
 # --- chains of shape arithmetic ---------------------------------------------------------------------------------------
