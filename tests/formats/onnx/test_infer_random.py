@@ -145,7 +145,12 @@ FAULTS: Mapping[str, tuple[str, object, str, object]] = {
     "a pool's size is rounded down": ("pools", Terms, "ceildiv", Terms.floordiv),
     "a slice's bounds are not clamped": ("chains", rules_parts, "_bound", lambda _, bound, __: bound),
     "what is not known is not negative": ("chains", integer_values, "ANY", UNKNOWN),
-    "int32 holds every number": ("sizes through integer arithmetic", integer_values, "BITS", {7: 63, 6: 63, 9: 1}),
+    "int32 holds every number": (
+        "sizes through integer arithmetic",
+        integer_values,
+        "BITS",
+        dict.fromkeys((1, 6, 7, 9), 63),
+    ),
     "a quotient is always rounded down": ("chains", integer_arithmetic, "bounds", lambda _: (0, 0)),
     "an assumption is not listed": ("reshapes", rules_layout, "NO_SIZE_IS_0", "something else"),
 }

@@ -49,13 +49,11 @@ def enter(scope: GraphScope, name: str, tensor: TensorProto) -> None:
 
 
 def follow(call: Call, result: str) -> None:
-    """Note what the first result of an operator that FOLLOW has holds; its shape and type, one of BITS, are noted."""
+    """Note what the first result of an operator holds; its shape and type, which FOLLOWED has, are noted."""
     scope = call.scope
     bits = BITS[scope.dtypes[result]]
     dims = scope.shapes[result].axes
     if dims is None or len(dims) > MOST_AXES:
-        return
-    if scope.dtypes[result] == TensorProto.FLOAT and call.op not in MOVES:
         return
     elements = FOLLOW[call.op](call, result)
     if elements is None or len(elements) > LIMIT:
@@ -295,3 +293,5 @@ FOLLOW: dict[str, Callable[[Call, str], Elements | None]] = {
     "Where": _where,
     **dict.fromkeys(("ReduceProd", "ReduceSum", "ReduceMax", "ReduceMin"), _reduced),
 }
+FOLLOWED = frozenset((op, dtype) for op in FOLLOW for dtype in BITS if dtype != TensorProto.FLOAT or op in MOVES)
+"""(operator, element type of its first result)."""
