@@ -105,7 +105,8 @@ def test_a_size_without_a_name_is_bound_with_its_whole_input(tmp_path: Path) -> 
 
 
 def test_what_follows_from_no_size_alone_is_bound_with_all_inputs(tmp_path: Path) -> None:
-    text = "z:int64[2,M] = NonZero(x[A,4])\nt:int64[M,2] = Transpose(z, perm=[1,0])\ny:int64[M,2] = Add(t, b:int64[B,2])"
+    found_at = "z:int64[2,M] = NonZero(x[A,4])\nt:int64[M,2] = Transpose(z, perm=[1,0])"
+    text = f"{found_at}\ny:int64[M,2] = Add(t, b:int64[B,2])"
     assert found(tmp_path, text) == [(1, "--dim 'A=<size>' --dim 'B=<size>'")]
 
 
