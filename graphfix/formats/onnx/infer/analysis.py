@@ -1,7 +1,8 @@
 """All that is inferred of a model: its main graph, the bodies inside it, and its local functions by their calls.
 
 Stored shapes are claims: they are compared with what is computed, and only where no rank follows the stored one is
-assumed, and recorded. A name that is stored in the file is never evidence, but for the symbols of the graph's inputs.
+assumed, and recorded. A name that is stored in the file is no evidence, but for the symbols of the graph's inputs:
+unless it is asked for (`trust`), where it is neither proved nor refuted (`stored_names`).
 """
 
 from __future__ import annotations
@@ -23,6 +24,8 @@ from graphfix.formats.onnx.infer.scope import (
     scope_of,
     versions_of,
 )
+from graphfix.formats.onnx.infer.stored_names import Hypotheses, StoredNames
+from graphfix.results import StoredSize
 from graphfix.shapes.shape import Dim, Shape, Size, symbol
 
 
@@ -34,6 +37,9 @@ class Facts:
     functions: dict[FunctionKey, GraphScope]
     """Those that are called; a function that nobody calls is not inferred."""
     assumes: list[str]
+    stored: StoredNames
+    """What the file says of sizes inside it."""
+    believed: Sequence[StoredSize] = ()
 
     def scopes(self) -> list[GraphScope]:
         """Every scope, an outer one before those inside it."""
@@ -41,13 +47,20 @@ class Facts:
 
 
 def analyse(
-    proto: ModelProto, ranges: Mapping[str, Size], nodes: Sequence[Step] | None = None, *, own_only: bool = False
+    proto: ModelProto,
+    ranges: Mapping[str, Size],
+    nodes: Sequence[Step] | None = None,
+    *,
+    own_only: bool = False,
+    stored: StoredNames | None = None,
+    trust: bool = False,
 ) -> Facts:
     """Infer the shapes of every value; `proto` is not changed.
 
     `ranges`: what sizes of inputs are, by symbol, or by `input[axis]` where there is none: narrowed, or another's.
 
-    With `own_only` neither onnx's inference of audited operators nor a stored rank is believed.
+    With `own_only` neither onnx's inference of audited operators nor what is stored is believed; with `trust` stored
+    sizes are, where they are open. `stored`: the sizes that the file was read with, where it was edited.
     """
     main = scope_of(proto.graph, "main", None, versions_of(proto.opset_import) or {"": 1}, nodes)
     holders: dict[str, list[str]] = {}
@@ -64,15 +77,22 @@ def analyse(
     }
     calls = Calls(local_functions(proto.functions))
     forward = ForwardPass(calls, proto.ir_version >= INITIALIZER_ALONE_SINCE_IR, own_only)
+    stored = StoredNames.of(dims_of, main.claims) if stored is None else stored
+    hypotheses = Hypotheses.over(stored, forward.terms, {name: known.shape for name, known in inputs.items()})
+    forward.trusted = hypotheses if trust and not own_only else None
     forward.read(main, inputs)
     functions = _functions(main, forward)
     assumes = [f"the dims named '{name}' are equal: {', '.join(at)}" for name, at in holders.items() if len(at) > 1]
     assumes += [
         f"the stored rank of '{name}' in {scope.path}" for scope in main.walk() for name in sorted(scope.assumed)
     ]
-    facts = Facts(main, functions, [*assumes, *forward.assumes])
+    believed = [
+        StoredSize(name, axis, str(stored.dims[name][axis])) for name, axes in forward.believed.items() for axis in axes
+    ]
+    facts = Facts(main, functions, [*assumes, *forward.assumes, *map(str, believed)], stored, believed)
     for scope in facts.scopes():
         _compare_stored(scope)
+    main.misnamed.update(hypotheses.refutations(main.shapes))
     return facts
 
 

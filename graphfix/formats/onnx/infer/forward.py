@@ -21,6 +21,7 @@ from graphfix.formats.onnx.infer.calls import Calls
 from graphfix.formats.onnx.infer.one_node import OneNode
 from graphfix.formats.onnx.infer.operands import Call, attributes
 from graphfix.formats.onnx.infer.scope import GraphScope, Known
+from graphfix.formats.onnx.infer.stored_names import Hypotheses
 from graphfix.shapes.shape import Dim, Incompatible, Shape, Size
 from graphfix.shapes.terms import Terms
 
@@ -41,6 +42,10 @@ class ForwardPass:
     one_node: OneNode = field(default_factory=OneNode)
     terms: Terms = field(default_factory=Terms)
     assumes: dict[str, None] = field(default_factory=dict)
+    trusted: Hypotheses | None = None
+    """The stored sizes that are believed where they are open; None where none is."""
+    believed: dict[str, list[int]] = field(default_factory=dict)
+    """By value of the main graph: the axes of which the stored size is believed."""
     leaning: bool = False
     """Whether anything leans on another program so far."""
     _plain: dict[object, Answer] = field(default_factory=dict)
@@ -218,9 +223,26 @@ class ForwardPass:
             scope.shapes[name] = computed
         else:
             scope.shapes[name] = _named(scope, name, axes)
+        if self.trusted is not None and scope.path == "main":
+            self._believe(scope, name, self.trusted)
         code = code or self._claim(scope, name)
         if code:
             scope.dtypes[name] = code
+
+    def _believe(self, scope: GraphScope, name: str, trusted: Hypotheses) -> None:
+        """Take the stored sizes that are open in the place of those that are known."""
+        stored, axes = trusted.stored.dims.get(name, ()), scope.shapes[name].axes
+        if axes is None or len(stored) != len(axes):
+            return
+        sizes = list(axes)
+        for axis, text in enumerate(stored):
+            said = trusted.size(text)
+            if said is not None and trusted.is_open(axes[axis], said):
+                sizes[axis] = said
+                self.believed.setdefault(name, []).append(axis)
+        if name in self.believed:
+            scope.shapes[name], self.leaning = Shape(tuple(sizes)), True
+            scope.leaning.add(name)
 
     def _unranked(self, scope: GraphScope, name: str, computed: Shape | None) -> Shape:
         """A shape without a rank: in the main graph the stored rank is assumed.
