@@ -145,7 +145,7 @@ def test_the_proof_believes_the_first_file_alone(tmp_path: Path) -> None:
     assert "the stored size of 'k'[1] in main is '4*N'" in verdict.assumes
 
 
-# --- hypotheses ---------------------------------------------------------------------------------------------------------
+# --- hypotheses ------------------------------------------------------------------------------------------------------
 
 UNDERSTOOD = {
     "4*N": "4*N",
@@ -172,7 +172,22 @@ def test_what_exporters_write_is_understood(tmp_path: Path, text: str) -> None:
     assert verdict.status in ("proved", "equal")
 
 
-LEFT_OUT = ["unk__7", "u0", "N + u0", "batch size", "N if N else 2", "f(N)", "2x", "N/0", "N//0", "(", "N.x", "True", "1e3", "N, N"]
+LEFT_OUT = [
+    "unk__7",
+    "u0",
+    "N + u0",
+    "batch size",
+    "N if N else 2",
+    "f(N)",
+    "2x",
+    "N/0",
+    "N//0",
+    "(",
+    "N.x",
+    "True",
+    "1e3",
+    "N, N",
+]
 
 
 @pytest.mark.parametrize("text", LEFT_OUT)

@@ -50,7 +50,9 @@ class StoredSizes:
     def _size(self, name: str, axis: int) -> Size | None:
         text = self.dims[name][axis]
         size = computed(text, self.symbols, self.arithmetic) if isinstance(text, str) else text
-        if size is None or self.arithmetic.least(size) < 0:
-            return None
-        self.believed[StoredSize(name, axis, str(text))] = None
+        size = (
+            None if size is None else self.arithmetic.greater(size, 0)
+        )  # no size is below it, as rules know of theirs
+        if size is not None:
+            self.believed[StoredSize(name, axis, str(text))] = None
         return size
