@@ -26,6 +26,8 @@ Nodes = dict[tuple[str, str], None]
 LONGEST = 60
 """A size is not written out in more letters."""
 COMPUTED = "a computed size"
+SUM = re.compile(r"\?=\{[^{}]*\}(\+\{[^{}]*\})*(\+\d+)?")
+"""A name of the view that is a sum of sizes, each once, and a number."""
 
 
 @dataclass(slots=True)
@@ -59,7 +61,7 @@ def open_sizes(model: Model, seen: Seen, sites: Iterable[Site]) -> list[OpenSize
             members = atoms.union(*(group[0] for group in joined))
             same = [*apart, (members, {key: None for group in (*joined, (atoms, nodes)) for key in group[1]})]
         else:
-            sizes, option = names.decided(meeting)
+            sizes, option = names.summed(meeting) or names.decided(meeting)
             listed, numbered = others.setdefault(option, ([], {}))
             listed.append(sizes)
             numbered.update(nodes)
@@ -69,7 +71,8 @@ def open_sizes(model: Model, seen: Seen, sites: Iterable[Site]) -> list[OpenSize
     found = [names.equal(members, number) for members, number in counted if number and len(members) > 1]
     for option, (listed, nodes) in others.items():
         more = f" (and {len(listed) - 1} such)" if len(listed) > 1 else ""
-        text = f"{_depend(len(nodes), listed[0])}{more}; numbers may decide it, say {option}"
+        how = "if they are, say" if option.startswith("--same") else "numbers may decide it, say"
+        text = f"{_depend(len(nodes), listed[0])}{more}; {how} {option}"
         found += [OpenSizes(len(nodes), listed[0], option, text)] if option else []
     slow = _slow(names, sites) if model.format == "tflite" else ()
     return [*sorted(found, key=lambda each: -each.nodes), *slow]
@@ -135,6 +138,20 @@ class _Names:
         option = f"--same {shlex.quote('='.join(sizes))}"
         why = "these inputs each have a free first axis: if they are one batch, say" if batch else "if they are, say"
         return OpenSizes(nodes, sizes, option, f"{_depend(nodes, sizes)}; {why} {option}")
+
+    def summed(self, meeting: Meeting) -> tuple[tuple[str, ...], str] | None:
+        """A free size and a sum of others that meet, and the option that makes them equal; None for anything else."""
+        totals = [size for size in meeting if isinstance(size, str) and size in self.labels]
+        sums = [size for size in meeting if isinstance(size, str) and SUM.fullmatch(size)]
+        if len(totals) != 1 or len(sums) != 1 or len(meeting) != len(totals + sums):
+            return None
+        named = re.findall(r"\{([^{}]*)\}", sums[0])
+        if not named or any(name not in self.labels or name == totals[0] for name in named):
+            return None
+        ordered = [label for name, label in self.labels.items() for _ in range(named.count(name))]
+        number = re.search(r"\d+$", sums[0])
+        sizes = self.labels[totals[0]], "+".join([*ordered, *([number[0]] if number is not None else [])])
+        return sizes, f"--same {shlex.quote('='.join(sizes))}"
 
     def decided(self, meeting: Meeting) -> tuple[tuple[str, ...], str]:
         """What meets, in words, and the options that decide it."""

@@ -91,6 +91,15 @@ def test_what_is_computed_is_decided_by_the_sizes_that_it_follows_from(tmp_path:
     assert found(tmp_path, text, dims={"N": "2", "T": "4"}) == []
 
 
+def test_a_size_that_meets_a_sum_of_others_may_be_that_sum(tmp_path: Path) -> None:
+    text = "k[K,4] = Concat(old[P,4], new[S,4], axis=0)\ny[T,4] = Add(k, mask[T,4])"
+    assert found(tmp_path, text) == [(1, "--same T=P+S")]
+    assert found(tmp_path, text, same=["T=P+S"]) == []
+    text = "k[?,4] = CONCATENATION(old[?,4], one[1,4], axis=0)\ny[?,4] = ADD(k, mask[?,4])"
+    assert found(tmp_path, text, "tflite") == [(1, "--same 'mask[0]=old[0]+1'")]
+    assert found(tmp_path, text, "tflite", same=["mask[0]=old[0]+1"]) == []
+
+
 def test_a_size_without_a_name_is_bound_with_its_whole_input(tmp_path: Path) -> None:
     assert found(tmp_path, "y[?,4] = Add(x[?,4], w[7,4])") == [(1, "--shape 'x=<size>,4'")]
 

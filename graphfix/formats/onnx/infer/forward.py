@@ -15,7 +15,7 @@ from onnx import AttributeProto, NodeProto
 
 from graphfix import operators
 from graphfix.formats.onnx.file.messages import Step
-from graphfix.formats.onnx.infer import bodies, element_types, integer_values, rules
+from graphfix.formats.onnx.infer import bodies, element_types, integer_values, rules, sequence_values
 from graphfix.formats.onnx.infer.audited import AUDITED
 from graphfix.formats.onnx.infer.calls import Calls
 from graphfix.formats.onnx.infer.one_node import OneNode
@@ -44,8 +44,6 @@ class ForwardPass:
     assumes: dict[str, None] = field(default_factory=dict)
     trusted: Hypotheses | None = None
     """The stored sizes that are believed where they are open; None where none is."""
-    believed: dict[str, list[int]] = field(default_factory=dict)
-    """By value of the main graph: the axes of which the stored size is believed."""
     leaning: bool = False
     """Whether anything leans on another program so far."""
     _plain: dict[object, Answer] = field(default_factory=dict)
@@ -108,7 +106,8 @@ class ForwardPass:
         key = tuple(question)
         answer = self._plain.get(key)
         if answer is None:
-            answer = self._plain[key] = self._answer(scope, step, step.message)
+            call = self._asked(scope, step, step.message)
+            answer = self._plain[key] = self._answer(scope, step, step.message, call)
         self._results(scope, step, answer)
 
     def _node(self, scope: GraphScope, step: Step, inside: Sequence[GraphScope]) -> None:
@@ -120,16 +119,16 @@ class ForwardPass:
         elif (step.domain, step.op) in self.calls.functions:
             self._call(scope, step)
         else:
-            answer = UNANSWERED if message is None else self._answer(scope, step, message)
-            self._results(scope, step, answer, message)
+            call = None if message is None else self._asked(scope, step, message)
+            answer = UNANSWERED if call is None or message is None else self._answer(scope, step, message, call)
+            self._results(scope, step, answer, message, call)
 
-    def _answer(self, scope: GraphScope, step: Step, message: NodeProto) -> Answer:
+    def _answer(self, scope: GraphScope, step: Step, message: NodeProto, call: Call) -> Answer:
         """What the rules, or onnx, say of a node without bodies."""
         version = scope.versions.get(step.domain, 1)
         held = [scope.dtype(name) if name else 0 for name in step.inputs]
         node = None if step.bare else message
         codes = element_types.of_results(step.op, step.domain, version, held, node)
-        call = self._asked(scope, step, node)
         rule = rules.rule(step.domain, step.op, call.row)
         if rule is not None:
             try:
@@ -148,10 +147,17 @@ class ForwardPass:
     def _asked(scope: GraphScope, step: Step, node: NodeProto | None) -> Call:
         version = scope.versions.get(step.domain, 1)
         row = operators.row(step.domain, step.op, version)
-        held = {} if node is None else attributes(node)
+        held = {} if node is None or step.bare else attributes(node)
         return Call(scope, row, step.op, version, step.inputs, len(step.outputs), held)
 
-    def _results(self, scope: GraphScope, step: Step, answer: Answer, message: NodeProto | None = None) -> None:
+    def _results(
+        self,
+        scope: GraphScope,
+        step: Step,
+        answer: Answer,
+        message: NodeProto | None = None,
+        call: Call | None = None,
+    ) -> None:
         shapes, codes = answer
         for at, name in enumerate(step.outputs):
             if name:
@@ -159,10 +165,12 @@ class ForwardPass:
                 self._enter(scope, name, shapes[at] if at < len(shapes) else None, code)
         if self.leaning and any(scope.leans(name) for name in step.inputs):
             scope.leaning.update(name for name in step.outputs if name)
-        if step.domain or step.op not in integer_values.FOLLOW or (message is None and not step.bare):
+        if step.domain or (message is None and not step.bare):
             return
-        if scope.dtypes.get(step.outputs[0]) in integer_values.BITS:
-            integer_values.follow(self._asked(scope, step, message), step.outputs[0])
+        if (step.op, scope.dtypes.get(step.outputs[0])) in integer_values.FOLLOWED:
+            integer_values.follow(call or self._asked(scope, step, message), step.outputs[0])
+        elif step.op in sequence_values.FOLLOW:
+            sequence_values.follow(call or self._asked(scope, step, message), step.outputs[0])
 
     def _constant(self, scope: GraphScope, node: NodeProto, name: str) -> None:
         for attribute in node.attribute:
@@ -223,26 +231,12 @@ class ForwardPass:
             scope.shapes[name] = computed
         else:
             scope.shapes[name] = _named(scope, name, axes)
-        if self.trusted is not None and scope.path == "main":
-            self._believe(scope, name, self.trusted)
+        if self.trusted is not None and scope.path == "main" and self.trusted.believe(scope.shapes, name):
+            scope.leaning.add(name)
+            self.leaning = True
         code = code or self._claim(scope, name)
         if code:
             scope.dtypes[name] = code
-
-    def _believe(self, scope: GraphScope, name: str, trusted: Hypotheses) -> None:
-        """Take the stored sizes that are open in the place of those that are known."""
-        stored, axes = trusted.stored.dims.get(name, ()), scope.shapes[name].axes
-        if axes is None or len(stored) != len(axes):
-            return
-        sizes = list(axes)
-        for axis, text in enumerate(stored):
-            said = trusted.size(text)
-            if said is not None and trusted.is_open(axes[axis], said):
-                sizes[axis] = said
-                self.believed.setdefault(name, []).append(axis)
-        if name in self.believed:
-            scope.shapes[name], self.leaning = Shape(tuple(sizes)), True
-            scope.leaning.add(name)
 
     def _unranked(self, scope: GraphScope, name: str, computed: Shape | None) -> Shape:
         """A shape without a rank: in the main graph the stored rank is assumed.

@@ -15,6 +15,7 @@ from functools import reduce
 from typing import TypeAlias
 
 from graphfix.formats.onnx.file.messages import Dims
+from graphfix.results import StoredSize
 from graphfix.shapes.dim import Dim, Parts, Shape, Size, same
 from graphfix.shapes.name_table import LONGEST
 from graphfix.shapes.terms import Terms, as_size
@@ -57,6 +58,7 @@ class Hypotheses:
     terms: Terms
     symbols: Mapping[str, Size]
     """What the symbols of the inputs are, as far as they are known."""
+    believed: list[StoredSize] = field(default_factory=list)
     _found: dict[str, Size | None] = field(default_factory=dict)
     _samples: list[dict[Parts, int]] = field(default_factory=list)
 
@@ -107,6 +109,18 @@ class Hypotheses:
             return False
         agree = [have is None or have == said for have, said in self._tried(computed, stored)]
         return all(agree) if isinstance(stored, int) else any(agree)
+
+    def believe(self, shapes: dict[str, Shape], name: str) -> bool:
+        """Take the stored sizes of a value that are open in the place of those that are known; whether any is."""
+        stored, axes = self.stored.dims.get(name, ()), shapes[name].axes
+        if axes is None or len(stored) != len(axes):
+            return False
+        said = {axis: size for axis, text in enumerate(stored) if (size := self.size(text)) is not None}
+        found = {axis: size for axis, size in said.items() if self.is_open(axes[axis], size)}
+        if found:
+            shapes[name] = Shape(tuple([found.get(axis, size) for axis, size in enumerate(axes)]))
+            self.believed += [StoredSize(name, axis, str(stored[axis])) for axis in found]
+        return bool(found)
 
     def refutations(self, shapes: Mapping[str, Shape]) -> Iterator[tuple[str, str]]:
         """Yield each value with a stored name that is refuted, and why."""
