@@ -48,6 +48,7 @@ def _shape(call: Call) -> View | None:
         return _shape_of(call, view)
     start, end = call.integer("start", 0), call.integer("end", len(view.sizes))
     part = view.sizes[start:end]
+    call.table.arithmetic.see(part)
     return call.table.integers(part, "int64") if len(part) <= MOST_ELEMENTS else None
 
 
@@ -240,7 +241,9 @@ def _neg(call: Call) -> View | None:
     kind = None if view is None else integer_type(view)
     if content is None or kind not in NUMBERS_OF:
         return None
-    turned = [call.table.arithmetic.mul(element, -1) for element in content]
+    turned = [
+        integer_values.held(call.table, call.table.arithmetic.mul(element, -1), kind or "") for element in content
+    ]
     known = tuple(element for element in turned if element is not None)
     return _like(call, known, kind) if len(known) == len(turned) else None
 
@@ -260,7 +263,7 @@ def _product(call: Call) -> View | None:
         return None
     if axes is None and (call.operand(1) is not None or call.flag("noop_with_empty_axes") is not False):
         return None
-    whole = call.table.arithmetic.mul(*content)
+    whole = integer_values.held(call.table, call.table.arithmetic.mul(*content), kind or "")
     return None if whole is None else call.table.integers((whole,), kind, scalar=not keep)
 
 
