@@ -6,20 +6,9 @@ from collections.abc import Mapping
 
 NOT_PROVED: Mapping[tuple[str, str], str] = {
     ("bert_fixed_int8.tflite", "explicit"): "another way of computing",
-    ("bifpn_dynamo.onnx", "explicit"): "a size that only the rewriter derives is declared",
-    ("detr_dynamo.onnx", "explicit"): "a size that only the rewriter derives is declared",
     ("gpt2_free_dynamic.tflite", "explicit"): "another way of computing",
-    ("gpt_neox_dynamo.onnx", "explicit"): "an operand whose rank the proof does not know",
-    ("gpt_neox_dynamo.onnx", "ranks"): "an operand whose rank the proof does not know",
     ("mobilebert_fixed_int8.tflite", "explicit"): "another way of computing",
-    ("segformer_dynamo.onnx", "explicit"): "a size that only the rewriter derives is declared",
     ("swin_free_legacy.onnx", "explicit"): "a stretch that the proof can not follow",
-    ("unet_cropped_dynamo.onnx", "explicit"): "a stretch that the proof can not follow",
-    ("unet_cropped_legacy.onnx", "explicit"): "a stretch that the proof can not follow",
-    ("wavenet_dynamo.onnx", "explicit"): "a stretch that the proof can not follow",
-    ("wavenet_legacy.onnx", "explicit"): "a stretch that the proof can not follow",
-    ("yolo_anchors_dynamo.onnx", "explicit"): "a size that only the rewriter derives is declared",
-    ("yolo_free_dynamo.onnx", "explicit"): "a size that only the rewriter derives is declared",
 }
 """And why."""
 

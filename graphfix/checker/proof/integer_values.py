@@ -110,12 +110,16 @@ def _computed(table: TermTable, rule: str, pair: tuple[Size, Size], dtype: str) 
 
 
 def held(table: TermTable, number: Size | None, dtype: str) -> Size | None:
-    """Return a number that a type holds; of a term that is assumed."""
-    if isinstance(number, int):
-        return number if -_LIMITS[dtype] <= number < _LIMITS[dtype] else None
-    if number is not None and dtype == "int32":
+    """Return a number that a type holds; of a term that is assumed, unless it holds it for no sizes."""
+    limit = _LIMITS[dtype]
+    if number is None or isinstance(number, int):
+        return number if number is not None and -limit <= number < limit else None
+    least, most = table.arithmetic.order(number, 0)
+    if least >= limit or most < -limit:
+        return None
+    if dtype == "int32":
         table.assumes[SMALL] = None
-    elif number is not None and poly.bits(poly.polynomial(number), _SIZE_BITS) >= _LIMITS[dtype].bit_length() - 1:
+    elif poly.bits(poly.polynomial(number), _SIZE_BITS) >= limit.bit_length() - 1:
         table.assumes[LARGE] = None
     return number
 
@@ -180,6 +184,8 @@ def _place(arithmetic: Arithmetic, bound: Size, size: Size) -> Size | None:
     """Return a bound as a place from 0 to the size; None where it may count from the back or not."""
     if isinstance(bound, int) and bound >= _LIMITS["int32"] - 1:
         return size  # no axis is longer
+    if isinstance(bound, int) and bound <= -_LIMITS["int32"]:
+        return 0
     low, high = arithmetic.order(bound, 0)
     if low >= 0:
         return arithmetic.lesser(bound, size)

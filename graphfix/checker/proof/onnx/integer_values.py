@@ -85,12 +85,11 @@ def _cast_to(call: Call, to: str | None) -> View | None:
         return _rounded(call.table, view, to)
     if integer_type(view) == to:
         return view
-    if to == "int32":
-        if not all(-_EXACT[to] <= number < _EXACT[to] for number in content if isinstance(number, int)):
-            return None
-        if numbers(content) is None:
-            call.table.assumes["sizes that are cast to int32 are below 2**31"] = None
-    return call.table.integers(content, to, scalar=call.rank(0) == 0)
+    elements = [integer_values.held(call.table, element, to) for element in content]
+    known = tuple(element for element in elements if element is not None)
+    if len(known) < len(elements):
+        return None
+    return call.table.integers(known, to, scalar=call.rank(0) == 0)
 
 
 def plain_cast(call: Call) -> bool:
