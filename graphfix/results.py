@@ -186,6 +186,20 @@ class Conversion:
 
 
 @dataclass(frozen=True, slots=True)
+class OpenSizes:
+    """Sizes that are not known: whether they are equal, so that no operand is stretched, or which numbers they are."""
+
+    nodes: int
+    """How many nodes depend on it."""
+    sizes: tuple[str, ...]
+    """What meets: sizes of inputs (`ids[0]`, or a symbol), numbers, and what is computed."""
+    option: str
+    """What would decide it on the command line, with `<size>` in place of a number."""
+    text: str
+    """All of that in one sentence."""
+
+
+@dataclass(frozen=True, slots=True)
 class Outcome:
     """What `fix`, `check`, `verify` or `tosa` did with one model."""
 
@@ -202,3 +216,5 @@ class Outcome:
     seconds: Mapping[str, float] = field(default_factory=dict)
     conversion: Conversion | None = None
     """Of `tosa` alone."""
+    open_sizes: Sequence[OpenSizes] = ()
+    """What is not known of sizes; on the first most nodes depend."""

@@ -142,8 +142,8 @@ def _python(tree: Path, arguments: Sequence[str], given: object = None) -> subpr
 
 
 def _general(reason: str) -> str:
-    """Return a reason without the names and numbers of one model."""
-    return re.sub(r"\b\d+\b", "N", re.sub(r"'[^']*'|\(.*\)", "..", reason))
+    """Return a reason without the names, shapes and numbers of one model."""
+    return re.sub(r"\b\d+\b", "N", re.sub(r"'[^']*'|\(.*\)|\[[^]]*\]", "..", reason))
 
 
 # --- the tables -------------------------------------------------------------------------------------------------------
@@ -186,7 +186,7 @@ def counted(title: str, columns: Mapping[str, Counter[str]]) -> str:
 
 
 def tables(found: Mapping[str, Mapping[Path, Counts]], each_model: bool) -> str:
-    """Return all tables: a column for each tree and format."""
+    """Return all tables: a column for each tree and format, and what the last tree does not do."""
     sums = {
         f"{format_}, {label}": sum((one for path, one in by_path.items() if path.suffix == f".{format_}"), Counts())
         for format_ in FORMATS
@@ -198,10 +198,11 @@ def tables(found: Mapping[str, Mapping[Path, Counts]], each_model: bool) -> str:
         counted("nodes with GF103 whose sizes were lost at", {head: one.causes for head, one in sums.items()}),
         counted("sites left because", {head: one.left for head, one in sums.items()}),
     ]
+    last = {head: one for head, one in sums.items() if head.endswith(f", {[*found][-1]}")}
     for what in ("unproved", "different", "not_compared", "failed"):
         parts += [
             f"{head}, {what.replace('_', ' ')}:\n" + _listed(getattr(one, what))
-            for head, one in sums.items()
+            for head, one in last.items()
             if getattr(one, what)
         ]
     if each_model:

@@ -235,6 +235,7 @@ def _outcome(command: str, path: Path, model: Model, report: Report, request: Re
         rewrites=report.rewrites,
         sites=(*report.sites, *stale),
         assumes=(*model.assumes, *report.assumes),
+        open_sizes=report.open_sizes,
         seconds=seconds,
     )
 

@@ -34,7 +34,7 @@ def compare(task: Task) -> Verdict:
     if not task.criterion.exact and verdict.status == "equal":
         verdict = replace(verdict, reason=f"the outputs were compared {task.criterion}, not bit for bit")
     if proof is not None:
-        verdict = replace(_both(verdict, proof, _discharged(task, verdict, proof)), proof=document)
+        verdict = replace(_both(task, verdict, proof, _discharged(task, verdict, proof)), proof=document)
     return replace(
         _witnessed(verdict),
         assumes=tuple(dict.fromkeys((*verdict.assumes, *stated(task.same)))),
@@ -72,22 +72,36 @@ def _discharged(task: Task, verdict: Verdict, proof: Proof) -> frozenset[str]:
     return frozenset((STORED_SHAPES,)) if hold else frozenset()
 
 
-def _both(verdict: Verdict, proof: Proof, discharged: frozenset[str]) -> Verdict:
-    """Combine proof and runs: a run that differs counts whatever is proved, but for one row of the exceptions.
+def _both(task: Task, verdict: Verdict, proof: Proof, discharged: frozenset[str]) -> Verdict:
+    """Combine proof and runs: a run that differs counts whatever is proved, but for two rows of the exceptions.
 
     A proof decides where no run can.
     """
     if not proof.proved:
         return verdict
     if verdict.status == "different":
-        from graphfix.checker.runs.exceptions import one_kernel_set
-
-        excused = one_kernel_set(verdict.runs)
+        excused = _excused(task, verdict)
         if excused is None:
             return verdict
-        verdict = replace(verdict, exceptions=(*verdict.exceptions, excused))
+        verdict = excused
     assumes = tuple(dict.fromkeys((*verdict.assumes, *(text for text in proof.assumes if text not in discharged))))
     return replace(verdict, status="proved", assumes=assumes)
+
+
+def _excused(task: Task, verdict: Verdict) -> Verdict | None:
+    """Return the verdict with the exception that all of what differs in proved models is of, if it is one."""
+    from graphfix.checker.runs import exceptions
+
+    reason = verdict.reason
+    if is_tflite(task.before):
+        entry = exceptions.one_kernel_set(verdict.runs)
+    else:
+        from graphfix.checker.runs.onnx.verdict import with_casts_kept
+
+        kept = with_casts_kept(task)
+        entry = None if kept is None else exceptions.dropped_cast(verdict, kept)
+        reason = f"{reason}; with every rounding to float16 kept they are bit-equal"
+    return None if entry is None else replace(verdict, exceptions=(*verdict.exceptions, entry), reason=reason)
 
 
 def _witnessed(verdict: Verdict) -> Verdict:

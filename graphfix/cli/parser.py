@@ -231,7 +231,7 @@ def _binding(command: Parser) -> None:
         default=[],
         help="bind the shape of an input: x=1,3,224,224; repeatable",
     )
-    what = "sizes of inputs that are equal, axes or symbols: 'ids[0]=mask[0]', batch=batch2=types[0]; repeatable"
+    what = "sizes of inputs that are equal, axes or symbols: 'ids[0]=mask[0]', batch=batch2, total=past+seq; repeatable"
     group.add_argument("--same", metavar="A=B", action="append", help=what)
 
 

@@ -8,12 +8,13 @@ from functools import partial
 from typing import Literal, TypeAlias
 
 from graphfix.engine.limits import Questions
+from graphfix.engine.open_sizes import Seen, open_sizes
 from graphfix.engine.policy import Policy
 from graphfix.engine.sites import SiteFields, fields, kept, left, operand_of
 from graphfix.graph.edits import Assume, Edit, Leave, Lift, Refused, Stretch
 from graphfix.graph.protocols import Model, ModelRewrite, Rewrite, Step, UntilNothingChanges, flat
 from graphfix.graph.view import Graph, Node, StaleShape, UnrankedOperand
-from graphfix.results import GraphfixError, Site
+from graphfix.results import GraphfixError, OpenSizes, Site
 from graphfix.shapes.shape import Incompatible, Undecided
 
 ASSUMES = "graphfix.assumes"
@@ -29,6 +30,8 @@ class Report:
     rewrites: dict[str, int] = field(default_factory=dict)
     """Edits by rewrite."""
     assumes: list[str] = field(default_factory=list)
+    open_sizes: list[OpenSizes] = field(default_factory=list)
+    """What is not known of sizes, and what would decide it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,6 +53,8 @@ class Job:
     report: Report
     plans: dict[object, Known] = field(default_factory=dict)
     """The plans of nodes that look alike to a rewrite that sees operands: a big model has few distinct ones."""
+    seen: Seen = field(default_factory=Seen)
+    """The nodes whose broadcast is not decided."""
 
 
 def run(
@@ -73,6 +78,7 @@ def run(
             _rewrite(job, step, rewrites)
     if limits is not None:
         _ask(job, limits)
+    job.report.open_sizes = open_sizes(model, job.seen, job.report.sites)
     return job.report
 
 
@@ -101,10 +107,13 @@ def _rewrite(job: Job, rewrite: Rewrite | ModelRewrite, rewrites: Sequence[Rewri
             node = graph.nodes[index]
             if not rewrite.concerns(node) or (others and any(other.concerns(node) for other in others)):
                 continue
+            known = len(job.report.sites)
             if rewrite.sees == "operands":
                 _by_looks(job, rewrite, node)
             else:
                 _apply(job, rewrite, node, _planned(job, rewrite, node, partial(job.policy.edits, rewrite, node)))
+            if len(job.report.sites) > known:
+                job.seen.see(node, job.report.sites[known:])
 
 
 def _ask(job: Job, limits: Questions) -> None:

@@ -6,39 +6,83 @@ A label names a free size: the symbol that it is declared with, or `name[axis]` 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from types import MappingProxyType
+from typing import TypeAlias
 
 from graphfix.results import GraphfixError
 from graphfix.shapes.dim import Dim, Parts, Size, bounds
+from graphfix.shapes.terms import Terms
 
 Same = Sequence[Sequence[str]]
 """Each statement: its members, as they were written."""
+Member: TypeAlias = str | tuple[str, ...]
+"""A size, or the parts of a sum of sizes."""
 
 
-def groups(where: str, same: Same, size_of: Callable[[str], int | str]) -> list[dict[int | str, None]]:
-    """The sizes that are one: labels, and at most one number. Raises GraphfixError where members are two numbers.
+@dataclass(frozen=True, slots=True)
+class Sum:
+    """A sum of free sizes and a number."""
+
+    labels: tuple[str, ...]
+    number: int
+
+    def size(self, terms: Terms, size_of: Callable[[str], Size]) -> Size:
+        """The sum as the view has it, where `size_of` is what a label stands for."""
+        return terms.add(self.number, *map(size_of, self.labels))
+
+
+NO_SUMS: Mapping[str, Sum] = MappingProxyType({})
+Group: TypeAlias = dict[int | str | Sum, None]
+"""Sizes that are one: labels, and at most a number or a sum."""
+
+
+def member(text: str, known: Container[str]) -> Member:
+    """A member of a statement: what is no name itself and holds a `+` is a sum."""
+    parts = tuple(part.strip() for part in text.split("+"))
+    return parts if len(parts) > 1 and all(parts) and text not in known else text
+
+
+def groups(where: str, same: Sequence[Sequence[Member]], size_of: Callable[[str], int | str]) -> list[Group]:
+    """The sizes that are one. Raises GraphfixError where members are two numbers, or two sums, or a number and a sum.
 
     `size_of`: what the file has for a member, a number or a label. It raises GraphfixError for an unknown one.
     """
-    found: list[dict[int | str, None]] = []
+    found: list[Group] = []
     for members in same:
-        merged = dict.fromkeys(map(size_of, members))
+        merged: Group = {_sized(each, size_of): None for each in members}
         apart = []
         for group in found:
             if group.keys() & merged.keys():
                 merged = {**group, **merged}
             else:
                 apart.append(group)
-        numbers = [size for size in merged if isinstance(size, int)]
-        if len(numbers) > 1:
-            raise GraphfixError(f"{where}: {text(members)}: {numbers[0]} and {numbers[1]} are not equal")
+        known = [size for size in merged if not isinstance(size, str)]
+        if len(known) > 1:
+            sums = any(isinstance(size, Sum) for size in known)
+            why = "sums are not solved: bind what they are of" if sums else f"{known[0]} and {known[1]} are not equal"
+            raise GraphfixError(f"{where}: {text(members)}: {why}")
         found = [*apart, merged]
+    summed = {label for group in found if any(isinstance(size, Sum) for size in group) for label in group}
+    for size in (size for group in found for size in group):
+        if isinstance(size, Sum) and not summed.isdisjoint(size.labels):
+            raise GraphfixError(f"{where}: --same ...={'+'.join(size.labels)}: a part of a sum is a sum itself")
     return found
 
 
-def text(members: Sequence[str]) -> str:
+def _sized(member: Member, size_of: Callable[[str], int | str]) -> int | str | Sum:
+    if isinstance(member, str):
+        return size_of(member)
+    sizes = [int(part) if part.isdecimal() else size_of(part) for part in member]
+    number = sum(size for size in sizes if isinstance(size, int))
+    labels = tuple(sorted(size for size in sizes if isinstance(size, str)))
+    return Sum(labels, number) if labels else number
+
+
+def text(members: Iterable[Member]) -> str:
     """The statement as an option."""
-    return f"--same {'='.join(members)}"
+    return f"--same {'='.join(each if isinstance(each, str) else '+'.join(each) for each in members)}"
 
 
 def place(member: str) -> tuple[str, int] | None:

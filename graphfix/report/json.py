@@ -29,6 +29,7 @@ def document(entry: Entry) -> dict[str, Any]:
         "sites": _plain(entry.sites),
         "verdict": _plain(entry.verdict),
         "assumes": list(entry.assumes),
+        "open_sizes": _plain(entry.open_sizes),
         "seconds": dict(entry.seconds),
         "conversion": _plain(entry.conversion),
     }

@@ -67,6 +67,8 @@ def _section(entry: Entry) -> Iterator[str]:
         sites = [site for site in entry.sites if site.status == status]
         if sites:
             yield from ("", f"### {heading}: {len(sites)}", "", *_table(SITES, map(_site, sites)))
+    if entry.open_sizes:
+        yield from ("", "### What is not known of sizes", "", *(f"- {_prose(each.text)}" for each in entry.open_sizes))
     if entry.assumes:
         yield from ("", "### Assumed", "", *(f"- {_prose(text)}" for text in entry.assumes))
     if entry.verdict is not None:

@@ -21,12 +21,13 @@ from graphfix.report.text import (
 )
 from graphfix.report.tosa import conversion_lines, unconverted
 from graphfix.report.verdict import noted_lines, unproved_lines, verdict_text
-from graphfix.results import Outcome, Site
+from graphfix.results import OpenSizes, Outcome, Site
 
 REMOVED = "GF203"
 """The finding whose edit takes a node away: no operand is made explicit by it."""
-EDITED, STAYING, ASSUMED = 20, 6, 5
-"""How many lines the table shows: of operands made explicit or found, of each kind that stays, of assumptions."""
+EDITED, STAYING, OPEN, ASSUMED = 20, 6, 4, 5
+"""How many lines the table shows: of operands made explicit or found, of each kind that stays, of sizes that are not
+known, of assumptions."""
 GROUPED = 2000
 """Of more operands than that only the first are looked at: equal ones are not listed together."""
 Edited: TypeAlias = dict[tuple[str, str, int | None], list[Site]]
@@ -43,7 +44,7 @@ def table(outcome: Outcome) -> str:
     assumed = [text for text in verdicts if text not in outcome.assumes]
     if outcome.command == "verify":
         lines += [*_assumed(assumed), *noted_lines(outcome.verdict), *unproved_lines(outcome.verdict)]
-    lines += [*_sites(outcome.sites, edited), *_assumed(outcome.assumes)]
+    lines += [*_sites(outcome.sites, edited), *_open(outcome.open_sizes), *_assumed(outcome.assumes)]
     if outcome.command in ("fix", "tosa"):
         lines += [_fixed(outcome), *_assumed(assumed), *noted_lines(outcome.verdict), *unproved_lines(outcome.verdict)]
     lines += conversion_lines(outcome)
@@ -190,6 +191,11 @@ def _with_more(text: str, size: int) -> str:
 def _more(number: int) -> Iterator[str]:
     if number:
         yield f"  ... and {number} more; --report FILE.md lists all"
+
+
+def _open(sizes: Sequence[OpenSizes]) -> Iterator[str]:
+    yield from (f"  {printable(each.text)}" for each in sizes[:OPEN])
+    yield from _more(len(sizes) - min(len(sizes), OPEN))
 
 
 def _assumed(assumes: Sequence[str]) -> Iterator[str]:

@@ -44,21 +44,22 @@ class Child:
 
     def load(
         self,
-        model: Path,
+        model: Path | bytes,
         *,
         optimized: bool = False,
         expose: Sequence[str] = (),
         observe: Sequence[tuple[str, str]] = (),
         folder: Path | None = None,
     ) -> OnnxSession:
-        """Load an ONNX file as runtimes.onnxruntime does, in the place of the model before. Raises RefusedError.
+        """Load an ONNX model as runtimes.onnxruntime does, in the place of the model before. Raises RefusedError.
 
         `expose` names values of the main graph that become outputs, behind the model's own; `observe` pairs values
         with names for their shapes, which `run_observed` returns.
         """
         shapes = tuple(shape for _, shape in observe)
         more = more_outputs(expose, observe)
-        options = {"optimized": optimized, "more": more, "shapes": shapes, "folder": folder if more else None}
+        named = folder if more or isinstance(model, bytes) else None  # what a path is given for lies beside it
+        options = {"optimized": optimized, "more": more, "shapes": shapes, "folder": named}
         request = LoadRequest("onnxruntime", model, tuple(options.items()))
         outputs: tuple[str, ...] = self._load(request)
         return OnnxSession(self, request, outputs)

@@ -191,6 +191,86 @@ def test_a_wrong_file_stays_wrong(folder: Path, format_: str) -> None:
     assert verdict.proof["status"] == "not proved"
 
 
+TOTAL = {
+    "onnx": "k[K,4] = Concat(old[P,4], new[S,4], axis=0)\ny[T,4] = Add(k, mask[T,4])",
+    "tflite": "k[?,4] = CONCATENATION(old[?,4], new[?,4], axis=0)\ny[?,4] = ADD(k, mask[?,4])",
+}
+
+
+@pytest.mark.parametrize("format_", FORMATS)
+def test_a_size_is_the_sum_of_others(folder: Path, format_: str) -> None:
+    path, after = file(folder, TOTAL[format_], format_), folder / f"after.{format_}"
+    said = "mask[0]=old[0]+new[0]"
+    assert sites(path) == [("ADD", 0), ("ADD", 1)]
+    assert sites(path, said) == []
+    assert sites(path, "mask[0] = new[0] + old[0]") == []
+    assert sites(path, "mask[0]=old[0]+new[0]+1") == [("ADD", 0), ("ADD", 1)]
+    verdict = api.fix_file(path, after, same=[said]).verdict
+    assert verdict is not None
+    assert verdict.status == "proved"
+    assert "the sizes mask[0], old[0]+new[0] are equal (--same)" in verdict.assumes
+    old, new, mask = ("P", "S", "T") if format_ == "onnx" else ("old[0]", "new[0]", "mask[0]")
+    runs = [run.bindings for run in verdict.runs]
+    assert runs
+    assert all(sizes[mask] == sizes[old] + sizes[new] for sizes in runs)
+
+
+JOINED = {
+    "onnx": "k[K,4] = Concat(old[P,4], new[S,4], axis=0)\nm[T,4] = Neg(mask[T,4])\n",
+    "tflite": "k[?,4] = CONCATENATION(old[?,4], new[?,4], axis=0)\nm[?,4] = NEG(mask[?,4])\n",
+}
+ADDED = {
+    "onnx": ("y[T,4] = Add(k, m)", "s[2] = Shape(mask)\nr[T,4] = Reshape(k, s)\ny[T,4] = Add(r, m)"),
+    "tflite": (
+        "y[?,4] = ADD(k, m)",
+        "s:int32[2] = SHAPE(mask, out_type=INT32)\nr[?,4] = RESHAPE(k, s)\ny[?,4] = ADD(r, m)",
+    ),
+}
+
+
+@pytest.mark.parametrize("format_", FORMATS)
+def test_the_proof_adds_only_what_is_stated(folder: Path, format_: str) -> None:
+    before, after = (JOINED[format_] + text for text in ADDED[format_])
+    paths = file(folder, before, format_), file(folder, after, format_, "after")
+    assert verify(*paths, proof="only").status == "undecided"
+    assert verify(*paths, same=[("mask[0]", "old[0]+new[0]")], proof="only").status == "proved"
+    assert verify(*paths, same=[("mask[0]", "old[0]+new[0]+1")], proof="only").status == "undecided"
+    assert verify(*paths, same=[("mask[0]", "old[0]")], proof="only").status == "undecided"
+
+
+def test_a_sum_of_symbols_and_equal_parts(folder: Path) -> None:
+    path = file(folder, TOTAL["onnx"], "onnx")
+    assert sites(path, "T=P+S") == []
+    assert sites(path, "T=P+P", "P=S") == []
+    assert sites(path, "T=P+S", dims={"P": "3", "S": "2"}) == []
+    fixed = folder / "fixed.onnx"
+    outcome = api.fix_file(path, fixed, same=["T=P+S"], dims={"P": "3", "S": "2"})
+    assert outcome.verdict is not None
+    assert outcome.verdict.status == "proved"
+    assert graphfix.load(fixed).graphs[0].inputs[2].shape.axes == (5, 4)
+
+
+@pytest.mark.parametrize(
+    ("same", "dims", "why"),
+    [
+        (("T=P+S",), {"T": "5"}, "sums are not solved"),
+        (("T=P+S", "T=P+1"), {}, "sums are not solved"),
+        (("T=P+S", "P=S+1"), {}, "a part of a sum is a sum itself"),
+        (("T=P+T",), {}, "a part of a sum is a sum itself"),
+        (("T=P+U",), {}, "--same U: neither"),
+    ],
+)
+def test_sums_that_are_not_followed_are_refused(
+    folder: Path, same: tuple[str, ...], dims: dict[str, str], why: str
+) -> None:
+    path = file(folder, TOTAL["onnx"], "onnx")
+    with pytest.raises(GraphfixError) as error:
+        sites(path, *same, dims=dims)
+    assert why in str(error.value)
+    with pytest.raises(GraphfixError, match="--same"):
+        verify(path, path, same=[text.split("=") for text in same], bindings={name: int(n) for name, n in dims.items()})
+
+
 REFUSED = {
     "an input that is not there": ("msk[0]=ids[0]", "--same msk[0]: "),
     "an axis that is not there": ("ids[2]=mask[0]", "--same ids[2]: 'ids' has 2 axes"),

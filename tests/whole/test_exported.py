@@ -14,7 +14,7 @@ import pytest
 
 import graphfix
 from graphfix.results import Site
-from tests.support.exported_gaps import LEFT, NEVER_STRETCHED, NOT_COMPARED, NOT_PROVED
+from tests.support.exported_gaps import LEFT, NEVER_STRETCHED, NOT_EQUAL_BY_RUNS, NOT_PROVED
 from tests.support.fixed_files import FixedFiles
 from tests.support.places import MODELS
 from tests.support.runtimes.exported_sizes import Job, look
@@ -26,6 +26,8 @@ FORMATS = ("onnx", "tflite")
 PATHS = sorted(path for format_ in FORMATS for path in FOLDER.glob(f"*.{format_}"))
 EACH = tiered(PATHS, lambda path: path.name in COVER_EXPORTED, name=lambda path: path.name)
 AT_RUN_TIME = "GF103"
+MOST = 50
+"""One node in so many may be stretched at run time by nothing: of the nodes with a site, over all models."""
 
 
 def nodes(sites: Iterable[Site]) -> set[tuple[str, str]]:
@@ -35,7 +37,7 @@ def nodes(sites: Iterable[Site]) -> set[tuple[str, str]]:
 def test_the_cover_and_the_names_of_the_gaps_are_files() -> None:
     names = {path.name for path in PATHS}
     assert names >= COVER_EXPORTED
-    assert names >= {name for name, _ in (*NOT_PROVED, *LEFT, *NOT_COMPARED)}
+    assert names >= {name for name, _ in (*NOT_PROVED, *LEFT, *NOT_EQUAL_BY_RUNS)}
 
 
 @pytest.mark.parametrize("target", TARGETS)
@@ -79,25 +81,23 @@ def test_an_exported_model_of_the_cover_runs_equal(path: Path, fixed: FixedFiles
 
 
 def assert_runs_equal(path: Path, target: str, fixed: FixedFiles) -> None:
-    """The runs find no difference, and compare something unless the model is in the table."""
+    """The runs find no difference and compare something, unless the model is in the table."""
     _, outcome = fixed(path, target, verified=True)
     verdict = outcome.verdict
     assert verdict is not None
-    assert verdict.status in {"proved", "equal"} or (path.name, target) in NOT_COMPARED, verdict.reason
     compared = any(run.status == "equal" and run.optimizations == "off" for run in verdict.runs)
-    assert (compared and verdict.reason is None) == ((path.name, target) not in NOT_COMPARED), verdict.reason
+    equal = compared and verdict.status in {"proved", "equal"} and verdict.reason is None
+    assert equal == ((path.name, target) not in NOT_EQUAL_BY_RUNS), (verdict.status, verdict.reason)
 
 
 @pytest.mark.ci
-@pytest.mark.parametrize("format_", FORMATS)
-def test_few_nodes_are_stretched_at_run_time_and_never_stretch(format_: str, fixed: FixedFiles) -> None:
-    jobs, sites = jobs_of([path for path in PATHS if path.suffix == f".{format_}"], fixed)
-    never: dict[str, int] = {}
-    for job, looked in zip(jobs, look(jobs), strict=True):
-        idle = len(looked.seen - looked.stretched)
-        never |= {Path(job.path).name: idle} if idle else {}
-    assert never == NEVER_STRETCHED[format_]
-    assert sites > 2_000
+def test_at_most_one_node_in_fifty_is_stretched_at_run_time_and_never_stretches(fixed: FixedFiles) -> None:
+    jobs, sites = jobs_of(PATHS, fixed)
+    idle = {
+        Path(job.path).name: len(looked.seen - looked.stretched) for job, looked in zip(jobs, look(jobs), strict=True)
+    }
+    assert {name: count for name, count in idle.items() if count} == NEVER_STRETCHED
+    assert sum(idle.values()) * MOST <= sites
 
 
 def jobs_of(paths: Sequence[Path], fixed: FixedFiles) -> tuple[list[Job], int]:

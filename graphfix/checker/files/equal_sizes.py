@@ -15,8 +15,12 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     Size = int | str
+    Sum = tuple[int | str, ...]
+    """What a size is the sum of: a number, and labels."""
     Inputs = Mapping[str, tuple[Size, ...] | None]
     """By input: its sizes as numbers and labels; None where the rank is not known."""
+
+_PLACE = r"(.+)\[(\d+)\]"
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,6 +31,8 @@ class EqualSizes:
     """By label: the one that stands for all that are equal to it."""
     numbers: Mapping[str, int] = field(default_factory=dict)
     """By label: the number that one of its equals is."""
+    sums: Mapping[str, tuple[Size, ...]] = field(default_factory=dict)
+    """By label that stands for others: the numbers, and labels that stand for others, that it is the sum of."""
 
 
 NONE_EQUAL = EqualSizes()
@@ -45,29 +51,43 @@ def equal_sizes(
     if not same:
         return NONE_EQUAL
     given = _given(inputs, bindings, shapes)
-    groups: list[dict[Size, None]] = []
+    groups: list[dict[Size | Sum, None]] = []
     for members in same:
-        found = [_size(member, inputs, shapes) for member in members]
-        merged = dict.fromkeys(given.get(size, size) for size in found) | dict.fromkeys(found)
+        found = [_member(member, inputs, shapes, given) for member in members]
+        merged = {known: None for size in found for known in (given.get(size, size), size)}
         apart = []
         for group in groups:
             if group.keys() & merged.keys():
                 merged = group | merged
             else:
                 apart.append(group)
-        numbers = sorted(size for size in merged if isinstance(size, int))
-        if len(numbers) > 1:
+        known = [size for size in merged if not isinstance(size, str)]
+        if len(known) > 1:
             raise GraphfixError(
-                f"--same {'='.join(members)}: sizes that are {numbers[0]} and {numbers[1]} can't be equal"
+                f"--same {'='.join(members)}: {known[0]} and {known[1]} can't be equal, or are not solved"
             )
         groups = [*apart, merged]
     names: dict[str, str] = {}
-    known: dict[str, int] = {}
+    numbers: dict[str, int] = {}
     for group in groups:
         labels = [size for size in group if isinstance(size, str)]
         names |= dict.fromkeys(labels, labels[0] if labels else "")
-        known |= {label: size for size in group if isinstance(size, int) for label in labels}
-    return EqualSizes(names, known)
+        numbers |= {label: size for size in group if isinstance(size, int) for label in labels}
+    sums = {
+        names[label]: total
+        for group in groups
+        for total in group
+        if isinstance(total, tuple)
+        for label in group
+        if isinstance(label, str)
+    }
+    parts = {
+        label: tuple(numbers.get(str(part), names.get(str(part), part)) for part in total)
+        for label, total in sums.items()
+    }
+    if any(part in sums for total in parts.values() for part in total):
+        raise GraphfixError("--same: a part of a sum is a sum itself")
+    return EqualSizes(names, numbers, parts)
 
 
 def stated(same: Sequence[Sequence[str]]) -> list[str]:
@@ -75,9 +95,25 @@ def stated(same: Sequence[Sequence[str]]) -> list[str]:
     return [f"the sizes {', '.join(members)} are equal (--same)" for members in same]
 
 
-def _given(inputs: Inputs, bindings: Mapping[str, int], shapes: Mapping[str, Sequence[int]]) -> dict[Size, Size]:
+def _member(
+    member: str, inputs: Inputs, shapes: Mapping[str, Sequence[int]], given: Mapping[Size | Sum, Size]
+) -> Size | Sum:
+    """Return the size that a member of a statement names, or the parts of a sum: `past+seq`."""
+    parts = [part.strip() for part in member.split("+")]
+    whole = any(member in (dims or ()) for dims in inputs.values())
+    place = re.fullmatch(_PLACE, member, re.DOTALL)
+    if whole or len(parts) == 1 or not all(parts) or (place is not None and place[1] in inputs):
+        return _size(member, inputs, shapes)
+    sizes = [int(part) if part.isdecimal() else _size(part, inputs, shapes) for part in parts]
+    sizes = [given.get(size, size) for size in sizes]
+    number = sum(size for size in sizes if isinstance(size, int))
+    labels = sorted(size for size in sizes if isinstance(size, str))
+    return (number, *labels) if labels else number
+
+
+def _given(inputs: Inputs, bindings: Mapping[str, int], shapes: Mapping[str, Sequence[int]]) -> dict[Size | Sum, Size]:
     """Return the numbers that labels are asked to be."""
-    given: dict[Size, Size] = {}
+    given: dict[Size | Sum, Size] = {}
     for name, dims in inputs.items():
         for axis, size in enumerate(dims or ()):
             whole = shapes.get(name, ())
@@ -91,7 +127,7 @@ def _size(member: str, inputs: Inputs, shapes: Mapping[str, Sequence[int]]) -> S
     """Return the size that a member of a statement names: a symbol, or an axis of an input."""
     if any(member in (dims or ()) for dims in inputs.values()):
         return member
-    place = re.fullmatch(r"(.+)\[(\d+)\]", member, re.DOTALL)
+    place = re.fullmatch(_PLACE, member, re.DOTALL)
     if place is None or place[1] not in inputs:
         known = ", ".join(inputs) or "none"
         raise GraphfixError(

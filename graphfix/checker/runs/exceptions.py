@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
     from graphfix.checker.runs.difference import Difference
-    from graphfix.results import Run
+    from graphfix.results import Run, Verdict
 
 Runtime = Literal["onnxruntime", "onnx.reference", "LiteRT", "XNNPACK"]
 """What runs the models; `XNNPACK` is LiteRT with that delegate."""
@@ -140,6 +140,15 @@ ONE_KERNEL_SET = Row(
     "none seen with ai-edge-litert 2.3.0 on models/ and the real models but for the rows above",
     frozenset({"LiteRT", "XNNPACK"}),
 )
+DROPPED_CAST = Row(
+    "dropped-cast",
+    "onnxruntime drops a rounding to float16 between two operators that it computes in float32",
+    "excused",
+    "the proof is complete, and both models, with every rounding kept, are bit-equal on the same inputs",
+    "Add(x, Mul(a, c)) of float16, a[M] and x[N,M], onnxruntime 1.31.1: the product is rounded behind an Unsqueeze and "
+    "an Expand, and right before the Add it is not",
+    frozenset({"onnxruntime"}),
+)
 
 TABLE = (
     NAN_PAYLOAD,
@@ -154,6 +163,7 @@ TABLE = (
     UNSTABLE,
     ONLY_NAN,
     ONE_KERNEL_SET,
+    DROPPED_CAST,
 )
 
 
@@ -189,6 +199,19 @@ def one_kernel_set(runs: Sequence[Run]) -> dict[str, object] | None:
         return None
     (kernels,) = sets
     return {**ONE_KERNEL_SET.entry(kernels, count=len(differing)), "kernels": kernels}
+
+
+def dropped_cast(verdict: Verdict, kept: Verdict) -> dict[str, object] | None:
+    """Return the entry of DROPPED_CAST where the runs that differ are equal with every rounding kept.
+
+    A failure is never excused.
+    """
+    differing = [run for run in verdict.runs if run.status == "different" and run.optimizations == "off"]
+    same = [_inputs(run) for run in kept.runs if run.status == "equal"]
+    if kept.status != "equal" or not all(run.outputs and _inputs(run) in same for run in differing):
+        return None
+    site = (verdict.first_difference or {}).get("producer")
+    return DROPPED_CAST.entry(str(site) if site else None, count=len(differing))
 
 
 def _inputs(run: Run) -> tuple[object, ...]:

@@ -39,6 +39,8 @@ class Free:
     specs: tuple[TensorSpec, ...] = field(default=(), repr=False)
     equal: Mapping[str, str] = field(default_factory=dict)
     """By label: the one, of those above, that has the same size."""
+    sums: Mapping[str, Sequence[int | str]] = field(default_factory=dict)
+    """By label, none of those above: what it is the sum of."""
 
     def complete(self, sizes: Mapping[str, int]) -> Sizes:
         """Return every label a size; a label that is a sum of others, such as `past + 1`, follows from them."""
@@ -47,7 +49,13 @@ class Free:
         return self._with_equal({**known, **sums, **self.given})
 
     def _with_equal(self, sizes: Sizes) -> Sizes:
-        return {**sizes, **{label: sizes[same] for label, same in self.equal.items() if same in sizes}}
+        known = {**sizes, **{label: sizes[same] for label, same in self.equal.items() if same in sizes}}
+        totals = {
+            label: sum(part if isinstance(part, int) else known[part] for part in parts)
+            for label, parts in self.sums.items()
+            if all(isinstance(part, int) or part in known for part in parts)
+        }
+        return {**known, **totals, **{label: totals[same] for label, same in self.equal.items() if same in totals}}
 
     def fits(self, sizes: Mapping[str, int]) -> bool:
         """Tell whether the inputs stay small enough to be made."""
@@ -83,11 +91,13 @@ def free_dims(
                 return f"no size fits: a dim of {label} should be {size}"
         elif given.setdefault(label, size) != size:
             return f"no size fits: '{label}' should be {given[label]} and {size}"
+    for label in equal.sums.keys() & given.keys():
+        return f"no size fits: '{label}' is stated to be a sum, and is {given[label]}: give what it is the sum of"
     dims = [(d, axis) for p in before.inputs for axis, d in enumerate(p.dims or ()) if isinstance(d, str)]
     pairs = [(names.get(label, label), axis) for label, axis in dims]
-    labels = tuple(dict.fromkeys(label for label, _ in pairs))
+    labels = tuple(dict.fromkeys(label for label, _ in pairs if label not in equal.sums))
     leading = frozenset(label for label, axis in pairs if axis == 0)
-    return Free(tuple(n for n in labels if n not in given), leading, given, before.inputs, names)
+    return Free(tuple(n for n in labels if n not in given), leading, given, before.inputs, names, equal.sums)
 
 
 def principal(free: Free, runs: int) -> list[tuple[str, Sizes]]:

@@ -7,7 +7,7 @@ from functools import partial
 
 from onnx import GraphProto, ModelProto, ValueInfoProto
 
-from graphfix.formats.equal_sizes import Same, groups, met, place
+from graphfix.formats.equal_sizes import Group, Member, Same, Sum, groups, member, met, place
 from graphfix.formats.onnx.file.container import Container
 from graphfix.formats.onnx.file.messages import declared, subgraphs, write_dims
 from graphfix.formats.onnx.infer.scope import GraphScope, unknown_name
@@ -28,7 +28,10 @@ def _free_inputs(graph: GraphProto) -> list[ValueInfoProto]:
 
 
 def bind(
-    container: Container, dims: Mapping[str, Size], shapes: Mapping[str, Sequence[int | None]], same: Same = ()
+    container: Container,
+    dims: Mapping[str, Size],
+    shapes: Mapping[str, Sequence[int | None]],
+    same: Sequence[Sequence[Member]] = (),
 ) -> bool:
     """Write numbers into the inputs, and into every stored shape that has one of the bound names; say if any changed.
 
@@ -51,7 +54,7 @@ def bind(
             raise GraphfixError(f"{where}: --shape {name}: no such input; inputs: {', '.join(inputs) or 'none'}")
         _bind_input(inputs[name], where, sizes, bound)
     _rename(proto, bound)
-    for group in _equal(container, same):
+    for group in (group for _ in same for group in _equal(container, same)):  # what is bound may bind others
         for number in (size for size in group if isinstance(size, int)):
             _rename(proto, {size: number for size in group if isinstance(size, str)})
             _bind_places(inputs, group, number)
@@ -88,55 +91,68 @@ def _bind_places(inputs: Mapping[str, ValueInfoProto], places: Iterable[object],
             value.type.tensor_type.shape.dim[at[1]].dim_value = number
 
 
-def located(container: Container, same: Same) -> list[list[str]]:
+def located(container: Container, same: Same) -> list[list[Member]]:
     """The same statements, an axis of an input in place of each symbol: a symbol that is bound has no name any more."""
     places: dict[str, str] = {}
     for value in _free_inputs(container.proto.graph):
         for axis, size in enumerate(declared(value) or ()):
             if isinstance(size, str):
                 places.setdefault(size, f"{value.name}[{axis}]")
-    return [[places.get(member, member) for member in members] for members in same]
+    known = {*places, *(f"{value.name}[{axis}]" for value, axis in _axes(container.proto.graph))}
+    listed = [[member(text, known) for text in members] for members in same]
+    return [
+        [places.get(at, at) if isinstance(at, str) else tuple(places.get(part, part) for part in at) for at in members]
+        for members in listed
+    ]
 
 
-def equal_ranges(container: Container, same: Same, ranges: Mapping[str, Size]) -> dict[str, Size]:
-    """By label: one size for all that are equal, in the range that all of theirs leave. Raises GraphfixError.
+def _axes(graph: GraphProto) -> Iterator[tuple[ValueInfoProto, int]]:
+    return ((value, axis) for value in _free_inputs(graph) for axis in range(len(declared(value) or ())))
 
-    What is equal to itself alone is not in it.
+
+def equal_ranges(
+    container: Container, same: Sequence[Sequence[Member]], ranges: Mapping[str, Size]
+) -> tuple[dict[str, Size], dict[str, Sum]]:
+    """By label: one size for all that are equal, in the range that all of theirs leave; and the sums of sizes.
+
+    What is equal to itself alone is not in it. Raises GraphfixError.
     """
     symbols, where = _free(container.proto.graph), str(container.path or "the model")
     found: dict[str, Size] = {}
+    sums: dict[str, Sum] = {}
     for group in _equal(container, same):
         labels = [size for size in group if isinstance(size, str)]
+        sums |= {label: size for size in group if isinstance(size, Sum) for label in labels}
         if len(labels) == len(group) > 1:
             name = next((label for label in labels if label in symbols), None)
             name, axis = (name, -1) if name is not None else place(labels[0]) or (labels[0], -1)
             found |= dict.fromkeys(
                 labels, met(where, labels, ranges, (name,) if axis < 0 else (unknown_name(name, axis),))
             )
-    return found
+    return found, sums
 
 
-def _equal(container: Container, same: Same) -> list[dict[int | str, None]]:
+def _equal(container: Container, same: Sequence[Sequence[Member]]) -> list[Group]:
     """The groups of sizes that are one, by what the file declares now. Raises GraphfixError."""
     where = str(container.path or "the model")
     inputs = {value.name: value for value in _free_inputs(container.proto.graph)}
     return groups(where, same, partial(_size_of, where, inputs, _free(container.proto.graph)))
 
 
-def _size_of(where: str, inputs: Mapping[str, ValueInfoProto], symbols: Sequence[str], member: str) -> int | str:
+def _size_of(where: str, inputs: Mapping[str, ValueInfoProto], symbols: Sequence[str], text: str) -> int | str:
     """What an axis of an input is declared as: a number, a symbol, or its own label. Raises GraphfixError."""
-    at = place(member)
+    at = place(text)
     if at is None or at[0] not in inputs:
         known = f"inputs: {', '.join(inputs) or 'none'}; symbols: {', '.join(symbols) or 'none'}"
         raise GraphfixError(
-            f"{where}: --same {member}: neither an axis of an input, such as ids[0], nor a symbol; {known}"
+            f"{where}: --same {text}: neither an axis of an input, such as ids[0], nor a symbol; {known}"
         )
     name, axis = at
     dims = declared(inputs[name])
     if dims is None:
-        raise GraphfixError(f"{where}: --same {member}: the rank of '{name}' is not known; give its --shape too")
+        raise GraphfixError(f"{where}: --same {text}: the rank of '{name}' is not known; give its --shape too")
     if axis >= len(dims):
-        raise GraphfixError(f"{where}: --same {member}: '{name}' has {len(dims)} axes, the first is {name}[0]")
+        raise GraphfixError(f"{where}: --same {text}: '{name}' has {len(dims)} axes, the first is {name}[0]")
     size = dims[axis]
     return f"{name}[{axis}]" if size is None else size
 

@@ -10,7 +10,7 @@ from onnx import ModelProto
 
 from graphfix.formats import editing
 from graphfix.formats.editing import FreshNames
-from graphfix.formats.equal_sizes import Same, assumed
+from graphfix.formats.equal_sizes import Member, Same, Sum, assumed
 from graphfix.formats.onnx import binding, validate
 from graphfix.formats.onnx.edit import cleanup
 from graphfix.formats.onnx.edit.checks import check
@@ -54,8 +54,10 @@ class OnnxModel:
         """By symbol, or by `input[axis]` where there is none: what a size of the inputs is."""
         self._stated: list[Sequence[str]] = []
         """The sizes that are stated to be equal, as they were said."""
-        self._same: list[list[str]] = []
+        self._same: list[list[Member]] = []
         """The same, by axes of inputs."""
+        self._sums: Mapping[str, Sum] = {}
+        """By label as in the ranges: what is a sum of others."""
         self._equal_names: frozenset[str] = frozenset()
         """The symbols that stand for others too: no stored shape gains one."""
         self._own_facts = False
@@ -65,7 +67,7 @@ class OnnxModel:
     def _rebuild_view(self, nodes: Sequence[Step] | None = None) -> None:
         """Build the view anew from the messages as they are; `nodes` are the main graph's, read before."""
         started = time.perf_counter()
-        self._facts: Facts = analyse(self.proto, self._ranges, nodes, own_only=self._own_facts)
+        self._facts: Facts = analyse(self.proto, self._ranges, nodes, self._sums, own_only=self._own_facts)
         self.inferring += time.perf_counter() - started
         self._views: Views = build(self.proto, self._facts, self.container.is_cut)
         for scope in self._facts.scopes():
@@ -161,7 +163,7 @@ class OnnxModel:
         self._stated += same
         self._same += binding.located(self.container, same)
         changed = binding.bind(self.container, dims, shapes, self._same)
-        equal = binding.equal_ranges(self.container, self._same, self._ranges)
+        equal, self._sums = binding.equal_ranges(self.container, self._same, self._ranges)
         self._ranges |= equal
         self._equal_names = frozenset(map(str, equal.values()))
         if changed:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 
-from graphfix.formats.equal_sizes import Same, groups, met, place
+from graphfix.formats.equal_sizes import Group, Same, Sum, groups, member, met, place
 from graphfix.formats.tflite.file.container import Container
 from graphfix.formats.tflite.file.records import ABSENT, Subgraph, Tensor
 from graphfix.formats.tflite.infer.analysis import analyse
@@ -37,7 +37,8 @@ def bind(
     could not be asked. Raises GraphfixError for an unknown name and for what contradicts the file.
     """
     bound = _bound(container, dims, shapes)
-    _bind_equal(container, same, bound)
+    for _ in same:  # what is bound may bind others
+        _bind_equal(container, same, bound)
     tensors = container.subgraphs[0].tensors
     news = {tensor: sizes for tensor, sizes in bound.items() if tuple(sizes) != declared(tensors[tensor])}
     if not news:
@@ -94,37 +95,40 @@ def _bind_equal(container: Container, same: Same, bound: Sizes) -> None:
 
 def equal_labels(
     container: Container, same: Same, ranges: Mapping[str, Size]
-) -> tuple[dict[str, str], dict[str, Size]]:
-    """By label: the one that stands for all equal ones, and the range that all of theirs leave."""
+) -> tuple[dict[str, str], dict[str, Size], dict[str, Sum]]:
+    """By label: the one that stands for all equal ones, the range that all of theirs leave, and what is a sum."""
     equal: dict[str, str] = {}
     met_ranges: dict[str, Size] = {}
+    sums: dict[str, Sum] = {}
     for group in _groups(container, same, {}):
         labels = [size for size in group if isinstance(size, str)]
+        sums |= {label: size for size in group if isinstance(size, Sum) for label in labels}
         if len(labels) == len(group):
             equal |= dict.fromkeys(labels, labels[0])
             met_ranges |= dict.fromkeys(labels, met(container.source.name, labels, ranges, ()))
-    return equal, met_ranges
+    return equal, met_ranges, sums
 
 
-def _groups(container: Container, same: Same, bound: Sizes) -> list[dict[int | str, None]]:
+def _groups(container: Container, same: Same, bound: Sizes) -> list[Group]:
     """The groups of sizes that are one, some of them bound but not yet in the file. Raises GraphfixError."""
     where, inputs, tensors = container.source.name, named_inputs(container), container.subgraphs[0].tensors
     firsts = {at: label for label, at in reversed(free_axes(container).items())}
 
-    def size_of(member: str) -> int | str:
-        at = place(member)
+    def size_of(text: str) -> int | str:
+        at = place(text)
         if at is None or at[0] not in inputs:
             known = ", ".join(inputs) or "none"
-            raise GraphfixError(f"{where}: --same {member}: no axis of an input, such as ids[0]; inputs: {known}")
+            raise GraphfixError(f"{where}: --same {text}: no axis of an input, such as ids[0]; inputs: {known}")
         tensor, axis = inputs[at[0]], at[1]
         sizes = bound.get(tensor, list(declared(tensors[tensor])))
         if not sizes and not _ranked(tensors[tensor]):
-            raise GraphfixError(f"{where}: --same {member}: the rank of '{at[0]}' is not known; give its --shape too")
+            raise GraphfixError(f"{where}: --same {text}: the rank of '{at[0]}' is not known; give its --shape too")
         if axis >= len(sizes):
-            raise GraphfixError(f"{where}: --same {member}: '{at[0]}' has {len(sizes)} axes, the first is {at[0]}[0]")
+            raise GraphfixError(f"{where}: --same {text}: '{at[0]}' has {len(sizes)} axes, the first is {at[0]}[0]")
         return firsts[tensor, axis] if sizes[axis] == FREE else sizes[axis]
 
-    return groups(where, same, size_of)
+    known = {f"{name}[{axis}]" for name, tensor in inputs.items() for axis in range(len(declared(tensors[tensor])))}
+    return groups(where, [[member(text, known) for text in members] for members in same], size_of)
 
 
 def _whole(where: str, tensor: Tensor, have: list[int], want: Sequence[int | None]) -> list[int]:

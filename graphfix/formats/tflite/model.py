@@ -8,7 +8,7 @@ from pathlib import Path
 
 from graphfix.formats import editing
 from graphfix.formats.editing import FreshNames
-from graphfix.formats.equal_sizes import Same, assumed
+from graphfix.formats.equal_sizes import Same, Sum, assumed
 from graphfix.formats.tflite import binding
 from graphfix.formats.tflite.edit import cleanup
 from graphfix.formats.tflite.edit.checks import check
@@ -16,6 +16,7 @@ from graphfix.formats.tflite.edit.new_nodes import NodeBuilder
 from graphfix.formats.tflite.edit.nodes import carry_out
 from graphfix.formats.tflite.edit.operands import lift, stretch
 from graphfix.formats.tflite.edit.state import State
+from graphfix.formats.tflite.edit.stated_sizes import state_sizes
 from graphfix.formats.tflite.file.container import Container, read
 from graphfix.formats.tflite.folding import Evaluator
 from graphfix.formats.tflite.infer.analysis import analyse
@@ -47,6 +48,8 @@ class TfliteModel:
         """The sizes that are stated to be equal."""
         self._equal: Mapping[str, str] = {}
         """By label: the one that stands for all that are equal."""
+        self._sums: Mapping[str, Sum] = {}
+        """By label: what is a sum of others."""
         self._own_facts = False
         """Whether no stored shape of a result is believed (`own_facts_only`)."""
         self._notes: list[str] = []
@@ -58,7 +61,7 @@ class TfliteModel:
     def _rebuild_view(self) -> None:
         """Build the view anew from the records as they are."""
         started = time.perf_counter()
-        facts = analyse(self.container, self._ranges, self._equal, own_only=self._own_facts)
+        facts = analyse(self.container, self._ranges, self._equal, self._sums, own_only=self._own_facts)
         self.inferring += time.perf_counter() - started
         self._assumed = list(dict.fromkeys(text for each in facts for text in each.assumes))
         evaluator = Evaluator(self.container)
@@ -133,7 +136,7 @@ class TfliteModel:
         self._ranges.update({name: size for name, size in dims.items() if not isinstance(size, int)})
         if binding.bind(self.container, dims, shapes, self._notes, self._same):
             self.changed = True
-        self._equal, ranges = binding.equal_labels(self.container, self._same, self._ranges)
+        self._equal, ranges, self._sums = binding.equal_labels(self.container, self._same, self._ranges)
         self._ranges |= ranges
         self._rebuild_view()
 
@@ -173,6 +176,7 @@ class TfliteModel:
         self._fixed += state.fixed_inputs(self._views[0].graph)
         state.fixed.clear()
         cleanup.drop_dead(state)
+        state_sizes(state)
         for view in self._views:
             state.builders[view.graph].arrange()
             cleanup.drop_tensors(view.record)

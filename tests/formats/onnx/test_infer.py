@@ -67,6 +67,34 @@ CHAINS = {
            y[*] = Neg(v)""",
         "y[?,4]",
     ),
+    "a Range of floats": (
+        """s:int64[2] = Shape(x[N,4])
+           n:int64[] = Gather(s, i:const[]{0})
+           f[*] = Cast(n, to=1)
+           y[*] = Range(a:const[]{0.0}, f, b:const[]{1.0})""",
+        "y[N]",
+    ),
+    "a Concat of a value of unknown rank": ("a[*] = my.Thing(x[4])\ny[*] = Concat(a, b[3], axis=0)", "y[?]"),
+    "parts of a split as a sequence": (
+        """q[*] = SplitToSequence(x[N,7], s:const[]{3}, axis=1)
+           i[*] = SequenceInsert(q, z[N,5], j:const[]{-1})
+           a[*] = SequenceAt(i, k:const[]{2})
+           b[*] = SequenceAt(i, l:const[]{-1})
+           y[*] = Concat(a, b, axis=1)""",
+        "y[N,6]",
+    ),
+    "a sequence that is joined": (
+        """q[*] = SequenceConstruct(x[N,7], z[N,5])
+           e[*] = SequenceInsert(q, x)
+           y[*] = ConcatFromSequence(e, axis=1)""",
+        "y[N,19]",
+    ),
+    "a sequence that is stacked": (
+        """q[*] = SplitToSequence(x[N,3], axis=1, keepdims=0)
+           e[*] = SequenceErase(q)
+           y[*] = ConcatFromSequence(e, axis=-1, new_axis=1)""",
+        "y[N,2]",
+    ),
     "squeezed and cast": (
         """s:int64[2] = Shape(x[N,4])
            n:int64[] = Gather(s, i:const[]{0})

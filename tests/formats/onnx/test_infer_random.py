@@ -125,7 +125,8 @@ def test_no_size_of_the_view_is_one_that_a_run_contradicts(kind: str, count: int
             ran += 1
             assert not wrong, (tried, wrong, [str(node) for node in case.proto.graph.node])
     for op in TERMS.get(kind, ()):
-        assert told[op] * 40 >= count, op
+        assert told[op] >= count // 100, op
+    assert sum(told[op] for op in TERMS.get(kind, ())) * 20 >= count * (kind in TERMS)
 
 
 TERMS: Mapping[str, Sequence[str]] = {
@@ -138,13 +139,18 @@ TERMS: Mapping[str, Sequence[str]] = {
         " AveragePool Resize".split()
     ),
 }
-"""Of which operators sizes are told as terms, at least one in 40 models."""
+"""Of which operators sizes are told as terms, at least one in 100 models; of all together one in 20."""
 
 FAULTS: Mapping[str, tuple[str, object, str, object]] = {
     "a pool's size is rounded down": ("pools", Terms, "ceildiv", Terms.floordiv),
     "a slice's bounds are not clamped": ("chains", rules_parts, "_bound", lambda _, bound, __: bound),
     "what is not known is not negative": ("chains", integer_values, "ANY", UNKNOWN),
-    "int32 holds every number": ("sizes through integer arithmetic", integer_values, "BITS", {7: 63, 6: 63, 9: 1}),
+    "int32 holds every number": (
+        "sizes through integer arithmetic",
+        integer_values,
+        "BITS",
+        dict.fromkeys((1, 6, 7, 9), 63),
+    ),
     "a quotient is always rounded down": ("chains", integer_arithmetic, "bounds", lambda _: (0, 0)),
     "an assumption is not listed": ("reshapes", rules_layout, "NO_SIZE_IS_0", "something else"),
 }

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
 
 import graphfix
 from graphfix.graph.edits import Edit, Inline, Lift, Refused, Upgrade
-from models.builders.tflite.text import model
+from models.builders.tflite.text import Quantized, model
+from tests.support.runtimes.litert_groups import KERNELS, Job, run
+from tests.support.tflite import kept
 from tests.support.tflite.fixing import fixed, tree
 
 EQUAL = "equalize-ranks"
@@ -218,6 +221,10 @@ LEFT = {
         "y[*] = ADD(x[*], b[3])",
         [("GF103", 0, "the rank of an operand is not known"), ("GF103", 1, "the rank of an operand is not known")],
     ),
+    "a quantized operand of a product in float32, unless it is written out": (
+        "y[?,2,4] = BATCH_MATMUL(x[?,2,3], w:int8:const[1,3,4])",
+        [("GF102", 1, "takes the int8 operand of a BATCH_MATMUL in float32 for a constant")],
+    ),
     "PRELU's alpha": ("y[2,3,4] = PRELU(x[2,3,4], a:const[4])", [("GF101", 1, ""), ("GF102", 1, "")]),
 }
 
@@ -231,6 +238,54 @@ def test_what_can_not_be_made_explicit_is_left_with_the_reason(case: str) -> Non
     assert [(code, operand) for code, operand, _ in found.left] == [(code, operand) for code, operand, _ in expected]
     for (_, _, reason), (_, _, words) in zip(found.left, expected, strict=True):
         assert words in reason
+
+
+STATED = """
+t[?,?,8] = RESHAPE(x[?,32], s:const:int32[3]{-1,4,8})
+u[?,4,8] = RESHAPE(x, s)
+y[?,4,8] = ADD(t, u)
+z[?,4,8] = MUL(y, c[1,4,8])
+"""
+
+
+def test_a_proven_size_is_stated_where_a_reader_of_stored_shapes_saw_a_broadcast() -> None:
+    found = fixed(STATED)
+    (tensor,) = (each for each in found.tree.subgraphs[0].tensors if each.name == b"t")
+    assert (list(tensor.shape), list(tensor.shapeSignature)) == ([1, 4, 8], [-1, 4, 8])
+    assert kept.differences(found.before, found.data, found.outcome.sites) == []
+
+
+def test_no_size_is_stated_of_an_output_or_in_a_file_that_is_not_rewritten() -> None:
+    found = fixed(model(STATED, outputs=["z", "t"]))
+    (tensor,) = (each for each in found.tree.subgraphs[0].tensors if each.name == b"t")
+    assert list(tensor.shapeSignature) == [-1, -1, 8]
+    without = fixed("\n".join(STATED.splitlines()[:-1]))
+    assert without.data == without.before
+
+
+def test_no_size_is_stated_that_is_only_assumed() -> None:
+    text = (
+        "a[2,4,8] = CUSTOM.Shift(x[2,4,8])\nt[2,?,8] = NEG(a)\ny[2,4,8] = ADD(t, b[2,4,8])\nz[2,4,8] = MUL(b, c[1,4,8])"
+    )
+    found = fixed(text)
+    assert found.counts
+    (tensor,) = (each for each in found.tree.subgraphs[0].tensors if each.name == b"t")
+    assert list(tensor.shapeSignature) == [2, -1, 8]
+
+
+def test_xnnpack_takes_a_quantized_operand_for_a_constant_whatever_makes_it() -> None:
+    """Why such an operand is stretched as a constant alone."""
+    made = "t:int8[4,3,4] = TILE(w:int8:const[1,3,4], m:const:int32[3]{4,1,1})\n"
+    scale = Quantized((0.5,), (0,), 0)
+    written = model("y[4,2,4] = BATCH_MATMUL(x[4,2,3], w:int8:const[4,3,4])", quantization={"w": scale})
+    computed = model(made + "y[4,2,4] = BATCH_MATMUL(x[4,2,3], t)", quantization={"w": scale, "t": scale})
+    feeds = (np.linspace(-1, 2, 24, dtype=np.float32).reshape(4, 2, 3),)
+    near = []
+    for file in (written, computed):
+        (answers,) = run([[Job(file, kernels, feeds) for kernels in KERNELS[1:]]])
+        default, xnnpack = (ran.outputs[0] for ran in answers)
+        near.append(bool(np.allclose(default, xnnpack, atol=0.05)))
+    assert near == [True, False]
 
 
 def test_what_is_assumed_leaves_nothing_beside_a_stretch_that_is_certain() -> None:
@@ -258,8 +313,6 @@ def test_the_report_says_by_how_many_bytes_constants_grew() -> None:
 
 
 def test_a_lifted_constant_keeps_the_buffer_and_its_scales_move_along() -> None:
-    from models.builders.tflite.text import Quantized, model
-
     data = model(
         "y[2,3,4] = ADD(x[2,3,4], w:int8:const[3,4])",
         quantization={"w": Quantized((0.5, 0.25, 2.0), (0, 0, 0), 0)},

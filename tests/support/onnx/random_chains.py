@@ -55,6 +55,10 @@ class Chain:
         """A tensor of at least that rank."""
         return self.random.choice([each for each in self.tensors if len(each[1]) >= rank])
 
+    def alike(self, shape: tuple[int, ...]) -> str:
+        """A tensor of that rank."""
+        return self.random.choice([name for name, other in self.tensors if len(other) == len(shape)])
+
     def ran(self) -> dict[str, np.ndarray] | None:
         """All values; None where the model does not run."""
         case = self.b.case()
@@ -149,8 +153,11 @@ def expanded(c: Chain) -> str:
 def counted(c: Chain) -> str:
     """Range of computed bounds."""
     start, limit = c.number(-MOST) if c.random.random() < 0.4 else c.vector(0), c.number(-MOST)
-    step = c.b.constant(c.random.choice([1, 1, 2, 3, -1, -2]))
-    found = c.b.node("Range", [c.scalar(start[0]), c.scalar(limit[0]), step])[0]
+    bounds, step = [c.scalar(start[0]), c.scalar(limit[0])], c.random.choice([1, 1, 2, 3, -1, -2])
+    if c.random.random() < 0.4:
+        floats_ = [c.b.node("Cast", [bound], to=TensorProto.FLOAT)[0] for bound in bounds]
+        return c.b.node("Range", [*floats_, c.b.constant(step, np.float32)])[0]
+    found = c.b.node("Range", [*bounds, c.b.constant(step)])[0]
     return c.b.node("Cast", [found], to=TensorProto.FLOAT)[0]
 
 
@@ -175,8 +182,7 @@ def padded(c: Chain) -> str:
 def joined(c: Chain) -> str:
     """Concat of two tensors of one rank: onnxruntime aborts on others."""
     one, shape = c.tensor()
-    two, _ = c.random.choice([each for each in c.tensors if len(each[1]) == len(shape)])
-    return c.b.node("Concat", [one, two], axis=c.random.randrange(len(shape)))[0]
+    return c.b.node("Concat", [one, c.alike(shape)], axis=c.random.randrange(len(shape)))[0]
 
 
 def parted(c: Chain) -> str:
@@ -240,10 +246,29 @@ def resized(c: Chain) -> str:
     return c.b.node("Resize", [image, "", "", sizes], **held)[0]
 
 
+def listed(c: Chain) -> str:
+    """A part of a sequence, or its parts joined again."""
+    name, shape = c.tensor()
+    axis, random = c.random.randrange(len(shape)), c.random
+    split = [name, c.b.constant(random.randint(1, 3))] if random.random() < 0.6 else [name]
+    held = c.b.node("SplitToSequence", split, axis=axis)[0]
+    if random.random() < 0.4:
+        held = c.b.node("SequenceConstruct", [name, c.alike(shape), name])[0]
+    for _ in range(random.randint(0, 2)):
+        places = [c.b.constant(random.choice([0, 0, 1, -1]))] if random.random() < 0.7 else []
+        if random.random() < 0.6:
+            held = c.b.node("SequenceInsert", [held, name, *places])[0]
+        else:
+            held = c.b.node("SequenceErase", [held, *places])[0]
+    if random.random() < 0.4:
+        return c.b.node("ConcatFromSequence", [held], axis=axis, new_axis=random.choice([0, 0, 1]))[0]
+    return c.b.node("SequenceAt", [held, c.b.constant(random.choice([0, 1, -1]))])[0]
+
+
 NUMBERS: tuple[Callable[[Chain], str], ...] = (taken, taken, taken, paired, paired, chosen, reduced, cast)
 TENSORS: tuple[Callable[[Chain], str], ...] = (
     reshaped, reshaped, cut, cut, expanded, expanded, counted, counted, filled, tiled, padded, joined, parted,
-    gathered, counted_places, windowed, less, resized)  # fmt: skip
+    gathered, counted_places, windowed, less, resized, listed)  # fmt: skip
 
 
 def chains(random: Random) -> Case:

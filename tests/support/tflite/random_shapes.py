@@ -403,7 +403,114 @@ def spectrum(choose: random.Random) -> str:
     return f"y:complex64{free(len(shape))} = RFFT2D(x{of(shape)}, {lengths})"
 
 
+def segments(op: str) -> Kind:
+    def made(choose: random.Random) -> str:
+        shape, count = sizes(choose, 1, 3), choose.randint(1, 5)
+        ids = held("i", [choose.randint(-1, count - 1) for _ in range(shape[0])])
+        return f"y{free(len(shape))} = {op}(x{of(shape)}, {ids}, {held('n', [count], shape=[])})"
+
+    return made
+
+
+def segment_sum(choose: random.Random) -> str:
+    shape = sizes(choose, 1, 3)
+    ids = sorted(choose.randint(0, at // 2) for at in range(shape[0]))
+    ranks = {row: rank for rank, row in enumerate(dict.fromkeys(ids))}
+    return f"y{free(len(shape))} = SEGMENT_SUM(x{of(shape)}, {held('i', [ranks[row] for row in ids])})"
+
+
+def segmented_shape(choose: random.Random) -> str:
+    """Products of some of a shape's sizes, as einsum makes them."""
+    shape, count = sizes(choose, 2, 4), choose.randint(1, 3)
+    ids = held("i", [choose.randint(0, count) for _ in shape])
+    return f"""
+    s:int32{of([len(shape)])} = SHAPE(x{of(shape)}, out_type=INT32)
+    t:int32[{count + 1}] = UNSORTED_SEGMENT_PROD(s, {ids}, n:const:int32[]{{{count + 1}}})
+    y{free(count + 1)} = RESHAPE(x, t)
+    """
+
+
+def ranges_of_sizes(choose: random.Random) -> str:
+    """From one size to another, in whole numbers or in floats."""
+    start, count, step = choose.randint(0, 4), choose.randint(0, 6), choose.choice((1, 1, 2, 3))
+    lines = [
+        f"{name}{stage}:int32{dims} = {call}"
+        for name, size in (("a", start), ("b", start + count))
+        for stage, dims, call in (
+            ("s", "[1]", f"SHAPE({name}x[{size}], out_type=INT32)"),
+            ("q", "[]", f"SQUEEZE({name}s, squeeze_dims=[0])"),
+        )
+    ]
+    if choose.random() < 0.5:
+        return "\n".join([*lines, f"y:int32[?] = RANGE(aq, bq, {held('d', [step], shape=[])})"])
+    casts = [f"{name}f[] = CAST({name}q, in_data_type=INT32, out_data_type=FLOAT32)" for name in "ab"]
+    return "\n".join([*lines, *casts, f"y[?] = RANGE(af, bf, d:const[]{{{step}.0}})"])
+
+
+def padded_blocks(choose: random.Random) -> str:
+    """An axis that is padded to a whole number of blocks, cut into them, and put together again."""
+    size, block = choose.randint(1, 9), choose.randint(1, 4)
+    return f"""
+    s:int32[3] = SHAPE(x[2,{size},3], out_type=INT32)
+    n:int32[1] = STRIDED_SLICE(s, {held("b", [1])}, {held("e", [2])}, {held("u", [1])})
+    m:int32[1] = NEG(n)
+    r:int32[1] = FLOOR_MOD(m, {held("k", [block])})
+    p:int32[2] = CONCATENATION({held("o", [0])}, r, axis=0)
+    q:int32[1,2] = RESHAPE(p, {held("h", [1, 2])}, new_shape=[1,2])
+    v:int32[1,2] = STRIDED_SLICE(q, {held("f", [0, 0])}, {held("g", [1, 2])}, {held("j", [1, 1])})
+    w[?,?,3] = SPACE_TO_BATCH_ND(x, {held("l", [block])}, v)
+    z[?,?,3] = NEG(w)
+    y[?,?,3] = BATCH_TO_SPACE_ND(z, {held("c", [block])}, v)
+    """
+
+
+def packed_reshape(choose: random.Random) -> str:
+    """A RESHAPE to sizes that are picked one by one and packed."""
+    shape = sizes(choose, 2, 4)
+    order = choose.sample(range(len(shape)), len(shape))
+    picked = [f"p{at}:int32[] = GATHER(s, i{at}:const:int32[]{{{axis}}}, axis=0)" for at, axis in enumerate(order)]
+    parts = [f"p{at}" for at in range(len(shape))]
+    if choose.random() < 0.5:
+        parts[choose.randrange(len(parts))] = "left:const:int32[]{-1}"
+    joined = choose.randint(0, len(parts) - 1)
+    lines = [f"s:int32{of([len(shape)])} = SHAPE(x{of(shape)}, out_type=INT32)", *picked]
+    if joined and "left:const:int32[]{-1}" not in parts[:2]:
+        lines.append("both:int32[] = MUL(p0, p1)")
+        parts[:2] = ["both"]
+    count = len(parts)
+    lines.append(f"t:int32[{count}] = PACK({', '.join(parts)}, axis=0, values_count={count})")
+    return "\n".join([*lines, f"y{free(count)} = RESHAPE(x, t)"])
+
+
+def select_rows(choose: random.Random) -> str:
+    shape = sizes(choose, 1, 3)
+    condition = choose.choice((shape, shape[:1]))
+    return f"y{free(len(shape))} = SELECT(c:bool{of(condition)}, x{of(shape)}, z{of(shape)})"
+
+
+def diagonal(choose: random.Random) -> str:
+    shape = sizes(choose, 1, 3)
+    return f"y{free(len(shape) + 1)} = MATRIX_DIAG(x{of(shape)})"
+
+
+def scatter(choose: random.Random) -> str:
+    shape, count = sizes(choose, 1, 3), choose.randint(1, 3)
+    depth = choose.randint(1, len(shape))
+    indices = held("i", [0] * (count * depth), shape=[count, depth])
+    return f"y{free(len(shape))} = SCATTER_ND({indices}, x{of([count, *shape[depth:]])}, {held('s', shape)})"
+
+
+def embedding(choose: random.Random) -> str:
+    table = sizes(choose, 2, 3)
+    ids = held("i", [choose.randrange(table[0]) for _ in range(choose.randint(1, 5))])
+    return f"y{free(len(table))} = EMBEDDING_LOOKUP({ids}, w:const{of(table)})"
+
+
 RANDOM: Mapping[str, Kind] = {
+    **{op: segments(op) for op in (f"UNSORTED_SEGMENT_{how}" for how in ("SUM", "PROD", "MAX", "MIN"))},
+    "SEGMENT_SUM": segment_sum, "segments of a shape": segmented_shape, "RANGE of sizes": ranges_of_sizes,
+    "blocks of a padded axis": padded_blocks, "RESHAPE to what is packed": packed_reshape, "SELECT": select_rows,
+    "MATRIX_DIAG": diagonal, "SCATTER_ND": scatter, "EMBEDDING_LOOKUP": embedding,
     **{op: pool(op) for op in ("AVERAGE_POOL_2D", "MAX_POOL_2D", "L2_POOL_2D")},
     **{op: resize(op) for op in ("RESIZE_BILINEAR", "RESIZE_NEAREST_NEIGHBOR")},
     **{op: blocks(op) for op in ("SPACE_TO_BATCH_ND", "BATCH_TO_SPACE_ND")},

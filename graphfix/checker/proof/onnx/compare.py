@@ -205,7 +205,7 @@ def _environment(
 ) -> Environment:
     """Enter the inputs. Raises UnprovedError where the second file takes fewer shapes, or others, than the first."""
     environment = Environment(imported(reading.model.opset_import))
-    free = FreeSizes(reading.table.algebra, equal, {**bindings, **equal.numbers})
+    free = FreeSizes.of(reading.table.arithmetic, equal, bindings, _inputs(reading.model))
     for info in _inputs(reading.model):
         sizes = free.shape(info, shapes)
         core, new = reading.table.core(("input", info.name), f"input {info.name!r}", counted=False)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from graphfix.checker.proof.compare import check_asked
@@ -13,18 +13,31 @@ if TYPE_CHECKING:
     from onnx import TensorShapeProto, ValueInfoProto
 
     from graphfix.checker.files.equal_sizes import EqualSizes
-    from graphfix.checker.proof.sizes import Algebra, Size
+    from graphfix.checker.proof.arithmetic import Arithmetic
+    from graphfix.checker.proof.sizes import Size
 
 
 @dataclass(frozen=True, slots=True)
 class FreeSizes:
     """What the free sizes of a file's inputs are: numbers that are asked for, else symbols, one for equal sizes."""
 
-    algebra: Algebra
+    arithmetic: Arithmetic
     equal: EqualSizes
     bindings: Mapping[str, int]
-    keys: dict[str, tuple[object, ...]] = field(default_factory=dict)
-    """By the label that stands for equal sizes: the key of their symbol."""
+    keys: Mapping[str, tuple[object, ...]]
+    """By label: the key of its symbol."""
+
+    @classmethod
+    def of(
+        cls, arithmetic: Arithmetic, equal: EqualSizes, bindings: Mapping[str, int], inputs: Sequence[ValueInfoProto]
+    ) -> FreeSizes:
+        """Of these inputs."""
+        keys: dict[str, tuple[object, ...]] = {}
+        for info in inputs:
+            for axis, dim in enumerate(info.type.tensor_type.shape.dim):
+                label, key = _named(info, axis, dim.dim_param)
+                keys.setdefault(label, key)
+        return cls(arithmetic, equal, {**bindings, **equal.numbers}, keys)
 
     def shape(self, info: ValueInfoProto, shapes: Mapping[str, Sequence[int]]) -> tuple[Size, ...] | None:
         """Return the shape of an input; None where the rank is not known. Raises UnprovedError."""
@@ -42,13 +55,25 @@ class FreeSizes:
     def _size(self, info: ValueInfoProto, axis: int, name: str) -> Size:
         """Return the size of an axis that is declared with a name, or with none."""
         place = f"{info.name}[{axis}]"
-        own = name if is_named(name) else place
+        own, key = _named(info, axis, name)
         if own in self.bindings or place in self.bindings:
             return self.bindings[own if own in self.bindings else place]
         label = self.equal.names.get(own, own)
-        key = self.keys.setdefault(label, ("declared", name) if is_named(name) else ("input", info.name, axis))
+        parts = self.equal.sums.get(label)
+        total = self.arithmetic.add(*(self._part(part) for part in parts)) if parts is not None else None
+        return self._symbol(label, key) if total is None else total
+
+    def _part(self, part: int | str) -> Size:
+        return part if isinstance(part, int) else self._symbol(part, ("input", part))
+
+    def _symbol(self, label: str, key: tuple[object, ...]) -> Size:
         # a name that is no UTF-8 comes as bytes
-        return self.algebra.symbol(key, str(label))
+        return self.arithmetic.algebra.symbol(self.keys.get(label, key), str(label))
+
+
+def _named(info: ValueInfoProto, axis: int, name: str) -> tuple[str, tuple[object, ...]]:
+    """Return the label of an axis, and what its symbol is known by."""
+    return (name, ("declared", name)) if is_named(name) else (f"{info.name}[{axis}]", ("input", info.name, axis))
 
 
 def is_named(name: str) -> bool:

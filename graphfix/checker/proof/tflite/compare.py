@@ -31,6 +31,7 @@ if TYPE_CHECKING:
 
     from graphfix.checker.files.constant_bytes import Opened
     from graphfix.checker.files.tflite.records import Model, Tensor
+    from graphfix.checker.proof.arithmetic import Arithmetic
     from graphfix.checker.proof.explain import Notes
     from graphfix.checker.proof.sizes import Size
 
@@ -174,19 +175,29 @@ def _run(reading: Reading, index: int, equal: EqualSizes = NONE_EQUAL) -> tuple[
         core, new = reading.table.core(("input", index, place, tensor.dtype), f"input {tensor.name!r}", counted=False)
         if new:
             core.sizes = (
-                None if tensor.dims is None else tuple(_sizes(reading.table.algebra, tensor, (index, place), equal))
+                None if tensor.dims is None else tuple(_sizes(reading.table.arithmetic, tensor, (index, place), equal))
             )
         given.append(whole(core))
     return reading.run(index, given, f"subgraph {index}" if index else "main")
 
 
-def _sizes(algebra: Algebra, tensor: Tensor, at: tuple[int, int], equal: EqualSizes) -> Iterator[Size]:
+def _sizes(arithmetic: Arithmetic, tensor: Tensor, at: tuple[int, int], equal: EqualSizes) -> Iterator[Size]:
     """Yield the sizes of an input of a known rank, the input `at` of a subgraph; a free size is a symbol.
 
-    Those of the main subgraph's that are stated to be equal are one.
+    Those of the main subgraph's that are stated to be equal are one, and what is stated to be a sum is one.
     """
     for axis, size in enumerate(tensor.dims or ()):
         label = f"{tensor.name}[{axis}]"
         same = None if at[0] else equal.names.get(label)
-        key = ("input", *at, axis) if same is None else ("input", same)
-        yield algebra.symbol(key, same or label) if size is None else size
+        if size is not None:
+            yield size
+        elif same is None and (at[0] or not any(label in total for total in equal.sums.values())):
+            yield arithmetic.algebra.symbol(("input", *at, axis), label)
+        else:
+            whole = same or label
+            parts = equal.sums.get(whole, (whole,))
+            sizes = [
+                part if isinstance(part, int) else arithmetic.algebra.symbol(("input", part), part) for part in parts
+            ]
+            total = arithmetic.add(*sizes)
+            yield arithmetic.algebra.symbol(("input", whole), whole) if total is None else total

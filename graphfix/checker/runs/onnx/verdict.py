@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from functools import partial
 from importlib import metadata
+from itertools import repeat
 from typing import TYPE_CHECKING
 
 import onnx
@@ -15,6 +16,7 @@ from graphfix.checker.runs.comparison import Comparison, weigh
 from graphfix.checker.runs.first_difference import Place, first_place
 from graphfix.checker.runs.interface import Interface, assumed_defaults, disagreement, onnx_interface
 from graphfix.checker.runs.onnx.input_limits import limits
+from graphfix.checker.runs.onnx.kept_casts import with_kept_casts
 from graphfix.checker.runs.onnx.observed_sizes import in_onnxruntime, in_reference
 from graphfix.checker.runs.original_runs import Answers, Sweep, given_answers
 from graphfix.checker.runs.sizes import free_dims
@@ -63,6 +65,25 @@ def _by_runs(
         second = _by_reference(task, models, interfaces, witness)
         if second.status != "undecided" or verdict.status != "different":
             return second
+    return verdict
+
+
+def with_casts_kept(task: Task) -> Verdict | None:
+    """Run copies of both models in which onnxruntime drops no rounding to float16; None where there are none."""
+    copies = [with_kept_casts(path) for path in (task.before, task.after)]
+    if copies[0] is None or copies[1] is None:
+        return None
+    task.progress("running both models with every rounding to float16")
+    models = read(task.before), read(task.after)
+    with Child() as child:
+        folders = external_folder(task.before, models[0]), external_folder(task.after, models[1])
+        before, after = map(partial, repeat(child.load), copies)
+        openers = (
+            lambda expose: before(expose=expose, folder=folders[0]),
+            lambda expose: after(expose=expose, folder=folders[1]),
+        )
+        comparison = _comparison(task, models, openers, "onnxruntime")
+        verdict, _ = _run(task, comparison, models[0], (onnx_interface(models[0]), onnx_interface(models[1])))
     return verdict
 
 

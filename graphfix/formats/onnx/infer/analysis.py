@@ -11,6 +11,7 @@ from dataclasses import dataclass
 
 from onnx import FunctionProto, ModelProto, NodeProto
 
+from graphfix.formats.equal_sizes import NO_SUMS, Sum, place
 from graphfix.formats.onnx.file.messages import INITIALIZER_ALONE_SINCE_IR, Dims, Step, declared, steps, subgraphs
 from graphfix.formats.onnx.infer.calls import Calls, FunctionKey, bound, local_functions
 from graphfix.formats.onnx.infer.forward import ForwardPass
@@ -21,6 +22,7 @@ from graphfix.formats.onnx.infer.scope import (
     enter_bodies,
     input_shape,
     scope_of,
+    unknown_name,
     versions_of,
 )
 from graphfix.shapes.shape import Dim, Shape, Size, symbol
@@ -41,11 +43,17 @@ class Facts:
 
 
 def analyse(
-    proto: ModelProto, ranges: Mapping[str, Size], nodes: Sequence[Step] | None = None, *, own_only: bool = False
+    proto: ModelProto,
+    ranges: Mapping[str, Size],
+    nodes: Sequence[Step] | None = None,
+    sums: Mapping[str, Sum] = NO_SUMS,
+    *,
+    own_only: bool = False,
 ) -> Facts:
     """Infer the shapes of every value; `proto` is not changed.
 
-    `ranges`: what sizes of inputs are, by symbol, or by `input[axis]` where there is none: narrowed, or another's.
+    `ranges`: what sizes of inputs are, by symbol, or by `input[axis]` where there is none: narrowed, or another's;
+    `sums`: likewise, what is a sum of others.
 
     With `own_only` neither onnx's inference of audited operators nor a stored rank is believed.
     """
@@ -58,12 +66,16 @@ def analyse(
                 holders.setdefault(size, []).append(f"{name}[{axis}]")
     symbols = {name: ranges.get(name, symbol(name)) for name in holders}
     unnamed = {label: size for label, size in ranges.items() if label not in holders}
+    forward = ForwardPass(
+        Calls(local_functions(proto.functions)), proto.ir_version >= INITIALIZER_ALONE_SINCE_IR, own_only
+    )
+    for label, total in sums.items():
+        of = {part: symbols.get(part) or unnamed.get(part) or _unnamed(part) for part in total.labels}
+        (symbols if label in holders else unnamed)[label] = total.size(forward.terms, of.__getitem__)
     inputs = {
         name: Known(None if dims is None else input_shape(name, dims, symbols, unnamed), 0)
         for name, dims in dims_of.items()
     }
-    calls = Calls(local_functions(proto.functions))
-    forward = ForwardPass(calls, proto.ir_version >= INITIALIZER_ALONE_SINCE_IR, own_only)
     forward.read(main, inputs)
     functions = _functions(main, forward)
     assumes = [f"the dims named '{name}' are equal: {', '.join(at)}" for name, at in holders.items() if len(at) > 1]
@@ -74,6 +86,12 @@ def analyse(
     for scope in facts.scopes():
         _compare_stored(scope)
     return facts
+
+
+def _unnamed(label: str) -> Dim:
+    """The size of `input[axis]`, for which the file has no symbol."""
+    name, axis = place(label) or (label, 0)
+    return Dim((unknown_name(name, axis),))
 
 
 def _functions(main: GraphScope, forward: ForwardPass) -> dict[FunctionKey, GraphScope]:

@@ -15,7 +15,7 @@ from onnx import AttributeProto, NodeProto
 
 from graphfix import operators
 from graphfix.formats.onnx.file.messages import Step
-from graphfix.formats.onnx.infer import bodies, element_types, integer_values, rules
+from graphfix.formats.onnx.infer import bodies, element_types, integer_values, rules, sequence_values
 from graphfix.formats.onnx.infer.audited import AUDITED
 from graphfix.formats.onnx.infer.calls import Calls
 from graphfix.formats.onnx.infer.one_node import OneNode
@@ -103,7 +103,8 @@ class ForwardPass:
         key = tuple(question)
         answer = self._plain.get(key)
         if answer is None:
-            answer = self._plain[key] = self._answer(scope, step, step.message)
+            call = self._asked(scope, step, step.message)
+            answer = self._plain[key] = self._answer(scope, step, step.message, call)
         self._results(scope, step, answer)
 
     def _node(self, scope: GraphScope, step: Step, inside: Sequence[GraphScope]) -> None:
@@ -115,16 +116,16 @@ class ForwardPass:
         elif (step.domain, step.op) in self.calls.functions:
             self._call(scope, step)
         else:
-            answer = UNANSWERED if message is None else self._answer(scope, step, message)
-            self._results(scope, step, answer, message)
+            call = None if message is None else self._asked(scope, step, message)
+            answer = UNANSWERED if call is None or message is None else self._answer(scope, step, message, call)
+            self._results(scope, step, answer, message, call)
 
-    def _answer(self, scope: GraphScope, step: Step, message: NodeProto) -> Answer:
+    def _answer(self, scope: GraphScope, step: Step, message: NodeProto, call: Call) -> Answer:
         """What the rules, or onnx, say of a node without bodies."""
         version = scope.versions.get(step.domain, 1)
         held = [scope.dtype(name) if name else 0 for name in step.inputs]
         node = None if step.bare else message
         codes = element_types.of_results(step.op, step.domain, version, held, node)
-        call = self._asked(scope, step, node)
         rule = rules.rule(step.domain, step.op, call.row)
         if rule is not None:
             try:
@@ -143,10 +144,17 @@ class ForwardPass:
     def _asked(scope: GraphScope, step: Step, node: NodeProto | None) -> Call:
         version = scope.versions.get(step.domain, 1)
         row = operators.row(step.domain, step.op, version)
-        held = {} if node is None else attributes(node)
+        held = {} if node is None or step.bare else attributes(node)
         return Call(scope, row, step.op, version, step.inputs, len(step.outputs), held)
 
-    def _results(self, scope: GraphScope, step: Step, answer: Answer, message: NodeProto | None = None) -> None:
+    def _results(
+        self,
+        scope: GraphScope,
+        step: Step,
+        answer: Answer,
+        message: NodeProto | None = None,
+        call: Call | None = None,
+    ) -> None:
         shapes, codes = answer
         for at, name in enumerate(step.outputs):
             if name:
@@ -154,10 +162,12 @@ class ForwardPass:
                 self._enter(scope, name, shapes[at] if at < len(shapes) else None, code)
         if self.leaning and any(scope.leans(name) for name in step.inputs):
             scope.leaning.update(name for name in step.outputs if name)
-        if step.domain or step.op not in integer_values.FOLLOW or (message is None and not step.bare):
+        if step.domain or (message is None and not step.bare):
             return
-        if scope.dtypes.get(step.outputs[0]) in integer_values.BITS:
-            integer_values.follow(self._asked(scope, step, message), step.outputs[0])
+        if (step.op, scope.dtypes.get(step.outputs[0])) in integer_values.FOLLOWED:
+            integer_values.follow(call or self._asked(scope, step, message), step.outputs[0])
+        elif step.op in sequence_values.FOLLOW:
+            sequence_values.follow(call or self._asked(scope, step, message), step.outputs[0])
 
     def _constant(self, scope: GraphScope, node: NodeProto, name: str) -> None:
         for attribute in node.attribute:

@@ -1,7 +1,8 @@
 """What small integer tensors hold: the sizes that shape arithmetic passes along, as far as they can be followed.
 
 Tensors of int64, int32 and bool are followed, with the arithmetic of their type: what leaves its range, and what passes
-through any other type, is not known. That a named size fits into int32 is assumed.
+through any other type, is not known. In float32 whole numbers are followed where they are moved, not computed. That a
+named size fits into int32, and is one that float32 has, is assumed.
 """
 
 from __future__ import annotations
@@ -29,7 +30,7 @@ WHOLE = (*INTEGERS, TensorProto.BOOL, TensorProto.DOUBLE, TensorProto.FLOAT)
 """Floats are cast: before opset 9 a Constant node can't hold integers, and exporters cast the 0.0 of a Range."""
 MOST_AXES = 2
 """Pads are computed as a matrix."""
-BITS: Mapping[int, int] = {TensorProto.INT64: 63, TensorProto.INT32: 31, TensorProto.BOOL: 1}
+BITS: Mapping[int, int] = {TensorProto.INT64: 63, TensorProto.INT32: 31, TensorProto.BOOL: 1, TensorProto.FLOAT: 24}
 """By element type that is followed."""
 Elements: TypeAlias = Sequence[Size]
 Array: TypeAlias = NDArray[Any]
@@ -48,7 +49,7 @@ def enter(scope: GraphScope, name: str, tensor: TensorProto) -> None:
 
 
 def follow(call: Call, result: str) -> None:
-    """Note what the first result of an operator that FOLLOW has holds; its shape and type, one of BITS, are noted."""
+    """Note what the first result of an operator holds; its shape and type, which FOLLOWED has, are noted."""
     scope = call.scope
     bits = BITS[scope.dtypes[result]]
     dims = scope.shapes[result].axes
@@ -271,6 +272,8 @@ def _reduced(call: Call, result: str) -> Elements | None:
     return (total,)
 
 
+MOVES = frozenset(("Cast", "CastLike", "Identity", "Unsqueeze", "Squeeze", "Reshape", "Flatten"))
+"""What leaves the elements of float32 as they are."""
 FOLLOW: dict[str, Callable[[Call, str], Elements | None]] = {
     "Shape": _shape,
     "Size": _size,
@@ -290,3 +293,5 @@ FOLLOW: dict[str, Callable[[Call, str], Elements | None]] = {
     "Where": _where,
     **dict.fromkeys(("ReduceProd", "ReduceSum", "ReduceMax", "ReduceMin"), _reduced),
 }
+FOLLOWED = frozenset((op, dtype) for op in FOLLOW for dtype in BITS if dtype != TensorProto.FLOAT or op in MOVES)
+"""(operator, element type of its first result)."""

@@ -23,13 +23,13 @@ READ = {AttributeProto.INT, AttributeProto.INTS, AttributeProto.FLOAT, Attribute
 def attributes(node: NodeProto) -> dict[str, object]:
     """Return the attributes that are numbers, lists of numbers (as tuples) or text, by name; no references.
 
-    Of a tensor the one whole number that it holds, None where it holds anything else.
+    Of the tensor that a ConstantOfShape is filled with the one whole number, None where it holds anything else.
     """
     found: dict[str, object] = {}
     for attribute in node.attribute:
         if attribute.ref_attr_name:
             continue
-        if attribute.type == AttributeProto.TENSOR:
+        if attribute.type == AttributeProto.TENSOR and node.op_type == "ConstantOfShape":
             found[attribute.name] = _whole_number(attribute.t)
         if attribute.type not in READ:
             continue

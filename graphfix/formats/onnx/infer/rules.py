@@ -14,6 +14,7 @@ from graphfix.formats.onnx.infer import rules_parts as parts
 from graphfix.formats.onnx.infer import rules_reductions as reductions
 from graphfix.formats.onnx.infer import rules_sequences as sequences
 from graphfix.formats.onnx.infer import rules_windows as windows
+from graphfix.formats.onnx.infer import sequence_values
 from graphfix.formats.onnx.infer.operands import NOTHING, Call, Results, Rule
 from graphfix.formats.onnx.infer.rules_layout import unknowns
 from graphfix.operators import Row
@@ -223,6 +224,7 @@ RULES: dict[tuple[str, str], Rule] = {
     ("", "BatchNormalization"): batch_normalization,
     ("", "Compress"): parts.compress,
     ("", "Concat"): parts.concat,
+    ("", "ConcatFromSequence"): sequence_values.joined,
     ("", "ConstantOfShape"): constant_of_shape,
     ("", "ConvTranspose"): windows.transposed,
     ("", "DepthToSpace"): layout.depth_to_space,
@@ -251,6 +253,7 @@ RULES: dict[tuple[str, str], Rule] = {
     ("", "Resize"): windows.resize,
     ("", "RoiAlign"): windows.roi_align,
     ("", "STFT"): always(4),
+    ("", "SequenceAt"): sequence_values.taken,
     ("", "Shape"): shape_of,
     ("", "Size"): always(0),
     ("", "Slice"): parts.slices,

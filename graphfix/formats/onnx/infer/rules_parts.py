@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TypeAlias
 
+from onnx import TensorProto
+
 from graphfix.formats.onnx.infer.operands import NOTHING, Call, Results
 from graphfix.formats.onnx.infer.rules_layout import unknowns
 from graphfix.shapes.shape import UNKNOWN, Shape, Size
@@ -129,8 +131,9 @@ def concat(call: Call) -> Results:
     sizes = list(filled or [_common(column, len(every)) for column in zip(*known, strict=True)])
     parts = [dims[at[0]] for dims in known]
     # operands that differ elsewhere, one of which may have no elements, are not all counted
-    alike = len(parts) == len(every) and not any(size == UNKNOWN for axis, size in enumerate(sizes) if axis != at[0])
-    sizes[at[0]] = call.terms.add(*parts) if alike or all(isinstance(size, int) for size in parts) else UNKNOWN
+    alike = not any(size == UNKNOWN for axis, size in enumerate(sizes) if axis != at[0])
+    counted = len(parts) == len(every) and (alike or all(isinstance(size, int) for size in parts))
+    sizes[at[0]] = call.terms.add(*parts) if counted else UNKNOWN
     return (Shape(tuple(sizes)),)
 
 
@@ -220,16 +223,23 @@ def non_zero(call: Call) -> Results:
 
 
 def integer_range(call: Call) -> Results:
-    """How many steps there are from start to limit, where all three are whole numbers by their type."""
+    """How many steps there are from start to limit: of whole numbers, in float32 one by one."""
     start, limit, step = (call.scalar(index) for index in range(3))
-    if start is None or limit is None or not isinstance(step, int) or not step or not all(map(call.whole, range(3))):
+    if start is None or limit is None or not isinstance(step, int) or not step:
         return (unknowns(1),)
-    if any(isinstance(bound, int) and abs(bound) > EXACT for bound in (start, limit, step)):
+    most = EXACT if all(map(call.whole, range(3))) else FLOAT_EXACT if _floats(call) and abs(step) == 1 else 0
+    if any(isinstance(bound, int) and abs(bound) > most for bound in (start, limit, step)):
         return (unknowns(1),)
     terms = call.terms
     room = terms.sub(limit, start) if step > 0 else terms.sub(start, limit)
     return (Shape((as_size(terms.maximum(terms.ceildiv(room, abs(step)), 0)),)),)
 
 
+def _floats(call: Call) -> bool:
+    return all(call.dtype(index) == TensorProto.FLOAT for index in range(3))
+
+
 EXACT = 2**52
 """onnxruntime divides the length of a Range in float64."""
+FLOAT_EXACT = 2**24
+"""Below it float32 has every whole number."""

@@ -49,6 +49,8 @@ class GraphScope:
     """The elements of small integer vectors and scalars, as far as they are known; they may be negative."""
     unranked: dict[str, Shape] = field(default_factory=dict)
     """Vectors that hold the shape of a value whose rank is not known."""
+    sequences: dict[str, tuple[Shape, ...]] = field(default_factory=dict)
+    """What sequences hold, where it is known how many tensors there are."""
     claims: dict[str, Dims] = field(default_factory=dict)
     """The stored shapes."""
     tensors: dict[str, TensorProto] = field(default_factory=dict)
@@ -150,7 +152,7 @@ class GraphScope:
 
     def clear(self) -> None:
         """Forget what is known of the values."""
-        for facts in (self.shapes, self.dtypes, self.elements, self.unranked, self.stale, self.tensors):
+        for facts in (self.shapes, self.dtypes, self.elements, self.unranked, self.sequences, self.stale, self.tensors):
             facts.clear()
         self.assumed.clear()
         self.leaning.clear()

@@ -28,7 +28,9 @@ from graphfix.graph.view import Node, Value
 from graphfix.operators.row import TFLITE
 from graphfix.shapes.shape import same_shape
 
-DENSIFY = "DENSIFY"
+DENSIFY, PRODUCT = "DENSIFY", "BATCH_MATMUL"
+QUANTIZED = frozenset({"int8", "int4"})
+"""The types of weights beside operands in float32."""
 
 
 def check(state: State, node: Node, edit: Edit) -> None:
@@ -140,6 +142,10 @@ def _check_stretch(state: State, builder: NodeBuilder, node: Node, edit: Stretch
     _check_lift(state, builder, value)
     if stretched_source(state, builder, value, edit.to) is not None and value.kind == "constant":
         return
+    if node.op == PRODUCT and value.dtype in QUANTIZED and node.operand(0).dtype not in QUANTIZED:
+        raise Refused(
+            f"XNNPACK takes the {value.dtype} operand of a {PRODUCT} in float32 for a constant, whatever makes it"
+        )
     _check_insertion(state)
     if edit.to.static and value.shape.static:
         return

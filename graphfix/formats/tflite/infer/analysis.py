@@ -11,11 +11,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from types import MappingProxyType
 
+from graphfix.formats.equal_sizes import NO_SUMS, Sum
 from graphfix.formats.tflite.file.container import Container
 from graphfix.formats.tflite.infer.names import free_axes, unique_names, unknown_name
 from graphfix.formats.tflite.infer.scope import GraphScope
-from graphfix.formats.tflite.infer.subgraphs import Analysis, Place
+from graphfix.formats.tflite.infer.subgraphs import Analysis
 from graphfix.shapes.shape import Dim, Shape, Size
+from graphfix.shapes.terms import Terms
 
 NONE_EQUAL: Mapping[str, str] = MappingProxyType({})
 
@@ -37,23 +39,29 @@ class Facts:
 
 
 def analyse(
-    container: Container, ranges: Mapping[str, Size], equal: Mapping[str, str] = NONE_EQUAL, *, own_only: bool = False
+    container: Container,
+    ranges: Mapping[str, Size],
+    equal: Mapping[str, str] = NONE_EQUAL,
+    sums: Mapping[str, Sum] = NO_SUMS,
+    *,
+    own_only: bool = False,
 ) -> list[Facts]:
     """Infer the shapes of every tensor, one Facts a subgraph. With `own_only` no stored shape of a result is assumed.
 
     `ranges` narrows free sizes of the main subgraph's inputs, by label: {"x[0]": symbol("n", 2, 64)}, or a number.
-    `equal`: by label, the one whose size it is.
+    `equal`: by label, the one whose size it is; `sums`: what is a sum of others.
     """
-    axes = free_axes(container)
-    names = unique_names(container.subgraphs[0]) if ranges or equal else ()
-    narrowed: dict[Place, Size] = {}
-    for label in {**ranges, **equal}:
-        if label in axes:
-            tensor, axis = axes[equal.get(label, label)]
-            size = ranges.get(label, Dim())
-            name = (unknown_name(names[tensor], axis),)
-            narrowed[axes[label]] = size if isinstance(size, int) else Dim(name, size.lo, size.hi)
-    scopes = Analysis(container, narrowed, own_only).run()
+    axes, terms = free_axes(container), Terms()
+    names = unique_names(container.subgraphs[0]) if ranges or equal or sums else ()
+
+    def size_of(label: str) -> Size:
+        tensor, axis = axes[equal.get(label, label)]
+        size = ranges.get(label, Dim())
+        return size if isinstance(size, int) else Dim((unknown_name(names[tensor], axis),), size.lo, size.hi)
+
+    narrowed = {axes[label]: size_of(label) for label in {**ranges, **equal} if label in axes}
+    narrowed |= {axes[label]: total.size(terms, size_of) for label, total in sums.items()}
+    scopes = Analysis(container, narrowed, own_only, terms).run()
     return [_facts(scope) for scope in scopes]
 
 

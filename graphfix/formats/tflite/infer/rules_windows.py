@@ -12,6 +12,7 @@ from graphfix.shapes.terms import as_size
 
 VALID = 1
 """`Padding.VALID` of the schema; SAME is 0."""
+WINDOWS_FIT = "no window is larger than the free size that it slides over"
 IMAGE = 4
 """[batch, height, width, channels]."""
 
@@ -28,6 +29,8 @@ def window(call: Call, size: Size, extent: Size, stride: int, dilation: int = 1)
     reach = (extent - 1) * dilation + 1
     if isinstance(size, int) and size < reach:
         return None
+    if not isinstance(size, int) and size.lo < reach:
+        call.scope.assumes[WINDOWS_FIT] = None
     return as_size(terms.floordiv(terms.add(size, stride - reach), stride))
 
 

@@ -18,6 +18,8 @@ INTEGERS = {INT32: "i", INT64: "q", BOOL: "?"}
 """The element types that are followed, as struct writes them."""
 FOLLOWED = {**INTEGERS, FLOAT32: "f"}
 """Scalars are followed as float32 too, where they are whole numbers: sizes pass through it on their way to a RANGE."""
+LARGE = 1 << 24
+"""A size is not followed where it is multiplied by so much."""
 EXACT = 1 << 24
 """Up to this one every whole number is a float32."""
 LIMIT = 64
@@ -105,9 +107,13 @@ class GraphScope:
         if len(sizes) == len(axes) and prod(sizes) == len(elements):
             # beyond it kernels wrap, or round
             most = EXACT if element == FLOAT32 else 1 << 8 * struct.calcsize(INTEGERS[element]) - 1
-            self._elements[tensor] = tuple(
-                [ANY if isinstance(size, int) and not -most <= size < most else size for size in elements]
-            )
+            self._elements[tensor] = tuple([self._within(size, most) for size in elements])
+
+    def _within(self, size: Size, most: int) -> Size:
+        """An element that its type holds; nothing is known of one that wraps, as large multiples of a size do."""
+        if isinstance(size, int):
+            return size if -most <= size < most else ANY
+        return ANY if self.terms.factor(size) >= LARGE else size
 
     def contents(self) -> dict[int, tuple[Size, ...]]:
         """The elements of every tensor that can be followed: all small constants, and what rules noted or asked for."""

@@ -1,0 +1,78 @@
+"""Copies of ONNX models in which onnxruntime rounds to float16 wherever the model says so.
+
+Where onnxruntime has no float16 kernel it computes in float32, and drops the rounding between two such operators: the
+model's own Cast, and that of a result. A single node between them that has a kernel is computed in float32 too; two in
+a row are not. So two Identity nodes stand behind every float16 result of the copy.
+"""
+
+from __future__ import annotations
+
+from itertools import count
+from typing import TYPE_CHECKING
+
+import onnx
+from onnx import TensorProto, helper, shape_inference
+
+from graphfix.checker.files.onnx.graphs import nested_graphs
+from graphfix.checker.files.onnx.skeleton import read
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+MOST_BYTES = 1 << 30
+"""Of larger files no copy is made: it is held in memory, and protobuf ends at 2 GB."""
+_RAW = "graphfix_raw"
+
+
+def with_kept_casts(path: Path) -> bytes | None:
+    """Return the copy; None where nothing is known to be float16, or the file is too large."""
+    if path.stat().st_size > MOST_BYTES:
+        return None
+    try:
+        inferred = shape_inference.infer_shapes(read(path))  # of the element types alone
+    except (shape_inference.InferenceError, RuntimeError):
+        return None
+    model = onnx.load(path, load_external_data=False)
+    names = _new_names(model.graph)
+    kept = [_keep(*graphs, names) for graphs in zip(_graphs(model.graph), _graphs(inferred.graph), strict=True)]
+    return bytes(model.SerializeToString()) if any(kept) else None
+
+
+def _keep(graph: onnx.GraphProto, inferred: onnx.GraphProto, names: Iterator[str]) -> bool:
+    """Put two Identity nodes behind each float16 result of a graph; return whether there is any."""
+    values = (*inferred.value_info, *inferred.output)
+    halves = {value.name for value in values if value.type.tensor_type.elem_type == TensorProto.FLOAT16}
+    nodes: list[onnx.NodeProto] = []
+    for node in graph.node:
+        nodes.append(node)
+        for at, result in enumerate(node.output):
+            if result in halves:
+                raw, between = next(names), next(names)
+                node.output[at] = raw
+                nodes.append(helper.make_node("Identity", [raw], [between]))
+                nodes.append(helper.make_node("Identity", [between], [result]))
+    changed = len(nodes) > len(graph.node)
+    if changed:
+        copies = [onnx.NodeProto.FromString(node.SerializeToString()) for node in nodes]
+        del graph.node[:]
+        graph.node.extend(copies)
+    return changed
+
+
+def _graphs(graph: onnx.GraphProto) -> Iterator[onnx.GraphProto]:
+    """Yield the bodies inside a graph and then itself: what is around a body is changed after it."""
+    for node in graph.node:
+        for attribute in node.attribute:
+            for body in (*attribute.graphs, *((attribute.g,) if attribute.HasField("g") else ())):
+                yield from _graphs(body)
+    yield graph
+
+
+def _new_names(graph: onnx.GraphProto) -> Iterator[str]:
+    """Names that nothing in the file has."""
+    taken = {name for each in nested_graphs(graph) for name in (*each.producers, *each.tensors, *each.inputs)}
+    prefix = _RAW
+    while any(name.startswith(prefix) for name in taken):
+        prefix += "_"
+    return (f"{prefix}{number}" for number in count())

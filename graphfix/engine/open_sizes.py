@@ -1,0 +1,212 @@
+"""What is not known of the sizes that nodes broadcast, and the options that would decide it.
+
+A node with a GF103 site has an axis on which sizes meet that may be equal, or 1. Nodes are counted by the sizes that
+meet: free sizes of inputs, which `--same` makes equal; a free size and a number; and what is computed from sizes, which
+numbers decide.
+"""
+
+from __future__ import annotations
+
+import re
+import shlex
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from graphfix.graph.broadcast import Alignment, align, has_ranks
+from graphfix.graph.protocols import Model
+from graphfix.graph.view import Node, Value
+from graphfix.results import OpenSizes, Site
+from graphfix.shapes.dim import Dim, Incompatible, Size, Undecided, is_symbol
+
+CODE, MATERIALIZE = "GF103", "materialize-broadcasts"
+Meeting = frozenset[str | int]
+"""The sizes that meet on one axis: names of the view, and numbers."""
+Nodes = dict[tuple[str, str], None]
+"""By graph and name, in order."""
+LONGEST = 60
+"""A size is not written out in more letters."""
+COMPUTED = "a computed size"
+SUM = re.compile(r"\?=\{[^{}]*\}(\+\{[^{}]*\})*(\+\d+)?")
+"""A name of the view that is a sum of sizes, each once, and a number."""
+
+
+@dataclass(slots=True)
+class Seen:
+    """The nodes whose broadcast is not decided, by the sizes that meet there."""
+
+    meetings: dict[Meeting, Nodes] = field(default_factory=dict)
+
+    def see(self, node: Node, sites: Iterable[Site]) -> None:
+        """Take into account what one rewrite found at a node, its operands as they were."""
+        if not any(site.code == CODE and site.status != "exempt" for site in sites) or not has_ranks(node):
+            return
+        try:
+            alignment = align(node)
+        except (Undecided, Incompatible):
+            return
+        for meeting in _meetings(alignment) if alignment is not None else ():
+            self.meetings.setdefault(meeting, {})[node.graph.path, node.label] = None
+
+
+def open_sizes(model: Model, seen: Seen, sites: Iterable[Site]) -> list[OpenSizes]:
+    """The sizes that are not known, those first on which most nodes depend; last what free sizes cost, by the sites."""
+    names = _Names.of(model)
+    same: list[tuple[set[str], Nodes]] = []
+    others: dict[str, tuple[list[tuple[str, ...]], Nodes]] = {}
+    for meeting, nodes in seen.meetings.items():
+        atoms = {size for size in meeting if isinstance(size, str)}
+        if len(meeting) == len(atoms) and atoms <= names.labels.keys():
+            apart = [group for group in same if not group[0] & atoms]
+            joined = [group for group in same if group[0] & atoms]
+            members = atoms.union(*(group[0] for group in joined))
+            same = [*apart, (members, {key: None for group in (*joined, (atoms, nodes)) for key in group[1]})]
+        else:
+            sizes, option = names.summed(meeting) or names.decided(meeting)
+            listed, numbered = others.setdefault(option, ([], {}))
+            listed.append(sizes)
+            numbered.update(nodes)
+    # where something else meets on another axis of the node, equal inputs alone do not decide it
+    rest = {node for _, nodes in others.values() for node in nodes}
+    counted = [(members, len(nodes.keys() - rest)) for members, nodes in same]
+    found = [names.equal(members, number) for members, number in counted if number and len(members) > 1]
+    for option, (listed, nodes) in others.items():
+        more = f" (and {len(listed) - 1} such)" if len(listed) > 1 else ""
+        how = "if they are, say" if option.startswith("--same") else "numbers may decide it, say"
+        text = f"{_depend(len(nodes), listed[0])}{more}; {how} {option}"
+        found += [OpenSizes(len(nodes), listed[0], option, text)] if option else []
+    slow = _slow(names, sites) if model.format == "tflite" else ()
+    return [*sorted(found, key=lambda each: -each.nodes), *slow]
+
+
+def _meetings(alignment: Alignment) -> Iterator[Meeting]:
+    """What meets on each axis on which an operand may be stretched."""
+    shapes = [shape for _, shape in alignment.others] or [
+        alignment.result,
+        *(each.shape for each in alignment.operands),
+    ]
+    certain = [alignment.stretches(operand) for operand in alignment.operands]
+    for axis in range(alignment.result.rank):
+        if all(axes[axis] != "maybe" for axes in certain):
+            continue
+        places = ((shape, axis - alignment.result.rank + shape.rank) for shape in shapes)
+        yield frozenset(name for shape, at in places if at >= 0 for name in _atoms(shape.dims[at]))
+
+
+def _atoms(size: Size) -> tuple[str | int, ...]:
+    if isinstance(size, Dim):
+        return size.parts or (COMPUTED,)
+    return () if size == 1 else (size,)
+
+
+@dataclass(frozen=True, slots=True)
+class _Names:
+    """What a user calls the sizes of a model."""
+
+    labels: Mapping[str, str]
+    """Of the free sizes of the inputs, by the view's name: the symbol, else the first axis that has it."""
+    firsts: Mapping[str, str]
+    """Of those that are the first axis of an input: that axis."""
+    bindable: frozenset[str]
+    """The labels that `--dim` takes."""
+    shapes: str
+    """The options that bind all inputs."""
+
+    @classmethod
+    def of(cls, model: Model) -> _Names:
+        """Of the main graph's inputs."""
+        labels: dict[str, str] = {}
+        firsts: dict[str, str] = {}
+        bindable: set[str] = set()
+        free = [value for value in model.graphs[0].inputs if not value.shape.static]
+        for value in free:
+            for axis, size in enumerate(value.shape.axes or ()):
+                if isinstance(size, Dim) and len(size.parts) == 1:
+                    (name,), place = size.parts, f"{value.name}[{axis}]"
+                    label = labels.setdefault(name, name if is_symbol(size.parts) else place)
+                    if is_symbol(size.parts) or model.format == "tflite":
+                        bindable.add(label)
+                    if axis == 0:
+                        firsts.setdefault(name, place)
+        shapes = " ".join(f"--shape {shlex.quote(_open_shape(value))}" for value in free)
+        return cls(labels, firsts, frozenset(bindable), shapes)
+
+    def equal(self, members: set[str], nodes: int) -> OpenSizes:
+        """Free sizes of inputs, which may be equal."""
+        batch = members <= self.firsts.keys()
+        called = self.firsts if batch else self.labels
+        sizes = tuple(called[name] for name in called if name in members)
+        option = f"--same {shlex.quote('='.join(sizes))}"
+        why = "these inputs each have a free first axis: if they are one batch, say" if batch else "if they are, say"
+        return OpenSizes(nodes, sizes, option, f"{_depend(nodes, sizes)}; {why} {option}")
+
+    def summed(self, meeting: Meeting) -> tuple[tuple[str, ...], str] | None:
+        """A free size and a sum of others that meet, and the option that makes them equal; None for anything else."""
+        totals = [size for size in meeting if isinstance(size, str) and size in self.labels]
+        sums = [size for size in meeting if isinstance(size, str) and SUM.fullmatch(size)]
+        if len(totals) != 1 or len(sums) != 1 or len(meeting) != len(totals + sums):
+            return None
+        named = re.findall(r"\{([^{}]*)\}", sums[0])
+        if not named or any(name not in self.labels or name == totals[0] for name in named):
+            return None
+        ordered = [label for name, label in self.labels.items() for _ in range(named.count(name))]
+        number = re.search(r"\d+$", sums[0])
+        sizes = self.labels[totals[0]], "+".join([*ordered, *([number[0]] if number is not None else [])])
+        return sizes, f"--same {shlex.quote('='.join(sizes))}"
+
+    def decided(self, meeting: Meeting) -> tuple[tuple[str, ...], str]:
+        """What meets, in words, and the options that decide it."""
+        used: dict[str, None] = {}
+        written = [self._readable(size, used) for size in sorted(meeting, key=str)]
+        sizes = tuple(text if len(text) <= LONGEST else COMPUTED for text in written)
+        numbers = [size for size in meeting if isinstance(size, int)]
+        if not used or not used.keys() <= self.bindable:
+            return sizes, self.shapes
+        one = numbers[0] if len(numbers) == len(used) == 1 and set(written) == {*used, str(numbers[0])} else "<size>"
+        return sizes, " ".join(f"--dim {shlex.quote(f'{label}={one}')}" for label in used)
+
+    def _readable(self, name: str | int, used: dict[str, None]) -> str:
+        """A size for people: `?={N}+1` is N+1. The free sizes that it follows from are `used`, or "" is."""
+        if isinstance(name, int):
+            return str(name)
+        if name in self.labels:
+            used[self.labels[name]] = None
+            return self.labels[name]
+        text = name.removeprefix("?").removeprefix("=")
+        if not name.startswith("?="):
+            used[""] = None
+            value, dot, axis = text.rpartition(".")
+            return f"{value}[{axis}]" if dot and axis.isdecimal() else text
+        while (inner := re.search(r"\{([^{}]*)\}", text)) is not None:
+            text = f"{text[: inner.start()]}{self._readable(inner[1], used)}{text[inner.end() :]}"
+        return text
+
+
+def _slow(names: _Names, sites: Iterable[Site]) -> Iterator[OpenSizes]:
+    """What TFLite stretches to free sizes: that takes an operator of which LiteRT has no fast kernel."""
+    nodes = {
+        (site.graph, site.node)
+        for site in sites
+        if site.rewrite == MATERIALIZE and site.after is not None and not all(isinstance(n, int) for n in site.after)
+    }
+    if nodes and names.shapes:
+        text = "stretched to free sizes, which LiteRT does slowly (BROADCAST_TO): numbers save that, say"
+        which = "node reads an operand" if len(nodes) == 1 else "nodes read an operand"
+        sizes = tuple(names.labels.values())
+        yield OpenSizes(len(nodes), sizes, names.shapes, f"{len(nodes)} {which} {text} {names.shapes}")
+
+
+def _open_shape(value: Value) -> str:
+    sizes = value.shape.axes
+    listed = (
+        "<sizes>" if sizes is None else ",".join(str(size) if isinstance(size, int) else "<size>" for size in sizes)
+    )
+    return f"{value.name}={listed}"
+
+
+def _depend(nodes: int, sizes: tuple[str, ...]) -> str:
+    listed = list(dict.fromkeys(sizes))
+    return f"{nodes} node{'s depend' if nodes > 1 else ' depends'} on whether {_and(listed)} are equal"
+
+
+def _and(words: Sequence[str]) -> str:
+    return " and ".join(filter(None, (", ".join(words[:-1]), words[-1])))

@@ -1,0 +1,132 @@
+"""Time inference and the proof on exported models beside reading and writing the file with its format's own library.
+
+    python scripts/bench_exported.py [--runs N] [--tree LABEL=FOLDER]... [NAME ...]
+
+Each turn reads and writes the file (onnx, or LiteRT's object API), infers, fixes and proves it, in one warm process a
+tree. Seconds are processor time, and quotients are of one turn, so that a machine that others use cancels out of them;
+the median counts. With two trees (a checkout each, --tree twice) there is the second's quotient by the first's too.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+FOLDER = ROOT / "models" / "exported"
+ROWS = (
+    "bert_legacy.onnx t5_legacy.onnx llama_past_dynamo_opset22.onnx swin_free_dynamo.onnx detr_dynamo.onnx"
+    " resnet_legacy.onnx bert_free.tflite t5_batch.tflite llama_free.tflite swin_fixed.tflite unet_free.tflite"
+).split()
+PHASES = ("infer", "proof")
+Turns = list[dict[str, float]]
+
+
+def turns(path: Path, runs: int) -> Turns:
+    """Return the seconds of each turn but the first, which warms up. Runs with the graphfix that is on the path."""
+    import graphfix
+
+    measured = []
+    with tempfile.TemporaryDirectory() as folder:
+        copied, fixed = Path(folder, f"copied{path.suffix}"), Path(folder, f"fixed{path.suffix}")
+        for _ in range(runs + 1):
+            started = time.process_time()
+            _read_and_write(path, copied)
+            library = time.process_time()
+            _ = graphfix.load(path).graphs  # what is inferred only when it is asked for is asked for
+            inferred = time.process_time()
+            graphfix.fix_file(path, fixed, check_result=False)
+            rewritten = time.process_time()
+            graphfix.verify(path, fixed, proof="only")
+            measured.append(
+                {
+                    "library": library - started,
+                    "infer": inferred - library,
+                    "proof": time.process_time() - rewritten,
+                }
+            )
+            fixed.unlink()
+    return measured[1:]
+
+
+def _read_and_write(path: Path, copied: Path) -> None:
+    if path.suffix == ".onnx":
+        import onnx
+
+        onnx.save(onnx.load(path), copied)
+        return
+    import flatbuffers
+    from ai_edge_litert import schema_py_generated as schema
+
+    model = schema.ModelT.InitFromPackedBuf(path.read_bytes(), 0)
+    builder = flatbuffers.Builder(path.stat().st_size)
+    builder.Finish(model.Pack(builder), b"TFL3")
+    copied.write_bytes(builder.Output())
+
+
+def asked(tree: str, path: Path, runs: int) -> Turns:
+    """Measure in a process that has a checkout's packages."""
+    command = [sys.executable, __file__, "--child", "--runs", str(runs), path.name]
+    environment = os.environ | {"PYTHONPATH": str(Path(tree).resolve())}
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, check=True)
+    measured: Turns = json.loads(done.stdout)
+    return measured
+
+
+def quotient(measured: Turns, phase: str) -> float:
+    """Return the median of what a phase took of the library's time."""
+    return statistics.median(turn[phase] / turn["library"] for turn in measured)
+
+
+def line(name: str, found: Mapping[str, Turns]) -> str:
+    """Return a row: seconds of the library, then each tree's quotients, then the change."""
+    library = statistics.median(turn["library"] for each in found.values() for turn in each)
+    cells = [name, f"{1000 * library:.2f}"]
+    for phase in PHASES:
+        quotients = [quotient(each, phase) for each in found.values()]
+        cells += [f"{each:.2f}" for each in quotients]
+        cells += [f"{quotients[-1] / quotients[0]:.2f}"] if len(quotients) > 1 else []
+    return f"| {' | '.join(cells)} |"
+
+
+def main() -> int:
+    """Print the table."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("names", nargs="*", metavar="NAME", help="files of models/exported")
+    parser.add_argument("--runs", type=int, default=15)
+    parser.add_argument("--tree", action="append", metavar="LABEL=FOLDER", help="a checkout to measure; this one")
+    parser.add_argument("--child", action="store_true", help=argparse.SUPPRESS)
+    given = parser.parse_args()
+    if given.child:
+        print(json.dumps(turns(FOLDER / given.names[0], given.runs)))
+        return 0
+    trees = dict(each.split("=", 1) for each in given.tree or [f"here={ROOT}"])
+    heads = ["model", "read and write, ms"]
+    for phase in PHASES:
+        heads += [f"{phase}, {label}" for label in trees] + (["after / before"] if len(trees) > 1 else [])
+    print(f"| {' | '.join(heads)} |\n|{' --- |' * len(heads)}")
+    for name in given.names or ROWS:
+        print(line(name, measured(trees, FOLDER / name, given.runs)), flush=True)
+    return 0
+
+
+def measured(trees: Mapping[str, str], path: Path, runs: int) -> dict[str, Turns]:
+    """Let the trees take turns, three times."""
+    found: dict[str, Turns] = {label: [] for label in trees}
+    for turn in range(3):
+        order: Sequence[str] = [*trees][:: 1 - turn % 2 * 2]
+        for label in order:
+            found[label] += asked(trees[label], path, runs)
+    return found
+
+
+if __name__ == "__main__":
+    sys.exit(main())
