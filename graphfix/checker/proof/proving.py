@@ -66,7 +66,9 @@ def prove(
         return Proof("not proved", str(unproved))
 
 
-def _comparison(*, tflite: bool) -> tuple[Callable[..., Proof], Callable[..., None], Callable[[Path, ExitStack], None]]:
+def _comparison(
+    *, tflite: bool
+) -> tuple[Callable[..., Proof], Callable[..., object], Callable[[Path, ExitStack], None]]:
     """Return how a format's files are compared, noted and refused; the other format's libraries are not imported."""
     if tflite:
         from graphfix.checker.proof.tflite import compare as by_tflite

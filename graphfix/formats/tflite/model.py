@@ -16,6 +16,7 @@ from graphfix.formats.tflite.edit.new_nodes import NodeBuilder
 from graphfix.formats.tflite.edit.nodes import carry_out
 from graphfix.formats.tflite.edit.operands import lift, stretch
 from graphfix.formats.tflite.edit.state import State
+from graphfix.formats.tflite.edit.stated_sizes import state_sizes
 from graphfix.formats.tflite.file.container import Container, read
 from graphfix.formats.tflite.folding import Evaluator
 from graphfix.formats.tflite.infer.analysis import analyse
@@ -182,6 +183,7 @@ class TfliteModel:
         self._fixed += state.fixed_inputs(self._views[0].graph)
         state.fixed.clear()
         cleanup.drop_dead(state)
+        state_sizes(state)
         for view in self._views:
             state.builders[view.graph].arrange()
             cleanup.drop_tensors(view.record)

@@ -90,13 +90,14 @@ def compared(
 
 def note_nodes(
     path: Path, stack: ExitStack, bindings: Mapping[str, int], shapes: Mapping[str, Sequence[int]], notes: Notes
-) -> None:
+) -> TermTable:
     """Read one file, and note its nodes: for `proving.maps`. Raises UnprovedError and GraphfixError."""
     table = TermTable(Algebra())
     source = Source(path, stack)
     model = source.read()
     reading = Reading(table, FileConstants(source, Constants(table)), model, notes=notes)
     reading.run(model.graph, _environment(reading, bindings, shapes))
+    return table
 
 
 def refuse(path: Path, stack: ExitStack) -> None:

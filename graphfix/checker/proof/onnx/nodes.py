@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from onnx import TensorProto
 
 from graphfix.checker.proof import broadcast, constant_folding
-from graphfix.checker.proof.onnx import shapes
+from graphfix.checker.proof.onnx import sequence_shapes, shapes
 from graphfix.checker.proof.onnx import table as onnx_ops
 from graphfix.checker.proof.onnx.routines import enter_exact, enter_mapped
 from graphfix.checker.proof.onnx.types import dtype
@@ -261,6 +261,8 @@ def exact(call: Call, bodies: tuple[object, ...] = ()) -> list[View]:
         results.append(whole(core))
         if not index:
             enter_exact(call, core)
+            if call.op == "SplitToSequence" and not call.domain:
+                sequence_shapes.enter(call, core)
     if not results:
         call.table.core(key, call.description)  # an operator without results is executed all the same
     return results

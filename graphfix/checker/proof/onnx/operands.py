@@ -137,8 +137,8 @@ class Call:
     def target(self, index: int) -> Sizes | None:
         """Return a shape that is asked for; None where a term of it may be negative, which stands for another size."""
         given = self.vector(index)
-        terms = [size for size in given or () if not isinstance(size, int)]
-        return None if any(self.table.arithmetic.least(size) < 0 for size in terms) else given
+        known = self.table.arithmetic.is_size
+        return given if all(isinstance(size, int) or known(size) for size in given or ()) else None
 
     def axes(self) -> tuple[int, ...] | None:
         """Return the axes of Squeeze and Unsqueeze: an attribute, or operand 1; None where they are not known."""
