@@ -26,6 +26,8 @@ FORMATS = ("onnx", "tflite")
 PATHS = sorted(path for format_ in FORMATS for path in FOLDER.glob(f"*.{format_}"))
 EACH = tiered(PATHS, lambda path: path.name in COVER_EXPORTED, name=lambda path: path.name)
 AT_RUN_TIME = "GF103"
+MOST = 50
+"""One node in so many may be stretched at run time by nothing: of the nodes with a site, over all models."""
 
 
 def nodes(sites: Iterable[Site]) -> set[tuple[str, str]]:
@@ -89,15 +91,13 @@ def assert_runs_equal(path: Path, target: str, fixed: FixedFiles) -> None:
 
 
 @pytest.mark.ci
-@pytest.mark.parametrize("format_", FORMATS)
-def test_few_nodes_are_stretched_at_run_time_and_never_stretch(format_: str, fixed: FixedFiles) -> None:
-    jobs, sites = jobs_of([path for path in PATHS if path.suffix == f".{format_}"], fixed)
-    never: dict[str, int] = {}
-    for job, looked in zip(jobs, look(jobs), strict=True):
-        idle = len(looked.seen - looked.stretched)
-        never |= {Path(job.path).name: idle} if idle else {}
-    assert never == NEVER_STRETCHED[format_]
-    assert sites > 2_000
+def test_at_most_one_node_in_fifty_is_stretched_at_run_time_and_never_stretches(fixed: FixedFiles) -> None:
+    jobs, sites = jobs_of(PATHS, fixed)
+    idle = {
+        Path(job.path).name: len(looked.seen - looked.stretched) for job, looked in zip(jobs, look(jobs), strict=True)
+    }
+    assert {name: count for name, count in idle.items() if count} == NEVER_STRETCHED
+    assert sum(idle.values()) * MOST <= sites
 
 
 def jobs_of(paths: Sequence[Path], fixed: FixedFiles) -> tuple[list[Job], int]:

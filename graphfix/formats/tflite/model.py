@@ -16,12 +16,14 @@ from graphfix.formats.tflite.edit.new_nodes import NodeBuilder
 from graphfix.formats.tflite.edit.nodes import carry_out
 from graphfix.formats.tflite.edit.operands import lift, stretch
 from graphfix.formats.tflite.edit.state import State
+from graphfix.formats.tflite.edit.stated_sizes import state_sizes
 from graphfix.formats.tflite.file.container import Container, read
 from graphfix.formats.tflite.folding import Evaluator
 from graphfix.formats.tflite.infer.analysis import analyse
 from graphfix.formats.tflite.view import SubgraphView, build
 from graphfix.graph.edits import EXPAND_LIMIT, Edit
 from graphfix.graph.view import Graph, Node, Value
+from graphfix.results import StoredSize
 from graphfix.shapes.shape import Size
 
 
@@ -115,6 +117,12 @@ class TfliteModel:
         """(graph, value) of all whose shape is stored and follows from nothing, or follows from such a one."""
         return [(view.graph.path, view.values[tensor].name) for view in self._views for tensor in view.facts.leaning]
 
+    believed: Sequence[StoredSize] = ()
+    """No name of a size is stored."""
+
+    def trust_stored(self) -> None:
+        """TFLite stores no names of sizes, and sizes that follow from nothing are assumed as they are stored."""
+
     def own_facts_only(self) -> None:
         """Infer anew by the rules alone: a shape that is only stored, of a result, is not believed.
 
@@ -175,6 +183,7 @@ class TfliteModel:
         self._fixed += state.fixed_inputs(self._views[0].graph)
         state.fixed.clear()
         cleanup.drop_dead(state)
+        state_sizes(state)
         for view in self._views:
             state.builders[view.graph].arrange()
             cleanup.drop_tensors(view.record)

@@ -9,6 +9,7 @@ import graphfix
 from graphfix.graph.edits import Edit, Inline, Lift, Refused, Upgrade
 from models.builders.tflite.text import Quantized, model
 from tests.support.runtimes.litert_groups import KERNELS, Job, run
+from tests.support.tflite import kept
 from tests.support.tflite.fixing import fixed, tree
 
 EQUAL = "equalize-ranks"
@@ -237,6 +238,39 @@ def test_what_can_not_be_made_explicit_is_left_with_the_reason(case: str) -> Non
     assert [(code, operand) for code, operand, _ in found.left] == [(code, operand) for code, operand, _ in expected]
     for (_, _, reason), (_, _, words) in zip(found.left, expected, strict=True):
         assert words in reason
+
+
+STATED = """
+t[?,?,8] = RESHAPE(x[?,32], s:const:int32[3]{-1,4,8})
+u[?,4,8] = RESHAPE(x, s)
+y[?,4,8] = ADD(t, u)
+z[?,4,8] = MUL(y, c[1,4,8])
+"""
+
+
+def test_a_proven_size_is_stated_where_a_reader_of_stored_shapes_saw_a_broadcast() -> None:
+    found = fixed(STATED)
+    (tensor,) = (each for each in found.tree.subgraphs[0].tensors if each.name == b"t")
+    assert (list(tensor.shape), list(tensor.shapeSignature)) == ([1, 4, 8], [-1, 4, 8])
+    assert kept.differences(found.before, found.data, found.outcome.sites) == []
+
+
+def test_no_size_is_stated_of_an_output_or_in_a_file_that_is_not_rewritten() -> None:
+    found = fixed(model(STATED, outputs=["z", "t"]))
+    (tensor,) = (each for each in found.tree.subgraphs[0].tensors if each.name == b"t")
+    assert list(tensor.shapeSignature) == [-1, -1, 8]
+    without = fixed("\n".join(STATED.splitlines()[:-1]))
+    assert without.data == without.before
+
+
+def test_no_size_is_stated_that_is_only_assumed() -> None:
+    text = (
+        "a[2,4,8] = CUSTOM.Shift(x[2,4,8])\nt[2,?,8] = NEG(a)\ny[2,4,8] = ADD(t, b[2,4,8])\nz[2,4,8] = MUL(b, c[1,4,8])"
+    )
+    found = fixed(text)
+    assert found.counts
+    (tensor,) = (each for each in found.tree.subgraphs[0].tensors if each.name == b"t")
+    assert list(tensor.shapeSignature) == [2, -1, 8]
 
 
 def test_xnnpack_takes_a_quantized_operand_for_a_constant_whatever_makes_it() -> None:

@@ -146,7 +146,7 @@ def _metadata(old: Tree, new: Tree) -> Iterator[str]:
 def _subgraph(old: Tree, new: Tree, index: int, changes: Changes) -> Iterator[str]:
     mine, theirs = old.subgraphs[index], new.subgraphs[index]
     yield from differing(mine, theirs, frozenset({"tensors", "operators"}))
-    yield from _prefix("tensor", mine.tensors, theirs.tensors)
+    yield from _tensors(mine, theirs)
     count = len(mine.tensors)
     kept = [each for each in theirs.operators if not len(each.outputs) or min(each.outputs) < count]
     added = [each for each in theirs.operators if len(each.outputs) and min(each.outputs) >= count]
@@ -165,6 +165,30 @@ def _subgraph(old: Tree, new: Tree, index: int, changes: Changes) -> Iterator[st
         found = _operator(origins, (index, at), twin, changes)
         yield from (f"operator {at} ({operator_name(old, mine.operators[at])}){line}" for line in found)
     yield from _order(theirs)
+
+
+def _tensors(mine: Tree, theirs: Tree) -> Iterator[str]:
+    """What is kept of tensors: of a result inside, the sizes that were free may be stated."""
+    results = {tensor for each in mine.operators for tensor in each.outputs} - set(mine.outputs)
+    if len(theirs.tensors) < len(mine.tensors):
+        yield f"tensors: {len(mine.tensors)} became {len(theirs.tensors)}"
+        return
+    for at, tensor in enumerate(mine.tensors):
+        found = theirs.tensors[at]
+        stated = at in results and _states_free_sizes(tensor, found)
+        skipped = frozenset({"shape", "shapeSignature"} if stated else ())
+        yield from (f"tensor {at}{path}" for path in differing(tensor, found, skipped))
+
+
+def _states_free_sizes(mine: Tree, theirs: Tree) -> bool:
+    """Whether all sizes are as they were, but some that the signature left free and that are stated now."""
+    shapes = [mine.shape, mine.shapeSignature, theirs.shape, theirs.shapeSignature]
+    if any(shape is None for shape in shapes) or len(set(map(len, shapes))) > 1:
+        return False
+    return all(
+        (size, sign) == (had, said) or (said == -1 and size == sign >= 0)
+        for had, said, size, sign in zip(*shapes, strict=True)
+    )
 
 
 def _gone(mine: Tree, kept: Sequence[Tree]) -> set[int]:
