@@ -109,7 +109,7 @@ class _Names:
     bindable: frozenset[str]
     """The labels that `--dim` takes."""
     shapes: str
-    """The options that bind all inputs."""
+    """The options that bind all inputs: by their shapes, or by symbols where all have one."""
 
     @classmethod
     def of(cls, model: Model) -> _Names:
@@ -128,6 +128,8 @@ class _Names:
                     if axis == 0:
                         firsts.setdefault(name, place)
         shapes = " ".join(f"--shape {shlex.quote(_open_shape(value))}" for value in free)
+        if model.format == "onnx" and _all_have_symbols(free):  # a cache is many inputs, and few symbols
+            shapes = " ".join(f"--dim {shlex.quote(f'{label}=<size>')}" for label in labels.values())
         return cls(labels, firsts, frozenset(bindable), shapes)
 
     def equal(self, members: set[str], nodes: int) -> OpenSizes:
@@ -193,6 +195,12 @@ def _slow(names: _Names, sites: Iterable[Site]) -> Iterator[OpenSizes]:
         which = "node reads an operand" if len(nodes) == 1 else "nodes read an operand"
         sizes = tuple(names.labels.values())
         yield OpenSizes(len(nodes), sizes, names.shapes, f"{len(nodes)} {which} {text} {names.shapes}")
+
+
+def _all_have_symbols(values: Iterable[Value]) -> bool:
+    """Whether every free size of these inputs has a symbol of the file."""
+    sizes = [size for value in values for size in value.shape.axes or (Dim(),)]
+    return all(is_symbol(size.parts) for size in sizes if isinstance(size, Dim))
 
 
 def _open_shape(value: Value) -> str:

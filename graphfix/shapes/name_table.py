@@ -6,6 +6,7 @@ is bounded: `floor((N+1)/2)` is between N / 2 and (N + 1) / 2.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from itertools import product
 from math import gcd, inf, prod
@@ -100,6 +101,19 @@ class NameTable:
             low, high = self.interval(made.of)
             self.ranges[parts] = (max(low, 0), high) if made.kind == "positive" else divided(low, high, made.by)
         return poly.name(parts)
+
+    def number(self, polynomial: Polynomial, numbers: Mapping[Parts, int]) -> int | None:
+        """What it is where names have these numbers; None where another name is in it."""
+        values: dict[Parts, Polynomial] = {}
+        for part in poly.names(polynomial):
+            made = self.made.get(part)
+            found = numbers.get(part) if made is None else self.number(made.of, numbers)
+            if found is None:
+                return None
+            if made is not None:
+                found = max(0, found) if made.kind == "positive" else found // made.by
+            values[part] = poly.number(found)
+        return poly.constant(poly.substituted(polynomial, values))
 
     # --- what a polynomial can be -------------------------------------------------------------------------------------
 

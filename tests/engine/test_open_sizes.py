@@ -104,6 +104,12 @@ def test_a_size_without_a_name_is_bound_with_its_whole_input(tmp_path: Path) -> 
     assert found(tmp_path, "y[?,4] = Add(x[?,4], w[7,4])") == [(1, "--shape 'x=<size>,4'")]
 
 
+def test_what_follows_from_no_size_alone_is_bound_with_all_inputs(tmp_path: Path) -> None:
+    found_at = "z:int64[2,M] = NonZero(x[A,4])\nt:int64[M,2] = Transpose(z, perm=[1,0])"
+    text = f"{found_at}\ny:int64[M,2] = Add(t, b:int64[B,2])"
+    assert found(tmp_path, text) == [(1, "--dim 'A=<size>' --dim 'B=<size>'")]
+
+
 def test_a_node_with_something_else_on_another_axis_is_not_decided_by_equal_inputs(tmp_path: Path) -> None:
     text = "y[N,M] = Add(x[A,T], b[B,7])"
     assert found(tmp_path, text) == [(1, "--dim T=7")]

@@ -25,13 +25,21 @@ SYMBOL = "q{}"
 """Symbols are the size they have at run time: `q3` for one that several dims have, `q3_x_0` for one of an input."""
 
 
+LIKELY: Mapping[str, float] = {"i": 1.0, "u": 1.0, "O": 0.0}
+"""How likely operands of a kind are constants: whole numbers are sizes, axes and places; what they say is for data."""
+
+
 def stated(instance: Instance, choose: random.Random) -> ModelProto:
     """The model of an instance: some sizes are symbols, some operands constants, results without a declared type."""
     model = bare(instance)
     symbolic, constant, shared = choose.choice((0.0, 0.5, 1.0)), choose.choice((0.0, 1.0)), choose.random() < 0.5
     for value in list(model.graph.input):
         array = instance.feeds[value.name]
-        if isinstance(array, np.ndarray) and array.dtype != object and array.size <= 64 and choose.random() < constant:
+        if (
+            isinstance(array, np.ndarray)
+            and array.size <= 64
+            and choose.random() < constant * LIKELY.get(array.dtype.kind, 0.3)
+        ):
             model.graph.input.remove(value)
             model.graph.initializer.append(numpy_helper.from_array(array, value.name))
             continue

@@ -12,10 +12,11 @@ from math import gcd, inf, prod
 from typing import TYPE_CHECKING, TypeAlias
 
 from graphfix.checker.proof import polynomials as poly
+from graphfix.checker.proof.sizes import Symbol, add_once, reached
 
 if TYPE_CHECKING:
     from graphfix.checker.proof.polynomials import Polynomial
-    from graphfix.checker.proof.sizes import Algebra, Size, Symbol
+    from graphfix.checker.proof.sizes import Algebra, Place, Size, Sizes
 
 Interval: TypeAlias = "tuple[float, float]"
 """The least and the greatest value, infinite where none is known: whole numbers otherwise, of any size."""
@@ -27,6 +28,8 @@ class Arithmetic:
 
     algebra: Algebra
     _terms: dict[Polynomial, Size] = field(default_factory=dict)
+    _seen: dict[Symbol, list[Place]] = field(default_factory=dict)
+    """Terms that are sizes of a value, and where a node asks for its shape: there they are not negative."""
 
     # --- what rules ask for -------------------------------------------------------------------------------------------
 
@@ -35,7 +38,7 @@ class Arithmetic:
         return self._term(poly.total(poly.polynomial(size) for size in sizes))
 
     def sub(self, one: Size, two: Size) -> Size | None:
-        """Return the poly.difference."""
+        """Return the difference."""
         return self._term(poly.difference(poly.polynomial(one), poly.polynomial(two)))
 
     def mul(self, *sizes: Size) -> Size | None:
@@ -48,7 +51,7 @@ class Arithmetic:
         return self._term(whole)
 
     def quotient(self, one: Size, two: Size) -> Size | None:
-        """Return what the second has to be multiplied by to be the first; None where that is no poly.polynomial."""
+        """Return what the second has to be multiplied by to be the first; None where that is no polynomial."""
         found = poly.exact_quotient(poly.polynomial(one), poly.polynomial(two))
         return None if found is None else self._term(found)
 
@@ -83,6 +86,18 @@ class Arithmetic:
         """Return what a term is at least."""
         return self._interval(poly.polynomial(size))[0]
 
+    def see(self, sizes: Sizes) -> None:
+        """Enter that a value that the present place computes has these sizes."""
+        for size in sizes:
+            if isinstance(size, Symbol) and size.key[0] == poly.SUM:
+                add_once(self._seen.setdefault(size, []), self.algebra.place)
+
+    def is_size(self, size: Size) -> bool:
+        """Whether a term is not negative wherever the present place is reached."""
+        if isinstance(size, Symbol) and reached(self._seen.get(size, ()), self.algebra.place):
+            return True
+        return self.least(size) >= 0
+
     # --- normal forms -------------------------------------------------------------------------------------------------
 
     def _floor(self, whole: Polynomial, by: int) -> Polynomial:
@@ -109,7 +124,7 @@ class Arithmetic:
         return poly.total((even, self._symbol(poly.FLOOR, rest, by)))
 
     def _positive(self, whole: Polynomial) -> Polynomial:
-        """Return the poly.polynomial for max(0, P)."""
+        """Return the polynomial for max(0, P)."""
         low, high = self._interval(whole)
         if low >= 0:
             return whole
@@ -170,8 +185,13 @@ class Arithmetic:
     # --- what a term can be -------------------------------------------------------------------------------------------
 
     def _interval(self, whole: Polynomial) -> Interval:
-        ends = [self._interval_of_case(case) for case in poly.cases(whole)]
-        return min(low for low, _ in ends), max(high for _, high in ends)
+        cases = poly.cases(whole)
+        ends = [self._interval_of_case(case) for case in cases]
+        low, high = min(low for low, _ in ends), max(high for _, high in ends)
+        if len(cases) == 1:
+            return low, high
+        least, most = self._plainly(whole)  # max(0, N - 1) is not negative, N - 1 may be
+        return max(low, least), min(high, most)
 
     def _interval_of_case(self, whole: Polynomial) -> Interval:
         low, high = self._plainly(whole)

@@ -5,6 +5,8 @@ from __future__ import annotations
 from math import inf
 from typing import TYPE_CHECKING
 
+from graphfix.checker.proof import polynomials as poly
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
@@ -13,8 +15,13 @@ if TYPE_CHECKING:
     from graphfix.checker.proof.terms import TermTable, View
 
 _LIMITS = {"int32": 1 << 31, "int64": 1 << 63}
-SMALL = "sizes that shapes are computed from are below 2**31"
+_SIZE_BITS = 31
+"""Of the number of elements on an axis."""
+SMALL = "sizes that shapes are computed from, and what is computed of them, are below 2**31"
 """What is assumed where an operator takes 32 bits of them."""
+LARGE = "what shapes are computed from products of sizes by is below 2**63"
+"""What is assumed of products that do not fit into 64 bits wherever each size fits into 31."""
+NO_DIVISOR_IS_0 = "no size that shapes are divided by is 0"
 
 
 def _small(*numbers: int) -> bool:
@@ -35,12 +42,23 @@ RULES: Mapping[str, Callable[[int, int], int | None]] = {
 
 
 def _divided(arithmetic: Arithmetic, one: Size, two: Size) -> Size | None:
-    if arithmetic.least(one) < 0 or arithmetic.least(two) < 0:
-        return None
-    return arithmetic.floordiv(one, two) if isinstance(two, int) and two else arithmetic.quotient(one, two)
+    """Divide as C does: what is left over is dropped, whatever the sign."""
+    least = arithmetic.least(one)
+    if not isinstance(two, int):
+        return arithmetic.quotient(one, two) if least >= 0 and arithmetic.least(two) >= 0 else None
+    if two < 1 or least >= 0:
+        return arithmetic.floordiv(one, two) if two > 0 else None
+    above, below = arithmetic.greater(one, 0), arithmetic.sub(0, one)
+    positive = None if above is None else arithmetic.floordiv(above, two)
+    if positive is None or least > -two:  # (N - 1) / 4 is 0 where N is 0
+        return positive
+    beneath = None if below is None else arithmetic.greater(below, 0)
+    negative = None if beneath is None else arithmetic.floordiv(beneath, two)
+    return None if negative is None else arithmetic.sub(positive, negative)
 
 
 def _rest(arithmetic: Arithmetic, one: Size, two: Size) -> Size | None:
+    """Return the rest by a number above 0: it has the sign of the divisor, or for `fmod` that of what is divided."""
     return arithmetic.mod(one, two) if isinstance(two, int) and two > 0 and arithmetic.least(one) >= 0 else None
 
 
@@ -55,6 +73,8 @@ TERMS: Mapping[str, Callable[[Arithmetic, Size, Size], Size | None]] = {
 }
 NARROW = frozenset({"max", "min"})
 """Those that look at 32 bits also of wider numbers."""
+DIVIDING = frozenset({"div", "mod"})
+"""Those that fail for a second operand of 0."""
 
 
 def computed(table: TermTable, rule: str, views: Sequence[View | None], dtype: str | None) -> View | None:
@@ -81,15 +101,26 @@ def paired(one: View | None, two: View | None, rule: Callable[[Size, Size], Size
 
 def _computed(table: TermTable, rule: str, pair: tuple[Size, Size], dtype: str) -> Size | None:
     one, two = pair
-    number: Size | None
     if isinstance(one, int) and isinstance(two, int):
-        number = RULES[rule](one, two)
-    else:
-        number = TERMS[rule](table.arithmetic, one, two)
-        if number is not None and (dtype == "int32" or rule in NARROW):
-            table.assumes[SMALL] = None
-    if isinstance(number, int) and not -_LIMITS[dtype] <= number < _LIMITS[dtype]:
+        return held(table, RULES[rule](one, two), dtype)
+    found = TERMS[rule](table.arithmetic, one, two)
+    if found is not None and rule in DIVIDING and table.arithmetic.least(two) < 1:
+        table.assumes[NO_DIVISOR_IS_0] = None
+    return held(table, found, "int32" if rule in NARROW else dtype)
+
+
+def held(table: TermTable, number: Size | None, dtype: str) -> Size | None:
+    """Return a number that a type holds; of a term that is assumed, unless it holds it for no sizes."""
+    limit = _LIMITS[dtype]
+    if number is None or isinstance(number, int):
+        return number if number is not None and -limit <= number < limit else None
+    least, most = table.arithmetic.order(number, 0)
+    if least >= limit or most < -limit:
         return None
+    if dtype == "int32":
+        table.assumes[SMALL] = None
+    elif poly.bits(poly.polynomial(number), _SIZE_BITS) >= limit.bit_length() - 1:
+        table.assumes[LARGE] = None
     return number
 
 
@@ -153,6 +184,8 @@ def _place(arithmetic: Arithmetic, bound: Size, size: Size) -> Size | None:
     """Return a bound as a place from 0 to the size; None where it may count from the back or not."""
     if isinstance(bound, int) and bound >= _LIMITS["int32"] - 1:
         return size  # no axis is longer
+    if isinstance(bound, int) and bound <= -_LIMITS["int32"]:
+        return 0
     low, high = arithmetic.order(bound, 0)
     if low >= 0:
         return arithmetic.lesser(bound, size)

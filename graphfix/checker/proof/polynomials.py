@@ -128,6 +128,11 @@ def replaced(whole: Polynomial, values: Mapping[Symbol, Polynomial]) -> Polynomi
     return total(parts)
 
 
+def bits(whole: Polynomial, each: int) -> int:
+    """Return how many bits the largest term has where each symbol has so many."""
+    return max((len(factors) * each + abs(number).bit_length() for factors, number in whole), default=0)
+
+
 def from_the_top(whole: Polynomial) -> list[int]:
     """Return the coefficients of the names from the highest degree down, and the number that is added."""
     return [number for factors, number in reversed(whole) if factors] + [dict(whole).get((), 0)]

@@ -9,6 +9,8 @@ from graphfix.checker.proof.arithmetic import Arithmetic
 from graphfix.checker.proof.sizes import add_once, reached, result_size
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from graphfix.checker.files.constant_bytes import Payload
     from graphfix.checker.proof.sizes import Algebra, Place, Size, Sizes
 
@@ -114,6 +116,8 @@ class TermTable:
     """The types that it declares of values by name which are no tensors, with the sizes of what they hold."""
     misdeclared: set[tuple[View, int | bytes]] = field(default_factory=set)
     """Types that the first file declares of values which have others: the second one may say no more."""
+    parts: dict[Core, Sequence[Sizes]] = field(default_factory=dict)
+    """The shapes of what sequences hold, where they are known."""
     product_ops: dict[Core, str] = field(default_factory=dict)
     """By which operator a product that several operators compute was written first."""
     routines: dict[Core, object] = field(default_factory=dict)

@@ -5,7 +5,7 @@ A rule may know nothing; what it knows is what comes out, wherever the node runs
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
 from pathlib import Path
 from random import Random
@@ -16,10 +16,12 @@ import pytest
 from onnx import ModelProto, helper, numpy_helper
 
 from graphfix.checker.proof.onnx.compare import note_nodes
-from graphfix.checker.proof.sizes import Symbol
+from graphfix.checker.proof.onnx.shapes import NO_SIZE_IS_0, NONE_WITHOUT_ELEMENTS
+from graphfix.checker.proof.onnx.window_shapes import SOME_IMAGE
 from graphfix.checker.proof.terms import View
 from graphfix.runtimes import onnxruntime
 from graphfix.runtimes.session import RefusedError
+from tests.support.term_values import value
 
 IR = 8
 Array = np.ndarray[Any, Any]
@@ -38,7 +40,8 @@ class Asked(NamedTuple):
 
 def image(rng: Random, axes: int, least: int = 0) -> Array:
     return np.ones(
-        [rng.randint(1, 3), rng.choice((1, 2, 4)), *(rng.randint(least, 9) for _ in range(axes))], np.float32
+        [rng.randint(min(least, 1), 3), rng.choice((1, 2, 4)), *(rng.randint(least, 9) for _ in range(axes))],
+        np.float32,
     )
 
 
@@ -165,7 +168,7 @@ def split(rng: Random) -> Asked:
 
 
 def reduced(rng: Random) -> Asked:
-    data, opset = box(rng, least=1), rng.choice((11, 13, 18))
+    data, opset = box(rng), rng.choice((11, 13, 18))
     axes = [rng.randrange(-data.ndim, data.ndim) for _ in range(rng.randint(0, data.ndim))]
     given = maybe(rng, keepdims=rng.choice((0, 1, 2)))
     op = rng.choice(("ReduceSum", "ReduceMean", "ReduceL1"))
@@ -241,7 +244,7 @@ def gathered_points(rng: Random) -> Asked:
 
 
 def positions(rng: Random) -> Asked:
-    data = box(rng, least=1)
+    data = box(rng)
     given = maybe(rng, axis=rng.randrange(-data.ndim, data.ndim), keepdims=rng.choice((0, 1, 2)))
     return Asked(rng.choice(("ArgMax", "ArgMin")), rng.choice((8, 11, 13)), [data], given)
 
@@ -356,24 +359,27 @@ def model(asked: Asked, rng: Random) -> ModelProto:
         if at in asked.known:
             constants.append(numpy_helper.from_array(operand, name))
             continue
-        dims = [size if rng.random() < 3 / 4 else f"{name}_{axis}" for axis, size in enumerate(operand.shape)]
+        dims = [size if rng.random() < 1 / 2 else f"{name}_{axis}" for axis, size in enumerate(operand.shape)]
         inputs.append(helper.make_tensor_value_info(name, helper.np_dtype_to_tensor_dtype(operand.dtype), dims))
     outputs = [helper.make_empty_tensor_value_info(name) for name in results]
     graph = helper.make_graph([node], "g", inputs, outputs, constants)
     return helper.make_model(graph, ir_version=IR, opset_imports=[helper.make_opsetid("", asked.opset)])
 
 
-def claimed(proto: ModelProto, path: Path) -> list[Sequence[object] | None]:
-    """What the proof knows of the results' sizes: numbers, and names of declared sizes."""
+OF_ELEMENTS = frozenset({NO_SIZE_IS_0, NONE_WITHOUT_ELEMENTS, SOME_IMAGE})
+"""What is assumed of sizes, so that nothing is claimed of a model in which one is 0."""
+
+
+def claimed(
+    proto: ModelProto, path: Path, sizes: Mapping[str, int]
+) -> tuple[list[Sequence[int | None] | None], set[str]]:
+    """What the proof knows of the results' sizes, terms of declared sizes computed; and what it assumes for that."""
     path.write_bytes(proto.SerializeToString())
     seen = Seen()
     with ExitStack() as stack:
-        note_nodes(path, stack, {}, {}, seen)  # type: ignore[arg-type]  # takes what is noted
-    return [None if view is None or view.sizes is None else list(map(shown, view.sizes)) for view in seen.taken[-1]]
-
-
-def shown(size: int | Symbol) -> object:
-    return size if isinstance(size, int) else size.key[1] if size.key[0] == "declared" else None
+        table = note_nodes(path, stack, {}, {}, seen)  # type: ignore[arg-type]  # takes what is noted
+    known = [None if view is None else view.sizes for view in seen.taken[-1]]
+    return [None if dims is None else [value(size, sizes) for size in dims] for dims in known], set(table.assumes)
 
 
 def contradiction(kind: str, seed: int, folder: Path) -> tuple[bool, str | None]:
@@ -387,13 +393,15 @@ def contradiction(kind: str, seed: int, folder: Path) -> tuple[bool, str | None]
     except RefusedError:
         return False, None
     sizes = {f"{name}_{axis}": size for name, array in feeds.items() for axis, size in enumerate(array.shape)}
-    for claim, result in zip(claimed(proto, folder / "m.onnx"), results, strict=True):
+    claims, assumed = claimed(proto, folder / "m.onnx", sizes)
+    if assumed & OF_ELEMENTS and 0 in sizes.values():
+        return True, None
+    for claim, result in zip(claims, results, strict=True):
         real = np.asarray(result).shape
-        told = None if claim is None else [sizes.get(size, size) if isinstance(size, str) else size for size in claim]
-        if told is not None and (
-            len(told) != len(real) or any(a not in (None, b) for a, b in zip(told, real, strict=True))
+        if claim is not None and (
+            len(claim) != len(real) or any(a not in (None, b) for a, b in zip(claim, real, strict=True))
         ):
-            return True, f"{asked.op} of set {asked.opset} {asked.attributes}: {told} for {real}"
+            return True, f"{asked.op} of set {asked.opset} {asked.attributes}: {claim} for {real}"
     return True, None
 
 

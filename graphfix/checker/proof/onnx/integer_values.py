@@ -48,6 +48,7 @@ def _shape(call: Call) -> View | None:
         return _shape_of(call, view)
     start, end = call.integer("start", 0), call.integer("end", len(view.sizes))
     part = view.sizes[start:end]
+    call.table.arithmetic.see(part)
     return call.table.integers(part, "int64") if len(part) <= MOST_ELEMENTS else None
 
 
@@ -84,12 +85,11 @@ def _cast_to(call: Call, to: str | None) -> View | None:
         return _rounded(call.table, view, to)
     if integer_type(view) == to:
         return view
-    if to == "int32":
-        if not all(-_EXACT[to] <= number < _EXACT[to] for number in content if isinstance(number, int)):
-            return None
-        if numbers(content) is None:
-            call.table.assumes["sizes that are cast to int32 are below 2**31"] = None
-    return call.table.integers(content, to, scalar=call.rank(0) == 0)
+    elements = [integer_values.held(call.table, element, to) for element in content]
+    known = tuple(element for element in elements if element is not None)
+    if len(known) < len(elements):
+        return None
+    return call.table.integers(known, to, scalar=call.rank(0) == 0)
 
 
 def plain_cast(call: Call) -> bool:
@@ -240,7 +240,9 @@ def _neg(call: Call) -> View | None:
     kind = None if view is None else integer_type(view)
     if content is None or kind not in NUMBERS_OF:
         return None
-    turned = [call.table.arithmetic.mul(element, -1) for element in content]
+    turned = [
+        integer_values.held(call.table, call.table.arithmetic.mul(element, -1), kind or "") for element in content
+    ]
     known = tuple(element for element in turned if element is not None)
     return _like(call, known, kind) if len(known) == len(turned) else None
 
@@ -260,7 +262,7 @@ def _product(call: Call) -> View | None:
         return None
     if axes is None and (call.operand(1) is not None or call.flag("noop_with_empty_axes") is not False):
         return None
-    whole = call.table.arithmetic.mul(*content)
+    whole = integer_values.held(call.table, call.table.arithmetic.mul(*content), kind or "")
     return None if whole is None else call.table.integers((whole,), kind, scalar=not keep)
 
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from onnx import TensorProto
 
 from graphfix.checker.proof import broadcast, constant_folding
-from graphfix.checker.proof.onnx import shapes
+from graphfix.checker.proof.onnx import sequence_shapes, shapes
 from graphfix.checker.proof.onnx import table as onnx_ops
 from graphfix.checker.proof.onnx.routines import enter_exact, enter_mapped
 from graphfix.checker.proof.onnx.types import dtype
@@ -257,10 +257,12 @@ def exact(call: Call, bodies: tuple[object, ...] = ()) -> list[View]:
     for index in range(len(call.outputs)):
         core, new = call.table.core((*key, index), call.description)
         if new:
-            core.sizes = call.table.named_sizes(core, shapes.ruled(call, index))
+            core.sizes = call.table.named_sizes(core, call.completed(index, shapes.ruled(call, index)))
         results.append(whole(core))
         if not index:
             enter_exact(call, core)
+            if call.op == "SplitToSequence" and not call.domain:
+                sequence_shapes.enter(call, core)
     if not results:
         call.table.core(key, call.description)  # an operator without results is executed all the same
     return results

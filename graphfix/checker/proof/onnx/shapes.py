@@ -14,6 +14,7 @@ from graphfix.checker.proof.broadcast import onto_sizes
 from graphfix.checker.proof.integer_values import span, span_of
 from graphfix.checker.proof.onnx import layout_shapes
 from graphfix.checker.proof.onnx.layout_shapes import places
+from graphfix.checker.proof.onnx.sequence_shapes import element
 from graphfix.checker.proof.onnx.table import ONTO, SAME_SHAPE
 from graphfix.checker.proof.sizes import numbers
 from graphfix.checker.proof.terms import MOST_ELEMENTS, integer_type
@@ -25,6 +26,8 @@ if TYPE_CHECKING:
     from graphfix.checker.proof.sizes import Dims, Size, Sizes
 
 NO_SIZE_IS_0 = "no size that a Reshape is given as a term is 0, which would stand for another"
+NONE_WITHOUT_ELEMENTS = "no value that is reduced over an axis counted from the end has a size of 0"
+"""What is assumed because of such a value onnxruntime keeps all axes as they are."""
 EXACT_SPAN = 1 << 53
 """Up to here runtimes that count a range in float64 count it right."""
 TARGET_AS_OPERAND = 5
@@ -124,11 +127,20 @@ def _reduce(call: Call) -> Dims:
     if not axes and idle:
         return sizes
     axes = axes or tuple(range(rank))
-    gone = places(axes, rank)
-    if gone is None:
+    if not axes:
+        return sizes
+    if places(axes, rank) is None:
         return None
-    if 0 in sizes:  # where there are no elements onnxruntime keeps some axes as they are
-        return _free(rank) if keep else None
+    return _reduced(call, sizes, axes, keep=keep)
+
+
+def _reduced(call: Call, sizes: Sizes, axes: Sequence[int], *, keep: bool) -> Dims:
+    """Leave out axes: where there are no elements onnxruntime keeps those that are counted from the end."""
+    if 0 in sizes:
+        return _free(len(sizes)) if keep else None
+    if min(axes) < 0 and numbers(sizes) is None:
+        call.table.assumes[NONE_WITHOUT_ELEMENTS] = None
+    gone = {axis % len(sizes) for axis in axes}
     return tuple(1 if axis in gone else size for axis, size in enumerate(sizes) if keep or axis not in gone)
 
 
@@ -136,10 +148,7 @@ def _arg(call: Call) -> Dims:
     sizes, axis, keep = call.sizes(0), call.integer("axis", 0), call.flag("keepdims", default=True)
     if not sizes or keep is None or not -len(sizes) <= axis < len(sizes):
         return None
-    at = axis % len(sizes)
-    if 0 in sizes:
-        return _free(len(sizes)) if keep else None
-    return tuple(1 if axis == at else size for axis, size in enumerate(sizes) if keep or axis != at)
+    return _reduced(call, sizes, (axis,), keep=keep)
 
 
 def _gather(call: Call) -> Dims:
@@ -246,7 +255,7 @@ def _non_zero(call: Call) -> Dims:
 RULES: Mapping[str, Callable[[Call], Dims]] = {
     "Transpose": _transpose, "Concat": _concat, "ArgMax": _arg, "ArgMin": _arg, "Gather": _gather,
     "GatherND": _gather_nd, "Reshape": _reshape, "ConstantOfShape": _by_target, "Size": lambda _: (),
-    "Range": _range, "GatherElements": lambda call: call.sizes(1), "NonZero": _non_zero,
+    "Range": _range, "GatherElements": lambda call: call.sizes(1), "NonZero": _non_zero, "SequenceAt": element,
     **dict.fromkeys(
         "ReduceMean ReduceSum ReduceMax ReduceMin ReduceProd ReduceL1 ReduceL2 ReduceLogSum ReduceLogSumExp"
         " ReduceSumSquare".split(), _reduce),

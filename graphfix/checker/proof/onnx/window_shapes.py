@@ -23,6 +23,7 @@ NEARLY = Fraction(1, 1 << 20)
 FINEST, COARSEST = 64, 64
 """Scales of terms are whole numbers, halves, quarters ... in these bounds."""
 EXACT_IN_FLOAT32 = "sizes that a Resize scales are below 2**18: float32 holds what they are scaled to"
+SOME_IMAGE = "no size that a window of a pool slides over is 0"
 SCALES, SIZES = 2, 3
 """The operands of a Resize in its present form."""
 
@@ -95,11 +96,22 @@ def _term_places(call: Call, size: Size, window: Window) -> Size | None:
     if padding in SAME:
         return None if window.dilation > 1 else arithmetic.ceildiv(size, window.stride)
     added = window.front + window.behind - window.reach
-    if call.op not in CONVOLUTIONS and 1 + added < 0:
+    if call.op not in CONVOLUTIONS and not _pools_of_nothing(call, size, added, window.stride):
         return None
     room = arithmetic.add(size, added)
     steps = None if room is None else arithmetic.floordiv(room, window.stride)
     return None if steps is None else arithmetic.add(steps, 1)
+
+
+def _pools_of_nothing(call: Call, size: Size, added: int, stride: int) -> bool:
+    """Whether a pool's windows are counted alike where a size is 0, which onnxruntime runs for an empty batch alone.
+
+    What is below 0 it rounds up, so that one window is left.
+    """
+    batch = (call.sizes(0) or (0,))[0]
+    if added < 0 and stride > 1 and call.table.arithmetic.least(size) < 1 and not (isinstance(batch, int) and batch):
+        call.table.assumes[SOME_IMAGE] = None
+    return 1 + added >= 0
 
 
 def _behind(call: Call, at: int, kernel: tuple[int, ...] | None) -> Dims:
