@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final, Literal
 
@@ -60,6 +60,18 @@ class Term:
 ClaimedShape = tuple[int | Term, ...]
 
 
+@dataclass(frozen=True, slots=True, order=True)
+class StoredSize:
+    """A size that a file stores of a value, and that is believed: `s0 + 1`."""
+
+    value: str
+    axis: int
+    text: str
+
+    def __str__(self) -> str:
+        return f"the stored size of '{self.value}'[{self.axis}] in main is '{self.text}'"
+
+
 @dataclass(frozen=True, slots=True)
 class Claims:
     """What the view of a model claims of the sizes that its broadcasting operators read."""
@@ -71,10 +83,18 @@ class Claims:
     elsewhere: int = 0
     """How many more there are in bodies and functions, where nothing is observed."""
 
+    believed: Sequence[StoredSize] = ()
+    """The stored sizes that are believed: each is compared with what its text says of the inputs' sizes."""
+
+    @property
+    def named(self) -> Collection[str]:
+        """The values of the main graph that are to be observed."""
+        return {**dict.fromkeys(self.values), **dict.fromkeys(stored.value for stored in self.believed)}
+
     @property
     def count(self) -> int:
         """How many values have a claim."""
-        return len(self.values) + self.elsewhere
+        return len(self.named) + self.elsewhere
 
 
 @dataclass(frozen=True, slots=True)

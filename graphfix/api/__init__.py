@@ -54,6 +54,7 @@ def fix_file(
     dims: Texts = NONE,
     shapes: Texts = NONE,
     same: Sequence[str] = (),
+    trust_stored: bool = False,
     only: Sequence[str] = (),
     skip: Sequence[str] = (),
     keep_fusions: bool = False,
@@ -84,6 +85,7 @@ def check(
     dims: Texts = NONE,
     shapes: Texts = NONE,
     same: Sequence[str] = (),
+    trust_stored: bool = False,
     only: Sequence[str] = (),
     skip: Sequence[str] = (),
     keep_fusions: bool = False,
@@ -101,6 +103,7 @@ def verify(
     dims: Texts = NONE,
     shapes: Texts = NONE,
     same: Sequence[str] = (),
+    trust_stored: bool = False,
     inputs: Path | None = None,
     runs: int = 4,
     seed: int = 0,
@@ -131,6 +134,7 @@ def show(
     dims: Texts = NONE,
     shapes: Texts = NONE,
     same: Sequence[str] = (),
+    trust_stored: bool = False,
 ) -> Iterator[str]:
     """The model in the notation `y[2,3] = Add(x[2,3], b[3])`, a line a node, with indexing maps where asked."""
     return pipeline.show(Path(source), Request.of(locals()), maps=maps, broadcasts_only=broadcasts_only)

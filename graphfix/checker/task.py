@@ -52,5 +52,7 @@ class Task:
     progress: Callable[[str], None] = field(repr=False)
     same: Sequence[Sequence[str]] = ()
     """Sizes of inputs that are stated to be equal: symbols, or `name[axis]`, two or more each time."""
+    trust_stored: bool = False
+    """Whether the sizes that the first model stores are believed where they follow from nothing else."""
     claims: Claims | None = None
     """The sizes that were taken for granted of the first model: its runs are asked for them."""

@@ -11,14 +11,15 @@ import numpy as np
 
 from graphfix.checker.files import is_tflite
 from graphfix.checker.files.equal_sizes import stated
-from graphfix.results import GraphfixError, Verdict
+from graphfix.results import Claims, GraphfixError, Verdict
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
     from pathlib import Path
 
     from graphfix.checker.proof import Proof
     from graphfix.checker.task import Task
+    from graphfix.results import StoredSize
 
 
 def compare(task: Task) -> Verdict:
@@ -30,7 +31,8 @@ def compare(task: Task) -> Verdict:
         raise GraphfixError(f"{names[0]} is a TFLite model, {names[1]} is none; name two files of one format")
     proof, document = _proof(task, tflite=before)
     not_run = Verdict("undecided", reason="nothing was run")
-    verdict = not_run if task.proof == "only" else _by_runs(task, tflite=before)
+    believed = () if proof is None else proof.believed
+    verdict = not_run if task.proof == "only" else _by_runs(_watching(task, believed), tflite=before)
     if not task.criterion.exact and verdict.status == "equal":
         verdict = replace(verdict, reason=f"the outputs were compared {task.criterion}, not bit for bit")
     if proof is not None:
@@ -52,8 +54,24 @@ def _proof(task: Task, *, tflite: bool) -> tuple[Proof | None, Mapping[str, obje
 
     task.progress("proving")
     started = perf_counter()
-    proof = prove(task.before, task.after, bindings=task.bindings, shapes=task.shapes, same=task.same, tflite=tflite)
+    proof = prove(
+        task.before,
+        task.after,
+        bindings=task.bindings,
+        shapes=task.shapes,
+        same=task.same,
+        trust_stored=task.trust_stored,
+        tflite=tflite,
+    )
     return proof, proof.document(perf_counter() - started)
+
+
+def _watching(task: Task, believed: Sequence[StoredSize]) -> Task:
+    """Return the task with the stored sizes that the proof believes among what the runs are asked for."""
+    if not believed:
+        return task
+    claims = task.claims or Claims({}, {})
+    return replace(task, claims=replace(claims, believed=tuple(dict.fromkeys((*claims.believed, *believed)))))
 
 
 def _discharged(task: Task, verdict: Verdict, proof: Proof) -> frozenset[str]:

@@ -233,6 +233,12 @@ def _binding(command: Parser) -> None:
     )
     what = "sizes of inputs that are equal, axes or symbols: 'ids[0]=mask[0]', batch=batch2, total=past+seq; repeatable"
     group.add_argument("--same", metavar="A=B", action="append", help=what)
+    group.add_argument(
+        "--trust-stored",
+        action="store_true",
+        help="ONNX: believe stored sizes of inner values, such as 's0 + 1', that can neither be proved nor refuted; "
+        "listed as assumed, and compared with the runs",
+    )
 
 
 def _runs(command: Parser) -> None:

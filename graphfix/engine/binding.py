@@ -46,6 +46,8 @@ def bind(model: Model, path: Path, request: Request) -> Sizes:
     Returns the sizes that the model and what is made of it are both run at: with defaults those of all inputs.
     """
     sizes = parse(path, request)
+    if request.trust_stored:
+        model.trust_stored()
     if sizes.dims or sizes.shapes or sizes.same:
         model.bind(sizes.dims, sizes.shapes, sizes.same)
     if not request.bind_defaults:

@@ -36,7 +36,7 @@ def claims(model: Model) -> Claims:
         else:
             values[value.name] = _claimed(value.shape, shapes)
     inputs = {value.name: _claimed(value.shape, shapes) for value in main.inputs if value.shape.ranked}
-    return Claims(inputs, values, elsewhere)
+    return Claims(inputs, values, elsewhere, model.believed)
 
 
 def _operands(graphs: Sequence[Graph]) -> Iterator[Value]:

@@ -44,6 +44,8 @@ class Request:
     shapes: Texts = field(default_factory=dict)
     same: Sequence[str] = ()
     """Sizes that are equal, as `--same` takes them: `ids[0]=mask[0]`."""
+    trust_stored: bool = False
+    """Whether stored sizes that are neither proved nor refuted are believed."""
     bind_defaults: bool = False
 
     # the verification

@@ -15,6 +15,7 @@ from typing import Literal, Protocol, TypeAlias
 
 from graphfix.graph.edits import Edit
 from graphfix.graph.view import Graph, Node, Value
+from graphfix.results import StoredSize
 from graphfix.shapes.shape import Size
 
 BROADCASTING: Literal["broadcasting"] = "broadcasting"
@@ -164,6 +165,13 @@ class Model(Protocol):
     @property
     def leaning(self) -> Sequence[tuple[str, str]]:
         """(graph, value) of all whose rank or sizes lean on a stored shape or on another program's inference."""
+
+    def trust_stored(self) -> None:
+        """Believe the stored names of sizes that the rules neither prove nor refute, before any edit."""
+
+    @property
+    def believed(self) -> Sequence[StoredSize]:
+        """The stored sizes that are believed."""
 
     def own_facts_only(self) -> None:
         """Infer anew by rules of this program alone, before any edit: for a model that no runtime runs."""

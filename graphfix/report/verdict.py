@@ -78,7 +78,8 @@ def map_lines(node: Mapping[str, Any]) -> Iterator[str]:
 def _runs(verdict: Verdict) -> str:
     """What the runs showed beside the proof, or why they showed nothing."""
     if not any(run.status == "equal" and run.optimizations == "off" for run in verdict.runs):
-        return f"; {printable(verdict.reason)}" if verdict.reason else ""
+        reason = f"; {printable(verdict.reason)}" if verdict.reason else ""
+        return f"{reason}{exceptions_text(verdict.exceptions)}"
     return f"; {_agreement(verdict)}{exceptions_text(verdict.exceptions)}{_optimized(verdict.runs)}"
 
 

@@ -6,6 +6,7 @@ is bounded: `floor((N+1)/2)` is between N / 2 and (N + 1) / 2.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from itertools import product
 from math import gcd, inf, prod
@@ -100,6 +101,28 @@ class NameTable:
             low, high = self.interval(made.of)
             self.ranges[parts] = (max(low, 0), high) if made.kind == "positive" else divided(low, high, made.by)
         return poly.name(parts)
+
+    def number(self, polynomial: Polynomial, numbers: Mapping[Parts, int]) -> int | None:
+        """What it is where names have these numbers; None where another name is in it."""
+        total = 0
+        for monomial, factor in polynomial:
+            product = factor
+            for part in monomial:
+                found = self._number_of(part, numbers)
+                if found is None:
+                    return None
+                product *= found
+            total += product
+        return total
+
+    def _number_of(self, part: Parts, numbers: Mapping[Parts, int]) -> int | None:
+        made = self.made.get(part)
+        if made is None:
+            return numbers.get(part)
+        found = self.number(made.of, numbers)
+        if found is None:
+            return None
+        return max(0, found) if made.kind == "positive" else found // made.by
 
     # --- what a polynomial can be -------------------------------------------------------------------------------------
 

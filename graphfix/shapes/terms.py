@@ -11,6 +11,7 @@ and may be negative.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from math import inf
 
@@ -170,6 +171,16 @@ class Terms:
         """The greatest number that a name is multiplied by in it."""
         polynomial = self._polynomial(size) or ()
         return max((abs(factor) for _, factor in polynomial), default=0)
+
+    def number(self, size: Size, numbers: Mapping[Parts, int]) -> int | None:
+        """What a size is where names have these numbers; None where it is made of another name as well."""
+        polynomial = self._polynomial(size)
+        return None if polynomial is None else self.names.number(polynomial, numbers)
+
+    def text(self, size: Size) -> str:
+        """The size as arithmetic over names."""
+        polynomial = self._polynomial(size)
+        return "?" if polynomial is None else poly.text(polynomial)
 
     # --- names --------------------------------------------------------------------------------------------------------
 

@@ -25,6 +25,7 @@ def tosa_file(
     dims: Texts = NONE,
     shapes: Texts = NONE,
     same: Sequence[str] = (),
+    trust_stored: bool = False,
     only: Sequence[str] = (),
     skip: Sequence[str] = (),
     bind_defaults: bool = False,

@@ -197,7 +197,7 @@ def test_undecided_is_worse_than_no_and_better_than_an_error(
 def test_every_option_of_fix_reaches_the_pipeline(asked: Asked) -> None:
     command = (
         "fix m.onnx -o f.onnx --in-place --target ranks --broadcasts two-sided --unknown keep --dim N=4 "
-        "--dim a=b=2..64 --shape x=1,3,224,224 --same a[0]=b[0] --same M=N "
+        "--dim a=b=2..64 --shape x=1,3,224,224 --same a[0]=b[0] --same M=N --trust-stored "
         "--only equalize-ranks --only normalize-expand "
         "--skip materialize-broadcasts --bind-defaults --max-expand-bytes 4096 "
         "--keep-fusions --no-verify --strict-proof --runs 7 --seed 9"
@@ -216,6 +216,7 @@ def test_every_option_of_fix_reaches_the_pipeline(asked: Asked) -> None:
                     dims={"N": "4", "a=b": "2..64"},
                     shapes={"x": "1,3,224,224"},
                     same=["a[0]=b[0]", "M=N"],
+                    trust_stored=True,
                     only=["equalize-ranks", "normalize-expand"],
                     skip=["materialize-broadcasts"],
                     max_expand_bytes=4096,
@@ -253,10 +254,10 @@ def test_fix_without_an_output_says_how_to_name_one(asked: Asked, capsys: pytest
 
 
 def test_every_option_of_verify_and_show_reaches_the_pipeline(asked: Asked) -> None:
-    options = "--dim N=4 --shape x=1 --same M=N --inputs d.npz --runs 2 --seed 3 --atol 1e-3 --rtol 0"
+    options = "--dim N=4 --shape x=1 --same M=N --trust-stored --inputs d.npz --runs 2 --seed 3 --atol 1e-3 --rtol 0"
     assert commands.main(["verify", "a.onnx", "b.onnx", *options.split()]) == 0
     assert commands.main(["show", "m.onnx", "--maps", "--broadcasts-only", "--dim", "N=4"]) == 0
-    sizes = {"dims": {"N": "4"}, "shapes": {"x": "1"}, "same": ["M=N"]}
+    sizes = {"dims": {"N": "4"}, "shapes": {"x": "1"}, "same": ["M=N"], "trust_stored": True}
     verified = Request.of({**sizes, "inputs": Path("d.npz"), "runs": 2, "seed": 3, "atol": 0.001, "rtol": 0.0})
     assert asked.calls == [
         ("verify", (Path("a.onnx"), Path("b.onnx"), verified)),
@@ -303,16 +304,16 @@ def test_wrong_usage_is_one_line_and_status_2(capsys: pytest.CaptureFixture[str]
 # --- what is offered ------------------------------------------------------------------------------------------------
 
 OFFERED = {
-    "fix": "-o --output --in-place --target --broadcasts --unknown --dim --shape --same --only --skip --bind-defaults "
-    "--max-expand-bytes --keep-fusions --no-verify --strict-proof --runs --seed --report --json -q "
+    "fix": "-o --output --in-place --target --broadcasts --unknown --dim --shape --same --trust-stored --only --skip "
+    "--bind-defaults --max-expand-bytes --keep-fusions --no-verify --strict-proof --runs --seed --report --json -q "
     "--quiet",
-    "check": "--target --broadcasts --unknown --dim --shape --same --only --skip --bind-defaults --max-expand-bytes "
-    "--report --json -q --quiet",
-    "verify": "--dim --shape --same --inputs --runs --seed --proof-only --strict-proof "
+    "check": "--target --broadcasts --unknown --dim --shape --same --trust-stored --only --skip "
+    "--bind-defaults --max-expand-bytes --report --json -q --quiet",
+    "verify": "--dim --shape --same --trust-stored --inputs --runs --seed --proof-only --strict-proof "
     "--atol --rtol --report --json -q --quiet",
-    "show": "--maps --broadcasts-only --dim --shape --same",
-    "tosa": "-o --output --run --inputs --seed --only --skip --dim --shape --same --bind-defaults --max-expand-bytes "
-    "--no-verify --report --json -q --quiet",
+    "show": "--maps --broadcasts-only --dim --shape --same --trust-stored",
+    "tosa": "-o --output --run --inputs --seed --only --skip --dim --shape --same --trust-stored "
+    "--bind-defaults --max-expand-bytes --no-verify --report --json -q --quiet",
     "explain": "",
 }
 

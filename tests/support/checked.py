@@ -27,6 +27,7 @@ def verify(
     atol: float | None = None,
     rtol: float | None = None,
     proof: Literal["with", "only", "without"] = "with",
+    trust_stored: bool = False,
     claims: Claims | None = None,
 ) -> Verdict:
     """Ask the checker, with the defaults of `graphfix verify`."""
@@ -42,6 +43,7 @@ def verify(
         criterion=Criterion(atol, rtol),
         proof=proof,
         progress=lambda _: None,
+        trust_stored=trust_stored,
         claims=claims,
     )
     return checker.verify(task)

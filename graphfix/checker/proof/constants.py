@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from math import prod
-from typing import TYPE_CHECKING
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -12,13 +13,17 @@ from graphfix.checker.files.constant_bytes import PIECE, SMALL, held
 from graphfix.checker.proof.terms import MOST_ELEMENTS, View, whole
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from graphfix.checker.files.constant_bytes import Payload
     from graphfix.checker.proof.terms import Core, TermTable
 
 MOST_HELD = 1 << 24
 """Bytes of what is cut out of a constant; beyond them it is compared as it is."""
+KNOWN: Mapping[str, np.dtype[Any]] = MappingProxyType(
+    {"int64": np.dtype("<i8"), "int32": np.dtype("<i4"), "bool": np.dtype("u1")}
+)
+"""Element types of which short vectors are known as terms, and how they are stored."""
 
 
 @dataclass(slots=True, eq=False)
@@ -67,9 +72,11 @@ class Constants:
         return View(core, tuple(None if size == 1 else next(places) for size in dims), dims)
 
     def _inner(self, dtype: str, dims: tuple[int, ...], payload: Payload, width: int, description: str) -> View:
-        if dtype in ("int64", "int32") and len(dims) <= 1 and payload.length <= MOST_ELEMENTS * width:
-            numbers = np.frombuffer(payload.read(0, payload.length), np.dtype(dtype).newbyteorder("<"))
-            return self.table.integers(tuple(map(int, numbers)), dtype, scalar=not dims)
+        stored = KNOWN.get(dtype)
+        if stored is not None and len(dims) <= 1 and payload.length <= MOST_ELEMENTS * width:
+            numbers = tuple(map(int, np.frombuffer(payload.read(0, payload.length), stored)))
+            if dtype != "bool" or max(numbers, default=0) <= 1:  # another byte is true, and not the element 1
+                return self.table.integers(numbers, dtype, scalar=not dims)
         return whole(self._core((dtype, dims), dims, payload, description))
 
     def _core(self, kind: tuple[object, ...], dims: tuple[int, ...], payload: Payload, description: str) -> Core:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from contextlib import ExitStack
 from dataclasses import replace
+from functools import partial
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
@@ -31,16 +32,20 @@ def prove(
     bindings: Mapping[str, int] = _NO_NUMBERS,
     shapes: Mapping[str, Sequence[int]] = _NO_SHAPES,
     same: Sequence[Sequence[str]] = (),
+    trust_stored: bool = False,
     tflite: bool = False,
 ) -> Proof:
     """Compare two files of one format, under the given sizes of free dims, without a runtime.
 
-    `same`: sizes of inputs that are stated to be equal, symbols or `name[axis]`.
+    `same`: sizes of inputs that are stated to be equal, symbols or `name[axis]`. With `trust_stored` sizes that the
+    first file stores are believed where no rule knows them (ONNX).
 
     No payload is in memory as a whole. A node that does not mean anything is a reason not to prove; a file that is no
     model, or lacks one that it names, raises GraphfixError.
     """
     compared, _, refuse = _comparison(tflite=tflite)
+    if trust_stored and not tflite:
+        compared = partial(compared, trust_stored=True)
     try:
         with ExitStack() as stack:
             if not (bindings or shapes or same) and _copied(before, after, tflite=tflite):

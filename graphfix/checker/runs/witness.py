@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from graphfix.checker.files.onnx.stored_sizes import Numbers, computed
 from graphfix.results import Contradiction, Facts, Term
 
 if TYPE_CHECKING:
@@ -50,11 +51,15 @@ class Witness:
     """What the runs of the original have shown so far."""
 
     claims: Claims
+    symbols: Sequence[tuple[str, str, int]] = ()
+    """The symbols in which sizes are stored: (the symbol, an input, the axis that has it)."""
     runs: int = 0
     """How many were seen."""
     observed: set[str] = field(default_factory=set)
     contradictions: dict[str, Contradiction] = field(default_factory=dict)
     """By value: what was found first."""
+    disbelieved: dict[str, Contradiction] = field(default_factory=dict)
+    """The same, for stored sizes that are believed: what other claims follow from."""
     fed: Mapping[str, object] | None = None
     """The inputs of the run that was seen last."""
     last: tuple[Mapping[str, Sizes], Mapping[str, Sizes]] | None = None
@@ -70,6 +75,9 @@ class Witness:
         if (fed, sizes) == self.last:
             return  # values are other ones, sizes are not
         self.last = fed, sizes
+        known = {**fed, **sizes}
+        derived = derive(known)
+        self._compare_stored(fed, {**derived, **known})
         # of a model from which an operator was cut the operator's results are fed: nobody computed them
         inputs = {name: shape for name, shape in fed.items() if name in self.claims.inputs}
         run = _Run.under(self.claims.inputs, inputs)
@@ -77,12 +85,26 @@ class Witness:
             return
         alike: dict[tuple[int, Sizes], list[str]] = {}  # big models have few distinct claims
         values = self.claims.values
-        for name, have in (*inputs.items(), *sizes.items(), *derive({**fed, **sizes}).items()):
+        for name, have in (*inputs.items(), *sizes.items(), *derived.items()):
             if name in values:
                 alike.setdefault((id(values[name]), have), []).append(name)
         # a broadcast is known where its parts are: what has one name everywhere comes first
         for (_, have), names in sorted(alike.items(), key=lambda each: _has_broadcast(values[each[1][0]])):
             self._compare(run, values[names[0]], have, names)
+
+    def _compare_stored(self, fed: Mapping[str, Sizes], sizes: Mapping[str, Sizes]) -> None:
+        """Compare the stored sizes that are believed with those of a run; what can't be computed is none."""
+        known: dict[str, int] = {text: fed[name][axis] for text, name, axis in self.symbols if name in fed}
+        for stored in self.claims.believed:
+            have = sizes.get(stored.value)
+            if have is None:
+                continue
+            self.observed.add(stored.value)
+            said = int(stored.text) if stored.text.isdecimal() else computed(stored.text, known, Numbers())
+            if stored.axis >= len(have) or said != have[stored.axis]:
+                claim = f"'{stored.text}' of axis {stored.axis}"
+                why = "" if said is None else f"the stored size is {said} here"
+                self.disbelieved.setdefault(stored.value, Contradiction(stored.value, claim, have, why))
 
     def _compare(self, run: _Run, claim: ClaimedShape, have: Sizes, names: Sequence[str]) -> None:
         """Compare the sizes that these values have with what is claimed of all of them."""
@@ -95,8 +117,9 @@ class Witness:
 
     def facts(self, *, ran: bool) -> Facts:
         """Say what the runs show of the claims; `ran`: some were of the whole original."""
-        first = next((self.contradictions[name] for name in self.claims.values if name in self.contradictions), None)
-        return Facts(self.claims.count, len(self.observed), len(self.contradictions), first, ran)
+        found = {**self.contradictions, **self.disbelieved}
+        first = next((found[name] for name in (*self.disbelieved, *self.claims.values) if name in found), None)
+        return Facts(self.claims.count, len(self.observed), len(found), first, ran)
 
 
 @dataclass(slots=True)

@@ -22,10 +22,12 @@ from graphfix.formats.onnx.edit.state import State
 from graphfix.formats.onnx.file.container import Container, read
 from graphfix.formats.onnx.file.messages import Step
 from graphfix.formats.onnx.infer.analysis import Facts, analyse
+from graphfix.formats.onnx.infer.stored_names import StoredNames
 from graphfix.formats.onnx.opset import to_8, to_17
 from graphfix.formats.onnx.view import Views, build
 from graphfix.graph.edits import EXPAND_LIMIT, Edit, Refused, Upgrade
 from graphfix.graph.view import Graph, Node, Value
+from graphfix.results import StoredSize
 from graphfix.shapes.shape import Size
 
 
@@ -62,12 +64,24 @@ class OnnxModel:
         """The symbols that stand for others too: no stored shape gains one."""
         self._own_facts = False
         """Whether nothing is believed that another program says (`own_facts_only`)."""
+        self._stored: StoredNames | None = None
+        """The sizes that the file was read with."""
+        self._trust_stored = False
         self._rebuild_view(nodes)
 
     def _rebuild_view(self, nodes: Sequence[Step] | None = None) -> None:
         """Build the view anew from the messages as they are; `nodes` are the main graph's, read before."""
         started = time.perf_counter()
-        self._facts: Facts = analyse(self.proto, self._ranges, nodes, self._sums, own_only=self._own_facts)
+        self._facts: Facts = analyse(
+            self.proto,
+            self._ranges,
+            nodes,
+            self._sums,
+            own_only=self._own_facts,
+            stored=self._stored,
+            trust=self._trust_stored,
+        )
+        self._stored = self._facts.stored
         self.inferring += time.perf_counter() - started
         self._views: Views = build(self.proto, self._facts, self.container.is_cut)
         for scope in self._facts.scopes():
@@ -90,6 +104,16 @@ class OnnxModel:
         """
         self._own_facts = True
         self._rebuild_view()
+
+    def trust_stored(self) -> None:
+        """Believe the stored sizes that the rules neither prove nor refute, before any edit."""
+        self._trust_stored = True
+        self._rebuild_view()
+
+    @property
+    def believed(self) -> Sequence[StoredSize]:
+        """The stored sizes that are believed."""
+        return self._facts.believed
 
     @property
     def leaning(self) -> Sequence[tuple[str, str]]:
@@ -115,7 +139,11 @@ class OnnxModel:
     @property
     def stale(self) -> Sequence[tuple[str, str, str]]:
         """(graph, value, why) of every stored shape that the computed one contradicts."""
-        return [(scope.path, name, why) for scope in self._facts.scopes() for name, why in scope.stale.items()]
+        return [
+            (scope.path, name, why)
+            for scope in self._facts.scopes()
+            for name, why in (*scope.stale.items(), *scope.misnamed.items())
+        ]
 
     def apply(self, node: Node, edits: Sequence[Edit]) -> Node:
         """Carry the edits of one node out, all or none. Raises Refused."""

@@ -23,6 +23,7 @@ from graphfix.formats.tflite.infer.analysis import analyse
 from graphfix.formats.tflite.view import SubgraphView, build
 from graphfix.graph.edits import EXPAND_LIMIT, Edit
 from graphfix.graph.view import Graph, Node, Value
+from graphfix.results import StoredSize
 from graphfix.shapes.shape import Size
 
 
@@ -115,6 +116,12 @@ class TfliteModel:
     def leaning(self) -> Sequence[tuple[str, str]]:
         """(graph, value) of all whose shape is stored and follows from nothing, or follows from such a one."""
         return [(view.graph.path, view.values[tensor].name) for view in self._views for tensor in view.facts.leaning]
+
+    believed: Sequence[StoredSize] = ()
+    """No name of a size is stored."""
+
+    def trust_stored(self) -> None:
+        """TFLite stores no names of sizes, and sizes that follow from nothing are assumed as they are stored."""
 
     def own_facts_only(self) -> None:
         """Infer anew by the rules alone: a shape that is only stored, of a result, is not believed.

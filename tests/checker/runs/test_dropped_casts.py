@@ -104,6 +104,13 @@ def test_the_runs_say_that_they_differ_where_a_rounding_is_dropped(tmp_path: Pat
     assert "1 exception of the runtime: dropped-cast at Add 'the_add'" in text
 
 
+def test_the_exception_is_named_where_every_run_differs(tmp_path: Path) -> None:
+    before, after = product(tmp_path / "m.onnx"), written_out(tmp_path / "n.onnx")
+    verdict = verify(before, after, runs=1)
+    assert [run.status for run in verdict.runs if run.optimizations == "off"] == ["different"]
+    assert "bit-equal; 1 exception of the runtime: dropped-cast at Add 'the_add'" in verdict_text(verdict)
+
+
 def written_out(path: Path, then: str = "Add", scale: str = "m") -> Path:
     """`product` with its broadcast written out."""
     steps = [

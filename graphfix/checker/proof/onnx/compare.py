@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from onnx import TensorProto, TypeProto
@@ -22,6 +23,7 @@ from graphfix.checker.proof.onnx.input_sizes import FreeSizes, declared_dims, is
 from graphfix.checker.proof.onnx.model_parts import key_of, unlisted
 from graphfix.checker.proof.onnx.operands import Environment, bodies
 from graphfix.checker.proof.onnx.reader import Reading
+from graphfix.checker.proof.onnx.stored_sizes import StoredSizes
 from graphfix.checker.proof.onnx.types import element_type
 from graphfix.checker.proof.onnx.validate import imported
 from graphfix.checker.proof.result import Proof, UnprovedError
@@ -50,6 +52,8 @@ def compared(
     shapes: Mapping[str, Sequence[int]],
     same: Sequence[Sequence[str]] = (),
     notes: Notes | None = None,
+    *,
+    trust_stored: bool = False,
 ) -> Proof:
     """Read both files and compare them. Raises UnprovedError and GraphfixError."""
     table = TermTable(Algebra())
@@ -62,6 +66,8 @@ def compared(
     world = ClosedWorld()
     first = Reading(table, FileConstants(sources[0], constants, world), one, notes=notes)
     environment = _environment(first, bindings, shapes, equal)
+    if trust_stored:
+        environment.believed = StoredSizes.of(one.graph, table.arithmetic, environment.values)
     outputs = first.run(one.graph, environment)
     table.close()
     world.closed = True
@@ -77,9 +83,9 @@ def compared(
     odd = world.reason, world.size_names.unknown(), unlisted(one, two, (first.called, second.called))
     table.objections += [reason for reason in odd if reason is not None]
     names = [output.name for output in one.graph.output]
-    return concluded(
-        table, list(zip(names, outputs, theirs, strict=True)), [*_assumed(one.graph, bindings), *table.assumes]
-    )
+    believed = () if environment.believed is None else tuple(environment.believed.believed)
+    assumes = [*_assumed(one.graph, bindings), *table.assumes, *map(str, believed)]
+    return replace(concluded(table, list(zip(names, outputs, theirs, strict=True)), assumes), believed=believed)
 
 
 def note_nodes(

@@ -118,12 +118,18 @@ def _joined(pair: Sequence[Sizes | None]) -> Guess:
 
 
 def _loop(reader: Reader, call: Call, environment: Environment) -> list[View]:
-    """Two scalars go into the body before the states, and one comes out of it."""
+    """The number of the iteration and the condition go into the body before the states, and one comes out of it."""
     owner = ("loop", *call.full, tuple(call.views))
     states = [None if view is None else view.sizes for view in call.views[2:]]
     place = owner, reader.occurrence(owner)
-    kept, given = _settled(reader, call, environment, place, ([(), (), *states], slice(2, None), 1))
+    ahead = [_scalar(value) for value in _body(call).input[:2]]
+    kept, given = _settled(reader, call, environment, place, ([*ahead, *states], slice(2, None), 1))
     return _looped(reader, call, (*owner, place[1], kept, given), kept[2:], given[1:], _body(call).output[1:])
+
+
+def _scalar(value: ValueInfoProto) -> Sizes | None:
+    """Return the shape of a number that the runtime makes: onnxruntime gives it axes where the body declares them."""
+    return None if value.type.tensor_type.shape.dim else ()
 
 
 def _settled(

@@ -260,7 +260,7 @@ def exact(call: Call, bodies: tuple[object, ...] = ()) -> list[View]:
     for index in range(len(call.outputs)):
         core, new = call.table.core((*key, index), call.description)
         if new:
-            core.sizes = call.table.named_sizes(core, shapes.ruled(call, index))
+            core.sizes = call.table.named_sizes(core, call.completed(index, shapes.ruled(call, index)))
         results.append(whole(core))
         if not index:
             enter_exact(call, core)

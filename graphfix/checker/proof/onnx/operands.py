@@ -18,7 +18,8 @@ if TYPE_CHECKING:
 
     from onnx import GraphProto, NodeProto
 
-    from graphfix.checker.proof.sizes import Sizes
+    from graphfix.checker.proof.onnx.stored_sizes import StoredSizes
+    from graphfix.checker.proof.sizes import Dims, Sizes
     from graphfix.checker.proof.terms import TermTable, View
 
 _NUMBERS = {
@@ -122,6 +123,13 @@ class Call:
         name = self.inputs[index] if index < len(self.inputs) else ""
         return not name or self.scope is None or self.scope.holds(name)
 
+    def completed(self, index: int, dims: Dims) -> Dims:
+        """Return the dims of a result with what is believed of them: in the main graph of the first file."""
+        scope = self.scope
+        if scope is None or scope.believed is None or self.table.closed or not self.outputs[index]:
+            return dims
+        return scope.believed.complete(self.outputs[index], dims)
+
     def lowest(self, rank: int) -> int:
         """Return the lowest number of an axis: until operator set 11 they were not counted from the end."""
         return -rank if self.version >= COUNTED_BACK_SINCE else 0
@@ -155,6 +163,8 @@ class Environment:
     path: str = "main"
     of_file: bool = True
     """Whether its nodes are nodes of the file, and not what one of them is defined as."""
+    believed: StoredSizes | None = None
+    """Of the first file's main graph: the stored sizes that are believed where no rule knows the size."""
     stored: set[str] = field(default_factory=set)
     """The values that the file holds: initializers, and what Constant nodes hold."""
 

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 import onnx
 
 from graphfix.checker.files.onnx.skeleton import external_folder, read
+from graphfix.checker.files.onnx.stored_sizes import symbols
 from graphfix.checker.runs import given_inputs
 from graphfix.checker.runs.comparison import Comparison, weigh
 from graphfix.checker.runs.first_difference import Place, first_place
@@ -44,7 +45,8 @@ def by_runs(task: Task) -> Verdict:
     """Compare two ONNX files. Raises GraphfixError for bad input."""
     models = read(task.before), read(task.after)
     interfaces = onnx_interface(models[0]), onnx_interface(models[1])
-    witness = Witness(task.claims) if task.claims is not None else None
+    named = list(symbols(models[0].graph))
+    witness = Witness(task.claims, named) if task.claims is not None else None
     verdict = _by_runs(task, models, interfaces, witness)
     versions = {"onnx": onnx.__version__, **verdict.versions}
     facts = witness.facts(ran=witness.runs > 0) if witness is not None else None

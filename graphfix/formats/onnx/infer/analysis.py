@@ -1,7 +1,8 @@
 """All that is inferred of a model: its main graph, the bodies inside it, and its local functions by their calls.
 
 Stored shapes are claims: they are compared with what is computed, and only where no rank follows the stored one is
-assumed, and recorded. A name that is stored in the file is never evidence, but for the symbols of the graph's inputs.
+assumed, and recorded. A name that is stored in the file is no evidence, but for the symbols of the graph's inputs:
+unless it is asked for (`trust`), where it is neither proved nor refuted (`stored_names`).
 """
 
 from __future__ import annotations
@@ -25,6 +26,8 @@ from graphfix.formats.onnx.infer.scope import (
     unknown_name,
     versions_of,
 )
+from graphfix.formats.onnx.infer.stored_names import Hypotheses, StoredNames
+from graphfix.results import StoredSize
 from graphfix.shapes.shape import Dim, Shape, Size, symbol
 
 
@@ -36,6 +39,9 @@ class Facts:
     functions: dict[FunctionKey, GraphScope]
     """Those that are called; a function that nobody calls is not inferred."""
     assumes: list[str]
+    stored: StoredNames
+    """What the file says of sizes inside it."""
+    believed: Sequence[StoredSize] = ()
 
     def scopes(self) -> list[GraphScope]:
         """Every scope, an outer one before those inside it."""
@@ -49,13 +55,16 @@ def analyse(
     sums: Mapping[str, Sum] = NO_SUMS,
     *,
     own_only: bool = False,
+    stored: StoredNames | None = None,
+    trust: bool = False,
 ) -> Facts:
     """Infer the shapes of every value; `proto` is not changed.
 
     `ranges`: what sizes of inputs are, by symbol, or by `input[axis]` where there is none: narrowed, or another's;
     `sums`: likewise, what is a sum of others.
 
-    With `own_only` neither onnx's inference of audited operators nor a stored rank is believed.
+    With `own_only` neither onnx's inference of audited operators nor what is stored is believed; with `trust` stored
+    sizes are, where they are open. `stored`: the sizes that the file was read with, where it was edited.
     """
     main = scope_of(proto.graph, "main", None, versions_of(proto.opset_import) or {"": 1}, nodes)
     holders: dict[str, list[str]] = {}
@@ -76,15 +85,21 @@ def analyse(
         name: Known(None if dims is None else input_shape(name, dims, symbols, unnamed), 0)
         for name, dims in dims_of.items()
     }
+    stored = StoredNames.of(dims_of, main.claims) if stored is None else stored
+    hypotheses = Hypotheses.over(stored, forward.terms, {name: known.shape for name, known in inputs.items()})
+    forward.trusted = hypotheses if trust and not own_only else None
     forward.read(main, inputs)
     functions = _functions(main, forward)
     assumes = [f"the dims named '{name}' are equal: {', '.join(at)}" for name, at in holders.items() if len(at) > 1]
     assumes += [
         f"the stored rank of '{name}' in {scope.path}" for scope in main.walk() for name in sorted(scope.assumed)
     ]
-    facts = Facts(main, functions, [*assumes, *forward.assumes])
+    facts = Facts(
+        main, functions, [*assumes, *forward.assumes, *map(str, hypotheses.believed)], stored, hypotheses.believed
+    )
     for scope in facts.scopes():
         _compare_stored(scope)
+    main.misnamed.update(hypotheses.refutations(main.shapes))
     return facts
 
 

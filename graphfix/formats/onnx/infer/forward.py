@@ -21,6 +21,7 @@ from graphfix.formats.onnx.infer.calls import Calls
 from graphfix.formats.onnx.infer.one_node import OneNode
 from graphfix.formats.onnx.infer.operands import Call, attributes
 from graphfix.formats.onnx.infer.scope import GraphScope, Known
+from graphfix.formats.onnx.infer.stored_names import Hypotheses
 from graphfix.shapes.shape import Dim, Incompatible, Shape, Size
 from graphfix.shapes.terms import Terms
 
@@ -41,6 +42,8 @@ class ForwardPass:
     one_node: OneNode = field(default_factory=OneNode)
     terms: Terms = field(default_factory=Terms)
     assumes: dict[str, None] = field(default_factory=dict)
+    trusted: Hypotheses | None = None
+    """The stored sizes that are believed where they are open; None where none is."""
     leaning: bool = False
     """Whether anything leans on another program so far."""
     _plain: dict[object, Answer] = field(default_factory=dict)
@@ -228,6 +231,9 @@ class ForwardPass:
             scope.shapes[name] = computed
         else:
             scope.shapes[name] = _named(scope, name, axes)
+        if self.trusted is not None and scope.path == "main" and self.trusted.believe(scope.shapes, name):
+            scope.leaning.add(name)
+            self.leaning = True
         code = code or self._claim(scope, name)
         if code:
             scope.dtypes[name] = code

@@ -57,6 +57,8 @@ class GraphScope:
     """The constants: initializers that no caller overrides, and what Constant nodes hold."""
     stale: dict[str, str] = field(default_factory=dict)
     """Why a stored shape can't be trusted."""
+    misnamed: dict[str, str] = field(default_factory=dict)
+    """Why a name that is stored of a size is wrong; the computed size stands."""
     assumed: set[str] = field(default_factory=set)
     """Values whose rank is the stored one, for it could not be computed."""
     leaning: set[str] = field(default_factory=set)
@@ -152,8 +154,9 @@ class GraphScope:
 
     def clear(self) -> None:
         """Forget what is known of the values."""
-        for facts in (self.shapes, self.dtypes, self.elements, self.unranked, self.sequences, self.stale, self.tensors):
-            facts.clear()
+        facts = self.shapes, self.dtypes, self.elements, self.unranked, self.sequences, self.tensors
+        for each in (*facts, self.stale, self.misnamed):
+            each.clear()
         self.assumed.clear()
         self.leaning.clear()
 
