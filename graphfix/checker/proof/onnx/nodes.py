@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from onnx import TensorProto
 
 from graphfix.checker.proof import broadcast, constant_folding
-from graphfix.checker.proof.onnx import sequence_shapes, shapes
+from graphfix.checker.proof.onnx import float_ranges, sequence_shapes, shapes
 from graphfix.checker.proof.onnx import table as onnx_ops
 from graphfix.checker.proof.onnx.routines import enter_exact, enter_mapped
 from graphfix.checker.proof.onnx.types import dtype
@@ -53,6 +53,8 @@ def read(call: Call) -> View | None:
     result = rule(call) if rule is not None and call.views and call.views[0] is not None else None
     if result is not None:
         enter_mapped(call, result.core)
+        if call.op == "Cast" and not call.domain:
+            float_ranges.enter(call, result.core)
     return result
 
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from graphfix.checker.proof.broadcast import onto_sizes
 from graphfix.checker.proof.integer_values import span, span_of
-from graphfix.checker.proof.onnx import layout_shapes
+from graphfix.checker.proof.onnx import float_ranges, layout_shapes
 from graphfix.checker.proof.onnx.layout_shapes import places
 from graphfix.checker.proof.onnx.sequence_shapes import element
 from graphfix.checker.proof.onnx.table import ONTO, SAME_SHAPE
@@ -230,12 +230,12 @@ def _left(call: Call, own: Sizes, known: Sequence[Size]) -> Size | None:
 
 
 def _range(call: Call) -> Dims:
-    """Of integers that are known; of floats runtimes round differently."""
+    """Of integers that are known; of other floats than whole ones runtimes round differently."""
     ends = [call.content(index) for index in range(3)]
     known = [end[0] for end in ends if end and (not isinstance(end[0], int) or abs(end[0]) < EXACT_SPAN)]
     kinds = {None if view is None else integer_type(view) for view in call.views}
     if len(known) < len(ends) or len(kinds) != 1 or not isinstance(known[2], int):
-        return (None,)
+        return (float_ranges.length(call),)
     plain = numbers(known)
     return (span(*plain) if plain is not None else span_of(call.table.arithmetic, known[0], known[1], known[2]),)
 
