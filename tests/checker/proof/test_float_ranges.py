@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from graphfix.checker.proof import maps, prove
-from graphfix.checker.proof.onnx.float_ranges import COUNTED_IN_FLOATS
+from graphfix.checker.proof.onnx.shapes import COUNTED_BY_FLOATS
 from tests.support.notation import model
 from tests.support.onnx.fixing import fixed
 
@@ -38,10 +38,10 @@ def test_a_range_of_floats_is_as_long_as_the_size_that_is_cast(
 def test_the_view_and_the_proof_list_what_they_assume_of_floats(tmp_path: Path) -> None:
     proto = model(RANGE.format(start="0.0", step="1.0"))
     result = fixed(proto, target="explicit")
-    assert COUNTED_IN_FLOATS in result.outcome.assumes
+    assert COUNTED_BY_FLOATS in result.outcome.assumes
     paths = tmp_path / "before.onnx", tmp_path / "after.onnx"
     for path, written in zip(paths, (proto, result.after), strict=True):
         path.write_bytes(written.SerializeToString())
     found = prove(*paths)
     assert found.status == "proved"
-    assert COUNTED_IN_FLOATS in found.assumes
+    assert COUNTED_BY_FLOATS in found.assumes

@@ -82,7 +82,7 @@ def _cast_to(call: Call, to: str | None) -> View | None:
     if view is None or to is None or not plain_cast(call):
         return None
     if content is None:
-        return whole_floats(call.table, view, to)
+        return _rounded(call.table, view, to)
     if integer_type(view) == to:
         return view
     elements = [integer_values.held(call.table, element, to) for element in content]
@@ -97,7 +97,7 @@ def plain_cast(call: Call) -> bool:
     return "round_mode" not in call.attributes and call.flag("saturate", default=True) is True
 
 
-def whole_floats(table: TermTable, view: View, to: str) -> View | None:
+def _rounded(table: TermTable, view: View, to: str) -> View | None:
     """Read a small constant of whole floats as integers: before operator set 9 shapes were written so."""
     key = view.core.key
     form = FLOATS.get(key[1]) if key[0] == "constant" else None

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from onnx import TensorProto
 
 from graphfix.checker.proof import broadcast, constant_folding
-from graphfix.checker.proof.onnx import float_ranges, sequence_shapes, shapes
+from graphfix.checker.proof.onnx import sequence_shapes, shapes
 from graphfix.checker.proof.onnx import table as onnx_ops
 from graphfix.checker.proof.onnx.routines import enter_exact, enter_mapped
 from graphfix.checker.proof.onnx.types import dtype
@@ -53,8 +53,6 @@ def read(call: Call) -> View | None:
     result = rule(call) if rule is not None and call.views and call.views[0] is not None else None
     if result is not None:
         enter_mapped(call, result.core)
-        if call.op == "Cast" and not call.domain:
-            float_ranges.enter(call, result.core)
     return result
 
 
@@ -62,7 +60,10 @@ def _unary(call: Call) -> View | None:
     view = call.views[0]
     if view is None:
         return None
-    return broadcast.unary(call.table, (*call.key, tuple(call.views[1:])), view, call.description)
+    result = broadcast.unary(call.table, (*call.key, tuple(call.views[1:])), view, call.description)
+    if call.op == "Cast" and view.content is not None and len(view.content) == 1:
+        call.table.counts[result.core] = view.content[0]
+    return result
 
 
 def _each(call: Call) -> View | None:

@@ -177,6 +177,20 @@ def _product(call: Call) -> View | None:
     return _narrowed(call, (whole,), scalar=not call.option("keepDims"))
 
 
+def _segments(call: Call) -> View | None:
+    """UNSORTED_SEGMENT_PROD of a vector: the product of those that have one number, 1 where there is none."""
+    content, rows, count = call.vector(0), call.known_integers(1), call.known_integers(2)
+    typed = len(call.inputs) == TRIPLE and all(each is not None and each.dtype == "int32" for each in call.inputs[1:])
+    if content is None or rows is None or count is None or not typed or len(rows) != len(content) or len(count) != 1:
+        return None
+    if not 0 < count[0] <= MOST_ELEMENTS or not all(0 <= row < count[0] for row in rows):
+        return None
+    columns = [[size for size, row in zip(content, rows, strict=True) if row == at] for at in range(count[0])]
+    products = [call.table.arithmetic.mul(*column) if column else 1 for column in columns]
+    known = tuple(size for size in products if size is not None)
+    return _narrowed(call, known) if len(known) == len(products) else None
+
+
 def _compared(relation: str) -> Callable[[Call], View | None]:
     """Rule for a comparison: known where it holds, or does not, for all sizes."""
 
@@ -233,7 +247,7 @@ INTEGER_VALUES: Mapping[str, Callable[[Call], View | None]] = {
     "SHAPE": _shape, "RANK": _rank, "CAST": _cast, "GATHER": _gather, "CONCATENATION": _concatenation, "PACK": _pack,
     "STRIDED_SLICE": _strided_slice, "SLICE": _slice, "BROADCAST_ARGS": _broadcast_args, "ADD": _arithmetic("add"),
     "SUB": _arithmetic("sub"), "MUL": _arithmetic("mul"), "FLOOR_DIV": _arithmetic("div"), "DIV": _arithmetic("div"),
-    "RANGE": _range, "REDUCE_PROD": _product, "SELECT_V2": _select,
+    "RANGE": _range, "REDUCE_PROD": _product, "UNSORTED_SEGMENT_PROD": _segments, "SELECT_V2": _select,
     "EQUAL": _compared("equal"), "GREATER": _compared("greater"), "LESS": _compared("less"),
     "GREATER_EQUAL": _compared("greater or equal"), "LESS_EQUAL": _compared("less or equal"),
     "FLOOR_MOD": _arithmetic("mod"), "MAXIMUM": _arithmetic("max"), "MINIMUM": _arithmetic("min"),

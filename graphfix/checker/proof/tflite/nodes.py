@@ -35,7 +35,15 @@ def read(call: Call) -> View | None:
     result = _broadcast(call, (*key, *kernel_choice.ways(call, given)), given)
     if result is not None:
         kernel_choice.enter_rounding(call, given, result.core)
+        _enter_whole(call, result)
     return result
+
+
+def _enter_whole(call: Call, result: View) -> None:
+    """Enter what a whole number is that a CAST passes on as a float: a RANGE counts to it."""
+    content = call.content(0) if call.operator.name == "CAST" and call.result.dtype == "float32" else None
+    if content is not None and len(content) == 1 and result.sizes == () and call.result.quantization is None:
+        result.core.content = content
 
 
 def _broadcast(call: Call, key: tuple[object, ...], views: Sequence[View]) -> View | None:

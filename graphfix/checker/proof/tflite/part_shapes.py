@@ -170,6 +170,15 @@ def _pairs(call: Call, index: int) -> list[tuple[int, int]] | None:
     return [(int(front), int(behind)) for front, behind in array.tolist()]
 
 
+def _segments(call: Call) -> Dims:
+    """UNSORTED_SEGMENT_SUM and its like: as many rows as operand 2 holds, of the axes behind those of operand 1."""
+    sizes, rows, count = call.sizes(0), call.sizes(1), call.content(2)
+    if sizes is None or rows is None or len(rows) > len(sizes) or count is None or len(count) != 1:
+        return None
+    least = count[0] if isinstance(count[0], int) else call.table.arithmetic.least(count[0])
+    return (count[0] if least >= 0 else None, *sizes[len(rows) :])
+
+
 RULES: Mapping[str, Callable[[Call], Dims]] = {
     "SPLIT": _split, "UNPACK": _unpack, "SLICE": _slice, "TILE": _tile, "TOPK_V2": _top, "ONE_HOT": _one_hot,
     "GATHER_ND": _gather_nd, "EMBEDDING_LOOKUP": _lookup, "ARG_MAX": _arg, "ARG_MIN": _arg, "MATRIX_DIAG": _diagonal,
@@ -177,5 +186,6 @@ RULES: Mapping[str, Callable[[Call], Dims]] = {
     "DEPTH_TO_SPACE": _depth_to_space, "SPACE_TO_DEPTH": _space_to_depth, "SPACE_TO_BATCH_ND": _space_to_batch,
     "BATCH_TO_SPACE_ND": _batch_to_space, "FILL": _asked(0), "SCATTER_ND": _asked(2), "TRANSPOSE_CONV": _asked(0),
     "BROADCAST_TO": _asked(1),
+    **{f"UNSORTED_SEGMENT_{how}": _segments for how in ("PROD", "SUM", "MAX", "MIN")},
 }  # fmt: skip
 """Rules by operator; a size that is None is not known."""

@@ -20,6 +20,8 @@ MATRIX = 2
 SCALAR = (0,)
 """What old converters wrote as the option of a RESHAPE to a scalar."""
 NO_SIZE_IS_0 = "no size beside a -1 of a RESHAPE is 0, which the kernel passes over"
+EXACT_IN_FLOAT32 = "no size that a RANGE counts to in float32 is above 2 ** 24, where not every whole number is one"
+EXACT = 1 << 24
 IMAGE = 4
 """Batch, height, width, channels."""
 SAME = 0
@@ -198,11 +200,26 @@ def _cut(call: Call, size: Size, first: Size | None, last: Size | None, stride: 
 
 
 def _range(call: Call) -> Dims:
-    ends = [call.content(index) for index in range(3)]
+    floats = call.result.dtype == "float32"
+    ends = [_whole(call, index) if floats else call.content(index) for index in range(3)]
     known = [end[0] for end in ends if end]
     if len(known) < len(ends) or not isinstance(known[2], int):
         return None
+    if floats and numbers(tuple(known)) is None:
+        call.table.assumes[EXACT_IN_FLOAT32] = None
     return (span_of(call.table.arithmetic, known[0], known[1], known[2]),)
+
+
+def _whole(call: Call, index: int) -> Sizes | None:
+    """Return the whole number that a scalar of float32 is: a constant, or what a CAST has made of a size."""
+    view, tensor = call.operand(index), call.inputs[index] if index < len(call.inputs) else None
+    if view is None or view.sizes != () or tensor is None or tensor.dtype != "float32" or tensor.quantization:
+        return None
+    held = constant_folding.literal(view)
+    if held is None:
+        return view.content
+    number = float(held.item())
+    return (int(number),) if number.is_integer() and abs(number) < EXACT else None
 
 
 def _padded(call: Call) -> Dims:
