@@ -104,16 +104,25 @@ class NameTable:
 
     def number(self, polynomial: Polynomial, numbers: Mapping[Parts, int]) -> int | None:
         """What it is where names have these numbers; None where another name is in it."""
-        values: dict[Parts, Polynomial] = {}
-        for part in poly.names(polynomial):
-            made = self.made.get(part)
-            found = numbers.get(part) if made is None else self.number(made.of, numbers)
-            if found is None:
-                return None
-            if made is not None:
-                found = max(0, found) if made.kind == "positive" else found // made.by
-            values[part] = poly.number(found)
-        return poly.constant(poly.substituted(polynomial, values))
+        total = 0
+        for monomial, factor in polynomial:
+            product = factor
+            for part in monomial:
+                found = self._number_of(part, numbers)
+                if found is None:
+                    return None
+                product *= found
+            total += product
+        return total
+
+    def _number_of(self, part: Parts, numbers: Mapping[Parts, int]) -> int | None:
+        made = self.made.get(part)
+        if made is None:
+            return numbers.get(part)
+        found = self.number(made.of, numbers)
+        if found is None:
+            return None
+        return max(0, found) if made.kind == "positive" else found // made.by
 
     # --- what a polynomial can be -------------------------------------------------------------------------------------
 

@@ -118,6 +118,8 @@ class TermTable:
     """Types that the first file declares of values which have others: the second one may say no more."""
     parts: dict[Core, Sequence[Sizes]] = field(default_factory=dict)
     """The shapes of what sequences hold, where they are known."""
+    counts: dict[Core, Size] = field(default_factory=dict)
+    """The integers of which floats are made."""
     product_ops: dict[Core, str] = field(default_factory=dict)
     """By which operator a product that several operators compute was written first."""
     routines: dict[Core, object] = field(default_factory=dict)

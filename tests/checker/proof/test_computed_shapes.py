@@ -82,7 +82,10 @@ class Chain:
         if self.rng.random() < 1 / 2:
             low, high = self.constant(-99, "int64"), self.constant(99, "int64")
             ends = [self.made("Max", self.made("Min", each, high), low) for each in (one, two)]
-            self.made("Range", *ends, self.constant(self.rng.choice((1, 2, 3, -1)), "int64"))
+            kind = self.rng.choice(("int64", "float32"))
+            if kind == "float32":
+                ends = [self.made("Cast", each, to=TensorProto.FLOAT) for each in ends]
+            self.made("Range", *ends, self.constant(self.rng.choice((1, 1, 2, 3, -1)), kind))
             return
         axes = self.constant([0], "int64")
         parts = [self.made("Unsqueeze", each, axes) for each in (one, two)]

@@ -60,7 +60,10 @@ def _unary(call: Call) -> View | None:
     view = call.views[0]
     if view is None:
         return None
-    return broadcast.unary(call.table, (*call.key, tuple(call.views[1:])), view, call.description)
+    result = broadcast.unary(call.table, (*call.key, tuple(call.views[1:])), view, call.description)
+    if call.op == "Cast" and view.content is not None and len(view.content) == 1:
+        call.table.counts[result.core] = view.content[0]
+    return result
 
 
 def _each(call: Call) -> View | None:

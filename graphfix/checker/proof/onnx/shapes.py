@@ -10,12 +10,17 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from onnx import TensorProto
+
+from graphfix.checker.proof import constant_folding
 from graphfix.checker.proof.broadcast import onto_sizes
 from graphfix.checker.proof.integer_values import span, span_of
 from graphfix.checker.proof.onnx import layout_shapes
 from graphfix.checker.proof.onnx.layout_shapes import places
 from graphfix.checker.proof.onnx.sequence_shapes import element
 from graphfix.checker.proof.onnx.table import ONTO, SAME_SHAPE
+from graphfix.checker.proof.onnx.types import dtype
+from graphfix.checker.proof.result import NO_SIZE_IS_0, NONE_WITHOUT_ELEMENTS
 from graphfix.checker.proof.sizes import numbers
 from graphfix.checker.proof.terms import MOST_ELEMENTS, integer_type
 
@@ -24,12 +29,13 @@ if TYPE_CHECKING:
 
     from graphfix.checker.proof.onnx.operands import Call
     from graphfix.checker.proof.sizes import Dims, Size, Sizes
+    from graphfix.checker.proof.terms import View
 
-NO_SIZE_IS_0 = "no size that a Reshape is given as a term is 0, which would stand for another"
-NONE_WITHOUT_ELEMENTS = "no value that is reduced over an axis counted from the end has a size of 0"
-"""What is assumed because of such a value onnxruntime keeps all axes as they are."""
 EXACT_SPAN = 1 << 53
 """Up to here runtimes that count a range in float64 count it right."""
+COUNTED_BY_FLOATS = "sizes that a Range of float32 counts to or from are below 2**23"
+WHOLE = 1 << 23
+"""Up to here float32 has the difference of any two whole numbers."""
 TARGET_AS_OPERAND = 5
 """From this version on Reshape's target is an operand."""
 
@@ -230,14 +236,34 @@ def _left(call: Call, own: Sizes, known: Sequence[Size]) -> Size | None:
 
 
 def _range(call: Call) -> Dims:
-    """Of integers that are known; of floats runtimes round differently."""
+    """Of integers that are known; of floats runtimes round differently, but for whole ones that are counted by 1."""
     ends = [call.content(index) for index in range(3)]
     known = [end[0] for end in ends if end and (not isinstance(end[0], int) or abs(end[0]) < EXACT_SPAN)]
     kinds = {None if view is None else integer_type(view) for view in call.views}
-    if len(known) < len(ends) or len(kinds) != 1 or not isinstance(known[2], int):
+    if len(known) < len(ends) or len(kinds) != 1:
+        known = _counted(call)
+    if len(known) < len(ends) or not isinstance(known[2], int):
         return (None,)
     plain = numbers(known)
     return (span(*plain) if plain is not None else span_of(call.table.arithmetic, known[0], known[1], known[2]),)
+
+
+def _counted(call: Call) -> list[Size]:
+    """Return the bounds and the step of a range of float32, where they are whole: a constant, or a size."""
+    views = [view for view in call.views if view is not None and dtype(view.core) == TensorProto.FLOAT]
+    known = [_whole(call, view) for view in views]
+    found = [number for number in known if number is not None and (not isinstance(number, int) or abs(number) <= WHOLE)]
+    if len(found) < len(call.views) or found[-1] not in (1, -1) or numbers(found) is not None:
+        return []
+    call.table.assumes[COUNTED_BY_FLOATS] = None
+    return found
+
+
+def _whole(call: Call, view: View) -> Size | None:
+    array = constant_folding.literal(view)
+    if array is None:
+        return call.table.counts.get(view.core)
+    return int(array.item()) if array.size == 1 and float(array.item()).is_integer() else None
 
 
 def _by_target(call: Call) -> Dims:

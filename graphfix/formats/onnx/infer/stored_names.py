@@ -124,19 +124,28 @@ class Hypotheses:
 
     def refutations(self, shapes: Mapping[str, Shape]) -> Iterator[tuple[str, str]]:
         """Yield each value with a stored name that is refuted, and why."""
+        known: dict[tuple[Parts, str], bool] = {}  # a model has few distinct sizes
         for name, stored in self.stored.dims.items():
             axes = shapes[name].axes if name in shapes else None
             if axes is None or len(axes) != len(stored):
                 continue
-            for axis, (computed, text) in enumerate(zip(axes, stored, strict=True)):
-                said = self.size(text) if isinstance(text, str) and isinstance(computed, Dim) else None
-                if said is not None and said is not computed and self.refuted(computed, said):
+            for axis, text in enumerate(stored):
+                computed = axes[axis]
+                if not isinstance(text, str) or isinstance(computed, int):
+                    continue
+                key = computed.parts, text
+                if key not in known:
+                    said = self.size(text)
+                    known[key] = said is not None and self.refuted(computed, said)
+                if known[key]:
                     have = self.terms.text(computed)
                     yield name, f"the stored size '{text}' of '{name}'[{axis}] contradicts the computed {have}"
                     break
 
-    def _tried(self, *sizes: Size) -> list[list[int | None]]:
-        return [[self.terms.number(size, sample) for size in sizes] for sample in self._samples]
+    def _tried(self, computed: Size, stored: Size) -> Iterator[tuple[int | None, int | None]]:
+        """Yield what both are at the sizes that are tried; the first is None where it is made of an unknown size."""
+        for sample in self._samples:
+            yield self.terms.number(computed, sample), self.terms.number(stored, sample)
 
     def _parsed(self, text: str) -> Size | None:
         if text in self.symbols:
