@@ -7,7 +7,7 @@ itself, on values of which nothing else is known, in a table of terms that is th
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING, Any, ClassVar, Protocol, TypeAlias
 
 from graphfix.checker.proof.constants import Constants
 from graphfix.checker.proof.result import UnprovedError
@@ -18,15 +18,33 @@ from graphfix.checker.proof.tflite.new_forms import Known
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from graphfix.checker.files.tflite.records import Operator, Subgraph
+    from graphfix.checker.files.tflite.records import Model, Operator, Subgraph
     from graphfix.checker.proof.terms import View
-    from graphfix.checker.proof.tflite.reader import Reading
 
 BODY = "bodySubgraphIndex"
 Spot: TypeAlias = tuple[int, int]
 """(input, axis)."""
 Classes: TypeAlias = "Mapping[Spot, object]"
 """By each size that is not declared what it has in common with those that it is equal to."""
+
+
+class Reading(Protocol):
+    """The model while it is read: the reader's own record, which asks this module."""
+
+    __dataclass_fields__: ClassVar[dict[str, Any]]
+    table: TermTable
+    model: Model
+    within: int
+
+    def parameter(
+        self, graph: Subgraph, owner: tuple[object, ...], place: int, same: Mapping[Spot, Spot] = ...
+    ) -> View:
+        """Return an input of a body."""
+        ...
+
+    def run(self, index: int, given: Sequence[View], path: str) -> tuple[View, ...]:
+        """Read a subgraph."""
+        ...
 
 
 def alike(reading: Reading, operator: Operator, operands: Sequence[View | None]) -> Mapping[Spot, Spot]:
