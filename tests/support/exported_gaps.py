@@ -19,7 +19,6 @@ NOT_PROVED: Mapping[tuple[str, str], str] = {
     ("ragged_free.tflite", "explicit"): "a stretch that the proof can not follow",
     ("state_space_batch.tflite", "explicit"): "a stretch that the proof can not follow",
     ("state_space_free.tflite", "explicit"): "a stretch that the proof can not follow",
-    ("swin_free_legacy.onnx", "explicit"): "a size that only the rewriter derives is declared",
     ("whisper_sound_free.tflite", "explicit"): "a stretch that the proof can not follow",
 }
 """And why."""
