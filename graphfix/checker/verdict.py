@@ -91,14 +91,14 @@ def _discharged(task: Task, verdict: Verdict, proof: Proof) -> frozenset[str]:
 
 
 def _both(task: Task, verdict: Verdict, proof: Proof, discharged: frozenset[str]) -> Verdict:
-    """Combine proof and runs: a run that differs counts whatever is proved, but for two rows of the exceptions.
+    """Combine proof and runs: a run that differs counts whatever is proved, but for a few rows of the exceptions.
 
     A proof decides where no run can.
     """
     if not proof.proved:
         return verdict
     if verdict.status == "different":
-        excused = _excused(task, verdict)
+        excused = _excused(task, verdict, proof)
         if excused is None:
             return verdict
         verdict = excused
@@ -106,12 +106,16 @@ def _both(task: Task, verdict: Verdict, proof: Proof, discharged: frozenset[str]
     return replace(verdict, status="proved", assumes=assumes)
 
 
-def _excused(task: Task, verdict: Verdict) -> Verdict | None:
+def _excused(task: Task, verdict: Verdict, proof: Proof) -> Verdict | None:
     """Return the verdict with the exception that all of what differs in proved models is of, if it is one."""
+    from graphfix.checker.proof import ABOUT_SIZE_0
     from graphfix.checker.runs import exceptions
 
     reason = verdict.reason
-    if is_tflite(task.before):
+    entry = None if ABOUT_SIZE_0.isdisjoint(proof.assumes) else exceptions.size_0(verdict.runs)
+    if entry is not None:
+        reason = f"they differ at {entry['site']} alone, which the proof assumes away"
+    elif is_tflite(task.before):
         entry = exceptions.one_kernel_set(verdict.runs)
     else:
         from graphfix.checker.runs.onnx.verdict import with_casts_kept

@@ -15,6 +15,12 @@ if TYPE_CHECKING:
 SIDES = ("before", "after")
 STORED_SHAPES = "the stored shapes of the first file's tensors"
 """What a proof of TFLite models assumes, unless LiteRT allocates the same."""
+NO_SIZE_IS_0 = "no size that a Reshape is given as a term is 0, which would stand for another"
+NONE_WITHOUT_ELEMENTS = "no value that is reduced over an axis counted from the end has a size of 0"
+"""What is assumed because of such a value onnxruntime keeps all axes as they are."""
+NO_SIZE_BESIDE_IS_0 = "no size beside a -1 of a RESHAPE is 0, which the kernel passes over"
+ABOUT_SIZE_0 = frozenset({NO_SIZE_IS_0, NONE_WITHOUT_ELEMENTS, NO_SIZE_BESIDE_IS_0})
+"""What a proof assumes away: of runs at a size of 0 it says nothing then."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -149,6 +149,14 @@ DROPPED_CAST = Row(
     "an Expand, and right before the Add it is not",
     frozenset({"onnxruntime"}),
 )
+SIZE_0 = Row(
+    "size-0",
+    "a size of 0, which the proof assumes away: a reshape finds another shape there, or a kernel returns one",
+    "excused",
+    "the proof is complete and lists that assumption, every run that differs has a size of 0, and others are equal",
+    "ReduceSum of [0,2,3,8] along -1 without keepdims returns [0,2,3,8], onnxruntime 1.31.1; a RESHAPE to [-1,4] "
+    "passes over a 0, ai-edge-litert 2.3.0",
+)
 
 TABLE = (
     NAN_PAYLOAD,
@@ -164,6 +172,7 @@ TABLE = (
     ONLY_NAN,
     ONE_KERNEL_SET,
     DROPPED_CAST,
+    SIZE_0,
 )
 
 
@@ -199,6 +208,18 @@ def one_kernel_set(runs: Sequence[Run]) -> dict[str, object] | None:
         return None
     (kernels,) = sets
     return {**ONE_KERNEL_SET.entry(kernels, count=len(differing)), "kernels": kernels}
+
+
+def size_0(runs: Sequence[Run]) -> dict[str, object] | None:
+    """Return the entry of SIZE_0 where the runs that differ, or fail, are those at a size of 0 alone."""
+    off = [run for run in runs if run.optimizations == "off"]
+    differing = [run for run in off if run.status == "different"]
+    if not all(0 in run.bindings.values() for run in differing):
+        return None
+    if not any(run.status == "equal" and 0 not in run.bindings.values() for run in off):
+        return None
+    sites = dict.fromkeys(f"{name}={size}" for run in differing for name, size in run.bindings.items() if size == 0)
+    return SIZE_0.entry(", ".join(sites), count=len(differing))
 
 
 def dropped_cast(verdict: Verdict, kept: Verdict) -> dict[str, object] | None:

@@ -229,4 +229,4 @@ def test_a_part_of_a_sequence_has_the_shape_that_onnxruntime_gives_it(
         told = None if view.sizes is None else tuple(value(size, {"N": sizes[0]}) for size in view.sizes)
         assert told in (None, np.asarray(result).shape)
         ran, known = ran + 1, known + (told is not None)
-    assert known == ran
+    assert known == (ran if parts[0] is None or parts[1] else 0)  # runtimes differ: keepdims is for parts of 1 alone

@@ -20,6 +20,7 @@ from graphfix.checker.proof.onnx.layout_shapes import places
 from graphfix.checker.proof.onnx.sequence_shapes import element
 from graphfix.checker.proof.onnx.table import ONTO, SAME_SHAPE
 from graphfix.checker.proof.onnx.types import dtype
+from graphfix.checker.proof.result import NO_SIZE_IS_0, NONE_WITHOUT_ELEMENTS
 from graphfix.checker.proof.sizes import numbers
 from graphfix.checker.proof.terms import MOST_ELEMENTS, integer_type
 
@@ -30,9 +31,6 @@ if TYPE_CHECKING:
     from graphfix.checker.proof.sizes import Dims, Size, Sizes
     from graphfix.checker.proof.terms import View
 
-NO_SIZE_IS_0 = "no size that a Reshape is given as a term is 0, which would stand for another"
-NONE_WITHOUT_ELEMENTS = "no value that is reduced over an axis counted from the end has a size of 0"
-"""What is assumed because of such a value onnxruntime keeps all axes as they are."""
 EXACT_SPAN = 1 << 53
 """Up to here runtimes that count a range in float64 count it right."""
 COUNTED_BY_FLOATS = "sizes that a Range of float32 counts to or from are below 2**23"

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, TypeAlias
 
 from graphfix.checker.proof import constant_folding
 from graphfix.checker.proof.integer_values import cut_size, span_of
+from graphfix.checker.proof.result import NO_SIZE_BESIDE_IS_0
 from graphfix.checker.proof.sizes import numbers
 from graphfix.checker.proof.tflite import part_shapes
 
@@ -19,7 +20,6 @@ if TYPE_CHECKING:
 MATRIX = 2
 SCALAR = (0,)
 """What old converters wrote as the option of a RESHAPE to a scalar."""
-NO_SIZE_IS_0 = "no size beside a -1 of a RESHAPE is 0, which the kernel passes over"
 EXACT_IN_FLOAT32 = "no size that a RANGE counts to in float32 is above 2 ** 24, where not every whole number is one"
 EXACT = 1 << 24
 IMAGE = 4
@@ -139,7 +139,7 @@ def _left(call: Call, sizes: Sizes, others: Sequence[Size]) -> Size | None:
     if whole is None or by is None:
         return None
     if numbers(sizes) is None or numbers(others) is None:
-        call.table.assumes[NO_SIZE_IS_0] = None
+        call.table.assumes[NO_SIZE_BESIDE_IS_0] = None
     exact = arithmetic.quotient(whole, by)
     return arithmetic.floordiv(whole, by) if exact is None and isinstance(by, int) else exact
 
