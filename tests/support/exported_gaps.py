@@ -9,7 +9,6 @@ NOT_PROVED: Mapping[tuple[str, str], str] = {
     ("mobilebert_fixed_int8.tflite", "explicit"): "another way of computing",
     ("state_space_batch.tflite", "explicit"): "a stretch that the proof can not follow",
     ("state_space_free.tflite", "explicit"): "a stretch that the proof can not follow",
-    ("swin_free_legacy.onnx", "explicit"): "a size that only the rewriter derives is declared",
 }
 """And why."""
 

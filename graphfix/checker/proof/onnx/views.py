@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from graphfix.checker.proof import constant_folding, repeat_elements, views
+from graphfix.checker.proof.onnx import integer_matrices
 from graphfix.checker.proof.onnx.integer_values import COUNTING, INTEGER_VALUES, renumbered
 from graphfix.checker.proof.onnx.layout_shapes import places
 from graphfix.checker.proof.onnx.table import LEGACY_END
@@ -63,7 +64,7 @@ def _reshape(call: Call) -> View | None:
     copies = call.flag("allowzero")
     if view is None or target is None or copies is None:
         return None
-    known = renumbered(call.table, view, target)
+    known = renumbered(call.table, view, target) or integer_matrices.reshaped(call, target, integer_type(view))
     if known is not None:
         return known
     seen = views.reshaped(view, target, zero_copies=not copies)
@@ -177,5 +178,6 @@ VIEWS: Mapping[str, Callable[[Call], View | None]] = {
     **INTEGER_VALUES,
     "Identity": lambda call: call.views[0],
     "Dropout": _dropout, "Reshape": _reshape, "Unsqueeze": _unsqueeze, "Squeeze": _squeeze, "Flatten": _flatten,
-    "Expand": _expand, "Tile": _tile, "Resize": _resize,
+    "Expand": _expand, "Tile": _tile, "Resize": _resize, "Transpose": integer_matrices.transposed,
+    "Slice": lambda call: INTEGER_VALUES["Slice"](call) or integer_matrices.sliced(call),
 }  # fmt: skip

@@ -230,6 +230,8 @@ def integer_range(call: Call) -> Results:
     most = EXACT if all(map(call.whole, range(3))) else FLOAT_EXACT if _floats(call) and abs(step) == 1 else 0
     if any(isinstance(bound, int) and abs(bound) > most for bound in (start, limit, step)):
         return (unknowns(1),)
+    if most == FLOAT_EXACT and not (isinstance(start, int) and isinstance(limit, int)):
+        call.scope.assumes[COUNTED_BY_FLOATS] = None
     terms = call.terms
     room = terms.sub(limit, start) if step > 0 else terms.sub(start, limit)
     return (Shape((as_size(terms.maximum(terms.ceildiv(room, abs(step)), 0)),)),)
@@ -241,5 +243,6 @@ def _floats(call: Call) -> bool:
 
 EXACT = 2**52
 """onnxruntime divides the length of a Range in float64."""
-FLOAT_EXACT = 2**24
-"""Below it float32 has every whole number."""
+FLOAT_EXACT = 2**23
+"""Up to here float32 has the difference of any two whole numbers."""
+COUNTED_BY_FLOATS = "sizes that a Range of float32 counts to or from are below 2**23"
