@@ -218,6 +218,14 @@ def test_a_name_that_is_refuted_is_reported(tmp_path: Path, stored: str, why: st
     assert not why or not any("'y'" in text for text in believed(trusting))
 
 
+def test_a_name_of_another_input_relates_sizes_and_is_not_refuted(tmp_path: Path) -> None:
+    path = saved(tmp_path, counted(y="M"))
+    model = onnx.load(path)
+    model.graph.input.append(helper.make_tensor_value_info("mask", TensorProto.FLOAT, ["M"]))
+    onnx.save(model, path)
+    assert not [site for site in api.check(path).sites if site.code == "GF204"]
+
+
 def test_a_refuted_name_does_not_keep_from_planning(tmp_path: Path) -> None:
     outcome = api.fix_file(saved(tmp_path, counted(y="N")), tmp_path / "after.onnx")
     assert outcome.verdict is not None

@@ -94,9 +94,14 @@ class Hypotheses:
         return self._found[stored]
 
     def refuted(self, computed: Size, stored: Size) -> bool:
-        """Whether both are known, and are two numbers at every size that is tried."""
+        """Whether both are known, and are two numbers at every size that is tried.
+
+        What is stored of further sizes of inputs is no contradiction, but relates them: `total` for `past + seq`.
+        """
         if isinstance(computed, int) or isinstance(stored, int) or same(computed, stored):
             return False  # a number is compared with the stored ones; a name says less than it
+        if not self._sizes_in(stored) <= self._sizes_in(computed):
+            return False
         return all(have is not None and have != said for have, said in self._tried(computed, stored))
 
     def is_open(self, computed: Size, stored: Size) -> bool:
@@ -141,6 +146,15 @@ class Hypotheses:
                     have = self.terms.text(computed)
                     yield name, f"the stored size '{text}' of '{name}'[{axis}] contradicts the computed {have}"
                     break
+
+    def _sizes_in(self, size: Size) -> set[Parts]:
+        """The sizes of inputs that a term is made of."""
+        sample = self._samples[0]
+        return {
+            parts
+            for parts in sample
+            if self.terms.number(size, {each: sample[each] for each in sample if each != parts}) is None
+        }
 
     def _tried(self, computed: Size, stored: Size) -> Iterator[tuple[int | None, int | None]]:
         """Yield what both are at the sizes that are tried; the first is None where it is made of an unknown size."""
