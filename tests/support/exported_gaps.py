@@ -65,7 +65,7 @@ NEVER_STRETCHED: Mapping[str, int] = {
     "ragged_free.tflite": 1,
     "roberta_free.tflite": 2,
     "senet_dynamo.onnx": 6,
-    "state_space_batch.tflite": 1,
+    "state_space_batch.tflite": 2,
     "state_space_free.tflite": 2,
     "swin_free_dynamo.onnx": 1,
     "t5_batch.tflite": 4,
