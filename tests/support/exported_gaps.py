@@ -7,8 +7,6 @@ from collections.abc import Mapping
 NOT_PROVED: Mapping[tuple[str, str], str] = {
     ("bert_fixed_int8.tflite", "explicit"): "another way of computing",
     ("mobilebert_fixed_int8.tflite", "explicit"): "another way of computing",
-    ("state_space_batch.tflite", "explicit"): "a stretch that the proof can not follow",
-    ("state_space_free.tflite", "explicit"): "a stretch that the proof can not follow",
 }
 """And why."""
 

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from functools import partial
+from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 from graphfix.checker.files.tflite.records import WIDTHS
 from graphfix.checker.proof.result import STORED_SHAPES, UnprovedError
 from graphfix.checker.proof.terms import View, whole
+from graphfix.checker.proof.tflite import loop_sizes
 from graphfix.checker.proof.tflite.constant_folding import computed
 from graphfix.checker.proof.tflite.explain import note_of
 from graphfix.checker.proof.tflite.integer_values import split_part
@@ -27,6 +29,7 @@ if TYPE_CHECKING:
     from graphfix.checker.proof.explain import Notes
     from graphfix.checker.proof.sizes import Place
     from graphfix.checker.proof.terms import Core, TermTable
+    from graphfix.checker.proof.tflite.loop_sizes import Spot
     from graphfix.checker.proof.tflite.new_forms import Known
 
 _DEEPEST = 64
@@ -197,13 +200,14 @@ class Reading:
         owner = (operator.key, tuple(views))
         occurrence = self.occurrence(owner)
         found: list[object] = []
+        same = loop_sizes.alike(self, operator, views)
         for key, at in operator.bodies:
             if not 0 <= at < len(self.model.subgraphs):
                 raise UnprovedError(f"there is no subgraph {at}, which {operator.name} names")
             graph = self.model.subgraphs[at]
             # the condition and the body of a WHILE take one state
             what = "state" if operator.name == "WHILE" else key
-            own = [self.parameter(graph, (owner, occurrence, what), index) for index in range(len(graph.inputs))]
+            own = [self.parameter(graph, (owner, occurrence, what), index, same) for index in range(len(graph.inputs))]
             # The bodies of others are no graphs of operators: LiteRT takes a SCATTER's for the one that it names.
             names = () if operator.name in ("WHILE", "CALL", "CALL_ONCE") else [each.name for each in graph.operators]
             found.append((key, at, *names, self.body(at, own, (owner, occurrence, key), _path(place, key))))
@@ -217,13 +221,19 @@ class Reading:
         algebra.place = around
         return results
 
-    def parameter(self, graph: Subgraph, owner: tuple[object, ...], place: int) -> View:
-        """Return an input of a body: another value in each iteration."""
+    def parameter(
+        self, graph: Subgraph, owner: tuple[object, ...], place: int, same: Mapping[Spot, Spot] = MappingProxyType({})
+    ) -> View:
+        """Return an input of a body: another value in each iteration; `same`: which earlier size each is equal to."""
         tensor = graph.tensors[graph.inputs[place]]
         key = ("parameter", owner, place, tensor.dtype)
         core, new = self.table.core(key, f"input {place} of a body", counted=False)
         if new:
             core.sizes = self.table.named_sizes(core, tensor.dims)
+            firsts = [same.get((place, axis), (place, axis)) for axis in range(len(core.sizes or ()))]
+            earlier = [self.parameter(graph, owner, at).sizes if at < place else core.sizes for at, _ in firsts]
+            if core.sizes is not None:
+                core.sizes = tuple((sizes or ())[at] for sizes, (_, at) in zip(earlier, firsts, strict=True))
             self._stored()
         return whole(core)
 

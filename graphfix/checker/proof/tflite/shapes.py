@@ -146,11 +146,11 @@ def _left(call: Call, sizes: Sizes, others: Sequence[Size]) -> Size | None:
 
 def _strided_slice(call: Call) -> Dims:
     """What is left of each axis; those behind the ones that are named stay."""
-    sizes, bounds = call.sizes(0), [call.vector(index) for index in (1, 2, 3)]
+    sizes = call.sizes(0)
     if sizes is None or call.integer("offset"):
         return None
-    begin, end, stride = ([] if each is None else list(each) for each in bounds)
-    if None in bounds or 0 in stride or not len(begin) == len(end) == len(stride):
+    begin, end, stride = (_bounds(call, index) for index in (1, 2, 3))
+    if 0 in stride or not 0 < len(begin) == len(end) == len(stride):
         return None
     entries = _entries(call, len(sizes), len(begin))
     if entries is None:
@@ -162,10 +162,25 @@ def _strided_slice(call: Call) -> Dims:
         elif at is None:
             dims.append(sizes[axis])
         elif not call.integer("shrinkAxisMask") >> at & 1:
-            first = None if call.integer("beginMask") >> at & 1 else begin[at]
-            last = None if call.integer("endMask") >> at & 1 else end[at]
-            dims.append(_cut(call, sizes[axis], first, last, stride[at]))
+            dims.append(_left_by(call, at, sizes[axis], (begin[at], end[at], stride[at])))
     return tuple(dims)
+
+
+def _left_by(call: Call, at: int, size: Size, bounds: tuple[Size | None, Size | None, Size | None]) -> Size | None:
+    """How many places an entry leaves of an axis; where a mask has it, a bound need not be known."""
+    begin, end, stride = bounds
+    whole = [bool(call.integer(name) >> at & 1) for name in ("beginMask", "endMask")]
+    if stride is None or (begin is None and not whole[0]) or (end is None and not whole[1]):
+        return None
+    return _cut(call, size, None if whole[0] else begin, None if whole[1] else end, stride)
+
+
+def _bounds(call: Call, index: int) -> list[Size | None]:
+    """The elements of a vector; None for each that is not known, and nothing where not even their number is."""
+    known, sizes = call.vector(index), call.sizes(index)
+    if known is not None:
+        return list(known)
+    return [None] * sizes[0] if sizes is not None and len(sizes) == 1 and isinstance(sizes[0], int) else []
 
 
 def _entries(call: Call, rank: int, count: int) -> list[tuple[int | None, int | None]] | None:

@@ -172,19 +172,17 @@ class Analysis:
     def _returned(self, scope: GraphScope, operands: Sequence[Shape], *, turns: bool = False) -> list[Shape]:
         """The outputs of a body in its caller's names: numbers, and sizes of the operands; others are anonymous.
 
-        With `turns` those sizes of the operands that every turn of a loop passes on: sizes of one name are equal
-        before each turn, so one that a turn leaves as it was stays so in all of them.
+        With `turns` those of operands that every turn of a loop passes on as they are; the proof knows no others.
         """
         subgraph = self.container.subgraphs[scope.index]
         places = enumerate(zip(subgraph.inputs, operands, strict=False))
         outputs = subgraph.outputs
         whole = {tensor: operand for at, (tensor, operand) in places if not turns or outputs[at : at + 1] == (tensor,)}
         names: dict[Size, Size] = {}
-        for at, (tensor, operand) in enumerate(zip(subgraph.inputs, operands, strict=False)):
-            inside = scope.shapes[tensor].axes or ()
-            kept = scope.shapes[outputs[at]].axes if turns and at < len(outputs) else inside
-            columns = zip(inside, kept or (), operand.axes or (), strict=False)
-            names.update({size: own for size, after, own in columns if same(size, after)})
+        for tensor, operand in whole.items() if not turns else ():
+            inside = scope.shapes[tensor].axes
+            if inside is not None and operand.axes is not None and len(inside) == len(operand.axes):
+                names.update(zip(inside, operand.axes, strict=True))
         return [
             whole[tensor] if tensor in whole else _translated(scope.shapes[tensor], names)
             for tensor in subgraph.outputs

@@ -1,0 +1,101 @@
+"""Which sizes of a loop's state are equal before each turn, whatever the loop computes.
+
+They are where the caller passes equal ones, and a turn that is given equal ones leaves equal ones: the body is read by
+itself, on values of which nothing else is known, in a table of terms that is thrown away.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, ClassVar, Protocol, TypeAlias
+
+from graphfix.checker.proof.constants import Constants
+from graphfix.checker.proof.result import UnprovedError
+from graphfix.checker.proof.sizes import Algebra
+from graphfix.checker.proof.terms import TermTable
+from graphfix.checker.proof.tflite.new_forms import Known
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from graphfix.checker.files.tflite.records import Model, Operator, Subgraph
+    from graphfix.checker.proof.terms import View
+
+BODY = "bodySubgraphIndex"
+Spot: TypeAlias = tuple[int, int]
+"""(input, axis)."""
+Classes: TypeAlias = "Mapping[Spot, object]"
+"""By each size that is not declared what it has in common with those that it is equal to."""
+
+
+class Reading(Protocol):
+    """The model while it is read: the reader's own record, which asks this module."""
+
+    __dataclass_fields__: ClassVar[dict[str, Any]]
+    table: TermTable
+    model: Model
+    within: int
+
+    def parameter(
+        self, graph: Subgraph, owner: tuple[object, ...], place: int, same: Mapping[Spot, Spot] = ...
+    ) -> View:
+        """Return an input of a body."""
+        ...
+
+    def run(self, index: int, given: Sequence[View], path: str) -> tuple[View, ...]:
+        """Read a subgraph."""
+        ...
+
+
+def alike(reading: Reading, operator: Operator, operands: Sequence[View | None]) -> Mapping[Spot, Spot]:
+    """By each size of a loop's state the first one that it is always equal to; nothing for what is no loop."""
+    at = dict(operator.bodies).get(BODY, -1)
+    if operator.name != "WHILE" or not 0 <= at < len(reading.model.subgraphs):
+        return {}
+    graph = reading.model.subgraphs[at]
+    classes = _split(dict.fromkeys(_open(graph)), operands)
+    while len(set(classes.values())) < len(classes):
+        results = _turn(reading, at, _firsts(classes))
+        finer = _split(classes, results)
+        if len(set(finer.values())) == len(set(classes.values())):
+            return _firsts(classes)
+        classes = finer
+    return {}
+
+
+def _open(graph: Subgraph) -> list[Spot]:
+    """The sizes of a body's inputs that the file leaves free."""
+    dims = [graph.tensors[tensor].dims for tensor in graph.inputs]
+    return [(at, axis) for at, each in enumerate(dims) for axis, size in enumerate(each or ()) if size is None]
+
+
+def _split(classes: Classes, views: Sequence[View | None]) -> dict[Spot, object]:
+    """Keep together what has one size in these values too."""
+    found: dict[Spot, object] = {}
+    for spot, known in classes.items():
+        view = views[spot[0]] if spot[0] < len(views) else None
+        sizes = view.sizes if view is not None else None
+        found[spot] = spot if sizes is None or spot[1] >= len(sizes) else (known, sizes[spot[1]])
+    return found
+
+
+def _firsts(classes: Classes) -> Mapping[Spot, Spot]:
+    first: dict[object, Spot] = {}
+    return {spot: first.setdefault(known, spot) for spot, known in classes.items()}
+
+
+def _turn(reading: Reading, at: int, same: Mapping[Spot, Spot]) -> Sequence[View | None]:
+    """What a turn leaves of a state whose sizes are alike so; nothing where the body can't be read."""
+    table = TermTable(Algebra())
+    scratch = replace(
+        reading, table=table, constants=Constants(table), known=Known([]), effects=[], occurrences={}, notes=None
+    )
+    graph = reading.model.subgraphs[at]
+    try:
+        given = [scratch.parameter(graph, ("a turn",), index, same) for index in range(len(graph.inputs))]
+        results = scratch.run(at, given, "")
+    except UnprovedError:
+        return ()
+    reading.table.assumes.update(table.assumes)
+    reading.within = scratch.within
+    return results if len(results) == len(graph.outputs) == len(given) else ()
