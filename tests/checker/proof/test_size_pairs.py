@@ -211,3 +211,22 @@ def test_numbers_that_their_type_does_not_hold_are_not_computed(tmp_path: Path) 
 
 def _int32(*numbers: int) -> object:
     return ints(*numbers).astype("int32")
+
+
+@pytest.mark.parametrize(("computed", "expected"), [("Add (n, one)", "proved"), ("Sub (n, one)", "not proved")])
+def test_a_reshape_to_what_may_be_negative_has_another_size(computed: str, expected: str, tmp_path: Path) -> None:
+    """It has N - 1 elements, but where N is 0 as many as there are."""
+    inputs = "float[N] x, float[1] c, float[M] z"
+    one, two = (
+        stretched(f"q = {computed} r = Reshape (z, q) k = {last}", inputs) for last in ("Shape (r)", "Identity (q)")
+    )
+    assert status(one, two, tmp_path) == expected
+
+
+def test_what_no_size_makes_fit_into_32_bits_is_not_assumed_to_fit(tmp_path: Path) -> None:
+    inputs = "float[N] x, float[1] c"
+    plain = stretched("p = Add (n, limit) k = Sub (p, limit)", inputs, limit=ints(1 << 31))
+    narrow = stretched(
+        "p = Add (n, limit) t = Cast (p) <to = 6> u = Cast (t) <to = 7> k = Sub (u, limit)", inputs, limit=ints(1 << 31)
+    )
+    assert status(plain, narrow, tmp_path) == "not proved"
