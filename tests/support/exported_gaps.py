@@ -12,14 +12,6 @@ NOT_PROVED: Mapping[tuple[str, str], str] = {
 
 LEFT: Mapping[tuple[str, str], int] = {
     ("gpt2_free_dynamic.tflite", "explicit"): 1,
-    ("gpt2_past_legacy.onnx", "explicit"): 2,
-    ("gpt2_past_legacy.onnx", "ranks"): 2,
-    ("llama_past_legacy.onnx", "explicit"): 4,
-    ("llama_past_legacy.onnx", "ranks"): 4,
-    ("llama_sdpa_past_legacy.onnx", "explicit"): 2,
-    ("llama_sdpa_past_legacy.onnx", "ranks"): 2,
-    ("qwen2_past_legacy.onnx", "explicit"): 2,
-    ("qwen2_past_legacy.onnx", "ranks"): 2,
     ("swin_free_legacy.onnx", "ranks"): 6,
 }
 """How many nodes have a site that is left."""
