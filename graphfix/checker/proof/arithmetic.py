@@ -15,6 +15,8 @@ from graphfix.checker.proof import polynomials as poly
 from graphfix.checker.proof.sizes import Symbol, add_once, reached
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from graphfix.checker.proof.polynomials import Polynomial
     from graphfix.checker.proof.sizes import Algebra, Place, Size, Sizes
 
@@ -54,6 +56,25 @@ class Arithmetic:
         """Return what the second has to be multiplied by to be the first; None where that is no polynomial."""
         found = poly.exact_quotient(poly.polynomial(one), poly.polynomial(two))
         return None if found is None else self._term(found)
+
+    def left_open(self, sizes: Sequence[Size], others: Sequence[Size]) -> Size | None:
+        """Return the one size of a shape that its others leave open for as many elements as these sizes have.
+
+        None of them is 0. Where the quotient is not exact for all sizes the model fails at those with a rest.
+        """
+        remaining, others_left = list(sizes), []
+        for size in others:
+            if size in remaining:
+                remaining.remove(size)
+            else:
+                others_left.append(size)
+        whole, by = self.mul(*remaining), self.mul(*others_left)
+        if whole is None or by is None:
+            return None
+        exact = self.quotient(whole, by)
+        if exact is None and isinstance(by, int) and not isinstance(whole, int):
+            return self.floordiv(whole, by)
+        return exact
 
     def floordiv(self, size: Size, by: int) -> Size | None:
         """Return the quotient rounded down, by a number above 0."""

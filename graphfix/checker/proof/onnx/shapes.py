@@ -210,29 +210,8 @@ def _closed(call: Call, own: Sizes, target: Sizes, dims: tuple[Size | None, ...]
         return dims
     if call.integer("allowzero", 0) and numbers(known) is None:
         call.table.assumes[NO_SIZE_IS_0] = None
-    left = _left(call, own, known)
+    left = call.table.arithmetic.left_open(own, known)
     return tuple(left if size == -1 else dims[at] for at, size in enumerate(target))
-
-
-def _left(call: Call, own: Sizes, known: Sequence[Size]) -> Size | None:
-    """Divide the product of the operand's sizes by that of the others."""
-    remaining, others = list(own), []
-    for size in known:
-        if size in remaining:
-            remaining.remove(size)
-        else:
-            others.append(size)
-    arithmetic = call.table.arithmetic
-    whole, by = arithmetic.mul(*remaining), arithmetic.mul(*others)
-    if whole is None or by is None:
-        return None
-    exact = arithmetic.quotient(whole, by)
-    # with a rest the model fails
-    return (
-        arithmetic.floordiv(whole, by)
-        if exact is None and isinstance(by, int) and not isinstance(whole, int)
-        else exact
-    )
 
 
 def _range(call: Call) -> Dims:

@@ -118,22 +118,19 @@ def _asked(index: int) -> Callable[[Call], Dims]:
     return rule
 
 
-def _depth_to_space(call: Call) -> Dims:
-    sizes, block = call.sizes(0), call.integer("blockSize")
-    if sizes is None or len(sizes) != IMAGE or block < 1:
-        return None
-    arithmetic = call.table.arithmetic
-    plane = [arithmetic.mul(size, block) for size in sizes[1:3]]
-    return (sizes[0], *plane, arithmetic.quotient(sizes[3], block * block))
+def _blocks(*, to_space: bool) -> Callable[[Call], Dims]:
+    """Rule of DEPTH_TO_SPACE, or of SPACE_TO_DEPTH: blocks of the plane are the depth."""
 
+    def rule(call: Call) -> Dims:
+        sizes, block = call.sizes(0), call.integer("blockSize")
+        if sizes is None or len(sizes) != IMAGE or block < 1:
+            return None
+        arithmetic = call.table.arithmetic
+        apart = arithmetic.mul, arithmetic.quotient
+        plane, depth = apart if to_space else apart[::-1]
+        return (sizes[0], *(plane(size, block) for size in sizes[1:3]), depth(sizes[3], block * block))
 
-def _space_to_depth(call: Call) -> Dims:
-    sizes, block = call.sizes(0), call.integer("blockSize")
-    if sizes is None or len(sizes) != IMAGE or block < 1:
-        return None
-    arithmetic = call.table.arithmetic
-    plane = [arithmetic.quotient(size, block) for size in sizes[1:3]]
-    return (sizes[0], *plane, arithmetic.mul(sizes[3], block * block))
+    return rule
 
 
 def _space_to_batch(call: Call) -> Dims:
@@ -183,7 +180,8 @@ RULES: Mapping[str, Callable[[Call], Dims]] = {
     "SPLIT": _split, "UNPACK": _unpack, "SLICE": _slice, "TILE": _tile, "TOPK_V2": _top, "ONE_HOT": _one_hot,
     "GATHER_ND": _gather_nd, "EMBEDDING_LOOKUP": _lookup, "ARG_MAX": _arg, "ARG_MIN": _arg, "MATRIX_DIAG": _diagonal,
     **dict.fromkeys("RESIZE_BILINEAR RESIZE_NEAREST_NEIGHBOR".split(), _resized),
-    "DEPTH_TO_SPACE": _depth_to_space, "SPACE_TO_DEPTH": _space_to_depth, "SPACE_TO_BATCH_ND": _space_to_batch,
+    "DEPTH_TO_SPACE": _blocks(to_space=True), "SPACE_TO_DEPTH": _blocks(to_space=False),
+    "SPACE_TO_BATCH_ND": _space_to_batch,
     "BATCH_TO_SPACE_ND": _batch_to_space, "FILL": _asked(0), "SCATTER_ND": _asked(2), "TRANSPOSE_CONV": _asked(0),
     "BROADCAST_TO": _asked(1),
     **{f"UNSORTED_SEGMENT_{how}": _segments for how in ("PROD", "SUM", "MAX", "MIN")},

@@ -128,20 +128,10 @@ def _left(call: Call, sizes: Sizes, others: Sequence[Size]) -> Size | None:
 
     So a term cancels only where nothing else is left of the sizes, or none of it may be 0.
     """
-    remaining, divisor = list(sizes), []
-    for size in others:
-        if size in remaining:
-            remaining.remove(size)
-        else:
-            divisor.append(size)
-    arithmetic = call.table.arithmetic
-    whole, by = arithmetic.mul(*remaining), arithmetic.mul(*divisor)
-    if whole is None or by is None:
-        return None
-    if numbers(sizes) is None or numbers(others) is None:
+    left = call.table.arithmetic.left_open(sizes, others)
+    if left is not None and (numbers(sizes) is None or numbers(others) is None):
         call.table.assumes[NO_SIZE_BESIDE_IS_0] = None
-    exact = arithmetic.quotient(whole, by)
-    return arithmetic.floordiv(whole, by) if exact is None and isinstance(by, int) else exact
+    return left
 
 
 def _strided_slice(call: Call) -> Dims:
