@@ -124,6 +124,8 @@ class TermTable:
     """By which operator a product that several operators compute was written first."""
     routines: dict[Core, object] = field(default_factory=dict)
     """By result how the operands were stretched, where a runtime chooses its routine by that."""
+    reaches: dict[Core, float] = field(default_factory=dict)
+    """How large the numbers of a quantized result may be, where that is less than its type holds."""
     stored: dict[Core, set[tuple[int, ...]]] = field(default_factory=dict)
     """By result which of its operands the first file holds, and no node computes."""
     objections: list[str] = field(default_factory=list)

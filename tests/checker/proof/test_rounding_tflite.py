@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+import numpy as np
 import pytest
 
 from graphfix.checker.proof.proving import prove
 from graphfix.checker.proof.tflite.kernel_choice import ROUNDING
 from models.builders.tflite.text import Quantized, model
+from tests.support.runtimes.litert_runs import KERNELS, Job, run
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -120,6 +122,36 @@ def test_a_result_of_8_bits_that_leaves_16_goes_by_where_it_is(
     proof = prove(*files, tflite=True)
     assert proof.status == answer
     assert (ROUNDING in proof.assumes) == assumed
+
+
+@pytest.mark.parametrize(
+    ("operator", "scale", "answer"),
+    [
+        pytest.param("SUB", 1 / 256, "proved", id="a mask: of [0, 1] by a large number"),
+        pytest.param("ADD", 1 / 256, "proved", id="a sum"),
+        pytest.param("SUB", 1.0, "not proved", id="numbers that leave 16 bits"),
+        pytest.param("MUL", 1 / 256, "not proved", id="a product, of which nothing is entered"),
+    ],
+)
+def test_a_product_stays_in_16_bits_where_its_operand_is_small(
+    tmp_path: Path, operator: str, scale: float, answer: str
+) -> None:
+    """Of a difference whose own scale is large, as converters write `(1 - mask) * -10000`."""
+    stretch = "u:int8[2,31] = BROADCAST_TO(b:int8[31], t:const:int32[2]{2,31})\nz:int8[2,31] = ABS(u)\n"
+    files = []
+    for at, operand in enumerate(("b", "u")):
+        text = f"{stretch}d:int8[2,31] = {operator}(x:int8[2,31], w:int8[2,31])\ny:int8[2,31] = MUL(d, {operand})"
+        scales = {name: Quantized(scale, -128) for name in "xw"}
+        scales |= {name: Quantized(40.0, 127) for name in "dbuzy"}
+        files.append(tmp_path / f"{at}.tflite")
+        files[-1].write_bytes(model(text, quantization=scales))
+    assert prove(*files, tflite=True).status == answer
+    values = np.resize(np.arange(-128, 128).astype(np.int8), (2, 31))
+    feeds = {"x": values, "w": values[::-1].copy(), "b": np.full(31, -128, np.int8)}
+    if answer == "proved":
+        ran = run([Job(path, kernels, feeds) for path in files for kernels in KERNELS])
+        assert all(each.fine for each in ran)
+        assert all((each.outputs[-1] == ran[0].outputs[-1]).all() for each in ran)
 
 
 def test_int4_is_not_broadcast_by_elements(tmp_path: Path) -> None:

@@ -52,7 +52,7 @@ def ways(call: Call, views: Sequence[View]) -> tuple[object, ...]:
         return ()
     if call.operator.name == "POW":
         return (_multiplied_out(*views),)
-    if call.operator.name in ("ADD", "MUL") and call.result.dtype in INTEGERS and _overflows_packets(call):
+    if call.operator.name in ("ADD", "MUL") and call.result.dtype in INTEGERS and _overflows_packets(call, views):
         return tuple(map(_stretch, views))
     return ()
 
@@ -98,6 +98,18 @@ def _may_be_whole(exponent: View) -> bool:
 # --- sums and products of 8 bits --------------------------------------------------------------------------------------
 
 
+def enter_reach(call: Call, views: Sequence[View], core: Core) -> None:
+    """Enter how large a sum or difference of 8 bits may be: often far less than its type holds.
+
+    It is within two steps of the exact one: the kernel rounds both operands and the result.
+    """
+    if call.operator.name not in ("ADD", "SUB") or call.result.dtype not in INTEGERS or len(views) != PAIR:
+        return
+    if call.operator.name == "SUB" or not _overflows_packets(call, views):
+        reached = sum(_reach(call, at, view) for at, view in enumerate(views)) + 2 * _scaled(call.result).scale
+        call.table.reaches[core] = reached
+
+
 def enter_rounding(call: Call, views: Sequence[View], core: Core) -> None:
     """Enter how the operands of a sum of 8 bits are stretched: packets may round it otherwise where it is halfway."""
     if call.operator.name != "ADD" or call.result.dtype not in INTEGERS:
@@ -123,18 +135,23 @@ class _Scaled(NamedTuple):
     """How large its numbers may be."""
 
 
-def _overflows_packets(call: Call) -> bool:
+def _reach(call: Call, at: int, view: View) -> float:
+    """How large an operand may be, by its type and by what it was computed from."""
+    held = _scaled(call.inputs[at]).reach
+    return min(held, call.table.reaches.get(view.core, held))
+
+
+def _overflows_packets(call: Call, views: Sequence[View]) -> bool:
     """Whether a result may leave 16 bits before it is cut off: packets then cut off another number.
 
     Which elements are in packets goes by how the operands are stretched.
     """
-    one, two, result = (_scaled(tensor) for tensor in (*call.inputs, call.result))
+    result = _scaled(call.result)
     if not result.scale:
         return False
-    multiplied = call.operator.name == "MUL"
-    most = one.reach * two.reach if multiplied else one.reach + two.reach
-    within = most / result.scale + abs(result.zero) <= PACKED
-    return not within or (multiplied and one.scale * two.scale >= result.scale)
+    one, two = (_reach(call, at, view) for at, view in enumerate(views))
+    most = one * two if call.operator.name == "MUL" else one + two
+    return most / result.scale + abs(result.zero) > PACKED
 
 
 def _scaled(tensor: Tensor | None) -> _Scaled:

@@ -34,6 +34,7 @@ def read(call: Call) -> View | None:
         return None
     result = _broadcast(call, (*key, *kernel_choice.ways(call, given)), given)
     if result is not None:
+        kernel_choice.enter_reach(call, given, result.core)
         kernel_choice.enter_rounding(call, given, result.core)
         _enter_whole(call, result)
     return result
