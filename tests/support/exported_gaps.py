@@ -13,16 +13,11 @@ LEFT: Mapping[tuple[str, str], int] = {
 }
 """How many nodes have a site that is left."""
 
-_UNSTABLE = "two runs of the original itself differ"
 NOT_EQUAL_BY_RUNS: Mapping[tuple[str, str], str] = {
     ("prototypes_cdist_legacy.onnx", "explicit"): (
         "at batch 0 onnxruntime's ReduceSum along axis -1 returns its operand, of a rank more than declared, "
         "and refuses a Shape node behind it"
     ),
-    ("swin_free_dynamo.onnx", "explicit"): _UNSTABLE,
-    ("swin_free_dynamo.onnx", "ranks"): _UNSTABLE,
-    ("swin_free_legacy.onnx", "explicit"): _UNSTABLE,
-    ("swin_free_legacy.onnx", "ranks"): _UNSTABLE,
 }
 """What the runs do not find equal, and why."""
 

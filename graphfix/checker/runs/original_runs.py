@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
+from itertools import islice
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -25,6 +26,8 @@ if TYPE_CHECKING:
     from graphfix.runtimes.session import Session
 
 _SHOWN_REFUSALS = 8
+_MOST_UNSTABLE = 16
+"""How many other sizes are tried where two runs at the first ones differ: a model that is random differs at all."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -158,6 +161,8 @@ class Sweep:
                 if not accepted and (missing is not None or (result.aborted and not free.labels)):
                     break  # no other size has a kernel, no other value avoids an abort
                 result = None if missing is not None else self._instead(free, kind, accepted, len(refused) == 1)
+            elif result is not None and not accepted and free.labels and not result.compared:
+                result = self._stable(free) or result
             if result is not None and (not free.labels or all(a.case.sizes != result.case.sizes for a in accepted)):
                 accepted.append(result)
         custom = "" if missing is None else missing.custom
@@ -169,6 +174,14 @@ class Sweep:
             others = alternatives(free, kind, accepted[0].case.sizes)
             return self.first(others, len(accepted), filled=kind != "0")
         return self.first(alternatives(free, kind, None), 0, filled=True) if fresh else None
+
+    def _stable(self, free: Free) -> Answer | None:
+        """Look for sizes at which some output is the same in two runs: too small ones let kernels read past the end."""
+        for sizes in islice(alternatives(free, "distinct", None), _MOST_UNSTABLE):
+            result = self.attempt(sizes, 0, filled=True)
+            if isinstance(result, Answer) and result.compared:
+                return result
+        return None
 
     def first(self, candidates: Iterator[Mapping[str, int]], number: int, *, filled: bool) -> Answer | None:
         """Return the answer for the first sizes that the model takes."""
