@@ -157,6 +157,19 @@ def test_a_model_that_computes_something_else_is_different_even_if_the_proof_wer
     assert [entry["class"] for entry in verdict.exceptions] == []
 
 
+@pytest.mark.parametrize("swapped", [False, True])
+def test_models_of_other_outputs_are_different_whatever_is_proved(
+    swapped: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(proof, "prove", lambda *_, **__: Proof("proved", assumes=tuple(proof.ABOUT_SIZE_0)))
+    one, two = product(tmp_path / "m.onnx"), product(tmp_path / "n.onnx")
+    more = onnx.load(two)
+    more.graph.output.append(helper.make_tensor_value_info("m", HALF, ["M"]))
+    onnx.save(more, two)
+    verdict = verify(two, one) if swapped else verify(one, two)
+    assert (verdict.status, verdict.exceptions) == ("different", ())
+
+
 def test_a_failure_is_never_excused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(proof, "prove", lambda *_, **__: Proof("proved"))
     before = product(tmp_path / "m.onnx")
