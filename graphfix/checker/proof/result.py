@@ -19,7 +19,8 @@ NO_SIZE_IS_0 = "no size that a Reshape is given as a term is 0, which would stan
 NONE_WITHOUT_ELEMENTS = "no value that is reduced over an axis counted from the end has a size of 0"
 """What is assumed because of such a value onnxruntime keeps all axes as they are."""
 NO_SIZE_BESIDE_IS_0 = "no size beside a -1 of a RESHAPE is 0, which the kernel passes over"
-ABOUT_SIZE_0 = frozenset({NO_SIZE_IS_0, NONE_WITHOUT_ELEMENTS, NO_SIZE_BESIDE_IS_0})
+SOME_IMAGE = "no size that a window of a pool slides over is 0"
+ABOUT_SIZE_0 = frozenset({SOME_IMAGE, NO_SIZE_IS_0, NONE_WITHOUT_ELEMENTS, NO_SIZE_BESIDE_IS_0})
 """What a proof assumes away: of runs at a size of 0 it says nothing then."""
 
 

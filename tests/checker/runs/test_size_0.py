@@ -37,7 +37,7 @@ def test_the_file_is_proved_and_the_verdict_names_the_size(pair: tuple[Path, Pat
     assert not ABOUT_SIZE_0.isdisjoint(verdict.assumes)
     text = verdict_text(verdict)
     assert (
-        "they differ at batch=0 alone, which the proof assumes away; 1 exception of the runtime: size-0 at batch=0"
+        "they differ at a size of 0 alone, which the proof assumes away; 1 exception of the runtime: size-0 at batch=0"
         in text
     )
 

@@ -6,6 +6,7 @@ from fractions import Fraction
 from typing import TYPE_CHECKING, NamedTuple
 
 from graphfix.checker.proof import constant_folding
+from graphfix.checker.proof.result import SOME_IMAGE
 from graphfix.checker.proof.sizes import numbers
 
 if TYPE_CHECKING:
@@ -23,7 +24,6 @@ NEARLY = Fraction(1, 1 << 20)
 FINEST, COARSEST = 64, 64
 """Scales of terms are whole numbers, halves, quarters ... in these bounds."""
 EXACT_IN_FLOAT32 = "sizes that a Resize scales are below 2**18: float32 holds what they are scaled to"
-SOME_IMAGE = "no size that a window of a pool slides over is 0"
 SCALES, SIZES = 2, 3
 """The operands of a Resize in its present form."""
 
