@@ -45,9 +45,18 @@ class NameTable:
     made: dict[Parts, Made] = field(default_factory=dict)
     ranges: dict[Parts, Interval] = field(default_factory=dict)
     """What each name can be."""
+    _floors: dict[tuple[Polynomial, int], Polynomial] = field(default_factory=dict)
+    _intervals: dict[Polynomial, Interval] = field(default_factory=dict)
+    # a model has few distinct sizes, and asks for each of them many times
 
     def floor(self, polynomial: Polynomial, by: int) -> Polynomial:
         """One form for one rounded quotient: what divides evenly is outside, and no quotient is inside another."""
+        found = self._floors.get((polynomial, by))
+        if found is None:
+            found = self._floors[polynomial, by] = self._floor(polynomial, by)
+        return found
+
+    def _floor(self, polynomial: Polynomial, by: int) -> Polynomial:
         joined = self._joined(polynomial, by)
         if joined is not None:
             return self.floor(*joined)
@@ -128,6 +137,12 @@ class NameTable:
 
     def interval(self, polynomial: Polynomial) -> Interval:
         """The least and the greatest that it can be, as far as that follows."""
+        found = self._intervals.get(polynomial)
+        if found is None:
+            found = self._intervals[polynomial] = self._interval(polynomial)
+        return found
+
+    def _interval(self, polynomial: Polynomial) -> Interval:
         cases = self._cases(polynomial)
         lows, highs = zip(*[self._case_interval(case) for case in cases], strict=True)
         if len(cases) == 1:

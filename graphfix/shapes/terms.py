@@ -57,6 +57,7 @@ class Terms:
     names: NameTable = field(default_factory=NameTable)
     _meanings: dict[Parts, Polynomial] = field(default_factory=dict)
     _sizes: dict[Polynomial, Size] = field(default_factory=dict)
+    _sums: dict[tuple[Size, ...], Size] = field(default_factory=dict)
 
     # --- sums and products --------------------------------------------------------------------------------------------
 
@@ -64,6 +65,12 @@ class Terms:
         """The sum."""
         if all(isinstance(size, int) for size in sizes):
             return sum(size for size in sizes if isinstance(size, int))
+        found = self._sums.get(sizes)
+        if found is None:
+            found = self._sums[sizes] = self._sum(sizes)
+        return found
+
+    def _sum(self, sizes: tuple[Size, ...]) -> Size:
         polynomials = self._polynomials(sizes)
         if polynomials is None:
             return _anonymous(*map(sum, zip(*map(bounds, sizes), strict=True)))
