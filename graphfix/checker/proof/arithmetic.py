@@ -30,6 +30,7 @@ class Arithmetic:
 
     algebra: Algebra
     _terms: dict[Polynomial, Size] = field(default_factory=dict)
+    _intervals: dict[Polynomial, Interval] = field(default_factory=dict)
     _seen: dict[Symbol, list[Place]] = field(default_factory=dict)
     """Terms that are sizes of a value, and where a node asks for its shape: there they are not negative."""
 
@@ -206,6 +207,12 @@ class Arithmetic:
     # --- what a term can be -------------------------------------------------------------------------------------------
 
     def _interval(self, whole: Polynomial) -> Interval:
+        found = self._intervals.get(whole)
+        if found is None:
+            found = self._intervals[whole] = self._interval_of_cases(whole)
+        return found
+
+    def _interval_of_cases(self, whole: Polynomial) -> Interval:
         cases = poly.cases(whole)
         ends = [self._interval_of_case(case) for case in cases]
         low, high = min(low for low, _ in ends), max(high for _, high in ends)
