@@ -122,7 +122,8 @@ def _sizes_by_name(model: Model) -> dict[str, tuple[int | str, ...] | None]:
         return found
     main = model.subgraphs[0]
     named = [(main.tensors[at].name, at) for at in main.inputs]
-    named += [pair for _, index, inputs, _ in model.signatures if index == 0 for pair in inputs]
+    signed = [pair for _, index, inputs, _ in model.signatures if index == 0 for pair in inputs]
+    named += [(name, at) for name, at in signed if at in main.inputs]
     for name, at in named:
         tensor = main.tensors[at]
         sizes = None if tensor.dims is None else map(_label, [tensor.name] * len(tensor.dims), count(), tensor.dims)
