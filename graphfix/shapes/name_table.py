@@ -47,10 +47,15 @@ class NameTable:
     """What each name can be."""
     _floors: dict[tuple[Polynomial, int], Polynomial] = field(default_factory=dict)
     _intervals: dict[Polynomial, Interval] = field(default_factory=dict)
+    _split: dict[Polynomial, list[Polynomial]] = field(default_factory=dict)
+    _positives: set[Parts] = field(default_factory=set)
+    _quotients: set[Parts] = field(default_factory=set)
     # a model has few distinct sizes, and asks for each of them many times
 
     def floor(self, polynomial: Polynomial, by: int) -> Polynomial:
         """One form for one rounded quotient: what divides evenly is outside, and no quotient is inside another."""
+        if by == 1:
+            return polynomial
         found = self._floors.get((polynomial, by))
         if found is None:
             found = self._floors[polynomial, by] = self._floor(polynomial, by)
@@ -66,11 +71,15 @@ class NameTable:
         shared = gcd(poly.common_factor(rest), by)
         if shared > 1:  # floor((c P + k) / (c n)) is floor((P + floor(k / c)) / n)
             return poly.added(whole, self.floor(poly.divided(rest, shared)[0], by // shared))
-        # floor(P / n) is -floor((n - 1 - P) / n): the form with the smaller coefficients is taken
-        more, turned = poly.divided(poly.subtracted(poly.number(by - 1), rest), by)
-        if _leading_first(turned) < _leading_first(rest):
-            return poly.subtracted(whole, poly.added(more, self._named(Made("floor", turned, by))))
-        return poly.added(whole, self._named(Made("floor", rest, by)))
+        return poly.added(whole, self._smaller_form(rest, by))
+
+    def _smaller_form(self, polynomial: Polynomial, by: int) -> Polynomial:
+        """The form with the smaller coefficients: floor(P / n) is -floor((n - 1 - P) / n)."""
+        if 2 * polynomial[-1][1] >= by:
+            more, turned = poly.divided(poly.subtracted(poly.number(by - 1), polynomial), by)
+            if _leading_first(turned) < _leading_first(polynomial):
+                return poly.scaled(poly.added(more, self._named(Made("floor", turned, by))), -1)
+        return self._named(Made("floor", polynomial, by))
 
     def _joined(self, polynomial: Polynomial, by: int) -> tuple[Polynomial, int] | None:
         """A quotient inside as part of the whole one: floor((floor(P / c) + Q) / n) is floor((P + c Q) / (c n))."""
@@ -89,7 +98,7 @@ class NameTable:
         low, high = self.interval(polynomial)
         if low >= 0 or high <= 0:
             return polynomial if low >= 0 else poly.ZERO
-        number = dict(polynomial).get((), 0)
+        number = poly.number_in(polynomial)
         factor = gcd(poly.common_factor(polynomial), number) if number else poly.common_factor(polynomial)
         if factor > 1:
             reduced = tuple([(monomial, each // factor) for monomial, each in polynomial])
@@ -107,6 +116,7 @@ class NameTable:
         parts = (f"?={text}",)
         if parts not in self.made:
             self.made[parts] = made
+            (self._positives if made.kind == "positive" else self._quotients).add(parts)
             low, high = self.interval(made.of)
             self.ranges[parts] = (max(low, 0), high) if made.kind == "positive" else divided(low, high, made.by)
         return poly.name(parts)
@@ -143,16 +153,27 @@ class NameTable:
         return found
 
     def _interval(self, polynomial: Polynomial) -> Interval:
+        number = poly.constant(polynomial)
+        if number is not None:
+            return number, number
         cases = self._cases(polynomial)
-        lows, highs = zip(*[self._case_interval(case) for case in cases], strict=True)
         if len(cases) == 1:
-            return lows[0], highs[0]
+            return self._case_interval(cases[0])
+        lows, highs = zip(*[self._case_interval(case) for case in cases], strict=True)
         low, high = self._plain_interval(polynomial)  # max(0, N - 1) is not negative, N - 1 may be
         return max(low, min(lows)), min(high, max(highs))
 
     def _cases(self, polynomial: Polynomial) -> list[Polynomial]:
         """The polynomial with max(0, P) as 0 and as P; what follows for both, follows."""
-        split = [part for part in poly.names(polynomial) if (made := self.made.get(part)) and made.kind == "positive"]
+        if not self._positives:
+            return [polynomial]
+        found = self._split.get(polynomial)
+        if found is None:
+            found = self._split[polynomial] = self._splits(polynomial)
+        return found
+
+    def _splits(self, polynomial: Polynomial) -> list[Polynomial]:
+        split = list(dict.fromkeys([part for term in polynomial for part in term[0] if part in self._positives]))
         if not split or len(split) > MOST_CASES:
             return [polynomial]
         choices = product(*[(poly.ZERO, self.made[part].of) for part in split])
@@ -160,25 +181,30 @@ class NameTable:
 
     def _case_interval(self, polynomial: Polynomial) -> Interval:
         low, high = self._plain_interval(polynomial)
-        return max(low, self._beyond(polynomial, -1)), min(high, self._beyond(polynomial, 1))
+        rounded = [term for term in polynomial if self._is_rounded(term[0])] if self._quotients else []
+        others = tuple([term for term in polynomial if term not in rounded]) if rounded else polynomial
+        if not rounded or (len(rounded) == 1 and poly.constant(others) is not None):
+            return low, high  # the range of the rounded name says as much
+        return max(low, self._beyond(rounded, others, -1)), min(high, self._beyond(rounded, others, 1))
 
     def _plain_interval(self, polynomial: Polynomial) -> Interval:
         low: Bound = 0
         high: Bound = 0
         for monomial, factor in polynomial:
+            if len(monomial) == 1:  # nearly all
+                one, two = self.ranges[monomial[0]]
+                low, high = low + factor * (one if factor > 0 else two), high + factor * (two if factor > 0 else one)
+                continue
             interval: Interval = (factor, factor)
             for part in monomial:
                 interval = times(interval, self.ranges[part])
             low, high = low + interval[0], high + interval[1]
         return low, high
 
-    def _beyond(self, polynomial: Polynomial, side: int) -> Bound:
+    def _beyond(self, rounded: list[tuple[poly.Monomial, int]], others: Polynomial, side: int) -> Bound:
         """A bound by what rounding leaves: P - n + 1 <= n floor(P / n) <= P. Above for 1, below for -1."""
-        rounded = [term for term in polynomial if self._is_rounded(term[0])]
-        if not rounded:
-            return inf * side
         by = prod([self.made[monomial[0]].by for monomial, _ in rounded])
-        parts = [poly.scaled(tuple([term for term in polynomial if term not in rounded]), by)]
+        parts = [poly.scaled(others, by)]
         for monomial, factor in rounded:
             made = self.made[monomial[0]]
             limit = made.of if factor * side > 0 else poly.subtracted(made.of, poly.number(made.by - 1))
@@ -189,8 +215,7 @@ class NameTable:
         return low if low == -inf else -(-low // by)
 
     def _is_rounded(self, monomial: poly.Monomial) -> bool:
-        made = self.made.get(monomial[0]) if len(monomial) == 1 else None
-        return made is not None and made.kind == "floor"
+        return len(monomial) == 1 and monomial[0] in self._quotients
 
     def one(self, polynomial: Polynomial) -> Parts | None:
         """Where it is 1: never (None), wherever and only where a name is (its name), else by itself (())."""
@@ -198,7 +223,7 @@ class NameTable:
         named: Parts | None = None
         for case in self._cases(polynomial):
             bare, factor = poly.bare_name(case), poly.common_factor(case)
-            if (1 - dict(case).get((), 0)) % factor if factor else poly.constant(case) != 1:
+            if (1 - poly.number_in(case)) % factor if factor else poly.constant(case) != 1:
                 continue  # all that it can be differs from 1
             if bare is None or named not in (None, bare):
                 return ()
@@ -227,7 +252,7 @@ def divided(low: Bound, high: Bound, by: int) -> Interval:
 
 
 def _leading_first(polynomial: Polynomial) -> list[int]:
-    return [factor for monomial, factor in reversed(polynomial) if monomial] + [dict(polynomial).get((), 0)]
+    return [factor for monomial, factor in reversed(polynomial) if monomial] + [poly.number_in(polynomial)]
 
 
 def times(a: Interval, b: Interval) -> Interval:

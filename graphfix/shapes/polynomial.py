@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from itertools import chain
 from math import gcd
 from typing import TypeAlias
 
@@ -36,7 +37,14 @@ def collected(terms: Iterable[tuple[Monomial, int]]) -> Polynomial:
     total: dict[Monomial, int] = {}
     for monomial, factor in terms:
         total[monomial] = total.get(monomial, 0) + factor
-    return tuple(sorted(((monomial, factor) for monomial, factor in total.items() if factor), key=_degree_first))
+    return _ordered(total)
+
+
+def _ordered(total: dict[Monomial, int]) -> Polynomial:
+    found = [term for term in total.items() if term[1]]
+    if len(found) > 1:
+        found.sort(key=_degree_first)
+    return tuple(found)
 
 
 def _degree_first(term: tuple[Monomial, int]) -> tuple[int, Monomial]:
@@ -46,21 +54,31 @@ def _degree_first(term: tuple[Monomial, int]) -> tuple[int, Monomial]:
 
 def added(*polynomials: Polynomial) -> Polynomial:
     """The sum."""
-    return collected(term for polynomial in polynomials for term in polynomial)
+    some = [polynomial for polynomial in polynomials if polynomial]
+    return collected(chain.from_iterable(some)) if len(some) > 1 else some[0] if some else ZERO
 
 
 def scaled(polynomial: Polynomial, by: int) -> Polynomial:
     """The polynomial times a number."""
+    if by == 1:
+        return polynomial
     return tuple([(monomial, factor * by) for monomial, factor in polynomial]) if by else ZERO
 
 
 def subtracted(one: Polynomial, two: Polynomial) -> Polynomial:
     """The difference."""
-    return added(one, scaled(two, -1))
+    total = dict(one)
+    for monomial, factor in two:
+        total[monomial] = total.get(monomial, 0) - factor
+    return _ordered(total) if two else one
 
 
 def multiplied(one: Polynomial, two: Polynomial) -> Polynomial:
     """The product."""
+    for factor, other in ((one, two), (two, one)):
+        number_alone = constant(factor)
+        if number_alone is not None:
+            return scaled(other, number_alone)
     return collected((tuple(sorted((*a, *b))), x * y) for a, x in one for b, y in two)
 
 
@@ -68,8 +86,12 @@ def constant(polynomial: Polynomial) -> int | None:
     """The number that it is; None where it has names."""
     if not polynomial:
         return 0
-    (monomial, factor), *others = polynomial
-    return factor if not monomial and not others else None
+    return polynomial[0][1] if len(polynomial) == 1 and not polynomial[0][0] else None
+
+
+def number_in(polynomial: Polynomial) -> int:
+    """The number that is added to its names."""
+    return polynomial[0][1] if polynomial and not polynomial[0][0] else 0
 
 
 def bare_name(polynomial: Polynomial) -> Parts | None:

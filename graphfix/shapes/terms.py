@@ -11,9 +11,9 @@ and may be negative.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from math import inf
+from math import inf, prod
 
 from graphfix.shapes import name_table
 from graphfix.shapes import polynomial as poly
@@ -57,20 +57,17 @@ class Terms:
     names: NameTable = field(default_factory=NameTable)
     _meanings: dict[Parts, Polynomial] = field(default_factory=dict)
     _sizes: dict[Polynomial, Size] = field(default_factory=dict)
-    _sums: dict[tuple[Size, ...], Size] = field(default_factory=dict)
+    _answers: dict[tuple[str, tuple[Size, ...]], Size] = field(default_factory=dict)
+    """What arithmetic over names gave: a model has few distinct sizes, and computes with each of them many times."""
 
     # --- sums and products --------------------------------------------------------------------------------------------
 
     def add(self, *sizes: Size) -> Size:
         """The sum."""
-        if all(isinstance(size, int) for size in sizes):
-            return sum(size for size in sizes if isinstance(size, int))
-        found = self._sums.get(sizes)
-        if found is None:
-            found = self._sums[sizes] = self._sum(sizes)
-        return found
+        numbers = _numbers(sizes)
+        return sum(numbers) if numbers is not None else self._once(self._sum, *sizes)
 
-    def _sum(self, sizes: tuple[Size, ...]) -> Size:
+    def _sum(self, *sizes: Size) -> Size:
         polynomials = self._polynomials(sizes)
         if polynomials is None:
             return _anonymous(*map(sum, zip(*map(bounds, sizes), strict=True)))
@@ -78,6 +75,10 @@ class Terms:
 
     def mul(self, *sizes: Size) -> Size:
         """The product; 0 times anything is 0."""
+        numbers = _numbers(sizes)
+        return prod(numbers) if numbers is not None else self._once(self._product, *sizes)
+
+    def _product(self, *sizes: Size) -> Size:
         if 0 in sizes:
             return 0
         polynomials = self._polynomials(sizes)
@@ -93,32 +94,38 @@ class Terms:
 
     def sub(self, a: Size, b: Size) -> Size:
         """The difference, a - b."""
-        return self.add(a, self.mul(b, -1))
+        return a - b if isinstance(a, int) and isinstance(b, int) else self._once(self._difference, a, b)
+
+    def _difference(self, a: Size, b: Size) -> Size:
+        polynomials = self._polynomials((a, b))
+        if polynomials is None:
+            (a_low, a_high), (b_low, b_high) = bounds(a), bounds(b)
+            return _anonymous(a_low - b_high, a_high - b_low)
+        return self._size(poly.subtracted(*polynomials))
 
     # --- quotients ----------------------------------------------------------------------------------------------------
 
-    def floordiv(self, a: Size, by: Size) -> Size:
-        """The quotient rounded down."""
-        polynomial = self._polynomial(a)
-        if polynomial is None or not isinstance(by, int) or by <= 0:
-            exact = self.quotient(a, by)
-            if exact != UNKNOWN:
-                return exact
-            return self._rounded_bounds(a, by) if polynomial is None else self.opaque("floordiv", a, by)
-        try:
-            return self._size(self.names.floor(polynomial, by))
-        except TooLongError:
-            return self._rounded_bounds(a, by)
+    def floordiv(self, a: Size, by: Size, plus: int = 0) -> Size:
+        """The quotient (a + plus) / by rounded down."""
+        if isinstance(by, int) and by > 0:
+            return (a + plus) // by if isinstance(a, int) else self._once(self._rounded, a, by, plus)
+        total = self.add(a, plus)
+        exact = self.quotient(total, by)
+        return self.opaque("floordiv", total, by) if exact == UNKNOWN else exact
 
-    @staticmethod
-    def _rounded_bounds(a: Size, by: Size) -> Size:
-        if not isinstance(by, int) or by <= 0:
-            return _anonymous(-inf, inf)
-        return _anonymous(*name_table.divided(*bounds(a), by))
+    def _rounded(self, a: Size, by: int, plus: int) -> Size:
+        polynomial = self._polynomial(a)
+        if polynomial is not None:
+            try:
+                return self._size(self.names.floor(poly.added(polynomial, poly.number(plus)), by))
+            except TooLongError:
+                pass  # no name for it
+        low, high = bounds(a)
+        return _anonymous(*name_table.divided(low + plus, high + plus, by))
 
     def ceildiv(self, a: Size, by: int) -> Size:
         """The quotient rounded up."""
-        return self.floordiv(self.add(a, by - 1), by)
+        return self.floordiv(a, by, by - 1)
 
     def quotient(self, a: Size, by: Size) -> Size:
         """The quotient where it has no rest whatever the sizes are; UNKNOWN where that is not provable."""
@@ -130,15 +137,29 @@ class Terms:
 
     def mod(self, a: Size, by: Size) -> Size:
         """The rest of the quotient rounded down: it has the sign of the divisor."""
+        return a % by if isinstance(a, int) and isinstance(by, int) and by > 0 else self._once(self._rest, a, by)
+
+    def _rest(self, a: Size, by: Size) -> Size:
+        polynomial = self._polynomial(a)
+        if polynomial is not None and isinstance(by, int) and by > 0:
+            try:
+                return self._size(poly.subtracted(polynomial, poly.scaled(self.names.floor(polynomial, by), by)))
+            except TooLongError:
+                pass  # no name for it
         return self.sub(a, self.mul(by, self.floordiv(a, by)))
 
     # --- order --------------------------------------------------------------------------------------------------------
 
     def maximum(self, a: Size, b: Size) -> Size:
         """The greater of two."""
+        if isinstance(a, int) and isinstance(b, int):
+            return max(a, b)
         low, high = self.order(a, b)
         if low >= 0 or high <= 0:
             return a if low >= 0 else b
+        return self._once(self._greater, a, b)
+
+    def _greater(self, a: Size, b: Size) -> Size:
         polynomials = self._polynomials((a, b))
         if polynomials is not None:
             try:
@@ -150,9 +171,14 @@ class Terms:
 
     def minimum(self, a: Size, b: Size) -> Size:
         """The lesser of two."""
+        if isinstance(a, int) and isinstance(b, int):
+            return min(a, b)
         low, high = self.order(a, b)
         if low >= 0 or high <= 0:
             return b if low >= 0 else a
+        return self._once(self._lesser, a, b)
+
+    def _lesser(self, a: Size, b: Size) -> Size:
         polynomials = self._polynomials((a, b))
         if polynomials is not None:
             try:
@@ -168,11 +194,16 @@ class Terms:
 
     def order(self, a: Size, b: Size) -> Interval:
         """The least and the greatest that a - b can be: both are 0 where they are one size."""
-        polynomials = self._polynomials((a, b))
-        if polynomials is None:
+        one, two = self._polynomial(a), self._polynomial(b)
+        if one is None or two is None:
             (a_low, a_high), (b_low, b_high) = bounds(a), bounds(b)
             return a_low - b_high, a_high - b_low
-        return self.names.interval(poly.subtracted(*polynomials))
+        if one == two:
+            return 0, 0
+        if isinstance(a, int) or isinstance(b, int):  # the range of the other is moved
+            (a_low, a_high), (b_low, b_high) = self.names.interval(one), self.names.interval(two)
+            return a_low - b_high, a_high - b_low
+        return self.names.interval(poly.subtracted(one, two))
 
     def factor(self, size: Size) -> int:
         """The greatest number that a name is multiplied by in it."""
@@ -205,6 +236,14 @@ class Terms:
         self.names.ranges.setdefault(parts, interval)
         return _dim(parts, *self.names.ranges[parts])
 
+    def _once(self, compute: Callable[..., Size], *sizes: Size) -> Size:
+        """Compute with sizes unless that was done before."""
+        key = compute.__name__, sizes
+        found = self._answers.get(key)
+        if found is None:
+            found = self._answers[key] = compute(*sizes)
+        return found
+
     def _polynomials(self, sizes: tuple[Size, ...]) -> list[Polynomial] | None:
         found = [polynomial for size in sizes if (polynomial := self._polynomial(size)) is not None]
         return found if len(found) == len(sizes) else None
@@ -215,8 +254,11 @@ class Terms:
             return poly.number(size)
         if not size.parts:
             return None
-        self.names.ranges.setdefault(size.parts, bounds(size))
-        return self._meanings.get(size.parts) or poly.name(size.parts)
+        found = self._meanings.get(size.parts)
+        if found is None:
+            found = self._meanings[size.parts] = poly.name(size.parts)
+            self.names.ranges.setdefault(size.parts, bounds(size))
+        return found
 
     def _size(self, polynomial: Polynomial) -> Size:
         number = poly.constant(polynomial)
@@ -238,6 +280,12 @@ class Terms:
         self._meanings[parts] = polynomial
         self.names.ranges[parts] = interval
         return Dim(parts, *_limits(*interval), self.names.one(polynomial))
+
+
+def _numbers(sizes: tuple[Size, ...]) -> list[int] | None:
+    """The sizes as numbers; None where one is open."""
+    found = [size for size in sizes if isinstance(size, int)]
+    return found if len(found) == len(sizes) else None
 
 
 def _anonymous(low: Bound, high: Bound) -> Dim:

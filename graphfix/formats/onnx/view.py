@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import cache
 from math import prod
@@ -14,7 +14,7 @@ from graphfix import operators
 from graphfix.formats.onnx.file.messages import Holder, Step, body_of, is_standard
 from graphfix.formats.onnx.folding import Evaluator, at_hand
 from graphfix.formats.onnx.infer.analysis import Facts
-from graphfix.formats.onnx.infer.operands import attributes
+from graphfix.formats.onnx.infer.operands import attributes_of
 from graphfix.formats.onnx.infer.scope import GraphScope
 from graphfix.graph.view import LITERAL_LIMIT, NO_ATTRIBUTES, Graph, Kind, Node, Scalar, Value
 
@@ -137,7 +137,7 @@ class _Builder:
         find = self.values.get
         operands = tuple([find(name) or self._operand(name) for name in step.inputs])
         results = tuple([self._value(name, kind, index) if name else None for name in step.outputs])
-        attributes = NO_ATTRIBUTES if step.bare else _attributes(proto)
+        attributes = NO_ATTRIBUTES if step.bare else _attributes(step)
         name, graph = proto.name, self.graph
         node = Node(op, domain, version, name, index, graph, operands, results, attributes, _row(domain, op, version))
         graph.nodes.append(node)
@@ -204,8 +204,6 @@ def _scalars(value: Value, views: Views) -> tuple[Scalar, ...] | None:
     return None
 
 
-def _attributes(proto: NodeProto) -> dict[str, object]:
-    found = attributes(proto)
-    for attribute in proto.attribute:
-        found.setdefault(attribute.name, None)
-    return found
+def _attributes(step: Step) -> Mapping[str, object]:
+    found, every = attributes_of(step), step.message.attribute
+    return found if len(found) == len(every) else {**found, **{each.name: found.get(each.name) for each in every}}

@@ -31,6 +31,8 @@ class Step:
     outputs: list[str]
     bare: bool
     """Whether it has no attributes."""
+    attributes: dict[str, object] | None = None
+    """Those that are numbers, lists of numbers or text, once they are read."""
 
 
 def is_standard(domain: str) -> bool:
@@ -73,13 +75,15 @@ def declared(value: ValueInfoProto) -> Dims | None:
     tensor = value.type.tensor_type
     if not tensor.HasField("shape"):
         return None
-    return tuple(_declared_dim(dim) for dim in tensor.shape.dim)
+    return tuple([_declared_dim(dim) for dim in tensor.shape.dim])
 
 
 def _declared_dim(dim: onnx.TensorShapeProto.Dimension) -> int | str | None:
     if dim.HasField("dim_value"):
-        return dim.dim_value if dim.dim_value >= 0 else None
-    return dim.dim_param if dim.dim_param not in ("", "?") else None
+        size = dim.dim_value
+        return size if size >= 0 else None
+    name = dim.dim_param
+    return None if name in ("", "?") else name
 
 
 def holds_initializers(holder: Holder, ir_version: int) -> TypeGuard[GraphProto]:

@@ -202,7 +202,9 @@ def _compare_stored(scope: GraphScope) -> None:
 
 def _contradicts(computed: Sequence[Size], stored: Dims) -> bool:
     """Whether a stored shape can't be that of the value: another rank, or another number."""
-    return len(computed) != len(stored) or any(
-        isinstance(have, int) and isinstance(claim, int) and have != claim
-        for have, claim in zip(computed, stored, strict=True)
-    )
+    if len(computed) != len(stored):
+        return True
+    for have, claim in zip(computed, stored, strict=True):
+        if isinstance(claim, int) and isinstance(have, int) and have != claim:
+            return True
+    return False

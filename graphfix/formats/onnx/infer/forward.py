@@ -19,7 +19,7 @@ from graphfix.formats.onnx.infer import bodies, element_types, integer_values, r
 from graphfix.formats.onnx.infer.audited import AUDITED
 from graphfix.formats.onnx.infer.calls import Calls
 from graphfix.formats.onnx.infer.one_node import OneNode
-from graphfix.formats.onnx.infer.operands import Call, attributes
+from graphfix.formats.onnx.infer.operands import Call, attributes, attributes_of
 from graphfix.formats.onnx.infer.scope import GraphScope, Known
 from graphfix.formats.onnx.infer.stored_names import Hypotheses
 from graphfix.shapes.shape import Dim, Incompatible, Shape, Size
@@ -147,7 +147,7 @@ class ForwardPass:
     def _asked(scope: GraphScope, step: Step, node: NodeProto | None) -> Call:
         version = scope.versions.get(step.domain, 1)
         row = operators.row(step.domain, step.op, version)
-        held = {} if node is None or step.bare else attributes(node)
+        held = {} if node is None or step.bare else attributes_of(step) if node is step.message else attributes(node)
         return Call(scope, row, step.op, version, step.inputs, len(step.outputs), held)
 
     def _results(

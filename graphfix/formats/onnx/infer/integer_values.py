@@ -7,34 +7,28 @@ named size fits into int32, and is one that float32 has, is assumed.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from math import prod
-from typing import Any, TypeAlias
 
 import numpy as np
 import onnx
-from numpy.typing import NDArray
 from onnx import TensorProto
 
 from graphfix.formats.onnx.infer.integer_arithmetic import ARITHMETIC, negated
+from graphfix.formats.onnx.infer.integer_operands import LIMIT, Array, Elements, columns, flat, operand
 from graphfix.formats.onnx.infer.operands import Call
 from graphfix.formats.onnx.infer.rules_parts import AXES_AT, cut, slice_bounds
 from graphfix.formats.onnx.infer.scope import INTEGERS, GraphScope
-from graphfix.shapes.shape import UNKNOWN, Size, broadcast
+from graphfix.shapes.shape import UNKNOWN, Size
 from graphfix.shapes.terms import ANY, Terms
 from graphfix.shapes.terms import bounds as range_of
 
-LIMIT = 64
-"""Integer tensors of more elements are no shapes."""
 WHOLE = (*INTEGERS, TensorProto.BOOL, TensorProto.DOUBLE, TensorProto.FLOAT)
 """Floats are cast: before opset 9 a Constant node can't hold integers, and exporters cast the 0.0 of a Range."""
 MOST_AXES = 2
 """Pads are computed as a matrix."""
 BITS: Mapping[int, int] = {TensorProto.INT64: 63, TensorProto.INT32: 31, TensorProto.BOOL: 1, TensorProto.FLOAT: 24}
 """By element type that is followed."""
-Elements: TypeAlias = Sequence[Size]
-Array: TypeAlias = NDArray[Any]
-"""Sizes, or places of them, in the shape of a tensor."""
 
 
 def enter(scope: GraphScope, name: str, tensor: TensorProto) -> None:
@@ -68,23 +62,6 @@ def _within(terms: Terms, element: Size, bits: int) -> Size:
     if isinstance(element, int):
         return element if -(1 << bits) <= element < 1 << bits else ANY
     return ANY if element == UNKNOWN or terms.factor(element) >> bits else element
-
-
-def _operand(call: Call, index: int) -> Array | None:
-    """The elements of an operand in its shape, None where one of both is not known."""
-    elements, dims = call.elements(index), call.dims(index)
-    if elements is None or dims is None:
-        return None
-    shape = [size for size in dims if isinstance(size, int)]
-    if len(shape) < len(dims) or prod(shape) != len(elements):
-        return None
-    found = np.empty(len(elements), object)
-    found[:] = elements
-    return found.reshape(shape)
-
-
-def _flat(array: Array) -> Elements:
-    return list(np.asarray(array, object).reshape(-1))
 
 
 # --- shapes -----------------------------------------------------------------------------------------------------------
@@ -129,25 +106,25 @@ def _truth(element: Size) -> bool | None:
 
 
 def _transpose(call: Call, _: str) -> Elements | None:
-    array, order = _operand(call, 0), call.list("perm")
+    array, order = operand(call, 0), call.list("perm")
     if array is None or (order is not None and sorted(order) != list(range(array.ndim))):
         return None
-    return _flat(array.transpose(order))
+    return flat(array.transpose(order))
 
 
 def _gather(call: Call, _: str) -> Elements | None:
-    array, indices = _operand(call, 0), _operand(call, 1)
+    array, indices = operand(call, 0), operand(call, 1)
     axis = call.number("axis", 0)
     if array is None or indices is None or not -array.ndim <= axis < array.ndim:
         return None
     length = array.shape[axis]
     if not all(isinstance(at, int) and -length <= at < length for at in indices.reshape(-1)):
         return None
-    return _flat(np.take(array, indices.astype(np.int64), axis))
+    return flat(np.take(array, indices.astype(np.int64), axis))
 
 
 def _slice(call: Call, _: str) -> Elements | None:
-    array, (starts, ends, axes, steps) = _operand(call, 0), slice_bounds(call)
+    array, (starts, ends, axes, steps) = operand(call, 0), slice_bounds(call)
     if array is None or starts is None or ends is None:
         return None
     axes = tuple(range(len(starts))) if axes is None and not call.has(AXES_AT) else axes
@@ -161,13 +138,13 @@ def _slice(call: Call, _: str) -> Elements | None:
         if taken is None:
             return None
         array = np.take(array, list(taken), axis)
-    return _flat(array)
+    return flat(array)
 
 
 def _concat(call: Call, _: str) -> Elements | None:
     axis, parts = call.number("axis", 1), []
     for index in range(len(call.inputs)):
-        part, dims = _operand(call, index), call.dims(index)
+        part, dims = operand(call, index), call.dims(index)
         if part is None:  # what is not known of one leaves the others
             if dims is None or len(dims) != 1 or not isinstance(dims[0], int) or dims[0] > LIMIT:
                 return None
@@ -176,7 +153,7 @@ def _concat(call: Call, _: str) -> Elements | None:
     if len({part.ndim for part in parts}) != 1 or not -parts[0].ndim <= axis < parts[0].ndim:
         return None
     filled = [part for part in parts if part.size] or parts[:1]
-    return _flat(np.concatenate(filled, axis)) if len({_others(part, axis) for part in filled}) == 1 else None
+    return flat(np.concatenate(filled, axis)) if len({_others(part, axis) for part in filled}) == 1 else None
 
 
 def _others(array: Array, axis: int) -> tuple[int, ...]:
@@ -189,17 +166,17 @@ def _expanded(call: Call, result: str) -> Elements | None:
 
 
 def _stretched(call: Call, result: str, index: int) -> Elements | None:
-    array, dims = _operand(call, index), call.scope.shapes[result]
+    array, dims = operand(call, index), call.scope.shapes[result]
     if array is None or not dims.static or prod(dims.numbers) > LIMIT:
         return None
-    return _flat(np.broadcast_to(array, dims.numbers))
+    return flat(np.broadcast_to(array, dims.numbers))
 
 
 def _tile(call: Call, _: str) -> Elements | None:
-    array, repeats = _operand(call, 0), call.ints(1, "")
+    array, repeats = operand(call, 0), call.ints(1, "")
     if array is None or repeats is None or len(repeats) != array.ndim or array.size * prod(repeats) > LIMIT:
         return None
-    return _flat(np.tile(array, repeats)) if min(repeats, default=0) >= 0 else None
+    return flat(np.tile(array, repeats)) if min(repeats, default=0) >= 0 else None
 
 
 def _filled(call: Call, result: str) -> Elements | None:
@@ -223,21 +200,8 @@ def _range(call: Call, result: str) -> Elements | None:
 def _pairs(call: Call, _: str) -> Elements | None:
     """Compute element by element; both operands are broadcast."""
     rule = ARITHMETIC[call.op]
-    columns = _columns(call, 2)
-    return None if columns is None else [rule(call.terms, *column) for column in columns]
-
-
-def _columns(call: Call, count: int) -> list[tuple[Size, ...]] | None:
-    """What the operands have at each element of the result."""
-    arrays = [_operand(call, index) for index in range(count)]
-    known = [array for array in arrays if array is not None]
-    if len(known) < len(arrays) or len(call.inputs) != count:
-        return None
-    whole = broadcast(*[shape for index in range(count) if (shape := call.shape(index)) is not None])
-    if prod(whole.numbers) > LIMIT:
-        return None
-    stretched = [np.broadcast_to(array, whole.numbers).reshape(-1) for array in known]
-    return list(zip(*stretched, strict=True))
+    found = columns(call, 2)
+    return None if found is None else [rule(call.terms, *column) for column in found]
 
 
 def _neg(call: Call, _: str) -> Elements | None:
@@ -251,11 +215,11 @@ def _turned(call: Call, _: str) -> Elements | None:
 
 
 def _where(call: Call, _: str) -> Elements | None:
-    columns = _columns(call, 3)
-    if columns is None:
+    found = columns(call, 3)
+    if found is None:
         return None
     return [
-        one if condition == 1 else two if condition == 0 or one == two else UNKNOWN for condition, one, two in columns
+        one if condition == 1 else two if condition == 0 or one == two else UNKNOWN for condition, one, two in found
     ]
 
 

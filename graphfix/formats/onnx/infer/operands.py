@@ -9,6 +9,7 @@ from typing import TypeAlias
 import onnx
 from onnx import AttributeProto, NodeProto, TensorProto
 
+from graphfix.formats.onnx.file.messages import Step
 from graphfix.formats.onnx.infer.scope import INTEGERS, GraphScope
 from graphfix.operators import Row
 from graphfix.shapes.shape import Shape, Size
@@ -17,7 +18,13 @@ from graphfix.shapes.terms import Terms
 MOST_AXES = 64
 """A vector of more elements is no shape, and names no axes."""
 
-READ = {AttributeProto.INT, AttributeProto.INTS, AttributeProto.FLOAT, AttributeProto.FLOATS, AttributeProto.STRING}
+READ: Mapping[int, Callable[[AttributeProto], object]] = {
+    AttributeProto.INT: lambda held: held.i,
+    AttributeProto.INTS: lambda held: tuple(held.ints),
+    AttributeProto.FLOAT: lambda held: held.f,
+    AttributeProto.FLOATS: lambda held: tuple(held.floats),
+    AttributeProto.STRING: lambda held: held.s.decode("utf-8", "replace"),
+}
 
 
 def attributes(node: NodeProto) -> dict[str, object]:
@@ -29,15 +36,20 @@ def attributes(node: NodeProto) -> dict[str, object]:
     for attribute in node.attribute:
         if attribute.ref_attr_name:
             continue
-        if attribute.type == AttributeProto.TENSOR and node.op_type == "ConstantOfShape":
+        kind = attribute.type
+        read = READ.get(kind)
+        if read is not None:
+            found[attribute.name] = read(attribute)
+        elif kind == AttributeProto.TENSOR and node.op_type == "ConstantOfShape":
             found[attribute.name] = _whole_number(attribute.t)
-        if attribute.type not in READ:
-            continue
-        value = onnx.helper.get_attribute_value(attribute)
-        if isinstance(value, bytes):
-            value = value.decode("utf-8", "replace")
-        found[attribute.name] = value if isinstance(value, (int, float, str)) else tuple(value)
     return found
+
+
+def attributes_of(step: Step) -> dict[str, object]:
+    """Return the same of a node that is read, once."""
+    if step.attributes is None:
+        step.attributes = attributes(step.message)
+    return step.attributes
 
 
 def _whole_number(tensor: TensorProto) -> int | None:

@@ -75,10 +75,10 @@ def slid(call: Call, size: Size, window: Window) -> Size:
         return terms.ceildiv(size, window.stride) if window.dilation == 1 and size != 0 else UNKNOWN
     if mode not in ("NOTSET", "VALID"):
         return UNKNOWN
-    room = terms.add(size, window.before + window.behind - window.reach)
-    if isinstance(room, int) and room < 0:
+    most = window.before + window.behind - window.reach
+    if isinstance(size, int) and size + most < 0:
         return UNKNOWN
-    return as_size(terms.add(terms.floordiv(room, window.stride), 1))
+    return as_size(terms.floordiv(size, window.stride, most + window.stride))
 
 
 def pooled(call: Call, size: Size, window: Window) -> Size:
@@ -86,19 +86,17 @@ def pooled(call: Call, size: Size, window: Window) -> Size:
     up, terms, most = call.flag("ceil_mode", 0), call.terms, window.before + window.behind - window.reach
     if padding(call) not in ("NOTSET", "VALID"):
         return slid(call, size, window) if up is False else UNKNOWN
-    room = terms.add(size, most)
-    if up is None:
+    if up is None or (isinstance(size, int) and size + most < 0):
         return UNKNOWN
+    stride = window.stride
     if up:  # a window that starts in the padding behind is not counted
-        last = terms.floordiv(terms.add(size, window.before - 1), window.stride)
-        count = terms.add(terms.minimum(terms.ceildiv(room, window.stride), last), 1)
-    elif 1 + most >= 0:  # of an axis without elements there is no pool
-        count = terms.add(terms.floordiv(room, window.stride), 1)
-    elif 1 + most > -window.stride:
-        count = terms.maximum(terms.add(terms.floordiv(room, window.stride), 1), 1)
-    else:
-        count = terms.opaque("pool", size, most, window.stride, low=0)
-    return UNKNOWN if isinstance(room, int) and room < 0 else as_size(count)
+        last = terms.floordiv(size, stride, window.before - 1)
+        return as_size(terms.add(terms.minimum(terms.floordiv(size, stride, most + stride - 1), last), 1))
+    if 1 + most <= -stride:
+        return terms.opaque("pool", size, most, stride, low=0)
+    count = terms.floordiv(size, stride, most + stride)
+    # of an axis without elements there is no pool
+    return as_size(count if 1 + most >= 0 else terms.maximum(count, 1))
 
 
 def _slid(

@@ -60,6 +60,7 @@ class Hypotheses:
     """What the symbols of the inputs are, as far as they are known."""
     believed: list[StoredSize] = field(default_factory=list)
     _found: dict[str, Size | None] = field(default_factory=dict)
+    _refuted: dict[tuple[Parts, str], bool] = field(default_factory=dict)
     _samples: list[dict[Parts, int]] = field(default_factory=list)
 
     @classmethod
@@ -129,23 +130,32 @@ class Hypotheses:
 
     def refutations(self, shapes: Mapping[str, Shape]) -> Iterator[tuple[str, str]]:
         """Yield each value with a stored name that is refuted, and why."""
-        known: dict[tuple[Parts, str], bool] = {}  # a model has few distinct sizes
+        known: dict[tuple[tuple[Size, ...], Dims], int | None] = {}  # a model has few distinct shapes
         for name, stored in self.stored.dims.items():
             axes = shapes[name].axes if name in shapes else None
             if axes is None or len(axes) != len(stored):
                 continue
-            for axis, text in enumerate(stored):
-                computed = axes[axis]
-                if not isinstance(text, str) or isinstance(computed, int):
-                    continue
-                key = computed.parts, text
-                if key not in known:
-                    said = self.size(text)
-                    known[key] = said is not None and self.refuted(computed, said)
-                if known[key]:
-                    have = self.terms.text(computed)
-                    yield name, f"the stored size '{text}' of '{name}'[{axis}] contradicts the computed {have}"
-                    break
+            key = axes, stored
+            if key not in known:
+                known[key] = self._refuted_axis(axes, stored)
+            axis = known[key]
+            if axis is not None:
+                have = self.terms.text(axes[axis])
+                yield name, f"the stored size '{stored[axis]}' of '{name}'[{axis}] contradicts the computed {have}"
+
+    def _refuted_axis(self, computed: Sequence[Size], stored: Dims) -> int | None:
+        """The first axis whose stored name is refuted."""
+        for axis, text in enumerate(stored):
+            size = computed[axis]
+            if not isinstance(text, str) or isinstance(size, int):
+                continue
+            key = size.parts, text
+            if key not in self._refuted:
+                said = self.size(text)
+                self._refuted[key] = said is not None and self.refuted(size, said)
+            if self._refuted[key]:
+                return axis
+        return None
 
     def _sizes_in(self, size: Size) -> set[Parts]:
         """The sizes of inputs that a term is made of."""
@@ -215,7 +225,7 @@ class Hypotheses:
         if name in ("Max", "Min"):
             return reduce(self.terms.maximum if name == "Max" else self.terms.minimum, sizes)
         if name in ("Mod", "FloorDiv") and len(sizes) == len("ab") and sizes[1] != 0:
-            return self.terms.mod(*sizes) if name == "Mod" else self.terms.floordiv(*sizes)
+            return (self.terms.mod if name == "Mod" else self.terms.floordiv)(sizes[0], sizes[1])
         return None
 
     def _rounded(self, name: str, node: ast.expr) -> Size | None:

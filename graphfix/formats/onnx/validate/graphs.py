@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from graphlib import CycleError, TopologicalSorter
-from typing import Final
+from typing import Final, NoReturn
 
 import onnx
 from onnx import AttributeProto, FunctionProto, GraphProto, NodeProto, TensorProto
@@ -30,7 +30,7 @@ from graphfix.formats.onnx.validate.errors import (
 from graphfix.formats.onnx.validate.parts import (
     ANY,
     Signature,
-    check_attribute_type,
+    attribute_fault,
     check_declared,
     check_element_type,
     check_gap,
@@ -96,9 +96,13 @@ class _Validator:
         _define(own, (value.name for value in graph.input), path)
         constants: set[str] = set()
         for tensor in graph.initializer:
-            self._tensor(tensor, f"{path}: the initializer {shown(tensor.name)}")
+            fault = self._tensor_fault(tensor)
+            if fault is not None:
+                raise MalformedModelError(f"{path}: the initializer {shown(tensor.name)} {fault}")
         for sparse in graph.sparse_initializer:
-            self._sparse(sparse, f"{path}: the sparse initializer {shown(sparse.values.name)}")
+            fault = self._sparse_fault(sparse)
+            if fault is not None:
+                raise MalformedModelError(f"{path}: the sparse initializer {shown(sparse.values.name)} {fault}")
         names = (*(t.name for t in graph.initializer), *(s.values.name for s in graph.sparse_initializer))
         _define(constants, names, path)
         own |= constants
@@ -160,44 +164,47 @@ class _Validator:
         signature: Signature,
         scopes: Sequence[set[str]],
     ) -> None:
-        at = place(node, index, path)
         names = [attribute.name for attribute in node.attribute]
-        check_texts(names, at)
-        if len(set(names)) < len(names):
-            raise MalformedModelError(f"{at} has an attribute twice")
-        if not signature.required <= set(names):
-            raise MalformedModelError(f"{at} has no attribute {min(signature.required - set(names))!r}")
+        if len(set(names)) < len(names) or not signature.required.issubset(names) or bytes in map(type, names):
+            _refuse_attributes(names, signature, place(node, index, path))
         for attribute in node.attribute:
-            where = f"{at}, attribute {shown(attribute.name)}"
-            check_attribute_type(attribute, where, signature)
-            if attribute.ref_attr_name:
-                text(attribute.ref_attr_name, where)
+            fault = self._attribute_fault(attribute, signature)
+            if fault is not None:
+                where = f"{place(node, index, path)}, attribute {shown(attribute.name)}"
+                raise MalformedModelError(f"{where} {fault}")
             bodies = [attribute.g] if attribute.type == AttributeProto.GRAPH else []
             for body in (*bodies, *attribute.graphs):
                 self.graph(body, f"{path}/{short(node.name or node.op_type)}.{short(attribute.name)}", versions, scopes)
-            self._attribute_tensors(attribute, where)
 
-    def _attribute_tensors(self, attribute: AttributeProto, where: str) -> None:
+    def _attribute_fault(self, attribute: AttributeProto, signature: Signature) -> str | None:
+        fault = attribute_fault(attribute, signature)
         tensors = [attribute.t] if attribute.type == AttributeProto.TENSOR and not attribute.ref_attr_name else []
-        for tensor in (*tensors, *attribute.tensors):
-            self._tensor(tensor, where)
         lone = [attribute.sparse_tensor] if attribute.HasField("sparse_tensor") else []
+        for tensor in (*tensors, *attribute.tensors):
+            fault = fault or self._tensor_fault(tensor)
         for sparse in (*lone, *attribute.sparse_tensors):
-            self._sparse(sparse, where)
+            fault = fault or self._sparse_fault(sparse)
+        return fault
 
-    def _tensor(self, tensor: TensorProto, where: str) -> None:
-        fault = payload_fault(tensor, self.container.cut(tensor))
-        if fault is not None:
-            raise MalformedModelError(f"{where} {fault}")
+    def _tensor_fault(self, tensor: TensorProto) -> str | None:
+        return payload_fault(tensor, self.container.cut(tensor))
 
-    def _sparse(self, sparse: onnx.SparseTensorProto, where: str) -> None:
-        self._tensor(sparse.values, where)
-        self._tensor(sparse.indices, where)
-        if any(size < 0 for size in sparse.dims):
-            raise MalformedModelError(f"{where} has the shape {list(sparse.dims)}")
+    def _sparse_fault(self, sparse: onnx.SparseTensorProto) -> str | None:
+        fault = self._tensor_fault(sparse.values) or self._tensor_fault(sparse.indices)
+        if fault is None and any(size < 0 for size in sparse.dims):
+            return f"has the shape {list(sparse.dims)}"
+        return fault
 
 
 # --- names ---------------------------------------------------------------------------------------------------
+
+
+def _refuse_attributes(names: Sequence[str], signature: Signature, at: str) -> NoReturn:
+    """Raise MalformedModelError for a node's attributes: no text, one twice, or one that is missing."""
+    check_texts(names, at)
+    if len(set(names)) < len(names):
+        raise MalformedModelError(f"{at} has an attribute twice")
+    raise MalformedModelError(f"{at} has no attribute {min(signature.required.difference(names))!r}")
 
 
 def _define(own: set[str], names: Iterable[str], path: str) -> None:

@@ -112,15 +112,18 @@ def check_element_type(value: ValueInfoProto, path: str) -> None:
         raise MalformedModelError(f"{path}: {shown(value.name)} has the unknown element type {code}")
 
 
-def check_attribute_type(attribute: AttributeProto, where: str, signature: Signature) -> None:
-    """Raise MalformedModelError where an attribute has another type than its schema asks for, or nothing in it."""
+def attribute_fault(attribute: AttributeProto, signature: Signature) -> str | None:
+    """Say what is wrong with an attribute, None where nothing is: another type than its schema's, or nothing in it."""
     expected = signature.attributes.get(attribute.name)
     if expected is not None and attribute.type not in (expected, AttributeProto.UNDEFINED):
         types = AttributeProto.AttributeType.Name(attribute.type), AttributeProto.AttributeType.Name(expected)
-        raise MalformedModelError(f"{where} has the type {types[0]}, the operator asks for {types[1]}")
+        return f"has the type {types[0]}, the operator asks for {types[1]}"
     held = HELD.get(attribute.type)
     if held is not None and not attribute.ref_attr_name and not attribute.HasField(held):
-        raise MalformedModelError(f"{where} is empty")
+        return "is empty"
+    if isinstance(attribute.ref_attr_name, bytes):
+        return f"refers to the name {shown(attribute.ref_attr_name)}, which is no UTF-8"
+    return None
 
 
 # --- payloads ------------------------------------------------------------------------------------------------------

@@ -23,7 +23,7 @@ def window(call: Call, size: Size, extent: Size, stride: int, dilation: int = 1)
         return UNKNOWN
     terms = call.terms
     if call.number("padding") != VALID:
-        return size if stride == 1 else as_size(terms.floordiv(terms.add(size, stride - 1), stride))
+        return size if stride == 1 else as_size(terms.ceildiv(size, stride))
     if not isinstance(extent, int):
         return UNKNOWN
     reach = (extent - 1) * dilation + 1
@@ -31,7 +31,7 @@ def window(call: Call, size: Size, extent: Size, stride: int, dilation: int = 1)
         return None
     if not isinstance(size, int) and size.lo < reach:
         call.scope.assumes[WINDOWS_FIT] = None
-    return as_size(terms.floordiv(terms.add(size, stride - reach), stride))
+    return as_size(terms.floordiv(size, stride, stride - reach))
 
 
 def convolution(call: Call) -> Results:
