@@ -31,6 +31,9 @@ class Arithmetic:
     algebra: Algebra
     _terms: dict[Polynomial, Size] = field(default_factory=dict)
     _intervals: dict[Polynomial, Interval] = field(default_factory=dict)
+    _sums: dict[Sizes, Size | None] = field(default_factory=dict)
+    _products: dict[Sizes, Size | None] = field(default_factory=dict)
+    _quotients: dict[tuple[Size, int, int], Size | None] = field(default_factory=dict)
     _seen: dict[Symbol, list[Place]] = field(default_factory=dict)
     """Terms that are sizes of a value, and where a node asks for its shape: there they are not negative."""
 
@@ -38,7 +41,10 @@ class Arithmetic:
 
     def add(self, *sizes: Size) -> Size | None:
         """Return the sum; None for one that is not followed."""
-        return self._term(poly.total(poly.polynomial(size) for size in sizes))
+        found = self._sums.get(sizes)
+        if found is None:
+            found = self._sums[sizes] = self._term(poly.total(map(poly.polynomial, sizes)))
+        return found
 
     def sub(self, one: Size, two: Size) -> Size | None:
         """Return the difference."""
@@ -46,6 +52,12 @@ class Arithmetic:
 
     def mul(self, *sizes: Size) -> Size | None:
         """Return the product."""
+        found = self._products.get(sizes)
+        if found is None:
+            found = self._products[sizes] = self._product(sizes)
+        return found
+
+    def _product(self, sizes: Sizes) -> Size | None:
         whole: Polynomial = poly.number_term(1)
         for size in sizes:
             whole = poly.times(whole, poly.polynomial(size))
@@ -79,11 +91,19 @@ class Arithmetic:
 
     def floordiv(self, size: Size, by: int) -> Size | None:
         """Return the quotient rounded down, by a number above 0."""
-        return self._term(self._floor(poly.polynomial(size), by))
+        return size // by if isinstance(size, int) else self._divided(size, by, 0)
 
     def ceildiv(self, size: Size, by: int) -> Size | None:
         """Return the quotient rounded up."""
-        return self._term(self._floor(poly.total((poly.polynomial(size), poly.number_term(by - 1))), by))
+        return -(-size // by) if isinstance(size, int) else self._divided(size, by, by - 1)
+
+    def _divided(self, size: Size, by: int, added: int) -> Size | None:
+        key = size, by, added
+        found = self._quotients.get(key)
+        if found is None:
+            whole = poly.total((poly.polynomial(size), poly.number_term(added)))
+            found = self._quotients[key] = self._term(self._floor(whole, by))
+        return found
 
     def mod(self, size: Size, by: int) -> Size | None:
         """Return the rest of the quotient rounded down."""
@@ -102,10 +122,14 @@ class Arithmetic:
 
     def order(self, one: Size, two: Size) -> Interval:
         """Return the least and the greatest that the first may exceed the second by: 0 and 0 where they are equal."""
+        if one is two:
+            return 0, 0
         return self._interval(poly.difference(poly.polynomial(one), poly.polynomial(two)))
 
     def least(self, size: Size) -> float:
         """Return what a term is at least."""
+        if isinstance(size, int):
+            return size
         return self._interval(poly.polynomial(size))[0]
 
     def see(self, sizes: Sizes) -> None:
@@ -160,8 +184,12 @@ class Arithmetic:
         return self._symbol(poly.POSITIVE, whole, 1)
 
     def _symbol(self, kind: str, whole: Polynomial, by: int) -> Polynomial:
-        name = f"max(0, {poly.shown(whole)})" if kind == poly.POSITIVE else f"floor(({poly.shown(whole)})/{by})"
-        return (((self.algebra.symbol((kind, whole, by), name),), 1),)
+        key = kind, whole, by
+        symbol = self.algebra.known.get(key)
+        if symbol is None:
+            name = f"max(0, {poly.shown(whole)})" if kind == poly.POSITIVE else f"floor(({poly.shown(whole)})/{by})"
+            symbol = self.algebra.symbol(key, name)
+        return (((symbol,), 1),)
 
     def _term(self, whole: Polynomial) -> Size | None:
         found = self._terms.get(whole)
@@ -174,7 +202,7 @@ class Arithmetic:
             return whole[-1][1] if whole else 0
         if len(whole) == 1 and whole[0][1] == 1 and len(whole[0][0]) == 1:
             return whole[0][0][0]
-        symbol = self.algebra.symbol((poly.SUM, whole), poly.shown(whole))
+        symbol = self.algebra.symbol((poly.SUM, whole), poly.shown(whole))  # met once: `_term` keeps it
         symbol.one = self._one(whole) or symbol
         return symbol
 
@@ -224,8 +252,8 @@ class Arithmetic:
     def _interval_of_case(self, whole: Polynomial) -> Interval:
         low, high = self._plainly(whole)
         rounded = [term for term in whole if poly.is_alone(term[0], poly.FLOOR)]
-        if not rounded:
-            return low, high
+        if not rounded or (len(rounded) == 1 and not any(term[0] and term is not rounded[0] for term in whole)):
+            return low, high  # beside a number alone, the range of the one quotient says as much
         by = prod(poly.divisor(factors[0]) for factors, _ in rounded)
         others = poly.scaled(tuple(term for term in whole if term not in rounded), by)
         for side in (-1, 1):  # P - n + 1 <= n floor(P / n) <= P
@@ -245,11 +273,11 @@ class Arithmetic:
         low: float = 0
         high: float = 0
         for factors, number in whole:
-            ends: Interval = (number, number)
-            for symbol in factors:
+            ends = self._range(factors[0]) if factors else (1, 1)
+            for symbol in factors[1:]:
                 corners = [x * y if x and y else 0 for x in ends for y in self._range(symbol)]
                 ends = min(corners), max(corners)
-            low, high = low + ends[0], high + ends[1]
+            low, high = low + number * ends[number < 0], high + number * ends[number > 0]
         return low, high
 
     def _range(self, symbol: Symbol) -> Interval:

@@ -51,11 +51,14 @@ def number_term(number: int) -> Polynomial:
     return (((), number),) if number else ()
 
 
-def _collected(terms: Iterable[tuple[Factors, int]]) -> Polynomial:
+def _collected(terms: Sequence[tuple[Factors, int]]) -> Polynomial:
+    if len(terms) == 1 and terms[0][1]:
+        return tuple(terms)
     total: dict[Factors, int] = {}
     for factors, number in terms:
         total[factors] = total.get(factors, 0) + number
-    return tuple(sorted((term for term in total.items() if term[1]), key=_by_degree))
+    kept = [term for term in total.items() if term[1]]
+    return tuple(sorted(kept, key=_by_degree) if len(kept) > 1 else kept)
 
 
 def _by_degree(term: tuple[Factors, int]) -> tuple[int, list[int]]:
@@ -64,12 +67,12 @@ def _by_degree(term: tuple[Factors, int]) -> tuple[int, list[int]]:
 
 def total(parts: Iterable[Polynomial]) -> Polynomial:
     """Return the sum."""
-    return _collected(term for part in parts for term in part)
+    return _collected([term for part in parts for term in part])
 
 
 def scaled(whole: Polynomial, by: int) -> Polynomial:
     """Return the product with a number other than 0."""
-    return tuple((factors, number * by) for factors, number in whole)
+    return tuple([(factors, number * by) for factors, number in whole])
 
 
 def difference(one: Polynomial, two: Polynomial) -> Polynomial:
@@ -79,10 +82,14 @@ def difference(one: Polynomial, two: Polynomial) -> Polynomial:
 
 def times(one: Polynomial, two: Polynomial) -> Polynomial:
     """Return the product."""
-    return _collected((_joined(a, b), x * y) for a, x in one for b, y in two)
+    if len(one) == len(two) == 1:  # nearly always
+        return ((_joined(one[0][0], two[0][0]), one[0][1] * two[0][1]),)
+    return _collected([(_joined(a, b), x * y) for a, x in one for b, y in two])
 
 
 def _joined(one: Factors, two: Factors) -> Factors:
+    if not one or not two:
+        return one or two
     return tuple(sorted((*one, *two), key=lambda symbol: symbol.number))
 
 
@@ -110,7 +117,7 @@ def _cancelled(factors: Factors, by: Factors) -> Factors | None:
 
 def cases(whole: Polynomial) -> Sequence[Polynomial]:
     """Return the polynomial with each max(0, P) as 0 and as P: what holds of all of them, holds."""
-    split = dict.fromkeys(s for factors, _ in whole for s in factors if s.key[0] == POSITIVE)
+    split = dict.fromkeys([s for factors, _ in whole for s in factors if s.key[0] == POSITIVE])
     if not split or len(split) > MOST_CASES:
         return (whole,)
     choices = product(*(((), held(symbol)) for symbol in split))

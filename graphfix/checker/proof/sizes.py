@@ -107,7 +107,7 @@ def numbers(sizes: Sequence[Size | None] | None) -> tuple[int, ...] | None:
     """Return sizes that are all numbers; None where one is not, or where there are none to ask."""
     if sizes is None:
         return None
-    found = tuple(size for size in sizes if isinstance(size, int))
+    found = tuple([size for size in sizes if isinstance(size, int)])
     return found if len(found) == len(sizes) else None
 
 

@@ -58,12 +58,13 @@ class View(NamedTuple):
     @property
     def content(self) -> Sizes | None:
         """The elements, where this is a scalar or vector of integers that are known as terms."""
-        if self.axes is None or self.sizes is None or self.core.content is None or len(self.axes) > 1:
+        content, axes, sizes = self.core.content, self.axes, self.sizes
+        if content is None or axes is None or sizes is None or len(axes) > 1:
             return None
-        if not self.axes or self.axes[0] is not None:
-            return self.core.content
-        size = self.sizes[0]
-        return self.core.content * size if isinstance(size, int) and size <= MOST_ELEMENTS else None
+        if not axes or axes[0] is not None:
+            return content
+        size = sizes[0]
+        return content * size if isinstance(size, int) and size <= MOST_ELEMENTS else None
 
 
 Extent: TypeAlias = "View | Sizes"
@@ -77,7 +78,8 @@ MOST_ELEMENTS = 64
 
 def integer_type(view: View) -> str | None:
     """Return the type of integers that are known as terms."""
-    return str(view.core.key[1]) if view.core.key[0] in ("integers", "nothing") else None
+    key = view.core.key
+    return str(key[1]) if key[0] in ("integers", "nothing") else None
 
 
 class Frame(NamedTuple):
