@@ -61,7 +61,7 @@ class Hypotheses:
     believed: list[StoredSize] = field(default_factory=list)
     _found: dict[str, Size | None] = field(default_factory=dict)
     _refuted: dict[tuple[Parts, str], bool] = field(default_factory=dict)
-    _samples: list[dict[Parts, int]] = field(default_factory=list)
+    _chosen: list[dict[Parts, int]] = field(default_factory=list)
 
     @classmethod
     def over(cls, stored: StoredNames, terms: Terms, inputs: Mapping[str, Shape | None]) -> Hypotheses:
@@ -72,19 +72,6 @@ class Hypotheses:
             if shape is not None and shape.axes is not None and axis < len(shape.axes):
                 symbols[text] = shape.axes[axis]
         return cls(stored, terms, symbols)
-
-    def __post_init__(self) -> None:
-        """Choose the sizes that are tried.
-
-        Small ones, for what holds below a bound; ones with many divisors, for what holds where a division has no rest.
-        """
-        sizes = {size.parts: size for size in self.symbols.values() if isinstance(size, Dim) and size.parts}
-        for factor, numbers in ((1, _SMALL), (1, _APART), (_MANY_DIVISORS, _SMALL)):
-            tried = {
-                parts: _within(size, factor * (numbers[at % len(numbers)] + at // len(numbers)))
-                for at, (parts, size) in enumerate(sizes.items())
-            }
-            self._samples.append(tried)
 
     def size(self, stored: str | int | None) -> Size | None:
         """The term of a stored size; None where it is not understood."""
@@ -157,9 +144,25 @@ class Hypotheses:
                 return axis
         return None
 
+    def _samples(self) -> Sequence[Mapping[Parts, int]]:
+        """The sizes that are tried.
+
+        Small ones, for what holds below a bound; ones with many divisors, for what holds where a division has no rest.
+        """
+        if self._chosen:
+            return self._chosen
+        sizes = {size.parts: size for size in self.symbols.values() if isinstance(size, Dim) and size.parts}
+        for factor, numbers in ((1, _SMALL), (1, _APART), (_MANY_DIVISORS, _SMALL)):
+            tried = {
+                parts: _within(size, factor * (numbers[at % len(numbers)] + at // len(numbers)))
+                for at, (parts, size) in enumerate(sizes.items())
+            }
+            self._chosen.append(tried)
+        return self._chosen
+
     def _sizes_in(self, size: Size) -> set[Parts]:
         """The sizes of inputs that a term is made of."""
-        sample = self._samples[0]
+        sample = self._samples()[0]
         return {
             parts
             for parts in sample
@@ -168,7 +171,7 @@ class Hypotheses:
 
     def _tried(self, computed: Size, stored: Size) -> Iterator[tuple[int | None, int | None]]:
         """Yield what both are at the sizes that are tried; the first is None where it is made of an unknown size."""
-        for sample in self._samples:
+        for sample in self._samples():
             yield self.terms.number(computed, sample), self.terms.number(stored, sample)
 
     def _parsed(self, text: str) -> Size | None:
