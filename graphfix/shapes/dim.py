@@ -48,8 +48,13 @@ INVALID_SIZE = Dim((), 0, -1)
 
 
 def symbol(name: str, lo: int = 0, hi: int | None = None) -> Dim:
-    """Return the dim that `name` stands for; all dims of one name are one size. "" and "?" name nothing."""
-    return Dim((name,) if name not in {"", "?"} else (), lo, hi)
+    """Return the dim that `name` stands for; all dims of one name are one size."""
+    return Dim((name,) if names_a_size(name) else (), lo, hi)
+
+
+def names_a_size(name: str) -> bool:
+    """Whether a name that a file has names a size: "" and "?" name none, and with "?" begin the names made here."""
+    return name != "" and not name.startswith("?")
 
 
 @dataclass(frozen=True, slots=True)

@@ -101,7 +101,7 @@ def test_json_shows_symbols_by_name_and_no_other_dim_that_is_not_a_number() -> N
 
 
 def test_an_empty_name_and_a_question_mark_name_nothing() -> None:
-    assert symbol("") == symbol("?") == UNKNOWN
+    assert symbol("") == symbol("?") == symbol("?a.0") == UNKNOWN
     assert not same(symbol("?"), symbol("?"))
 
 

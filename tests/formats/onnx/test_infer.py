@@ -174,7 +174,12 @@ def test_a_symbol_on_two_inputs_is_trusted_and_recorded() -> None:
     assert opened.assumes == ["the dims named 'N' are equal: x[0], b[0]"]
 
 
-UNKNOWN_MARKS = {"a question mark": "?", "an empty name": ""}
+UNKNOWN_MARKS = {
+    "a question mark": "?",
+    "an empty name": "",
+    "the name of an axis": "?a.0",
+    "the name of a term": "?=2*{N}",
+}
 
 
 @pytest.mark.parametrize("mark", UNKNOWN_MARKS.values(), ids=UNKNOWN_MARKS)

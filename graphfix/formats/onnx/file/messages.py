@@ -10,6 +10,7 @@ import onnx
 from onnx import AttributeProto, FunctionProto, GraphProto, NodeProto, TypeProto, ValueInfoProto
 
 from graphfix.operators.row import standard
+from graphfix.shapes.dim import names_a_size
 
 Dims = tuple[int | str | None, ...]
 """Sizes as a file declares them."""
@@ -83,7 +84,7 @@ def _declared_dim(dim: onnx.TensorShapeProto.Dimension) -> int | str | None:
         size = dim.dim_value
         return size if size >= 0 else None
     name = dim.dim_param
-    return None if name in ("", "?") else name
+    return name if names_a_size(name) else None
 
 
 def holds_initializers(holder: Holder, ir_version: int) -> TypeGuard[GraphProto]:
