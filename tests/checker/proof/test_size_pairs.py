@@ -46,6 +46,11 @@ SIZES: dict[str, tuple[str, str, str]] = {
         "p = Sub (n, one) k = Div (p, four)",
         "p = Add (n, three) q = Div (p, four) s = Sub (q, one) k = Max (s, one)",
     ),
+    "a rest, which onnxruntime refuses to compute in a third way": (
+        "k = Mod (n, two)",
+        "k = Mod (n, two) <fmod = 1>",
+        "k = Mod (n, two) <fmod = 2>",
+    ),
     "the lesser, and the greater": (
         "k = Min (n, many)",
         "p = Sub (n, many) q = Max (p, zero) k = Sub (n, q)",

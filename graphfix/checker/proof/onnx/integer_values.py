@@ -168,6 +168,8 @@ def _arithmetic(rule: str) -> Callable[[Call], View | None]:
         kinds = {None if view is None else integer_type(view) for view in call.views}
         if len(kinds) != 1 or (call.version < LEGACY_END and not _alike(call)):
             return None
+        if call.flag("fmod") is None:  # onnxruntime refuses it
+            return None
         return integer_values.computed(call.table, rule, call.views, kinds.pop())
 
     return counted
