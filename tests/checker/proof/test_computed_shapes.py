@@ -76,7 +76,9 @@ class Chain:
             test = self.made(self.rng.choice(("Equal", "Less", "Greater", "LessOrEqual", "GreaterOrEqual")), one, two)
             self.scalars[kind].append(self.made("Where", test, self.number(kind), self.number(kind)))
         else:
-            self.scalars[kind].append(self.made(self.rng.choice(ARITHMETIC), one, two))
+            op = self.rng.choice(ARITHMETIC)
+            sign = {"fmod": self.rng.choice((0, 1))} if op == "Mod" else {}
+            self.scalars[kind].append(self.made(op, one, two, **sign))
 
     def turn(self, numbers: list[str], kind: str) -> None:
         """Put numbers into rows, take some, turn them, and one of them out again."""

@@ -152,6 +152,7 @@ FAULTS: Mapping[str, tuple[str, object, str, object]] = {
         dict.fromkeys((1, 6, 7, 9), 63),
     ),
     "a quotient is always rounded down": ("chains", integer_arithmetic, "bounds", lambda _: (0, 0)),
+    "a rest has the sign of the divisor": ("chains", integer_values, "rest_of_c", integer_arithmetic.rest),
     "an assumption is not listed": ("reshapes", rules_layout, "NO_SIZE_IS_0", "something else"),
 }
 

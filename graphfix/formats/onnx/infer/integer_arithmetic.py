@@ -22,9 +22,15 @@ def _divided(terms: Terms, a: Size, b: Size) -> Size:
     return terms.sub(positive, terms.floordiv(terms.maximum(terms.mul(a, -1), 0), b))
 
 
-def _rest(terms: Terms, a: Size, b: Size) -> Size:
+def rest(terms: Terms, a: Size, b: Size) -> Size:
     """Mod of whole numbers has the sign of the divisor."""
     return terms.mod(a, b) if isinstance(b, int) and b > 0 else UNKNOWN
+
+
+def rest_of_c(terms: Terms, a: Size, b: Size) -> Size:
+    """Mod with fmod has the sign of what is divided."""
+    quotient = _divided(terms, a, b)
+    return UNKNOWN if quotient == UNKNOWN else terms.sub(a, terms.mul(b, quotient))
 
 
 def _greater(terms: Terms, a: Size, b: Size) -> Size:
@@ -57,7 +63,6 @@ ARITHMETIC: Mapping[str, Callable[[Terms, Size, Size], Size]] = {
     "Sub": lambda terms, a, b: terms.sub(a, b),
     "Mul": lambda terms, a, b: terms.mul(a, b),
     "Div": _divided,
-    "Mod": _rest,
     "Max": _smaller_numbers(lambda terms, a, b: terms.maximum(a, b)),
     "Min": _smaller_numbers(lambda terms, a, b: terms.minimum(a, b)),
     "Equal": _equal,

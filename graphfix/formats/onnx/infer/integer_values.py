@@ -14,7 +14,7 @@ import numpy as np
 import onnx
 from onnx import TensorProto
 
-from graphfix.formats.onnx.infer.integer_arithmetic import ARITHMETIC, negated
+from graphfix.formats.onnx.infer.integer_arithmetic import ARITHMETIC, negated, rest, rest_of_c
 from graphfix.formats.onnx.infer.integer_operands import LIMIT, Array, Elements, columns, flat, operand
 from graphfix.formats.onnx.infer.operands import Call
 from graphfix.formats.onnx.infer.rules_parts import AXES_AT, cut, slice_bounds
@@ -204,6 +204,13 @@ def _pairs(call: Call, _: str) -> Elements | None:
     return None if found is None else [rule(call.terms, *column) for column in found]
 
 
+def _mod(call: Call, _: str) -> Elements | None:
+    fmod, found = call.flag("fmod", 0), columns(call, 2)
+    if fmod is None or found is None:
+        return None
+    return [(rest_of_c if fmod else rest)(call.terms, *column) for column in found]
+
+
 def _neg(call: Call, _: str) -> Elements | None:
     elements = call.elements(0)
     return None if elements is None else [call.terms.mul(element, -1) for element in elements]
@@ -252,6 +259,7 @@ FOLLOW: dict[str, Callable[[Call, str], Elements | None]] = {
     "ConstantOfShape": _filled,
     "Range": _range,
     **dict.fromkeys(ARITHMETIC, _pairs),
+    "Mod": _mod,
     "Neg": _neg,
     "Not": _turned,
     "Where": _where,
