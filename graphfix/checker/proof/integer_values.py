@@ -110,16 +110,17 @@ def _computed(table: TermTable, rule: str, pair: tuple[Size, Size], dtype: str) 
 
 
 def held(table: TermTable, number: Size | None, dtype: str) -> Size | None:
-    """Return a number that a type holds; of a term that is assumed, unless it holds it for no sizes."""
+    """Return a number that a type holds; of a term that is assumed, unless it holds it for no sizes above 0."""
     limit = _LIMITS[dtype]
     if number is None or isinstance(number, int):
         return number if number is not None and -limit <= number < limit else None
     least, most = table.arithmetic.order(number, 0)
-    if least >= limit or most < -limit:
+    whole = poly.polynomial(number)
+    if least >= limit or most < -limit or any(factors and abs(factor) >= limit for factors, factor in whole):
         return None
     if dtype == "int32":
         table.assumes[SMALL] = None
-    elif poly.bits(poly.polynomial(number), _SIZE_BITS) >= limit.bit_length() - 1:
+    elif poly.bits(whole, _SIZE_BITS) >= limit.bit_length() - 1:
         table.assumes[LARGE] = None
     return number
 

@@ -228,10 +228,13 @@ def test_a_reshape_to_what_may_be_negative_has_another_size(computed: str, expec
     assert status(one, two, tmp_path) == expected
 
 
-def test_what_no_size_makes_fit_into_32_bits_is_not_assumed_to_fit(tmp_path: Path) -> None:
+@pytest.mark.parametrize(("there", "back"), [("Add", "Sub"), ("Mul", "Div")])
+def test_what_no_size_makes_fit_into_32_bits_is_not_assumed_to_fit(there: str, back: str, tmp_path: Path) -> None:
     inputs = "float[N] x, float[1] c"
-    plain = stretched("p = Add (n, limit) k = Sub (p, limit)", inputs, limit=ints(1 << 31))
+    plain = stretched(f"p = {there} (n, limit) k = {back} (p, limit)", inputs, limit=ints(1 << 31))
     narrow = stretched(
-        "p = Add (n, limit) t = Cast (p) <to = 6> u = Cast (t) <to = 7> k = Sub (u, limit)", inputs, limit=ints(1 << 31)
+        f"p = {there} (n, limit) t = Cast (p) <to = 6> u = Cast (t) <to = 7> k = {back} (u, limit)",
+        inputs,
+        limit=ints(1 << 31),
     )
     assert status(plain, narrow, tmp_path) == "not proved"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import numpy as np
 import onnx
 import pytest
 
@@ -195,6 +196,24 @@ def test_a_negative_dim_is_unknown() -> None:
     proto = model("y[*] = Neg(a[4])")
     proto.graph.input[0].type.tensor_type.shape.dim[0].dim_value = -1
     assert printed(graphfix.load(proto)) == ["y[?] = Neg(a[?])"]
+
+
+def test_arithmetic_along_an_axis_of_operator_set_6_is_not_followed_as_numpy_s() -> None:
+    """[[1,2],[3,4]] and [10,20] along axis 0 are [11,12] in the first row, not [11,22]."""
+    nodes = [
+        onnx.helper.make_node("Add", ["a", "b"], ["q"], axis=0, broadcast=1),
+        onnx.helper.make_node("Slice", ["q"], ["r"], starts=[0], ends=[1], axes=[0]),
+        onnx.helper.make_node("Squeeze", ["r"], ["t"], axes=[0]),
+        onnx.helper.make_node("Reshape", ["x", "t"], ["y"]),
+    ]
+    held = [
+        onnx.numpy_helper.from_array(np.array([[1, 2], [3, 4]]), "a"),
+        onnx.numpy_helper.from_array(np.array([10, 20]), "b"),
+    ]
+    given = [onnx.helper.make_tensor_value_info("x", onnx.TensorProto.FLOAT, ["N"])]
+    graph = onnx.helper.make_graph(nodes, "g", given, [onnx.helper.make_empty_tensor_value_info("y")], held)
+    proto = onnx.helper.make_model(graph, ir_version=4, opset_imports=[onnx.helper.make_opsetid("", 6)])
+    assert printed(graphfix.load(proto))[-1] == "y[?,?] = Reshape(x[N], t[2])"
 
 
 STALE = {

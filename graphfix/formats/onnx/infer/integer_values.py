@@ -198,7 +198,9 @@ def _range(call: Call, result: str) -> Elements | None:
 
 
 def _pairs(call: Call, _: str) -> Elements | None:
-    """Compute element by element; both operands are broadcast."""
+    """Compute element by element; both operands are broadcast, before operator set 7 along an axis that is said."""
+    if "axis" in call.attributes:
+        return None
     rule = ARITHMETIC[call.op]
     found = columns(call, 2)
     return None if found is None else [rule(call.terms, *column) for column in found]

@@ -14,8 +14,9 @@ from fractions import Fraction
 from graphfix.formats.onnx.infer.operands import NOTHING, Call, Results
 from graphfix.formats.onnx.infer.rules_layout import unknowns
 from graphfix.shapes.shape import UNKNOWN, Shape, Size, same
-from graphfix.shapes.terms import Terms, as_size
+from graphfix.shapes.terms import Terms, as_size, bounds
 
+SOME_IMAGE = "no size that a window of a pool slides over is 0"
 SPATIAL = 2
 """The first axis that windows slide over."""
 ROUNDING = Fraction(1, 2**20)
@@ -95,8 +96,20 @@ def pooled(call: Call, size: Size, window: Window) -> Size:
     if 1 + most <= -stride:
         return terms.opaque("pool", size, most, stride, low=0)
     count = terms.floordiv(size, stride, most + stride)
-    # of an axis without elements there is no pool
-    return as_size(count if 1 + most >= 0 else terms.maximum(count, 1))
+    if 1 + most < 0:
+        return as_size(terms.maximum(count, 1))
+    if most < 0 and stride > 1 and not _some_image(call, size):
+        call.scope.assumes[SOME_IMAGE] = None
+    return as_size(count)
+
+
+def _some_image(call: Call, size: Size) -> bool:
+    """Whether a pool that runs has elements to stand on: onnxruntime runs it without, for an empty batch alone.
+
+    Below 0 it rounds up there, so that one window is left.
+    """
+    batch = (call.dims(0) or (0,))[0]
+    return bounds(size)[0] > 0 or bounds(batch)[0] > 0
 
 
 def _slid(
