@@ -240,3 +240,10 @@ def test_a_pool_of_a_scalar_is_no_traceback(tmp_path: Path) -> None:
     text = "y[1,1,1,1] = MAX_POOL_2D(x[{}], stride_w=1, stride_h=1, filter_width=1, filter_height=1)"
     before, after = (saved(tmp_path / f"{at}.tflite", tree(text.format(dims))) for at, dims in enumerate(("", "1")))
     assert not prove(before, after, tflite=True).proved
+
+
+def test_paddings_of_floats_are_no_traceback(tmp_path: Path) -> None:
+    """A free size and a float make no size."""
+    text = "y[?,?] = PAD(x[?,?], p:const:float32[2,2]{{{}.0,0.0,0.0,1.0}})\nz[?,?] = NEG(y)"
+    before, after = (saved(tmp_path / f"{front}.tflite", tree(text.format(front))) for front in (1, 2))
+    assert not prove(before, after, tflite=True).proved

@@ -19,6 +19,8 @@ if TYPE_CHECKING:
 IMAGE = 4
 """Batch, height, width, channels."""
 PLANE = 2
+COUNTS = frozenset({"int32", "int64"})
+"""The types of paddings, crops and blocks."""
 
 
 def _split(call: Call) -> Dims:
@@ -135,7 +137,7 @@ def _blocks(*, to_space: bool) -> Callable[[Call], Dims]:
 
 def _space_to_batch(call: Call) -> Dims:
     """Padded axes behind the batch are cut into blocks, which go to the batch: they have to be divisible."""
-    sizes, blocks, around = call.sizes(0), call.known_integers(1), _pairs(call, 2)
+    sizes, blocks, around = call.sizes(0), call.known_integers(1), pairs(call, 2)
     if sizes is None or not blocks or around is None or len(around) != len(blocks) or len(blocks) >= len(sizes):
         return None
     arithmetic, count = call.table.arithmetic, len(blocks)
@@ -147,7 +149,7 @@ def _space_to_batch(call: Call) -> Dims:
 
 
 def _batch_to_space(call: Call) -> Dims:
-    sizes, blocks, around = call.sizes(0), call.known_integers(1), _pairs(call, 2)
+    sizes, blocks, around = call.sizes(0), call.known_integers(1), pairs(call, 2)
     if sizes is None or not blocks or around is None or len(around) != len(blocks) or len(blocks) >= len(sizes):
         return None
     arithmetic, whole = call.table.arithmetic, 1
@@ -159,10 +161,10 @@ def _batch_to_space(call: Call) -> Dims:
     return (arithmetic.quotient(sizes[0], whole), *grown, *sizes[1 + len(blocks) :])
 
 
-def _pairs(call: Call, index: int) -> list[tuple[int, int]] | None:
-    """Return the rows of a constant [axes,2]."""
+def pairs(call: Call, index: int) -> list[tuple[int, int]] | None:
+    """Return the rows of a constant [axes,2] of whole numbers; None for any other operand."""
     array = constant_folding.literal(call.operand(index))
-    if array is None or array.ndim != PLANE or array.shape[1] != PLANE:
+    if array is None or array.ndim != PLANE or array.shape[1] != PLANE or array.dtype.name not in COUNTS:
         return None
     return [(int(front), int(behind)) for front, behind in array.tolist()]
 

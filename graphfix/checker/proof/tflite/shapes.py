@@ -228,11 +228,10 @@ def _whole(call: Call, index: int) -> Sizes | None:
 
 
 def _padded(call: Call) -> Dims:
-    sizes, around = call.sizes(0), constant_folding.literal(call.operand(1))
-    if sizes is None or around is None or around.shape != (len(sizes), 2):
+    sizes, around = call.sizes(0), part_shapes.pairs(call, 1)
+    if sizes is None or around is None or len(around) != len(sizes):
         return None
-    added = around.sum(axis=1).tolist()
-    return tuple(call.table.arithmetic.add(size, more) for size, more in zip(sizes, added, strict=True))
+    return tuple(call.table.arithmetic.add(size, *more) for size, more in zip(sizes, around, strict=True))
 
 
 def _convolution(call: Call) -> Dims:
