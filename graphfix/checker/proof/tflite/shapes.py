@@ -62,12 +62,15 @@ def _same(call: Call) -> Dims:
 
 
 def _fully_connected(call: Call) -> Dims:
-    """The last axis is the weights' axis 0; the others are the operand's where its last one is theirs as it stands."""
+    """The last axis is the weights' axis 0; the others are the operand's where its last one is theirs as it stands.
+
+    Where they are to be kept the kernel sees to it that it is.
+    """
     sizes, weights = call.sizes(0), call.sizes(1)
     rank = len(call.result.dims or ())
     if not sizes or weights is None or len(weights) != MATRIX or not rank:
         return None
-    whole = len(sizes) == rank and sizes[-1] == weights[1]
+    whole = len(sizes) == rank and (sizes[-1] == weights[1] or bool(call.option("keepNumDims")))
     return (*(sizes[:-1] if whole else (None,) * (rank - 1)), weights[0])
 
 
