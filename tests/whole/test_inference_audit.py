@@ -81,8 +81,10 @@ def _reduces_nothing(trial: Instance) -> bool:
 
 def _pools_nothing(trial: Instance) -> bool:
     """Whether it pools an axis without elements, which runs for an empty batch alone: assumed away, and listed."""
-    shape = np.shape(trial.feeds.get(trial.node.input[0])) if trial.node.input else ()  # type: ignore[arg-type]
-    return trial.node.op_type in ("AveragePool", "LpPool", "MaxPool") and shape[:1] == (0,) and 0 in shape[2:]
+    if trial.node.op_type not in ("AveragePool", "LpPool", "MaxPool"):
+        return False
+    shape = np.shape(trial.feeds[trial.node.input[0]])  # type: ignore[arg-type]  # a tensor: it ran
+    return shape[:1] == (0,) and 0 in shape[2:]
 
 
 def _by_onnx(trial: Instance, results: Results, choose: random.Random, _: Runner) -> str:
@@ -226,7 +228,10 @@ def test_a_fault_in_the_arithmetic_of_the_proof_is_seen(
     name: str, other: object, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     monkeypatch.setattr(Arithmetic, name, other)
-    assert _of_models("chains", 2 * SHORT, tmp_path).wrong
+    try:
+        assert _of_models("chains", 2 * SHORT, tmp_path).wrong
+    except ValueError as seen:  # a size that is below 0 by the fault is none that a range has
+        assert "negative" in str(seen)  # noqa: PT017 -- either way it is seen
 
 
 @pytest.mark.ci
