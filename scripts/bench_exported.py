@@ -11,14 +11,14 @@ from __future__ import annotations
 
 import argparse
 import json
-import os
 import statistics
-import subprocess
 import sys
 import tempfile
 import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+
+import checkouts
 
 ROOT = Path(__file__).resolve().parent.parent
 FOLDER = ROOT / "models" / "exported"
@@ -72,11 +72,10 @@ def _read_and_write(path: Path, copied: Path) -> None:
     copied.write_bytes(builder.Output())
 
 
-def asked(tree: str, path: Path, runs: int) -> Turns:
+def asked(tree: Path, path: Path, runs: int) -> Turns:
     """Measure in a process that has a checkout's packages."""
-    command = [sys.executable, __file__, "--child", "--runs", str(runs), path.name]
-    environment = os.environ | {"PYTHONPATH": str(Path(tree).resolve())}
-    done = subprocess.run(command, env=environment, capture_output=True, text=True, check=True)
+    done = checkouts.python(tree, [__file__, "--child", "--runs", runs, path.name])
+    done.check_returncode()
     measured: Turns = json.loads(done.stdout)
     return measured
 
@@ -102,13 +101,13 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("names", nargs="*", metavar="NAME", help="files of models/exported")
     parser.add_argument("--runs", type=int, default=15)
-    parser.add_argument("--tree", action="append", metavar="LABEL=FOLDER", help="a checkout to measure; this one")
+    checkouts.add_option(parser)
     parser.add_argument("--child", action="store_true", help=argparse.SUPPRESS)
     given = parser.parse_args()
     if given.child:
         print(json.dumps(turns(FOLDER / given.names[0], given.runs)))
         return 0
-    trees = dict(each.split("=", 1) for each in given.tree or [f"here={ROOT}"])
+    trees = checkouts.chosen(given.tree)
     heads = ["model", "read and write, ms"]
     for phase in PHASES:
         heads += [f"{phase}, {label}" for label in trees] + (["after / before"] if len(trees) > 1 else [])
@@ -118,7 +117,7 @@ def main() -> int:
     return 0
 
 
-def measured(trees: Mapping[str, str], path: Path, runs: int) -> dict[str, Turns]:
+def measured(trees: Mapping[str, Path], path: Path, runs: int) -> dict[str, Turns]:
     """Let the trees take turns, three times."""
     found: dict[str, Turns] = {label: [] for label in trees}
     for turn in range(3):

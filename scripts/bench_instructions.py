@@ -10,14 +10,14 @@ from __future__ import annotations
 
 import argparse
 import json
-import os
 import statistics
-import subprocess
 import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from types import FrameType
 from typing import Any
+
+import checkouts
 
 ROOT = Path(__file__).resolve().parent.parent
 SUFFIXES = (".onnx", ".tflite")
@@ -49,11 +49,10 @@ def instructions(path: Path) -> int:
     return count
 
 
-def counted(tree: str, paths: Sequence[Path]) -> dict[str, int]:
+def counted(tree: Path, paths: Sequence[Path]) -> dict[str, int]:
     """Count in a process that has a checkout's packages; a model that it refuses is left out."""
-    command = [sys.executable, __file__, "--child", *map(str, paths)]
-    environment = os.environ | {"PYTHONPATH": str(Path(tree).resolve()), "PYTHONHASHSEED": "0"}
-    done = subprocess.run(command, env=environment, capture_output=True, text=True, check=True)
+    done = checkouts.python(tree, [__file__, "--child", *paths], PYTHONHASHSEED="0")
+    done.check_returncode()
     found: dict[str, int] = json.loads(done.stdout)
     return found
 
@@ -99,14 +98,14 @@ def main() -> int:
     """Print the table."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("models", nargs="+", metavar="MODEL_OR_FOLDER")
-    parser.add_argument("--tree", action="append", metavar="LABEL=FOLDER", help="a checkout to measure; this one")
+    checkouts.add_option(parser)
     parser.add_argument("--child", action="store_true", help=argparse.SUPPRESS)
     given = parser.parse_args()
     paths = models(given.models)
     if given.child:
         print(json.dumps(_count_all(paths)))
         return 0
-    trees = dict(each.split("=", 1) for each in given.tree or [f"here={ROOT}"])
+    trees = checkouts.chosen(given.tree)
     print("\n".join(table({label: counted(tree, paths) for label, tree in trees.items()})))
     return 0
 

@@ -12,9 +12,7 @@ from __future__ import annotations
 
 import argparse
 import json
-import os
 import re
-import subprocess
 import sys
 import tempfile
 from collections import Counter
@@ -24,6 +22,8 @@ from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 from typing import Any
+
+import checkouts
 
 SCRIPTS = Path(__file__).resolve().parent
 FOLDER = SCRIPTS.parent / "models" / "exported"
@@ -67,7 +67,7 @@ def measure(path: Path, tree: Path, target: str) -> Counts:
     with tempfile.TemporaryDirectory() as folder:
         out = Path(folder, f"fixed{path.suffix}")
         arguments = ["-m", "graphfix", "fix", str(path), "-o", str(out), "--target", target, "--json"]
-        done = _python(tree, arguments)
+        done = checkouts.python(tree, arguments)
     try:
         report = json.loads(done.stdout)
         sites, verdict = report["sites"], report["verdict"]
@@ -112,11 +112,11 @@ def _look(
     """Count of the stretches at run time how many are any, and where their sizes were lost."""
     places = sorted({(site["graph"], site["node"]) for site in waiting})
     found.at_run_time = len(places)
-    causes = _python(tree, ["-m", "exporting.lost_sizes", str(path)], places)
+    causes = checkouts.python(tree, ["-m", "exporting.lost_sizes", path], json.dumps(places))
     found.causes.update(json.loads(causes.stdout))
     bindings = {json.dumps(run["bindings"], sort_keys=True) for run in runs if run["status"] == "equal"}
     asked = {"sites": waiting, "bindings": [json.loads(each) for each in sorted(bindings)]}
-    seen = _python(tree, ["-m", "exporting.observed_sizes", str(path)], asked)
+    seen = checkouts.python(tree, ["-m", "exporting.observed_sizes", path], json.dumps(asked))
     lines = [json.loads(line) for line in seen.stdout.splitlines()]
     if not any(line["used"] for line in lines):
         found.failed.append(f"{path.name}: the original was not observed: {seen.stderr.strip()[-200:]}")
@@ -126,19 +126,6 @@ def _look(
     found.unseen = len(set(places) - watched)
     found.never_used = len(watched - used)
     found.never = len(watched - swept)
-
-
-def _python(tree: Path, arguments: Sequence[str], given: object = None) -> subprocess.CompletedProcess[str]:
-    """Run Python with the packages of a checkout."""
-    return subprocess.run(
-        [sys.executable, *arguments],
-        input=json.dumps(given),
-        env=os.environ | {"PYTHONPATH": str(tree)},
-        cwd=SCRIPTS,
-        text=True,
-        capture_output=True,
-        check=False,
-    )
 
 
 def _general(reason: str) -> str:
@@ -224,15 +211,15 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("words", nargs="*", metavar="WORD")
     parser.add_argument("--target", default="explicit", choices=("explicit", "ranks"))
-    parser.add_argument("--tree", action="append", metavar="LABEL=FOLDER", help="a checkout to measure; this one")
+    checkouts.add_option(parser)
     parser.add_argument("--rows", action="store_true", help="a row for each model too")
     parser.add_argument("--jobs", type=int, default=2)
     asked = parser.parse_args()
-    trees = dict(each.split("=", 1) for each in asked.tree or [f"here={SCRIPTS.parent}"])
+    trees = checkouts.chosen(asked.tree)
     models = sorted(path for format_ in FORMATS for path in FOLDER.glob(f"*.{format_}"))
     models = [path for path in models if not asked.words or path.name.startswith(tuple(asked.words))]
     found: dict[str, dict[Path, Counts]] = {label: {} for label in trees}
-    work = [(label, Path(tree).resolve(), path) for path in models for label, tree in trees.items()]
+    work = [(label, tree, path) for path in models for label, tree in trees.items()]
     with ThreadPoolExecutor(asked.jobs) as pool:
         done = pool.map(lambda one: measure(one[2], one[1], asked.target), work)
         for number, ((label, _, path), counts) in enumerate(zip(work, done, strict=True), 1):

@@ -48,9 +48,10 @@ class NameTable:
     _floors: dict[tuple[Polynomial, int], Polynomial] = field(default_factory=dict)
     _intervals: dict[Polynomial, Interval] = field(default_factory=dict)
     _split: dict[Polynomial, list[Polynomial]] = field(default_factory=dict)
+    # a model has few distinct sizes, and asks for each of them many times
     _positives: set[Parts] = field(default_factory=set)
     _quotients: set[Parts] = field(default_factory=set)
-    # a model has few distinct sizes, and asks for each of them many times
+    """The names in `made`, by kind: most models have none of one of them."""
 
     def floor(self, polynomial: Polynomial, by: int) -> Polynomial:
         """One form for one rounded quotient: what divides evenly is outside, and no quotient is inside another."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import bench_instructions
+import checkouts
 import pytest
 
 from tests.support.places import MODELS
@@ -14,7 +15,7 @@ SMALL, LARGE = FOLDER / "dynamic_2d_same.onnx", MODELS / "exported" / "resnet_le
 
 
 def test_a_model_takes_the_same_count_each_time_and_a_larger_one_more() -> None:
-    once, again, larger = [bench_instructions.counted(".", [path]) for path in (SMALL, SMALL, LARGE)]
+    once, again, larger = [bench_instructions.counted(checkouts.HERE, [path]) for path in (SMALL, SMALL, LARGE)]
     assert once == again
     assert 1000 < once[str(SMALL)] < larger[str(LARGE)]
 
@@ -22,7 +23,7 @@ def test_a_model_takes_the_same_count_each_time_and_a_larger_one_more() -> None:
 def test_a_broken_model_is_left_out(tmp_path: Path) -> None:
     broken = tmp_path / "broken.onnx"
     broken.write_bytes(b"no model")
-    assert bench_instructions.counted(".", [broken]) == {}
+    assert bench_instructions.counted(checkouts.HERE, [broken]) == {}
 
 
 def test_the_largest_quotient_comes_first() -> None:

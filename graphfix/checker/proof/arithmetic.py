@@ -15,7 +15,7 @@ from graphfix.checker.proof import polynomials as poly
 from graphfix.checker.proof.sizes import Symbol, add_once, reached
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from graphfix.checker.proof.polynomials import Polynomial
     from graphfix.checker.proof.sizes import Algebra, Place, Size, Sizes
@@ -31,9 +31,7 @@ class Arithmetic:
     algebra: Algebra
     _terms: dict[Polynomial, Size] = field(default_factory=dict)
     _intervals: dict[Polynomial, Interval] = field(default_factory=dict)
-    _sums: dict[Sizes, Size | None] = field(default_factory=dict)
-    _products: dict[Sizes, Size | None] = field(default_factory=dict)
-    _quotients: dict[tuple[Size, int, int], Size | None] = field(default_factory=dict)
+    _answers: dict[tuple[str, Sizes], Size | None] = field(default_factory=dict)
     _seen: dict[Symbol, list[Place]] = field(default_factory=dict)
     """Terms that are sizes of a value, and where a node asks for its shape: there they are not negative."""
 
@@ -41,10 +39,10 @@ class Arithmetic:
 
     def add(self, *sizes: Size) -> Size | None:
         """Return the sum; None for one that is not followed."""
-        found = self._sums.get(sizes)
-        if found is None:
-            found = self._sums[sizes] = self._term(poly.total(map(poly.polynomial, sizes)))
-        return found
+        return self._once(self._sum, *sizes)
+
+    def _sum(self, *sizes: Size) -> Size | None:
+        return self._term(poly.total(map(poly.polynomial, sizes)))
 
     def sub(self, one: Size, two: Size) -> Size | None:
         """Return the difference."""
@@ -52,12 +50,9 @@ class Arithmetic:
 
     def mul(self, *sizes: Size) -> Size | None:
         """Return the product."""
-        found = self._products.get(sizes)
-        if found is None:
-            found = self._products[sizes] = self._product(sizes)
-        return found
+        return self._once(self._product, *sizes)
 
-    def _product(self, sizes: Sizes) -> Size | None:
+    def _product(self, *sizes: Size) -> Size | None:
         whole: Polynomial = poly.number_term(1)
         for size in sizes:
             whole = poly.times(whole, poly.polynomial(size))
@@ -91,19 +86,14 @@ class Arithmetic:
 
     def floordiv(self, size: Size, by: int) -> Size | None:
         """Return the quotient rounded down, by a number above 0."""
-        return size // by if isinstance(size, int) else self._divided(size, by, 0)
+        return size // by if isinstance(size, int) else self._once(self._divided, size, by, 0)
 
     def ceildiv(self, size: Size, by: int) -> Size | None:
         """Return the quotient rounded up."""
-        return -(-size // by) if isinstance(size, int) else self._divided(size, by, by - 1)
+        return -(-size // by) if isinstance(size, int) else self._once(self._divided, size, by, by - 1)
 
     def _divided(self, size: Size, by: int, added: int) -> Size | None:
-        key = size, by, added
-        found = self._quotients.get(key)
-        if found is None:
-            whole = poly.total((poly.polynomial(size), poly.number_term(added)))
-            found = self._quotients[key] = self._term(self._floor(whole, by))
-        return found
+        return self._term(self._floor(poly.total((poly.polynomial(size), poly.number_term(added))), by))
 
     def mod(self, size: Size, by: int) -> Size | None:
         """Return the rest of the quotient rounded down."""
@@ -190,6 +180,13 @@ class Arithmetic:
             name = f"max(0, {poly.shown(whole)})" if kind == poly.POSITIVE else f"floor(({poly.shown(whole)})/{by})"
             symbol = self.algebra.symbol(key, name)
         return (((symbol,), 1),)
+
+    def _once(self, compute: Callable[..., Size | None], *sizes: Size) -> Size | None:
+        """Compute with sizes, the same ones once."""
+        asked = compute.__name__, sizes
+        if asked not in self._answers:
+            self._answers[asked] = compute(*sizes)
+        return self._answers[asked]
 
     def _term(self, whole: Polynomial) -> Size | None:
         found = self._terms.get(whole)

@@ -8,6 +8,7 @@ import pytest
 
 import graphfix
 from graphfix.formats.onnx import OnnxModel
+from graphfix.formats.onnx.infer.rules_windows import SOME_IMAGE
 from graphfix.shapes.shape import Dim
 from tests.support.notation import model
 from tests.support.onnx.fixing import fixed, printed
@@ -196,6 +197,16 @@ def test_a_negative_dim_is_unknown() -> None:
     proto = model("y[*] = Neg(a[4])")
     proto.graph.input[0].type.tensor_type.shape.dim[0].dim_value = -1
     assert printed(graphfix.load(proto)) == ["y[?] = Neg(a[?])"]
+
+
+@pytest.mark.parametrize(("batch", "listed"), [("B", True), (2, False)])
+def test_a_pool_that_may_stand_on_nothing_is_assumed_away(batch: str | int, *, listed: bool) -> None:
+    """Onnxruntime pools an axis of size 0 for an empty batch alone, and there one window is left."""
+    pool = onnx.helper.make_node("MaxPool", ["x"], ["y"], kernel_shape=[3], strides=[2], pads=[1, 1])
+    given = onnx.helper.make_tensor_value_info("x", onnx.TensorProto.FLOAT, [batch, 1, "W"])
+    graph = onnx.helper.make_graph([pool], "g", [given], [onnx.helper.make_empty_tensor_value_info("y")])
+    proto = onnx.helper.make_model(graph, ir_version=8, opset_imports=[onnx.helper.make_opsetid("", 17)])
+    assert (SOME_IMAGE in graphfix.load(proto).assumes) == listed
 
 
 def test_arithmetic_along_an_axis_of_operator_set_6_is_not_followed_as_numpy_s() -> None:

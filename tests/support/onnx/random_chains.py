@@ -93,7 +93,7 @@ def paired(c: Chain) -> str:
     one, two = c.number(-MOST), c.number(1 if op in ("Div", "Mod") else -MOST)
     if c.random.random() < 0.5:
         two = c.vector(c.random.randint(1, 5))
-    sign = {"fmod": c.random.randint(0, 1)} if op == "Mod" else {}
+    sign = {"fmod": len(c.b.nodes) % 2} if op == "Mod" else {}
     return c.b.node(op, [one[0], two[0]], **sign)[0]
 
 

@@ -19,7 +19,7 @@ Array: TypeAlias = NDArray[Any]
 """Sizes, or places of them, in the shape of a tensor."""
 
 
-def _listed(call: Call, index: int) -> tuple[Elements, list[int]] | None:
+def listed(call: Call, index: int) -> tuple[Elements, list[int]] | None:
     """The elements of an operand and its shape, None where one of both is not known."""
     elements, dims = call.elements(index), call.dims(index)
     if elements is None or dims is None:
@@ -30,8 +30,8 @@ def _listed(call: Call, index: int) -> tuple[Elements, list[int]] | None:
 
 def operand(call: Call, index: int) -> Array | None:
     """The elements of an operand in its shape, None where one of both is not known."""
-    listed = _listed(call, index)
-    return None if listed is None else _array(*listed)
+    held = listed(call, index)
+    return None if held is None else _array(*held)
 
 
 def _array(elements: Elements, shape: Sequence[int]) -> Array:
@@ -49,16 +49,16 @@ def columns(call: Call, count: int) -> list[tuple[Size, ...]] | None:
     """What the operands have at each element of the result."""
     if len(call.inputs) != count:
         return None
-    operands = [listed for index in range(count) if (listed := _listed(call, index)) is not None]
+    operands = [held for index in range(count) if (held := listed(call, index)) is not None]
     if len(operands) < count:
         return None
     whole = broadcast(*[of(*shape) for _, shape in operands]).numbers
     if prod(whole) > LIMIT:
         return None
-    return list(zip(*[_stretched(elements, shape, whole) for elements, shape in operands], strict=True))
+    return list(zip(*[stretched(elements, shape, whole) for elements, shape in operands], strict=True))
 
 
-def _stretched(elements: Elements, shape: Sequence[int], whole: tuple[int, ...]) -> Elements:
+def stretched(elements: Elements, shape: Sequence[int], whole: tuple[int, ...]) -> Elements:
     """The elements of a tensor that is broadcast to a shape."""
     count = prod(whole)
     if len(elements) == count:

@@ -15,7 +15,16 @@ import onnx
 from onnx import TensorProto
 
 from graphfix.formats.onnx.infer.integer_arithmetic import ARITHMETIC, negated, rest, rest_of_c
-from graphfix.formats.onnx.infer.integer_operands import LIMIT, Array, Elements, columns, flat, operand
+from graphfix.formats.onnx.infer.integer_operands import (
+    LIMIT,
+    Array,
+    Elements,
+    columns,
+    flat,
+    listed,
+    operand,
+    stretched,
+)
 from graphfix.formats.onnx.infer.operands import Call
 from graphfix.formats.onnx.infer.rules_parts import AXES_AT, cut, slice_bounds
 from graphfix.formats.onnx.infer.scope import INTEGERS, GraphScope
@@ -162,14 +171,10 @@ def _others(array: Array, axis: int) -> tuple[int, ...]:
 
 def _expanded(call: Call, result: str) -> Elements | None:
     """Expand, by the shape that the result has."""
-    return _stretched(call, result, 0)
-
-
-def _stretched(call: Call, result: str, index: int) -> Elements | None:
-    array, dims = operand(call, index), call.scope.shapes[result]
-    if array is None or not dims.static or prod(dims.numbers) > LIMIT:
+    held, dims = listed(call, 0), call.scope.shapes[result]
+    if held is None or not dims.static or prod(dims.numbers) > LIMIT:
         return None
-    return flat(np.broadcast_to(array, dims.numbers))
+    return stretched(*held, dims.numbers)
 
 
 def _tile(call: Call, _: str) -> Elements | None:

@@ -1,0 +1,38 @@
+"""The checkouts that a script measures beside each other: `--tree LABEL=FOLDER`, and Python with one's packages."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from argparse import ArgumentParser
+from collections.abc import Sequence
+from pathlib import Path
+
+HERE = Path(__file__).resolve().parent.parent
+
+
+def add_option(parser: ArgumentParser) -> None:
+    """Take the option `--tree`."""
+    parser.add_argument("--tree", action="append", metavar="LABEL=FOLDER", help="a checkout to measure; this one")
+
+
+def chosen(given: Sequence[str] | None) -> dict[str, Path]:
+    """Return the folders by label: what `--tree` said, else this checkout."""
+    pairs = [each.split("=", 1) for each in given or [f"here={HERE}"]]
+    return {label: Path(folder).resolve() for label, folder in pairs}
+
+
+def python(
+    tree: Path, arguments: Sequence[object], text: str = "", **variables: str
+) -> subprocess.CompletedProcess[str]:
+    """Run Python in scripts/ with the packages of a checkout, this text as its input and these variables."""
+    return subprocess.run(
+        [sys.executable, *map(str, arguments)],
+        input=text,
+        env=os.environ | {"PYTHONPATH": str(tree)} | variables,
+        cwd=HERE / "scripts",
+        text=True,
+        capture_output=True,
+        check=False,
+    )
