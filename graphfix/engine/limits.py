@@ -6,7 +6,7 @@
     p = Pow(x, e)                     x may be negative: TOSA leaves that open         GF305
 
 The tables are a target's (`operators.tosa`); the questions are asked in order, and the first answer about an operator
-is the one that is reported.
+is the one that is reported. What only one format can ask is in `limits_onnx` and `limits_tflite`.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ from collections.abc import Callable, Iterator, Mapping
 from types import MappingProxyType
 from typing import TypeAlias
 
+from graphfix.engine import limits_onnx, limits_tflite
 from graphfix.graph.edits import Leave
 from graphfix.graph.view import Node, Value
 from graphfix.operators import tosa
@@ -30,13 +31,7 @@ def of_tosa(node: Node) -> Iterator[Leave]:
     sizes = next(filter(None, map(_size, values)), None)
     if sizes is not None:
         yield sizes
-    why = (
-        tosa.UNSUPPORTED.get((node.domain, node.op))
-        or _owner(node)
-        or _scales(node)
-        or _form(node)
-        or _type(node, values)
-    )
+    why = _form(node) or _owner(node) or _scales(node) or _type(node, values)
     if why is not None:
         yield Leave(None, why, "GF305", "left")
 
@@ -74,37 +69,7 @@ def _scales(node: Node) -> str | None:
 
 
 def _form(node: Node) -> str | None:
-    if (node.domain, node.op) in tosa.POWERS and not _never_negative(node.operand(0)):
-        return "its base may be negative, and tosa.pow of a negative base is unpredictable"
-    if (node.domain, node.op) == ("", "Resize"):
-        return _resize(node)
-    if (node.domain, node.op) in tosa.GATHERS and _many_int64(node.operand(1)):
-        return "its indices are int64, which TOSA 1.0 has not: with int32 ones it converts"
-    if node.domain == TFLITE and node.op in tosa.COMPARISONS and node.operand(0).dtype in tosa.NARROW:
-        return f"the converter compares no {node.operand(0).dtype}"
-    return None
-
-
-def _many_int64(indices: Value) -> bool:
-    """Whether these constant indices stay int64: torch-mlir makes a slice of a Gather with a single one."""
-    return indices.kind == "constant" and indices.dtype == "int64" and set(indices.shape.axes or ()) - {1} != set()
-
-
-def _never_negative(value: Value) -> bool:
-    if value.kind == "constant":
-        numbers = value.literal
-        return numbers is not None and all(isinstance(n, (int, float)) and n >= 0 for n in numbers)
-    return value.producer is not None and value.producer.op in tosa.NEVER_NEGATIVE
-
-
-def _resize(node: Node) -> str | None:
-    mode = str(node.attributes.get("mode", "nearest"))
-    where = str(node.attributes.get("coordinate_transformation_mode", "half_pixel"))
-    return (
-        None
-        if (where, mode) in tosa.RESIZES
-        else f"torch-mlir reads no {mode} Resize with {where}, or reads it wrongly"
-    )
+    return limits_tflite.form(node) if node.domain == TFLITE else limits_onnx.form(node)
 
 
 def _type(node: Node, values: list[Value]) -> str | None:

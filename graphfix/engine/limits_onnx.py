@@ -1,0 +1,47 @@
+"""What torch-mlir can't take of an ONNX node, or takes and gets wrong; the tables are `operators.tosa_onnx`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from types import MappingProxyType
+
+from graphfix.engine import signs
+from graphfix.graph.view import Node, Value
+from graphfix.operators import tosa_onnx
+
+
+def form(node: Node) -> str | None:
+    """Why the node stays as it is and will not convert, or will be wrong; None if nothing is known against it."""
+    ask = _ASK.get(node.op) if not node.domain else None
+    return tosa_onnx.UNSUPPORTED.get((node.domain, node.op)) or (ask(node) if ask is not None else None)
+
+
+def _power(node: Node) -> str | None:
+    return signs.power(node.operand(0))
+
+
+def _gather(node: Node) -> str | None:
+    if _many_int64(node.operand(1)):
+        return "its indices are int64, which TOSA 1.0 has not: with int32 ones it converts"
+    return None
+
+
+def _many_int64(indices: Value) -> bool:
+    """Whether these constant indices stay int64: torch-mlir makes a slice of a Gather with a single one."""
+    return indices.kind == "constant" and indices.dtype == "int64" and set(indices.shape.axes or ()) - {1} != set()
+
+
+def _resize(node: Node) -> str | None:
+    mode = str(node.attributes.get("mode", "nearest"))
+    where = str(node.attributes.get("coordinate_transformation_mode", "half_pixel"))
+    return (
+        None
+        if (where, mode) in tosa_onnx.RESIZES
+        else f"torch-mlir reads no {mode} Resize with {where}, or reads it wrongly"
+    )
+
+
+_ASK: Mapping[str, Callable[[Node], str | None]] = MappingProxyType(
+    {"Pow": _power, "Resize": _resize, **dict.fromkeys(tosa_onnx.GATHERS, _gather)}
+)
+"""Operator -> its question."""
