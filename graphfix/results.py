@@ -12,6 +12,10 @@ VERSION = "0.1.0"
 JsonShape = tuple[int | str | None, ...] | None
 """A shape as JSON shows it: ints, strings for symbols, None for an unknown dim; None when unranked."""
 
+InputNumber = bool | int | float
+InputValue = InputNumber | tuple[InputNumber, ...]
+"""What `--set` says that an input is: a scalar, or a flat list of its elements."""
+
 Status = Literal["changed", "left", "exempt", "found"]
 VerdictStatus = Literal["proved", "equal", "different", "contradicted", "undecided", "skipped"]
 ConversionStatus = Literal["converted", "agrees", "differs", "unpredictable", "not run", "refused"]

@@ -101,7 +101,7 @@ def _fixed(path: Path, folder: Path) -> Outcome:
         for seed in SEEDS:
             inputs.append(folder / f"{seed}.npz")
             np.savez(inputs[-1], **{case.page: page(seed, shape)})
-    bind = {"shapes": case.shapes} if case.shapes else {"bind_defaults": True}
+    bind = case.bound
     outcome = tosa_file(path, folder / "m.tosa", **bind, run=runnable, inputs=inputs)
     if outcome.conversion is not None and outcome.conversion.status == "not run":
         return tosa_file(path, folder / "m.tosa", **bind, check_result=False)

@@ -23,24 +23,32 @@ class Case:
 
     shapes: Mapping[str, str] = field(default_factory=dict)
     """What `--shape` says; nothing: `--bind-defaults`."""
+    values: Mapping[str, str] = field(default_factory=dict)
+    """What `--set` says."""
     page: str = ""
     """The input that takes a page of print: on noise a text detector answers a constant, and shows nothing."""
     stopped_by: str = ""
     """The operator that TOSA can't take, for a model that can't be converted."""
 
+    @property
+    def bound(self) -> dict[str, object]:
+        """The keywords that bind the model."""
+        return {"shapes": self.shapes, "values": self.values} if self.shapes else {"bind_defaults": True}
 
+
+_RATE = {"sr": "16000"}
 _SCORE = {"input": "1,576", "state": "2,1,128"}
 ONNX: Mapping[str, Case] = {
     "basic-pitch/nmp.onnx": Case(),
     "magika/model.onnx": Case({"bytes": "1,2048"}),
-    "rapidocr/ch_ppocr_mobile_v2.0_cls_mobile.onnx": Case({"x": "1,3,48,96"}, "x"),
-    "rapidocr-onnxruntime/ch_ppocr_mobile_v2.0_cls_infer.onnx": Case({"x": "1,3,48,96"}, "x"),
-    "rapidocr/PP-OCRv6_det_small.onnx": Case({"x": "1,3,64,64"}, "x"),
-    "rapidocr-onnxruntime/ch_PP-OCRv4_det_infer.onnx": Case({"x": "1,3,64,64"}, "x"),
-    "rapidocr/PP-OCRv6_rec_small.onnx": Case({"x": "1,3,48,96"}, "x"),
-    "rapidocr-onnxruntime/ch_PP-OCRv4_rec_infer.onnx": Case({"x": "1,3,48,96"}, "x"),
-    "silero-vad/silero_vad.onnx": Case(_SCORE, stopped_by="If"),
-    "silero-vad/silero_vad_op18_ifless.onnx": Case(_SCORE, stopped_by="If"),
+    "rapidocr/ch_ppocr_mobile_v2.0_cls_mobile.onnx": Case({"x": "1,3,48,96"}, page="x"),
+    "rapidocr-onnxruntime/ch_ppocr_mobile_v2.0_cls_infer.onnx": Case({"x": "1,3,48,96"}, page="x"),
+    "rapidocr/PP-OCRv6_det_small.onnx": Case({"x": "1,3,64,64"}, page="x"),
+    "rapidocr-onnxruntime/ch_PP-OCRv4_det_infer.onnx": Case({"x": "1,3,64,64"}, page="x"),
+    "rapidocr/PP-OCRv6_rec_small.onnx": Case({"x": "1,3,48,96"}, page="x"),
+    "rapidocr-onnxruntime/ch_PP-OCRv4_rec_infer.onnx": Case({"x": "1,3,48,96"}, page="x"),
+    "silero-vad/silero_vad.onnx": Case(_SCORE, _RATE, stopped_by="LSTM"),
+    "silero-vad/silero_vad_op18_ifless.onnx": Case(_SCORE, _RATE),
     "silero-vad/silero_vad_16k_op15.onnx": Case(_SCORE, stopped_by="LSTM"),
     "silero-vad/silero_vad_half.onnx": Case(_SCORE, stopped_by="LSTM"),
     "silero-vad/silero_vad_openvino_16k.onnx": Case(_SCORE, stopped_by="LSTM"),

@@ -55,6 +55,8 @@ def fix_file(
     shapes: Texts = NONE,
     same: Sequence[str] = (),
     trust_stored: bool = False,
+    values: Texts = NONE,
+    drop_set_inputs: bool = False,
     only: Sequence[str] = (),
     skip: Sequence[str] = (),
     keep_fusions: bool = False,
@@ -86,6 +88,7 @@ def check(
     shapes: Texts = NONE,
     same: Sequence[str] = (),
     trust_stored: bool = False,
+    values: Texts = NONE,
     only: Sequence[str] = (),
     skip: Sequence[str] = (),
     keep_fusions: bool = False,
@@ -104,6 +107,7 @@ def verify(
     shapes: Texts = NONE,
     same: Sequence[str] = (),
     trust_stored: bool = False,
+    values: Texts = NONE,
     inputs: Path | None = None,
     runs: int = 4,
     seed: int = 0,
@@ -135,6 +139,7 @@ def show(
     shapes: Texts = NONE,
     same: Sequence[str] = (),
     trust_stored: bool = False,
+    values: Texts = NONE,
 ) -> Iterator[str]:
     """The model in the notation `y[2,3] = Add(x[2,3], b[3])`, a line a node, with indexing maps where asked."""
     return pipeline.show(Path(source), Request.of(locals()), maps=maps, broadcasts_only=broadcasts_only)

@@ -213,6 +213,7 @@ def compare(
             proof=request.proof,
             progress=request.progress,
             same=sizes.same,
+            values=sizes.values,
             trust_stored=request.trust_stored,
             claims=claims,
         )

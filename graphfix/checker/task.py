@@ -9,7 +9,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
     from pathlib import Path
 
-    from graphfix.results import Claims
+    from graphfix.results import Claims, InputValue
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,6 +52,8 @@ class Task:
     progress: Callable[[str], None] = field(repr=False)
     same: Sequence[Sequence[str]] = ()
     """Sizes of inputs that are stated to be equal: symbols, or `name[axis]`, two or more each time."""
+    values: Mapping[str, InputValue] = field(default_factory=dict)
+    """Inputs that are taken for constants: they are run on nothing else, and the second model may lack them."""
     trust_stored: bool = False
     """Whether the sizes that the first model stores are believed where they follow from nothing else."""
     claims: Claims | None = None

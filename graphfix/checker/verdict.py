@@ -11,6 +11,7 @@ import numpy as np
 
 from graphfix.checker.files import is_tflite
 from graphfix.checker.files.equal_sizes import stated
+from graphfix.checker.files.set_values import assumed
 from graphfix.results import Claims, GraphfixError, Verdict
 
 if TYPE_CHECKING:
@@ -39,7 +40,7 @@ def compare(task: Task) -> Verdict:
         verdict = replace(_both(task, verdict, proof, _discharged(task, verdict, proof)), proof=document)
     return replace(
         _witnessed(verdict),
-        assumes=tuple(dict.fromkeys((*verdict.assumes, *stated(task.same)))),
+        assumes=tuple(dict.fromkeys((*verdict.assumes, *stated(task.same), *assumed(task.values)))),
         seed=task.seed,
         versions={"numpy": np.__version__, **verdict.versions},
         sha256={"before": _digest(task.before), "after": _digest(task.after)},
@@ -60,6 +61,7 @@ def _proof(task: Task, *, tflite: bool) -> tuple[Proof | None, Mapping[str, obje
         bindings=task.bindings,
         shapes=task.shapes,
         same=task.same,
+        values=task.values,
         trust_stored=task.trust_stored,
         tflite=tflite,
     )

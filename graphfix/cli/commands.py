@@ -100,8 +100,12 @@ def _explain(options: Namespace) -> int:
 
 def _request(options: Namespace, progress: Progress | None) -> Request:
     """What was asked: the parser keeps each option under the name of the request's field."""
-    sizes = {"dims": _once("--dim", options.dims), "shapes": _once("--shape", options.shapes)}
-    return Request.of({**vars(options), **sizes, "progress": progress})
+    bound = {
+        "dims": _once("--dim", options.dims),
+        "shapes": _once("--shape", options.shapes),
+        "values": _once("--set", options.values),
+    }
+    return Request.of({**vars(options), **bound, "progress": progress})
 
 
 def _once(option: str, pairs: Sequence[tuple[str, str]]) -> dict[str, str]:

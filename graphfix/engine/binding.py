@@ -5,12 +5,13 @@ from __future__ import annotations
 import re
 import shlex
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from pathlib import Path
+from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 from graphfix.engine import targets
-from graphfix.results import GraphfixError, Site
+from graphfix.results import GraphfixError, InputNumber, InputValue, Site
 
 if TYPE_CHECKING:
     from graphfix.engine.request import Request
@@ -18,15 +19,18 @@ if TYPE_CHECKING:
     from graphfix.graph.view import Value
     from graphfix.shapes.dim import Parts, Size
 
+TRUTH: Mapping[str, bool] = MappingProxyType({"true": True, "false": False, "True": True, "False": False})
+
 
 @dataclass(frozen=True, slots=True)
 class Sizes:
-    """Sizes by the name of a symbol, and by input, where None stays free."""
+    """Sizes by the name of a symbol, and by input, where None stays free; and values of inputs that are constants."""
 
     dims: Mapping[str, Size]
     shapes: Mapping[str, Sequence[int | None]]
     same: Sequence[tuple[str, ...]] = ()
     """The members of each statement that sizes are equal: symbols, or `input[axis]`."""
+    values: Mapping[str, InputValue] = field(default_factory=dict)
 
     @property
     def fixed_dims(self) -> dict[str, int]:
@@ -41,7 +45,7 @@ class Sizes:
 
 
 def bind(model: Model, path: Path, request: Request) -> Sizes:
-    """Bind free sizes: by name, by input, and by default what is free then. Raises GraphfixError.
+    """Bind free sizes: by name, by input, by a value, and by default what is free then. Raises GraphfixError.
 
     Returns the sizes that the model and what is made of it are both run at: with defaults those of all inputs.
     """
@@ -50,12 +54,17 @@ def bind(model: Model, path: Path, request: Request) -> Sizes:
         model.trust_stored()
     if sizes.dims or sizes.shapes or sizes.same:
         model.bind(sizes.dims, sizes.shapes, sizes.same)
+    if sizes.values:
+        model.set_inputs(sizes.values, drop=request.drop_set_inputs)
+    elif request.drop_set_inputs:
+        raise GraphfixError(f"{path}: --drop-set-inputs: no input is set; say which, and its value: --set NAME=VALUE")
     if not request.bind_defaults:
         return sizes
     if known := defaults(model):
         model.bind({}, known, ())
     inputs = (value for value in model.graphs[0].inputs if value.shape.static)
-    return Sizes({}, {value.name: list(value.shape.numbers) for value in inputs}, sizes.same)
+    shapes = {value.name: list(value.shape.numbers) for value in inputs if value.name not in sizes.values}
+    return replace(sizes, dims={}, shapes=shapes)
 
 
 # --- what the user says ---------------------------------------------------------------------------------------------
@@ -67,6 +76,7 @@ def parse(path: Path, request: Request) -> Sizes:
         {name: _size(path, name, text) for name, text in request.dims.items()},
         {name: _sizes(path, name, text) for name, text in request.shapes.items()},
         [_members(path, text) for text in request.same],
+        {name: _value(path, name, text) for name, text in request.values.items()},
     )
 
 
@@ -97,6 +107,26 @@ def _members(path: Path, text: str) -> tuple[str, ...]:
     if len(members) == 1 or not all(members):
         raise GraphfixError(f"{path}: --same {text}: give two sizes or more, such as ids[0]=mask[0] or batch=batch2")
     return tuple(members)
+
+
+def _value(path: Path, name: str, text: str) -> InputValue:
+    """A scalar, or a list of elements: where there is a comma or a bracket."""
+    listed = text.strip()
+    elements = [each.strip() for each in listed.removeprefix("[").removesuffix("]").split(",")]
+    if elements == [""] and listed == "[]":
+        return ()
+    numbers = tuple(_number(path, name, text, each) for each in elements)
+    return numbers[0] if len(numbers) == 1 and not listed.startswith("[") else numbers
+
+
+def _number(path: Path, name: str, text: str, element: str) -> InputNumber:
+    if element in TRUTH:
+        return TRUTH[element]
+    try:
+        return int(element) if re.fullmatch(r"[+-]?\d+", element) else float(element)
+    except ValueError:
+        why = "give a number such as 16000, true or false, or a flat list such as 1,2,3"
+        raise GraphfixError(f"{path}: --set {name}={text}: {why}") from None
 
 
 # --- what is free, and what it is by default ------------------------------------------------------------------------

@@ -47,6 +47,10 @@ class Request:
     trust_stored: bool = False
     """Whether stored sizes that are neither proved nor refuted are believed."""
     bind_defaults: bool = False
+    values: Texts = field(default_factory=dict)
+    """Inputs that are constants: name -> text, as `--set` takes them."""
+    drop_set_inputs: bool = False
+    """Whether those inputs go from the result."""
 
     # the verification
     check_result: bool = True

@@ -15,7 +15,7 @@ from typing import Literal, Protocol, TypeAlias
 
 from graphfix.graph.edits import Edit
 from graphfix.graph.view import Graph, Node, Value
-from graphfix.results import StoredSize
+from graphfix.results import InputValue, StoredSize
 from graphfix.shapes.shape import Size
 
 BROADCASTING: Literal["broadcasting"] = "broadcasting"
@@ -185,6 +185,13 @@ class Model(Protocol):
         """Bind free dims before anything else, and take the members of each of `same` for one size.
 
         Raises GraphfixError for a name that the model does not have, and for what contradicts the file.
+        """
+
+    def set_inputs(self, values: Mapping[str, InputValue], *, drop: bool) -> None:
+        """Let whoever reads these inputs read constants; with `drop` they are no inputs any more.
+
+        After `bind`, before any edit. Raises GraphfixError for a name that the model does not have, and for a value
+        that does not fit.
         """
 
     def example(self, value: Value) -> Sequence[int] | None:

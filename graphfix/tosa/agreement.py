@@ -14,8 +14,9 @@ from graphfix.api import format_of
 from graphfix.checker.runs.only_nan import has_number, nothing_compared, only_nan
 from graphfix.checker.runs.static_model import StaticModel, static_onnx, static_tflite
 from graphfix.checker.runs.unwritten_variables import unwritten_outputs
+from graphfix.engine import binding
 from graphfix.engine.request import Progress, Request
-from graphfix.results import ConversionStatus, Gap
+from graphfix.results import ConversionStatus, Gap, InputValue
 from graphfix.runtimes import tosa
 from graphfix.runtimes.process import Child
 from graphfix.runtimes.session import ModelDetails, RefusedError, Session
@@ -69,9 +70,11 @@ def agreement(original: Path, fixed: Path, converted: Path, request: Request) ->
     by what they index; or a run on each of its `run_on`, .npz files or ONNX test_data_set folders. Raises GraphfixError
     for inputs that do not fit.
     """
+    values = binding.parse(original, request).values
     with Child() as child:
         try:
-            known = _tflite(child, original, fixed) if format_of(fixed) == "tflite" else _onnx(child, original, fixed)
+            load = _tflite if format_of(fixed) == "tflite" else _onnx
+            known = load(child, original, fixed, values)
             return _compared(known, converted, _cases(known, request), request.progress)
         except RefusedError as error:
             return Agreement("not run", str(error))
@@ -97,12 +100,12 @@ def uniform(model: StaticModel, seed: int) -> Feeds:
 # --- the originals --------------------------------------------------------------------------------------------------
 
 
-def _tflite(child: Child, original: Path, fixed: Path) -> _Original:
+def _tflite(child: Child, original: Path, fixed: Path, values: Mapping[str, InputValue]) -> _Original:
     """Load the original in LiteRT, on the first kernel set that has all of its kernels. Raises RefusedError."""
     first: RefusedError | None = None
     for kernels in _LITERT_KERNELS:
         try:
-            model = static_tflite(fixed, child.load_tflite(fixed, kernels).interface)
+            model = static_tflite(fixed, child.load_tflite(fixed, kernels).interface, values)
             session = child.load_tflite(original, kernels)
             _refuse_unwritten(original, session.interface)
             return _Original(session, model, f"LiteRT ({kernels} kernels)")
@@ -117,9 +120,9 @@ def _refuse_unwritten(original: Path, interface: ModelDetails) -> None:
         raise RefusedError(why.cause)
 
 
-def _onnx(child: Child, original: Path, fixed: Path) -> _Original:
+def _onnx(child: Child, original: Path, fixed: Path, values: Mapping[str, InputValue]) -> _Original:
     """Load the original in onnxruntime, optimizations off. Raises RefusedError."""
-    return _Original(child.load(original), static_onnx(fixed), "onnxruntime (optimizations off)")
+    return _Original(child.load(original), static_onnx(fixed, original, values), "onnxruntime (optimizations off)")
 
 
 # --- the differences ------------------------------------------------------------------------------------------------
@@ -131,7 +134,7 @@ def _compared(known: _Original, converted: Path, cases: Sequence[Feeds], progres
         progress(f"run {number} of {len(cases)}: {known.beside}")
         wanted = known.session.run(feeds)
         progress(f"run {number} of {len(cases)}: the TOSA reference model")
-        answer = tosa.run(converted, [np.asarray(feeds[spec.name]) for spec in known.model.interface.inputs])
+        answer = tosa.run(converted, [np.asarray(feeds[name]) for name in known.model.arguments])
         if len(answer.outputs) != len(worst):
             raise RefusedError(f"the TOSA file has {len(answer.outputs)} outputs, the original {len(worst)}")
         for name, want, got in zip(worst, wanted, answer.outputs, strict=True):

@@ -26,6 +26,8 @@ def tosa_file(
     shapes: Texts = NONE,
     same: Sequence[str] = (),
     trust_stored: bool = False,
+    values: Texts = NONE,
+    drop_set_inputs: bool = False,
     only: Sequence[str] = (),
     skip: Sequence[str] = (),
     bind_defaults: bool = False,

@@ -197,7 +197,8 @@ def test_undecided_is_worse_than_no_and_better_than_an_error(
 def test_every_option_of_fix_reaches_the_pipeline(asked: Asked) -> None:
     command = (
         "fix m.onnx -o f.onnx --in-place --target ranks --broadcasts two-sided --unknown keep --dim N=4 "
-        "--dim a=b=2..64 --shape x=1,3,224,224 --same a[0]=b[0] --same M=N --trust-stored "
+        "--dim a=b=2..64 --shape x=1,3,224,224 --shape s= "
+        "--set s=16000 --set flags=true,false --drop-set-inputs --same a[0]=b[0] --same M=N --trust-stored "
         "--only equalize-ranks --only normalize-expand "
         "--skip materialize-broadcasts --bind-defaults --max-expand-bytes 4096 "
         "--keep-fusions --no-verify --strict-proof --runs 7 --seed 9"
@@ -214,7 +215,9 @@ def test_every_option_of_fix_reaches_the_pipeline(asked: Asked) -> None:
                     broadcasts="two-sided",
                     unknown="keep",
                     dims={"N": "4", "a=b": "2..64"},
-                    shapes={"x": "1,3,224,224"},
+                    shapes={"x": "1,3,224,224", "s": ""},
+                    values={"s": "16000", "flags": "true,false"},
+                    drop_set_inputs=True,
                     same=["a[0]=b[0]", "M=N"],
                     trust_stored=True,
                     only=["equalize-ranks", "normalize-expand"],
@@ -254,10 +257,11 @@ def test_fix_without_an_output_says_how_to_name_one(asked: Asked, capsys: pytest
 
 
 def test_every_option_of_verify_and_show_reaches_the_pipeline(asked: Asked) -> None:
-    options = "--dim N=4 --shape x=1 --same M=N --trust-stored --inputs d.npz --runs 2 --seed 3 --atol 1e-3 --rtol 0"
+    options = "--dim N=4 --shape x=1 --set k=2 --same M=N --trust-stored --inputs d.npz "
+    options += "--runs 2 --seed 3 --atol 1e-3 --rtol 0"
     assert commands.main(["verify", "a.onnx", "b.onnx", *options.split()]) == 0
     assert commands.main(["show", "m.onnx", "--maps", "--broadcasts-only", "--dim", "N=4"]) == 0
-    sizes = {"dims": {"N": "4"}, "shapes": {"x": "1"}, "same": ["M=N"], "trust_stored": True}
+    sizes = {"dims": {"N": "4"}, "shapes": {"x": "1"}, "values": {"k": "2"}, "same": ["M=N"], "trust_stored": True}
     verified = Request.of({**sizes, "inputs": Path("d.npz"), "runs": 2, "seed": 3, "atol": 0.001, "rtol": 0.0})
     assert asked.calls == [
         ("verify", (Path("a.onnx"), Path("b.onnx"), verified)),
@@ -270,7 +274,7 @@ def test_a_proof_alone_is_asked_of_the_pipeline(asked: Asked) -> None:
     assert asked.calls[0][1][2] == Request(proof="only")
 
 
-@pytest.mark.parametrize("option", ["--dim", "--shape"])
+@pytest.mark.parametrize("option", ["--dim", "--shape", "--set"])
 def test_a_binding_that_is_said_twice_is_refused(asked: Asked, capsys: pytest.CaptureFixture[str], option: str) -> None:
     assert commands.main(["check", "m.onnx", option, "N=4", option, "N=5"]) == 2
     assert capsys.readouterr().err == f"graphfix: {option} N: given more than once; say it once\n"
@@ -288,6 +292,9 @@ def test_a_binding_that_is_said_twice_is_refused(asked: Asked, capsys: pytest.Ca
         ("fix m.onnx -o f.onnx --runs 0", "'0' is not a whole number from 1 on"),
         ("fix m.onnx -o f.onnx --seed -1", "--seed"),
         ("fix m.onnx -o f.onnx --dim N", "'N' is not NAME=SIZE"),
+        ("fix m.onnx -o f.onnx --shape 4", "'4' is not NAME=SIZES"),
+        ("fix m.onnx -o f.onnx --set x=", "'x=' is not NAME=VALUE"),
+        ("check m.onnx --drop-set-inputs", "--drop-set-inputs"),
         ("fix m.onnx -o f.onnx --json -q", "not allowed with"),
         ("fix m.onnx -o f.onnx --no-ver", "--no-ver"),
         ("verify a.onnx b.onnx --atol nan", "'nan' is not a number from 0 on"),
@@ -304,16 +311,16 @@ def test_wrong_usage_is_one_line_and_status_2(capsys: pytest.CaptureFixture[str]
 # --- what is offered ------------------------------------------------------------------------------------------------
 
 OFFERED = {
-    "fix": "-o --output --in-place --target --broadcasts --unknown --dim --shape --same --trust-stored --only --skip "
-    "--bind-defaults --max-expand-bytes --keep-fusions --no-verify --strict-proof --runs --seed --report --json -q "
-    "--quiet",
-    "check": "--target --broadcasts --unknown --dim --shape --same --trust-stored --only --skip "
+    "fix": "-o --output --in-place --target --broadcasts --unknown --dim --shape --same --trust-stored --set "
+    "--drop-set-inputs --only --skip --bind-defaults --max-expand-bytes --keep-fusions --no-verify --strict-proof "
+    "--runs --seed --report --json -q --quiet",
+    "check": "--target --broadcasts --unknown --dim --shape --same --trust-stored --set --only --skip "
     "--bind-defaults --max-expand-bytes --report --json -q --quiet",
-    "verify": "--dim --shape --same --trust-stored --inputs --runs --seed --proof-only --strict-proof "
+    "verify": "--dim --shape --same --trust-stored --set --inputs --runs --seed --proof-only --strict-proof "
     "--atol --rtol --report --json -q --quiet",
-    "show": "--maps --broadcasts-only --dim --shape --same --trust-stored",
-    "tosa": "-o --output --run --inputs --seed --only --skip --dim --shape --same --trust-stored "
-    "--bind-defaults --max-expand-bytes --no-verify --report --json -q --quiet",
+    "show": "--maps --broadcasts-only --dim --shape --same --trust-stored --set",
+    "tosa": "-o --output --run --inputs --seed --only --skip --dim --shape --same --trust-stored --set "
+    "--drop-set-inputs --bind-defaults --max-expand-bytes --no-verify --report --json -q --quiet",
     "explain": "",
 }
 

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from pathlib import Path
 
-    from graphfix.results import Claims, Verdict
+    from graphfix.results import Claims, InputValue, Verdict
 
 
 def verify(
@@ -28,6 +28,7 @@ def verify(
     rtol: float | None = None,
     proof: Literal["with", "only", "without"] = "with",
     trust_stored: bool = False,
+    values: Mapping[str, InputValue] | None = None,
     claims: Claims | None = None,
 ) -> Verdict:
     """Ask the checker, with the defaults of `graphfix verify`."""
@@ -44,6 +45,7 @@ def verify(
         proof=proof,
         progress=lambda _: None,
         trust_stored=trust_stored,
+        values=values or {},
         claims=claims,
     )
     return checker.verify(task)

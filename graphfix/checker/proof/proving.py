@@ -8,6 +8,7 @@ from functools import partial
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
+from graphfix.checker.files import set_values
 from graphfix.checker.files.constant_bytes import Opened, Payload
 from graphfix.checker.files.equal_sizes import stated
 from graphfix.checker.proof.compare import assumed
@@ -20,8 +21,10 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from graphfix.checker.proof.indexing_maps import Reads
+    from graphfix.results import InputValue
 
 _NO_NUMBERS: Mapping[str, int] = MappingProxyType({})
+_NO_VALUES: Mapping[str, InputValue] = MappingProxyType({})
 _NO_SHAPES: Mapping[str, Sequence[int]] = MappingProxyType({})
 
 
@@ -32,28 +35,33 @@ def prove(
     bindings: Mapping[str, int] = _NO_NUMBERS,
     shapes: Mapping[str, Sequence[int]] = _NO_SHAPES,
     same: Sequence[Sequence[str]] = (),
+    values: Mapping[str, InputValue] = _NO_VALUES,
     trust_stored: bool = False,
     tflite: bool = False,
 ) -> Proof:
     """Compare two files of one format, under the given sizes of free dims, without a runtime.
 
-    `same`: sizes of inputs that are stated to be equal, symbols or `name[axis]`. With `trust_stored` sizes that the
+    `same`: sizes of inputs that are stated to be equal, symbols or `name[axis]`. `values`: inputs that are taken for
+    these constants in both files; the second may lack them. With `trust_stored` sizes that the
     first file stores are believed where no rule knows them (ONNX).
 
     No payload is in memory as a whole. A node that does not mean anything is a reason not to prove; a file that is no
     model, or lacks one that it names, raises GraphfixError.
     """
     compared, _, refuse = _comparison(tflite=tflite)
+    if values:
+        compared = partial(compared, values=values)
     if trust_stored and not tflite:
         compared = partial(compared, trust_stored=True)
     try:
         with ExitStack() as stack:
-            if not (bindings or shapes or same) and _copied(before, after, tflite=tflite):
+            if not (bindings or shapes or same or values) and _copied(before, after, tflite=tflite):
                 refuse(before, stack)
                 return Proof("proved")
             proof = compared(before, after, stack, bindings, shapes, same)
         if proof.proved:
-            return replace(proof, assumes=(*proof.assumes, *assumed(bindings, shapes), *stated(same)))
+            given = *assumed(bindings, shapes), *stated(same), *set_values.assumed(values)
+            return replace(proof, assumes=(*proof.assumes, *given))
         wanted = frozenset(number for number in proof.cores if number is not None)
         if not wanted:
             return proof

@@ -23,20 +23,30 @@ def load(path: Path, interface: Interface) -> Case:
         feeds, expected = _folder(path, interface)
     else:
         feeds, expected = _archive(path), {}
-    aliases = {spec.alias: spec.name for spec in interface.inputs if spec.alias}
-    feeds = {aliases.get(name, name): value for name, value in feeds.items()}
+    feeds = _named(path, feeds, interface)
     specs = {spec.name: spec for spec in interface.inputs}
-    for name in feeds:
-        if name not in specs and all(name != spec.name for spec in interface.defaults):
-            raise GraphfixError(f"{path}: the model has no input '{name}'; its inputs are: {', '.join(specs)}")
-    missing = [name for name in specs if name not in feeds]
-    if missing:
-        raise GraphfixError(f"{path}: no value for the input '{missing[0]}'; add it under that name")
     sizes: dict[str, int] = {}
     for name, value in feeds.items():
         if name in specs and isinstance(value, np.ndarray):
             _fit(path, specs[name], value, sizes)
     return Case(sizes, feeds, expected)
+
+
+def _named(path: Path, given: Mapping[str, object], interface: Interface) -> dict[str, object]:
+    """Return the values by the inputs' own names, with those that are constants. Raises GraphfixError."""
+    aliases = {spec.alias: spec.name for spec in interface.declared if spec.alias}
+    feeds = {aliases.get(name, name): value for name, value in given.items()}
+    names, known = [spec.name for spec in interface.inputs], {spec.name for spec in interface.declared}
+    for name in feeds:
+        if name not in known:
+            raise GraphfixError(f"{path}: the model has no input '{name}'; its inputs are: {', '.join(names)}")
+    for name, constant in interface.constant_feeds.items():
+        if not np.array_equal(np.asarray(feeds.setdefault(name, constant)), constant):
+            raise GraphfixError(f"{path}: '{name}' is another value than --set says; leave one of the two out")
+    missing = [name for name in names if name not in feeds]
+    if missing:
+        raise GraphfixError(f"{path}: no value for the input '{missing[0]}'; add it under that name")
+    return feeds
 
 
 def _fit(path: Path, spec: TensorSpec, value: np.ndarray, sizes: dict[str, int]) -> None:

@@ -7,11 +7,16 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
+from graphfix.checker.files.set_values import refuse_unknown, typed
+from graphfix.results import GraphfixError
+
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Collection, Iterable, Mapping, Sequence
 
     import onnx
 
+    from graphfix.checker.files.set_values import Array
+    from graphfix.results import InputValue
     from graphfix.runtimes import session as runtime
 
 Dim = int | str
@@ -47,6 +52,41 @@ class Interface:
     outputs: tuple[TensorSpec, ...]
     declared: tuple[TensorSpec, ...]
     """Inputs with and without a default, in the file's order."""
+    constant: tuple[tuple[TensorSpec, Array], ...] = ()
+    """Inputs, none of those above, that are fed this value in every run."""
+
+    @property
+    def constant_feeds(self) -> dict[str, Array]:
+        """The inputs that are fed one value, by name."""
+        return {spec.name: array for spec, array in self.constant}
+
+    @property
+    def known(self) -> tuple[TensorSpec, ...]:
+        """All inputs that a caller of this verification may name."""
+        return (*self.inputs, *(spec for spec, _ in self.constant))
+
+    def setting(
+        self, values: Mapping[str, InputValue], bindings: Mapping[str, int], shapes: Mapping[str, Sequence[int]]
+    ) -> Interface:
+        """Take inputs for constants. Raises GraphfixError for an unknown name, and for a value that does not fit."""
+        specs = {spec.name: spec for spec in self.declared}
+        aliases = {spec.alias: spec.name for spec in self.declared if spec.alias}
+        named = {aliases.get(name, name) if name not in specs else name: value for name, value in values.items()}
+        refuse_unknown(named, list(specs))
+        found = []
+        for name, value in named.items():
+            spec = specs[name]
+            if spec.kind != "tensor":
+                raise GraphfixError(f"--set {name}: the input is a {spec.kind}; only tensors can be set")
+            own = spec.dims if name not in shapes else tuple(shapes[name])
+            dims = None if own is None else [bindings.get(dim, dim) if isinstance(dim, str) else dim for dim in own]
+            found.append((spec, typed(name, value, spec.dtype, dims)))
+        return replace(self.without(named), constant=tuple(found))
+
+    def without(self, names: Collection[str]) -> Interface:
+        """Leave inputs out: those that are constants, or that only the first model has."""
+        inputs = tuple(spec for spec in self.inputs if spec.name not in names)
+        return replace(self, inputs=inputs, defaults=tuple(spec for spec in self.defaults if spec.name not in names))
 
     @property
     def unranked(self) -> bool:

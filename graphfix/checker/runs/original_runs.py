@@ -194,6 +194,7 @@ class Sweep:
     def attempt(self, sizes: Mapping[str, int], number: int, *, filled: bool) -> Answer | RefusedError:
         """Run these sizes with values that the model takes; `filled`: some output must have an element."""
         shapes = {spec.name: shape_of(spec, sizes) for spec in self.interface.inputs}
+        shapes |= {name: array.shape for name, array in self.interface.constant_feeds.items()}
         known = self.limits(shapes)
         refusal: RefusedError | None = None
         for choice in choices(self.interface, known, number):

@@ -62,7 +62,7 @@ def seeded(
     interface: Interface, sizes: Mapping[str, int], limits: Limits, choice: Choice, seed: tuple[int, int]
 ) -> Case:
     """Make the inputs of a run; `seed` is the user's, and the number of the run."""
-    feeds = {}
+    feeds: dict[str, object] = {**interface.constant_feeds}
     for spec in interface.inputs:
         # the name is part of the seed: an input keeps its values when another one comes or goes
         source = np.random.default_rng([*seed, zlib.crc32(spec.name.encode())])

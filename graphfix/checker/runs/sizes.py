@@ -80,7 +80,7 @@ def free_dims(
     the second declares. Raises GraphfixError for a symbol or an input that does not exist.
     """
     _check_names(before, after, bindings, shapes)
-    named = {spec.alias: spec.dims for spec in before.inputs if spec.alias} | {p.name: p.dims for p in before.inputs}
+    named = {spec.alias: spec.dims for spec in before.known if spec.alias} | {p.name: p.dims for p in before.known}
     equal = equal_sizes(same, named, bindings, shapes)
     names = equal.names
     given: Sizes = {names[label]: size for label, size in equal.numbers.items()}
@@ -201,18 +201,20 @@ def _demands(
                 yield dim, bindings[second]
         for dim, size in zip(a.dims or (), shapes.get(a.name, ()), strict=False):
             yield dim, size
+    for spec, array in before.constant:
+        yield from zip(spec.dims or (), array.shape, strict=False)
 
 
 def _check_names(
     before: Interface, after: Interface, bindings: Mapping[str, int], shapes: Mapping[str, Sequence[int]]
 ) -> None:
-    dims = {dim for interface in (before, after) for spec in interface.inputs for dim in spec.dims or ()}
+    dims = {dim for interface in (before, after) for spec in interface.known for dim in spec.dims or ()}
     for name in bindings:
         if name not in dims:
             labels = sorted(d for d in dims if isinstance(d, str))
             known = ", ".join([d for d in labels if "[" not in d] or labels) or "none"
             raise GraphfixError(f"no input has the dim '{name}'; the symbols are: {known}")
-    specs = {spec.name: spec for spec in before.inputs}
+    specs = {spec.name: spec for spec in before.known}
     for name, shape in shapes.items():
         if name not in specs:
             raise GraphfixError(f"there is no input '{name}'; the inputs are: {', '.join(specs) or 'none'}")

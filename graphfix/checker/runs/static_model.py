@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from graphfix.checker.runs import given_inputs
@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from graphfix.checker.runs.input_limits import Limits
+    from graphfix.results import InputValue
     from graphfix.runtimes import session as runtime
 
 
@@ -23,7 +24,10 @@ class StaticModel:
     """The interface of a model without free sizes, and what the values of its inputs must keep to."""
 
     interface: Interface
+    """Without the inputs that are taken for constants: all that is made or given holds them too."""
     limits: Limits
+    arguments: tuple[str, ...]
+    """All inputs that must be fed, by name, in order."""
 
     def seeded(self, seed: int) -> dict[str, object]:
         """Return the inputs of a seed by name."""
@@ -34,21 +38,31 @@ class StaticModel:
         return given_inputs.load(path, self.interface).feeds
 
 
-def static_onnx(path: Path) -> StaticModel:
-    """Read an ONNX model. Raises GraphfixError for what is none."""
+def static_onnx(path: Path, original: Path, values: Mapping[str, InputValue]) -> StaticModel:
+    """Read an ONNX model that was made from another, which may have more inputs: of `values`.
+
+    Raises GraphfixError for what is none.
+    """
     from graphfix.checker.files.onnx.skeleton import read
     from graphfix.checker.runs.onnx.input_limits import limits
 
     model = read(path)
     interface = onnx_interface(model)
-    return StaticModel(interface, limits(model, {spec.name: shape_of(spec, {}) for spec in interface.inputs}))
+    shapes = {spec.name: shape_of(spec, {}) for spec in interface.inputs}
+    known = limits(model, shapes)
+    arguments = tuple(shapes)
+    if values:
+        constant = onnx_interface(read(original)).setting(values, {}, shapes).constant
+        interface = replace(interface.without(values), constant=constant)
+    return StaticModel(interface, known, arguments)
 
 
-def static_tflite(path: Path, reported: runtime.ModelDetails) -> StaticModel:
+def static_tflite(path: Path, reported: runtime.ModelDetails, values: Mapping[str, InputValue]) -> StaticModel:
     """Read a TFLite model of which LiteRT has reported the interface."""
     from graphfix.checker.files.tflite.graphs import read_graphs
     from graphfix.checker.runs.tflite.input_limits import limits
 
     names = {spec.index: spec.name for spec in reported.inputs}
     shapes = {spec.name: spec.shape for spec in reported.inputs}
-    return StaticModel(litert_interface(reported), limits(read_graphs(path), 0, names, shapes))
+    interface = litert_interface(reported).setting(values, {}, {})
+    return StaticModel(interface, limits(read_graphs(path), 0, names, shapes), tuple(shapes))

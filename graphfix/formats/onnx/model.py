@@ -8,10 +8,10 @@ from pathlib import Path
 
 from onnx import ModelProto
 
-from graphfix.formats import editing
+from graphfix.formats import editing, set_values
 from graphfix.formats.editing import FreshNames
 from graphfix.formats.equal_sizes import Member, Same, Sum, assumed
-from graphfix.formats.onnx import binding, validate
+from graphfix.formats.onnx import binding, set_inputs, validate
 from graphfix.formats.onnx.edit import cleanup
 from graphfix.formats.onnx.edit.checks import check
 from graphfix.formats.onnx.edit.inline import inline
@@ -27,7 +27,7 @@ from graphfix.formats.onnx.opset import to_8, to_17
 from graphfix.formats.onnx.view import Views, build
 from graphfix.graph.edits import EXPAND_LIMIT, Edit, Refused, Upgrade
 from graphfix.graph.view import Graph, Node, Value
-from graphfix.results import StoredSize
+from graphfix.results import InputValue, StoredSize
 from graphfix.shapes.shape import Size
 
 
@@ -58,6 +58,8 @@ class OnnxModel:
         """The sizes that are stated to be equal, as they were said."""
         self._same: list[list[Member]] = []
         """The same, by axes of inputs."""
+        self._values: list[str] = []
+        """What inputs are, as they were set."""
         self._sums: Mapping[str, Sum] = {}
         """By label as in the ranges: what is a sum of others."""
         self._equal_names: frozenset[str] = frozenset()
@@ -133,8 +135,8 @@ class OnnxModel:
 
     @property
     def assumes(self) -> Sequence[str]:
-        """The sizes that are stated to be equal, and the shared symbols and stored ranks that the view assumes."""
-        return [*assumed(self._stated), *self._facts.assumes]
+        """The values that are set, sizes that are stated to be equal, and the stored shapes that the view assumes."""
+        return [*self._values, *assumed(self._stated), *self._facts.assumes]
 
     @property
     def stale(self) -> Sequence[tuple[str, str, str]]:
@@ -198,6 +200,18 @@ class OnnxModel:
             self._rebuild_view()
             binding.update_shapes(self._facts.main)
             self.changed = True
+        self._rebuild_view()
+
+    def set_inputs(self, values: Mapping[str, InputValue], *, drop: bool) -> None:
+        """Let the readers of inputs read constants; every stored shape is updated. Raises GraphfixError."""
+        self.bind({}, set_inputs.shapes_of(self.container, values))
+        set_inputs.set_inputs(self.container, values, self._fresh)
+        if drop:
+            set_inputs.drop(self.container, values)
+        self._values = [set_values.assumed(name, value) for name, value in values.items()]
+        self.changed = True
+        self._rebuild_view()
+        binding.update_shapes(self._facts.main)
         self._rebuild_view()
 
     @staticmethod

@@ -29,12 +29,16 @@ def bind(
     shapes: Mapping[str, Sequence[int | None]],
     notes: list[str] | None = None,
     same: Same = (),
+    *,
+    ask: bool = True,
 ) -> bool:
     """Write numbers into the inputs of the main subgraph and into every shape that follows; return whether any changed.
 
     `dims`: by label, `x[0]`; a size that is no number only narrows a range and changes nothing here. `shapes`: by
     input, None leaves a size free. `same`: what is equal to a number is that number. `notes` gains a line where LiteRT
-    could not be asked. Raises GraphfixError for an unknown name and for what contradicts the file.
+    could not be asked; it is not where `ask` is False.
+
+    Raises GraphfixError for an unknown name and for what contradicts the file.
     """
     bound = _bound(container, dims, shapes)
     for _ in same:  # what is bound may bind others
@@ -45,11 +49,21 @@ def bind(
         return False
     for tensor, sizes in news.items():
         _declare(container.subgraphs[0], tensors[tensor], sizes)
+    update(container, notes, ask=ask)
+    return True
+
+
+def update(container: Container, notes: list[str] | None = None, *, ask: bool) -> None:
+    """Write the shapes that follow from the inputs as they are declared now into all results.
+
+    LiteRT knows the file as it is stored: where inputs have become constants it is not to be asked.
+    """
+    tensors = container.subgraphs[0].tensors
     inferred = [facts.shapes for facts in analyse(container, {})]
     inputs = [tensor for tensor in container.subgraphs[0].inputs if tensor != ABSENT]
-    if any(FREE in declared(tensors[tensor]) for tensor in inputs):
+    if not ask or any(FREE in declared(tensors[tensor]) for tensor in inputs):
         _update_shapes(container, inferred, {})
-        return True
+        return
     try:
         reported = _reported(
             container, {tensor: declared(tensors[tensor]) for tensor in inputs if _ranked(tensors[tensor])}
@@ -59,7 +73,6 @@ def bind(
         if notes is not None:
             notes.append(f"the shapes behind the bound sizes are inferred, as LiteRT does not tell them ({error})")
     _update_shapes(container, inferred, reported)
-    return True
 
 
 def _bound(container: Container, dims: Mapping[str, Size], shapes: Mapping[str, Sequence[int | None]]) -> Sizes:

@@ -6,10 +6,10 @@ import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from graphfix.formats import editing
+from graphfix.formats import editing, set_values
 from graphfix.formats.editing import FreshNames
 from graphfix.formats.equal_sizes import Same, Sum, assumed
-from graphfix.formats.tflite import binding
+from graphfix.formats.tflite import binding, set_inputs
 from graphfix.formats.tflite.edit import cleanup
 from graphfix.formats.tflite.edit.checks import check
 from graphfix.formats.tflite.edit.new_nodes import NodeBuilder
@@ -23,7 +23,7 @@ from graphfix.formats.tflite.infer.analysis import analyse
 from graphfix.formats.tflite.view import SubgraphView, build
 from graphfix.graph.edits import EXPAND_LIMIT, Edit
 from graphfix.graph.view import Graph, Node, Value
-from graphfix.results import StoredSize
+from graphfix.results import GraphfixError, InputValue, StoredSize
 from graphfix.shapes.shape import Size
 
 
@@ -49,6 +49,8 @@ class TfliteModel:
         """The sizes that are stated to be equal."""
         self._equal: Mapping[str, str] = {}
         """By label: the one that stands for all that are equal."""
+        self._values: list[str] = []
+        """What inputs are, as they were set."""
         self._sums: Mapping[str, Sum] = {}
         """By label: what is a sum of others."""
         self._own_facts = False
@@ -94,8 +96,9 @@ class TfliteModel:
 
     @property
     def assumes(self) -> Sequence[str]:
-        """The sizes that are stated to be equal, the stored shapes, and the sizes that stretched operands follow."""
+        """Values that are set, sizes that are stated to be equal, stored shapes, and what stretched operands follow."""
         return [
+            *self._values,
             *assumed(self._same),
             *self._notes,
             *self._assumed,
@@ -141,10 +144,21 @@ class TfliteModel:
         """Bind free dims of the inputs; every stored shape is updated. Raises GraphfixError for an unknown name."""
         self._same += same
         self._ranges.update({name: size for name, size in dims.items() if not isinstance(size, int)})
-        if binding.bind(self.container, dims, shapes, self._notes, self._same):
+        if binding.bind(self.container, dims, shapes, self._notes, self._same, ask=not self._values):
             self.changed = True
         self._equal, ranges, self._sums = binding.equal_labels(self.container, self._same, self._ranges)
         self._ranges |= ranges
+        self._rebuild_view()
+
+    def set_inputs(self, values: Mapping[str, InputValue], *, drop: bool) -> None:
+        """Let the readers of inputs read constants; every stored shape is updated. Raises GraphfixError."""
+        if drop:
+            raise GraphfixError(f"{self.container.source.name}: --drop-set-inputs: only ONNX models can lose an input")
+        self.bind({}, set_inputs.shapes_of(self.container, values))
+        set_inputs.set_inputs(self.container, values)
+        self._values = [set_values.assumed(name, value) for name, value in values.items()]
+        self.changed = True
+        binding.update(self.container, ask=False)
         self._rebuild_view()
 
     def example(self, value: Value) -> Sequence[int] | None:

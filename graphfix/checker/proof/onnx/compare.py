@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 from onnx import TensorProto, TypeProto
@@ -17,6 +18,7 @@ from graphfix.checker.proof.compare import (
     refuse_unknown,
 )
 from graphfix.checker.proof.constants import Constants
+from graphfix.checker.proof.onnx import set_inputs
 from graphfix.checker.proof.onnx.closed_world import ClosedWorld
 from graphfix.checker.proof.onnx.constants import FileConstants
 from graphfix.checker.proof.onnx.input_sizes import FreeSizes, declared_dims, is_named
@@ -31,14 +33,16 @@ from graphfix.checker.proof.sizes import Algebra
 from graphfix.checker.proof.terms import TermTable, View, whole
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Collection, Mapping, Sequence
     from contextlib import ExitStack
     from pathlib import Path
 
     from onnx import GraphProto, ModelProto, ValueInfoProto
 
+    from graphfix.checker.files.set_values import Array
     from graphfix.checker.proof.explain import Notes
     from graphfix.checker.proof.sizes import Size
+    from graphfix.results import InputValue
 
 INITIALIZERS_ALONE_SINCE = 4
 """The IR version from which an initializer that is an input as well may be overridden by the caller."""
@@ -53,6 +57,7 @@ def compared(
     same: Sequence[Sequence[str]] = (),
     notes: Notes | None = None,
     *,
+    values: Mapping[str, InputValue] = MappingProxyType({}),
     trust_stored: bool = False,
 ) -> Proof:
     """Read both files and compare them. Raises UnprovedError and GraphfixError."""
@@ -60,23 +65,25 @@ def compared(
     constants = Constants(table)
     sources = Source(before, stack), Source(after, stack)
     one, two = (source.read() for source in sources)
-    _interface(one, two)
+    _interface(one, two, values)
     refuse_unknown(_input_dims(one), _input_dims(two), bindings, shapes)
+    constant, sizes = set_inputs.arrays(_inputs(one), _input_dims(one), values, bindings, shapes)
+    bindings = {**bindings, **sizes}
     equal = equal_sizes(same, _input_dims(one), bindings, shapes)
     world = ClosedWorld()
     first = Reading(table, FileConstants(sources[0], constants, world), one, notes=notes)
-    environment = _environment(first, bindings, shapes, equal)
+    environment = _environment(first, bindings, shapes, equal, constant)
     if trust_stored:
         environment.believed = StoredSizes.of(one.graph, table.arithmetic, environment.values)
     outputs = first.run(one.graph, environment)
     table.close()
     world.closed = True
     second = Reading(table, FileConstants(sources[1], constants, world), two, notes=notes)
-    other = _environment(second, bindings, shapes, equal)
+    other = _environment(second, bindings, shapes, equal, constant)
     theirs = second.run(two.graph, other)
     for mine, shown, view in zip(one.graph.output, two.graph.output, theirs, strict=True):
         check_declared_output(table, mine.name, (declared_dims(mine), declared_dims(shown)), view.sizes)
-    _defaults(first, second)
+    _defaults(first, second, values)
     check_effects(first.effects, second.effects, "random or unknown operators")
     for source in sources:
         source.check()
@@ -108,12 +115,12 @@ def refuse(path: Path, stack: ExitStack) -> None:
             source.payload(tensor)
 
 
-def _interface(one: ModelProto, two: ModelProto) -> None:
-    """Names and types of inputs and outputs, in order. Raises UnprovedError."""
+def _interface(one: ModelProto, two: ModelProto, values: Collection[str]) -> None:
+    """Names and types of inputs and outputs, in order; the second may lack `values`. Raises UnprovedError."""
     _check_initializers(one, two)
     _check_versions(one, two)
     for what, ours, theirs in (
-        ("input", _inputs(one), _inputs(two)),
+        ("input", _without(_inputs(one), set(values) - {info.name for info in _inputs(two)}), _inputs(two)),
         ("output", one.graph.output, two.graph.output),
     ):
         names = [[info.name for info in infos] for infos in (ours, theirs)]
@@ -147,6 +154,10 @@ def _inputs(model: ModelProto) -> list[ValueInfoProto]:
     """Return the inputs that a caller may set."""
     held = set() if model.ir_version >= INITIALIZERS_ALONE_SINCE else {each.name for each in model.graph.initializer}
     return [info for info in model.graph.input if info.name not in held]
+
+
+def _without(infos: Sequence[ValueInfoProto], names: Collection[str]) -> list[ValueInfoProto]:
+    return [info for info in infos if info.name not in names]
 
 
 def _input_dims(model: ModelProto) -> dict[str, tuple[int | str, ...] | None]:
@@ -208,11 +219,16 @@ def _environment(
     bindings: Mapping[str, int],
     shapes: Mapping[str, Sequence[int]],
     equal: EqualSizes = NONE_EQUAL,
+    constant: Mapping[str, Array] = MappingProxyType({}),
 ) -> Environment:
     """Enter the inputs. Raises UnprovedError where the second file takes fewer shapes, or others, than the first."""
     environment = Environment(imported(reading.model.opset_import))
     free = FreeSizes.of(reading.table.arithmetic, equal, bindings, _inputs(reading.model))
     for info in _inputs(reading.model):
+        if info.name in constant:
+            tensor = set_inputs.tensor_of(info, constant[info.name])
+            environment.values[info.name] = reading.constants.constant(tensor, info.name)
+            continue
         sizes = free.shape(info, shapes)
         core, new = reading.table.core(("input", info.name), f"input {info.name!r}", counted=False)
         if new:
@@ -232,11 +248,11 @@ def _alike(ours: tuple[Size, ...] | None, theirs: tuple[Size, ...] | None) -> bo
     )
 
 
-def _defaults(one: Reading, two: Reading) -> None:
-    """Initializers that a caller may override hold the same. Raises UnprovedError."""
+def _defaults(one: Reading, two: Reading, values: Collection[str]) -> None:
+    """Initializers that a caller may override hold the same; nobody takes that of `values`. Raises UnprovedError."""
     ours, theirs = (_overridable(reading) for reading in (one, two))
     for name in {**ours, **theirs}:
-        if ours.get(name) != theirs.get(name):
+        if name not in values and ours.get(name) != theirs.get(name):
             raise UnprovedError(f"the input {name!r} has another default value")
 
 

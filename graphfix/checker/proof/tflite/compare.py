@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from itertools import count
+from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 from graphfix.checker.files.equal_sizes import NONE_EQUAL, EqualSizes, equal_sizes
@@ -20,6 +21,7 @@ from graphfix.checker.proof.constants import Constants
 from graphfix.checker.proof.result import Proof, UnprovedError
 from graphfix.checker.proof.sizes import Algebra
 from graphfix.checker.proof.terms import TermTable, View, whole
+from graphfix.checker.proof.tflite import set_inputs
 from graphfix.checker.proof.tflite.new_forms import Known
 from graphfix.checker.proof.tflite.parts import check_parts
 from graphfix.checker.proof.tflite.reader import Reading
@@ -30,10 +32,12 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from graphfix.checker.files.constant_bytes import Opened
+    from graphfix.checker.files.set_values import Array
     from graphfix.checker.files.tflite.records import Model, Tensor
     from graphfix.checker.proof.arithmetic import Arithmetic
     from graphfix.checker.proof.explain import Notes
     from graphfix.checker.proof.sizes import Size
+    from graphfix.results import InputValue
 
 
 def compared(
@@ -44,6 +48,8 @@ def compared(
     shapes: Mapping[str, Sequence[int]],
     same: Sequence[Sequence[str]] = (),
     notes: Notes | None = None,
+    *,
+    values: Mapping[str, InputValue] = MappingProxyType({}),
 ) -> Proof:
     """Read both files and compare them. Raises UnprovedError and GraphfixError."""
     table = TermTable(Algebra())
@@ -54,17 +60,18 @@ def compared(
     one, two = (_bound(model, bindings, shapes) for model in (one, two))
     equal = equal_sizes(same, _sizes_by_name(one), {}, {})
     one, two = (_bound(model, equal.numbers, {}) for model in (one, two))
+    constant = set_inputs.arrays(one, values)
     check_parts(one, two)
     entries, known = _callable(one), Known(table.objections)
     first = Reading(table, constants, one, known, first=True, notes=notes)
-    ours = [_run(first, index, equal) for index in entries]
+    ours = [_run(first, index, equal, constant) for index in entries]
     # What no operator of one of the files runs is read all the same: a runtime loads it.
     rest = sorted(set(range(len(one.subgraphs))) - (_reached(one) & _reached(two)))
     ours += [_run(first, index, equal) for index in rest]
     entries += rest
     table.close()
     second = Reading(table, constants, two, known, first=False, notes=notes)
-    theirs = [_run(second, index, equal) for index in entries]
+    theirs = [_run(second, index, equal, constant) for index in entries]
     check_effects(first.effects, second.effects, "operators with a state")
     for _, file in read_files:
         file.check()
@@ -168,11 +175,21 @@ def _reached(model: Model) -> set[int]:
     return found
 
 
-def _run(reading: Reading, index: int, equal: EqualSizes = NONE_EQUAL) -> tuple[View, ...]:
+def _run(
+    reading: Reading,
+    index: int,
+    equal: EqualSizes = NONE_EQUAL,
+    constant: Mapping[int, Array] = MappingProxyType({}),
+) -> tuple[View, ...]:
+    """Read a subgraph; `constant`: the main one's inputs, by place, that are taken for constants."""
     graph = reading.model.subgraphs[index]
     given = []
     for place, at in enumerate(graph.inputs):
         tensor = graph.tensors[at]
+        if index == 0 and place in constant:
+            check_asked(tensor.name, tensor.dims, constant[place].shape)
+            given.append(set_inputs.constant(reading.constants, tensor, constant[place]))
+            continue
         core, new = reading.table.core(("input", index, place, tensor.dtype), f"input {tensor.name!r}", counted=False)
         if new:
             core.sizes = (

@@ -16,6 +16,7 @@ from graphfix.checker.runs import given_inputs
 from graphfix.checker.runs.comparison import Comparison, weigh
 from graphfix.checker.runs.first_difference import Place, first_place
 from graphfix.checker.runs.interface import Interface, assumed_defaults, disagreement, onnx_interface
+from graphfix.checker.runs.onnx.dropped_inputs import without
 from graphfix.checker.runs.onnx.input_limits import limits
 from graphfix.checker.runs.onnx.kept_casts import with_kept_casts
 from graphfix.checker.runs.onnx.observed_sizes import in_onnxruntime, in_reference
@@ -44,7 +45,7 @@ _RANKS_TO_TRY = (2, 1, 3, 4, 0)
 def by_runs(task: Task) -> Verdict:
     """Compare two ONNX files. Raises GraphfixError for bad input."""
     models = read(task.before), read(task.after)
-    interfaces = onnx_interface(models[0]), onnx_interface(models[1])
+    interfaces = _interfaces(task, models)
     named = list(symbols(models[0].graph))
     witness = Witness(task.claims, named) if task.claims is not None else None
     verdict = _by_runs(task, models, interfaces, witness)
@@ -53,13 +54,24 @@ def by_runs(task: Task) -> Verdict:
     return replace(verdict, versions=versions, assumes=assumed_defaults(*interfaces), facts=facts)
 
 
+def _interfaces(task: Task, models: tuple[onnx.ModelProto, onnx.ModelProto]) -> tuple[Interface, Interface]:
+    """Read both; what is taken for a constant is no input of either. Raises GraphfixError."""
+    before, after = onnx_interface(models[0]), onnx_interface(models[1])
+    return before.setting(task.values, task.bindings, task.shapes), after.without(task.values)
+
+
+def _missing(task: Task, model: onnx.ModelProto) -> frozenset[str]:
+    """Name the inputs with a constant value that the second model does not have."""
+    return frozenset(task.values) - {value.name for value in model.graph.input}
+
+
 def _by_runs(
     task: Task,
     models: tuple[onnx.ModelProto, onnx.ModelProto],
     interfaces: tuple[Interface, Interface],
     witness: Witness | None,
 ) -> Verdict:
-    reason = disagreement(*interfaces)
+    reason = disagreement(onnx_interface(models[0]).without(_missing(task, models[1])), onnx_interface(models[1]))
     if reason is not None:
         return Verdict("different", reason=reason)
     verdict, fallback = _by_onnxruntime(task, models, interfaces, witness)
@@ -82,10 +94,10 @@ def with_casts_kept(task: Task) -> Verdict | None:
         before, after = map(partial, repeat(child.load), copies)
         openers = (
             lambda expose: before(expose=expose, folder=folders[0]),
-            lambda expose: after(expose=expose, folder=folders[1]),
+            without(lambda expose: after(expose=expose, folder=folders[1]), _missing(task, models[1])),
         )
         comparison = _comparison(task, models, openers, "onnxruntime")
-        verdict, _ = _run(task, comparison, models[0], (onnx_interface(models[0]), onnx_interface(models[1])))
+        verdict, _ = _run(task, comparison, models[0], _interfaces(task, models))
     return verdict
 
 
@@ -106,12 +118,13 @@ def _by_onnxruntime(
             partial(child.load, path, folder=external_folder(path, model))
             for path, model in zip((task.before, task.after), models, strict=True)
         )
-        openers = (lambda expose: before(expose=expose)), (lambda expose: after(expose=expose))
+        missing = _missing(task, models[1])
+        openers = (lambda expose: before(expose=expose)), without(lambda expose: after(expose=expose), missing)
         comparison = replace(
             _comparison(task, models, openers, "onnxruntime"),
             optimized=(
                 partial(child.load, task.before, optimized=True),
-                partial(child.load, task.after, optimized=True),
+                without(partial(child.load, task.after, optimized=True), missing),
             ),
         )
         watched = comparison
@@ -137,7 +150,7 @@ def _by_reference(
     def opener(path: Path) -> ExposingOpener:
         return lambda expose: onnx_reference.load(path, expose=expose)
 
-    openers = opener(task.before), opener(task.after)
+    openers = opener(task.before), without(opener(task.after), _missing(task, models[1]))
     comparison = _comparison(task, models, openers, "onnx.reference")
     if witness is not None:
         first = partial(in_reference, openers[0], models[0], witness)

@@ -166,6 +166,7 @@ class KernelRunner:
             interface = litert_interface(self.child.load_tflite(self.paths[0], kernel_run.kernels).interface)
         except RefusedError:
             return ""
+        interface = interface.setting(self.task.values, self.task.bindings, self.task.shapes)
         case = seeded(interface, kernel_run.runs[0].bindings, Limits(), Choice(), (self.task.seed, 0))
         found = aborting_operator(self.child, self.paths[0], kernel_run.kernels, case.feeds)
         return f" at {found}" if found is not None else ""
@@ -176,6 +177,9 @@ class KernelRunner:
         if cases:
             return asked_again(watched, cases)
         interfaces = litert_interface(session.interface), self._other_interface(session, after)
+        if before.signature is None:
+            first = interfaces[0].setting(self.task.values, self.task.bindings, self.task.shapes)
+            interfaces = first, interfaces[1].without(first.constant_feeds)
         same = () if self.own_inputs else self.task.same  # another SignatureDef has inputs of other names
         free = free_dims(*interfaces, self.task.bindings, self.task.shapes, same)
         if isinstance(free, str):

@@ -63,7 +63,7 @@ class _Move:
         for name in made | constants:
             if name not in self.names and self.taken[name] > 1:
                 self.names[name] = self._new(name)
-        _rename_nodes(body.node, self.names)
+        rename_values(body.node, self.names)
         for identity in last:
             identity.input[0] = self.names.get(identity.input[0], identity.input[0])
         return last
@@ -131,7 +131,7 @@ def _held(graph: GraphProto) -> Iterator[str]:
     yield from (sparse.values.name for sparse in graph.sparse_initializer)
 
 
-def _rename_nodes(nodes: Iterable[NodeProto], names: Mapping[str, str]) -> None:
+def rename_values(nodes: Iterable[NodeProto], names: Mapping[str, str]) -> None:
     """Rename what nodes read and make, also in their bodies, except for what a body defines itself."""
     nodes = list(nodes)
     for node in nodes:
@@ -143,7 +143,7 @@ def _rename_nodes(nodes: Iterable[NodeProto], names: Mapping[str, str]) -> None:
         own = {value.name for value in body.input} | set(_held(body))
         own.update(name for node in body.node for name in node.output)
         inner = {old: new for old, new in names.items() if old not in own}
-        _rename_nodes(body.node, inner)
+        rename_values(body.node, inner)
         for value in body.output:
             value.name = inner.get(value.name, value.name)
 

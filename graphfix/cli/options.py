@@ -1,0 +1,197 @@
+"""Options that several commands have, in groups, and the parser that they are added to; no format is imported."""
+
+from __future__ import annotations
+
+import argparse
+import math
+from collections.abc import Callable
+from pathlib import Path
+from typing import NoReturn
+
+from graphfix.engine import targets
+
+
+class Parser(argparse.ArgumentParser):
+    """argparse prints an error in two lines or more; its `error` method is where that can be changed."""
+
+    def error(self, message: str) -> NoReturn:
+        """Say what is wrong in one line on stderr, and end with status 2."""
+        self.exit(2, f"graphfix: {' '.join(message.split())}; see {self.prog} --help\n")
+
+
+def choices(command: Parser) -> None:
+    """Offer what is made explicit: target, broadcasts, rewrites."""
+    group = command.add_argument_group("what is made explicit")
+    group.add_argument(
+        "--target",
+        choices=tuple(targets.TARGETS),
+        default="explicit",
+        help="explicit (default): no operator broadcasts; ranks: operands have equal ranks, size-1 axes stay; "
+        "tosa: the form that the converters to TOSA read, all sizes bound",
+    )
+    group.add_argument(
+        "--broadcasts",
+        choices=targets.BROADCASTS,
+        help="size-1 axes: leave them, stretch where more than one operand needs it, or stretch all "
+        "(default: what the target says)",
+    )
+    group.add_argument(
+        "--unknown",
+        choices=targets.UNKNOWN,
+        default="expand",
+        help="sizes known only at run time: a run-time Expand (default), leave and report, "
+        "assume that they are equal, or an error",
+    )
+    rules(group)
+    if command.prog.endswith(" fix"):
+        group.add_argument(
+            "--keep-fusions",
+            action="store_true",
+            help="leave scalar and rank-1 constants, by whose shapes onnxruntime fuses operators",
+        )
+
+
+def rules(group: argparse._ArgumentGroup) -> None:
+    """Offer the rewrites, the default sizes and the bound on constants."""
+    known = ", ".join(targets.RULES)
+    group.add_argument(
+        "--only",
+        metavar="RULE",
+        action="append",
+        choices=targets.RULES,
+        default=[],
+        help=f"only this rewrite, of {known}; repeatable",
+    )
+    group.add_argument(
+        "--skip",
+        metavar="RULE",
+        action="append",
+        choices=targets.RULES,
+        default=[],
+        help="not this rewrite; repeatable",
+    )
+    group.add_argument(
+        "--bind-defaults",
+        action="store_true",
+        help="bind every size that is still free: what the file stores beside it (TFLite), else 1 for a first axis",
+    )
+    group.add_argument(
+        "--max-expand-bytes",
+        metavar="N",
+        type=whole(0),
+        help="TFLite: a constant is written out stretched if it then takes at most N bytes (default 1048576), and all "
+        "of them together at most twice the file's size; else an operator stretches it",
+    )
+
+
+def binding(command: Parser) -> None:
+    """Offer what binds the inputs: sizes, and values."""
+    group = command.add_argument_group("free dims and values")
+    group.add_argument(
+        "--dim",
+        dest="dims",
+        metavar="N=S",
+        type=named("SIZE"),
+        action="append",
+        default=[],
+        help="bind a free dim: N=4, or narrow its range: N=2..64; in TFLite axis 0 of input x is 'x[0]=4'; repeatable",
+    )
+    group.add_argument(
+        "--shape",
+        dest="shapes",
+        metavar="I=S,S,..",
+        type=named("SIZES", least=0),
+        action="append",
+        default=[],
+        help="bind the shape of an input: x=1,3,224,224; a scalar's has no size: sr=; repeatable",
+    )
+    what = "sizes of inputs that are equal, axes or symbols: 'ids[0]=mask[0]', batch=batch2, total=past+seq; repeatable"
+    group.add_argument("--same", metavar="A=B", action="append", help=what)
+    group.add_argument(
+        "--trust-stored",
+        action="store_true",
+        help="ONNX: believe stored sizes of inner values, such as 's0 + 1', that can neither be proved nor refuted; "
+        "listed as assumed, and compared with the runs",
+    )
+    group.add_argument(
+        "--set",
+        dest="values",
+        metavar="I=V",
+        type=named("VALUE"),
+        action="append",
+        default=[],
+        help="take an input for a constant: sr=16000, flag=true, sizes=1,2,3; it stays an input that nothing reads; "
+        "what is proved and run is the model at this value; repeatable",
+    )
+    if command.prog.endswith((" fix", " tosa")):
+        what = "ONNX: inputs whose value --set says are no inputs of the result"
+        group.add_argument("--drop-set-inputs", action="store_true", help=what)
+
+
+def runs(command: Parser) -> None:
+    """Offer how many runs there are, and their seed."""
+    command.add_argument(
+        "--runs", metavar="N", type=whole(1), default=4, help="sets of inputs and sizes to run (default 4)"
+    )
+    command.add_argument("--seed", metavar="N", type=whole(0), default=0, help="seed of the inputs (default 0)")
+
+
+def unverified(command: Parser, what: str) -> None:
+    """Offer to leave the verification out; `what` then happens."""
+    command.add_argument("--no-verify", dest="check_result", action="store_false", help=what)
+
+
+def strict(command: Parser) -> None:
+    """Offer to ask for a proof."""
+    command.add_argument(
+        "--strict-proof", action="store_true", help="what is equal by runs only is not enough: exit status 3"
+    )
+
+
+def answer(command: Parser) -> None:
+    """Offer the forms of the answer."""
+    command.add_argument(
+        "--report",
+        metavar="FILE",
+        type=Path,
+        action="append",
+        default=[],
+        help="write a report too: .json or .md; repeatable",
+    )
+    group = command.add_mutually_exclusive_group()
+    group.add_argument("--json", action="store_true", help="print one JSON document instead of the table")
+    group.add_argument("-q", "--quiet", action="store_true", help="print nothing but errors")
+
+
+def named(what: str, *, least: int = 1) -> Callable[[str], tuple[str, str]]:
+    """Return the type of `NAME=` and text, at least so long. The last `=` counts: names such as `ceil(T=2)` occur."""
+
+    def pair(text: str) -> tuple[str, str]:
+        name, equals, value = text.rpartition("=")
+        if not (name and equals and len(value) >= least):
+            raise argparse.ArgumentTypeError(f"{text!r} is not NAME={what}")
+        return name, value
+
+    return pair
+
+
+def whole(least: int) -> Callable[[str], int]:
+    """Return the type of a whole number from `least` on."""
+
+    def number(text: str) -> int:
+        if not (text.isascii() and text.isdigit() and int(text) >= least):
+            raise argparse.ArgumentTypeError(f"{text!r} is not a whole number from {least} on")
+        return int(text)
+
+    return number
+
+
+def tolerance(text: str) -> float:
+    """Read a number from 0 on. Raises ArgumentTypeError."""
+    try:
+        value = float(text)
+    except ValueError:
+        value = math.nan
+    if not 0 <= value < math.inf:
+        raise argparse.ArgumentTypeError(f"{text!r} is not a number from 0 on")
+    return value

@@ -1,0 +1,65 @@
+"""Inputs that are taken for constants: whoever reads one in the main subgraph reads a new tensor with a buffer."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+
+from graphfix.formats.set_values import Array, array_of
+from graphfix.formats.tflite.file.container import Container
+from graphfix.formats.tflite.file.records import NEW
+from graphfix.formats.tflite.file.schema import TENSOR_TYPES
+from graphfix.formats.tflite.infer.names import FREE, declared, named_inputs
+from graphfix.results import GraphfixError, InputValue
+
+
+def shapes_of(container: Container, values: Mapping[str, InputValue]) -> dict[str, list[int]]:
+    """The shape that each value has. Raises GraphfixError for an unknown name, and for what does not fit."""
+    return {name: list(array.shape) for name, (_, array) in _arrays(container, values).items()}
+
+
+def set_inputs(container: Container, values: Mapping[str, InputValue]) -> None:
+    """Let every reader of these inputs read a constant. Raises GraphfixError."""
+    main = container.subgraphs[0]
+    moved: dict[int, int] = {}
+    names = {tensor.name for tensor in main.tensors}
+    for name, (tensor, array) in _arrays(container, values).items():
+        label = f"{name}_value"
+        while label in names:
+            label += "_"
+        names.add(label)
+        moved[tensor] = len(main.tensors)
+        data = array.astype(array.dtype.newbyteorder("<")).tobytes()
+        main.tensors.append(
+            replace(
+                main.tensors[tensor],
+                name=label,
+                shape=array.shape,
+                signature=None,
+                has_rank=True,
+                buffer=container.add_buffer(data),
+                place=NEW,
+                changed=True,
+            )
+        )
+    for operator in main.operators:
+        if any(tensor in moved for tensor in operator.inputs):
+            operator.inputs = tuple(moved.get(tensor, tensor) for tensor in operator.inputs)
+            operator.changed = True
+    main.changed = True
+
+
+def _arrays(container: Container, values: Mapping[str, InputValue]) -> dict[str, tuple[int, Array]]:
+    """By name: the input's tensor, and its value."""
+    where, main, inputs = container.source.name, container.subgraphs[0], named_inputs(container)
+    found = {}
+    for name, value in values.items():
+        if name not in inputs:
+            raise GraphfixError(f"{where}: --set {name}: no such input; inputs: {', '.join(inputs) or 'none'}")
+        tensor = main.tensors[inputs[name]]
+        ranked = bool(tensor.shape) or tensor.has_rank
+        dims = [None if size == FREE else size for size in declared(tensor)] if ranked else None
+        found[name] = inputs[name], array_of(where, name, value, TENSOR_TYPES[tensor.type][0], dims)
+    if len({tensor for tensor, _ in found.values()}) < len(found):
+        raise GraphfixError(f"{where}: --set: {' and '.join(found)} are names of one input; set it once")
+    return found
