@@ -57,6 +57,7 @@ def fix_file(
     trust_stored: bool = False,
     values: Texts = NONE,
     drop_set_inputs: bool = False,
+    narrow_inputs: bool = False,
     only: Sequence[str] = (),
     skip: Sequence[str] = (),
     keep_fusions: bool = False,
@@ -89,6 +90,7 @@ def check(
     same: Sequence[str] = (),
     trust_stored: bool = False,
     values: Texts = NONE,
+    narrow_inputs: bool = False,
     only: Sequence[str] = (),
     skip: Sequence[str] = (),
     keep_fusions: bool = False,
@@ -108,6 +110,7 @@ def verify(
     same: Sequence[str] = (),
     trust_stored: bool = False,
     values: Texts = NONE,
+    narrow_inputs: bool = False,
     inputs: Path | None = None,
     runs: int = 4,
     seed: int = 0,
@@ -140,6 +143,7 @@ def show(
     same: Sequence[str] = (),
     trust_stored: bool = False,
     values: Texts = NONE,
+    narrow_inputs: bool = False,
 ) -> Iterator[str]:
     """The model in the notation `y[2,3] = Add(x[2,3], b[3])`, a line a node, with indexing maps where asked."""
     return pipeline.show(Path(source), Request.of(locals()), maps=maps, broadcasts_only=broadcasts_only)

@@ -215,6 +215,7 @@ def compare(
             same=sizes.same,
             values=sizes.values,
             trust_stored=request.trust_stored,
+            narrow_inputs=request.narrow_inputs,
             claims=claims,
         )
         verdict = checker.verify(task)

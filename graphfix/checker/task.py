@@ -56,5 +56,7 @@ class Task:
     """Inputs that are taken for constants: they are run on nothing else, and the second model may lack them."""
     trust_stored: bool = False
     """Whether the sizes that the first model stores are believed where they follow from nothing else."""
+    narrow_inputs: bool = False
+    """Whether an input of int64 may be int32 in the second model: then it holds numbers that both types hold."""
     claims: Claims | None = None
     """The sizes that were taken for granted of the first model: its runs are asked for them."""

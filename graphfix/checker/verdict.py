@@ -63,6 +63,7 @@ def _proof(task: Task, *, tflite: bool) -> tuple[Proof | None, Mapping[str, obje
         same=task.same,
         values=task.values,
         trust_stored=task.trust_stored,
+        narrow_inputs=task.narrow_inputs,
         tflite=tflite,
     )
     return proof, proof.document(perf_counter() - started)

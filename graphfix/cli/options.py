@@ -113,6 +113,8 @@ def binding(command: Parser) -> None:
         help="ONNX: believe stored sizes of inner values, such as 's0 + 1', that can neither be proved nor refuted; "
         "listed as assumed, and compared with the runs",
     )
+    what = "ONNX: inputs of int64 become int32: they are assumed to hold numbers of 32 bits"
+    group.add_argument("--narrow-inputs", action="store_true", help=what)
     group.add_argument(
         "--set",
         dest="values",

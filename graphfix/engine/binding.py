@@ -58,6 +58,8 @@ def bind(model: Model, path: Path, request: Request) -> Sizes:
         model.set_inputs(sizes.values, drop=request.drop_set_inputs)
     elif request.drop_set_inputs:
         raise GraphfixError(f"{path}: --drop-set-inputs: no input is set; say which, and its value: --set NAME=VALUE")
+    if request.narrow_inputs:
+        model.narrow_inputs(sizes.values)
     if not request.bind_defaults:
         return sizes
     if known := defaults(model):

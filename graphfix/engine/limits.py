@@ -11,7 +11,7 @@ is the one that is reported. What only one format can ask is in `limits_onnx` an
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from types import MappingProxyType
 from typing import TypeAlias
 
@@ -20,6 +20,7 @@ from graphfix.graph.edits import Leave
 from graphfix.graph.view import Node, Value
 from graphfix.operators import tosa
 from graphfix.operators.row import TFLITE
+from graphfix.results import Site
 
 Questions: TypeAlias = Callable[[Node], Iterator[Leave]]
 """What stands in the way of a node."""
@@ -79,12 +80,30 @@ def _type(node: Node, values: list[Value]) -> str | None:
     """
     if node.graph.path != "main":
         return None
-    lacking = (value.dtype for value in values if value.dtype in tosa.TYPES and not _steering(value))
-    return next((tosa.TYPES[dtype] for dtype in lacking), None)
+    return next(filter(None, map(_lacking, values)), None)
+
+
+def _lacking(value: Value) -> str | None:
+    """Why TOSA can't hold a value of its type; int64 becomes int32 where every number of it fits."""
+    if value.dtype != "int64":
+        return tosa.TYPES.get(value.dtype)
+    if value.kind in ("input", "overridable"):
+        return f"'{value.name}' is an input of int64, which TOSA 1.0 has not (--narrow-inputs makes it int32)"
+    if value in value.graph.outputs:
+        return f"'{value.name}' is an output of int64, which TOSA 1.0 has not: let the model return int32"
+    low, high = value.bounds or (0, 0)
+    if value.bounds is not None and tosa.INT32[0] <= low and high <= tosa.INT32[1]:
+        return None
+    return None if _steering(value) else tosa.TYPES["int64"]
+
+
+def leaves_int64(sites: Iterable[Site]) -> bool:
+    """Whether a finding says that a whole number may be too large for int32."""
+    return any(site.reason == tosa.TYPES["int64"] for site in sites)
 
 
 def _steering(value: Value) -> bool:
-    return value.kind == "constant" and value.dtype == "int64"
+    return value.kind == "constant"
 
 
 BY_TARGET: Mapping[str, Questions] = MappingProxyType({"tosa": of_tosa})

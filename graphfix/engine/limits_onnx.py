@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from types import MappingProxyType
 
 from graphfix.engine import signs
-from graphfix.graph.view import Node, Value
+from graphfix.graph.view import Node
 from graphfix.operators import tosa_onnx
 
 
@@ -20,17 +20,6 @@ def _power(node: Node) -> str | None:
     return signs.power(node.operand(0))
 
 
-def _gather(node: Node) -> str | None:
-    if _many_int64(node.operand(1)):
-        return "its indices are int64, which TOSA 1.0 has not: with int32 ones it converts"
-    return None
-
-
-def _many_int64(indices: Value) -> bool:
-    """Whether these constant indices stay int64: torch-mlir makes a slice of a Gather with a single one."""
-    return indices.kind == "constant" and indices.dtype == "int64" and set(indices.shape.axes or ()) - {1} != set()
-
-
 def _resize(node: Node) -> str | None:
     mode = str(node.attributes.get("mode", "nearest"))
     where = str(node.attributes.get("coordinate_transformation_mode", "half_pixel"))
@@ -41,7 +30,5 @@ def _resize(node: Node) -> str | None:
     )
 
 
-_ASK: Mapping[str, Callable[[Node], str | None]] = MappingProxyType(
-    {"Pow": _power, "Resize": _resize, **dict.fromkeys(tosa_onnx.GATHERS, _gather)}
-)
+_ASK: Mapping[str, Callable[[Node], str | None]] = MappingProxyType({"Pow": _power, "Resize": _resize})
 """Operator -> its question."""

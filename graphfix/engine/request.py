@@ -51,6 +51,8 @@ class Request:
     """Inputs that are constants: name -> text, as `--set` takes them."""
     drop_set_inputs: bool = False
     """Whether those inputs go from the result."""
+    narrow_inputs: bool = False
+    """Whether inputs of int64 become int32."""
 
     # the verification
     check_result: bool = True

@@ -7,7 +7,7 @@ by the order of `rewrites.ALL` and by the engine's policy; a rewrite knows neith
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from types import ModuleType
@@ -193,6 +193,9 @@ class Model(Protocol):
         After `bind`, before any edit. Raises GraphfixError for a name that the model does not have, and for a value
         that does not fit.
         """
+
+    def narrow_inputs(self, kept: Collection[str]) -> Sequence[str]:
+        """Declare the inputs of int64 but these as int32, before any edit; return their names. Raises GraphfixError."""
 
     def example(self, value: Value) -> Sequence[int] | None:
         """The sizes that the file stores for an input beside the free ones, None where it stores none."""

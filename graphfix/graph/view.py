@@ -100,6 +100,11 @@ class Value:
         return self.literal if self.kind == "constant" else self.known
 
     @property
+    def bounds(self) -> tuple[int, int] | None:
+        """The least and the largest that its whole numbers can be, as far as is known before the model runs."""
+        return self.graph.read_bounds(self)
+
+    @property
     def scales(self) -> int:
         """How many scales the file quantizes it by: more than one is one for each index of an axis (TFLite)."""
         return self.graph.read_scales(self)
@@ -205,6 +210,7 @@ class Graph:
     read_content: Callable[[Value], Shape | None] = lambda _: None
     read_scales: Callable[[Value], int] = lambda _: 0
     read_known: Callable[[Value], tuple[Scalar, ...] | None] = lambda _: None
+    read_bounds: Callable[[Value], tuple[int, int] | None] = lambda _: None
 
     def at(self, place: int) -> Node:
         """The node at a place, as it is now: the file's nodes count from 0, made ones from -1 down."""

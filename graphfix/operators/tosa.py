@@ -19,10 +19,12 @@ NEVER_NEGATIVE = frozenset(
 """Operators whose results are at least 0."""
 TYPES = {
     "uint8": "TOSA's profiles have no uint8",
-    "int64": "TOSA 1.0 has no int64",
+    "int64": "TOSA 1.0 has no int64, and nothing shows that its numbers fit into int32",
     "float64": "TOSA has no float64",
     "string": "TOSA has no strings",
 }
+INT32 = (-(2**31), 2**31 - 1)
+"""What int32 holds."""
 CUSTOM = frozenset({"tflite.custom"})
 ELEMENT_WISE = frozenset({"multidirectional", "unidirectional"})
 STANDARD = frozenset({"", TFLITE})

@@ -11,5 +11,4 @@ UNSUPPORTED: dict[tuple[str, str], str] = {
     ("", "NonZero"): NO_FORM,
     ("", "NonMaxSuppression"): NO_FORM,
 }
-GATHERS = frozenset({"Gather", "GatherElements", "GatherND"})
 RESIZES = frozenset({("half_pixel", "linear"), ("align_corners", "linear"), ("half_pixel", "bilinear")})

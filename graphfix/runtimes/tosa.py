@@ -76,9 +76,10 @@ class Computed:
     """`unpredictable`: an operator met values for which TOSA defines no result, such as a power of a negative base."""
 
 
-def convert(tool: str, model: Path, out: Path, *, seconds: float = LONGEST_SECONDS) -> None:
+def convert(tool: str, model: Path, out: Path, *, narrow: bool = False, seconds: float = LONGEST_SECONDS) -> None:
     """Convert a TFLite file by CONVERTER, or an ONNX file by TORCH_MLIR, to TOSA as MLIR bytecode in `out`.
 
+    `narrow`: every int64 of the ONNX file is known to fit into int32: TOSA 1.0 has no other, so all become that.
     `out` is only written where the tool ends well, which says little: see `validate`. Raises RefusedError with the
     first operator that the tool can't take, `aborted` where its process died, `missing_kernel` where the tool is not
     installed; GraphfixError for a file that can't be read.
@@ -87,7 +88,8 @@ def convert(tool: str, model: Path, out: Path, *, seconds: float = LONGEST_SECON
     _require(tool)
     with tempfile.TemporaryDirectory() as scratch:
         made = Path(scratch) / "made.mlirbc"
-        _asked(tool, _VERBS[tool], (str(model.resolve()), str(made)), seconds)
+        given = (str(model.resolve()), str(made), *([narrow] if tool == TORCH_MLIR else []))
+        _asked(tool, _VERBS[tool], given, seconds)
         shutil.move(made, out)
 
 

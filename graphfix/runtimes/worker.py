@@ -34,6 +34,8 @@ _MODULES = {"onnxruntime": "graphfix.runtimes.onnxruntime", "LiteRT": "graphfix.
 
 
 _PIPELINES = ("torch-onnx-to-torch-backend-pipeline", "torch-backend-to-tosa-backend-pipeline")
+_NARROWING = "func.func(tosa-narrow-i64-to-i32{aggressive-rewrite=1},canonicalize)"
+"""Makes int32 of every int64 inside of the function; what is then a cast of a type to itself goes."""
 _ILLEGAL = re.compile(r"failed to legalize operation '(?P<op>[^']*)'")
 _ONNX_NAME = re.compile(r'name = "(onnx\.[^"]+)"')
 _PLACE = re.compile(r'loc\(.*?"([^"]*)"')
@@ -98,7 +100,8 @@ def _convert_tflite(model: str, made: str) -> None:
         raise RefusedError(f"{str(error).rstrip('.')} (it names no operator)") from None
 
 
-def _convert_onnx(model: str, made: str) -> None:
+def _convert_onnx(model: str, made: str, narrow: bool) -> None:
+    """Convert an ONNX file; `narrow`: no int64 of it is larger than int32 holds, so that all become int32."""
     from torch_mlir.dialects import torch as dialect
     from torch_mlir.extras.onnx_importer import Config, ModelInfo, NodeImporter, OnnxImportError
     from torch_mlir.ir import Context, MLIRError
@@ -112,7 +115,7 @@ def _convert_onnx(model: str, made: str) -> None:
         NodeImporter.define_function(info.main_graph, module).import_all()
         module.verify()
         with context:
-            for pipeline in _PIPELINES:
+            for pipeline in (*_PIPELINES, *([_NARROWING] if narrow else [])):
                 PassManager.parse(f"builtin.module({pipeline})").run(module)
         with Path(made).open("wb") as file:
             module.write_bytecode(file)

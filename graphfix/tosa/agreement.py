@@ -12,7 +12,7 @@ import numpy as np
 
 from graphfix.api import format_of
 from graphfix.checker.runs.only_nan import has_number, nothing_compared, only_nan
-from graphfix.checker.runs.static_model import StaticModel, static_onnx, static_tflite
+from graphfix.checker.runs.static_model import StaticModel, fed_like, static_onnx, static_tflite
 from graphfix.checker.runs.unwritten_variables import unwritten_outputs
 from graphfix.engine import binding
 from graphfix.engine.request import Progress, Request
@@ -122,7 +122,8 @@ def _refuse_unwritten(original: Path, interface: ModelDetails) -> None:
 
 def _onnx(child: Child, original: Path, fixed: Path, values: Mapping[str, InputValue]) -> _Original:
     """Load the original in onnxruntime, optimizations off. Raises RefusedError."""
-    return _Original(child.load(original), static_onnx(fixed, original, values), "onnxruntime (optimizations off)")
+    session = fed_like(child.load(original), original, fixed)
+    return _Original(session, static_onnx(fixed, original, values), "onnxruntime (optimizations off)")
 
 
 # --- the differences ------------------------------------------------------------------------------------------------

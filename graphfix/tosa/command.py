@@ -8,6 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from graphfix.api import format_of, pipeline
+from graphfix.engine import limits
 from graphfix.engine.request import NONE, Progress, Request, Texts
 from graphfix.formats import publish
 from graphfix.results import GraphfixError, Outcome
@@ -28,6 +29,7 @@ def tosa_file(
     trust_stored: bool = False,
     values: Texts = NONE,
     drop_set_inputs: bool = False,
+    narrow_inputs: bool = False,
     only: Sequence[str] = (),
     skip: Sequence[str] = (),
     bind_defaults: bool = False,
@@ -66,6 +68,7 @@ def fix_and_convert(source: Path, output: Path, request: Request) -> Outcome:
         outcome = replace(fixed, command="tosa", output=None)
         if fixed.output is None:
             return outcome
+        files = replace(files, narrow=not (request.only or limits.leaves_int64(outcome.sites)))
         started = time.perf_counter()
         done = convert.convert(files, tool, request)
         outcome = replace(

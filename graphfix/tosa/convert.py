@@ -23,6 +23,8 @@ class Files:
     fixed: Path
     bytecode: Path
     tosa: Path
+    narrow: bool = False
+    """Whether no int64 of the fixed model is larger than int32 holds."""
 
 
 def converter(format_: str) -> str:
@@ -46,7 +48,7 @@ def convert(files: Files, tool: str, request: Request) -> Conversion:
     done = Conversion("converted", tool, specification=SPECIFICATION, versions=versions)
     try:
         request.progress(f"converting with {tool}")
-        tosa.convert(tool, files.fixed, files.bytecode)
+        tosa.convert(tool, files.fixed, files.bytecode, narrow=files.narrow)
         request.progress("validating with tosa-opt")
         validation = tosa.validate(files.bytecode, files.tosa)
     except RefusedError as error:

@@ -199,7 +199,7 @@ def test_every_option_of_fix_reaches_the_pipeline(asked: Asked) -> None:
         "fix m.onnx -o f.onnx --in-place --target ranks --broadcasts two-sided --unknown keep --dim N=4 "
         "--dim a=b=2..64 --shape x=1,3,224,224 --shape s= "
         "--set s=16000 --set flags=true,false --drop-set-inputs --same a[0]=b[0] --same M=N --trust-stored "
-        "--only equalize-ranks --only normalize-expand "
+        "--narrow-inputs --only equalize-ranks --only normalize-expand "
         "--skip materialize-broadcasts --bind-defaults --max-expand-bytes 4096 "
         "--keep-fusions --no-verify --strict-proof --runs 7 --seed 9"
     )
@@ -220,6 +220,7 @@ def test_every_option_of_fix_reaches_the_pipeline(asked: Asked) -> None:
                     drop_set_inputs=True,
                     same=["a[0]=b[0]", "M=N"],
                     trust_stored=True,
+                    narrow_inputs=True,
                     only=["equalize-ranks", "normalize-expand"],
                     skip=["materialize-broadcasts"],
                     max_expand_bytes=4096,
@@ -257,11 +258,12 @@ def test_fix_without_an_output_says_how_to_name_one(asked: Asked, capsys: pytest
 
 
 def test_every_option_of_verify_and_show_reaches_the_pipeline(asked: Asked) -> None:
-    options = "--dim N=4 --shape x=1 --set k=2 --same M=N --trust-stored --inputs d.npz "
+    options = "--dim N=4 --shape x=1 --set k=2 --same M=N --trust-stored --narrow-inputs --inputs d.npz "
     options += "--runs 2 --seed 3 --atol 1e-3 --rtol 0"
     assert commands.main(["verify", "a.onnx", "b.onnx", *options.split()]) == 0
     assert commands.main(["show", "m.onnx", "--maps", "--broadcasts-only", "--dim", "N=4"]) == 0
-    sizes = {"dims": {"N": "4"}, "shapes": {"x": "1"}, "values": {"k": "2"}, "same": ["M=N"], "trust_stored": True}
+    sizes = {"dims": {"N": "4"}, "shapes": {"x": "1"}, "values": {"k": "2"}, "same": ["M=N"]}
+    sizes |= {"trust_stored": True, "narrow_inputs": True}
     verified = Request.of({**sizes, "inputs": Path("d.npz"), "runs": 2, "seed": 3, "atol": 0.001, "rtol": 0.0})
     assert asked.calls == [
         ("verify", (Path("a.onnx"), Path("b.onnx"), verified)),
@@ -312,14 +314,14 @@ def test_wrong_usage_is_one_line_and_status_2(capsys: pytest.CaptureFixture[str]
 
 OFFERED = {
     "fix": "-o --output --in-place --target --broadcasts --unknown --dim --shape --same --trust-stored --set "
-    "--drop-set-inputs --only --skip --bind-defaults --max-expand-bytes --keep-fusions --no-verify --strict-proof "
-    "--runs --seed --report --json -q --quiet",
-    "check": "--target --broadcasts --unknown --dim --shape --same --trust-stored --set --only --skip "
+    "--narrow-inputs --drop-set-inputs --only --skip --bind-defaults --max-expand-bytes --keep-fusions --no-verify "
+    "--strict-proof --runs --seed --report --json -q --quiet",
+    "check": "--target --broadcasts --unknown --dim --shape --same --trust-stored --narrow-inputs --set --only --skip "
     "--bind-defaults --max-expand-bytes --report --json -q --quiet",
     "verify": "--dim --shape --same --trust-stored --set --inputs --runs --seed --proof-only --strict-proof "
-    "--atol --rtol --report --json -q --quiet",
-    "show": "--maps --broadcasts-only --dim --shape --same --trust-stored --set",
-    "tosa": "-o --output --run --inputs --seed --only --skip --dim --shape --same --trust-stored --set "
+    "--narrow-inputs --atol --rtol --report --json -q --quiet",
+    "show": "--maps --broadcasts-only --dim --shape --same --trust-stored --narrow-inputs --set",
+    "tosa": "-o --output --run --inputs --seed --only --skip --dim --shape --same --trust-stored --narrow-inputs --set "
     "--drop-set-inputs --bind-defaults --max-expand-bytes --no-verify --report --json -q --quiet",
     "explain": "",
 }

@@ -15,10 +15,8 @@ if TYPE_CHECKING:
 
 pytestmark = [pytest.mark.tosa, pytest.mark.ci]
 
-TWO = "i = Constant<value = int64[2] {1,2}>() "
 REFUSED = {
     "indices given at run time": "g (float[4,3] x, int64[2] i) => (float[2,3] y) {y = Gather(x, i)}",
-    "a vector of indices": f"g (float[4,3] x) => (float[2,3] y) {{{TWO}y = Gather(x, i)}}",
     "the place of the largest": "g (float[4,3] x) => (int64[4,1] y) {y = ArgMax<axis=1>(x)}",
     "a cast to int64": "g (float[4,3] x) => (float[4,3] y) {c = Cast<to=7>(x) y = Cast<to=1>(c)}",
     "float64": "g (double[4,3] x) => (double[4,3] y) {y = Neg(x)}",

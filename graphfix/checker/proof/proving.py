@@ -37,13 +37,15 @@ def prove(
     same: Sequence[Sequence[str]] = (),
     values: Mapping[str, InputValue] = _NO_VALUES,
     trust_stored: bool = False,
+    narrow_inputs: bool = False,
     tflite: bool = False,
 ) -> Proof:
     """Compare two files of one format, under the given sizes of free dims, without a runtime.
 
     `same`: sizes of inputs that are stated to be equal, symbols or `name[axis]`. `values`: inputs that are taken for
     these constants in both files; the second may lack them. With `trust_stored` sizes that the
-    first file stores are believed where no rule knows them (ONNX).
+    first file stores are believed where no rule knows them (ONNX). With `narrow_inputs` an input of int64 may be int32
+    in the second file: it is assumed to hold numbers that both types hold (ONNX).
 
     No payload is in memory as a whole. A node that does not mean anything is a reason not to prove; a file that is no
     model, or lacks one that it names, raises GraphfixError.
@@ -51,8 +53,8 @@ def prove(
     compared, _, refuse = _comparison(tflite=tflite)
     if values:
         compared = partial(compared, values=values)
-    if trust_stored and not tflite:
-        compared = partial(compared, trust_stored=True)
+    if not tflite:
+        compared = partial(compared, trust_stored=trust_stored, narrow_inputs=narrow_inputs)
     try:
         with ExitStack() as stack:
             if not (bindings or shapes or same or values) and _copied(before, after, tflite=tflite):

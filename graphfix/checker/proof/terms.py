@@ -128,6 +128,8 @@ class TermTable:
     """By result how the operands were stretched, where a runtime chooses its routine by that."""
     reaches: dict[Core, float] = field(default_factory=dict)
     """How large the numbers of a quantized result may be, where that is less than its type holds."""
+    widened: dict[Core, Core] = field(default_factory=dict)
+    """By value of int32: the one of int64 that holds the same numbers."""
     stored: dict[Core, set[tuple[int, ...]]] = field(default_factory=dict)
     """By result which of its operands the first file holds, and no node computes."""
     objections: list[str] = field(default_factory=list)

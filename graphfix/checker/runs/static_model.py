@@ -38,6 +38,14 @@ class StaticModel:
         return given_inputs.load(path, self.interface).feeds
 
 
+def fed_like(session: runtime.Session, original: Path, fixed: Path) -> runtime.Session:
+    """See an original that takes other types of whole numbers than what was made of it (ONNX)."""
+    from graphfix.checker.files.onnx.skeleton import read
+    from graphfix.checker.runs.recast import fed_as
+
+    return fed_as(session, onnx_interface(read(original)), onnx_interface(read(fixed)))
+
+
 def static_onnx(path: Path, original: Path, values: Mapping[str, InputValue]) -> StaticModel:
     """Read an ONNX model that was made from another, which may have more inputs: of `values`.
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 
 from onnx import ModelProto
@@ -11,7 +11,7 @@ from onnx import ModelProto
 from graphfix.formats import editing, set_values
 from graphfix.formats.editing import FreshNames
 from graphfix.formats.equal_sizes import Member, Same, Sum, assumed
-from graphfix.formats.onnx import binding, set_inputs, validate
+from graphfix.formats.onnx import binding, narrow_inputs, set_inputs, validate
 from graphfix.formats.onnx.edit import cleanup
 from graphfix.formats.onnx.edit.checks import check
 from graphfix.formats.onnx.edit.inline import inline
@@ -69,6 +69,8 @@ class OnnxModel:
         self._stored: StoredNames | None = None
         """The sizes that the file was read with."""
         self._trust_stored = False
+        self._narrowed: list[str] = []
+        """The inputs that were int64 and are int32."""
         self._rebuild_view(nodes)
 
     def _rebuild_view(self, nodes: Sequence[Step] | None = None) -> None:
@@ -85,7 +87,7 @@ class OnnxModel:
         )
         self._stored = self._facts.stored
         self.inferring += time.perf_counter() - started
-        self._views: Views = build(self.proto, self._facts, self.container.is_cut)
+        self._views: Views = build(self.proto, self._facts, self.container.is_cut, self.container.elements)
         for scope in self._facts.scopes():
             scope.steps = ()  # read, and as big as the view: the edits take their place in memory
         self._fresh = FreshNames(self._views.names)
@@ -135,8 +137,9 @@ class OnnxModel:
 
     @property
     def assumes(self) -> Sequence[str]:
-        """The values that are set, sizes that are stated to be equal, and the stored shapes that the view assumes."""
-        return [*self._values, *assumed(self._stated), *self._facts.assumes]
+        """What is set or narrowed of the inputs, sizes that are stated to be equal, and what the view assumes."""
+        narrowed = [f"the input {name!r} holds whole numbers of 32 bits" for name in self._narrowed]
+        return [*self._values, *assumed(self._stated), *self._facts.assumes, *narrowed]
 
     @property
     def stale(self) -> Sequence[tuple[str, str, str]]:
@@ -213,6 +216,15 @@ class OnnxModel:
         self._rebuild_view()
         binding.update_shapes(self._facts.main)
         self._rebuild_view()
+
+    def narrow_inputs(self, kept: Collection[str]) -> Sequence[str]:
+        """Declare the inputs of int64 but these as int32, before any edit; return their names."""
+        names = narrow_inputs.narrow(self.proto, kept, self._fresh)
+        if names:
+            self._rebuild_view()
+            self.changed = True
+        self._narrowed += names
+        return names
 
     @staticmethod
     def example(_: Value) -> None:

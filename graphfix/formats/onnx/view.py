@@ -7,15 +7,17 @@ from dataclasses import dataclass, field
 from functools import cache
 from math import prod
 
+import numpy as np
 import onnx
 from onnx import FunctionProto, GraphProto, ModelProto, NodeProto, TensorProto
 
 from graphfix import operators
 from graphfix.formats.onnx.file.messages import Holder, Step, body_of, is_standard
-from graphfix.formats.onnx.folding import Evaluator, at_hand
+from graphfix.formats.onnx.folding import Array, Evaluator, at_hand
 from graphfix.formats.onnx.infer.analysis import Facts
 from graphfix.formats.onnx.infer.operands import attributes_of
 from graphfix.formats.onnx.infer.scope import GraphScope
+from graphfix.formats.onnx.integer_bounds import IntegerBounds
 from graphfix.graph.view import LITERAL_LIMIT, NO_ATTRIBUTES, Graph, Kind, Node, Scalar, Value
 
 _row = cache(operators.row)
@@ -53,18 +55,35 @@ class Views:
     """Whether a tensor's payload is not in the skeleton."""
     names: set[str] = field(default_factory=set)
     """Every name of a value or node anywhere in the file."""
+    elements: Callable[[TensorProto], Array | None] = lambda _: None
+    """Reads a tensor wherever its payload lies."""
     evaluator: Evaluator = field(init=False)
+    bounds: IntegerBounds = field(init=False)
 
     def __post_init__(self) -> None:
+        self.bounds = IntegerBounds(self._constant)
         self.evaluator = Evaluator(
             lambda node: self.protos[node.graph][node.index],
             lambda value: at_hand(self.tensors.get(value), self.is_cut),
         )
 
+    def _constant(self, value: Value) -> Array | None:
+        """The elements of a constant of any size."""
+        tensor = self.tensors.get(value)
+        if tensor is not None:
+            return self.elements(tensor)
+        literal = value.literal
+        return None if literal is None else np.asarray(literal)
 
-def build(proto: ModelProto, facts: Facts, is_cut: Callable[[TensorProto], bool]) -> Views:
+
+def build(
+    proto: ModelProto,
+    facts: Facts,
+    is_cut: Callable[[TensorProto], bool],
+    elements: Callable[[TensorProto], Array | None] = lambda _: None,
+) -> Views:
     """Build the view of every scope."""
-    views = Views(is_cut=is_cut)
+    views = Views(is_cut=is_cut, elements=elements)
     bodies = {(function.domain, function.name): function for function in proto.functions}
     _Builder(views, facts.main, proto.graph).build()
     for key, scope in facts.functions.items():
@@ -89,6 +108,7 @@ class _Builder:
         self.graph.read_content = lambda value: self.scope.content(value.name)
         views = self.views
         self.graph.read_known = views.evaluator.elements
+        self.graph.read_bounds = views.bounds.of
         views.graphs.append(self.graph)
         views.holders[self.graph] = self.holder
         views.scopes[self.graph] = self.scope

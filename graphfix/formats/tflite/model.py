@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 
 from graphfix.formats import editing, set_values
@@ -125,6 +125,11 @@ class TfliteModel:
 
     def trust_stored(self) -> None:
         """TFLite stores no names of sizes, and sizes that follow from nothing are assumed as they are stored."""
+
+    @staticmethod
+    def narrow_inputs(_: Collection[str]) -> Sequence[str]:
+        """Raise GraphfixError: nothing makes an int64 of TFLite an int32."""
+        raise GraphfixError("--narrow-inputs is for ONNX; a TFLite model is converted with int32 inputs to begin with")
 
     def own_facts_only(self) -> None:
         """Infer anew by the rules alone: a shape that is only stored, of a result, is not believed.

@@ -30,7 +30,7 @@ from graphfix.checker.proof.onnx.types import element_type
 from graphfix.checker.proof.onnx.validate import imported
 from graphfix.checker.proof.result import Proof, UnprovedError
 from graphfix.checker.proof.sizes import Algebra
-from graphfix.checker.proof.terms import TermTable, View, whole
+from graphfix.checker.proof.terms import Core, TermTable, View, whole
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping, Sequence
@@ -59,13 +59,15 @@ def compared(
     *,
     values: Mapping[str, InputValue] = MappingProxyType({}),
     trust_stored: bool = False,
+    narrow_inputs: bool = False,
 ) -> Proof:
     """Read both files and compare them. Raises UnprovedError and GraphfixError."""
     table = TermTable(Algebra())
     constants = Constants(table)
     sources = Source(before, stack), Source(after, stack)
     one, two = (source.read() for source in sources)
-    _interface(one, two, values)
+    narrowed = _narrowed(one, two) if narrow_inputs else frozenset[str]()
+    _interface(one, two, values, narrowed)
     refuse_unknown(_input_dims(one), _input_dims(two), bindings, shapes)
     constant, sizes = set_inputs.arrays(_inputs(one), _input_dims(one), values, bindings, shapes)
     bindings = {**bindings, **sizes}
@@ -79,7 +81,7 @@ def compared(
     table.close()
     world.closed = True
     second = Reading(table, FileConstants(sources[1], constants, world), two, notes=notes)
-    other = _environment(second, bindings, shapes, equal, constant)
+    other = _environment(second, bindings, shapes, equal, constant, narrowed)
     theirs = second.run(two.graph, other)
     for mine, shown, view in zip(one.graph.output, two.graph.output, theirs, strict=True):
         check_declared_output(table, mine.name, (declared_dims(mine), declared_dims(shown)), view.sizes)
@@ -115,7 +117,14 @@ def refuse(path: Path, stack: ExitStack) -> None:
             source.payload(tensor)
 
 
-def _interface(one: ModelProto, two: ModelProto, values: Collection[str]) -> None:
+def _narrowed(one: ModelProto, two: ModelProto) -> frozenset[str]:
+    """Name the inputs that are int64 in the first file and int32 in the second."""
+    wide = {info.name for info in _inputs(one) if info.type.tensor_type.elem_type == TensorProto.INT64}
+    narrow = {info.name for info in _inputs(two) if info.type.tensor_type.elem_type == TensorProto.INT32}
+    return frozenset(wide & narrow)
+
+
+def _interface(one: ModelProto, two: ModelProto, values: Collection[str], narrowed: frozenset[str]) -> None:
     """Names and types of inputs and outputs, in order; the second may lack `values`. Raises UnprovedError."""
     _check_initializers(one, two)
     _check_versions(one, two)
@@ -128,7 +137,7 @@ def _interface(one: ModelProto, two: ModelProto, values: Collection[str]) -> Non
             first, second = (", ".join(map(str, side)) or "none" for side in names)
             raise UnprovedError(f"the {what}s of the first file are {first}, of the second {second}")
         for mine, other in zip(ours, theirs, strict=True):
-            if _kind(mine.type) != _kind(other.type):
+            if _kind(mine.type) != _kind(other.type) and not (what == "input" and mine.name in narrowed):
                 raise UnprovedError(f"the {what} {mine.name!r} has another type")
             if what == "input":
                 check_declared_input(mine.name, (declared_dims(mine), declared_dims(other)))
@@ -220,6 +229,7 @@ def _environment(
     shapes: Mapping[str, Sequence[int]],
     equal: EqualSizes = NONE_EQUAL,
     constant: Mapping[str, Array] = MappingProxyType({}),
+    narrowed: frozenset[str] = frozenset(),
 ) -> Environment:
     """Enter the inputs. Raises UnprovedError where the second file takes fewer shapes, or others, than the first."""
     environment = Environment(imported(reading.model.opset_import))
@@ -236,8 +246,19 @@ def _environment(
             core.dtype = element_type(info.type)
         elif not _alike(core.sizes, sizes):
             raise UnprovedError(f"the input {info.name!r} takes other shapes")
+        if info.name in narrowed:
+            core = _as_int32(reading.table, core, info.name)
         environment.values[info.name] = whole(core)
     return environment
+
+
+def _as_int32(table: TermTable, core: Core, name: str) -> Core:
+    """Return the input of int32 that the second file has for one of int64: the same numbers."""
+    narrow, _ = table.core(("narrow input", name), f"input {name!r}", counted=False)
+    narrow.sizes, narrow.dtype = core.sizes, TensorProto.INT32
+    table.widened[narrow] = core
+    table.assumes[f"the input {name!r} holds whole numbers of 32 bits"] = None
+    return narrow
 
 
 def _alike(ours: tuple[Size, ...] | None, theirs: tuple[Size, ...] | None) -> bool:

@@ -60,6 +60,8 @@ def _unary(call: Call) -> View | None:
     view = call.views[0]
     if view is None:
         return None
+    if call.op == "Cast" and view.core in call.table.widened and call.integer("to", 0) == TensorProto.INT64:
+        return view._replace(core=call.table.widened[view.core])
     result = broadcast.unary(call.table, (*call.key, tuple(call.views[1:])), view, call.description)
     if call.op == "Cast" and view.content is not None and len(view.content) == 1:
         call.table.counts[result.core] = view.content[0]

@@ -21,6 +21,7 @@ from graphfix.checker.runs.onnx.input_limits import limits
 from graphfix.checker.runs.onnx.kept_casts import with_kept_casts
 from graphfix.checker.runs.onnx.observed_sizes import in_onnxruntime, in_reference
 from graphfix.checker.runs.original_runs import Answers, Sweep, given_answers
+from graphfix.checker.runs.recast import fed_with_int64, int64_inputs, narrowed, widened, within_int32
 from graphfix.checker.runs.sizes import free_dims
 from graphfix.checker.runs.witness import Witness
 from graphfix.results import Verdict
@@ -29,12 +30,13 @@ from graphfix.runtimes.process import Child
 from graphfix.runtimes.session import RefusedError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Callable, Iterator, Mapping
     from pathlib import Path
 
     from graphfix.checker.runs.difference import Difference
     from graphfix.checker.runs.exceptions import Runtime
     from graphfix.checker.runs.first_difference import ExposingOpener
+    from graphfix.checker.runs.input_limits import Limits
     from graphfix.checker.task import Task
     from graphfix.runtimes.session import Session
 
@@ -55,9 +57,18 @@ def by_runs(task: Task) -> Verdict:
 
 
 def _interfaces(task: Task, models: tuple[onnx.ModelProto, onnx.ModelProto]) -> tuple[Interface, Interface]:
-    """Read both; what is taken for a constant is no input of either. Raises GraphfixError."""
-    before, after = onnx_interface(models[0]), onnx_interface(models[1])
+    """Read both; what is taken for a constant is no input of either, and int32 is the int64 that is fed.
+
+    Raises GraphfixError.
+    """
+    before, after = _declared(task, models)
     return before.setting(task.values, task.bindings, task.shapes), after.without(task.values)
+
+
+def _declared(task: Task, models: tuple[onnx.ModelProto, onnx.ModelProto]) -> tuple[Interface, Interface]:
+    """Read both; an input that the second takes as int32 as the first has it."""
+    before, after = map(onnx_interface, models)
+    return before, widened(after, _narrow(task, models))
 
 
 def _missing(task: Task, model: onnx.ModelProto) -> frozenset[str]:
@@ -71,7 +82,8 @@ def _by_runs(
     interfaces: tuple[Interface, Interface],
     witness: Witness | None,
 ) -> Verdict:
-    reason = disagreement(onnx_interface(models[0]).without(_missing(task, models[1])), onnx_interface(models[1]))
+    before, after = _declared(task, models)
+    reason = disagreement(before.without(_missing(task, models[1])), after)
     if reason is not None:
         return Verdict("different", reason=reason)
     verdict, fallback = _by_onnxruntime(task, models, interfaces, witness)
@@ -80,6 +92,18 @@ def _by_runs(
         if second.status != "undecided" or verdict.status != "different":
             return second
     return verdict
+
+
+def _narrow(task: Task, models: tuple[onnx.ModelProto, onnx.ModelProto]) -> frozenset[str]:
+    """Name the inputs that the second model takes as int32, and the first as int64."""
+    return narrowed(*map(onnx_interface, models)) if task.narrow_inputs else frozenset()
+
+
+def _adapted(
+    opener: Callable[..., Session], task: Task, models: tuple[onnx.ModelProto, onnx.ModelProto]
+) -> Callable[..., Session]:
+    """Open the second model, and feed it as the first."""
+    return fed_with_int64(without(opener, _missing(task, models[1])), _narrow(task, models))
 
 
 def with_casts_kept(task: Task) -> Verdict | None:
@@ -94,7 +118,7 @@ def with_casts_kept(task: Task) -> Verdict | None:
         before, after = map(partial, repeat(child.load), copies)
         openers = (
             lambda expose: before(expose=expose, folder=folders[0]),
-            without(lambda expose: after(expose=expose, folder=folders[1]), _missing(task, models[1])),
+            _adapted(lambda expose: after(expose=expose, folder=folders[1]), task, models),
         )
         comparison = _comparison(task, models, openers, "onnxruntime")
         verdict, _ = _run(task, comparison, models[0], _interfaces(task, models))
@@ -118,13 +142,12 @@ def _by_onnxruntime(
             partial(child.load, path, folder=external_folder(path, model))
             for path, model in zip((task.before, task.after), models, strict=True)
         )
-        missing = _missing(task, models[1])
-        openers = (lambda expose: before(expose=expose)), without(lambda expose: after(expose=expose), missing)
+        openers = (lambda expose: before(expose=expose)), _adapted(lambda expose: after(expose=expose), task, models)
         comparison = replace(
             _comparison(task, models, openers, "onnxruntime"),
             optimized=(
                 partial(child.load, task.before, optimized=True),
-                without(partial(child.load, task.after, optimized=True), missing),
+                _adapted(partial(child.load, task.after, optimized=True), task, models),
             ),
         )
         watched = comparison
@@ -150,7 +173,7 @@ def _by_reference(
     def opener(path: Path) -> ExposingOpener:
         return lambda expose: onnx_reference.load(path, expose=expose)
 
-    openers = opener(task.before), without(opener(task.after), _missing(task, models[1]))
+    openers = opener(task.before), _adapted(opener(task.after), task, models)
     comparison = _comparison(task, models, openers, "onnx.reference")
     if witness is not None:
         first = partial(in_reference, openers[0], models[0], witness)
@@ -215,10 +238,16 @@ def _answers(
         session = session or comparison.opened[0]()
         if given is not None:
             return given_answers(session, given)
-        answers = Sweep(session, partial(limits, model), interface, task.seed).run(free, task.runs)
+        known = partial(_limits, model, int64_inputs(interface) if task.narrow_inputs else frozenset())
+        answers = Sweep(session, known, interface, task.seed).run(free, task.runs)
         if answers.accepted:
             break
     return answers
+
+
+def _limits(model: onnx.ModelProto, narrow: frozenset[str], shapes: Mapping[str, tuple[int, ...]]) -> Limits:
+    """What inputs may hold; those of `narrow` numbers of int32."""
+    return within_int32(limits(model, shapes), narrow)
 
 
 def _ranked(interface: Interface) -> Iterator[Interface]:

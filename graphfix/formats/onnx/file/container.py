@@ -6,10 +6,13 @@ import secrets
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
+import numpy as np
 from google.protobuf.message import DecodeError, EncodeError  # type: ignore[import-untyped]  # has no types
-from onnx import ModelProto, TensorProto
+from numpy.typing import NDArray
+from onnx import ModelProto, TensorProto, numpy_helper
+from onnx.external_data_helper import load_external_data_for_tensor
 
 from graphfix.formats.files import Piece, Source, Staging, open_source, reason, staged
 from graphfix.formats.onnx.file.external import (
@@ -99,6 +102,26 @@ class Container:
     def cut(self, tensor: TensorProto) -> Cut | None:
         """Find where the payload of a tensor lies in the source; None where it did not stay there."""
         return cut_of(tensor.raw_data, self.nonce, self.cuts)
+
+    def elements(self, tensor: TensorProto) -> NDArray[Any] | None:
+        """Read a tensor wherever its payload lies; None where that can't be read as what the tensor says.
+
+        The bytes of a big payload are read from the file each time.
+        """
+        whole = TensorProto()
+        whole.CopyFrom(tensor)
+        try:
+            cut = self.cut(tensor)
+            if cut is not None:
+                whole.MergeFromString(b"".join(bytes(self.source.read(*span)) for span in cut.records))
+                whole.raw_data = whole.raw_data if cut.raw is not None else b""
+            if whole.data_location == TensorProto.EXTERNAL:
+                if self.path is None:
+                    return None
+                load_external_data_for_tensor(whole, str(self.path.parent))
+            return np.asarray(numpy_helper.to_array(whole))
+        except (DecodeError, OSError, TypeError, ValueError):
+            return None
 
     def _serialized(self) -> bytes:
         try:

@@ -1,0 +1,99 @@
+"""How large whole numbers can get before the model runs: from constants, sizes, and what an operator can return.
+
+    i:int64[1,8] = Slice(c:const[1,512]{0..511}, ...)      0..511
+    k:int64[2,1] = ArgMax(x[2,7])                          0..6
+    t:int64[1,8] = Add(i, Cast(b:bool[1,8]))               0..512
+
+A node that may leave its element type's range says nothing of its result: whole numbers wrap.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from types import MappingProxyType
+from typing import Any, TypeAlias
+
+from numpy.typing import NDArray
+
+from graphfix.formats.onnx.integer_bounds_rules import RULES, TYPES, Bounds
+from graphfix.graph.view import Value
+
+Array: TypeAlias = NDArray[Any]
+
+INDEXING = MappingProxyType({"Gather": 0, "GatherElements": 0})
+"""Operators whose operand 1 counts along an axis of operand 0, and that axis by default: a runtime refuses others."""
+
+
+@dataclass(slots=True, eq=False, repr=False)
+class IntegerBounds:
+    """The bounds of one view: each is computed once, when it is asked for."""
+
+    constant: Callable[[Value], Array | None]
+    """The elements of a constant, None where they are not at hand."""
+    _known: dict[Value, Bounds | None] = field(default_factory=dict)
+
+    def of(self, value: Value) -> Bounds | None:
+        """The bounds of a value's elements, at worst those of its type; None where it holds no whole numbers."""
+        pending = [value]
+        while pending:
+            top = pending[-1]
+            if top not in self._known:
+                missing = [each for each in _reads(top) if each not in self._known]
+                if missing:
+                    pending += missing
+                    continue
+                self._known[top] = self._bounds(top)
+            pending.pop()
+        return self._known[value]
+
+    def _bounds(self, value: Value) -> Bounds | None:
+        whole = TYPES.get(value.dtype)
+        if whole is None:
+            return None
+        found = self._constant(value) if value.kind == "constant" else self._computed(value)
+        if found is None or found[0] < whole[0] or found[1] > whole[1]:
+            found = whole
+        indexed = _indexed(value)
+        if indexed is not None:
+            found = max(found[0], indexed[0]), min(found[1], indexed[1])
+        return found
+
+    def _constant(self, value: Value) -> Bounds | None:
+        array = self.constant(value)
+        if array is None or array.dtype.kind not in "iub":
+            return None
+        return (int(array.min()), int(array.max())) if array.size else (0, 0)
+
+    def _computed(self, value: Value) -> Bounds | None:
+        node = value.producer
+        rule = RULES.get(node.op) if node is not None and not node.domain else None
+        if node is None or rule is None:
+            return None
+        given = [None if each is None else self._known.get(each) for each in node.operands]
+        return rule(node, given, node.results.index(value))
+
+
+def _reads(value: Value) -> Sequence[Value]:
+    node = value.producer if value.dtype in TYPES and value.kind == "result" else None
+    if node is None or node.domain or node.op not in RULES:
+        return ()
+    return [each for each in node.operands if each is not None]
+
+
+def _indexed(value: Value) -> Bounds | None:
+    """The bounds that a node which always runs demands of an index."""
+    if value.dtype != "int64" or value.graph.path != "main":
+        return None
+    found: Bounds | None = None
+    for node, at in value.reads:
+        if node.op not in INDEXING or node.domain or at != 1 or node.graph is not value.graph:
+            continue
+        data, axis = node.operand(0), node.attributes.get("axis", INDEXING[node.op])
+        axes = data.shape.axes
+        if axes is None or not isinstance(axis, int) or not -len(axes) <= axis < len(axes) or data.stale is not None:
+            continue
+        size = axes[axis]
+        if isinstance(size, int):
+            found = (-size, size - 1) if found is None else (max(found[0], -size), min(found[1], size - 1))
+    return found
