@@ -48,6 +48,8 @@ class Site:
     """Completes the sentence "left alone because"; None where nothing was left."""
     bytes: Final[int] = 0
     """By how much the file's constants grew; of several edits of one node the first has it."""
+    inexact: Final[str | None] = None
+    """Why the numbers may differ, and by how much at most; None where every bit is the same."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,6 +132,19 @@ class Facts:
     """The first one, in the order of execution."""
     ran: bool = True
     """Whether a runtime runs the original, all of it: where none does, nobody witnesses a shape that is only stored."""
+
+
+@dataclass(frozen=True, slots=True)
+class InexactSite:
+    """An operator of the first file that the second writes in others, which round in other places."""
+
+    operator: str
+    """As a report names it: `GELU#0`."""
+    before: str
+    after: str
+    """The value that it makes, in the first file and in the second, as the runtime names it."""
+    graph: int = 0
+    """TFLite: the subgraph that holds it."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,6 +7,7 @@ from rewrites.broadcasts import equalize_ranks, materialize_broadcasts, normaliz
 from rewrites.tosa import (
     atan2_operands,
     batch_matmul_batch_dims,
+    decompose_gelu,
     decompose_prelu,
     densify_constants,
     floor_div_operand,
@@ -32,6 +33,7 @@ ALL: tuple[Step, ...] = in_order(
         pow_square_to_mul,
         resize_nearest_to_expand,
         decompose_prelu,
+        decompose_gelu,
     ),
     normalize_expand,
     batch_matmul_batch_dims,

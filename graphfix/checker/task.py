@@ -3,29 +3,38 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Final, Literal
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
     from pathlib import Path
 
-    from graphfix.results import Claims, InputValue
+    from graphfix.results import Claims, InexactSite, InputValue
 
 
 @dataclass(frozen=True, slots=True)
 class Criterion:
-    """Bit equality, or an explicit tolerance: |a - b| <= atol + rtol * |b|."""
+    """Bit equality, or an explicit tolerance: |a - b| <= atol + rtol * |b| + of_largest * the largest |a|."""
 
     atol: float | None = None
     rtol: float | None = None
+    of_largest: float | None = None
+    """A part of the largest finite magnitude of the first model's value; quantized values may be a step apart then."""
 
     @property
     def exact(self) -> bool:
         """Whether bits are compared."""
-        return self.atol is None and self.rtol is None
+        return self.atol is None and self.rtol is None and self.of_largest is None
 
     def __str__(self) -> str:
-        return "bit for bit" if self.exact else f"at atol {self.atol or 0:g}, rtol {self.rtol or 0:g}"
+        if self.exact:
+            return "bit for bit"
+        more = f", or {self.of_largest:g} of the largest magnitude" if self.of_largest is not None else ""
+        return f"at atol {self.atol or 0:g}, rtol {self.rtol or 0:g}{more}"
+
+
+ROUNDED: Final = 1e-4
+"""How far what an inexact site computes may be from the original's: a part of its largest magnitude."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,3 +69,5 @@ class Task:
     """Whether an input of int64 may be int32 in the second model: then it holds numbers that both types hold."""
     claims: Claims | None = None
     """The sizes that were taken for granted of the first model: its runs are asked for them."""
+    inexact: Sequence[InexactSite] = ()
+    """What the runs have to hold to its bound: the proof says it."""

@@ -12,6 +12,7 @@ import numpy as np
 from graphfix.checker.files import is_tflite
 from graphfix.checker.files.equal_sizes import stated
 from graphfix.checker.files.set_values import assumed
+from graphfix.checker.task import ROUNDED
 from graphfix.results import Claims, GraphfixError, Verdict
 
 if TYPE_CHECKING:
@@ -19,7 +20,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from graphfix.checker.proof import Proof
-    from graphfix.checker.task import Task
+    from graphfix.checker.task import Criterion, Task
     from graphfix.results import StoredSize
 
 
@@ -33,8 +34,10 @@ def compare(task: Task) -> Verdict:
     proof, document = _proof(task, tflite=before)
     not_run = Verdict("undecided", reason="nothing was run")
     believed = () if proof is None else proof.believed
+    if proof is not None and proof.inexact:
+        task = replace(task, inexact=proof.inexact, criterion=_rounded(task.criterion))
     verdict = not_run if task.proof == "only" else _by_runs(_watching(task, believed), tflite=before)
-    if not task.criterion.exact and verdict.status == "equal":
+    if not task.criterion.exact and verdict.status == "equal" and not task.inexact:
         verdict = replace(verdict, reason=f"the outputs were compared {task.criterion}, not bit for bit")
     if proof is not None:
         verdict = replace(_both(task, verdict, proof, _discharged(task, verdict, proof)), proof=document)
@@ -45,6 +48,11 @@ def compare(task: Task) -> Verdict:
         versions={"numpy": np.__version__, **verdict.versions},
         sha256={"before": _digest(task.before), "after": _digest(task.after)},
     )
+
+
+def _rounded(criterion: Criterion) -> Criterion:
+    """Give what is computed from inexact sites the bound that holds for themselves, unless a wider one is asked for."""
+    return replace(criterion, of_largest=ROUNDED)
 
 
 def _proof(task: Task, *, tflite: bool) -> tuple[Proof | None, Mapping[str, object] | None]:
@@ -82,7 +90,7 @@ def _discharged(task: Task, verdict: Verdict, proof: Proof) -> frozenset[str]:
     from graphfix.checker.proof import STORED_SHAPES
 
     ran = any(run.status == "equal" for run in verdict.runs)
-    if not ran or not proof.proved or STORED_SHAPES not in proof.assumes:
+    if not ran or not proof.matched or STORED_SHAPES not in proof.assumes:
         return frozenset()
     from graphfix.checker.runs.tflite.allocated_shapes import shapes_hold
     from graphfix.runtimes.process import Child
@@ -99,14 +107,17 @@ def _both(task: Task, verdict: Verdict, proof: Proof, discharged: frozenset[str]
     A proof decides where no run can.
     """
     if not proof.proved:
-        return verdict
+        return verdict if not proof.matched else replace(verdict, assumes=_assumes(verdict, proof, discharged))
     if verdict.status == "different":
         excused = _excused(task, verdict, proof)
         if excused is None:
             return verdict
         verdict = excused
-    assumes = tuple(dict.fromkeys((*verdict.assumes, *(text for text in proof.assumes if text not in discharged))))
-    return replace(verdict, status="proved", assumes=assumes)
+    return replace(verdict, status="proved", assumes=_assumes(verdict, proof, discharged))
+
+
+def _assumes(verdict: Verdict, proof: Proof, discharged: frozenset[str]) -> tuple[str, ...]:
+    return tuple(dict.fromkeys((*verdict.assumes, *(text for text in proof.assumes if text not in discharged))))
 
 
 def _excused(task: Task, verdict: Verdict, proof: Proof) -> Verdict | None:

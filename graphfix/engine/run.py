@@ -11,7 +11,7 @@ from graphfix.engine.limits import Questions
 from graphfix.engine.open_sizes import Seen, open_sizes
 from graphfix.engine.policy import Policy
 from graphfix.engine.sites import SiteFields, fields, kept, left, operand_of
-from graphfix.graph.edits import Assume, Edit, Leave, Lift, Refused, Stretch
+from graphfix.graph.edits import Assume, Edit, Leave, Lift, Refused, Replace, Stretch
 from graphfix.graph.protocols import Model, ModelRewrite, Rewrite, Step, UntilNothingChanges, flat
 from graphfix.graph.view import Graph, Node, StaleShape, UnrankedOperand
 from graphfix.results import GraphfixError, OpenSizes, Site
@@ -221,6 +221,7 @@ def _carry_out(
         planned = [fields(edit, before, after.operands) for edit in edits]
     label, op, path = node.label, node.op, node.graph.path
     grown = model.added - size
-    for code, operand, was, now in planned:
-        report.sites.append(Site(code, label, op, path, operand, was, now, job.done, name, None, grown))
+    for edit, (code, operand, was, now) in zip(edits, planned, strict=True):
+        inexact = edit.inexact if isinstance(edit, Replace) else None
+        report.sites.append(Site(code, label, op, path, operand, was, now, job.done, name, None, grown, inexact))
         grown = 0

@@ -38,6 +38,7 @@ RULES = (
     "pow-square-to-mul",
     "resize-nearest-to-expand",
     "decompose-prelu",
+    "decompose-gelu",
     "normalize-expand",
     "batch-matmul-batch-dims",
     "floor-div-operand",

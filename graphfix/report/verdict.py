@@ -35,6 +35,8 @@ def _unproved(verdict: Verdict) -> str:
     """`; not proved: Add 'n3' of the second file has no match in the first`, or nothing where no proof was asked."""
     if verdict.proof is None or verdict.proof.get("status") == "proved":
         return ""
+    if verdict.proof.get("status") == "bounded":
+        return "; proved but for where it is rounded"
     return f"; not proved: {printable(str(verdict.proof.get('reason')))}"
 
 

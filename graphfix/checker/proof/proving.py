@@ -61,7 +61,7 @@ def prove(
                 refuse(before, stack)
                 return Proof("proved")
             proof = compared(before, after, stack, bindings, shapes, same)
-        if proof.proved:
+        if proof.matched:
             given = *assumed(bindings, shapes), *stated(same), *set_values.assumed(values)
             return replace(proof, assumes=(*proof.assumes, *given))
         wanted = frozenset(number for number in proof.cores if number is not None)

@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from graphfix.checker.proof.indexing_maps import Reads
-    from graphfix.results import StoredSize
+    from graphfix.results import InexactSite, StoredSize
 
 SIDES = ("before", "after")
 STORED_SHAPES = "the stored shapes of the first file's tensors"
@@ -29,7 +29,8 @@ class Proof:
     """What the proof found."""
 
     status: str
-    """`proved` or `not proved`."""
+    """`proved`, `bounded` (proved but for operators that are written in others which round otherwise: what they compute
+    is to be compared in runs) or `not proved`."""
     reason: str | None = None
     """Why it is not proved."""
     before: str | None = None
@@ -45,11 +46,18 @@ class Proof:
     """The stored sizes among them."""
     notes: tuple[str, ...] = ()
     """What the first file declares wrongly and the second does not: no runtime minds."""
+    inexact: tuple[InexactSite, ...] = ()
+    """The operators that are written in others, which compute the same but for its rounding: of `bounded` alone."""
 
     @property
     def proved(self) -> bool:
         """Whether the two files are equal for all inputs, under what is assumed."""
         return self.status == "proved"
+
+    @property
+    def matched(self) -> bool:
+        """Whether all of the second file is known to compute the same as in the first, but for its rounding."""
+        return self.status in ("proved", "bounded")
 
     def document(self, seconds: float) -> Mapping[str, object]:
         """Return the proof as the JSON document shows it."""
@@ -64,6 +72,7 @@ class Proof:
                 "first": first,
                 "assumes": list(self.assumes),
                 "notes": list(self.notes),
+                "inexact": [site.operator for site in self.inexact],
                 "seconds": round(seconds, 6),
             }
         )

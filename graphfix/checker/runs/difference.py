@@ -15,6 +15,8 @@ if TYPE_CHECKING:
 
 Array = np.ndarray[Any, Any]
 
+QUANTIZED = tuple(map(np.dtype, ("int8", "uint8", "int16")))
+
 
 @dataclass(frozen=True, slots=True)
 class Difference:
@@ -101,16 +103,24 @@ def _bits(array: Array) -> Array:
 
 def _classes(a: Array, b: Array, differs: Array, criterion: Criterion) -> dict[str, Array]:
     if not is_float(a):
-        return {"value": differs}
+        step = criterion.of_largest is not None and a.dtype in QUANTIZED
+        near: Array = np.asarray(differs & (np.abs(a.astype(np.int64) - b.astype(np.int64)) <= 1)) if step else ~differs
+        return {"value": differs & ~near, "tolerance": differs & near}
     nan: Array = np.asarray(differs & np.isnan(a) & np.isnan(b))
     zero: Array = np.asarray(differs & (a == 0) & (b == 0))
     rest: Array = np.asarray(differs & ~nan & ~zero)
     if criterion.exact:
         return {"value": rest, "nan-payload": nan, "signed-zero": zero}
     wide_a, wide_b = a.astype(np.float64), b.astype(np.float64)
+    atol = (criterion.atol or 0) + (criterion.of_largest or 0) * largest_magnitude(wide_a)
     with np.errstate(all="ignore"):
-        near = np.isclose(wide_a, wide_b, rtol=criterion.rtol or 0, atol=criterion.atol or 0, equal_nan=True)
+        near = np.isclose(wide_a, wide_b, rtol=criterion.rtol or 0, atol=atol, equal_nan=True)
     return {"value": rest & ~near, "nan-payload": nan, "tolerance": zero | (rest & near)}
+
+
+def largest_magnitude(array: Array) -> float:
+    """Return the largest finite |a|; 0 where there is none."""
+    return float(np.abs(array[np.isfinite(array)]).max(initial=0.0))
 
 
 def _largest(a: Array, b: Array) -> float | None:

@@ -72,7 +72,7 @@ def _graph(graph: Subgraph) -> Graph:
     ops = tuple(map(_op, graph.operators))
     constants = ((index, _constant(tensor)) for index, tensor in enumerate(graph.tensors))
     return Graph(
-        names=tuple(_unique([tensor.name for tensor in graph.tensors])),
+        names=tuple(unique_names([tensor.name for tensor in graph.tensors])),
         shapes=tuple(tensor.dims or () for tensor in graph.tensors),
         constants={index: value for index, value in constants if value is not None},
         inputs=graph.inputs,
@@ -100,7 +100,7 @@ def _constant(tensor: Tensor) -> np.ndarray[Any, Any] | None:
     return np.frombuffer(payload.read(0, payload.length), dtype).reshape(tensor.stored)
 
 
-def _unique(names: Sequence[str]) -> Iterator[str]:
+def unique_names(names: Sequence[str]) -> Iterator[str]:
     """Name tensors as graphfix.runtimes.litert_session does: an empty or repeated name gives way to `t<index>`."""
     counts = Counter(names)
     taken = {name for name, count in counts.items() if name and count == 1}

@@ -70,7 +70,7 @@ def compared(
     ours += [_run(first, index, equal) for index in rest]
     entries += rest
     table.close()
-    second = Reading(table, constants, two, known, first=False, notes=notes)
+    second = Reading(table, constants, two, known, first=False, notes=notes, definitions=first.definitions)
     theirs = [_run(second, index, equal, constant) for index in entries]
     check_effects(first.effects, second.effects, "operators with a state")
     for _, file in read_files:
@@ -83,7 +83,9 @@ def compared(
             check_declared_output(table, tensor.name, (tensor.dims, other_tensor.dims), view.sizes)
         names = [graph.tensors[at].name for at in graph.outputs]
         outputs += zip(names, mine, other, strict=True)
-    return concluded(table, outputs, list(table.assumes))
+    proof = concluded(table, outputs, list(table.assumes))
+    sites = tuple(first.definitions.sites)
+    return replace(proof, status="bounded", inexact=sites) if proof.proved and sites else proof
 
 
 def note_nodes(

@@ -14,6 +14,7 @@ from graphfix.checker.files.tflite.records import NARROW, WIDTHS
 from graphfix.checker.files.tflite.schema import TYPES
 from graphfix.checker.proof.compare import check_declared_input
 from graphfix.checker.proof.result import UnprovedError
+from graphfix.checker.proof.tflite.definitions import OPERATORS
 from graphfix.checker.proof.tflite.new_forms import VERSIONS
 
 if TYPE_CHECKING:
@@ -65,7 +66,7 @@ def _check_file(one: Model, two: Model) -> None:
 def _check_codes(one: Model, two: Model) -> None:
     """A runtime that has the first file's operators has those of the second, also those that no operator names."""
     for name, version in sorted(set(two.codes).difference(one.codes)):
-        oldest, newest = VERSIONS.get(name, (1, 0))
+        oldest, newest = VERSIONS.get(name, (1, 1 if name in OPERATORS else 0))
         if not oldest <= version <= newest:
             raise UnprovedError(f"only the second file asks for {name} in version {version}")
 

@@ -12,6 +12,7 @@ from graphfix.checker.proof.result import STORED_SHAPES, UnprovedError
 from graphfix.checker.proof.terms import View, whole
 from graphfix.checker.proof.tflite import loop_sizes
 from graphfix.checker.proof.tflite.constant_folding import computed
+from graphfix.checker.proof.tflite.definitions import Definitions
 from graphfix.checker.proof.tflite.explain import note_of
 from graphfix.checker.proof.tflite.integer_values import split_part
 from graphfix.checker.proof.tflite.new_forms import NARROWEST
@@ -19,7 +20,7 @@ from graphfix.checker.proof.tflite.nodes import OWN, keeps_quantization, quantiz
 from graphfix.checker.proof.tflite.operands import Call
 from graphfix.checker.proof.tflite.shapes import refined
 from graphfix.checker.proof.tflite.table import CHOOSING, EACH, STATEFUL, UNARY
-from graphfix.checker.proof.tflite.views import MOVING, VIEWS, lifted, viewed
+from graphfix.checker.proof.tflite.views import MOVING, VIEWS, ranked, viewed
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -35,8 +36,6 @@ if TYPE_CHECKING:
 _DEEPEST = 64
 _MOST_OPERATORS = 1 << 18
 """Operators of bodies that are read in all: each of a few that run the next one twice is read twice as often."""
-STRETCHING = 2
-"""Operands of BROADCAST_TO."""
 READING = frozenset({*VIEWS, *OWN})
 """Operators with a rule each, all without a state."""
 
@@ -55,6 +54,7 @@ class Reading:
     depth: int = 0
     notes: Notes | None = None
     """Where what is read of operators is kept, if anyone asks."""
+    definitions: Definitions = field(default_factory=Definitions)
     within: int = 0
     """How many operators of bodies were read."""
 
@@ -148,7 +148,7 @@ class Reading:
             None if at < 0 else (graph.tensors[at].dtype, quantized(graph.tensors[at].quantization, view))
             for at, view in zip(operator.inputs, views, strict=True)
         )
-        views = _ranked(operator, views)
+        views = ranked(operator, views)
         stateful = self._stateful(graph, operator)
         given = tuple(_given(operator, graph.tensors[at]) for at in operator.outputs)
         key = ("whole", operator.key, operator.version, tuple(views), parameters, given, bodies, stateful)
@@ -252,6 +252,7 @@ class Reading:
             return moved
         seen = read(call)
         if seen is not None:
+            seen = self.definitions.see(self.constants, call, seen, (self.model, graph), first=self.first)
             self.known.ranks(call, seen, first=self.first)
             if shared_name(call) is not None:
                 self.known.reads(graph, operator, [call], [seen], first=self.first, computed=False)
@@ -276,17 +277,6 @@ def _check_results(graph: Subgraph, operator: Operator, values: Mapping[int, Vie
 def _path(place: str, option: str) -> str:
     """`main/IF#0.then`, of the option `thenSubgraphIndex`."""
     return f"{place}.{option.partition('SubgraphIndex')[0]}"
-
-
-def _ranked(operator: Operator, views: Sequence[View | None]) -> Sequence[View | None]:
-    """Lift what a BROADCAST_TO stretches to the rank of its target, whose elements need not be known."""
-    if operator.name != "BROADCAST_TO" or len(views) != STRETCHING or None in views:
-        return views
-    view, target = (view for view in views if view is not None)
-    length = target.sizes
-    if length is None or len(length) != 1 or not isinstance(length[0], int):
-        return views
-    return lifted(view, length[0]), target
 
 
 def _given(operator: Operator, tensor: Tensor) -> tuple[object, ...]:

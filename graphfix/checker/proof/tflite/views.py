@@ -11,10 +11,14 @@ from graphfix.checker.proof.tflite.integer_values import ALIKE, COUNTING, INTEGE
 from graphfix.checker.proof.tflite.shapes import reshape_target
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Mapping, Sequence
 
+    from graphfix.checker.files.tflite.records import Operator
     from graphfix.checker.proof.sizes import Sizes
     from graphfix.checker.proof.tflite.operands import Call
+
+STRETCHING = 2
+"""Operands of BROADCAST_TO."""
 
 
 def viewed(call: Call) -> View | None:
@@ -99,3 +103,14 @@ VIEWS: Mapping[str, Callable[[Call], View | None]] = {
 }  # fmt: skip
 MOVING = frozenset({"RESHAPE", "EXPAND_DIMS", "SQUEEZE", "BROADCAST_TO", "TILE", "STABLEHLO_BROADCAST_IN_DIM"})
 """Operators that move elements: the result is quantized as the operand is, or it is no view."""
+
+
+def ranked(operator: Operator, views: Sequence[View | None]) -> Sequence[View | None]:
+    """Lift what a BROADCAST_TO stretches to the rank of its target, whose elements need not be known."""
+    if operator.name != "BROADCAST_TO" or len(views) != STRETCHING or None in views:
+        return views
+    view, target = (view for view in views if view is not None)
+    length = target.sizes
+    if length is None or len(length) != 1 or not isinstance(length[0], int):
+        return views
+    return lifted(view, length[0]), target

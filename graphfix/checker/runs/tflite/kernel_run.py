@@ -7,7 +7,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from graphfix.checker.files.tflite.graphs import read_graphs
-from graphfix.checker.runs import given_inputs
+from graphfix.checker.runs import given_inputs, inexact_sites
 from graphfix.checker.runs.comparison import Comparison, weigh
 from graphfix.checker.runs.exceptions import READS_PAST_THE_END
 from graphfix.checker.runs.first_difference import first_place
@@ -45,6 +45,7 @@ if TYPE_CHECKING:
     from graphfix.checker.runs.seeded_inputs import Case
     from graphfix.checker.runs.witness import Witness
     from graphfix.checker.task import Task
+    from graphfix.results import InexactSite
     from graphfix.runtimes.process import LitertSession
     from graphfix.runtimes.session import Session
 
@@ -81,6 +82,8 @@ class KernelRun:
     """The inputs that the original took; none where it does not run."""
     custom: str = ""
     """The custom operator that LiteRT has no kernel for."""
+    inexact: Mapping[InexactSite, float] = field(default_factory=dict)
+    """How far the inexact sites are off that these runs showed."""
 
     @property
     def runs(self) -> tuple[Run, ...]:
@@ -121,7 +124,17 @@ class KernelRunner:
             return KernelRun(kernels, signature or "", verdict, custom=answers.custom)
         answers = answers.without(unwritten)
         verdict = self._weighed(openers[0], self._comparison(*openers), answers)
-        return KernelRun(kernels, signature or "", verdict, tuple(answer.case for answer in answers.accepted))
+        cases = tuple(answer.case for answer in answers.accepted)
+        return KernelRun(kernels, signature or "", verdict, cases, inexact=self._inexact(*openers, cases))
+
+    def _inexact(self, before: Opener, after: Opener, cases: Sequence[Case]) -> Mapping[InexactSite, float]:
+        """Observe the inexact sites of the subgraph that is run; XNNPACK keeps no inner tensors."""
+        if not self.task.inexact or before.kernels == "xnnpack":
+            return {}
+        subgraph = dict(before().interface.signatures)[before.signature] if before.signature is not None else 0
+        sites = [site for site in self.task.inexact if site.graph == subgraph]
+        self.task.progress("comparing what was written in other operators")
+        return inexact_sites.observed((before.exposing, after.exposing), sites, [case.feeds for case in cases])
 
     def _weighed(self, opener: Opener, comparison: Comparison, answers: Answers) -> Verdict:
         """Weigh, and where something differs put the original in the second one's place: it must not differ there."""

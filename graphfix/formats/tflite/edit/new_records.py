@@ -16,7 +16,19 @@ NEW_SHAPE_RANK = 8
 NONE, RESHAPE, EXPAND_DIMS, TILE, SHAPE, GATHER, CONCATENATION, EQUAL, SELECT_V2 = 0, 17, 52, 51, 55, 23, 10, 53, 98
 """Members of the union of builtin options; BROADCAST_TO and BROADCAST_ARGS have no options."""
 KINDS: Mapping[str, int] = MappingProxyType(
-    {"RESHAPE": RESHAPE, "MUL": 21, "SELECT_V2": SELECT_V2, "RFFT2D": 105, "TILE": TILE}
+    {
+        "RESHAPE": RESHAPE,
+        "MUL": 21,
+        "SELECT_V2": SELECT_V2,
+        "RFFT2D": 105,
+        "TILE": TILE,
+        "ADD": 11,
+        "SUB": 28,
+        "DIV": 29,
+        "EXP": 33,
+        "GREATER_EQUAL": 45,
+        "ABS": 78,
+    }
 )
 TYPES: Mapping[str, int] = MappingProxyType({name: number for number, (name, _) in TENSOR_TYPES.items()})
 

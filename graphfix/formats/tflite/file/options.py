@@ -46,6 +46,7 @@ _FIRST: Final[Mapping[int, str]] = {
     94: "block_size:i",  # DEPTH_TO_SPACE
     101: "adj_x:? adj_y:?",  # BATCH_MATMUL
     103: "init_subgraph_index:i",  # CALL_ONCE
+    116: "approximate:?",  # GELU
 }
 """Member of the union BuiltinOptions -> its fields by slot; `i*` and `q*` are vectors, `-` is a field of the past."""
 
