@@ -18,6 +18,7 @@ from rewrites.tosa import (
     resize_nearest_to_expand,
     rfft2d_rank,
     select_v1_to_v2,
+    unroll_recurrence,
     upgrade_opset,
 )
 
@@ -34,6 +35,7 @@ ALL: tuple[Step, ...] = in_order(
         resize_nearest_to_expand,
         decompose_prelu,
         decompose_gelu,
+        unroll_recurrence,
     ),
     normalize_expand,
     batch_matmul_batch_dims,

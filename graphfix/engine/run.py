@@ -119,9 +119,10 @@ def _rewrite(job: Job, rewrite: Rewrite | ModelRewrite, rewrites: Sequence[Rewri
 def _ask(job: Job, limits: Questions) -> None:
     """A site for each thing that the target can't take, in what the rewrites made of the model."""
     job.model.refresh()
+    said = {(site.graph, site.node) for site in job.report.sites if site.status == "left" and site.code == "GF305"}
     for graph in job.model.graphs:
         for node in graph.nodes:
-            if node.operands:
+            if node.operands and (graph.path, node.label) not in said:
                 job.report.sites += kept(node, list(limits(node)), None)
 
 

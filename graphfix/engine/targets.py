@@ -39,6 +39,7 @@ RULES = (
     "resize-nearest-to-expand",
     "decompose-prelu",
     "decompose-gelu",
+    "unroll-recurrence",
     "normalize-expand",
     "batch-matmul-batch-dims",
     "floor-div-operand",

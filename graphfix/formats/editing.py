@@ -103,24 +103,39 @@ def apply(
     return node
 
 
-def new_operands(builder: Builder, last: New, node: Node) -> tuple[Value, ...]:
-    """Make what a new node reads that is to take the place of `node`, each new node once, and return the operands."""
-    made: dict[int, Value] = {}
+@dataclass(frozen=True, slots=True)
+class NewNodes:
+    """What stands in the place of a node: each new node is made once, however often it is read."""
 
-    def value(source: Source) -> Value:
+    builder: Builder
+    node: Node
+    made: dict[int, Value] = field(default_factory=dict)
+    """By identity of what was planned."""
+
+    def operands(self, last: New) -> tuple[Value, ...]:
+        """Make what a new node reads, those first that others read, and return its operands."""
+        pending = [last]
+        while pending:
+            new = pending[-1]
+            missing = [each for each in new.operands if isinstance(each, New) and id(each) not in self.made]
+            if missing:
+                pending += reversed(missing)
+                continue
+            pending.pop()
+            if new is not last and id(new) not in self.made:
+                self.made[id(new)] = self.builder.new(new, tuple(map(self._value, new.operands)), self.node)
+        return tuple(map(self._value, last.operands))
+
+    def _value(self, source: Source) -> Value:
         match source:
             case int():
-                return node.operand(source)
+                return self.node.operand(source)
             case New():
-                if id(source) not in made:
-                    made[id(source)] = builder.new(source, tuple(map(value, source.operands)), node)
-                return made[id(source)]
+                return self.made[id(source)]
             case Numbers():
-                return builder.new_constant(source, node)
+                return self.builder.new_constant(source, self.node)
             case Value():
                 return source
-
-    return tuple(map(value, last.operands))
 
 
 def bypass(state: State, node: Node) -> None:

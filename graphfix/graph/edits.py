@@ -125,6 +125,8 @@ class Replace:
     code: str
     inexact: str | None = None
     """Why the numbers may differ, and by how much at most; None where every bit is the same."""
+    others: tuple[tuple[int, New], ...] = ()
+    """(result, the new node that makes it) of the results behind the first that are used (ONNX)."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -38,7 +38,8 @@ def _check_node(state: State, node: Node, edit: Fold | Evaluate | Replace | Inli
         case Evaluate():
             _check_evaluate(state, node, used)
         case Replace():
-            if any(value is not node.results[0] for value in used):
+            made = {0, *(at for at, _ in edit.others)}
+            if any(value in used for at, value in enumerate(node.results) if at not in made):
                 raise Refused("more than its first result is read")
             _check_version(state, node)
         case Inline():

@@ -109,6 +109,13 @@ class NodeBuilder:
         attributes = dict(new.attributes)
         return self.node(new.op, operands, stem, new.shape, new.dtype, node.index, attributes, new.domain)
 
+    def under_the_name(self, value: Value, new: New, operands: tuple[Value, ...], node: Node) -> Value:
+        """Make one of the nodes that stand in the place of `node`, whose result takes a value's name."""
+        name, place = self.fresh(f"{node.label}_{new.op.lower()}"), self.order.next_place
+        made = Value(value.name, new.shape, new.dtype, "result", self.graph, None, place)
+        self._enter(new.op, new.domain, name, operands, made, node.index, dict(new.attributes))
+        return made
+
     def _enter(
         self,
         op: str,

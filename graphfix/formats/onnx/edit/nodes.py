@@ -9,7 +9,7 @@ import onnx
 from onnx import NodeProto, TensorProto
 
 from graphfix import operators
-from graphfix.formats.editing import NodeEdit, bypass, new_operands, replace_node
+from graphfix.formats.editing import NewNodes, NodeEdit, bypass, replace_node
 from graphfix.formats.onnx.edit.checks import NOT_KNOWN, is_used
 from graphfix.formats.onnx.edit.state import Decided, State
 from graphfix.graph.edits import Canonicalize, Evaluate, Fold, Inline, Refused, Replace
@@ -79,10 +79,19 @@ def _as_constant(state: State, node: Node, value: Value, tensor: TensorProto) ->
 
 
 def _replaced(state: State, node: Node, edit: Replace) -> Node:
-    """Make the new nodes that the last one reads before the node, and write the node itself as the last."""
+    """Make the new nodes that the last one reads before the node, and write the node itself as the last.
+
+    What makes another result stands before the node too, under that result's name.
+    """
     state.renews = True
-    last = edit.node
-    operands = new_operands(state.builders[node.graph], last, node)
+    last, builder = edit.node, state.builders[node.graph]
+    made = NewNodes(builder, node)
+    operands = made.operands(last)
+    for at, other in edit.others:
+        old = node.results[at]
+        if old is not None:
+            state.renew(old, builder.under_the_name(old, other, made.operands(other), node))
+            node = node.graph.at(node.index)
     message = state.message(node)
     _rewrite(message, last.op, last.domain, [operand.name for operand in operands], dict(last.attributes))
     message.output[:] = message.output[:1]

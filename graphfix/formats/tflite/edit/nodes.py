@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from graphfix.formats.editing import NodeEdit, bypass, new_operands, replace_node
+from graphfix.formats.editing import NewNodes, NodeEdit, bypass, replace_node
 from graphfix.formats.tflite.edit.new_records import (
     TILE,
     broadcast_to_version,
@@ -57,7 +57,7 @@ def _replaced(state: State, node: Node, edit: Replace) -> Node:
     """Make the new operators that the last one reads before the node, and let it become the last."""
     builder = state.builders[node.graph]
     last = edit.node
-    operands = new_operands(builder, last, node)
+    operands = NewNodes(builder, node).operands(last)
     subgraph = builder.subgraph
     subgraph.operators[node.index] = Operator(
         state.container.code(CODES[last.op], last.version),

@@ -1,0 +1,1 @@
+"""The steps of recurrent operators, for the rewrite that unrolls them."""

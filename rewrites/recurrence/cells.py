@@ -1,0 +1,117 @@
+"""One step of each recurrent ONNX operator, by its formulas (https://onnx.ai/onnx/operators)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from types import MappingProxyType
+from typing import TypeAlias
+
+from graphfix.graph.edits import New, Numbers, Source
+from graphfix.graph.view import Node
+from graphfix.shapes.shape import Shape
+
+FLOAT = "float32"
+Activations: TypeAlias = tuple[str, ...]
+"""Operators, in the order of the attribute `activations`."""
+States: TypeAlias = tuple[Source, ...]
+"""What a step hands on, its output first: [1,B,H] each."""
+DEFAULTS: Mapping[str, tuple[str, ...]] = MappingProxyType(
+    {"LSTM": ("Sigmoid", "Tanh", "Tanh"), "GRU": ("Sigmoid", "Tanh"), "RNN": ("Tanh",)}
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """What one step reads besides the states."""
+
+    x: Source
+    """The part of each gate that follows from the input, one behind another: [1,B,G*H]."""
+    weights: tuple[New, ...]
+    """Of the state: [1,H,G*H], or in parts of some gates each."""
+    bias: Source | None
+    """Of the state's part, where it is not added to the input's: [1,1,G*H]."""
+    shape: tuple[int, int, int]
+    """Of a state: [1,B,H]."""
+    activations: Activations
+
+    def each(self, op: str, *operands: Source) -> New:
+        """An element-wise operator on states."""
+        return New(op, operands, Shape(self.shape), FLOAT)
+
+    def product(self, state: Source, part: int = 0) -> New:
+        """The state by the weights, or by a part of them."""
+        weights = self.weights[part]
+        return New("MatMul", (state, weights), Shape((*self.shape[:2], weights.shape.numbers[2])), FLOAT)
+
+    def gate(self, source: Source, at: int) -> New:
+        """The part of one gate, along axis 2."""
+        return columns(source, (self.shape[0], self.shape[1]), self.shape[2], at, at + 1)
+
+
+def columns(source: Source, rows: tuple[int, int], hidden: int, start: int, end: int) -> New:
+    """The parts from one gate to another, along axis 2: [*rows,(end-start)*H]."""
+    limits = (Numbers((number,), (1,), "int64") for number in (start * hidden, end * hidden, 2))
+    return New("Slice", (source, *limits), Shape((*rows, (end - start) * hidden)), FLOAT)
+
+
+def _lstm(step: Step, states: States) -> States:
+    """Gates in the order input, output, forget, cell."""
+    h, c = states
+    f, g, last = step.activations
+    sums = New("Add", (step.x, step.product(h)), Shape((*step.shape[:2], 4 * step.shape[2])), FLOAT)
+    i, o, forget = (step.each(f, step.gate(sums, at)) for at in range(3))
+    candidate = step.each(g, step.gate(sums, 3))
+    c = step.each("Add", step.each("Mul", forget, c), step.each("Mul", i, candidate))
+    return step.each("Mul", o, step.each(last, c)), c
+
+
+def _gru(step: Step, states: States) -> States:
+    """Gates in the order update, reset, hidden; `bias` is given where the reset comes behind the product."""
+    (h,) = states
+    f, g = step.activations
+    if step.bias is None:
+        part = step.product(h)
+    else:
+        gates = Shape((*step.shape[:2], 3 * step.shape[2]))
+        part = New("Add", (step.product(h), step.bias), gates, FLOAT)
+    z, r = (step.each(f, step.each("Add", step.gate(step.x, at), step.gate(part, at))) for at in range(2))
+    if step.bias is None:
+        reset: Source = step.product(step.each("Mul", r, h), 1)
+    else:
+        reset = step.each("Mul", r, step.gate(part, 2))
+    candidate = step.each(g, step.each("Add", step.gate(step.x, 2), reset))
+    kept = step.each("Sub", Numbers((1.0,), (1, 1, 1), FLOAT), z)
+    return (step.each("Add", step.each("Mul", kept, candidate), step.each("Mul", z, h)),)
+
+
+def _rnn(step: Step, states: States) -> States:
+    (h,) = states
+    return (step.each(step.activations[0], step.each("Add", step.x, step.product(h))),)
+
+
+@dataclass(frozen=True, slots=True)
+class Cell:
+    """A recurrent operator."""
+
+    gates: int
+    states: int
+    nodes: int
+    """Of one step, at most."""
+    step: Callable[[Step, States], States]
+
+    def weights(self, node: Node, whole: New, hidden: int) -> tuple[New, ...]:
+        """The state's weights; in two where the reset gate of a GRU comes before the product."""
+        if self is not CELLS["GRU"] or self.linear(node):
+            return (whole,)
+        return columns(whole, (1, hidden), hidden, 0, 2), columns(whole, (1, hidden), hidden, 2, 3)
+
+    def linear(self, node: Node) -> bool:
+        """Whether the reset gate of a GRU comes behind the product, so that the state's bias is added before it."""
+        return bool(node.attributes.get("linear_before_reset", 0)) and self is CELLS["GRU"]
+
+
+CELLS: Mapping[str, Cell] = MappingProxyType(
+    {"LSTM": Cell(4, 2, 16, _lstm), "GRU": Cell(3, 1, 19, _gru), "RNN": Cell(1, 1, 4, _rnn)}
+)
+"""By operator of the standard set."""

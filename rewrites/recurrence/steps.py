@@ -1,0 +1,133 @@
+"""A recurrent ONNX operator unrolled: what all steps share, each step in turn, and the states put together.
+
+Every value has rank 3, the step or the direction first: x[T,B,I], a state [1,B,H], weights [1,I,G*H], where G is the
+number of gates. Slices keep the axis, so that nothing is reshaped but the input, once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TypeAlias
+
+from graphfix.graph.edits import New, Numbers, Source
+from graphfix.graph.view import Node
+from graphfix.shapes.shape import Shape
+from rewrites.recurrence.cells import CELLS, Activations, Step
+
+X, W, R, B = 0, 1, 2, 3
+FLOAT = "float32"
+Sizes: TypeAlias = tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """What one direction computes."""
+
+    all: New
+    """The output of every step, in the order of time: [T,B,H]."""
+    last: tuple[Source, ...]
+    """Each state after the last step: [1,B,H]."""
+
+
+@dataclass(frozen=True, slots=True)
+class Recurrence:
+    """An operator of known sizes."""
+
+    node: Node
+    steps: int
+    batch: int
+    hidden: int
+    directions: int
+    initial: tuple[int | None, ...]
+    """By state: the operand that it begins with, None for zeros."""
+
+    @staticmethod
+    def of(node: Node, *initial: int | None) -> Recurrence:
+        """Read the sizes: x[T,B,I], r[D,G*H,H]."""
+        (steps, batch, _), (directions, _, hidden) = (node.operand(at).ranked.numbers for at in (X, R))
+        return Recurrence(node, steps, batch, hidden, directions, initial[: CELLS[node.op].states])
+
+    def run(self, direction: int, activations: Activations) -> Run:
+        """Unroll one direction; a single one may be reverse."""
+        cell = CELLS[self.node.op]
+        given = self.node.attributes.get("direction", "forward")
+        backwards = direction == 1 or given in ("reverse", b"reverse")
+        gates = cell.gates * self.hidden
+        projected = self._projected(direction, gates, linear=cell.linear(self.node))
+        whole = _transposed(self._part(R, direction), (1, self.hidden, gates))
+        weights = cell.weights(self.node, whole, self.hidden)
+        bias = _reshaped(self._bias(direction, gates, gates), (1, 1, gates)) if cell.linear(self.node) else None
+        states = tuple(self._begun(at, direction) for at in self.initial)
+        shape, outputs = (1, self.batch, self.hidden), list[Source]()
+        for step in reversed(range(self.steps)) if backwards else range(self.steps):
+            x = sliced(projected, 0, step, step + 1, (1, self.batch, gates))
+            states = cell.step(Step(x, weights, bias, shape, activations), states)
+            outputs.append(states[0])
+        in_time = outputs[::-1] if backwards else outputs
+        return Run(concat(in_time, 0), states)
+
+    def _projected(self, direction: int, gates: int, *, linear: bool) -> Source:
+        """The part of every gate that follows from the input alone, and the bias of both parts where they are added."""
+        size = self.node.operand(X).ranked.numbers[2]
+        rows = self.steps * self.batch
+        flat = _reshaped(X, (1, rows, size))
+        weights = _transposed(self._part(W, direction), (1, size, gates))
+        product = New("MatMul", (flat, weights), Shape((1, rows, gates)), FLOAT)
+        projected: Source = _reshaped(product, (self.steps, self.batch, gates))
+        if self._has_bias():
+            bias = self._bias(direction, 0, gates)
+            if not linear:
+                bias = New("Add", (bias, self._bias(direction, gates, gates)), Shape((1, gates)), FLOAT)
+            sizes = (self.steps, self.batch, gates)
+            projected = New("Add", (projected, _reshaped(bias, (1, 1, gates))), Shape(sizes), FLOAT)
+        return projected
+
+    def _has_bias(self) -> bool:
+        return len(self.node.operands) > B and self.node.operands[B] is not None
+
+    def _bias(self, direction: int, start: int, size: int) -> Source:
+        """A part of the bias: [1,size]; zeros where there is none."""
+        if not self._has_bias():
+            return Numbers((0.0,) * size, (1, size), FLOAT)
+        return sliced(self._part(B, direction), 1, start, start + size, (1, size))
+
+    def _part(self, at: int, direction: int) -> Source:
+        """What an operand has for a direction; it keeps the axis."""
+        if self.directions == 1:
+            return at
+        return sliced(at, 0, direction, direction + 1, (1, *self.node.operand(at).ranked.numbers[1:]))
+
+    def _begun(self, at: int | None, direction: int) -> Source:
+        shape = (1, self.batch, self.hidden)
+        return Numbers((0.0,) * (self.batch * self.hidden), shape, FLOAT) if at is None else self._part(at, direction)
+
+
+def sliced(source: Source, axis: int, start: int, end: int, sizes: Sizes) -> New:
+    """A part along one axis, whose result has these sizes."""
+    limits = (Numbers((number,), (1,), "int64") for number in (start, end, axis))
+    return New("Slice", (source, *limits), Shape(sizes), FLOAT)
+
+
+def concat(parts: Sequence[Source], axis: int) -> New:
+    """The parts one behind another; a single one as it is."""
+    shapes = [part.shape.numbers if isinstance(part, New) else () for part in parts]
+    first = next(shape for shape in shapes if shape)
+    total = sum(shape[axis] if shape else 1 for shape in shapes)
+    sizes = (*first[:axis], total, *first[axis + 1 :])
+    return New("Concat", tuple(parts), Shape(sizes), FLOAT, (("axis", axis),))
+
+
+def unsqueezed(source: New, axis: int) -> New:
+    """The same with an axis more."""
+    sizes = source.shape.numbers
+    return _reshaped(source, (*sizes[:axis], 1, *sizes[axis:]))
+
+
+def _reshaped(source: Source, sizes: Sizes) -> New:
+    return New("Reshape", (source, Numbers(sizes, (len(sizes),), "int64")), Shape(sizes), FLOAT)
+
+
+def _transposed(source: Source, sizes: Sizes) -> New:
+    """Weights as a product takes them: [1,rows,columns] of sizes."""
+    return New("Transpose", (source,), Shape(sizes), FLOAT, (("perm", (0, 2, 1)),))

@@ -1,0 +1,98 @@
+"""Write an LSTM, GRU or RNN of a known length as the operators of its steps (ONNX only; with target tosa, or named).
+
+    y[T,1,B,H], h, c = LSTM(x[T,B,I], w, r, b, , h0, c0)
+    p = Add(MatMul(x, Transpose(w)), wb + rb)                                      all steps at once: [T,B,4H]
+    i, o, f, g = the four parts of Add(Slice(p, step), MatMul(h, Transpose(r)))    step by step: [1,B,H] each
+    c = Add(Mul(Sigmoid(f), c), Mul(Sigmoid(i), Tanh(g)))
+    h = Mul(Sigmoid(o), Tanh(c))
+    y = Unsqueeze(Concat(h of each step), 1)
+
+No converter to TOSA writes loops; speech and text models hold little else that stops them. The formulas are those of
+the ONNX operators, of both directions, with `linear_before_reset` 0 or 1. onnxruntime's kernels round elsewhere, so the
+rewrite is inexact: what each such operator returns is compared in runs of both models, and may differ by 1e-4 of its
+largest magnitude.
+
+Sizes must be numbers, and the steps no more than 4096 new nodes: an LSTM of 64 steps takes about 1,000. Left as they
+are: sequence_lens, peepholes, clip, input_forget, layout 1, activations but Sigmoid, Tanh and Relu, types but float32.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from graphfix.graph.edits import Edit, Leave, New, Replace
+from graphfix.graph.view import Node, Value
+from graphfix.shapes.shape import Undecided
+from rewrites.recurrence.cells import CELLS, DEFAULTS, Activations
+from rewrites.recurrence.steps import Recurrence, concat, unsqueezed
+
+ON = frozenset({("", op) for op in CELLS})
+CODE = "GF305"
+MOST_NODES = 4096
+SEQUENCE_LENS, INITIAL_H, INITIAL_C, PEEPHOLES = 4, 5, 6, 7
+INEXACT = "it is rounded in other places than in onnxruntime's kernel: it may differ by 1e-4 of its largest magnitude"
+WITHOUT = {"clip": None, "input_forget": 0, "layout": 0, "activation_alpha": None, "activation_beta": None}
+"""Attributes that change the formulas, and the value with which they do not; None: absent."""
+ACTIVATIONS = {"sigmoid": "Sigmoid", "tanh": "Tanh", "relu": "Relu"}
+
+
+def plan(node: Node) -> Iterator[Edit]:
+    """Replace a recurrent operator by its steps."""
+    why = _kept(node)
+    if why is not None:
+        yield Leave(None, why, CODE, "left")
+        return
+    values = [value for value in node.operands if value is not None]
+    if not all(value.ranked.static for value in values):
+        raise Undecided(f"the sizes of {', '.join(map(str, values))} are not all numbers")
+    recurrence = Recurrence.of(node, _given(node, INITIAL_H), _given(node, INITIAL_C))
+    count = recurrence.steps * CELLS[node.op].nodes * recurrence.directions
+    if count > MOST_NODES:
+        why = f"its {recurrence.steps} steps take {count} nodes, and {MOST_NODES} are the most: bind a shorter length"
+        yield Leave(None, why, CODE, "left")
+        return
+    runs = [recurrence.run(direction, _activations(node, direction)) for direction in range(recurrence.directions)]
+    results: list[New] = [concat([unsqueezed(run.all, 1) for run in runs], 1)]
+    results += [concat([run.last[at] for run in runs], 0) for at in range(len(runs[0].last))]
+    used = [at for at, value in enumerate(node.results) if value is not None]
+    yield Replace(results[0], CODE, INEXACT, tuple((at, results[at]) for at in used if at))
+
+
+def _given(node: Node, at: int) -> int | None:
+    """The operand's place, if it is given."""
+    return at if at < len(node.operands) and node.operands[at] is not None else None
+
+
+def _kept(node: Node) -> str | None:
+    """Why the operator stays; None where its formulas are the plain ones."""
+    odd = [name for name, plain in WITHOUT.items() if node.attributes.get(name, plain) != plain]
+    odd += [name for name, at in (("sequence_lens", SEQUENCE_LENS), ("P", PEEPHOLES)) if _given(node, at) is not None]
+    if odd:
+        return f"it is unrolled without {', '.join(odd)} alone"
+    if node.results[0] is None:
+        return "its first result is not named: only its last state is read"
+    names = _named(node)
+    unknown = [name for name in names if name not in ACTIVATIONS]
+    if unknown:
+        return f"it is unrolled with sigmoid, tanh and relu alone, not {unknown[0]}"
+    first: Value = node.operand(0)
+    return None if first.dtype == "float32" else f"it is unrolled in float32 alone, not {first.dtype}"
+
+
+def _named(node: Node) -> list[str]:
+    """The activations of all directions, in lower case."""
+    given = node.attributes.get("activations")
+    directions = 2 if _direction(node) == "bidirectional" else 1
+    if not isinstance(given, (list, tuple)) or not given:
+        return [name.lower() for name in DEFAULTS[node.op]] * directions
+    return [each.decode().lower() if isinstance(each, bytes) else str(each).lower() for each in given]
+
+
+def _direction(node: Node) -> str:
+    given = node.attributes.get("direction", "forward")
+    return given.decode() if isinstance(given, bytes) else str(given)
+
+
+def _activations(node: Node, direction: int) -> Activations:
+    names, count = _named(node), len(DEFAULTS[node.op])
+    return tuple(ACTIVATIONS[name] for name in names[direction * count : (direction + 1) * count])
