@@ -145,6 +145,8 @@ class InexactSite:
     """The value that it makes, in the first file and in the second, as the runtime names it."""
     graph: int = 0
     """TFLite: the subgraph that holds it."""
+    inside: bool = False
+    """ONNX: whether a body holds it, whose values no run can show."""
 
 
 @dataclass(frozen=True, slots=True)

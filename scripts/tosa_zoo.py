@@ -27,8 +27,6 @@ class Case:
     """What `--set` says."""
     page: str = ""
     """The input that takes a page of print: on noise a text detector answers a constant, and shows nothing."""
-    stopped_by: str = ""
-    """The operator that TOSA can't take, for a model that can't be converted."""
 
     @property
     def bound(self) -> dict[str, object]:
@@ -47,14 +45,12 @@ ONNX: Mapping[str, Case] = {
     "rapidocr-onnxruntime/ch_PP-OCRv4_det_infer.onnx": Case({"x": "1,3,64,64"}, page="x"),
     "rapidocr/PP-OCRv6_rec_small.onnx": Case({"x": "1,3,48,96"}, page="x"),
     "rapidocr-onnxruntime/ch_PP-OCRv4_rec_infer.onnx": Case({"x": "1,3,48,96"}, page="x"),
-    "silero-vad/silero_vad.onnx": Case(_SCORE, _RATE, stopped_by="LSTM"),
+    "silero-vad/silero_vad.onnx": Case(_SCORE, _RATE),
     "silero-vad/silero_vad_op18_ifless.onnx": Case(_SCORE, _RATE),
-    "silero-vad/silero_vad_16k_op15.onnx": Case(_SCORE, stopped_by="LSTM"),
-    "silero-vad/silero_vad_half.onnx": Case(_SCORE, stopped_by="LSTM"),
-    "silero-vad/silero_vad_openvino_16k.onnx": Case(_SCORE, stopped_by="LSTM"),
-    "silero-vad/silero_vad_16k_sequence.onnx": Case(
-        {"input": "1,576", "h": "1,1,128", "c": "1,1,128"}, stopped_by="LSTM"
-    ),
+    "silero-vad/silero_vad_16k_op15.onnx": Case(_SCORE),
+    "silero-vad/silero_vad_half.onnx": Case(_SCORE),
+    "silero-vad/silero_vad_openvino_16k.onnx": Case(_SCORE),
+    "silero-vad/silero_vad_16k_sequence.onnx": Case({"input": "1,576", "h": "1,1,128", "c": "1,1,128"}),
 }
 """The ONNX models of the zoo."""
 

@@ -51,8 +51,7 @@ class Recurrence:
     def run(self, direction: int, activations: Activations) -> Run:
         """Unroll one direction; a single one may be reverse."""
         cell = CELLS[self.node.op]
-        given = self.node.attributes.get("direction", "forward")
-        backwards = direction == 1 or given in ("reverse", b"reverse")
+        backwards = direction == 1 or self.node.attributes.get("direction") == "reverse"
         gates = cell.gates * self.hidden
         projected = self._projected(direction, gates, linear=cell.linear(self.node))
         whole = _transposed(self._part(R, direction), (1, self.hidden, gates))

@@ -27,7 +27,7 @@ from rewrites.recurrence.cells import CELLS, DEFAULTS, Activations
 from rewrites.recurrence.steps import Recurrence, concat, unsqueezed
 
 ON = frozenset({("", op) for op in CELLS})
-CODE = "GF305"
+CODE, NOT_TAKEN = "GF304", "GF305"
 MOST_NODES = 4096
 SEQUENCE_LENS, INITIAL_H, INITIAL_C, PEEPHOLES = 4, 5, 6, 7
 INEXACT = "it is rounded in other places than in onnxruntime's kernel: it may differ by 1e-4 of its largest magnitude"
@@ -40,7 +40,7 @@ def plan(node: Node) -> Iterator[Edit]:
     """Replace a recurrent operator by its steps."""
     why = _kept(node)
     if why is not None:
-        yield Leave(None, why, CODE, "left")
+        yield Leave(None, why, NOT_TAKEN, "left")
         return
     values = [value for value in node.operands if value is not None]
     if not all(value.ranked.static for value in values):
@@ -49,7 +49,7 @@ def plan(node: Node) -> Iterator[Edit]:
     count = recurrence.steps * CELLS[node.op].nodes * recurrence.directions
     if count > MOST_NODES:
         why = f"its {recurrence.steps} steps take {count} nodes, and {MOST_NODES} are the most: bind a shorter length"
-        yield Leave(None, why, CODE, "left")
+        yield Leave(None, why, NOT_TAKEN, "left")
         return
     runs = [recurrence.run(direction, _activations(node, direction)) for direction in range(recurrence.directions)]
     results: list[New] = [concat([unsqueezed(run.all, 1) for run in runs], 1)]
@@ -66,6 +66,7 @@ def _given(node: Node, at: int) -> int | None:
 def _kept(node: Node) -> str | None:
     """Why the operator stays; None where its formulas are the plain ones."""
     odd = [name for name, plain in WITHOUT.items() if node.attributes.get(name, plain) != plain]
+    odd += [name for name, value in node.attributes.items() if value is None]  # what a function is called with
     odd += [name for name, at in (("sequence_lens", SEQUENCE_LENS), ("P", PEEPHOLES)) if _given(node, at) is not None]
     if odd:
         return f"it is unrolled without {', '.join(odd)} alone"
@@ -83,14 +84,13 @@ def _named(node: Node) -> list[str]:
     """The activations of all directions, in lower case."""
     given = node.attributes.get("activations")
     directions = 2 if _direction(node) == "bidirectional" else 1
-    if not isinstance(given, (list, tuple)) or not given:
+    if not isinstance(given, tuple) or not given:
         return [name.lower() for name in DEFAULTS[node.op]] * directions
-    return [each.decode().lower() if isinstance(each, bytes) else str(each).lower() for each in given]
+    return [str(each).lower() for each in given]
 
 
 def _direction(node: Node) -> str:
-    given = node.attributes.get("direction", "forward")
-    return given.decode() if isinstance(given, bytes) else str(given)
+    return str(node.attributes.get("direction", "forward"))
 
 
 def _activations(node: Node, direction: int) -> Activations:

@@ -18,6 +18,7 @@ from graphfix.runtimes.session import RefusedError
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
 
+    from graphfix.checker.runs.first_difference import ExposingOpener
     from graphfix.checker.runs.original_runs import Answer, Answers, Undetermined
     from graphfix.checker.runs.repetition import Opener, Outputs
     from graphfix.checker.task import Criterion
@@ -34,6 +35,8 @@ class Comparison:
     runtime: exceptions.Runtime
     """What runs them: some rows of the table of exceptions hold for one runtime."""
     progress: Callable[[str], None] = field(repr=False)
+    exposing: tuple[ExposingOpener, ExposingOpener] | None = None
+    """What opens them with more outputs, by the names of inner values."""
     optimized: tuple[Opener, Opener] | None = None
     """What opens them with all optimizations, for a run that is reported and decides nothing."""
 

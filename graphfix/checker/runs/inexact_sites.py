@@ -7,12 +7,13 @@ such value is an output of both models then, on the inputs that the original too
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from graphfix.checker.runs.difference import largest_magnitude
+from graphfix.checker.runs.exceptions import TOLERANCE
 from graphfix.checker.task import ROUNDED
 from graphfix.runtimes.session import RefusedError
 
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
     from graphfix.checker.runs.difference import Array
-    from graphfix.results import InexactSite
+    from graphfix.results import InexactSite, Verdict
     from graphfix.runtimes.session import Session
 
     ExposingOpener = Callable[[Sequence[str]], Session]
@@ -101,6 +102,27 @@ def held(sites: Sequence[InexactSite], runs: Sequence[Found]) -> Held:
         return Held(differs, not_shown, "")
     sum_ = f"{len(worst)} inexact operator{'s' if len(worst) > 1 else ''} off by at most"
     return Held(differs, not_shown, f"{sum_} {worst[farthest]:.2g} of the largest magnitude, at {farthest.operator}")
+
+
+def bounded(
+    equal: Verdict, sites: Sequence[InexactSite], runs: Sequence[Found], undecided: str | None = None
+) -> Verdict:
+    """Hold what is inexact to its bound: all of it that a run can show must have been seen.
+
+    What is inside of a body shows in the outputs alone.
+    """
+    shown = [site for site in sites if not site.inside]
+    found = held(shown, runs)
+    if found.differs is not None:
+        return replace(equal, status="different", reason=found.differs)
+    reasons = [reason for reason in (undecided, found.open) if reason is not None]
+    if reasons:
+        return replace(equal, status="undecided", reason="; ".join(reasons))
+    kept = tuple(entry for entry in equal.exceptions if entry["class"] != TOLERANCE.name)
+    inside = len(sites) - len(shown)
+    texts = [found.text, f"{inside} inexact inside of bodies, which no run shows" if inside else ""]
+    text = ", ".join(filter(None, texts))
+    return replace(equal, exceptions=kept, reason=f"{text}, and the outputs by no more than {ROUNDED:g}")
 
 
 def _some(names: Sequence[str]) -> str:

@@ -80,7 +80,7 @@ def compared(
     outputs = first.run(one.graph, environment)
     table.close()
     world.closed = True
-    second = Reading(table, FileConstants(sources[1], constants, world), two, notes=notes)
+    second = first.after(FileConstants(sources[1], constants, world), two)
     other = _environment(second, bindings, shapes, equal, constant, narrowed)
     theirs = second.run(two.graph, other)
     for mine, shown, view in zip(one.graph.output, two.graph.output, theirs, strict=True):
@@ -94,7 +94,9 @@ def compared(
     names = [output.name for output in one.graph.output]
     believed = () if environment.believed is None else tuple(environment.believed.believed)
     assumes = [*_assumed(one.graph, bindings), *table.assumes, *map(str, believed)]
-    return replace(concluded(table, list(zip(names, outputs, theirs, strict=True)), assumes), believed=believed)
+    proof = replace(concluded(table, list(zip(names, outputs, theirs, strict=True)), assumes), believed=believed)
+    sites = tuple(first.definitions.sites)
+    return replace(proof, status="bounded", inexact=sites) if proof.proved and sites else proof
 
 
 def note_nodes(

@@ -11,6 +11,7 @@ from graphfix.checker.proof.onnx.calls import call_of, enter_call, function_of
 from graphfix.checker.proof.onnx.closed_world import GROWING
 from graphfix.checker.proof.onnx.constant_folding import computed
 from graphfix.checker.proof.onnx.decompositions import DEFINED, defined
+from graphfix.checker.proof.onnx.definitions import Definitions
 from graphfix.checker.proof.onnx.explain import note_of
 from graphfix.checker.proof.onnx.model_parts import declared_by, key_of
 from graphfix.checker.proof.onnx.names import enter_body_names, enter_graph_names, enter_node_names, own_names
@@ -57,12 +58,18 @@ class Reading:
     calls: dict[object, tuple[View | None, ...]] = field(default_factory=dict)
     notes: Notes | None = None
     """Where what is read of nodes is kept, if anyone asks."""
+    definitions: Definitions = field(default_factory=Definitions)
+    """What operators of the first file stand for."""
     within: int = 0
     """How many nodes of bodies and functions were read."""
 
     def __post_init__(self) -> None:
         """Index the functions."""
         self.functions = {key_of(each): each for each in self.model.functions}
+
+    def after(self, constants: FileConstants, model: ModelProto) -> Reading:
+        """Return what reads the second file."""
+        return Reading(self.table, constants, model, notes=self.notes, definitions=self.definitions)
 
     def occurrence(self, key: object) -> int:
         """Return how many nodes with this key were read before: two of them are not taken as one value."""
@@ -172,12 +179,22 @@ class Reading:
         call = call_of(self.constants, node, index, (operands, names), environment, views, attributes)
         before = len(self.table.cores)
         results = self._results(call, environment)
+        if environment.of_file:
+            results = self._defined(call, results, environment)
         if call.kinds not in call.spelled.met and environment.of_file:
             self.constants.world.enter(call, results)
         if call.op in GROWING:
             self.constants.world.enter_growth(self.table, call, results)
         if self.notes is not None:
             self.notes.take(results, before, partial(note_of, self.table.algebra, call, environment.path, results))
+        return results
+
+    def _defined(self, call: Call, results: Sequence[View | None], environment: Environment) -> Sequence[View | None]:
+        """Enter what an operator stands for; in the second file return that operator's result for what it is."""
+        inside = bool(environment.depth)
+        if self.table.closed:
+            return self.definitions.seen(call, results, inside=inside) if self.definitions.defined else results
+        self.definitions.enter(call, results, self.among, inside=inside)
         return results
 
     def _results(self, call: Call, environment: Environment) -> Sequence[View | None]:

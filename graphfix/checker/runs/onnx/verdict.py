@@ -15,6 +15,7 @@ from graphfix.checker.files.onnx.stored_sizes import symbols
 from graphfix.checker.runs import given_inputs
 from graphfix.checker.runs.comparison import Comparison, weigh
 from graphfix.checker.runs.first_difference import Place, first_place
+from graphfix.checker.runs.inexact_sites import bounded, observed
 from graphfix.checker.runs.interface import Interface, assumed_defaults, disagreement, onnx_interface
 from graphfix.checker.runs.onnx.dropped_inputs import without
 from graphfix.checker.runs.onnx.input_limits import limits
@@ -194,7 +195,7 @@ def _comparison(
         return first_place(producers, ends, openers, feeds, task.criterion)
 
     opened = partial(openers[0], ()), partial(openers[1], ())
-    return Comparison(opened, task.criterion, locate, runtime, task.progress)
+    return Comparison(opened, task.criterion, locate, runtime, task.progress, openers)
 
 
 def _producers(model: onnx.ModelProto) -> Iterator[tuple[str, tuple[str, str]]]:
@@ -219,7 +220,13 @@ def _run(
         return Verdict("undecided", reason=answers), False
     if not answers.accepted:
         return Verdict("undecided", runs=answers.refused, reason=answers.refusal), answers.missing_kernel
-    return weigh(comparison, answers)
+    verdict, lacking = weigh(comparison, answers)
+    if task.inexact and verdict.status == "equal" and comparison.exposing is not None:
+        task.progress("observing what is inexact")
+        feeds = [answer.case.feeds for answer in answers.accepted]
+        shown = [site for site in task.inexact if not site.inside]
+        verdict = bounded(verdict, task.inexact, [observed(comparison.exposing, shown, feeds)] if shown else [])
+    return verdict, lacking
 
 
 def _answers(

@@ -9,13 +9,11 @@ from importlib import metadata
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from graphfix.checker.runs.exceptions import TOLERANCE
-from graphfix.checker.runs.inexact_sites import held
+from graphfix.checker.runs.inexact_sites import bounded
 from graphfix.checker.runs.interface import disagreement, litert_interface, outputs_disagree
 from graphfix.checker.runs.tflite.kernel_run import KERNEL_NAMES, KernelRun, KernelRunner
 from graphfix.checker.runs.tflite.without_custom_ops import cut_alike
 from graphfix.checker.runs.witness import Witness
-from graphfix.checker.task import ROUNDED
 from graphfix.results import GraphfixError, Run, Verdict, VerdictStatus
 from graphfix.runtimes import litert
 from graphfix.runtimes.process import Child
@@ -154,21 +152,10 @@ def _combined(kernel_runs: Sequence[KernelRun], runner: KernelRunner) -> Verdict
     )
     undecided = open_reason or _never_ran(kernel_runs, runner)
     if runner.task.inexact:
-        return _bounded(Verdict("equal", runs=runs, exceptions=exceptions), kernel_runs, runner.task, undecided)
+        found = [each.inexact for each in kernel_runs]
+        return bounded(Verdict("equal", runs=runs, exceptions=exceptions), runner.task.inexact, found, undecided)
     status: VerdictStatus = "equal" if undecided is None else "undecided"
     return Verdict(status, runs=runs, exceptions=exceptions, reason=undecided)
-
-
-def _bounded(equal: Verdict, kernel_runs: Sequence[KernelRun], task: Task, undecided: str | None) -> Verdict:
-    """Hold what is inexact to its bound: all of it must have been seen."""
-    found = held(task.inexact, [each.inexact for each in kernel_runs])
-    if found.differs is not None:
-        return replace(equal, status="different", reason=found.differs)
-    reasons = [reason for reason in (undecided, found.open) if reason is not None]
-    if reasons:
-        return replace(equal, status="undecided", reason="; ".join(reasons))
-    kept = tuple(entry for entry in equal.exceptions if entry["class"] != TOLERANCE.name)
-    return replace(equal, exceptions=kept, reason=f"{found.text}, and the outputs by no more than {ROUNDED:g}")
 
 
 def _never_ran(kernel_runs: Iterable[KernelRun], runner: KernelRunner) -> str | None:

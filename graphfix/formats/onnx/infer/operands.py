@@ -24,11 +24,12 @@ READ: Mapping[int, Callable[[AttributeProto], object]] = {
     AttributeProto.FLOAT: lambda held: held.f,
     AttributeProto.FLOATS: lambda held: tuple(held.floats),
     AttributeProto.STRING: lambda held: held.s.decode("utf-8", "replace"),
+    AttributeProto.STRINGS: lambda held: tuple(each.decode("utf-8", "replace") for each in held.strings),
 }
 
 
 def attributes(node: NodeProto) -> dict[str, object]:
-    """Return the attributes that are numbers, lists of numbers (as tuples) or text, by name; no references.
+    """Return the attributes that are numbers, text, or lists of these (as tuples), by name; no references.
 
     Of the tensor that a ConstantOfShape is filled with the one whole number, None where it holds anything else.
     """

@@ -1,0 +1,63 @@
+"""Operators that the first file calls by name and the second may write out in others, which round in other places."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from graphfix.checker.proof.onnx.recurrence import GATES, formula_of
+from graphfix.checker.proof.onnx.versions import PRESENT
+from graphfix.results import InexactSite
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from graphfix.checker.proof.onnx.decompositions import Among
+    from graphfix.checker.proof.onnx.operands import Call
+    from graphfix.checker.proof.terms import View
+
+
+@dataclass(frozen=True, slots=True)
+class Defined:
+    """A result that the first file computes by an operator's name."""
+
+    view: View
+    operator: str
+    name: str
+    inside: bool
+    """Whether it is in a body, where no run can show it."""
+
+
+@dataclass(slots=True, eq=False)
+class Definitions:
+    """The definitions of the first file's operators, and where the second file writes them out."""
+
+    defined: dict[View, Defined] = field(default_factory=dict)
+    """By what the definition computes."""
+    sites: dict[InexactSite, None] = field(default_factory=dict)
+
+    def enter(self, call: Call, results: Sequence[View | None], among: Among, *, inside: bool) -> None:
+        """Enter the definition of an operator of the first file, if it has one, result by result."""
+        if call.op not in GATES or call.domain:
+            return
+        found = formula_of(call)
+        if found is None:
+            return
+        formula, names, values = found
+        version = max(call.version, PRESENT)
+        given = {name: at for at, name in enumerate(names) if at < len(results) and call.outputs[at]}
+        known = dict(values)
+        for node in formula.nodes:
+            view, name = among([node], version, known), node.output[0]
+            result = results[given[name]] if name in given else None
+            if result is not None and view not in self.defined:
+                self.defined[view] = Defined(result, call.description, call.outputs[given[name]], inside)
+            known[name] = self.defined[view].view if view in self.defined else view
+
+    def seen(self, call: Call, results: Sequence[View | None], *, inside: bool) -> Sequence[View | None]:
+        """Return a node's results; of the second file's, what the first file computes by name where it is that."""
+        found = self.defined.get(results[0]) if len(results) == 1 and results[0] is not None else None
+        if found is None:
+            return results
+        self.sites[InexactSite(found.operator, found.name, call.outputs[0], inside=inside or found.inside)] = None
+        return [found.view]
