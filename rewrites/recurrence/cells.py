@@ -5,54 +5,16 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
-from typing import TypeAlias
 
 from graphfix.graph.edits import New, Numbers, Source
 from graphfix.graph.view import Node
 from graphfix.shapes.shape import Shape
+from rewrites.recurrence.nodes import FLOAT, columns
+from rewrites.recurrence.step import States, Step
 
-FLOAT = "float32"
-Activations: TypeAlias = tuple[str, ...]
-"""Operators, in the order of the attribute `activations`."""
-States: TypeAlias = tuple[Source, ...]
-"""What a step hands on, its output first: [1,B,H] each."""
 DEFAULTS: Mapping[str, tuple[str, ...]] = MappingProxyType(
     {"LSTM": ("Sigmoid", "Tanh", "Tanh"), "GRU": ("Sigmoid", "Tanh"), "RNN": ("Tanh",)}
 )
-
-
-@dataclass(frozen=True, slots=True)
-class Step:
-    """What one step reads besides the states."""
-
-    x: Source
-    """The part of each gate that follows from the input, one behind another: [1,B,G*H]."""
-    weights: tuple[New, ...]
-    """Of the state: [1,H,G*H], or in parts of some gates each."""
-    bias: Source | None
-    """Of the state's part, where it is not added to the input's: [1,1,G*H]."""
-    shape: tuple[int, int, int]
-    """Of a state: [1,B,H]."""
-    activations: Activations
-
-    def each(self, op: str, *operands: Source) -> New:
-        """An element-wise operator on states."""
-        return New(op, operands, Shape(self.shape), FLOAT)
-
-    def product(self, state: Source, part: int = 0) -> New:
-        """The state by the weights, or by a part of them."""
-        weights = self.weights[part]
-        return New("MatMul", (state, weights), Shape((*self.shape[:2], weights.shape.numbers[2])), FLOAT)
-
-    def gate(self, source: Source, at: int) -> New:
-        """The part of one gate, along axis 2."""
-        return columns(source, (self.shape[0], self.shape[1]), self.shape[2], at, at + 1)
-
-
-def columns(source: Source, rows: tuple[int, int], hidden: int, start: int, end: int) -> New:
-    """The parts from one gate to another, along axis 2: [*rows,(end-start)*H]."""
-    limits = (Numbers((number,), (1,), "int64") for number in (start * hidden, end * hidden, 2))
-    return New("Slice", (source, *limits), Shape((*rows, (end - start) * hidden)), FLOAT)
 
 
 def _lstm(step: Step, states: States) -> States:

@@ -6,18 +6,16 @@ number of gates. Slices keep the axis, so that nothing is reshaped but the input
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TypeAlias
 
 from graphfix.graph.edits import New, Numbers, Source
 from graphfix.graph.view import Node
 from graphfix.shapes.shape import Shape
-from rewrites.recurrence.cells import CELLS, Activations, Step
+from rewrites.recurrence.cells import CELLS
+from rewrites.recurrence.nodes import FLOAT, concat, reshaped, sliced, transposed
+from rewrites.recurrence.step import Activations, Step
 
 X, W, R, B = 0, 1, 2, 3
-FLOAT = "float32"
-Sizes: TypeAlias = tuple[int, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,9 +52,9 @@ class Recurrence:
         backwards = direction == 1 or self.node.attributes.get("direction") == "reverse"
         gates = cell.gates * self.hidden
         projected = self._projected(direction, gates, linear=cell.linear(self.node))
-        whole = _transposed(self._part(R, direction), (1, self.hidden, gates))
+        whole = transposed(self._part(R, direction), (1, self.hidden, gates))
         weights = cell.weights(self.node, whole, self.hidden)
-        bias = _reshaped(self._bias(direction, gates, gates), (1, 1, gates)) if cell.linear(self.node) else None
+        bias = reshaped(self._bias(direction, gates, gates), (1, 1, gates)) if cell.linear(self.node) else None
         states = tuple(self._begun(at, direction) for at in self.initial)
         shape, outputs = (1, self.batch, self.hidden), list[Source]()
         for step in reversed(range(self.steps)) if backwards else range(self.steps):
@@ -70,16 +68,16 @@ class Recurrence:
         """The part of every gate that follows from the input alone, and the bias of both parts where they are added."""
         size = self.node.operand(X).ranked.numbers[2]
         rows = self.steps * self.batch
-        flat = _reshaped(X, (1, rows, size))
-        weights = _transposed(self._part(W, direction), (1, size, gates))
+        flat = reshaped(X, (1, rows, size))
+        weights = transposed(self._part(W, direction), (1, size, gates))
         product = New("MatMul", (flat, weights), Shape((1, rows, gates)), FLOAT)
-        projected: Source = _reshaped(product, (self.steps, self.batch, gates))
+        projected: Source = reshaped(product, (self.steps, self.batch, gates))
         if self._has_bias():
             bias = self._bias(direction, 0, gates)
             if not linear:
                 bias = New("Add", (bias, self._bias(direction, gates, gates)), Shape((1, gates)), FLOAT)
             sizes = (self.steps, self.batch, gates)
-            projected = New("Add", (projected, _reshaped(bias, (1, 1, gates))), Shape(sizes), FLOAT)
+            projected = New("Add", (projected, reshaped(bias, (1, 1, gates))), Shape(sizes), FLOAT)
         return projected
 
     def _has_bias(self) -> bool:
@@ -100,33 +98,3 @@ class Recurrence:
     def _begun(self, at: int | None, direction: int) -> Source:
         shape = (1, self.batch, self.hidden)
         return Numbers((0.0,) * (self.batch * self.hidden), shape, FLOAT) if at is None else self._part(at, direction)
-
-
-def sliced(source: Source, axis: int, start: int, end: int, sizes: Sizes) -> New:
-    """A part along one axis, whose result has these sizes."""
-    limits = (Numbers((number,), (1,), "int64") for number in (start, end, axis))
-    return New("Slice", (source, *limits), Shape(sizes), FLOAT)
-
-
-def concat(parts: Sequence[Source], axis: int) -> New:
-    """The parts one behind another; a single one as it is."""
-    shapes = [part.shape.numbers if isinstance(part, New) else () for part in parts]
-    first = next(shape for shape in shapes if shape)
-    total = sum(shape[axis] if shape else 1 for shape in shapes)
-    sizes = (*first[:axis], total, *first[axis + 1 :])
-    return New("Concat", tuple(parts), Shape(sizes), FLOAT, (("axis", axis),))
-
-
-def unsqueezed(source: New, axis: int) -> New:
-    """The same with an axis more."""
-    sizes = source.shape.numbers
-    return _reshaped(source, (*sizes[:axis], 1, *sizes[axis:]))
-
-
-def _reshaped(source: Source, sizes: Sizes) -> New:
-    return New("Reshape", (source, Numbers(sizes, (len(sizes),), "int64")), Shape(sizes), FLOAT)
-
-
-def _transposed(source: Source, sizes: Sizes) -> New:
-    """Weights as a product takes them: [1,rows,columns] of sizes."""
-    return New("Transpose", (source,), Shape(sizes), FLOAT, (("perm", (0, 2, 1)),))

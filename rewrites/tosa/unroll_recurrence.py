@@ -23,8 +23,10 @@ from collections.abc import Iterator
 from graphfix.graph.edits import Edit, Leave, New, Replace
 from graphfix.graph.view import Node, Value
 from graphfix.shapes.shape import Undecided
-from rewrites.recurrence.cells import CELLS, DEFAULTS, Activations
-from rewrites.recurrence.steps import Recurrence, concat, unsqueezed
+from rewrites.recurrence.cells import CELLS, DEFAULTS
+from rewrites.recurrence.nodes import concat, unsqueezed
+from rewrites.recurrence.step import Activations
+from rewrites.recurrence.steps import Recurrence
 
 ON = frozenset({("", op) for op in CELLS})
 CODE, NOT_TAKEN = "GF304", "GF305"
