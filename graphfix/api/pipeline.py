@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
 from graphfix import formats
+from graphfix.api import loading
 from graphfix.engine import binding, targets
 from graphfix.engine import request as asked
 from graphfix.formats import publish
@@ -86,7 +87,7 @@ class _Fix:
             report = _run(model, request, self.policy, self.steps, "changed")
             if before is not None:
                 report.sites = facts.unwitnessed(report.sites, before.sites, before.leans)
-        outcome = _outcome("fix", source, model, report, request, seconds)
+        outcome = _outcome("fix", source, model, report, request, seconds, sizes)
         if not request.check_result:
             with _timed(seconds, "write"):
                 model.save(self.output)
@@ -116,11 +117,11 @@ def check(source: Path, request: Request) -> Outcome:
     policy = asked.policy(request)
     steps = _chosen(request, policy)
     seconds: Seconds = {}
-    model, _ = _loaded(source, request, seconds)
+    model, sizes = _loaded(source, request, seconds)
     with _named(source), _timed(seconds, "plan"):
         report = _run(model, request, policy, steps, "found")
         report.sites[:0] = binding.free_sites(model, request.target)
-    return replace(_outcome("check", source, model, report, request, seconds), changed=False)
+    return replace(_outcome("check", source, model, report, request, seconds, sizes), changed=False)
 
 
 def verify(before: Path, after: Path, request: Request) -> Outcome:
@@ -149,12 +150,11 @@ def _loaded(source: Path, request: Request, seconds: Seconds, output: Path | Non
     The time of shape inference is counted separately.
     """
     with _timed(seconds, "load"):
-        model = formats.load(source)
-        sizes = binding.bind(model, source, request)
+        model, sizes = loading.bound(source, request)
         asked.limit(model, request)
         if output is not None:
             model.refuse_output(output)
-            binding.demand_static(model, source, request.target)
+            binding.demand_static(model, source, request)
     seconds["infer"] = round(model.inferring, 6)
     seconds["load"] = round(seconds["load"] - model.inferring, 6)
     return model, sizes
@@ -225,7 +225,15 @@ def compare(
     return verdict
 
 
-def _outcome(command: str, path: Path, model: Model, report: Report, request: Request, seconds: Seconds) -> Outcome:
+def _outcome(
+    command: str,
+    path: Path,
+    model: Model,
+    report: Report,
+    request: Request,
+    seconds: Seconds,
+    sizes: Sizes | None = None,
+) -> Outcome:
     stale = [
         Site("GF204", name, "value", graph, None, None, None, "left", None, why) for graph, name, why in model.stale
     ]
@@ -237,7 +245,7 @@ def _outcome(command: str, path: Path, model: Model, report: Report, request: Re
         changed=model.changed,
         rewrites=report.rewrites,
         sites=(*report.sites, *stale),
-        assumes=(*model.assumes, *report.assumes),
+        assumes=(*(sizes.by_default if sizes is not None else ()), *model.assumes, *report.assumes),
         open_sizes=report.open_sizes,
         seconds=seconds,
     )

@@ -73,7 +73,8 @@ def rules(group: argparse._ArgumentGroup) -> None:
     group.add_argument(
         "--bind-defaults",
         action="store_true",
-        help="bind every size that is still free: what the file stores beside it (TFLite), else 1 for a first axis",
+        help="bind every size that is still free: what the file stores beside it (TFLite), 1 for a first axis, and the "
+        "least at which the model runs for the others",
     )
     group.add_argument(
         "--max-expand-bytes",

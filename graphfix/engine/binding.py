@@ -31,6 +31,8 @@ class Sizes:
     same: Sequence[tuple[str, ...]] = ()
     """The members of each statement that sizes are equal: symbols, or `input[axis]`."""
     values: Mapping[str, InputValue] = field(default_factory=dict)
+    by_default: tuple[str, ...] = ()
+    """A line for each input that was bound by default."""
 
     @property
     def fixed_dims(self) -> dict[str, int]:
@@ -45,10 +47,7 @@ class Sizes:
 
 
 def bind(model: Model, path: Path, request: Request) -> Sizes:
-    """Bind free sizes: by name, by input, by a value, and by default what is free then. Raises GraphfixError.
-
-    Returns the sizes that the model and what is made of it are both run at: with defaults those of all inputs.
-    """
+    """Bind free sizes by name, by input and by a value; return them. Raises GraphfixError."""
     sizes = parse(path, request)
     if request.trust_stored:
         model.trust_stored()
@@ -60,13 +59,14 @@ def bind(model: Model, path: Path, request: Request) -> Sizes:
         raise GraphfixError(f"{path}: --drop-set-inputs: no input is set; say which, and its value: --set NAME=VALUE")
     if request.narrow_inputs:
         model.narrow_inputs(sizes.values)
-    if not request.bind_defaults:
-        return sizes
-    if known := defaults(model):
-        model.bind({}, known, ())
+    return sizes
+
+
+def static_shapes(model: Model, sizes: Sizes, by_default: Sequence[str]) -> Sizes:
+    """The sizes of a model whose free dims were bound by default: those of all inputs."""
     inputs = (value for value in model.graphs[0].inputs if value.shape.static)
     shapes = {value.name: list(value.shape.numbers) for value in inputs if value.name not in sizes.values}
-    return replace(sizes, dims={}, shapes=shapes)
+    return replace(sizes, dims={}, shapes=shapes, by_default=tuple(by_default))
 
 
 # --- what the user says ---------------------------------------------------------------------------------------------
@@ -143,7 +143,8 @@ def defaults(model: Model) -> dict[str, list[int | None]]:
     """By input: the sizes to take where nobody says any; None stays free.
 
     A size that the file stores beside the free one (TFLite does) is taken, else 1 for the first axis: a batch. What is
-    one size in several places is what it is in the first of them.
+    one size in several places is what it is in the first of them. For the others sizes are sought that run
+    (`api.default_sizes`).
     """
     known: dict[Parts, int] = {}
     return {value.name: list(_by_default(model, value, known)) for value in free_inputs(model) if value.shape.ranked}
@@ -161,10 +162,11 @@ def _by_default(model: Model, value: Value, known: dict[Parts, int]) -> Iterator
         yield number
 
 
-def demand_static(model: Model, path: Path, target: str) -> None:
+def demand_static(model: Model, path: Path, request: Request) -> None:
     """Raise GraphfixError where a target needs sizes that are free, with the options that would bind them."""
-    if targets.TARGETS[target].static and free_inputs(model):
-        raise GraphfixError(f"{path}: target {target} needs sizes: {_proposal(model)} (or --bind-defaults)")
+    if targets.TARGETS[request.target].static and free_inputs(model):
+        more = "--bind-defaults found none at which the model runs" if request.bind_defaults else "or --bind-defaults"
+        raise GraphfixError(f"{path}: target {request.target} needs sizes: {proposal(model)} ({more})")
 
 
 def free_sites(model: Model, target: str) -> list[Site]:
@@ -178,9 +180,11 @@ def free_sites(model: Model, target: str) -> list[Site]:
     ]
 
 
-def _proposal(model: Model) -> str:
+def proposal(model: Model) -> str:
     """What is free, and the options that would bind it: `x[N,3,?,?]; bind: --shape 'x=1,3,<size>,<size>'`."""
     values = free_inputs(model)
+    if not values:
+        return ""
     sizes = defaults(model)
     options = [f"--shape {shlex.quote(f'{value.name}={_text(value, sizes)}')}" for value in values]
     return f"{', '.join(map(str, values))}; bind: {' '.join(options)}"

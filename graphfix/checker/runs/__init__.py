@@ -1,4 +1,4 @@
 """Run both models on the same inputs and compare what comes out.
 
-What other packages use of it is in `static_model`: StaticModel, static_onnx, static_tflite.
+Other packages use `static_model` (StaticModel, static_onnx, static_tflite) and `least_sizes` (running) of it.
 """

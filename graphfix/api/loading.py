@@ -1,0 +1,51 @@
+"""A model is loaded, what was asked for is bound, and sizes that no runtime can run are refused."""
+
+from __future__ import annotations
+
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from graphfix import formats
+from graphfix.engine import binding, targets
+from graphfix.results import GraphfixError
+
+if TYPE_CHECKING:
+    from graphfix.engine.binding import Sizes
+    from graphfix.engine.request import Request
+    from graphfix.graph.protocols import Model
+
+
+def bound(source: Path, request: Request) -> tuple[Model, Sizes]:
+    """The model with its free dims bound, by default too where that is asked for; and the sizes that it has then.
+
+    Raises GraphfixError.
+    """
+    model: Model = formats.load(source)
+    free = binding.proposal(model)
+    sizes = binding.bind(model, source, request)
+    if request.bind_defaults:
+        from graphfix.api.default_sizes import bind_defaults
+
+        model, lines = bind_defaults(model, partial(_anew, source, request), source, sizes.values)
+        sizes = binding.static_shapes(model, sizes, lines)
+    if targets.TARGETS[request.target].static:
+        _refuse_impossible(model, source, free)
+    return model, sizes
+
+
+def _anew(source: Path, request: Request) -> Model:
+    """The model once more, with what was asked for bound."""
+    model = formats.load(source)
+    binding.bind(model, source, request)
+    return model
+
+
+def _refuse_impossible(model: Model, source: Path, free: str) -> None:
+    """Raise GraphfixError for sizes that no runtime can run; `free`: what was free before, and how to bind it."""
+    from graphfix.engine.impossible_sizes import impossible
+
+    why = impossible(model)
+    if why is not None:
+        how = f"give other sizes: {free}" if free else "the file itself states these sizes: export it anew"
+        raise GraphfixError(f"{source}: sizes that can't run: {why}; {how} (GF105)")

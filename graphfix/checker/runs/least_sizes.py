@@ -1,0 +1,84 @@
+"""Ask a runtime whether a model runs at sizes of its inputs: each question is one run on seeded inputs."""
+
+from __future__ import annotations
+
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from graphfix.checker.files import is_tflite
+from graphfix.checker.runs.interface import litert_interface, onnx_interface
+from graphfix.checker.runs.seeded_inputs import choices, seeded
+from graphfix.runtimes.process import Child
+from graphfix.runtimes.session import RefusedError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping, Sequence
+    from pathlib import Path
+
+    from graphfix.checker.runs.input_limits import Limits
+    from graphfix.checker.runs.interface import Interface
+    from graphfix.results import InputValue
+    from graphfix.runtimes.session import Session
+
+_KERNELS = "builtin"
+_SECONDS = 60.0
+"""How long one run may take: sizes that need longer are no default."""
+
+
+@dataclass(frozen=True, slots=True)
+class Runs:
+    """One loaded model."""
+
+    session: Session
+    interface: Interface
+    limits: Callable[[Mapping[str, tuple[int, ...]]], Limits]
+
+    def takes(self, shapes: Mapping[str, Sequence[int]]) -> bool:
+        """Whether the model runs at these shapes of all inputs, and some output has an element."""
+        inputs = tuple(replace(spec, dims=tuple(shapes[spec.name])) for spec in self.interface.inputs)
+        interface = replace(self.interface, inputs=inputs)
+        known = self.limits({name: tuple(shape) for name, shape in shapes.items()})
+        for choice in choices(interface, known, 0):
+            try:
+                outputs = self.session.run(seeded(interface, {}, known, choice, (0, 0)).feeds)
+            except RefusedError:
+                continue
+            return any(np.size(value) for value in outputs if isinstance(value, np.ndarray))
+        return False
+
+
+@contextmanager
+def running(path: Path, values: Mapping[str, InputValue]) -> Iterator[Runs | None]:
+    """Load a model, whose inputs of these names are constants; None where the runtime does not load it."""
+    with Child(_SECONDS) as child:
+        try:
+            loaded = (_tflite if is_tflite(path) else _onnx)(child, path, values)
+        except RefusedError:
+            loaded = None
+        yield loaded
+
+
+def _onnx(child: Child, path: Path, values: Mapping[str, InputValue]) -> Runs:
+    from graphfix.checker.files.onnx.skeleton import external_folder, read
+    from graphfix.checker.runs.onnx.input_limits import limits
+
+    model = read(path)
+    session = child.load(path, folder=external_folder(path, model))
+    return Runs(session, onnx_interface(model).setting(values, {}, {}), partial(limits, model))
+
+
+def _tflite(child: Child, path: Path, values: Mapping[str, InputValue]) -> Runs:
+    from graphfix.checker.files.tflite.graphs import read_graphs
+    from graphfix.checker.runs.tflite.input_limits import limits
+
+    session = child.load_tflite(path, _KERNELS)
+    names = {spec.index: spec.name for spec in session.inputs}
+    return Runs(
+        session,
+        litert_interface(session.interface).setting(values, {}, {}),
+        partial(limits, read_graphs(path), 0, names),
+    )

@@ -1,0 +1,220 @@
+"""Sizes that no runtime can run, found in the view before anything is converted.
+
+    Reshape(x[1,192], [2,144])              192 elements do not fill [2,144]
+    Concat(a[1,3,8], b[1,4,7], axis=1)      the sizes of axis 2 are 8 and 7
+    MaxPool(x[1,8,1,16], 2x2)               a window of 2 is larger than the 1 of axis 2
+    Add(a[2,3], b[4,3])                     the sizes do not broadcast
+
+Only numbers are compared, and only in the main graph: a body may never run. What leans on a stored shape is not asked,
+as that may be out of date.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from math import prod
+from types import MappingProxyType
+
+from graphfix.engine import impossible_windows as windows
+from graphfix.engine.impossible_windows import Question, listed, number
+from graphfix.graph.broadcast import MATRIX, align, product_axes
+from graphfix.graph.protocols import Model
+from graphfix.graph.view import Node, Value
+from graphfix.operators.row import TFLITE
+from graphfix.shapes.shape import Incompatible, Undecided, same
+
+
+def impossible(model: Model) -> str | None:
+    """The first node of the main graph whose sizes can't be: its operator, what it reads, and why; None without one."""
+    main = model.graphs[0]
+    unsure = {name for graph, name in model.leaning if graph == main.path}
+    for node in main.nodes:
+        if any(value is not None and (value.stale or value.name in unsure) for value in node.operands):
+            continue
+        why = _why(node)
+        if why is not None:
+            read = ", ".join(str(value) for value in node.operands if value is not None)
+            return f"{node.op} '{node.label}' of {read}: {why}"
+    return None
+
+
+def _why(node: Node) -> str | None:
+    ask = (_TFLITE if node.domain == TFLITE else _ONNX).get(node.op) if node.domain in ("", TFLITE) else None
+    try:
+        found = ask(node) if ask is not None else None
+        if found is None:
+            align(node)
+    except Undecided:
+        return None
+    except Incompatible as why:
+        return str(why)
+    return found
+
+
+def _text(sizes: Sequence[object]) -> str:
+    return f"[{','.join(map(str, sizes))}]"
+
+
+def _integers(value: Value | None) -> list[int] | None:
+    """The elements of an integer vector, where they are known."""
+    elements = value.elements if value is not None else None
+    return [int(each) for each in elements] if elements is not None else None
+
+
+def _at(node: Node, index: int) -> Value | None:
+    return node.operands[index] if index < len(node.operands) else None
+
+
+# --- elements -------------------------------------------------------------------------------------------------------
+
+
+def _reshape(node: Node) -> str | None:
+    target = _integers(_at(node, 1)) or listed(node, "shape") or listed(node, "new_shape")
+    sizes = node.operand(0).ranked
+    if target is None or not sizes.static:
+        return None
+    if 0 in target and (node.domain == TFLITE or node.attributes.get("allowzero")):
+        return None
+    kept = [sizes.numbers[at] if size == 0 and at < sizes.rank else size for at, size in enumerate(target)]
+    count, wanted = prod(sizes.numbers), prod(size for size in kept if size >= 0)
+    fits = (wanted > 0 and count % wanted == 0) or count == 0 if -1 in kept else count == wanted
+    return None if fits else f"{count} elements do not fill {_text(target)}"
+
+
+def _squeeze(node: Node) -> str | None:
+    sizes = node.operand(0).ranked.dims
+    axes = _integers(_at(node, 1)) or listed(node, "axes") or listed(node, "squeeze_dims") or []
+    for axis in axes:
+        if -len(sizes) <= axis < len(sizes) and isinstance(sizes[axis], int) and sizes[axis] != 1:
+            return f"axis {axis} has the size {sizes[axis]}, and only a size of 1 can go"
+    return None
+
+
+def _expand(node: Node) -> str | None:
+    """The operand stretched to a shape that is known; an Expand may stretch the shape, too."""
+    target, sizes = _integers(_at(node, 1)), node.operand(0).ranked.dims
+    for size, wanted in zip(reversed(sizes), reversed(target or ()), strict=False):
+        stretched = wanted == 1 and node.domain != TFLITE
+        if isinstance(size, int) and size not in (1, wanted) and wanted >= 0 and not stretched:
+            return f"the size {size} does not stretch to {wanted} of {_text(target or ())}"
+    return None
+
+
+# --- operands side by side ------------------------------------------------------------------------------------------
+
+
+def _concat(node: Node) -> str | None:
+    ranked = [value.ranked for value in node.operands if value is not None]
+    shapes = [shape for shape in ranked if 0 not in shape.dims]  # runtimes pass over what has no elements
+    ranks = {shape.rank for shape in shapes}
+    if len(ranks) > 1:
+        return f"the ranks are {' and '.join(map(str, sorted(ranks)))}"
+    rank, joined = ranks.pop() if ranks else 0, node.attributes.get("axis")
+    if not isinstance(joined, int):
+        return None
+    for axis in range(rank):
+        sizes = dict.fromkeys(shape.dims[axis] for shape in shapes if isinstance(shape.dims[axis], int))
+        if axis != joined % rank and len(sizes) > 1:
+            return f"the sizes of axis {axis} are {' and '.join(map(str, sizes))}"
+    return None
+
+
+def _pack(node: Node) -> str | None:
+    shapes = [value.ranked for value in node.operands if value is not None and value.ranked.static]
+    different = dict.fromkeys(str(shape) for shape in shapes)
+    return f"the shapes are {' and '.join(different)}" if len(different) > 1 else None
+
+
+def _split(node: Node) -> str | None:
+    sizes, parts = node.operand(0).ranked.dims, _integers(_at(node, 1)) or listed(node, "split")
+    axis = number(node, "axis", 0)
+    if parts is None or not -len(sizes) <= axis < len(sizes) or not isinstance(sizes[axis], int):
+        return None
+    return None if sum(parts) == sizes[axis] else f"the parts {_text(parts)} are not the {sizes[axis]} of axis {axis}"
+
+
+def _split_evenly(node: Node) -> str | None:
+    sizes, axes, count = node.operand(1).ranked.dims, _integers(_at(node, 0)), number(node, "num_splits", 1)
+    axis = axes[0] if axes else len(sizes)
+    size = sizes[axis] if -len(sizes) <= axis < len(sizes) else None
+    if not isinstance(size, int) or count < 1 or size % count == 0:
+        return None
+    return f"the {size} of axis {axis} are not {count} equal parts"
+
+
+# --- products -------------------------------------------------------------------------------------------------------
+
+
+def _product(node: Node, left: tuple[int, int], right: tuple[int, int]) -> str | None:
+    """`left`, `right`: (operand, axis) of the sizes over which a product is summed."""
+    found = []
+    for index, axis in (left, right):
+        sizes = node.operand(index).ranked.dims
+        if not sizes:
+            return None
+        found.append(sizes[axis if len(sizes) > 1 else 0])
+    one, two = found
+    if not (isinstance(one, int) and isinstance(two, int)) or same(one, two):
+        return None
+    return f"it sums over {one} of the one and {two} of the other"
+
+
+def _matmul(node: Node) -> str | None:
+    return _product(node, (0, -1), (1, -2))
+
+
+def _batch_matmul(node: Node) -> str | None:
+    turned = [bool(node.attributes.get(name)) for name in ("adj_x", "adj_y")]
+    return _product(node, (0, -2 if turned[0] else -1), (1, -1 if turned[1] else -2))
+
+
+def _gemm(node: Node) -> str | None:
+    (first, m), (second, n) = product_axes(node)
+    if any(node.operand(index).ranked.rank != MATRIX for index in (first, second)):
+        return "a Gemm takes matrices"
+    return _product(node, (first, 1 - m), (second, 1 - n))
+
+
+def _fully_connected(node: Node) -> str | None:
+    sizes, weights = node.operand(0).ranked, node.operand(1).ranked
+    if not sizes.static or not weights.static or weights.rank != MATRIX or not weights.numbers[1]:
+        return None
+    count, columns = prod(sizes.numbers), weights.numbers[1]
+    return None if count % columns == 0 else f"{count} elements are no rows of {columns}"
+
+
+_ONNX: Mapping[str, Question] = MappingProxyType(
+    {
+        "Reshape": _reshape,
+        "Squeeze": _squeeze,
+        "Expand": _expand,
+        "Concat": _concat,
+        "Split": _split,
+        "MatMul": _matmul,
+        "Gemm": _gemm,
+        "Conv": windows.convolution(1),
+        "ConvInteger": windows.convolution(1),
+        "QLinearConv": windows.convolution(3),
+        "MaxPool": windows.pool,
+        "AveragePool": windows.pool,
+        "LpPool": windows.pool,
+    }
+)
+_TFLITE: Mapping[str, Question] = MappingProxyType(
+    {
+        "RESHAPE": _reshape,
+        "SQUEEZE": _squeeze,
+        "BROADCAST_TO": _expand,
+        "CONCATENATION": _concat,
+        "PACK": _pack,
+        "SPLIT": _split_evenly,
+        "BATCH_MATMUL": _batch_matmul,
+        "FULLY_CONNECTED": _fully_connected,
+        "CONV_2D": windows.tflite_convolution,
+        "DEPTHWISE_CONV_2D": windows.tflite_convolution,
+        "MAX_POOL_2D": windows.tflite_pool,
+        "AVERAGE_POOL_2D": windows.tflite_pool,
+        "L2_POOL_2D": windows.tflite_pool,
+    }
+)
+"""Operator -> what is asked of it; whether operands broadcast is asked of every one."""

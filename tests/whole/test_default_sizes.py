@@ -1,0 +1,115 @@
+"""`--bind-defaults`: every free size is bound, to the least at which the model runs."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import onnx
+import pytest
+
+from graphfix import api
+from graphfix.results import GraphfixError
+from models.builders.tflite.text import model as tflite
+from tests.support.notation import model
+from tests.support.places import ROOT
+
+POOLED = "stride_h=2, stride_w=2, filter_height=3, filter_width=3, padding=VALID"
+CASES = {
+    "a batch is 1": ("y[N,3] = Neg(x[N,3])", ["x is [1,3]"]),
+    "a sequence is 1": ("y[N,S,3] = Neg(x[N,S,3])", ["x is [1,1,3]"]),
+    "one symbol is one size": ("y[N,S] = Add(x[N,S], m[M,S])", ["x is [1,1]", "m is [1,1]"]),
+    "a window": ("y[*] = Conv(x[N,1,H,W], w:const[1,1,5,5])", ["x is [1,1,5,5]"]),
+    "a window of one axis": ("y[*] = Conv(x[N,1,H,W], w:const[1,1,1,6])", ["x is [1,1,1,6]"]),
+    "a multiple": ("y[*] = Reshape(x[N,S], s:const:int64[3]{0,6,-1})", ["x is [1,6]"]),
+    "a sum": (
+        "t[*] = Concat(past[N,P,4], new[N,S,4], axis=1)\ny[*] = Concat(t, mask[N,T,4], axis=2)",
+        ["past is [1,1,4]", "new is [1,1,4]", "mask is [1,2,4]"],
+    ),
+    "TFLite's stored sizes": ("y[?,?,3] = NEG(x[?,?,3])", ["x is [1,1,3]"]),
+    "TFLite: stored sizes that do not run": (f"y[?,?,?,3] = MAX_POOL_2D(x[?,?,?,3], {POOLED})", ["x is [1,3,3,3]"]),
+}
+
+
+def written(text: str, folder: Path) -> Path:
+    op = text.split("= ", 2)[1].partition("(")[0]
+    path = folder / ("m.tflite" if op.isupper() else "m.onnx")
+    path.write_bytes(tflite(text) if op.isupper() else model(text).SerializeToString())
+    return path
+
+
+def bound(path: Path, **options: object) -> list[str]:
+    outcome = api.check(path, bind_defaults=True, **options)  # type: ignore[arg-type]  # the test's own keywords
+    return [line.removesuffix(", by default") for line in outcome.assumes if line.endswith(", by default")]
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_the_least_size_that_runs_is_bound_and_reported(tmp_path: Path, case: str) -> None:
+    text, expected = CASES[case]
+    path = written(text, tmp_path)
+    assert bound(path) == expected
+    assert bound(path) == expected  # the same again
+
+
+def test_one_size_may_be_larger_than_the_others(tmp_path: Path) -> None:
+    text = "y[*] = Conv(x[N,1,L], w:const[1,1,90])\nz[2,4] = Squeeze(v[2,K,4], a:const:int64[1]{1})"
+    assert bound(written(text, tmp_path)) == ["x is [1,1,96]", "v is [2,1,4]"]
+
+
+def test_first_axes_take_part_where_nothing_else_runs(tmp_path: Path) -> None:
+    text = "t[*] = Reshape(x[L], s:const:int64[3]{1,1,-1})\ny[*] = Conv(t, w:const[1,1,30])"
+    assert bound(written(text, tmp_path), target="tosa") == ["x is [32]"]
+
+
+def test_what_was_asked_for_stays(tmp_path: Path) -> None:
+    path = written("y[*] = Conv(x[N,1,H,W], w:const[1,1,5,5])", tmp_path)
+    assert bound(path, dims={"H": "9", "N": "2"}) == ["x is [2,1,9,5]"]
+    assert bound(path, shapes={"x": "2,1,9,9"}) == []
+
+
+def test_a_value_decides_too(tmp_path: Path) -> None:
+    path = written("t[*] = Reshape(x[N,S], s:int64[2])\ny[*] = Add(t, b:const[4])", tmp_path)
+    assert bound(path, values={"s": "-1,4"}) == ["x is [1,4]"]
+
+
+def test_sizes_that_run_and_that_tosa_can_not_have_are_passed_over(tmp_path: Path) -> None:
+    """A window that is larger than its image is run by onnxruntime."""
+    path = written("y[*] = MaxPool(x[N,1,H,8], kernel_shape=[2,2], strides=[2,2])", tmp_path)
+    assert bound(path) == ["x is [1,1,2,8]"]
+
+
+def test_where_no_runtime_loads_the_model_the_shape_rules_decide(tmp_path: Path) -> None:
+    text = "t[*] = Conv(x[N,1,L], w:const[1,1,7])\ny[*] = odd.Thing(t)"
+    proto = model(text)
+    proto.opset_import.append(onnx.helper.make_opsetid("odd", 1))
+    path = tmp_path / "m.onnx"
+    onnx.save(proto, path)
+    assert bound(path) == ["x is [1,1,7]"]
+
+
+def test_where_nothing_runs_the_rest_stays_free_and_the_error_says_so(tmp_path: Path) -> None:
+    text = "y[*] = Reshape(x[N,S], s:const:int64[1]{7919})"
+    path = written(text, tmp_path)
+    assert bound(path) == ["x is [1,S]"]
+    with pytest.raises(GraphfixError, match="--bind-defaults found none at which the model runs"):
+        api.fix_file(path, tmp_path / "o.onnx", target="tosa", bind_defaults=True)
+
+
+def test_an_unknown_rank_stays_unknown(tmp_path: Path) -> None:
+    path = written("y[*] = Add(x[N,S], k[*])", tmp_path)
+    assert bound(path) == ["x is [1,S]", "k is [*]"]
+
+
+def test_the_result_is_fixed_and_proved_at_these_sizes(tmp_path: Path) -> None:
+    path = written("t[*] = Conv(x[N,1,H,W], w:const[1,1,5,5])\ny[*] = Add(t, b:const[3])", tmp_path)
+    outcome = api.fix_file(path, tmp_path / "o.onnx", target="tosa", bind_defaults=True)
+    assert "x is [1,1,5,5], by default" in outcome.assumes
+    assert outcome.verdict is not None
+    assert outcome.verdict.status == "proved"
+
+
+@pytest.mark.parametrize("name", ["swin_free_dynamo.onnx", "gpt2_past_legacy.onnx", "keyword_spotting_free.tflite"])
+def test_exported_models_bind(name: str) -> None:
+    path = ROOT / "models" / "exported" / name
+    found = bound(path, target="tosa")
+    assert found
+    assert not any(letter in line.split(" is ")[1] for line in found for letter in "?*abcdefghijklmnopqrstuvwxyz")
