@@ -7,6 +7,8 @@ from rewrites.broadcasts import equalize_ranks, materialize_broadcasts, normaliz
 from rewrites.tosa import (
     atan2_operands,
     batch_matmul_batch_dims,
+    cast_of_floats,
+    clamp_quantize,
     decompose_gelu,
     decompose_prelu,
     densify_constants,
@@ -36,6 +38,8 @@ ALL: tuple[Step, ...] = in_order(
         decompose_prelu,
         decompose_gelu,
         unroll_recurrence,
+        clamp_quantize,
+        cast_of_floats,
     ),
     normalize_expand,
     batch_matmul_batch_dims,

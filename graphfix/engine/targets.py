@@ -40,6 +40,8 @@ RULES = (
     "decompose-prelu",
     "decompose-gelu",
     "unroll-recurrence",
+    "clamp-quantize",
+    "cast-of-floats",
     "normalize-expand",
     "batch-matmul-batch-dims",
     "floor-div-operand",

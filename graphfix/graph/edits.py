@@ -155,6 +155,11 @@ class Refused(Exception):  # noqa: N818 -- it is no error: the answer of a forma
     """A format can't carry the edits of a node out; the text completes "left alone because"."""
 
 
+def scalar(number: float, shape: Shape, dtype: str) -> Numbers:
+    """A constant of one element, of the rank of what it meets: nothing is left to be lifted."""
+    return Numbers((number,), (1,) * shape.rank, dtype)
+
+
 def reshape(node: Node, source: Source, sizes: tuple[int, ...], dtype: str) -> New:
     """A node of the planned node's format that returns the elements of `source` in these axes."""
     if node.domain == TFLITE:

@@ -110,6 +110,11 @@ class Value:
         return self.graph.read_scales(self)
 
     @property
+    def quantization(self) -> tuple[float, int] | None:
+        """The one scale and zero point that the file quantizes it by, None where it has none or several (TFLite)."""
+        return self.graph.read_quantization(self)
+
+    @property
     def content(self) -> Shape | None:
         """The shape that an integer vector of the file holds, as far as it can be followed: `Shape(x)` holds x's."""
         return self.graph.read_content(self)
@@ -209,6 +214,7 @@ class Graph:
     read_literal: Callable[[Value], tuple[Scalar, ...] | None] = lambda _: None
     read_content: Callable[[Value], Shape | None] = lambda _: None
     read_scales: Callable[[Value], int] = lambda _: 0
+    read_quantization: Callable[[Value], tuple[float, int] | None] = lambda _: None
     read_known: Callable[[Value], tuple[Scalar, ...] | None] = lambda _: None
     read_bounds: Callable[[Value], tuple[int, int] | None] = lambda _: None
 

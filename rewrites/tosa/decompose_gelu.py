@@ -15,7 +15,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from graphfix.graph.edits import Edit, New, Numbers, Replace, Source
+from graphfix.graph.edits import Edit, New, Replace, Source, scalar
 from graphfix.graph.view import Node
 from graphfix.operators.row import TFLITE
 from graphfix.shapes.shape import Shape
@@ -50,21 +50,17 @@ def _by_tanh(shape: Shape) -> New:
 def _by_erf(shape: Shape) -> New:
     t = _each("DIV", shape, 1.0, _each("ADD", shape, _each("MUL", shape, _each("ABS", shape, 0), SLOPE), 1.0))
     *lower, top = (number / 2 for number in COEFFICIENTS)
-    powers: Source = _constant(top)
+    powers: Source = scalar(top, shape, FLOAT)
     for number in reversed(lower):
         powers = _each("ADD", shape, _each("MUL", shape, powers, t), number)
     bell = _each("EXP", shape, _each("MUL", shape, _each("MUL", shape, 0, 0), -0.5))
     q = _each("MUL", shape, _each("MUL", shape, powers, t), bell)
-    positive = New("GREATER_EQUAL", (0, _constant(0.0)), shape, "bool")
+    positive = New("GREATER_EQUAL", (0, scalar(0.0, shape, FLOAT)), shape, "bool")
     chosen = New("SELECT_V2", (positive, _each("SUB", shape, 1.0, q), q), shape, FLOAT)
     return _each("MUL", shape, 0, chosen)
 
 
 def _each(op: str, shape: Shape, *operands: Source | float) -> New:
     """An element-wise operator; a float stands for a constant."""
-    sources = tuple(_constant(each) if isinstance(each, float) else each for each in operands)
+    sources = tuple(scalar(each, shape, FLOAT) if isinstance(each, float) else each for each in operands)
     return New(op, sources, shape, FLOAT)
-
-
-def _constant(number: float) -> Numbers:
-    return Numbers((number,), (), FLOAT)

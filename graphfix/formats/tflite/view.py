@@ -12,6 +12,7 @@ from graphfix import operators as ops
 from graphfix.formats.tflite.file.container import Container
 from graphfix.formats.tflite.file.records import ABSENT, Operator, Subgraph, Tensor
 from graphfix.formats.tflite.file.schema import CUSTOM, OPERATORS, TENSOR_TYPES
+from graphfix.formats.tflite.file.tables import read_scales
 from graphfix.formats.tflite.folding import Evaluator
 from graphfix.formats.tflite.infer.analysis import Facts
 from graphfix.formats.tflite.infer.names import unique_names
@@ -135,6 +136,7 @@ def _subgraph_view(container: Container, index: int, path: str, facts: Facts) ->
     graph.read_literal = lambda value: literal(container, view, value)
     graph.read_content = lambda value: _content(view, value)
     graph.read_scales = lambda value: _scales(view, value)
+    graph.read_quantization = lambda value: _quantization(container, view, value)
     for at, operator in enumerate(record.operators):
         _node(container, view, at, operator)
     return view
@@ -179,6 +181,14 @@ def literal(container: Container, view: SubgraphView, value: Value) -> tuple[Sca
 def _scales(view: SubgraphView, value: Value) -> int:
     quantization = view.tensor(value).quantization
     return 0 if quantization is None else quantization.scales
+
+
+def _quantization(container: Container, view: SubgraphView, value: Value) -> tuple[float, int] | None:
+    bits, zeros, *_ = read_scales(container.flat, view.tensor(value).quantization) or ((), ())
+    if not (isinstance(bits, tuple) and isinstance(zeros, tuple)) or (len(bits), len(zeros)) != (1, 1):
+        return None
+    (scale,) = struct.unpack("<f", struct.pack("<i", bits[0]))
+    return scale, zeros[0]
 
 
 def _content(view: SubgraphView, value: Value) -> Shape | None:

@@ -1,13 +1,15 @@
-"""Operators by their definition in others: a GELU of float32 in element-wise operators, which round in other places.
+"""Operators by their definition in others: a CAST that cuts fractions off, a GELU of float32 in products and TANH.
 
 What the first file calls by its name, and the second writes in the operators of the definition, computes the same
-function; where it is rounded is no part of a definition, so that the runs have to hold each such place to its bound.
+function. Most definitions are exact. That of GELU is not: where it is rounded is no part of it, so that the runs have
+to hold each such place to its bound.
 """
 
 from __future__ import annotations
 
+import struct
 from dataclasses import dataclass, field
-from math import pi
+from math import isfinite, pi
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 import numpy as np
@@ -20,25 +22,38 @@ from graphfix.checker.proof.tflite.operands import Call
 from graphfix.results import InexactSite
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Mapping, Sequence
 
     from graphfix.checker.files.tflite.records import Model, Subgraph, Tensor
     from graphfix.checker.proof.constants import Constants
     from graphfix.checker.proof.terms import View
 
 ACTIVATED: Final = ("fusedActivationFunction", 0)
-OPERATORS: Final[Mapping[str, tuple[int, tuple[tuple[str, object], ...], str]]] = {
-    "MUL": (21, (ACTIVATED,), "float32"),
-    "ADD": (11, (ACTIVATED, ("potScaleInt16", True)), "float32"),
-    "SUB": (28, (ACTIVATED, ("potScaleInt16", True)), "float32"),
-    "DIV": (29, (ACTIVATED,), "float32"),
-    "EXP": (33, (), "float32"),
-    "ABS": (78, (), "float32"),
-    "TANH": (0, (), "float32"),
-    "GREATER_EQUAL": (45, (), "bool"),
-    "SELECT_V2": (98, (), "float32"),
+OPERATORS: Final[Mapping[str, tuple[int, tuple[tuple[str, object], ...]]]] = {
+    "MUL": (21, (ACTIVATED,)),
+    "ADD": (11, (ACTIVATED, ("potScaleInt16", True))),
+    "SUB": (28, (ACTIVATED, ("potScaleInt16", True))),
+    "DIV": (29, (ACTIVATED,)),
+    "EXP": (33, ()),
+    "ABS": (78, ()),
+    "TANH": (0, ()),
+    "FLOOR": (0, ()),
+    "NEG": (42, ()),
+    "MAXIMUM": (39, ()),
+    "MINIMUM": (39, ()),
+    "GREATER_EQUAL": (45, ()),
+    "NOT_EQUAL": (54, ()),
+    "SELECT_V2": (98, ()),
 }
-"""The operators of definitions: the table of their options, its fields as they are by default, the result's type."""
+"""The operators of definitions, in version 1: the table of their options, and its fields as they are by default."""
+COMPARING: Final = frozenset({"GREATER_EQUAL", "NOT_EQUAL"})
+"""Their results are truth values; any other's are of the last operand's type."""
+INEXACT: Final = frozenset({"GELU"})
+FAR = "no float that is quantized is 2^31 steps or more from 0: of those LiteRT's reference kernels make any number"
+ASSUMING: Final[Mapping[str, str]] = {"QUANTIZE": FAR}
+ENDS: Final[Mapping[str, tuple[int, int]]] = {"int8": (-128, 127), "int16": (-32768, 32767)}
+WHOLE: Final = frozenset({"int8", "int16", "int32"})
+SCALE: Final = struct.Struct("<f")
 
 
 class UnreadError(Exception):
@@ -53,6 +68,7 @@ class Definition(NamedTuple):
     """As a report names it."""
     value: str
     """The result's name."""
+    exact: bool
 
 
 @dataclass(slots=True, eq=False)
@@ -73,11 +89,15 @@ class Definitions:
             if form is None:
                 self.made.add(result)
             else:
-                self.defined.setdefault(form, Definition(result, call.description, _name(place[1], call)))
+                exact = call.operator.name not in INEXACT
+                self.defined.setdefault(form, Definition(result, call.description, _name(place[1], call), exact))
             return result
         found = self.defined.get(result)
         if found is None or result in self.made:
             return result
+        if found.exact:
+            call.table.assumes.update(dict.fromkeys(filter(None, [ASSUMING.get(call.operator.name)])))
+            return found.result
         model, graph = place
         at = next(at for at, each in enumerate(model.subgraphs) if each is graph)
         self.sites.append(InexactSite(found.operator, found.value, _name(graph, call), at))
@@ -105,11 +125,20 @@ class Maker:
     call: Call
 
     def __call__(self, name: str, *operands: Value | float) -> Value:
-        """Return what an operator makes; a float stands for a constant. Raises UnreadError."""
-        kind, fields, dtype = OPERATORS[name]
+        """Return what an operator of version 1 makes; a number stands for a constant. Raises UnreadError."""
+        kind, fields = OPERATORS[name]
         values = [self._constant(each) if isinstance(each, float) else each for each in operands]
-        result = self.call.result._replace(dtype=dtype)
-        operator = Operator(name, 1, (), (), dict(fields), (), (name, kind, 0, fields, (), (), ()))
+        dtype = "bool" if name in COMPARING else values[-1].tensor.dtype
+        result = self.call.result._replace(dtype=dtype, quantization=None)
+        return self._read(
+            Operator(name, 1, (), (), dict(fields), (), (name, kind, 0, fields, (), (), ())), values, result
+        )
+
+    def same(self, operand: Value) -> Value:
+        """Return what the operator itself makes of another operand. Raises UnreadError."""
+        return self._read(self.call.operator, [operand], self.call.result)
+
+    def _read(self, operator: Operator, values: Sequence[Value], result: Tensor) -> Value:
         views, tensors = [value.view for value in values], [value.tensor for value in values]
         view = read(Call(self.call.table, operator, views, tensors, result, self.call.description))
         if view is None:
@@ -119,21 +148,54 @@ class Maker:
     def _constant(self, number: float) -> Value:
         array = np.asarray(number, np.float32)
         view = constant_folding.as_constant(self.constants, array, self.call.description)
-        return Value(view, self.call.result._replace(dtype="float32", dims=(), stored=()))
+        return Value(view, self.call.result._replace(dtype="float32", dims=(), stored=(), quantization=None))
 
 
 def _form(constants: Constants, call: Call) -> View | None:
     """Read an operator as its definition; None where it has none."""
     rule = DEFINED.get(call.operator.name)
     data, tensor = call.operand(0), call.inputs[0] if call.inputs else None
-    if rule is None or data is None or tensor is None:
-        return None
-    if any(each.dtype != "float32" or each.quantization is not None for each in (tensor, call.result)):
+    if rule is None or data is None or tensor is None or tensor.quantization is not None:
         return None
     try:
-        return rule(call, Maker(constants, call), Value(data, tensor)).view
+        found = rule(call, Maker(constants, call), Value(data, tensor))
     except UnreadError:
         return None
+    return None if found is None else found.view
+
+
+def _quantize(call: Call, make: Maker, x: Value) -> Value | None:
+    """Saturated, as LiteRT's kernels do it: what is cut off before at the ends of the type becomes the same.
+
+    The ends are what the least and the greatest number stand for; to divide by the scale again gives them exactly, and
+    rounding keeps the order. A NaN passes both operators where it is their operand 1.
+    """
+    parameters, ends = call.result.quantization, ENDS.get(call.result.dtype)
+    if x.tensor.dtype != "float32" or parameters is None or ends is None:
+        return None
+    bits, zeros, *_ = parameters.key
+    if not isinstance(bits, bytes) or not isinstance(zeros, tuple) or (len(bits), len(zeros)) != (SCALE.size, 1):
+        return None
+    (scale,) = SCALE.unpack(bits)
+    if not (isfinite(scale) and scale > 0 and ends[0] <= zeros[0] <= ends[1]):
+        return None
+    least, most = ((end - zeros[0]) * scale for end in ends)
+    return make.same(make("MAXIMUM", least, make("MINIMUM", most, x)))
+
+
+def _cast(call: Call, make: Maker, x: Value) -> Value | None:
+    """Cut the fraction off; 0 is false, and true is 1."""
+    if call.result.quantization is not None:
+        return None
+    of, to = x.tensor.dtype, call.result.dtype
+    if (of, to) == ("float32", "bool"):
+        return make("NOT_EQUAL", x, 0.0)
+    if (of, to) == ("bool", "float32"):
+        return make("SELECT_V2", x, 1.0, 0.0)
+    if of != "float32" or to not in WHOLE:
+        return None
+    floor = make("FLOOR", make("ABS", x))
+    return make.same(make("SELECT_V2", make("GREATER_EQUAL", x, 0.0), floor, make("NEG", floor)))
 
 
 def _gelu(call: Call, make: Maker, x: Value) -> Value:
@@ -151,4 +213,8 @@ def _gelu(call: Call, make: Maker, x: Value) -> Value:
     return make("MUL", x, make("SELECT_V2", make("GREATER_EQUAL", x, 0.0), make("SUB", 1.0, tail), tail))
 
 
-DEFINED: Final[Mapping[str, Callable[[Call, Maker, Value], Value]]] = {"GELU": _gelu}
+DEFINED: Final[Mapping[str, Callable[[Call, Maker, Value], Value | None]]] = {
+    "GELU": _gelu,
+    "QUANTIZE": _quantize,
+    "CAST": _cast,
+}

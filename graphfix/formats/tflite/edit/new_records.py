@@ -28,18 +28,29 @@ KINDS: Mapping[str, int] = MappingProxyType(
         "EXP": 33,
         "GREATER_EQUAL": 45,
         "ABS": 78,
+        "MAXIMUM": 39,
+        "MINIMUM": 39,
+        "NOT_EQUAL": 54,
+        "QUANTIZE": 89,
+        "CAST": 37,
+        "NEG": 42,
     }
 )
+FIELDS: Mapping[str, Mapping[str, tuple[int, str]]] = MappingProxyType(
+    {
+        "RESHAPE": {"new_shape": (0, "i*")},
+        "CAST": {"in_data_type": (0, "b"), "out_data_type": (1, "b")},
+    }
+)
+"""The options that new operators may have, with the place and format of each."""
 TYPES: Mapping[str, int] = MappingProxyType({name: number for number, (name, _) in TENSOR_TYPES.items()})
 
 
 def options_of(new: New) -> Options:
     """The builtin options of a new operator: fields are filled from the attributes."""
-    kind = KINDS.get(new.op, NONE)
-    attributes = dict(new.attributes)
-    if new.op == "RESHAPE" and "new_shape" in attributes:
-        return Options(kind, ((0, "i*", attributes["new_shape"]),))
-    return Options(kind)
+    places = FIELDS.get(new.op, {})
+    fields = tuple((*places[name], value) for name, value in new.attributes if name in places)
+    return Options(KINDS.get(new.op, NONE), fields)
 
 
 def new_tensor(name: str, shape: Shape, element: int, *, quantization: Quantization | None = None) -> Tensor:

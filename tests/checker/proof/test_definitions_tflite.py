@@ -1,0 +1,115 @@
+"""Operators that are written in others, exactly: one wrong constant, operand or operator, and nothing is proved."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from graphfix.checker.proof import prove
+from graphfix.checker.proof.tflite.definitions import OPERATORS
+from graphfix.runtimes.litert import KERNELS
+from graphfix.runtimes.process import Child
+from models.builders.tflite.text import model as tflite
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from graphfix.checker.proof import Proof
+
+TYPES = "in_data_type=FLOAT32, out_data_type=INT32"
+CUT = """
+    a[2,3] = MINIMUM(h:const[]{62.0}, x[2,3])
+    b[2,3] = MAXIMUM(l:const[]{-65.5}, a)
+    y:int8[2,3] = QUANTIZE(b)
+    """
+WHOLE = f"""
+    p:bool[2,3] = GREATER_EQUAL(x[2,3], z:const[1,1]{{0.0}})
+    a[2,3] = ABS(x)
+    f[2,3] = FLOOR(a)
+    n[2,3] = NEG(f)
+    s[2,3] = SELECT_V2(p, f, n)
+    y:int32[2,3] = CAST(s, {TYPES})
+    """
+TRUE = "y:bool[2,3] = NOT_EQUAL(x[2,3], z:const[]{0.0})"
+ONE = "y[2,3] = SELECT_V2(x:bool[2,3], a:const[]{1.0}, b:const[]{0.0})"
+CASES = {
+    "QUANTIZE": (
+        "y:int8[2,3] = QUANTIZE(x[2,3])",
+        CUT,
+        (
+            ("{62.0}", "{61.5}"),
+            ("{-65.5}", "{-65.0}"),
+            ("MINIMUM(h", "MAXIMUM(h"),
+            ("MAXIMUM(l", "MINIMUM(l"),
+            ("QUANTIZE(b)", "QUANTIZE(a)"),
+        ),
+    ),
+    "CAST to int32": (
+        f"y:int32[2,3] = CAST(x[2,3], {TYPES})",
+        WHOLE,
+        (
+            ("{0.0}", "{0.5}"),
+            ("SELECT_V2(p, f, n)", "SELECT_V2(p, n, f)"),
+            ("FLOOR(a)", "ROUND(a)"),
+            ("NEG(f)", "NEG(a)"),
+            ("ABS(x)", "RELU(x)"),
+        ),
+    ),
+    "CAST to bool": (
+        "y:bool[2,3] = CAST(x[2,3], in_data_type=FLOAT32, out_data_type=BOOL)",
+        TRUE,
+        (("{0.0}", "{1.0}"), ("NOT_EQUAL", "EQUAL"), ("NOT_EQUAL", "GREATER")),
+    ),
+    "CAST from bool": (
+        "y[2,3] = CAST(x:bool[2,3], in_data_type=BOOL, out_data_type=FLOAT32)",
+        ONE,
+        (("{1.0}", "{2.0}"), ("{0.0}", "{-0.0}"), ("a:const[]{1.0}, b:const[]{0.0}", "b:const[]{0.0}, a:const[]{1.0}")),
+    ),
+}
+
+
+def asked(folder: Path, before: str, after: str) -> Proof:
+    paths = folder / "before.tflite", folder / "after.tflite"
+    for path, text in zip(paths, (before, after), strict=True):
+        path.write_bytes(tflite(text))
+    return prove(*paths, tflite=True)
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_the_definition_is_proved(name: str, tmp_path: Path) -> None:
+    before, after, _ = CASES[name]
+    assert asked(tmp_path, before, after).status == "proved"
+
+
+@pytest.mark.parametrize(("name", "fault"), [(name, fault) for name in CASES for fault in CASES[name][2]])
+def test_another_one_is_not(name: str, fault: tuple[str, str], tmp_path: Path) -> None:
+    before, after, _ = CASES[name]
+    assert after.replace(*fault) != after
+    assert asked(tmp_path, before, after.replace(*fault)).status == "not proved"
+
+
+@pytest.mark.parametrize("name", ["CAST to int32", "QUANTIZE"])
+def test_an_operator_of_other_parameters_is_not(name: str, tmp_path: Path) -> None:
+    before, after, _ = CASES[name]
+    other = {"CAST to int32": ("y:int32", "y:int16"), "QUANTIZE": ("y:int8", "y:int16")}[name]
+    assert asked(tmp_path, before.replace(*other), after).status == "not proved"
+
+
+CALLS = {
+    **{name: f"y[2,3] = {name}(x[2,3])" for name in ("EXP", "ABS", "TANH", "FLOOR", "NEG")},
+    **{name: f"y[2,3] = {name}(x[2,3], k:const[])" for name in ("MUL", "ADD", "SUB", "DIV", "MAXIMUM", "MINIMUM")},
+    **{name: f"y:bool[2,3] = {name}(x[2,3], k:const[])" for name in ("GREATER_EQUAL", "NOT_EQUAL")},
+    "SELECT_V2": "y[2,3] = SELECT_V2(c:bool[2,3], x[2,3], k:const[])",
+}
+
+
+@pytest.mark.parametrize("kernels", KERNELS)
+def test_every_kernel_set_has_the_operators_of_definitions(kernels: str, tmp_path: Path) -> None:
+    """The reference kernels have no CEIL: what is proved would not load there."""
+    assert CALLS.keys() == OPERATORS.keys()
+    path = tmp_path / "m.tflite"
+    with Child() as child:
+        for name, text in CALLS.items():
+            path.write_bytes(tflite(f"{text[:-1]}, version=1)"))
+            assert child.load_tflite(path, kernels).outputs, name
