@@ -2,11 +2,11 @@
 
     y:int8 = QUANTIZE(x[2,3])   ->  QUANTIZE(MAXIMUM(low, MINIMUM(high, x)))
 
-low and high are the numbers that the least and the greatest int8 (or int16) stand for. LiteRT's kernel saturates there,
+low and high are the numbers that the least and the greatest int8 stand for. LiteRT's kernel saturates there,
 the converter to TOSA wraps: with a scale of 0.5 and a zero point of 3 a float of 100 becomes -53, not 127. In LiteRT
 every bit is the same, but for floats 2^31 steps away from 0 and more: of those its reference kernels make any number.
 The constants are operand 0: then its kernels pass a NaN on, of which a QUANTIZE makes a number. In TOSA it becomes the
-zero point.
+zero point. To int16 the converter saturates.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from graphfix.operators.row import TFLITE
 ON = frozenset({(TFLITE, "QUANTIZE")})
 CODE = "GF304"
 FLOAT = "float32"
-ENDS = {"int8": (-128, 127), "int16": (-(2**15), 2**15 - 1)}
+TYPE, ENDS = "int8", (-128, 127)
 CUTTING = ("MAXIMUM", "MINIMUM")
 """What cuts a value off, from the QUANTIZE upwards; operand 0 is the constant."""
 
@@ -28,12 +28,12 @@ CUTTING = ("MAXIMUM", "MINIMUM")
 def plan(node: Node) -> Iterator[Edit]:
     """Put MINIMUM and MAXIMUM in front of a QUANTIZE of floats."""
     data, result = node.operand(0), node.results[0]
-    if result is None or data.dtype != FLOAT or result.dtype not in ENDS or result.quantization is None:
+    if result is None or data.dtype != FLOAT or result.dtype != TYPE or result.quantization is None:
         return
     scale, zero = result.quantization
     if _cut(data):
         return
-    low, high = (scalar((end - zero) * scale, data.ranked, FLOAT) for end in ENDS[result.dtype])
+    low, high = (scalar((end - zero) * scale, data.ranked, FLOAT) for end in ENDS)
     least = New("MINIMUM", (high, 0), data.ranked, FLOAT)
     cut = New("MAXIMUM", (low, least), data.ranked, FLOAT)
     yield Replace(New("QUANTIZE", (cut,), result.shape, result.dtype, version=node.version), CODE)

@@ -51,7 +51,7 @@ COMPARING: Final = frozenset({"GREATER_EQUAL", "NOT_EQUAL"})
 INEXACT: Final = frozenset({"GELU"})
 FAR = "no float that is quantized is 2^31 steps or more from 0: of those LiteRT's reference kernels make any number"
 ASSUMING: Final[Mapping[str, str]] = {"QUANTIZE": FAR}
-ENDS: Final[Mapping[str, tuple[int, int]]] = {"int8": (-128, 127), "int16": (-32768, 32767)}
+INT8: Final = (-128, 127)
 WHOLE: Final = frozenset({"int8", "int16", "int32"})
 SCALE: Final = struct.Struct("<f")
 
@@ -170,16 +170,16 @@ def _quantize(call: Call, make: Maker, x: Value) -> Value | None:
     The ends are what the least and the greatest number stand for; to divide by the scale again gives them exactly, and
     rounding keeps the order. A NaN passes both operators where it is their operand 1.
     """
-    parameters, ends = call.result.quantization, ENDS.get(call.result.dtype)
-    if x.tensor.dtype != "float32" or parameters is None or ends is None:
+    parameters = call.result.quantization
+    if (x.tensor.dtype, call.result.dtype) != ("float32", "int8") or parameters is None:
         return None
     bits, zeros, *_ = parameters.key
     if not isinstance(bits, bytes) or not isinstance(zeros, tuple) or (len(bits), len(zeros)) != (SCALE.size, 1):
         return None
     (scale,) = SCALE.unpack(bits)
-    if not (isfinite(scale) and scale > 0 and ends[0] <= zeros[0] <= ends[1]):
+    if not (isfinite(scale) and scale > 0 and INT8[0] <= zeros[0] <= INT8[1]):
         return None
-    least, most = ((end - zeros[0]) * scale for end in ends)
+    least, most = ((end - zeros[0]) * scale for end in INT8)
     return make.same(make("MAXIMUM", least, make("MINIMUM", most, x)))
 
 
