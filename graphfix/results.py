@@ -45,7 +45,7 @@ class Site:
     status: Final[Status]
     rewrite: Final[str | None] = None
     reason: Final[str | None] = None
-    """Completes the sentence "left alone because"; None where nothing was left."""
+    """Completes the sentence "left alone because"; of an edit what it is where shapes do not say that, mostly None."""
     bytes: Final[int] = 0
     """By how much the file's constants grew; of several edits of one node the first has it."""
     inexact: Final[str | None] = None

@@ -11,7 +11,7 @@ from graphfix.engine.limits import Questions
 from graphfix.engine.open_sizes import Seen, open_sizes
 from graphfix.engine.policy import Policy
 from graphfix.engine.sites import SiteFields, fields, kept, left, operand_of
-from graphfix.graph.edits import Assume, Edit, Leave, Lift, Refused, Replace, Stretch
+from graphfix.graph.edits import Assume, Edit, Leave, Lift, Refused, Replace, Stretch, Upgrade
 from graphfix.graph.protocols import Model, ModelRewrite, Rewrite, Step, UntilNothingChanges, flat
 from graphfix.graph.view import Graph, Node, StaleShape, UnrankedOperand
 from graphfix.results import GraphfixError, OpenSizes, Site
@@ -224,5 +224,6 @@ def _carry_out(
     grown = model.added - size
     for edit, (code, operand, was, now) in zip(edits, planned, strict=True):
         inexact = edit.inexact if isinstance(edit, Replace) else None
-        report.sites.append(Site(code, label, op, path, operand, was, now, job.done, name, None, grown, inexact))
+        old = f"the model is of operator set {node.version}, not {edit.version}" if isinstance(edit, Upgrade) else None
+        report.sites.append(Site(code, label, op, path, operand, was, now, job.done, name, old, grown, inexact))
         grown = 0

@@ -102,6 +102,8 @@ def _verdict(outcome: Outcome) -> str:
 
 def _made(outcome: Outcome, edited: Edited) -> str:
     edits = sum(outcome.rewrites.values())
+    if not edits and outcome.output is None:
+        return "no operand had to be made explicit"
     if not edits:
         copied = ", copied" if outcome.output is not None else ""
         stated = "; only what the file states was changed"
@@ -150,7 +152,8 @@ def _row(steps: Sequence[Site]) -> TableRow:
     shapes = [shape for shape, _ in groupby(shapes)]
     codes = " ".join(dict.fromkeys(step.code for step in steps))
     found = "found" if first.status == "found" else ""
-    return (found, codes, first.op, node_text(first), operand_text(first), " -> ".join(shapes))
+    what = first.reason if first.reason is not None else " -> ".join(shapes)
+    return (found, codes, first.op, node_text(first), operand_text(first), printable(what))
 
 
 def _aligned(rows: Sequence[TableRow]) -> Iterator[str]:

@@ -9,8 +9,11 @@ from dataclasses import fields, replace
 from pathlib import Path
 
 import numpy as np
+import onnx
 import pytest
+from onnx import helper
 
+import graphfix
 from graphfix import report
 from graphfix.report import pages
 from graphfix.report.verdict import verdict_text
@@ -433,4 +436,15 @@ def test_markdown_counts_the_sizes_that_were_claimed_where_any_were() -> None:
 def test_a_copy_that_was_not_written_is_none() -> None:
     contradicted = Outcome("fix", "m", "onnx", verdict=Verdict("contradicted", reason="why"))
     lines = report.table(contradicted).splitlines()
-    assert lines == ["m: nothing written: nothing to make explicit", "contradicted by the original's run: why"]
+    assert lines[0] == "m: nothing written: no operand had to be made explicit"
+    assert lines[1:] == ["contradicted by the original's run: why"]
+
+
+def test_an_upgrade_says_of_which_operator_set_the_model_is(tmp_path: Path) -> None:
+    node = helper.make_node("Unsqueeze", ["x"], ["y"], axes=[0])
+    ends = [helper.make_tensor_value_info(name, 1, shape) for name, shape in (("x", [4]), ("y", [1, 4]))]
+    graph = helper.make_graph([node], "g", ends[:1], ends[1:])
+    onnx.save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 11)], ir_version=6), tmp_path / "m.onnx")
+    lines = report.table(graphfix.check(tmp_path / "m.onnx", target="tosa")).splitlines()
+    line = next(line for line in lines[1:] if "GF304" in line)
+    assert line.endswith("the model is of operator set 11, not 17")

@@ -23,6 +23,8 @@ class Limits:
     """Input name -> (lowest, highest), both allowed."""
     compared: Mapping[str, tuple[float, ...]] = field(default_factory=dict)
     """Input name -> the constants that the model compares it with."""
+    given: Mapping[str, tuple[int, ...]] = field(default_factory=dict)
+    """Input name -> its elements, where few others would do."""
 
 
 def meet(old: Interval | None, new: Interval) -> Interval:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import zlib
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
@@ -89,6 +90,9 @@ def _tensor(
         return np.array(_WORDS, object)[source.integers(0, len(_WORDS), shape)].reshape(shape)
     if dtype == np.bool_:
         return np.asarray(source.random(shape) < 0.5)  # noqa: PLR2004 - a fair coin
+    given = limits.given.get(spec.name)
+    if given is not None and len(given) == math.prod(shape):
+        return np.asarray(given, dtype).reshape(shape)
     if spec.name in limits.intervals:
         low, high = _typed_interval(limits.intervals[spec.name], dtype)
         values = np.asarray(source.integers(low, high, shape, endpoint=True)).astype(dtype)

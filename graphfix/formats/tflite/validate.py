@@ -31,6 +31,10 @@ class MalformedModelError(Exception):
     """What is wrong, and where in the model."""
 
 
+class OutsideError(MalformedModelError):
+    """A part that lies outside of the file: its end is missing."""
+
+
 Options = Callable[[Operator], Mapping[str, object]]
 
 
@@ -41,9 +45,7 @@ def check(parts: Parts, size: int, options: Options) -> None:
     _check_codes(parts)
     for span in (*parts.payloads, *parts.custom_spans):
         if span[1] > size:
-            raise MalformedModelError(
-                f"the bytes from {span[0]} to {span[1]} of a buffer or of options lie outside of it"
-            )
+            raise OutsideError(f"the bytes from {span[0]} to {span[1]} of a buffer or of options lie outside of it")
     for index, graph in enumerate(parts.subgraphs):
         where = f"subgraph {index} {_short(graph.name)}"
         _check_tensors(graph, parts, where)

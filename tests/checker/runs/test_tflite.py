@@ -403,3 +403,17 @@ def test_a_tolerance_is_said(saved: Saved) -> None:
     verdict = verify(saved(add()), saved(add(near)), rtol=1e-3)
     assert verdict.status == "equal"
     assert "not bit for bit" in str(verdict.reason)
+
+
+@pytest.mark.parametrize(
+    ("data", "options"),
+    [("1,4,6,3", "padding=SAME, stride_h=2, stride_w=2"), ("1,4,10,3", "padding=VALID, stride_h=2, stride_w=1")],
+    ids=["SAME", "VALID"],
+)
+def test_the_shape_that_an_input_asks_of_a_transposed_convolution_is_one_that_it_can_have(
+    saved: Saved, data: str, options: str
+) -> None:
+    weights = constant("w", np.ones((2, 3, 3, 3), np.float32))
+    model = saved(tflite(f"y[N,M,K,2] = TRANSPOSE_CONV(s:int32[4], {weights}, x[{data}], {options})"))
+    verdict = verify(model, model)
+    assert (verdict.status, {run.status for run in verdict.runs}) == ("equal", {"equal"})

@@ -209,3 +209,13 @@ def test_a_payload_behind_the_tables_that_leaves_the_file_is_refused(field: str)
     setattr(made.buffers[1], field, len(data) - 4)
     tables = packed(made)
     assert "lie outside" in refusal(tables + data[len(tables) :])
+    assert "cut short" in refusal(tables + data[len(tables) :])
+
+
+def test_a_whole_file_that_contradicts_itself_is_not_called_cut_short() -> None:
+    """Getting it again would not help."""
+    made = add_model()
+    per_axis(made)
+    message = refusal(packed(made))
+    assert "cut short" not in message
+    assert message.endswith("convert it again")

@@ -34,6 +34,10 @@ class Op:
     axis: int = 0
     bodies: tuple[int, ...] = ()
     """The subgraphs that an IF or WHILE runs."""
+    strides: tuple[int, int] = (1, 1)
+    """Of a TRANSPOSE_CONV: of rows and of columns."""
+    padded: bool = False
+    """Whether its padding is SAME."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,7 +90,10 @@ def _op(op: Operator) -> Op:
     axis = op.options.get("axis") if op.name == "GATHER" else 0
     bodies = tuple(at for _, at in op.bodies) if op.name in _CONTROL_FLOW else ()
     name = op.name.removeprefix("custom ")
-    return Op(name, op.inputs, op.outputs, axis if isinstance(axis, int) else 0, bodies)
+    rows, columns = (op.options.get(key, 0) for key in ("strideH", "strideW"))
+    strides = (rows, columns) if isinstance(rows, int) and isinstance(columns, int) else (1, 1)
+    padded = not op.options.get("padding")
+    return Op(name, op.inputs, op.outputs, axis if isinstance(axis, int) else 0, bodies, strides, padded)
 
 
 def _constant(tensor: Tensor) -> np.ndarray[Any, Any] | None:

@@ -77,7 +77,23 @@ def limits(
                 for index, reached in search.origins(where, tensor, interval):
                     if index in names:
                         intervals[names[index]] = meet(intervals.get(names[index]), reached)
-    return Limits(intervals)
+    return Limits(intervals, given=dict(_given(search, subgraph, names)))
+
+
+def _given(search: _Search, subgraph: int, names: Mapping[int, str]) -> Iterator[tuple[str, tuple[int, ...]]]:
+    """Yield the shapes that inputs ask of a TRANSPOSE_CONV: its data have just these sizes, or a few others."""
+    for op in search.graphs[subgraph].ops:
+        if op.name != "TRANSPOSE_CONV" or op.inputs[0] not in names:
+            continue
+        kernel, data = (search.shape(subgraph, tensor) for tensor in op.inputs[1:3])
+        if None in kernel or None in data or (len(kernel), len(data)) != (4, 4):
+            continue
+        sizes = [size for size in (*data, *kernel) if size is not None]
+        rows, columns = (
+            size * stride if op.padded else (size - 1) * stride + window
+            for size, stride, window in zip(sizes[1:3], op.strides, sizes[5:7], strict=True)
+        )
+        yield names[op.inputs[0]], (sizes[0], rows, columns, sizes[4])
 
 
 @dataclass(frozen=True, slots=True)

@@ -286,7 +286,9 @@ def read(source: Path | bytes) -> Container:
         parts = read_parts(flat, opened)
         validate.check(parts, len(opened.data), lambda operator: read_options(flat, operator.place))
         blocker = _file_blocker(flat, parts)
-    except (MalformedError, validate.MalformedModelError) as error:
+    except (MalformedError, validate.OutsideError) as error:
         raise GraphfixError(f"{opened.name}: no TFLite model, or cut short: {error}; get the file again") from error
+    except validate.MalformedModelError as error:
+        raise GraphfixError(f"{opened.name}: the model contradicts itself: {error}; convert it again") from error
     path = None if isinstance(source, bytes) else source
     return Container(path, opened, parts, flat, tuple(parts.metadata), blocker)
