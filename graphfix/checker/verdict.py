@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from graphfix.checker.files import is_tflite
+from graphfix.checker.files.asked import AskedError
 from graphfix.checker.files.equal_sizes import stated
 from graphfix.checker.files.set_values import assumed
 from graphfix.checker.task import ROUNDED
@@ -31,12 +32,24 @@ def compare(task: Task) -> Verdict:
     if before != after:
         names = (task.after, task.before) if after else (task.before, task.after)
         raise GraphfixError(f"{names[0]} is a TFLite model, {names[1]} is none; name two files of one format")
-    proof, document = _proof(task, tflite=before)
+    if before:
+        from graphfix.checker.files.tflite.names import renamed
+
+        bindings, shapes = renamed(task.before, task.bindings, task.shapes)
+        task = replace(task, bindings=bindings, shapes=shapes)
+    try:
+        return _answer(task, tflite=before)
+    except AskedError as error:
+        raise GraphfixError(f"{task.before}: {error}") from None
+
+
+def _answer(task: Task, *, tflite: bool) -> Verdict:
+    proof, document = _proof(task, tflite=tflite)
     not_run = Verdict("undecided", reason="nothing was run")
     believed = () if proof is None else proof.believed
     if proof is not None and proof.inexact:
         task = replace(task, inexact=proof.inexact, criterion=_rounded(task.criterion))
-    verdict = not_run if task.proof == "only" else _by_runs(_watching(task, believed), tflite=before)
+    verdict = not_run if task.proof == "only" else _by_runs(_watching(task, believed), tflite=tflite)
     if not task.criterion.exact and verdict.status == "equal" and not task.inexact:
         verdict = replace(verdict, reason=f"the outputs were compared {task.criterion}, not bit for bit")
     if proof is not None:

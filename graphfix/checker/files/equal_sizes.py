@@ -9,7 +9,7 @@ import re
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from graphfix.results import GraphfixError
+from graphfix.checker.files.asked import AskedError
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -63,9 +63,7 @@ def equal_sizes(
                 apart.append(group)
         known = [size for size in merged if not isinstance(size, str)]
         if len(known) > 1:
-            raise GraphfixError(
-                f"--same {'='.join(members)}: {known[0]} and {known[1]} can't be equal, or are not solved"
-            )
+            raise AskedError(f"--same {'='.join(members)}: {known[0]} and {known[1]} can't be equal, or are not solved")
         groups = [*apart, merged]
     names: dict[str, str] = {}
     numbers: dict[str, int] = {}
@@ -86,7 +84,7 @@ def equal_sizes(
         for label, total in sums.items()
     }
     if any(part in sums for total in parts.values() for part in total):
-        raise GraphfixError("--same: a part of a sum is a sum itself")
+        raise AskedError("--same: a part of a sum is a sum itself")
     return EqualSizes(names, numbers, parts)
 
 
@@ -130,14 +128,12 @@ def _size(member: str, inputs: Inputs, shapes: Mapping[str, Sequence[int]]) -> S
     place = re.fullmatch(_PLACE, member, re.DOTALL)
     if place is None or place[1] not in inputs:
         known = ", ".join(inputs) or "none"
-        raise GraphfixError(
-            f"--same {member}: neither a symbol of the inputs nor an axis of one; the inputs are: {known}"
-        )
+        raise AskedError(f"--same {member}: neither a symbol of the inputs nor an axis of one; the inputs are: {known}")
     dims = inputs[place[1]]
     if dims is None:
         dims = tuple(shapes.get(place[1], ())) or None
     if dims is None:
-        raise GraphfixError(f"--same {member}: the rank of '{place[1]}' is not known; give its --shape")
+        raise AskedError(f"--same {member}: the rank of '{place[1]}' is not known; give its --shape")
     if int(place[2]) >= len(dims):
-        raise GraphfixError(f"--same {member}: '{place[1]}' has {len(dims)} axes, numbered from 0")
+        raise AskedError(f"--same {member}: '{place[1]}' has {len(dims)} axes, numbered from 0")
     return dims[int(place[2])]

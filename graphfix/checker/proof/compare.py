@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, TypeAlias
 
+from graphfix.checker.files.asked import AskedError
 from graphfix.checker.proof.explain import given_by
 from graphfix.checker.proof.result import Proof, UnprovedError
 from graphfix.checker.proof.sizes import result_size
 from graphfix.checker.proof.terms import Core, shown
-from graphfix.results import GraphfixError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -35,13 +35,13 @@ def refuse_unknown(
     for name in bindings:
         if name not in symbols and name not in places:
             known = ", ".join(dim for dim in symbols if isinstance(dim, str)) or "none"
-            raise GraphfixError(f"no input has the dim '{name}'; the symbols are: {known}")
+            raise AskedError(f"no input has the dim '{name}'; the symbols are: {known}")
     for name, shape in shapes.items():
         if name not in one:
-            raise GraphfixError(f"there is no input '{name}'; the inputs are: {', '.join(one) or 'none'}")
+            raise AskedError(f"there is no input '{name}'; the inputs are: {', '.join(one) or 'none'}")
         dims = one[name]
         if dims is not None and len(dims) != len(shape):
-            raise GraphfixError(f"input '{name}' has rank {len(dims)}; the shape {list(shape)} has {len(shape)}")
+            raise AskedError(f"input '{name}' has rank {len(dims)}; the shape {list(shape)} has {len(shape)}")
         if any(isinstance(dim, int) and dim != size for dim, size in zip(dims or (), shape, strict=False)):
             raise UnprovedError(
                 f"no size fits: the input {name!r} is {list(dims or ())}, and {list(shape)} is asked for"

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
+from graphfix.checker.files.asked import AskedError
 from graphfix.checker.files.set_values import refuse_unknown, typed
-from graphfix.results import GraphfixError
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Mapping, Sequence
@@ -77,7 +77,7 @@ class Interface:
         for name, value in named.items():
             spec = specs[name]
             if spec.kind != "tensor":
-                raise GraphfixError(f"--set {name}: the input is a {spec.kind}; only tensors can be set")
+                raise AskedError(f"--set {name}: the input is a {spec.kind}; only tensors can be set")
             own = spec.dims if name not in shapes else tuple(shapes[name])
             dims = None if own is None else [bindings.get(dim, dim) if isinstance(dim, str) else dim for dim in own]
             found.append((spec, typed(name, value, spec.dtype, dims)))

@@ -8,8 +8,8 @@ import re
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from graphfix.checker.files.asked import AskedError
 from graphfix.checker.files.equal_sizes import equal_sizes
-from graphfix.results import GraphfixError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -213,11 +213,11 @@ def _check_names(
         if name not in dims:
             labels = sorted(d for d in dims if isinstance(d, str))
             known = ", ".join([d for d in labels if "[" not in d] or labels) or "none"
-            raise GraphfixError(f"no input has the dim '{name}'; the symbols are: {known}")
+            raise AskedError(f"no input has the dim '{name}'; the symbols are: {known}")
     specs = {spec.name: spec for spec in before.known}
     for name, shape in shapes.items():
         if name not in specs:
-            raise GraphfixError(f"there is no input '{name}'; the inputs are: {', '.join(specs) or 'none'}")
+            raise AskedError(f"there is no input '{name}'; the inputs are: {', '.join(specs) or 'none'}")
         rank = specs[name].dims
         if rank is not None and len(rank) != len(shape):
-            raise GraphfixError(f"input '{name}' has rank {len(rank)}; the shape {list(shape)} has {len(shape)}")
+            raise AskedError(f"input '{name}' has rank {len(rank)}; the shape {list(shape)} has {len(shape)}")

@@ -314,7 +314,7 @@ def test_a_shape_that_the_input_does_not_have_is_no_size_to_prove_at(
 ) -> None:
     paths = [written(f"g (float[2,N] x) => (float[2,N] y) {{ {way}y = Neg(x) }}") for way in ("", "z = Abs(x) ")]
     rank = ask(capsys, "verify", "--proof-only", *paths, "--shape", "x=2")
-    assert (rank.status, rank.lines) == (2, ["graphfix: input 'x' has rank 2; the shape [2] has 1"])
+    assert (rank.status, rank.lines) == (2, [f"graphfix: {paths[0]}: input 'x' has rank 2; the shape [2] has 1"])
     size = ask(capsys, "verify", "--proof-only", *paths, "--shape", "x=3,4")
     assert size.status == 3
     assert "not proved: no size fits: the input 'x' is [2, 'N'], and [3, 4] is asked for" in size.out

@@ -2,11 +2,21 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
+from contextlib import ExitStack
 from typing import TYPE_CHECKING
 
+from graphfix.checker.files.tflite.file import read
+from graphfix.checker.files.tflite.schema import UnsupportedFieldError
+
 if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+    from pathlib import Path
+
     from graphfix.checker.files.tflite.records import Model, Subgraph
+
+_PLACE = re.compile(r"(.+)\[(\d+)\]", re.DOTALL)
 
 
 def unique_names(graph: Subgraph) -> list[str]:
@@ -23,15 +33,47 @@ def unique_names(graph: Subgraph) -> list[str]:
     return names
 
 
-def input_names(model: Model) -> dict[str, int]:
-    """Return the tensors of the main subgraph's inputs by every name: their own, then what SignatureDefs call them."""
+def own_names(model: Model) -> dict[int, str]:
+    """Return the name of each input of the main subgraph, by tensor."""
     if not model.subgraphs:
         return {}
     main = model.subgraphs[0]
     names = unique_names(main)
-    found = {names[at]: at for at in main.inputs if at >= 0}
+    return {at: names[at] for at in main.inputs if at >= 0}
+
+
+def input_names(model: Model) -> dict[str, int]:
+    """Return the tensors of the main subgraph's inputs by every name: their own, then what SignatureDefs call them."""
+    found = {name: at for at, name in own_names(model).items()}
+    own = set(found.values())
     for _, subgraph, inputs, _ in model.signatures:
         for name, at in inputs if subgraph == 0 else ():
-            if at in main.inputs:
+            if at in own:
                 found.setdefault(name, at)
     return found
+
+
+def renamed(
+    path: Path, bindings: Mapping[str, int], shapes: Mapping[str, Sequence[int]]
+) -> tuple[Mapping[str, int], Mapping[str, Sequence[int]]]:
+    """Return sizes by the inputs' own names where they are asked for by what SignatureDefs call them.
+
+    Raises GraphfixError for what is no model.
+    """
+    if not (bindings or shapes):
+        return bindings, shapes
+    with ExitStack() as stack:
+        try:
+            model, _ = read(path, stack)
+        except UnsupportedFieldError:
+            return bindings, shapes
+    own = own_names(model)
+    names = {name: own[at] for name, at in input_names(model).items()}
+    places = {label: _PLACE.fullmatch(label) for label in bindings}
+    return (
+        {
+            f"{names.get(at[1], at[1])}[{at[2]}]" if (at := places[label]) else label: size
+            for label, size in bindings.items()
+        },
+        {names.get(name, name): shape for name, shape in shapes.items()},
+    )

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from itertools import count
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 from graphfix.checker.files.equal_sizes import NONE_EQUAL, EqualSizes, equal_sizes
 from graphfix.checker.files.tflite.file import read
+from graphfix.checker.files.tflite.names import own_names
 from graphfix.checker.files.tflite.schema import UnsupportedFieldError
 from graphfix.checker.proof.compare import (
     check_asked,
@@ -22,21 +22,20 @@ from graphfix.checker.proof.result import Proof, UnprovedError
 from graphfix.checker.proof.sizes import Algebra
 from graphfix.checker.proof.terms import TermTable, View, whole
 from graphfix.checker.proof.tflite import set_inputs
+from graphfix.checker.proof.tflite.input_sizes import bound, input_dims, sizes_by_name, sizes_of
 from graphfix.checker.proof.tflite.new_forms import Known
 from graphfix.checker.proof.tflite.parts import check_parts
 from graphfix.checker.proof.tflite.reader import Reading
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Mapping, Sequence
     from contextlib import ExitStack
     from pathlib import Path
 
     from graphfix.checker.files.constant_bytes import Opened
     from graphfix.checker.files.set_values import Array
-    from graphfix.checker.files.tflite.records import Model, Tensor
-    from graphfix.checker.proof.arithmetic import Arithmetic
+    from graphfix.checker.files.tflite.records import Model
     from graphfix.checker.proof.explain import Notes
-    from graphfix.checker.proof.sizes import Size
     from graphfix.results import InputValue
 
 
@@ -56,11 +55,13 @@ def compared(
     constants = Constants(table)
     read_files = [_read(path, stack) for path in (before, after)]
     (one, _), (two, _) = read_files
-    refuse_unknown(_input_dims(one), _input_dims(two), bindings, shapes)
-    one, two = (_bound(model, bindings, shapes) for model in (one, two))
-    equal = equal_sizes(same, _sizes_by_name(one), {}, {})
-    one, two = (_bound(model, equal.numbers, {}) for model in (one, two))
+    refuse_unknown(input_dims(one), input_dims(two), bindings, shapes)
+    one, two = (bound(model, bindings, shapes) for model in (one, two))
+    equal = equal_sizes(same, sizes_by_name(one), {}, {})
+    one, two = (bound(model, equal.numbers, {}) for model in (one, two))
     constant = set_inputs.arrays(one, values)
+    given = {name: constant[place].shape for place, name in enumerate(own_names(one).values()) if place in constant}
+    one, two = (bound(model, {}, given) for model in (one, two))
     check_parts(one, two)
     entries, known = _callable(one), Known(table.objections)
     first = Reading(table, constants, one, known, first=True, notes=notes)
@@ -93,7 +94,7 @@ def note_nodes(
 ) -> None:
     """Read one file, and note its operators: for `proving.maps`. Raises UnprovedError and GraphfixError."""
     table = TermTable(Algebra())
-    model = _bound(_read(path, stack)[0], bindings, shapes)
+    model = bound(_read(path, stack)[0], bindings, shapes)
     reading = Reading(table, Constants(table), model, Known(table.objections), first=True, notes=notes)
     for index in _callable(model):
         _run(reading, index)
@@ -110,55 +111,6 @@ def _read(path: Path, stack: ExitStack) -> tuple[Model, Opened]:
 def refuse(path: Path, stack: ExitStack) -> None:
     """Raises GraphfixError for a file that is no model."""
     _read(path, stack)
-
-
-def _input_dims(model: Model) -> dict[str, tuple[int | str, ...] | None]:
-    """Return the dims of the main subgraph's inputs; each may be resized, so that none is a number."""
-    graphs = model.subgraphs[:1]
-    inputs = [graph.tensors[at] for graph in graphs for at in graph.inputs]
-    return {
-        tensor.name: None
-        if tensor.dims is None
-        else tuple(f"{tensor.name}[{axis}]" for axis in range(len(tensor.dims)))
-        for tensor in inputs
-    }
-
-
-def _sizes_by_name(model: Model) -> dict[str, tuple[int | str, ...] | None]:
-    """Return the sizes of the main subgraph's inputs, by each name that an input has: numbers, or `name[axis]`."""
-    found: dict[str, tuple[int | str, ...] | None] = {}
-    if not model.subgraphs:
-        return found
-    main = model.subgraphs[0]
-    named = [(main.tensors[at].name, at) for at in main.inputs]
-    signed = [pair for _, index, inputs, _ in model.signatures if index == 0 for pair in inputs]
-    named += [(name, at) for name, at in signed if at in main.inputs]
-    for name, at in named:
-        tensor = main.tensors[at]
-        sizes = None if tensor.dims is None else map(_label, [tensor.name] * len(tensor.dims), count(), tensor.dims)
-        found.setdefault(name, None if sizes is None else tuple(sizes))
-    return found
-
-
-def _label(name: str, axis: int, size: int | None) -> int | str:
-    return f"{name}[{axis}]" if size is None else size
-
-
-def _bound(model: Model, bindings: Mapping[str, int], shapes: Mapping[str, Sequence[int]]) -> Model:
-    """Return the inputs of the main subgraph the sizes that were asked for: `name[axis]`, or a whole shape."""
-    if not model.subgraphs or not (bindings or shapes):
-        return model
-    main = model.subgraphs[0]
-    tensors = list(main.tensors)
-    for at in main.inputs:
-        tensor = tensors[at]
-        sizes = shapes.get(tensor.name, tensor.dims)
-        if sizes is not None:
-            dims = tuple(bindings.get(f"{tensor.name}[{axis}]", size) for axis, size in enumerate(sizes))
-            check_asked(tensor.name, tensor.dims, dims)
-            stored = tuple(old if size is None else size for size, old in zip(dims, tensor.stored, strict=False))
-            tensors[at] = tensor._replace(dims=dims, stored=stored if len(dims) == len(tensor.stored) else ())
-    return replace(model, subgraphs=(replace(main, tensors=tuple(tensors)), *model.subgraphs[1:]))
 
 
 def _callable(model: Model) -> list[int]:
@@ -186,38 +138,17 @@ def _run(
     """Read a subgraph; `constant`: the main one's inputs, by place, that are taken for constants."""
     graph = reading.model.subgraphs[index]
     given = []
+    names = {} if index else own_names(reading.model)
     for place, at in enumerate(graph.inputs):
         tensor = graph.tensors[at]
+        name = names.get(at, tensor.name)
         if index == 0 and place in constant:
-            check_asked(tensor.name, tensor.dims, constant[place].shape)
+            check_asked(name, tensor.dims, constant[place].shape)
             given.append(set_inputs.constant(reading.constants, tensor, constant[place]))
             continue
         core, new = reading.table.core(("input", index, place, tensor.dtype), f"input {tensor.name!r}", counted=False)
         if new:
-            core.sizes = (
-                None if tensor.dims is None else tuple(_sizes(reading.table.arithmetic, tensor, (index, place), equal))
-            )
+            arithmetic, spot = reading.table.arithmetic, (index, place)
+            core.sizes = None if tensor.dims is None else tuple(sizes_of(arithmetic, name, tensor, spot, equal))
         given.append(whole(core))
     return reading.run(index, given, f"subgraph {index}" if index else "main")
-
-
-def _sizes(arithmetic: Arithmetic, tensor: Tensor, at: tuple[int, int], equal: EqualSizes) -> Iterator[Size]:
-    """Yield the sizes of an input of a known rank, the input `at` of a subgraph; a free size is a symbol.
-
-    Those of the main subgraph's that are stated to be equal are one, and what is stated to be a sum is one.
-    """
-    for axis, size in enumerate(tensor.dims or ()):
-        label = f"{tensor.name}[{axis}]"
-        same = None if at[0] else equal.names.get(label)
-        if size is not None:
-            yield size
-        elif same is None and (at[0] or not any(label in total for total in equal.sums.values())):
-            yield arithmetic.algebra.symbol(("input", *at, axis), label)
-        else:
-            whole = same or label
-            parts = equal.sums.get(whole, (whole,))
-            sizes = [
-                part if isinstance(part, int) else arithmetic.algebra.symbol(("input", part), part) for part in parts
-            ]
-            total = arithmetic.add(*sizes)
-            yield arithmetic.algebra.symbol(("input", whole), whole) if total is None else total
