@@ -48,6 +48,8 @@ class Site:
     """Completes the sentence "left alone because"; of an edit what it is where shapes do not say that, mostly None."""
     bytes: Final[int] = 0
     """By how much the file's constants grew; of several edits of one node the first has it."""
+    blocks: Final[bool] = False
+    """Whether no converter to the target makes anything right of the model as long as it is so."""
     inexact: Final[str | None] = None
     """Why the numbers may differ, and by how much at most; None where every bit is the same."""
 

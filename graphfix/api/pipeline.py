@@ -31,7 +31,7 @@ Seconds = dict[str, float]
 def fix(model: Model, request: Request, rewrites: Sequence[Step] | None) -> Outcome:
     """Rewrite a loaded model in place, by `rewrites` or by those of the target. Raises GraphfixError."""
     seconds: Seconds = {}
-    with _timed(seconds, "plan"):
+    with timed(seconds, "plan"):
         policy = asked.policy(request)
         asked.limit(model, request)
         steps = _chosen(request, policy) if rewrites is None else rewrites
@@ -79,7 +79,7 @@ class _Fix:
         source, request = self.source, self.request
         seconds: Seconds = {}
         model, sizes = _loaded(source, request, seconds, self.output)
-        with _named(source), _timed(seconds, "plan"):
+        with _named(source), timed(seconds, "plan"):
             if before is not None:
                 model.own_facts_only()
             leans = facts.leaning(model)
@@ -88,12 +88,14 @@ class _Fix:
             if before is not None:
                 report.sites = facts.unwitnessed(report.sites, before.sites, before.leans)
         outcome = _outcome("fix", source, model, report, request, seconds, sizes)
+        if request.stop_where_blocked and any(site.blocks for site in outcome.sites):
+            return outcome, None
         if not request.check_result:
-            with _timed(seconds, "write"):
+            with timed(seconds, "write"):
                 model.save(self.output)
             return replace(outcome, output=str(self.output), verdict=Verdict("skipped")), None
         with publish.scratch(self.output) as made:
-            with _timed(seconds, "write"):
+            with timed(seconds, "write"):
                 made.extend(model.save(made[0]))
             verdict = compare(source, made[0], request, seconds, sizes, claims)
             outcome = replace(outcome, verdict=verdict)
@@ -118,7 +120,7 @@ def check(source: Path, request: Request) -> Outcome:
     steps = _chosen(request, policy)
     seconds: Seconds = {}
     model, sizes = _loaded(source, request, seconds)
-    with _named(source), _timed(seconds, "plan"):
+    with _named(source), timed(seconds, "plan"):
         report = _run(model, request, policy, steps, "found")
         report.sites[:0] = binding.free_sites(model, request.target)
     return replace(_outcome("check", source, model, report, request, seconds, sizes), changed=False)
@@ -149,7 +151,7 @@ def _loaded(source: Path, request: Request, seconds: Seconds, output: Path | Non
 
     The time of shape inference is counted separately.
     """
-    with _timed(seconds, "load"):
+    with timed(seconds, "load"):
         model, sizes = loading.bound(source, request)
         asked.limit(model, request)
         if output is not None:
@@ -200,7 +202,7 @@ def compare(
     from graphfix.checker.task import Criterion, Task
 
     sizes = binding.parse(before, request) if sizes is None else sizes
-    with _timed(seconds, "verify"):
+    with timed(seconds, "verify"):
         task = Task(
             before=before,
             after=after,
@@ -252,10 +254,13 @@ def _outcome(
 
 
 @contextlib.contextmanager
-def _timed(seconds: Seconds, step: str) -> Iterator[None]:
+def timed(seconds: Seconds, step: str) -> Iterator[None]:
+    """Enter how long a step took, also one that ends in an error."""
     started = time.perf_counter()
-    yield
-    seconds[step] = round(time.perf_counter() - started, 6)
+    try:
+        yield
+    finally:
+        seconds[step] = round(time.perf_counter() - started, 6)
 
 
 @contextlib.contextmanager

@@ -34,7 +34,7 @@ def of_tosa(node: Node) -> Iterator[Leave]:
         yield sizes
     why = _form(node) or _owner(node) or _scales(node) or _type(node, values)
     if why is not None:
-        yield Leave(None, why, "GF305", "left")
+        yield Leave(None, why, "GF305", "left", blocks=why not in tosa.PASSED)
 
 
 def _size(value: Value) -> Leave | None:
@@ -44,7 +44,7 @@ def _size(value: Value) -> Leave | None:
         return Leave(None, f"{value} has a size that is free: TOSA 1.0 has none", "GF302", "left")
     if len(axes) > tosa.MAX_RANK:
         why = f"{value} has rank {len(axes)}: TOSA's level 8k ends at {tosa.MAX_RANK}"
-        return Leave(None, why, "GF301", "left")
+        return Leave(None, why, "GF301", "left", blocks=True)
     if 0 in axes and value.kind != "constant" and value.is_read:
         return Leave(None, f"{value} has no elements: TOSA has no size 0", "GF305", "left")
     return None
@@ -53,7 +53,7 @@ def _size(value: Value) -> Leave | None:
 def _owner(node: Node) -> str | None:
     """An operator that is none of the format's own."""
     if node.domain in tosa.CUSTOM:
-        return "it is a custom operator: TOSA keeps it as tosa.custom, and only its owner can run it"
+        return tosa.KEPT_CUSTOM
     if node.domain not in tosa.STANDARD:
         return f"the converters to TOSA do not know the operators of '{node.domain}'"
     return None

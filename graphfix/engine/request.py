@@ -66,6 +66,8 @@ class Request:
     rtol: float | None = None
 
     # the conversion to TOSA
+    stop_where_blocked: bool = False
+    """Whether what no converter takes ends the work before anything is written or verified."""
     run: bool = False
     """Whether the converted model is run beside its original."""
     run_on: Sequence[Path] = ()

@@ -225,5 +225,5 @@ def _carry_out(
     for edit, (code, operand, was, now) in zip(edits, planned, strict=True):
         inexact = edit.inexact if isinstance(edit, Replace) else None
         old = f"the model is of operator set {node.version}, not {edit.version}" if isinstance(edit, Upgrade) else None
-        report.sites.append(Site(code, label, op, path, operand, was, now, job.done, name, old, grown, inexact))
+        report.sites.append(Site(code, label, op, path, operand, was, now, job.done, name, old, grown, inexact=inexact))
         grown = 0

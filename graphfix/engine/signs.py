@@ -16,6 +16,4 @@ def never_negative(value: Value) -> bool:
 
 def power(base: Value) -> str | None:
     """Why a power of this base is left, or None."""
-    if never_negative(base):
-        return None
-    return "its base may be negative, and tosa.pow of a negative base is unpredictable"
+    return None if never_negative(base) else tosa.NEGATIVE_BASE

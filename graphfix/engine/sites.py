@@ -25,7 +25,8 @@ def kept(node: Node, edits: Sequence[Edit], rewrite: str | None) -> Iterator[Sit
     """The sites of those that are no edits: operands that stay as they are."""
     for edit in edits:
         if isinstance(edit, Leave):
-            yield replace(left(edit.code, node, edit.operand, edit.reason, rewrite), status=edit.status)
+            found = left(edit.code, node, edit.operand, edit.reason, rewrite)
+            yield replace(found, status=edit.status, blocks=edit.blocks)
         elif isinstance(edit, Assume):
             reason = f"it is assumed that {edit.text}"
             yield replace(left(edit.code, node, edit.operand, reason, rewrite), status="exempt")

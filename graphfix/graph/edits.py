@@ -137,6 +137,8 @@ class Leave:
     reason: str
     code: str
     status: Literal["exempt", "left"] = "exempt"
+    blocks: bool = False
+    """Whether no converter to the target makes anything right of the model as long as it is so."""
 
 
 @dataclass(frozen=True, slots=True)

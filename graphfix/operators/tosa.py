@@ -12,13 +12,18 @@ MAX_RANK = 6
 NO_FORM = "the converters to TOSA have no form for it"
 LOOP = "it runs a body again and again, and the converters to TOSA write no loops"
 CONDITION = "its condition is known only at run time"
+NEGATIVE_BASE = "its base may be negative, and tosa.pow of a negative base is unpredictable"
+KEPT_CUSTOM = "it is a custom operator: TOSA keeps it as tosa.custom, and only its owner can run it"
+UINT8 = "TOSA's profiles have no uint8"
+PASSED = frozenset({CONDITION, NEGATIVE_BASE, KEPT_CUSTOM, UINT8})
+"""What converts, or may: it is named, and a conversion is tried."""
 NEVER_NEGATIVE = frozenset(
     "Abs Sqrt Exp Relu Sigmoid Softmax Softplus ABS SQRT EXP RELU RELU6 LOGISTIC SOFTMAX SQUARE SQUARED_DIFFERENCE"
     " RSQRT ReduceL2 ReduceSumSquare".split()
 )
 """Operators whose results are at least 0."""
 TYPES = {
-    "uint8": "TOSA's profiles have no uint8",
+    "uint8": UINT8,
     "int64": "TOSA 1.0 has no int64, and nothing shows that its numbers fit into int32",
     "float64": "TOSA has no float64",
     "string": "TOSA has no strings",

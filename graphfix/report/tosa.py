@@ -71,6 +71,7 @@ def unconverted(outcome: Outcome) -> str | None:
 def _named(outcome: Outcome) -> str:
     """The findings of the fixed model that explain a refusal."""
     stoppers = [site for site in findings(outcome) if site.code in STOPPERS]
+    stoppers = [site for site in stoppers if site.blocks] or stoppers
     named = list(dict.fromkeys(map(_finding, sorted(stoppers, key=lambda site: -int(site.code[2:])))))
     if not named:
         return ""

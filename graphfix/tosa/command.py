@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -64,16 +63,14 @@ def fix_and_convert(source: Path, output: Path, request: Request) -> Outcome:
     tool = convert.converter(format_of(source))
     with publish.scratch_folder(output) as folder:
         files = convert.Files(source, folder / f"fixed{source.suffix}", folder / "made.mlirbc", folder / "made.tosa")
-        fixed = pipeline.fix_file(source, files.fixed, replace(request, target="tosa"))
+        fixed = pipeline.fix_file(source, files.fixed, replace(request, target="tosa", stop_where_blocked=True))
         outcome = replace(fixed, command="tosa", output=None)
         if fixed.output is None:
-            return outcome
+            blocked = any(site.blocks for site in fixed.sites)
+            return replace(outcome, conversion=convert.blocked(tool)) if blocked else outcome
         files = replace(files, narrow=not (request.only or limits.leaves_int64(outcome.sites)))
-        started = time.perf_counter()
-        done = convert.convert(files, tool, request)
-        outcome = replace(
-            outcome, conversion=done, seconds={**fixed.seconds, "tosa": round(time.perf_counter() - started, 6)}
-        )
+        done, seconds = convert.convert(files, tool, request)
+        outcome = replace(outcome, conversion=done, seconds={**fixed.seconds, **seconds})
         if done.status not in WRITTEN:
             return outcome
         publish.publish_pair((files.bytecode, bytecode), (files.tosa, output))

@@ -6,12 +6,14 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from graphfix.api.pipeline import timed
 from graphfix.engine.request import Request
 from graphfix.results import Conversion, GraphfixError
 from graphfix.runtimes import tosa
 from graphfix.runtimes.session import RefusedError
 
 SPECIFICATION = f"TOSA {tosa.SPECIFICATION}, level {tosa.LEVEL}"
+BLOCKED = "no converter takes what is named beforehand, so none was asked"
 _CUSTOM = "tosa.custom:"
 
 
@@ -38,27 +40,43 @@ def converter(format_: str) -> str:
     return tool
 
 
-def convert(files: Files, tool: str, request: Request) -> Conversion:
+def blocked(tool: str) -> Conversion:
+    """What is said of a model that no converter takes as it is: nothing was tried."""
+    return Conversion("refused", tool, reason=BLOCKED, specification=SPECIFICATION, versions=_versions(tool))
+
+
+def _versions(tool: str) -> dict[str, str]:
+    return {name: version for name, version in tosa.versions().items() if name in (tool, tosa.TOSA_TOOLS)}
+
+
+def convert(files: Files, tool: str, request: Request) -> tuple[Conversion, dict[str, float]]:
     """Convert `files.fixed`, validate it strictly, and run it beside `files.original` where that is asked.
+
+    Also returns the seconds that each of these took.
 
     Writes `files.bytecode` and, where the module conforms, `files.tosa`. A model that can't be converted is no error
     here: its status is `refused`, with the tool's own reason.
     """
-    versions = {name: version for name, version in tosa.versions().items() if name in (tool, tosa.TOSA_TOOLS)}
-    done = Conversion("converted", tool, specification=SPECIFICATION, versions=versions)
+    done = Conversion("converted", tool, specification=SPECIFICATION, versions=_versions(tool))
+    seconds: dict[str, float] = {}
     try:
         request.progress(f"converting with {tool}")
-        tosa.convert(tool, files.fixed, files.bytecode, narrow=files.narrow)
+        with timed(seconds, "convert"):
+            tosa.convert(tool, files.fixed, files.bytecode, narrow=files.narrow)
         request.progress("validating with tosa-opt")
-        validation = tosa.validate(files.bytecode, files.tosa)
+        with timed(seconds, "validate"):
+            validation = tosa.validate(files.bytecode, files.tosa)
     except RefusedError as error:
-        return replace(done, status="refused", reason=str(error))
+        return replace(done, status="refused", reason=str(error)), seconds
     if not validation.valid:
         more = len(validation.errors) - 1
         reason = f"tosa-opt: {validation.errors[0]}{f' (and {more} more)' if more else ''}"
-        return replace(done, status="refused", reason=reason)
+        return replace(done, status="refused", reason=reason), seconds
     done = replace(done, operators=validation.operators)
-    return _run(done, files, request) if request.run else done
+    if request.run:
+        with timed(seconds, "run"):
+            done = _run(done, files, request)
+    return done, seconds
 
 
 def _run(done: Conversion, files: Files, request: Request) -> Conversion:

@@ -42,7 +42,7 @@ def plan(node: Node) -> Iterator[Edit]:
     """Replace a recurrent operator by its steps."""
     why = _kept(node)
     if why is not None:
-        yield Leave(None, why, NOT_TAKEN, "left")
+        yield Leave(None, why, NOT_TAKEN, "left", blocks=True)
         return
     values = [value for value in node.operands if value is not None]
     if not all(value.ranked.static for value in values):
@@ -51,7 +51,7 @@ def plan(node: Node) -> Iterator[Edit]:
     count = recurrence.steps * CELLS[node.op].nodes * recurrence.directions
     if count > MOST_NODES:
         why = f"its {recurrence.steps} steps take {count} nodes, and {MOST_NODES} are the most: bind a shorter length"
-        yield Leave(None, why, NOT_TAKEN, "left")
+        yield Leave(None, why, NOT_TAKEN, "left", blocks=True)
         return
     runs = [recurrence.run(direction, _activations(node, direction)) for direction in range(recurrence.directions)]
     results: list[New] = [concat([unsqueezed(run.all, 1) for run in runs], 1)]

@@ -41,3 +41,21 @@ FINE = {
 @pytest.mark.parametrize("case", FINE)
 def test_what_converts_is_no_finding(case: str) -> None:
     assert not list(of_tosa(node(FINE[case])))
+
+
+BLOCKING = {
+    "rank 7": True,
+    "a free size": False,
+    "a loop": True,
+    "bytes without a sign": False,
+    "a base that may be negative": False,
+    "a custom operator": False,
+    "a domain that nobody converts": True,
+    "computes something else": True,
+}
+
+
+@pytest.mark.parametrize("case", BLOCKING)
+def test_what_no_converter_gets_right_ends_the_work(case: str) -> None:
+    (found,) = of_tosa(node(NAMED[case][0]))
+    assert found.blocks == BLOCKING[case]

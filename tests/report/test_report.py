@@ -242,6 +242,7 @@ def test_the_document_has_the_fields_of_the_contract() -> None:
         "rewrite": "materialize-broadcasts",
         "reason": None,
         "bytes": 0,
+        "blocks": False,
         "inexact": None,
     }
     assert document["sites"][2]["before"] is None

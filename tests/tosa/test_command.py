@@ -165,6 +165,30 @@ def test_the_markdown_report_has_the_differences_and_the_operators() -> None:
     assert "| `tosa.custom:Own` | 1 |" in lines
 
 
+@pytest.mark.tosa
+def test_what_no_converter_takes_is_not_tried(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def never(*_: object, **__: object) -> None:
+        raise AssertionError
+
+    monkeypatch.setattr("graphfix.checker.verify", never)
+    monkeypatch.setattr(tosa, "convert", never)
+    model = onnx_file(tmp_path, "g (float[4] x) => (int64[1,N] y) {y = NonZero(x)}")
+    said = ask(capsys, "tosa", model, "-o", tmp_path / "out.tosa", "-q")
+    assert said.status == 2
+    assert "no converter takes what is named beforehand, so none was asked; named beforehand: GF305 NonZero" in said.err
+    assert list(listing(tmp_path)) == ["m.onnx"]
+
+
+@pytest.mark.tosa
+def test_the_seconds_of_each_tool_are_told_apart(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    model = onnx_file(tmp_path, SQUARE)
+    seconds = json.loads(ask(capsys, "tosa", model, "-o", tmp_path / "o.tosa", "--run", "--json").out)["seconds"]
+    assert {"convert", "validate", "run"} <= seconds.keys()
+    assert all(spent > 0 for spent in seconds.values())
+
+
 # --- the tools ------------------------------------------------------------------------------------------------------
 
 
@@ -203,7 +227,7 @@ def test_the_bits_are_those_of_the_seed(tmp_path: Path, capsys: pytest.CaptureFi
 @pytest.mark.parametrize(
     ("text", "status", "said"),
     [
-        ("y[2,3] = FLOOR_MOD(a[2,3], b[2,3])", 1, "run: differs"),
+        ("y[2,3] = FLOOR_MOD(a[2,3], b[2,3])", 2, "so none was asked; named beforehand: GF305 FLOOR_MOD#0"),
         ("y[2,3] = POW(a[2,3], b[2,3])", 1, "run: unpredictable"),
         ("y:uint8[2,3] = ADD(a:uint8[2,3], b:uint8[2,3])", 2, "named beforehand: GF305 ADD#0"),
         ("y[2,3] = CUSTOM.Own(x[2,3])\nz[2,3] = ABS(y)", 3, "only their owner runs: Own; without --run it is written"),

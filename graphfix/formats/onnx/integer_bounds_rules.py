@@ -156,7 +156,10 @@ def _places(node: Node, _: Given, __: int) -> Bounds | None:
 
 
 def _sizes(node: Node, _: Given, __: int) -> Bounds | None:
+    """A size that is not known is none that a tensor of TOSA could not have."""
     shape = node.operand(0).shape
+    if node.op == "Shape" and not shape.static:
+        return 0, TYPES["int32"][1]
     return (0, prod(shape.numbers) if node.op == "Size" else max(shape.numbers, default=0)) if shape.static else None
 
 
