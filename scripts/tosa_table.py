@@ -1,143 +1,110 @@
-"""Write the before/after table of docs/before-tosa.md: every real model through the TOSA tools, as it is and fixed.
+"""Write the before/after tables of docs/before-tosa.md: every real model through the TOSA tools, as it is and fixed.
 
-    python scripts/tosa_table.py                  all models, the table into docs/before-tosa.md (about 10 minutes)
+    python scripts/tosa_table.py                  all models, the tables into docs/before-tosa.md (about 15 minutes)
     python scripts/tosa_table.py nmp silero       only the models whose path holds one of the words, printed
 
-Needs the zoo (scripts/fetch_zoo.py) and the extra `tosa`.
+The zoo and models/exported, two models at a time, each in a process of its own with a limit of time. Needs the zoo
+(scripts/fetch_zoo.py) and the extra `tosa`.
 """
 
 from __future__ import annotations
 
 import argparse
+import json
+import subprocess
 import sys
-import tempfile
-import time
+from collections.abc import Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TypeAlias
 
-import numpy as np
-from tosa_zoo import ONNX, SEEDS, ZOO, Case, page
+from tosa_measure import AGREES, VALID, Row
+from tosa_zoo import ZOO
 
-from graphfix.results import GraphfixError
 from graphfix.runtimes import tosa
-from graphfix.runtimes.session import RefusedError
-from graphfix.tosa.command import tosa_file
 
-if TYPE_CHECKING:
-    from graphfix.results import Conversion, Outcome
-
-DOCUMENT = Path(__file__).resolve().parent.parent / "docs" / "before-tosa.md"
+HERE = Path(__file__).resolve().parent
+EXPORTED = HERE.parent / "models" / "exported"
+DOCUMENT = HERE.parent / "docs" / "before-tosa.md"
 BEGIN, END = "<!-- table: made by scripts/tosa_table.py -->", "<!-- end of the table -->"
-HEADS = (
-    "model",
-    "as it is",
-    "after `--target tosa`",
-    "operators",
-    "`.tosa` bytes",
-    "worst difference, of the range",
-    "s",
+LONGEST_SECONDS = 600
+HEADS = ("model", "as it is", "fixed", "TOSA", "operators", "`.tosa` bytes", "worst, of the range", "named", "s")
+COUNTS = (
+    "",
+    "models",
+    "valid as they are",
+    "fixed: proved",
+    "bounded",
+    "equal",
+    "valid TOSA",
+    "agree",
+    "clean",
+    "of these agree",
 )
+Rows: TypeAlias = Mapping[Path, Row]
 
 
 def main() -> int:
-    """Make the rows; say on stderr which model is worked on."""
+    """Make the rows; say on stderr which model is done."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("words", nargs="*")
     words = parser.parse_args().words
-    models = [path for path in sorted(ZOO.glob("*/*.tflite")) + sorted(ZOO.glob("*/*.onnx")) if _wanted(path, words)]
-    rows = []
-    for path in models:
-        print(path.relative_to(ZOO), file=sys.stderr)
-        rows.append(_row(path))
-    lines = [f"| {' | '.join(HEADS)} |", f"|{' --- |' * len(HEADS)}", *(f"| {' | '.join(row)} |" for row in rows)]
-    lines += ["", ", ".join(f"{name} {version}" for name, version in tosa.versions().items()) + "."]
+    every = [path for suffix in ("tflite", "onnx") for path in sorted(ZOO.glob(f"*/*.{suffix}"))]
+    every += [path for suffix in ("tflite", "onnx") for path in sorted(EXPORTED.glob(f"*.{suffix}"))]
+    models = [path for path in every if not words or any(word in str(path) for word in words)]
+    with ThreadPoolExecutor(2) as pool:
+        rows = dict(zip(models, pool.map(_row, models), strict=True))
+    text = "\n".join(_text(rows))
     if words:
-        print("\n".join(lines))
+        print(text)
     else:
-        _write("\n".join(lines))
+        head, _, rest = DOCUMENT.read_text(encoding="utf-8").partition(BEGIN)
+        DOCUMENT.write_text(f"{head}{BEGIN}\n\n{text}\n\n{END}{rest.partition(END)[2]}", encoding="utf-8")
     return 0
 
 
-def _wanted(path: Path, words: list[str]) -> bool:
-    return not words or any(word in str(path) for word in words)
-
-
-def _row(path: Path) -> list[str]:
-    name = str(path.relative_to(ZOO))
-    with tempfile.TemporaryDirectory() as scratch:
-        before = _as_it_is(path, Path(scratch))
-        started = time.perf_counter()
-        try:
-            outcome = _fixed(path, Path(scratch))
-        except GraphfixError as error:
-            return [name, before, f"no: {error}", "", "", "", ""]
-        spent = f"{time.perf_counter() - started:.0f}"
-        after = _after(outcome)
-        size = Path(scratch, "m.tosa")
-        bytes_ = str(size.stat().st_size) if size.exists() else ""
-    done = outcome.conversion
-    operators = str(sum(done.operators.values())) if done is not None and done.operators else ""
-    return [name, before, after, operators, bytes_, _worst(done), spent]
-
-
-def _as_it_is(path: Path, folder: Path) -> str:
-    """What the tools say of the file, with nothing done to it."""
+def _row(path: Path) -> Row:
+    print(path.name, file=sys.stderr)
+    command = [sys.executable, HERE / "tosa_measure.py", path]
     try:
-        tosa.convert(tosa.CONVERTERS[path.suffix[1:]], path, folder / "before.mlirbc")
-        validation = tosa.validate(folder / "before.mlirbc")
-    except RefusedError as error:
-        return f"no: {_short(str(error))}"
-    if validation.valid:
-        return "valid"
-    return f"no: {_short(validation.errors[0])}"
+        ended = subprocess.run(command, capture_output=True, text=True, timeout=LONGEST_SECONDS, check=False)
+    except subprocess.TimeoutExpired:
+        return Row("", f"no: longer than {LONGEST_SECONDS} s")
+    if ended.returncode:
+        return Row("", f"no: {(ended.stderr.strip().splitlines() or [''])[-1]}")
+    found = json.loads(ended.stdout)
+    return Row(**{**found, "named": tuple(found["named"])})
 
 
-def _fixed(path: Path, folder: Path) -> Outcome:
-    case = ONNX.get(str(path.relative_to(ZOO)), Case())
-    inputs = []
-    if case.page:
-        shape = tuple(map(int, case.shapes[case.page].split(",")))
-        for seed in SEEDS:
-            inputs.append(folder / f"{seed}.npz")
-            np.savez(inputs[-1], **{case.page: page(seed, shape)})
-    bind = case.bound
-    outcome = tosa_file(path, folder / "m.tosa", **bind, run=True, inputs=inputs)
-    if outcome.conversion is not None and outcome.conversion.status == "not run":
-        return tosa_file(path, folder / "m.tosa", **bind, check_result=False)
-    return outcome
+def _text(rows: Rows) -> list[str]:
+    """First what was counted, then a table for each source."""
+    lines = [f"| {' | '.join(COUNTS)} |", f"|{' --- |' * len(COUNTS)}"]
+    sources = (("the zoo", ZOO), ("exported", EXPORTED))
+    for name, folder in sources:
+        for suffix in (".tflite", ".onnx"):
+            some = [row for path, row in rows.items() if path.is_relative_to(folder) and path.suffix == suffix]
+            lines.append(f"| {' | '.join((f'{name}, {suffix[1:]}', *map(str, _counted(some))))} |")
+    for name, folder in sources:
+        lines += ["", f"### {name.capitalize()}", "", f"| {' | '.join(HEADS)} |", f"|{' --- |' * len(HEADS)}"]
+        lines += [f"| {' | '.join(_cells(path, row))} |" for path, row in rows.items() if path.is_relative_to(folder)]
+    return [*lines, "", ", ".join(f"{name} {version}" for name, version in tosa.versions().items()) + "."]
 
 
-def _after(outcome: Outcome) -> str:
-    done = outcome.conversion
-    if done is None:
-        return f"no: {outcome.verdict.reason if outcome.verdict else 'not written'}"
-    if done.status == "refused":
-        named = [site for site in outcome.sites if site.code == "GF305" and site.status == "left"]
-        # the whole numbers in front of an operator that stops everything are no separate reason
-        stoppers = dict.fromkeys(site.op for site in named if "int64" not in (site.reason or ""))
-        return f"no: {', '.join(stoppers) or _short(done.reason or '')}"
-    if done.status in ("agrees", "converted"):
-        custom = [name.partition(":")[2] for name in done.operators if name.startswith("tosa.custom:")]
-        return f"valid; custom: {', '.join(custom)}" if custom else "valid"
-    return f"{done.status}: {done.reason}"
+def _counted(rows: Sequence[Row]) -> list[int]:
+    clean = [row for row in rows if not row.named and row.became]
+    agree = [row for row in rows if row.became.startswith(AGREES)]
+    valid = [row for row in rows if row.operators is not None]
+    fixed = [sum(row.fixed == status for row in rows) for status in ("proved", "bounded", "equal")]
+    as_they_are = sum(row.as_it_is == VALID for row in rows)
+    return [len(rows), as_they_are, *fixed, len(valid), len(agree), len(clean), sum(row in agree for row in clean)]
 
 
-def _worst(done: Conversion | None) -> str:
-    if done is None or not done.gaps:
-        return ""
-    parts = [gap.relative for gap in done.gaps if gap.relative is not None]
-    if parts:
-        return f"{max(parts):.1e}"
-    return f"{max(gap.largest for gap in done.gaps):.1e} (one element)"
-
-
-def _short(text: str) -> str:
-    return text.replace("|", "\\|").replace("<", "&lt;")[:100]
-
-
-def _write(table: str) -> None:
-    head, _, rest = DOCUMENT.read_text(encoding="utf-8").partition(BEGIN)
-    DOCUMENT.write_text(f"{head}{BEGIN}\n\n{table}\n\n{END}{rest.partition(END)[2]}", encoding="utf-8")
+def _cells(path: Path, row: Row) -> list[str]:
+    name = str(path.relative_to(ZOO)) if path.is_relative_to(ZOO) else path.name
+    numbers = ["" if number is None else str(number) for number in (row.operators, row.bytes)]
+    named = ", ".join(row.named[:4]) + (", ..." if len(row.named) > 4 else "")
+    cells = [name, row.as_it_is, row.fixed, row.became, *numbers, row.worst, named, f"{row.seconds:.0f}"]
+    return [cell.replace("|", "\\|").replace("<", "&lt;") for cell in cells]
 
 
 if __name__ == "__main__":
