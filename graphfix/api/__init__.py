@@ -56,6 +56,7 @@ def fix_file(
     same: Sequence[str] = (),
     trust_stored: bool = False,
     values: Texts = NONE,
+    signature: str | None = None,
     drop_set_inputs: bool = False,
     narrow_inputs: bool = False,
     only: Sequence[str] = (),
@@ -90,6 +91,7 @@ def check(
     same: Sequence[str] = (),
     trust_stored: bool = False,
     values: Texts = NONE,
+    signature: str | None = None,
     narrow_inputs: bool = False,
     only: Sequence[str] = (),
     skip: Sequence[str] = (),
@@ -110,6 +112,7 @@ def verify(
     same: Sequence[str] = (),
     trust_stored: bool = False,
     values: Texts = NONE,
+    signature: str | None = None,
     narrow_inputs: bool = False,
     inputs: Path | None = None,
     runs: int = 4,
@@ -143,6 +146,7 @@ def show(
     same: Sequence[str] = (),
     trust_stored: bool = False,
     values: Texts = NONE,
+    signature: str | None = None,
     narrow_inputs: bool = False,
 ) -> Iterator[str]:
     """The model in the notation `y[2,3] = Add(x[2,3], b[3])`, a line a node, with indexing maps where asked."""

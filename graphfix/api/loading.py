@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -16,11 +19,38 @@ if TYPE_CHECKING:
     from graphfix.graph.protocols import Model
 
 
+@contextmanager
+def signed(source: Path, request: Request) -> Iterator[Path]:
+    """The file of the model that is asked for: that of a signature lives as long as the context.
+
+    What is loaded from it can be written later: the file stays open. Raises GraphfixError, which names the source.
+    """
+    if request.signature is None:
+        yield source
+        return
+    if formats.format_of(source) != "tflite":
+        raise GraphfixError(f"{source}: --signature {request.signature}: only a TFLite model has signatures")
+    from graphfix.formats.tflite.signature import extract
+
+    with tempfile.TemporaryDirectory(prefix="graphfix-") as folder:
+        path = Path(folder) / source.name
+        extract(source, request.signature, path)
+        try:
+            yield path
+        except GraphfixError as error:
+            raise GraphfixError(str(error).replace(str(path), str(source))) from None
+
+
 def bound(source: Path, request: Request) -> tuple[Model, Sizes]:
     """The model with its free dims bound, by default too where that is asked for; and the sizes that it has then.
 
     Raises GraphfixError.
     """
+    with signed(source, request) as path:
+        return _bound(path, request)
+
+
+def _bound(source: Path, request: Request) -> tuple[Model, Sizes]:
     model: Model = formats.load(source)
     free = binding.proposal(model)
     sizes = binding.bind(model, source, request)
@@ -34,9 +64,14 @@ def bound(source: Path, request: Request) -> tuple[Model, Sizes]:
     return model, sizes
 
 
+def shown(source: Path, request: Request) -> Model:
+    """The model with what was asked for bound. Raises GraphfixError."""
+    with signed(source, request) as path:
+        return _anew(path, request)
+
+
 def _anew(source: Path, request: Request) -> Model:
-    """The model once more, with what was asked for bound."""
-    model = formats.load(source)
+    model: Model = formats.load(source)
     binding.bind(model, source, request)
     return model
 

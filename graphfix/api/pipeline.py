@@ -138,9 +138,7 @@ def show(source: Path, request: Request, *, maps: bool, broadcasts_only: bool) -
     """The lines that print a model, its sizes bound first. Raises GraphfixError."""
     from graphfix.engine import listing
 
-    model = formats.load(source)
-    binding.bind(model, source, request)
-    return listing.lines(model, maps=maps, broadcasts_only=broadcasts_only)
+    return listing.lines(loading.shown(source, request), maps=maps, broadcasts_only=broadcasts_only)
 
 
 # --- what the commands share ----------------------------------------------------------------------------------------
@@ -216,6 +214,7 @@ def compare(
             progress=request.progress,
             same=sizes.same,
             values=sizes.values,
+            signature=request.signature,
             trust_stored=request.trust_stored,
             narrow_inputs=request.narrow_inputs,
             claims=claims,

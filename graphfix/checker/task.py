@@ -63,6 +63,8 @@ class Task:
     """Sizes of inputs that are stated to be equal: symbols, or `name[axis]`, two or more each time."""
     values: Mapping[str, InputValue] = field(default_factory=dict)
     """Inputs that are taken for constants: they are run on nothing else, and the second model may lack them."""
+    signature: str | None = None
+    """The SignatureDef that is compared, alone; None: the main subgraph, and every other one."""
     trust_stored: bool = False
     """Whether the sizes that the first model stores are believed where they follow from nothing else."""
     narrow_inputs: bool = False

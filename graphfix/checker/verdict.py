@@ -32,15 +32,20 @@ def compare(task: Task) -> Verdict:
     if before != after:
         names = (task.after, task.before) if after else (task.before, task.after)
         raise GraphfixError(f"{names[0]} is a TFLite model, {names[1]} is none; name two files of one format")
-    if before:
-        from graphfix.checker.files.tflite.names import renamed
-
-        bindings, shapes = renamed(task.before, task.bindings, task.shapes)
-        task = replace(task, bindings=bindings, shapes=shapes)
+    if task.signature is not None and not before:
+        raise GraphfixError(f"{task.before}: --signature {task.signature}: only a TFLite model has signatures")
     try:
-        return _answer(task, tflite=before)
+        return _answer(_renamed(task) if before else task, tflite=before)
     except AskedError as error:
         raise GraphfixError(f"{task.before}: {error}") from None
+
+
+def _renamed(task: Task) -> Task:
+    """Ask for sizes by the inputs' own names. Raises AskedError for a signature that the first file does not have."""
+    from graphfix.checker.files.tflite.names import renamed
+
+    bindings, shapes = renamed(task.before, task.bindings, task.shapes, task.signature)
+    return replace(task, bindings=bindings, shapes=shapes)
 
 
 def _answer(task: Task, *, tflite: bool) -> Verdict:
@@ -56,7 +61,7 @@ def _answer(task: Task, *, tflite: bool) -> Verdict:
         verdict = replace(_both(task, verdict, proof, _discharged(task, verdict, proof)), proof=document)
     return replace(
         _witnessed(verdict),
-        assumes=tuple(dict.fromkeys((*verdict.assumes, *stated(task.same), *assumed(task.values)))),
+        assumes=tuple(dict.fromkeys((*verdict.assumes, *_asked(task)))),
         seed=task.seed,
         versions={"numpy": np.__version__, **verdict.versions},
         sha256={"before": _digest(task.before), "after": _digest(task.after)},
@@ -83,6 +88,7 @@ def _proof(task: Task, *, tflite: bool) -> tuple[Proof | None, Mapping[str, obje
         shapes=task.shapes,
         same=task.same,
         values=task.values,
+        signature=task.signature,
         trust_stored=task.trust_stored,
         narrow_inputs=task.narrow_inputs,
         tflite=tflite,
@@ -96,6 +102,12 @@ def _watching(task: Task, believed: Sequence[StoredSize]) -> Task:
         return task
     claims = task.claims or Claims({}, {})
     return replace(task, claims=replace(claims, believed=tuple(dict.fromkeys((*claims.believed, *believed)))))
+
+
+def _asked(task: Task) -> tuple[str, ...]:
+    """Return what holds only because it was said."""
+    called = () if task.signature is None else (f"callers use the signature '{task.signature}' alone",)
+    return (*called, *stated(task.same), *assumed(task.values))
 
 
 def _discharged(task: Task, verdict: Verdict, proof: Proof) -> frozenset[str]:

@@ -116,6 +116,8 @@ def binding(command: Parser) -> None:
     )
     what = "ONNX: inputs of int64 become int32: they are assumed to hold numbers of 32 bits"
     group.add_argument("--narrow-inputs", action="store_true", help=what)
+    what = "TFLite: the signature that is the model, with its names for inputs and outputs; the others are left out"
+    group.add_argument("--signature", metavar="NAME", help=what)
     group.add_argument(
         "--set",
         dest="values",

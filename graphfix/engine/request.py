@@ -49,6 +49,8 @@ class Request:
     bind_defaults: bool = False
     values: Texts = field(default_factory=dict)
     """Inputs that are constants: name -> text, as `--set` takes them."""
+    signature: str | None = None
+    """The signature that is the model (TFLite); None: the main subgraph, and every signature is run."""
     drop_set_inputs: bool = False
     """Whether those inputs go from the result."""
     narrow_inputs: bool = False

@@ -27,6 +27,7 @@ def tosa_file(
     same: Sequence[str] = (),
     trust_stored: bool = False,
     values: Texts = NONE,
+    signature: str | None = None,
     drop_set_inputs: bool = False,
     narrow_inputs: bool = False,
     only: Sequence[str] = (),
@@ -50,6 +51,26 @@ def tosa_file(
     return fix_and_convert(Path(source), Path(output), Request.of(asked))
 
 
+def _original(source: Path, folder: Path, request: Request) -> Path:
+    """What the converted model is run beside: the signature that is asked for, as a file. Raises GraphfixError.
+
+    A TFLite model of several signatures is several functions, and TOSA has one.
+    """
+    if format_of(source) != "tflite":
+        return source
+    from graphfix.formats.tflite import signature
+
+    keys = signature.keys(source)
+    if request.signature is not None:
+        signature.extract(source, request.signature, folder / "original.tflite")
+        return folder / "original.tflite"
+    if len(set(keys.values())) > 1:
+        raise GraphfixError(
+            f"{source}: it has the signatures {', '.join(keys)}; say which to convert: --signature NAME"
+        )
+    return source
+
+
 def fix_and_convert(source: Path, output: Path, request: Request) -> Outcome:
     """Carry a request out: the two files appear together. Raises GraphfixError."""
     bytecode = output.with_suffix(BYTECODE)
@@ -62,7 +83,8 @@ def fix_and_convert(source: Path, output: Path, request: Request) -> Outcome:
             raise GraphfixError(f"{path}: no such file; --inputs takes an .npz file or a test_data_set folder")
     tool = convert.converter(format_of(source))
     with publish.scratch_folder(output) as folder:
-        files = convert.Files(source, folder / f"fixed{source.suffix}", folder / "made.mlirbc", folder / "made.tosa")
+        original = _original(source, folder, request)
+        files = convert.Files(original, folder / f"fixed{source.suffix}", folder / "made.mlirbc", folder / "made.tosa")
         fixed = pipeline.fix_file(source, files.fixed, replace(request, target="tosa", stop_where_blocked=True))
         outcome = replace(fixed, command="tosa", output=None)
         if fixed.output is None:

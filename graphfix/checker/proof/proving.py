@@ -36,6 +36,7 @@ def prove(
     shapes: Mapping[str, Sequence[int]] = _NO_SHAPES,
     same: Sequence[Sequence[str]] = (),
     values: Mapping[str, InputValue] = _NO_VALUES,
+    signature: str | None = None,
     trust_stored: bool = False,
     narrow_inputs: bool = False,
     tflite: bool = False,
@@ -43,21 +44,24 @@ def prove(
     """Compare two files of one format, under the given sizes of free dims, without a runtime.
 
     `same`: sizes of inputs that are stated to be equal, symbols or `name[axis]`. `values`: inputs that are taken for
-    these constants in both files; the second may lack them. With `trust_stored` sizes that the
-    first file stores are believed where no rule knows them (ONNX). With `narrow_inputs` an input of int64 may be int32
-    in the second file: it is assumed to hold numbers that both types hold (ONNX).
+    these constants in both files; the second may lack them. `signature`: the one of a TFLite model that is compared,
+    alone. With `trust_stored` sizes that the first file stores are believed where no rule knows them (ONNX). With
+    `narrow_inputs` an input of int64 may be int32 in the second file: it is assumed to hold numbers that both types
+    hold (ONNX).
 
     No payload is in memory as a whole. A node that does not mean anything is a reason not to prove; a file that is no
     model, or lacks one that it names, raises GraphfixError.
     """
     compared, _, refuse = _comparison(tflite=tflite)
+    if tflite:
+        compared = partial(compared, signature=signature)
     if values:
         compared = partial(compared, values=values)
     if not tflite:
         compared = partial(compared, trust_stored=trust_stored, narrow_inputs=narrow_inputs)
     try:
         with ExitStack() as stack:
-            if not (bindings or shapes or same or values) and _copied(before, after, tflite=tflite):
+            if not (bindings or shapes or same or values or signature) and _copied(before, after, tflite=tflite):
                 refuse(before, stack)
                 return Proof("proved")
             proof = compared(before, after, stack, bindings, shapes, same)

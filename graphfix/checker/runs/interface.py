@@ -83,6 +83,22 @@ class Interface:
             found.append((spec, typed(name, value, spec.dtype, dims)))
         return replace(self.without(named), constant=tuple(found))
 
+    def known_as(self, aliases: Mapping[str, str]) -> Interface:
+        """Enter what else the inputs are called."""
+        inputs = tuple(replace(spec, alias=aliases.get(spec.name, spec.alias)) for spec in self.inputs)
+        return replace(self, inputs=inputs, declared=inputs)
+
+    def named(
+        self, bindings: Mapping[str, int], shapes: Mapping[str, Sequence[int]]
+    ) -> tuple[dict[str, int], dict[str, Sequence[int]]]:
+        """Return sizes by the inputs' own names where they are asked for by what else those are called."""
+        own = {spec.alias: spec.name for spec in self.declared if spec.alias}
+        parts = {label: label.rpartition("[") for label in bindings}
+        return (
+            {f"{own.get(name, name)}{mark}{axis}": bindings[label] for label, (name, mark, axis) in parts.items()},
+            {own.get(name, name): shape for name, shape in shapes.items()},
+        )
+
     def without(self, names: Collection[str]) -> Interface:
         """Leave inputs out: those that are constants, or that only the first model has."""
         inputs = tuple(spec for spec in self.inputs if spec.name not in names)

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from graphfix.checker.files.tflite.file import read
 from graphfix.checker.files.tflite.schema import UnsupportedFieldError
+from graphfix.checker.files.tflite.signature import selected
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -54,19 +55,20 @@ def input_names(model: Model) -> dict[str, int]:
 
 
 def renamed(
-    path: Path, bindings: Mapping[str, int], shapes: Mapping[str, Sequence[int]]
+    path: Path, bindings: Mapping[str, int], shapes: Mapping[str, Sequence[int]], signature: str | None
 ) -> tuple[Mapping[str, int], Mapping[str, Sequence[int]]]:
     """Return sizes by the inputs' own names where they are asked for by what SignatureDefs call them.
 
     Raises GraphfixError for what is no model.
     """
-    if not (bindings or shapes):
+    if not (bindings or shapes or signature):
         return bindings, shapes
     with ExitStack() as stack:
         try:
             model, _ = read(path, stack)
         except UnsupportedFieldError:
             return bindings, shapes
+    model = selected(model, signature)
     own = own_names(model)
     names = {name: own[at] for name, at in input_names(model).items()}
     places = {label: _PLACE.fullmatch(label) for label in bindings}

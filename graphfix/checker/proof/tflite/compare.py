@@ -6,10 +6,12 @@ from dataclasses import replace
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
+from graphfix.checker.files.asked import AskedError
 from graphfix.checker.files.equal_sizes import NONE_EQUAL, EqualSizes, equal_sizes
 from graphfix.checker.files.tflite.file import read
 from graphfix.checker.files.tflite.names import own_names
 from graphfix.checker.files.tflite.schema import UnsupportedFieldError
+from graphfix.checker.files.tflite.signature import selected
 from graphfix.checker.proof.compare import (
     check_asked,
     check_declared_output,
@@ -49,12 +51,13 @@ def compared(
     notes: Notes | None = None,
     *,
     values: Mapping[str, InputValue] = MappingProxyType({}),
+    signature: str | None = None,
 ) -> Proof:
     """Read both files and compare them. Raises UnprovedError and GraphfixError."""
     table = TermTable(Algebra())
     constants = Constants(table)
     read_files = [_read(path, stack) for path in (before, after)]
-    (one, _), (two, _) = read_files
+    one, two = _selected(read_files[0][0], read_files[1][0], signature)
     refuse_unknown(input_dims(one), input_dims(two), bindings, shapes)
     one, two = (bound(model, bindings, shapes) for model in (one, two))
     equal = equal_sizes(same, sizes_by_name(one), {}, {})
@@ -98,6 +101,15 @@ def note_nodes(
     reading = Reading(table, Constants(table), model, Known(table.objections), first=True, notes=notes)
     for index in _callable(model):
         _run(reading, index)
+
+
+def _selected(one: Model, two: Model, signature: str | None) -> tuple[Model, Model]:
+    """Both models as the callers of a signature see them. Raises UnprovedError where the second does not have it."""
+    ours = selected(one, signature)
+    try:
+        return ours, selected(two, signature)
+    except AskedError:
+        raise UnprovedError(f"the second file has no signature {signature!r}") from None
 
 
 def _read(path: Path, stack: ExitStack) -> tuple[Model, Opened]:

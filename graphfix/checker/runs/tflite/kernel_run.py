@@ -189,17 +189,22 @@ class KernelRunner:
         watched = self._watched(session, before)
         if cases:
             return asked_again(watched, cases)
-        interfaces = litert_interface(session.interface), self._other_interface(session, after)
-        if before.signature is None:
-            first = interfaces[0].setting(self.task.values, self.task.bindings, self.task.shapes)
-            interfaces = first, interfaces[1].without(first.constant_feeds)
-        same = () if self.own_inputs else self.task.same  # another SignatureDef has inputs of other names
-        free = free_dims(*interfaces, self.task.bindings, self.task.shapes, same)
+        first, second = litert_interface(session.interface), self._other_interface(session, after)
+        task = self.task
+        if before.signature == task.signature:
+            names = session.tensors() if task.signature is not None else []
+            first = first.known_as({spec.name: names[spec.index] for spec in session.inputs if names})
+            bindings, shapes = first.named(task.bindings, task.shapes)
+            first = first.setting(task.values, bindings, shapes)
+            second = second.without(first.constant_feeds)
+            free = free_dims(first, second, bindings, shapes, () if self.own_inputs else task.same)
+        else:  # what was asked is about the main subgraph: another SignatureDef has inputs of other names
+            free = free_dims(first, second, {}, {})
         if isinstance(free, str):
             return free
         if self.task.inputs is not None and not self.own_inputs:
-            return given_answers(watched, given_inputs.load(self.task.inputs, interfaces[0]))
-        return self._sweep(session, watched, before.signature, interfaces[0], free)
+            return given_answers(watched, given_inputs.load(self.task.inputs, first))
+        return self._sweep(session, watched, before.signature, first, free)
 
     def _watched(self, session: LitertSession, opener: Opener) -> Session:
         """Let the witness see the runs; XNNPACK keeps no inner tensors, and one kernel set is enough."""

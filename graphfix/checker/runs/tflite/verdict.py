@@ -38,17 +38,17 @@ def by_runs(task: Task) -> Verdict:
 
 def _by_runs(task: Task, child: Child, witness: Witness | None) -> Verdict:
     facts = witness.facts(ran=False) if witness is not None else None
-    before, after = _declared(child, task.before), _declared(child, task.after)
+    before, after = (_declared(child, path, task.signature) for path in (task.before, task.after))
     if isinstance(before, RefusedError):
         return Verdict("undecided", facts=facts, reason=f"the first model does not load: {before}")
     if isinstance(after, RefusedError):
         return Verdict("different", reason=f"the second model does not load, the first does: {after}")
-    reason = _disagreement(before, after)
+    reason = _disagreement(before, after, task.signature)
     if reason is not None:
         return Verdict("different", reason=reason)
     runner = KernelRunner(task, child, (task.before, task.after), witness=witness)
-    others = [key for key, subgraph in before.signatures if subgraph]
-    kernel_runs = list(_on_each_kernel_set(runner, None))
+    others = [key for key, subgraph in before.signatures if subgraph] if task.signature is None else []
+    kernel_runs = list(_on_each_kernel_set(runner, task.signature))
     for key in others:
         kernel_runs += _on_each_kernel_set(replace(runner, own_inputs=True), key)
     cut, assumes = _without_custom_ops(runner, [each for each in kernel_runs if not each.signature])
@@ -57,12 +57,12 @@ def _by_runs(task: Task, child: Child, witness: Witness | None) -> Verdict:
     return replace(_combined([*kernel_runs, *cut], runner), assumes=assumes, facts=facts)
 
 
-def _declared(child: Child, path: Path) -> ModelDetails | RefusedError:
+def _declared(child: Child, path: Path, signature: str | None) -> ModelDetails | RefusedError:
     """Ask the first kernel set that loads a file. Raises GraphfixError for what is no model."""
     refusal: RefusedError | None = None
     for kernels in litert.KERNELS:
         try:
-            return child.load_tflite(path, kernels).interface
+            return child.load_tflite(path, kernels, signature=signature).interface
         except RefusedError as error:
             refusal = refusal or error
             if any(words in str(error) for words in _NO_MODEL):
@@ -70,12 +70,12 @@ def _declared(child: Child, path: Path) -> ModelDetails | RefusedError:
     return refusal or RefusedError("LiteRT has no kernels")
 
 
-def _disagreement(before: ModelDetails, after: ModelDetails) -> str | None:
+def _disagreement(before: ModelDetails, after: ModelDetails, signature: str | None) -> str | None:
     interfaces = litert_interface(before), litert_interface(after)
     reason = disagreement(*interfaces) or outputs_disagree(*interfaces)
     if reason is not None:
         return reason
-    if sorted(before.signatures) != sorted(after.signatures):
+    if signature is None and sorted(before.signatures) != sorted(after.signatures):
         a, b = (
             ", ".join(f"{key} (subgraph {at})" for key, at in interface.signatures) for interface in (before, after)
         )

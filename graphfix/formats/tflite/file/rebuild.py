@@ -15,6 +15,7 @@ from graphfix.formats.tflite.file.schema import (
     OPERATOR,
     OPERATOR_CODE,
     QUANTIZATION,
+    SIGNATURE,
     SUBGRAPH,
     TENSOR,
     Layout,
@@ -40,8 +41,10 @@ class Rebuilder:
         parts = self.parts
         fields: dict[str, Field] = self.flat.fields(parts.model, MODEL)
         changed = [graph.place if self._kept(graph) else self._subgraph(graph) for graph in parts.subgraphs]
-        if any(isinstance(graph, Table) for graph in changed):
+        if any(isinstance(graph, Table) for graph in changed) or parts.kept_signatures is not None:
             fields["subgraphs"] = Tables(changed)
+        if parts.kept_signatures is not None:
+            fields["signature_defs"] = Tables([self._called(*kept) for kept in parts.kept_signatures])
         if [code.place for code in parts.codes] != parts.code_places:
             fields["operator_codes"] = Tables([_code(code) for code in parts.codes])
         if parts.outside or any(buffer.place == NEW for buffer in parts.buffers):
@@ -51,6 +54,10 @@ class Rebuilder:
         if self.metadata != tuple(parts.metadata):
             fields["metadata"] = self._metadata()
         return Table(MODEL, fields)
+
+    def _called(self, place: int, subgraph: int) -> Table:
+        fields: dict[str, Field] = self.flat.fields(place, SIGNATURE)
+        return Table(SIGNATURE, {**fields, "subgraph_index": subgraph})
 
     def _kept(self, graph: Subgraph) -> bool:
         outside = self.parts.custom_outside

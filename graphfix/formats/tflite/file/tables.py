@@ -50,6 +50,9 @@ class Parts:
     custom_spans: list[tuple[int, int]] = field(default_factory=list)
     """Where those options start and stop."""
     signatures: list[Signature] = field(default_factory=list)
+    signature_places: list[int] = field(default_factory=list)
+    kept_signatures: list[tuple[int, int]] | None = None
+    """(place, subgraph) of those that are written; None where all are, as they are."""
     metadata: list[tuple[str, int]] = field(default_factory=list)
     metadata_places: list[int] = field(default_factory=list)
     external: list[str] = field(default_factory=list)
@@ -81,7 +84,9 @@ def read_parts(flat: FlatBuffer, source: Source) -> Parts:
         name, at = flat.table(place, METADATA)
         parts.metadata_places.append(place)
         parts.metadata.append((flat.text(name), at))
-    parts.signatures.extend(_signature(flat, place) for place in flat.references(signatures))
+    for place in flat.references(signatures):
+        parts.signature_places.append(place)
+        parts.signatures.append(_signature(flat, place))
     parts.external.extend(flat.text(flat.table(place, EXTERNAL_GROUP)[0]) for place in flat.references(groups))
     source.forget(len(source.data))
     return parts

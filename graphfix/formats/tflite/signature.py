@@ -1,0 +1,95 @@
+"""One signature of a model as a file: its subgraph becomes the main one, and what that does not reach goes."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from graphfix.formats.tflite.edit.cleanup import drop_codes
+from graphfix.formats.tflite.file.container import DEPENDENCIES, Container, read
+from graphfix.formats.tflite.file.options import BODIES
+from graphfix.formats.tflite.file.records import Operator, Options
+from graphfix.formats.tflite.file.schema import OPERATOR
+from graphfix.results import GraphfixError
+
+SLOTS = {
+    "subgraph": (0, "I"),
+    "then_subgraph_index": (0, "i"),
+    "else_subgraph_index": (1, "i"),
+    "cond_subgraph_index": (0, "i"),
+    "body_subgraph_index": (1, "i"),
+    "init_subgraph_index": (0, "i"),
+}
+"""Where an option that names a subgraph stands, and its format: those of CALL, IF, WHILE and CALL_ONCE."""
+
+
+def extract(source: Path, key: str, to: Path) -> None:
+    """Write the signature `key` of a model as a model of its own. Raises GraphfixError."""
+    container = read(source)
+    main = _subgraph(container, key)
+    _refuse(container, key)
+    order = _reached(container, main)
+    numbers = {old: new for new, old in enumerate(order)}
+    parts = container.parts
+    for index in order:
+        graph = container.subgraphs[index]
+        for operator in graph.operators:
+            bodies = _bodies(container, operator)
+            if any(numbers[old] != old for old in bodies.values()):
+                operator.options = _renumbered(container, operator, bodies, numbers)
+                operator.changed = graph.changed = True
+    parts.kept_signatures = [
+        (place, numbers[signature.subgraph])
+        for place, signature in zip(parts.signature_places, parts.signatures, strict=True)
+        if signature.subgraph == main
+    ]
+    parts.subgraphs[:] = [container.subgraphs[index] for index in order]
+    drop_codes(container)
+    container.save(to)
+
+
+def keys(source: Path) -> dict[str, int]:
+    """The subgraph of every signature of a model. Raises GraphfixError."""
+    return {signature.key: signature.subgraph for signature in read(source).signatures}
+
+
+def _subgraph(container: Container, key: str) -> int:
+    """The subgraph of a signature. Raises GraphfixError for one that the model does not have."""
+    for signature in container.signatures:
+        if signature.key == key:
+            return signature.subgraph
+    known = ", ".join(signature.key for signature in container.signatures) or "none"
+    raise GraphfixError(f"{container.source.name}: --signature {key}: no such signature; signatures: {known}")
+
+
+def _refuse(container: Container, key: str) -> None:
+    """Raise GraphfixError where a part of the file names others by numbers that would change."""
+    where = f"{container.source.name}: --signature {key}"
+    if any(name == DEPENDENCIES for name, _ in container.metadata):
+        raise GraphfixError(f"{where}: the metadata {DEPENDENCIES!r} counts subgraphs, which change; remove it")
+    if container.parts.external:
+        raise GraphfixError(f"{where}: the model has buffers in other files; export the signature alone")
+
+
+def _reached(container: Container, main: int) -> list[int]:
+    """The subgraph and those that it runs, in the order in which they are met."""
+    found = [main]
+    for index in found:
+        for operator in container.subgraphs[index].operators:
+            found += [at for at in dict.fromkeys(_bodies(container, operator).values()) if at not in found]
+    return found
+
+
+def _bodies(container: Container, operator: Operator) -> dict[str, int]:
+    """The subgraphs that an operator runs, by option. Raises GraphfixError for an operator that lists them."""
+    options = container.options(operator)
+    named = {name: options[name] for name in BODIES if name in options}
+    found = {name: number for name, number in named.items() if isinstance(number, int)}
+    if found.keys() - SLOTS.keys() or len(found) < len(named):
+        why = "an operator of StableHLO names subgraphs; export the signature alone"
+        raise GraphfixError(f"{container.source.name}: --signature: {why}")
+    return dict(sorted(found.items(), key=lambda item: SLOTS[item[0]][0]))
+
+
+def _renumbered(container: Container, operator: Operator, bodies: dict[str, int], numbers: dict[int, int]) -> Options:
+    kind = container.flat.fields(operator.place, OPERATOR)["builtin_options_type"]
+    return Options(int(kind), tuple((*SLOTS[name], numbers[old]) for name, old in bodies.items()))
