@@ -18,6 +18,7 @@ _FIRST: Final[Mapping[int, str]] = {
     2: f"{_CONVOLUTION} depth_multiplier:i {_ACTIVATION} {_DILATIONS}",  # DEPTHWISE_CONV_2D
     5: f"{_CONVOLUTION} filter_width:i filter_height:i {_ACTIVATION}",  # pools
     8: f"{_ACTIVATION} weights_format:b keep_num_dims:?",  # FULLY_CONNECTED
+    9: "beta:f",  # SOFTMAX
     10: f"axis:i {_ACTIVATION}",  # CONCATENATION
     11: _ACTIVATION,  # ADD
     15: f"-:i -:i {_CORNERS}",  # RESIZE_BILINEAR

@@ -1,0 +1,42 @@
+"""Every TFLite operator on values of its whole domain: what TOSA gets wrong is rewritten, or named beforehand."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import pytest
+
+sys.path.insert(0, str(Path(__file__).parents[2] / "scripts"))
+
+import tosa_values
+import tosa_values_tflite as tflite
+
+from tests.support.runtimes.tosa_loop import needs_tools
+
+pytestmark = needs_tools
+SOME = frozenset({"ADD", "CAST", "GELU", "QUANTIZE", "SOFTMAX", "RESIZE_NEAREST_NEIGHBOR"})
+NEEDLESS = {("POW", "positive bases"), ("POW", "a root"), ("RANK", "")}
+"""What is named because nothing says which values it meets, or because it is an output that is known before."""
+
+
+def test_some_operators_agree_or_are_named() -> None:
+    results = tosa_values.audit(case for case in tflite.cases() if case.operator in SOME)
+    assert not [tflite.line(result) for result in results if result.status in tosa_values.WRONG]
+
+
+@pytest.mark.ci
+def test_all_operators_agree_or_are_named() -> None:
+    results = tosa_values.audit(tflite.cases())
+    assert len(results) > 400
+    assert not [tflite.line(result) for result in results if result.status in tosa_values.WRONG]
+    needless = {(result.case.operator, result.case.note) for result in results if result.status == "needlessly named"}
+    assert needless == NEEDLESS
+
+
+def test_what_is_wrong_is_seen(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Without the table an operator that TOSA gets wrong is found, and one that does not convert."""
+    monkeypatch.setattr("graphfix.engine.limits_tflite.form", lambda _: None)
+    wanted = {("NEG", "int8"), ("CUMSUM", "float32")}
+    cases = [case for case in tflite.cases() if (case.operator, case.types) in wanted and not case.note]
+    assert {result.status for result in tosa_values.audit(cases)} == {"differs", "does not convert"}
