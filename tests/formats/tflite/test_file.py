@@ -158,7 +158,7 @@ def branches() -> object:
         ),
         (B.STABLEHLO_BROADCAST_IN_DIM, sides(), True, {"broadcast_dimensions": (1, 2**40)}),
         (B.IF, branches(), False, {"then_subgraph_index": 1, "else_subgraph_index": 1}),
-        (B.SOFTMAX, schema.SoftmaxOptionsT(), False, {}),
+        (B.LOCAL_RESPONSE_NORMALIZATION, schema.LocalResponseNormalizationOptionsT(), False, {}),
         (B.MEAN, None, False, {}),
     ],
     ids=[
