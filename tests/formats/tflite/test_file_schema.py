@@ -13,7 +13,16 @@ from graphfix.formats.tflite.file import schema as layouts
 from graphfix.formats.tflite.file.schema import CODES, OPERATORS, TENSOR_TYPES, Layout
 from tests.support.tflite.flat_files import schema
 
-FORMS = {"Uint32": "I", "Int32": "i", "Int8": "b", "Uint8": "B", "Uint64": "Q", "Bool": "?", "UOffsetTRelative": "o"}
+FORMS = {
+    "Uint32": "I",
+    "Int32": "i",
+    "Int8": "b",
+    "Uint8": "B",
+    "Uint64": "Q",
+    "Bool": "?",
+    "UOffsetTRelative": "o",
+    "Float32": "f",
+}
 TABLES = [value for value in vars(layouts).values() if isinstance(value, Layout)]
 BYTES = {"bfloat16": 2, "float8_e4m3fn": 1, "float8_e5m2": 1}
 """Of the types that numpy does not know."""
@@ -28,10 +37,10 @@ def slots(table: str) -> dict[int, tuple[str, str, int]]:
     found = {}
     for name, function in inspect.getmembers(schema, inspect.isfunction):
         if name.startswith(f"{table}Add"):
-            call = re.search(r"Prepend(\w+)Slot\((\d+), .*?, (-?\d+)\)$", inspect.getsource(function).strip())
+            call = re.search(r"Prepend(\w+)Slot\((\d+), .*?, (-?[\d.]+)\)$", inspect.getsource(function).strip())
             if call is not None:
                 snake = re.sub(r"(?<!^)([A-Z])", r"_\1", name.removeprefix(f"{table}Add")).lower()
-                found[int(call[2])] = (snake, FORMS[call[1]], int(call[3]))
+                found[int(call[2])] = (snake, FORMS[call[1]], int(float(call[3])))
     return found
 
 
