@@ -57,8 +57,10 @@ def _text(sizes: Sequence[object]) -> str:
 
 def _integers(value: Value | None) -> list[int] | None:
     """The elements of an integer vector, where they are known."""
-    elements = value.elements if value is not None else None
-    return [int(each) for each in elements] if elements is not None else None
+    elements = value.elements if value is not None and value.shape.static else None
+    if value is None or elements is None or len(elements) != prod(value.shape.numbers):
+        return None
+    return [int(each) for each in elements]
 
 
 def _at(node: Node, index: int) -> Value | None:

@@ -7,7 +7,8 @@ runs in a child process: `graphfix.runtimes.process` holds the sessions.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from graphfix.runtimes.process import LONGEST_SECONDS, Child
 from graphfix.runtimes.session import RefusedError
@@ -16,9 +17,14 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from pathlib import Path
 
+    import numpy as np
+
 KERNELS = ("reference", "builtin", "xnnpack")
 """LiteRT's kernel sets: the reference ones, the optimized ones without any delegate, and those with XNNPACK."""
 
+Given: TypeAlias = "Mapping[int, np.ndarray[Any, Any]]"
+"""The values of inputs of subgraph 0, by tensor."""
+NOTHING_GIVEN: Given = MappingProxyType({})
 Shapes = tuple[tuple[tuple[int, ...], ...], ...]
 """By subgraph, by tensor index: the sizes of the axes."""
 
@@ -33,17 +39,24 @@ class RunShapes:
     """Why it does not."""
 
 
-def shapes(model: Path | bytes, inputs: Mapping[int, Sequence[int]], *, seconds: float = LONGEST_SECONDS) -> RunShapes:
+def shapes(
+    model: Path | bytes,
+    inputs: Mapping[int, Sequence[int]],
+    given: Given = NOTHING_GIVEN,
+    *,
+    seconds: float = LONGEST_SECONDS,
+) -> RunShapes:
     """Ask LiteRT for the shape of every tensor, with the builtin kernels and no delegate, in a child process.
 
-    `inputs` maps tensors of subgraph 0, by index, to their shapes; the other inputs keep what is stored.
+    `inputs` maps tensors of subgraph 0, by index, to their shapes; the other inputs keep what is stored. `given` are
+    the values of those that are not run on zeros.
     Raises RefusedError where the model does not load or its tensors can't be allocated.
     """
     with Child(seconds) as child:
         session = child.load_tflite(model, "preserving")
         child.ask(session.request, "allocate", {at: tuple(shape) for at, shape in inputs.items()})
         try:
-            return RunShapes(child.ask(session.request, "invoke_on_zeros"))
+            return RunShapes(child.ask(session.request, "invoke_on_zeros", dict(given)))
         except RefusedError as error:
             return RunShapes(None, str(error))
 
@@ -52,15 +65,17 @@ def elements(
     model: Path | bytes,
     inputs: Mapping[int, Sequence[int]],
     tensors: Sequence[int],
+    given: Given = NOTHING_GIVEN,
     *,
     seconds: float = LONGEST_SECONDS,
 ) -> dict[int, bytes]:
-    """Ask LiteRT what tensors of subgraph 0 hold after a run on zeros at these shapes of the inputs.
+    """Ask LiteRT what tensors of subgraph 0 hold after a run at these shapes of the inputs, on what is given of them.
 
-    Only what does not depend on the inputs' elements means anything. Raises RefusedError where the model does not run.
+    The others are zeros: only what does not depend on their elements means anything. Raises RefusedError where the
+    model does not run.
     """
     with Child(seconds) as child:
         session = child.load_tflite(model, "preserving")
         child.ask(session.request, "allocate", {at: tuple(shape) for at, shape in inputs.items()})
-        child.ask(session.request, "invoke_on_zeros")
+        child.ask(session.request, "invoke_on_zeros", dict(given))
         return dict(zip(tensors, child.ask(session.request, "elements", tuple(tensors)), strict=True))

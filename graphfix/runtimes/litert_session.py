@@ -92,11 +92,17 @@ class InterpreterSession:
             core.AllocateTensors()
             return self._shapes(core)
 
-    def invoke_on_zeros(self) -> Shapes:
-        """Run what was allocated, and return the shapes after it. Raises RefusedError."""
+    def invoke_on_zeros(self, given: Mapping[int, np.ndarray[Any, Any]]) -> Shapes:
+        """Run what was allocated, on zeros but for inputs that are given; return the shapes after it.
+
+        Raises RefusedError.
+        """
         with self._refusing():
             core = self._core()
             for spec in self.interface.inputs:
+                if spec.index in given:
+                    core.SetTensor(spec.index, given[spec.index], 0)
+                    continue
                 size = tuple(core.TensorSize(spec.index, 0))
                 zeros = np.full(size, b"", object) if spec.dtype == _STRINGS else np.zeros(size, spec.dtype)
                 core.SetTensor(spec.index, zeros, 0)

@@ -277,3 +277,20 @@ def test_an_empty_shape_is_a_scalars(tmp_path: Path) -> None:
     outcome = api.fix_file(path, tmp_path / "after.onnx", target="tosa", shapes={"k": ""})
     assert outcome.verdict is not None
     assert outcome.verdict.status == "proved"
+
+
+# --- LiteRT is asked at the value ------------------------------------------------------------------------------------
+
+
+def test_what_follows_from_the_value_is_folded_to_what_it_is(tmp_path: Path) -> None:
+    """LiteRT, which computes it, runs the file as it is stored: on this value, not on zeros."""
+    text = "t:int32[2] = ADD(sizes:int32[2], one:const:int32[2]{1,1})\ny[?,?] = RESHAPE(x[2,6], t)"
+    path, after = file(tmp_path, text, "tflite"), tmp_path / "after.tflite"
+    assert any("y[3,4] = RESHAPE" in line for line in api.show(path, values={"sizes": "2,3"}))
+    outcome = api.fix_file(path, after, target="tosa", values={"sizes": "2,3"})
+    assert outcome.verdict is not None
+    assert outcome.verdict.status == "proved"
+    assert outcome.rewrites["fold-shape-arithmetic"] == 1
+    assert next(line for line in api.show(after) if "=" in line).strip().startswith("y[3,4] = RESHAPE(x[2,6], ")
+    assert not any("ADD" in line for line in api.show(after))
+    assert api.verify(path, after, values={"sizes": "3,2"}).status == "different"

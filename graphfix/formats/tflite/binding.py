@@ -29,14 +29,12 @@ def bind(
     shapes: Mapping[str, Sequence[int | None]],
     notes: list[str] | None = None,
     same: Same = (),
-    *,
-    ask: bool = True,
 ) -> bool:
     """Write numbers into the inputs of the main subgraph and into every shape that follows; return whether any changed.
 
     `dims`: by label, `x[0]`; a size that is no number only narrows a range and changes nothing here. `shapes`: by
     input, None leaves a size free. `same`: what is equal to a number is that number. `notes` gains a line where LiteRT
-    could not be asked; it is not where `ask` is False.
+    could not be asked.
 
     Raises GraphfixError for an unknown name and for what contradicts the file.
     """
@@ -49,19 +47,16 @@ def bind(
         return False
     for tensor, sizes in news.items():
         _declare(container.subgraphs[0], tensors[tensor], sizes)
-    update(container, notes, ask=ask)
+    update(container, notes)
     return True
 
 
-def update(container: Container, notes: list[str] | None = None, *, ask: bool) -> None:
-    """Write the shapes that follow from the inputs as they are declared now into all results.
-
-    LiteRT knows the file as it is stored: where inputs have become constants it is not to be asked.
-    """
+def update(container: Container, notes: list[str] | None = None) -> None:
+    """Write the shapes that follow from the inputs as they are declared now into all results."""
     tensors = container.subgraphs[0].tensors
     inferred = [facts.shapes for facts in analyse(container, {})]
     inputs = [tensor for tensor in container.subgraphs[0].inputs if tensor != ABSENT]
-    if not ask or any(FREE in declared(tensors[tensor]) for tensor in inputs):
+    if any(FREE in declared(tensors[tensor]) for tensor in inputs):
         _update_shapes(container, inferred, {})
         return
     try:
@@ -174,10 +169,11 @@ def _reported(container: Container, inputs: Mapping[int, Sequence[int]]) -> dict
     Nothing where the model is allocated but not run: shapes that follow from computed sizes are only then known.
     """
     source = container.path if container.path is not None else bytes(container.source.data)
-    asked = litert.shapes(source, inputs)
+    asked = litert.shapes(source, inputs, container.given)
     if asked.invoked is None:
         raise RefusedError(asked.reason or "the model does not run")
-    return {tensor: asked.invoked[0][tensor] for tensor in determined(container)}
+    known = asked.invoked[0]
+    return {tensor: known[tensor] for tensor in determined(container) if tensor < len(known)}  # without new constants
 
 
 def _update_shapes(

@@ -53,6 +53,6 @@ class Evaluator:
         inputs = {at: main.tensors[at].shape for at in main.inputs if at != ABSENT}
         model = self.container.path or bytes(self.container.source.data)
         try:
-            self._bytes = litert.elements(model, inputs, sorted(self._tensors or ()))
+            self._bytes = litert.elements(model, inputs, sorted(self._tensors or ()), self.container.given)
         except RefusedError as error:
             self._why = str(error)

@@ -149,7 +149,7 @@ class TfliteModel:
         """Bind free dims of the inputs; every stored shape is updated. Raises GraphfixError for an unknown name."""
         self._same += same
         self._ranges.update({name: size for name, size in dims.items() if not isinstance(size, int)})
-        if binding.bind(self.container, dims, shapes, self._notes, self._same, ask=not self._values):
+        if binding.bind(self.container, dims, shapes, self._notes, self._same):
             self.changed = True
         self._equal, ranges, self._sums = binding.equal_labels(self.container, self._same, self._ranges)
         self._ranges |= ranges
@@ -163,7 +163,7 @@ class TfliteModel:
         set_inputs.set_inputs(self.container, values)
         self._values = [set_values.assumed(name, value) for name, value in values.items()]
         self.changed = True
-        binding.update(self.container, ask=False)
+        binding.update(self.container, self._notes)
         self._rebuild_view()
 
     def example(self, value: Value) -> Sequence[int] | None:

@@ -29,6 +29,7 @@ def set_inputs(container: Container, values: Mapping[str, InputValue]) -> None:
             label += "_"
         names.add(label)
         moved[tensor] = len(main.tensors)
+        container.given[tensor] = array
         data = array.astype(array.dtype.newbyteorder("<")).tobytes()
         main.tensors.append(
             replace(

@@ -128,7 +128,7 @@ def test_an_input_of_unknown_rank_takes_the_shape_that_is_given() -> None:
 def test_litert_is_believed_before_the_own_inference(monkeypatch: pytest.MonkeyPatch) -> None:
     """A wrong report of LiteRT is written: nothing here overrules it where the shape follows from sizes alone."""
 
-    def lying(_: object, inputs: Mapping[int, Sequence[int]]) -> litert.RunShapes:
+    def lying(_: object, inputs: Mapping[int, Sequence[int]], __: object) -> litert.RunShapes:
         reported = (tuple(inputs.get(at, (9, 9)) for at in range(2)),)
         return litert.RunShapes(reported)
 

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Final
+from typing import TYPE_CHECKING, Any, Final
 
 from graphfix.formats.files import Piece, Source, open_source, reason, staged
 from graphfix.formats.tflite import IDENTIFIER, IDENTIFIER_AT, validate
@@ -28,6 +28,9 @@ from graphfix.formats.tflite.file.tables import Parts, read_parts
 from graphfix.formats.tflite.file.writer import ALIGNMENT, PAGE, Block, TooLongError
 from graphfix.results import GraphfixError
 
+if TYPE_CHECKING:
+    import numpy as np
+
 BIG: Final = 1 << 20
 """Bytes of a file from which on the block in front of it is a multiple of a page."""
 DEPENDENCIES: Final = "model_control_dependencies"
@@ -49,6 +52,8 @@ class Container:
     """The metadata entries of the file."""
     blocker: str | None
     """Why no operator of the file can be edited: completes "left alone because"."""
+    given: dict[int, np.ndarray[Any, Any]] = field(default_factory=dict)
+    """Inputs of the main subgraph that are constants: what LiteRT, which reads the file as it is stored, runs it on."""
 
     @property
     def codes(self) -> list[Code]:
