@@ -20,6 +20,7 @@ from rewrites.tosa import (
     resize_nearest_to_expand,
     rfft2d_rank,
     select_v1_to_v2,
+    sequence_at_to_slice,
     unroll_recurrence,
     upgrade_opset,
 )
@@ -38,6 +39,7 @@ ALL: tuple[Step, ...] = in_order(
         decompose_prelu,
         decompose_gelu,
         unroll_recurrence,
+        sequence_at_to_slice,
         clamp_quantize,
         cast_of_floats,
     ),

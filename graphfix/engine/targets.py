@@ -40,6 +40,7 @@ RULES = (
     "decompose-prelu",
     "decompose-gelu",
     "unroll-recurrence",
+    "sequence-at-to-slice",
     "clamp-quantize",
     "cast-of-floats",
     "normalize-expand",

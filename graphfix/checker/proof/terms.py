@@ -82,6 +82,17 @@ def integer_type(view: View) -> str | None:
     return str(key[1]) if key[0] in ("integers", "nothing") else None
 
 
+class Split(NamedTuple):
+    """What a sequence of parts was split from, and how."""
+
+    data: View
+    axis: int
+    parts: tuple[int, ...]
+    """The size of each along the axis."""
+    keep: bool
+    """Whether the parts have the axis."""
+
+
 class Frame(NamedTuple):
     """How operands are read together: the map of each, and the space, for the axes that some operand follows."""
 
@@ -120,6 +131,8 @@ class TermTable:
     """Types that the first file declares of values which have others: the second one may say no more."""
     parts: dict[Core, Sequence[Sizes]] = field(default_factory=dict)
     """The shapes of what sequences hold, where they are known."""
+    splits: dict[Core, Split] = field(default_factory=dict)
+    """What sequences were split from."""
     counts: dict[Core, Size] = field(default_factory=dict)
     """The integers of which floats are made."""
     product_ops: dict[Core, str] = field(default_factory=dict)

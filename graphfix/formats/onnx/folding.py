@@ -33,7 +33,7 @@ GROWS = frozenset(("Expand", "Tile", "ConstantOfShape"))
 WHOLE = frozenset("ReduceSum ReduceProd CumSum Range Mod".split())
 """Exact for whole numbers alone: a float's rounding follows the order of the additions."""
 ROUNDED_ONCE = frozenset(
-    "Where Add Sub Mul Div Neg Abs Sign Floor Ceil Min Max ReduceMin ReduceMax "
+    "Where Add Sub Mul Div Neg Abs Sign Floor Ceil Sqrt Min Max ReduceMin ReduceMax "
     "Equal Greater Less GreaterOrEqual LessOrEqual".split()
 )
 """Exact for whole numbers, and for finite floats without a negative zero (onnxruntime's Where drops its sign)."""
@@ -175,13 +175,24 @@ def _exact(node: Node, message: NodeProto, arrays: Sequence[Array]) -> bool:
         return result is not None and _sized(result) and prod(result.shape.numbers) <= LIMIT
     if node.op == "Cast":
         return _casts(message, arrays[0])
-    if node.op in ("Div", "Mod") and not _divides(message, *arrays):
-        return False
-    if node.op == "Range" and not _short(*arrays):
+    if not _defined(node, message, arrays):
         return False
     if node.op in WHOLE:
         return all(array.dtype.kind in "iu" for array in arrays)
     return node.op in MOVES or all(map(_plain, arrays))
+
+
+def _defined(node: Node, message: NodeProto, arrays: Sequence[Array]) -> bool:
+    """Whether the operator's text leaves nothing open on these operands."""
+    match node.op:
+        case "Sqrt":
+            return not bool((arrays[0] < 0).any())
+        case "Div" | "Mod":
+            return _divides(message, *arrays)
+        case "Range":
+            return _short(*arrays)
+        case _:
+            return True
 
 
 def _plain(array: Array) -> bool:

@@ -268,7 +268,7 @@ RULES: Mapping[str, Rule] = {
         ("And", "and"), ("Or", "or"), ("Xor", "xor"),
     )},
     **{op: _all(rule) for op, rule in (("Min", "min"), ("Max", "max"))},
-    **{op: _single(op.lower()) for op in ("Neg", "Abs", "Sign", "Floor", "Ceil", "Not")},
+    **{op: _single(op.lower()) for op in ("Neg", "Abs", "Sign", "Floor", "Ceil", "Sqrt", "Not")},
     **{f"Reduce{rule.title()}": _reduction(rule) for rule in constant_folding.REDUCTIONS},
     "Mod": lambda call, arrays: None if call.integer("fmod", 0) else _pair("mod")(call, arrays),
     "Cast": _cast, "Gather": _gather, "Slice": _slice, "Concat": _concat, "Split": _split, "Transpose": _transpose,

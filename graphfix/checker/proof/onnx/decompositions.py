@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING
 
 from onnx import TensorProto, helper
 
 from graphfix.checker.proof.onnx.nodes import PRODUCTS, channels
+from graphfix.checker.proof.onnx.sequence_shapes import taken
 from graphfix.checker.proof.onnx.table import LEGACY_END
 from graphfix.checker.proof.onnx.types import dtype
 from graphfix.checker.proof.onnx.validate import loads
@@ -14,15 +15,11 @@ from graphfix.checker.proof.onnx.versions import PRESENT
 from graphfix.checker.proof.sizes import right_aligned
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Mapping
 
-    from onnx import NodeProto
-
-    from graphfix.checker.proof.onnx.operands import Call
+    from graphfix.checker.proof.onnx.operands import Among, Call
     from graphfix.checker.proof.terms import View
 
-Among: TypeAlias = "Callable[[Sequence[NodeProto], int, dict[str, View]], View]"
-"""Reads nodes of a version of the standard operator set on these values; returns the result of the last."""
 ONE_AXIS = 13
 """From here on a Softmax is taken over one axis."""
 
@@ -81,5 +78,5 @@ def _flat(call: Call, among: Among) -> View | None:
 
 
 DEFINED: Mapping[str, Callable[[Call, Among], View | None]] = {
-    "PRelu": _prelu, "Softmax": _flat, "LogSoftmax": _flat, "Hardmax": _flat,
+    "SequenceAt": taken, "PRelu": _prelu, "Softmax": _flat, "LogSoftmax": _flat, "Hardmax": _flat,
 }  # fmt: skip

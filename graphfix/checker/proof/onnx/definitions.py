@@ -12,8 +12,7 @@ from graphfix.results import InexactSite
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from graphfix.checker.proof.onnx.decompositions import Among
-    from graphfix.checker.proof.onnx.operands import Call
+    from graphfix.checker.proof.onnx.operands import Among, Call
     from graphfix.checker.proof.terms import View
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeAlias
 
 from onnx import AttributeProto, TensorProto, helper
 
@@ -14,7 +14,7 @@ from graphfix.checker.proof.sizes import numbers
 from graphfix.checker.proof.terms import integer_type
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
     from onnx import GraphProto, NodeProto
 
@@ -22,6 +22,8 @@ if TYPE_CHECKING:
     from graphfix.checker.proof.sizes import Dims, Sizes
     from graphfix.checker.proof.terms import TermTable, View
 
+Among: TypeAlias = "Callable[[Sequence[NodeProto], int, dict[str, View]], View]"
+"""Reads nodes of a version of the standard operator set on these values; returns the result of the last."""
 _NUMBERS = {
     "value_int": (AttributeProto.INT, "i", TensorProto.INT64),
     "value_ints": (AttributeProto.INTS, "ints", TensorProto.INT64),

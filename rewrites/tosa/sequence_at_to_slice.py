@@ -1,0 +1,72 @@
+"""Write a part of a split as a slice (ONNX only; only with target tosa, or where it is named).
+
+    y[2,2] = SequenceAt(SplitToSequence(x[2,6], 2, axis=1), 1)           ->  Slice(x, [2], [4], [1])
+    y[2] = SequenceAt(SplitToSequence(x[2,6], axis=1, keepdims=0), 1)    ->  Squeeze(Slice(x, [1], [2], [1]), [1])
+
+PyTorch's newer exporter writes every split and unbind so. Converters have no sequences; the elements are the same. The
+place and the sizes of the parts must be known; a place counted from the end needs the size of the axis too. What other
+operators read of a sequence stays.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from itertools import accumulate
+
+from graphfix.graph.edits import Edit, New, Numbers, Replace
+from graphfix.graph.view import Node
+from graphfix.shapes.shape import Shape, Undecided
+
+ON = frozenset({("", "SequenceAt")})
+CODE = "GF304"
+MOST_PARTS = 4096
+
+
+def plan(node: Node) -> Iterator[Edit]:
+    """Replace what is taken of a split."""
+    split, result, place = node.operand(0).producer, node.results[0], node.operand(1).elements
+    if split is None or split.op != "SplitToSequence" or split.domain or result is None or place is None:
+        return
+    data, axis = split.operand(0), split.attributes.get("axis", 0)
+    shape = data.ranked
+    if _has(split, 1) and not split.attributes.get("keepdims", 1):
+        return  # whether it drops the axis then is told in two ways
+    if not isinstance(axis, int) or not -shape.rank <= axis < shape.rank or len(place) != 1:
+        return
+    axis %= shape.rank
+    parts = _parts(split, shape.dims[axis])
+    if parts is None:
+        raise Undecided(f"the sizes of the parts of {data} along axis {axis} are not known")
+    at = int(place[0])
+    if not -len(parts) <= at < len(parts):
+        return
+    end = list(accumulate(parts))[at]
+    sizes = (*shape.dims[:axis], parts[at], *shape.dims[axis + 1 :])
+    limits = (Numbers((number,), (1,), "int64") for number in (end - parts[at], end, axis))
+    part = New("Slice", (data, *limits), Shape(sizes), data.dtype)
+    if split.attributes.get("keepdims", 1):
+        yield Replace(part, CODE)
+        return
+    axes = Numbers((axis,), (1,), "int64")
+    yield Replace(New("Squeeze", (part, axes), Shape((*sizes[:axis], *sizes[axis + 1 :])), data.dtype), CODE)
+
+
+def _has(node: Node, at: int) -> bool:
+    return at < len(node.operands) and node.operands[at] is not None
+
+
+def _parts(split: Node, size: object) -> Sequence[int] | None:
+    """The sizes of the parts: each 1; as a vector says; or as a scalar says, and the last may be smaller."""
+    if _has(split, 1):
+        given = split.operand(1).elements
+        if given is None or not all(isinstance(each, int) and each >= 0 for each in given):
+            return None
+        numbers = [int(each) for each in given]
+        if split.operand(1).ranked.rank:
+            return numbers
+        each = numbers[0]
+    else:
+        each = 1
+    if not isinstance(size, int) or each < 1 or size > MOST_PARTS * each:
+        return None
+    return [min(each, size - start) for start in range(0, size, each)]

@@ -1,0 +1,104 @@
+"""Parts of a split as slices: what onnxruntime returns for both forms, what is proved, what stays."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+import onnx
+import pytest
+from onnx import TensorProto, helper, numpy_helper
+
+import graphfix
+from tests.support.checked import verify
+from tests.support.runtimes.onnx_runs import run
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+def split_model(
+    sizes: object, places: tuple[int, ...], *, axis: int = 1, keepdims: int = 1, free: bool = False
+) -> onnx.ModelProto:
+    """y0, y1 ... are parts of x[2,7], split by `sizes`: None, a number or a list."""
+    given = ["x"] if sizes is None else ["x", "s"]
+    nodes = [
+        helper.make_node("SplitToSequence", given, ["parts"], axis=axis, keepdims=keepdims),
+        *(helper.make_node("SequenceAt", ["parts", f"p{at}"], [f"y{at}"]) for at in range(len(places))),
+    ]
+    held = {f"p{at}": np.int64(place) for at, place in enumerate(places)}
+    held |= {} if sizes is None else {"s": np.asarray(sizes, np.int64)}
+    outputs = [helper.make_tensor_value_info(f"y{at}", TensorProto.FLOAT, None) for at in range(len(places))]
+    x = helper.make_tensor_value_info("x", TensorProto.FLOAT, ["N", "M"] if free else [2, 7])
+    graph = helper.make_graph(
+        nodes, "g", [x], outputs, [numpy_helper.from_array(np.asarray(value), name) for name, value in held.items()]
+    )
+    return helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8)
+
+
+CASES = {
+    "single elements": split_model(None, (0, 6)),
+    "counted from the end": split_model(None, (-1, -7)),
+    "without the axis": split_model(None, (0, 3), keepdims=0),
+    "along the first axis": split_model(None, (0, 1), axis=0),
+    "an axis from the end": split_model(None, (2,), axis=-1, keepdims=0),
+    "equal parts and a rest": split_model(3, (0, 1, 2)),
+    "parts of given sizes": split_model([1, 4, 2], (0, 1, 2)),
+}
+
+
+def fixed(folder: Path, model: onnx.ModelProto) -> tuple[Path, Path, graphfix.results.Outcome]:
+    before, after = folder / "before.onnx", folder / "after.onnx"
+    onnx.save(model, before)
+    return before, after, graphfix.fix_file(before, after, target="tosa")
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_a_part_of_a_split_is_a_slice(case: str, tmp_path: Path) -> None:
+    before, after, outcome = fixed(tmp_path, CASES[case])
+    assert outcome.verdict is not None
+    assert outcome.verdict.status == "proved"
+    assert not {node.op_type for node in onnx.load(after).graph.node} & {"SequenceAt", "SplitToSequence"}
+    x = np.arange(14, dtype=np.float32).reshape(2, 7)
+    for wanted, got in zip(*(run(onnx.load(path), x=x) for path in (before, after)), strict=True):
+        assert wanted.shape == got.shape
+        assert np.array_equal(wanted, got)
+
+
+@pytest.mark.parametrize(
+    "model",
+    [
+        split_model(None, (9,)),
+        split_model(3, (3,)),
+        split_model([1, 6], (-3,)),
+        split_model([1, 6], (0, 1), keepdims=0),
+    ],
+    ids=["no such element", "no such part", "too far from the end", "an axis that may be dropped"],
+)
+def test_what_may_mean_another_thing_stays(model: onnx.ModelProto, tmp_path: Path) -> None:
+    onnx.save(model, tmp_path / "m.onnx")
+    assert graphfix.check(tmp_path / "m.onnx", target="tosa", only=["sequence-at-to-slice"]).sites == ()
+
+
+def test_parts_of_a_free_size_stay_with_a_reason(tmp_path: Path) -> None:
+    onnx.save(split_model(3, (0,), free=True), tmp_path / "m.onnx")
+    (site,) = graphfix.check(tmp_path / "m.onnx", only=["sequence-at-to-slice"]).sites
+    assert (site.code, site.status) == ("GF304", "left")
+    assert "axis 1 are not known" in str(site.reason)
+
+
+@pytest.mark.parametrize("at", [0, 1, 2])
+def test_another_slice_is_not_proved(at: int, tmp_path: Path) -> None:
+    """Its start, its end or its axis is another."""
+    before, after, _ = fixed(tmp_path, split_model([1, 4, 2], (1,)))
+    model = onnx.load(after)
+    (node,) = model.graph.node
+    held = {tensor.name: tensor for tensor in model.graph.initializer}[node.input[1 + at]]
+    changed = numpy_helper.to_array(held) - 1
+    held.CopyFrom(numpy_helper.from_array(changed, "other"))
+    node.input[1 + at] = "other"
+    onnx.save(model, after)
+    verdict = verify(before, after)
+    assert verdict.status == "different"
+    assert verdict.proof is not None
+    assert verdict.proof["status"] == "not proved"
