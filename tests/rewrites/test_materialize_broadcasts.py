@@ -112,7 +112,7 @@ LEFT = {
     "y[1,1] = tflite.POW(x[1,N], e[])": (1, "multiplies out"),
     "y[5,2,3,6] = MatMul(a[5,2,3,4], b[1,2,4,6])": (1, "batch axes"),
     "y[2,3,4] = LayerNormalization(x[2,3,4], s[1,1,4])": (1, "another kernel"),
-    "y[2,3,4] = tflite.PRELU(x[2,3,4], a[1,1,4])": (1, "reads its alpha as int8"),
+    "y[2,3,4] = tflite.PRELU(x[2,3,4], a[1,1,4])": (1, "stretches its alpha itself"),
     "y[2,3] = tflite.BATCH_MATMUL(x[2,3,4], v[4])": (1, "no operand of rank 1"),
 }
 
