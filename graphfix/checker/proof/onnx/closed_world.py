@@ -73,6 +73,7 @@ FORMS: Mapping[str, NewForm] = {
     "Equal": NewForm(_PLAIN),
     "Neg": NewForm(_SIGNED | _FLOATS),
     **dict.fromkeys("Floor Ceil".split(), NewForm(_FLOATS)),
+    "Sqrt": NewForm(frozenset({"float32", "float64"})),
     **dict.fromkeys("And Or Xor Not".split(), NewForm(_BOOL)),
     **dict.fromkeys("Max Min".split(), NewForm(_INTEGERS - {"int16", "uint16"} | {"float32", "float16"})),
     **dict.fromkeys("ReduceMax ReduceMin".split(), NewForm(_COMMON | {"bool", "int8", "uint8"})),
@@ -83,6 +84,7 @@ FORMS: Mapping[str, NewForm] = {
     "Pow": NewForm(_COMMON),
     **dict.fromkeys("Softmax LogSoftmax".split(), NewForm(_FLOATS)),
     "Hardmax": NewForm(frozenset({"float32", "float16"})),
+    "SequenceAt": NewForm(frozenset(), None),  # of a sequence that the first file has: as there, or not at all
 }  # fmt: skip
 """Operators of the standard set that are no terms, or terms of other operators: the forms that may be new."""
 
