@@ -68,6 +68,11 @@ def _strided_slice(node: Node) -> str | None:
     places = [node.operand(at).elements for at in (1, 2, 3)]
     if None in places:
         return "where it begins and ends is known only at run time"
+    data, starts = node.operand(0).shape.axes or (), places[0] or ()
+    if any(
+        isinstance(size, int) and isinstance(at, int) and at < -size for size, at in zip(data, starts, strict=False)
+    ):
+        return "it begins in front of its operand, and the converter does not cut that off"
     backwards = any(isinstance(step, int) and step < 0 for step in places[2] or ())
     return "it goes backwards, and the converter knows no such form" if backwards else None
 

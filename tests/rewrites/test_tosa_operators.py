@@ -10,7 +10,6 @@ from rewrites.tosa import (
     atan2_operands,
     batch_matmul_batch_dims,
     densify_constants,
-    floor_div_operand,
     prelu_alpha_rank,
     rfft2d_rank,
     select_v1_to_v2,
@@ -129,23 +128,7 @@ def test_equal_batches_are_no_matter() -> None:
     assert not list(batch_matmul_batch_dims.plan(node("y[2,3,5] = tflite.BATCH_MATMUL(a[2,3,4], b[2,4,5])")))
 
 
-# --- FLOOR_DIV and ATAN2 ---------------------------------------------------------------------------------------------
-
-
-def test_the_first_operand_of_an_integer_division_is_written_in_full() -> None:
-    edits = list(floor_div_operand.plan(node("y:int32[2,3] = tflite.FLOOR_DIV(a:int32[3], b:int32[2,3])")))
-    assert edits == [Lift(0, (0,)), Stretch(0, (1,), shape(2, 3), axes=("yes", "no"))]
-
-
-@pytest.mark.parametrize(
-    "text",
-    [
-        pytest.param("y:int32[2,3] = tflite.FLOOR_DIV(a:int32[2,3], b:int32[3])", id="the second one may be smaller"),
-        pytest.param("y[2,3] = tflite.FLOOR_DIV(a[3], b[2,3])", id="floats are converted another way"),
-    ],
-)
-def test_other_divisions_stay(text: str) -> None:
-    assert not list(floor_div_operand.plan(node(text)))
+# --- ATAN2 -----------------------------------------------------------------------------------------------------------
 
 
 def test_an_atan2_is_written_in_full() -> None:

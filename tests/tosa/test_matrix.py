@@ -74,6 +74,7 @@ MENDED = (
     Row("FLOOR_DIV, int32, scalar first", "y:int32[2,3,4] = FLOOR_DIV(a:int32[], b:int32[2,3,4])"),
     Row("FLOOR_DIV, int32, units first", "y:int32[2,3,4] = FLOOR_DIV(a:int32[2,1,4], b:int32[2,3,4])"),
     Row("FLOOR_DIV, int32, two-sided", "y:int32[2,3,4] = FLOOR_DIV(a:int32[2,1,4], b:int32[1,3,4])"),
+    Row("FLOOR_MOD, int32", "y:int32[2,3] = FLOOR_MOD(a:int32[2,3], b:int32[2,3])"),
     Row("SELECT, a vector as condition", "y[2,3,4] = SELECT(c:bool[2], a[2,3,4], b[2,3,4])"),
     Row(
         "RFFT2D of rank 2",
@@ -128,7 +129,6 @@ NAMED = (
     ("RIGHT_SHIFT", "y:int32[2,3] = RIGHT_SHIFT(a:int32[2,3], b:int32[2,3])", "GF305"),
     ("no elements", "y[0,3] = ADD(a[0,3], b[0,3])", "GF305"),
     ("FLOOR_MOD", "y[2,3,4] = FLOOR_MOD(a[2,3,4], b[2,3,4])", "GF305"),
-    ("FLOOR_MOD, int32", "y:int32[2,3] = FLOOR_MOD(a:int32[2,3], b:int32[2,3])", "GF305"),
     ("POW of any base", "y[2,3] = POW(a[2,3], b[2,3])", "GF305"),
     ("COMPLEX_ABS", "f:complex64[2,4,5] = RFFT2D(x[2,4,8], n:const:int32[2]{4,8})\ny[2,4,5] = COMPLEX_ABS(f)", "GF305"),
 )

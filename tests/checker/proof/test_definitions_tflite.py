@@ -33,7 +33,34 @@ WHOLE = f"""
     """
 TRUE = "y:bool[2,3] = NOT_EQUAL(x[2,3], z:const[]{0.0})"
 ONE = "y[2,3] = SELECT_V2(x:bool[2,3], a:const[]{1.0}, b:const[]{0.0})"
+PAIR = "subgraph main(a:int32[2,3], b:int32[2,3]):"
+MENDED = f"""{PAIR}
+    q:int32[2,3] = DIV(a, b)
+    m:int32[2,3] = MUL(q, b)
+    r:int32[2,3] = SUB(a, m)
+    n:bool[2,3] = LESS(b, z:const:int32[1,1]{{0}})
+    u:bool[2,3] = GREATER(r, z)
+    v:bool[2,3] = LESS(r, z)
+    w:bool[2,3] = SELECT_V2(n, u, v)
+    s:int32[2,3] = INSTEAD
+    y:int32[2,3] = SELECT_V2(w, s, ELSE)
+    """
+DIVIDED = MENDED.replace("INSTEAD", "SUB(q, o:const:int32[1,1]{1})").replace("ELSE", "q")
+REMAINDER = MENDED.replace("INSTEAD", "ADD(r, b)").replace("ELSE", "r")
+MENDING = (
+    ("{0}", "{1}"),
+    ("GREATER(r", "LESS(r"),
+    ("SELECT_V2(n, u, v)", "SELECT_V2(n, v, u)"),
+    ("MUL(q, b)", "MUL(q, a)"),
+    ("DIV(a, b)", "DIV(b, a)"),
+)
 CASES = {
+    "FLOOR_DIV": (
+        f"{PAIR}\ny:int32[2,3] = FLOOR_DIV(a, b)",
+        DIVIDED,
+        (*MENDING, ("{1}", "{2}"), ("w, s, q", "w, q, s")),
+    ),
+    "FLOOR_MOD": (f"{PAIR}\ny:int32[2,3] = FLOOR_MOD(a, b)", REMAINDER, (*MENDING, ("ADD(r, b)", "SUB(r, b)"))),
     "QUANTIZE": (
         "y:int8[2,3] = QUANTIZE(x[2,3])",
         CUT,
@@ -99,7 +126,7 @@ def test_an_operator_of_other_parameters_is_not(name: str, tmp_path: Path) -> No
 CALLS = {
     **{name: f"y[2,3] = {name}(x[2,3])" for name in ("EXP", "ABS", "TANH", "FLOOR", "NEG")},
     **{name: f"y[2,3] = {name}(x[2,3], k:const[])" for name in ("MUL", "ADD", "SUB", "DIV", "MAXIMUM", "MINIMUM")},
-    **{name: f"y:bool[2,3] = {name}(x[2,3], k:const[])" for name in ("GREATER_EQUAL", "NOT_EQUAL")},
+    **{name: f"y:bool[2,3] = {name}(x[2,3], k:const[])" for name in ("GREATER_EQUAL", "NOT_EQUAL", "LESS", "GREATER")},
     "SELECT_V2": "y[2,3] = SELECT_V2(c:bool[2,3], x[2,3], k:const[])",
 }
 

@@ -41,12 +41,14 @@ OPERATORS: Final[Mapping[str, tuple[int, tuple[tuple[str, object], ...]]]] = {
     "NEG": (42, ()),
     "MAXIMUM": (39, ()),
     "MINIMUM": (39, ()),
+    "LESS": (41, ()),
+    "GREATER": (44, ()),
     "GREATER_EQUAL": (45, ()),
     "NOT_EQUAL": (54, ()),
     "SELECT_V2": (98, ()),
 }
 """The operators of definitions, in version 1: the table of their options, and its fields as they are by default."""
-COMPARING: Final = frozenset({"GREATER_EQUAL", "NOT_EQUAL"})
+COMPARING: Final = frozenset({"LESS", "GREATER", "GREATER_EQUAL", "NOT_EQUAL"})
 """Their results are truth values; any other's are of the last operand's type."""
 INEXACT: Final = frozenset({"GELU"})
 FAR = "no float that is quantized is 2^31 steps or more from 0: of those LiteRT's reference kernels make any number"
@@ -127,7 +129,7 @@ class Maker:
     def __call__(self, name: str, *operands: Value | float) -> Value:
         """Return what an operator of version 1 makes; a number stands for a constant. Raises UnreadError."""
         kind, fields = OPERATORS[name]
-        values = [self._constant(each) if isinstance(each, float) else each for each in operands]
+        values = [each if isinstance(each, Value) else self.constant(each) for each in operands]
         dtype = "bool" if name in COMPARING else values[-1].tensor.dtype
         result = self.call.result._replace(dtype=dtype, quantization=None)
         return self._read(
@@ -145,10 +147,22 @@ class Maker:
             raise UnreadError
         return Value(view, result)
 
-    def _constant(self, number: float) -> Value:
-        array = np.asarray(number, np.float32)
+    def operand(self, index: int) -> Value:
+        """Return an operand of the operator. Raises UnreadError where it has none."""
+        view, tensor = self.call.operand(index), self.call.inputs[index] if index < len(self.call.inputs) else None
+        if view is None or tensor is None:
+            raise UnreadError
+        return Value(view, tensor)
+
+    def constant(self, elements: float | constant_folding.Array) -> Value:
+        """Return a constant: a whole number is of int32, another one of float32, an array of its own type."""
+        kind = np.int32 if isinstance(elements, int) else np.float32
+        array = elements if isinstance(elements, np.ndarray) else np.asarray(elements, kind)
         view = constant_folding.as_constant(self.constants, array, self.call.description)
-        return Value(view, self.call.result._replace(dtype="float32", dims=(), stored=(), quantization=None))
+        shape = array.shape
+        return Value(
+            view, self.call.result._replace(dtype=array.dtype.name, dims=shape, stored=shape, quantization=None)
+        )
 
 
 def _form(constants: Constants, call: Call) -> View | None:
@@ -198,6 +212,26 @@ def _cast(call: Call, make: Maker, x: Value) -> Value | None:
     return make.same(make("SELECT_V2", make("GREATER_EQUAL", x, 0.0), floor, make("NEG", floor)))
 
 
+def _floor_div(call: Call, make: Maker, a: Value) -> Value | None:
+    """The quotient is cut off; where the rest has another sign than the divisor it is one less, the rest one more."""
+    b = make.operand(1)
+    if {value.tensor.dtype for value in (a, b)} != {"int32"} or call.result.dtype != "int32":
+        return None
+    quotient = make("DIV", a, b)
+    rest = make("SUB", a, make("MUL", quotient, b))
+    below, above = make("LESS", rest, 0), make("GREATER", rest, 0)
+    known = constant_folding.literal(b.view)
+    if known is None:
+        wrong = make("SELECT_V2", make("LESS", b, 0), above, below)
+    elif (known < 0).all() or (known > 0).all():
+        wrong = above if (known < 0).all() else below
+    else:
+        wrong = make("SELECT_V2", make.constant(np.asarray(known < 0)), above, below)
+    if call.operator.name == "FLOOR_DIV":
+        return make("SELECT_V2", wrong, make("SUB", quotient, 1), quotient)
+    return make("SELECT_V2", wrong, make("ADD", rest, b), rest)
+
+
 def _gelu(call: Call, make: Maker, x: Value) -> Value:
     """X times the normal distribution's integral up to x, or what is near to it: Hendrycks and Gimpel, 2016."""
     if call.option("approximate"):
@@ -217,4 +251,6 @@ DEFINED: Final[Mapping[str, Callable[[Call, Maker, Value], Value | None]]] = {
     "GELU": _gelu,
     "QUANTIZE": _quantize,
     "CAST": _cast,
+    "FLOOR_DIV": _floor_div,
+    "FLOOR_MOD": _floor_div,
 }

@@ -34,6 +34,8 @@ KINDS: Mapping[str, int] = MappingProxyType(
         "QUANTIZE": 89,
         "CAST": 37,
         "NEG": 42,
+        "LESS": 41,
+        "GREATER": 44,
     }
 )
 FIELDS: Mapping[str, Mapping[str, tuple[int, str]]] = MappingProxyType(

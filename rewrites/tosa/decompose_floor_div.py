@@ -1,0 +1,55 @@
+"""Write a FLOOR_DIV or FLOOR_MOD of int32 as a division that is cut off, and mended (TFLite only).
+
+    FLOOR_DIV(a:int32[2,3], b)  ->  q = DIV(a, b);  r = a - q * b;  SELECT_V2(w, q - 1, q)
+    FLOOR_MOD(a:int32[2,3], b)  ->                                  SELECT_V2(w, r + b, r)
+                                    w = SELECT_V2(b < 0, r > 0, r < 0)
+
+The converter to TOSA asks the sign of a * b, which may leave 32 bits: -2147483647 by -7 is one too small. It wants the
+first operand in full, too, and of FLOOR_MOD it makes an invalid module. Every bit is the same: a divisor of 0 LiteRT
+refuses in both forms. Where the divisor is a constant of one sign the choice by it is made beforehand.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from graphfix.graph.edits import Edit, Lift, New, Numbers, Replace, Source, scalar
+from graphfix.graph.view import Node, Value
+from graphfix.operators.row import TFLITE
+from graphfix.shapes.shape import Shape, broadcast, with_axes
+
+ON = frozenset({(TFLITE, "FLOOR_DIV"), (TFLITE, "FLOOR_MOD")})
+CODE = "GF304"
+TYPE, BOOL = "int32", "bool"
+
+
+def plan(node: Node) -> Iterator[Edit]:
+    """Lift both operands to one rank, and replace the division."""
+    if node.results[0] is None or node.operand(0).dtype != TYPE:
+        return
+    shapes = [node.operand(index).ranked for index in (0, 1)]
+    whole = broadcast(*shapes)
+    for index, shape in enumerate(shapes):
+        if shape.rank < whole.rank:
+            yield Lift(index, tuple(range(whole.rank - shape.rank)), CODE)
+    quotient = New("DIV", (0, 1), whole, TYPE)
+    rest = New("SUB", (0, New("MUL", (quotient, 1), whole, TYPE)), whole, TYPE)
+    wrong = _wrong(node.operand(1), rest, whole)
+    if node.op == "FLOOR_DIV":
+        less = New("SUB", (quotient, scalar(1, whole, TYPE)), whole, TYPE)
+        yield Replace(New("SELECT_V2", (wrong, less, quotient), whole, TYPE), CODE)
+    else:
+        more = New("ADD", (rest, 1), whole, TYPE)
+        yield Replace(New("SELECT_V2", (wrong, more, rest), whole, TYPE), CODE)
+
+
+def _wrong(divisor: Value, rest: New, whole: Shape) -> New:
+    """Where the rest has another sign than the divisor."""
+    zero = scalar(0, whole, TYPE)
+    below, above = New("LESS", (rest, zero), whole, BOOL), New("GREATER", (rest, zero), whole, BOOL)
+    shape = with_axes(divisor.ranked, range(whole.rank - divisor.ranked.rank))
+    signs = None if divisor.elements is None else tuple(int(number) < 0 for number in divisor.elements)
+    if signs is not None and len(set(signs)) == 1:
+        return above if signs[0] else below
+    negative: Source = New("LESS", (1, zero), shape, BOOL) if signs is None else Numbers(signs, shape.numbers, BOOL)
+    return New("SELECT_V2", (negative, above, below), whole, BOOL)
