@@ -129,7 +129,7 @@ def binding(command: Parser) -> None:
         "what is proved and run is the model at this value; repeatable",
     )
     if command.prog.endswith((" fix", " tosa")):
-        what = "ONNX: inputs whose value --set says are no inputs of the result"
+        what = "inputs whose value --set says are no inputs of the result"
         group.add_argument("--drop-set-inputs", action="store_true", help=what)
 
 

@@ -105,8 +105,9 @@ def _tflite(child: Child, original: Path, fixed: Path, values: Mapping[str, Inpu
     first: RefusedError | None = None
     for kernels in _LITERT_KERNELS:
         try:
-            model = static_tflite(fixed, child.load_tflite(fixed, kernels).interface, values)
+            reported = child.load_tflite(fixed, kernels).interface
             session = child.load_tflite(original, kernels)
+            model = static_tflite(fixed, reported, session.interface, values)
             _refuse_unwritten(original, session.interface)
             return _Original(session, model, f"LiteRT ({kernels} kernels)")
         except RefusedError as error:

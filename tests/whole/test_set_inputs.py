@@ -7,10 +7,12 @@ from pathlib import Path
 import numpy as np
 import onnx
 import pytest
+from ai_edge_litert.interpreter import Interpreter
 from onnx import TensorProto, helper
 
 from graphfix import api
 from graphfix.results import GraphfixError
+from models.builders.tflite.text import Signature
 from models.builders.tflite.text import model as tflite
 from tests.support.checked import verify
 from tests.support.notation import model
@@ -260,9 +262,40 @@ def test_an_input_that_is_an_output_is_not_dropped(tmp_path: Path) -> None:
         api.fix_file(path, tmp_path / "after.onnx", values={"rate": "1"}, drop_set_inputs=True)
 
 
-def test_a_tflite_input_is_not_dropped(tmp_path: Path) -> None:
-    path = file(tmp_path, SCALED["tflite"], "tflite")
-    with pytest.raises(GraphfixError, match="only ONNX models can lose an input"):
+@pytest.mark.parametrize("named", [{"k": "2.5"}, {"factor": "2.5"}], ids=str)
+def test_a_tflite_input_goes_from_the_signatures_too(tmp_path: Path, named: dict[str, str]) -> None:
+    path, after = tmp_path / "m.tflite", tmp_path / "after.tflite"
+    signatures = {"serve": Signature("main", {"image": "x", "factor": "k"}, {"scores": "y"})}
+    path.write_bytes(tflite("y[2,3] = MUL(x[2,3], k[])", signatures=signatures))
+    outcome = api.fix_file(path, after, values=named, drop_set_inputs=True)
+    assert outcome.verdict is not None
+    assert outcome.verdict.status == "proved"
+    assert all(run.status == "equal" for run in outcome.verdict.runs)
+    found = Interpreter(model_path=str(after)).get_signature_runner("serve")
+    assert list(found.get_input_details()) == ["image"]
+    assert np.array_equal(found(image=np.float32([[1, 2, 3], [4, 5, 6]]))["scores"], [[2.5, 5, 7.5], [10, 12.5, 15]])
+    assert api.verify(path, after, values={"k": "2.25"}).status == "different"
+    assert api.verify(path, after, values={"k": "2.25"}, proof="only").status != "proved"
+    assert api.verify(path, after).status == "different"
+    assert api.verify(path, after, proof="only").status != "proved"
+
+
+def test_an_input_that_goes_leaves_the_others_in_their_places(tmp_path: Path) -> None:
+    path, after = tmp_path / "m.tflite", tmp_path / "after.tflite"
+    path.write_bytes(tflite("t[2,3] = MUL(k[], x[2,3])\ny[2,3] = SUB(t, z[2,3])"))
+    outcome = api.fix_file(path, after, values={"k": "2.5"}, drop_set_inputs=True)
+    assert outcome.verdict is not None
+    assert outcome.verdict.status == "proved"
+    other = tmp_path / "other.tflite"
+    other.write_bytes(tflite("t[2,3] = MUL(c:const[]{2.5}, x[2,3])\ny[2,3] = SUB(z[2,3], t)"))
+    assert api.verify(path, other, values={"k": "2.5"}).status == "different"
+    assert api.verify(path, other, values={"k": "2.5"}, proof="only").status != "proved"
+
+
+def test_a_tflite_input_that_is_an_output_is_not_dropped(tmp_path: Path) -> None:
+    path = tmp_path / "m.tflite"
+    path.write_bytes(tflite("y[2,3] = MUL(x[2,3], k[])", outputs=["y", "k"]))
+    with pytest.raises(GraphfixError, match="the input 'k' is an output as well"):
         api.fix_file(path, tmp_path / "after.tflite", values={"k": "1"}, drop_set_inputs=True)
 
 

@@ -65,12 +65,20 @@ def static_onnx(path: Path, original: Path, values: Mapping[str, InputValue]) ->
     return StaticModel(interface, known, arguments)
 
 
-def static_tflite(path: Path, reported: runtime.ModelDetails, values: Mapping[str, InputValue]) -> StaticModel:
-    """Read a TFLite model of which LiteRT has reported the interface."""
+def static_tflite(
+    path: Path, reported: runtime.ModelDetails, original: runtime.ModelDetails, values: Mapping[str, InputValue]
+) -> StaticModel:
+    """Read a TFLite model that was made from another, which may have more inputs: of `values`.
+
+    LiteRT has reported both interfaces.
+    """
     from graphfix.checker.files.tflite.graphs import read_graphs
     from graphfix.checker.runs.tflite.input_limits import limits
 
     names = {spec.index: spec.name for spec in reported.inputs}
     shapes = {spec.name: spec.shape for spec in reported.inputs}
-    interface = litert_interface(reported).setting(values, {}, {})
+    interface = litert_interface(reported)
+    if values:
+        constant = litert_interface(original).setting(values, {}, shapes).constant
+        interface = replace(interface.without({spec.name for spec, _ in constant}), constant=constant)
     return StaticModel(interface, limits(read_graphs(path), 0, names, shapes), tuple(shapes))

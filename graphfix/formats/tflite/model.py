@@ -157,10 +157,10 @@ class TfliteModel:
 
     def set_inputs(self, values: Mapping[str, InputValue], *, drop: bool) -> None:
         """Let the readers of inputs read constants; every stored shape is updated. Raises GraphfixError."""
-        if drop:
-            raise GraphfixError(f"{self.container.source.name}: --drop-set-inputs: only ONNX models can lose an input")
         self.bind({}, set_inputs.shapes_of(self.container, values))
         set_inputs.set_inputs(self.container, values)
+        if drop:
+            set_inputs.drop(self.container, values)
         self._values = [set_values.assumed(name, value) for name, value in values.items()]
         self.changed = True
         binding.update(self.container, self._notes)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import replace
 
 from graphfix.formats.set_values import Array, array_of
@@ -48,6 +48,30 @@ def set_inputs(container: Container, values: Mapping[str, InputValue]) -> None:
             operator.inputs = tuple(moved.get(tensor, tensor) for tensor in operator.inputs)
             operator.changed = True
     main.changed = True
+
+
+def drop(container: Container, values: Mapping[str, InputValue]) -> None:
+    """Take inputs that nobody reads out of the main subgraph and its signatures. Raises GraphfixError."""
+    main, parts, inputs = container.subgraphs[0], container.parts, named_inputs(container)
+    dropped = {inputs[name]: name for name in values}
+    for tensor in main.outputs:
+        if tensor in dropped:
+            why = f"the input '{dropped[tensor]}' is an output as well; leave it out"
+            raise GraphfixError(f"{container.source.name}: --drop-set-inputs: {why}")
+    main.inputs = tuple(tensor for tensor in main.inputs if tensor not in dropped)
+    main.changed = True
+    parts.kept_signatures = [
+        (place, signature.subgraph, frozenset(() if signature.subgraph else dropped))
+        for place, signature in zip(parts.signature_places, parts.signatures, strict=True)
+    ]
+    parts.signatures[:] = [
+        signature if signature.subgraph else replace(signature, inputs=_without(signature.inputs, dropped))
+        for signature in parts.signatures
+    ]
+
+
+def _without(named: Iterable[tuple[str, int]], tensors: Collection[int]) -> tuple[tuple[str, int], ...]:
+    return tuple((name, tensor) for name, tensor in named if tensor not in tensors)
 
 
 def _arrays(container: Container, values: Mapping[str, InputValue]) -> dict[str, tuple[int, Array]]:

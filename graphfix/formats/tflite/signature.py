@@ -38,7 +38,7 @@ def extract(source: Path, key: str, to: Path) -> None:
                 operator.options = _renumbered(container, operator, bodies, numbers)
                 operator.changed = graph.changed = True
     parts.kept_signatures = [
-        (place, numbers[signature.subgraph])
+        (place, numbers[signature.subgraph], frozenset())
         for place, signature in zip(parts.signature_places, parts.signatures, strict=True)
         if signature.subgraph == main
     ]

@@ -62,6 +62,7 @@ def compared(
     one, two = (bound(model, bindings, shapes) for model in (one, two))
     equal = equal_sizes(same, sizes_by_name(one), {}, {})
     one, two = (bound(model, equal.numbers, {}) for model in (one, two))
+    one, values = set_inputs.dropped(one, two, values)
     constant = set_inputs.arrays(one, values)
     given = {name: constant[place].shape for place, name in enumerate(own_names(one).values()) if place in constant}
     one, two = (bound(model, {}, given) for model in (one, two))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import replace
 from importlib import metadata
 from pathlib import Path
@@ -43,7 +43,7 @@ def _by_runs(task: Task, child: Child, witness: Witness | None) -> Verdict:
         return Verdict("undecided", facts=facts, reason=f"the first model does not load: {before}")
     if isinstance(after, RefusedError):
         return Verdict("different", reason=f"the second model does not load, the first does: {after}")
-    reason = _disagreement(before, after, task.signature)
+    reason = _disagreement(_without_dropped(before, after, task.values), after, task.signature)
     if reason is not None:
         return Verdict("different", reason=reason)
     runner = KernelRunner(task, child, (task.before, task.after), witness=witness)
@@ -68,6 +68,13 @@ def _declared(child: Child, path: Path, signature: str | None) -> ModelDetails |
             if any(words in str(error) for words in _NO_MODEL):
                 raise GraphfixError(f"{path}: no TFLite model: {error}; check the file") from None
     return refusal or RefusedError("LiteRT has no kernels")
+
+
+def _without_dropped(before: ModelDetails, after: ModelDetails, values: Collection[str]) -> ModelDetails:
+    """Leave out the inputs that are taken for constants and that the second model does not have."""
+    names = {spec.name for spec in after.inputs}
+    inputs = (spec for spec in before.inputs if spec.name in names or not {spec.name, spec.alias} & set(values))
+    return replace(before, inputs=tuple(inputs))
 
 
 def _disagreement(before: ModelDetails, after: ModelDetails, signature: str | None) -> str | None:

@@ -18,6 +18,7 @@ from graphfix.formats.tflite.file.schema import (
     SIGNATURE,
     SUBGRAPH,
     TENSOR,
+    TENSOR_MAP,
     Layout,
 )
 from graphfix.formats.tflite.file.tables import Parts, read_operator, read_tensor
@@ -55,9 +56,14 @@ class Rebuilder:
             fields["metadata"] = self._metadata()
         return Table(MODEL, fields)
 
-    def _called(self, place: int, subgraph: int) -> Table:
-        fields: dict[str, Field] = self.flat.fields(place, SIGNATURE)
-        return Table(SIGNATURE, {**fields, "subgraph_index": subgraph})
+    def _called(self, place: int, subgraph: int, dropped: frozenset[int]) -> Table:
+        stored = self.flat.fields(place, SIGNATURE)
+        fields: dict[str, Field] = {**stored, "subgraph_index": subgraph}
+        if dropped:
+            entries = self.flat.references(stored["inputs"])
+            kept = [entry for entry in entries if self.flat.table(entry, TENSOR_MAP)[1] not in dropped]
+            fields["inputs"] = Tables(kept)
+        return Table(SIGNATURE, fields)
 
     def _kept(self, graph: Subgraph) -> bool:
         outside = self.parts.custom_outside

@@ -51,8 +51,8 @@ class Parts:
     """Where those options start and stop."""
     signatures: list[Signature] = field(default_factory=list)
     signature_places: list[int] = field(default_factory=list)
-    kept_signatures: list[tuple[int, int]] | None = None
-    """(place, subgraph) of those that are written; None where all are, as they are."""
+    kept_signatures: list[tuple[int, int, frozenset[int]]] | None = None
+    """Those that are written: place, subgraph, and the inputs that go; None where all are, as they are."""
     metadata: list[tuple[str, int]] = field(default_factory=list)
     metadata_places: list[int] = field(default_factory=list)
     external: list[str] = field(default_factory=list)
