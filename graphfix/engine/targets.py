@@ -35,7 +35,7 @@ RULES = (
     "fold-shape-arithmetic",
     "rfft2d-rank",
     "select-v1-to-v2",
-    "pow-square-to-mul",
+    "pow-to-mul",
     "resize-nearest-to-expand",
     "decompose-prelu",
     "decompose-gelu",

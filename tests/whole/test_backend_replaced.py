@@ -18,7 +18,7 @@ NAMES = (
     "upgrade-opset",
     "inline-decided-branches",
     "fold-shape-arithmetic",
-    "pow-square-to-mul",
+    "pow-to-mul",
     "resize-nearest-to-expand",
     "decompose-prelu",
 )

@@ -27,7 +27,7 @@ DIFFERING_SHAPES_SINCE = 8
 """The first operator set in which operands of all broadcasting operators may have different shapes."""
 PER_AXIS_SINCE = 13
 """From this version on the parameters of a quantization may be those of an axis."""
-SQUARE = 2
+SQUARE, CUBE = 2, 3
 BYTES = frozenset(number for name, number in TensorProto.DataType.items() if name.startswith("FLOAT8"))
 TWO_TYPES_SINCE = 12
 """From this version on a power takes integers, and an exponent of another type than the base's."""
@@ -86,7 +86,7 @@ def _each(call: Call) -> View | None:
 
 
 def _pair(call: Call, one: View, two: View) -> View:
-    """Read an operator of two operands; a power by a constant of one element that is 2 is the product.
+    """Read an operator of two operands; a power by a constant of one element that is 2, or 3, is the product.
 
     onnxruntime computes it so, bit for bit and whatever the exponent's type. Where the exponent has several elements,
     or more axes than the base, or the base may have one element alone, it does not.
@@ -94,7 +94,11 @@ def _pair(call: Call, one: View, two: View) -> View:
     key = (*call.key, ())
     if call.op not in SQUARING:
         return broadcast.elementwise(call.table, key, [one, two], call.description)
-    if call.op == "Pow" and _squares(call, one, two):
+    if call.op == "Pow" and _multiplies(call, one, two, CUBE) and _is_looped_over(one):
+        key = ("", "Mul", meaning("Mul", "", call.version, frozenset()), (), ())
+        square = broadcast.elementwise(call.table, key, [one, one], call.description)
+        return broadcast.elementwise(call.table, key, [square, one], call.description)
+    if call.op == "Pow" and _multiplies(call, one, two, SQUARE):
         key, two = ("", "Mul", meaning("Mul", "", call.version, frozenset()), (), ()), one
     result = broadcast.elementwise(call.table, key, [one, two], call.description)
     if one == two:
@@ -104,8 +108,14 @@ def _pair(call: Call, one: View, two: View) -> View:
     return result
 
 
-def _squares(call: Call, base: View, exponent: View) -> bool:
-    """Whether a power is the square: the exponent stands for one number, and is known to be the smaller operand.
+def _is_looped_over(base: View) -> bool:
+    """Whether the last axis has several elements: over one of size 1 a scalar exponent is not looked at once."""
+    last = base.sizes[-1] if base.sizes else 1
+    return isinstance(last, int) and last > 1
+
+
+def _multiplies(call: Call, base: View, exponent: View, number: int) -> bool:
+    """Whether a power by this number is multiplied out: the exponent is it, and is known to be the smaller operand.
 
     A base of one element as well is raised by another routine, which is wrong in the last bit.
     """
@@ -114,8 +124,8 @@ def _squares(call: Call, base: View, exponent: View) -> bool:
         base.sizes is not None
         and len(exponent.sizes or ()) <= len(base.sizes)
         and any(isinstance(size, int) and size != 1 for size in base.sizes)
-        and constant_folding.is_number(exponent, SQUARE)
-        and kinds <= RAISED
+        and constant_folding.is_number(exponent, number)
+        and kinds <= (RAISED | {TensorProto.FLOAT16} if number == SQUARE else RAISED)
         and (call.version >= TWO_TYPES_SINCE or len(kinds) == 1)
         and loads(call)
     )
