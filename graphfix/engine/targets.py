@@ -44,6 +44,7 @@ RULES = (
     "clamp-quantize",
     "cast-of-floats",
     "decompose-floor-div",
+    "resize-nearest-centers",
     "normalize-expand",
     "batch-matmul-batch-dims",
     "atan2-operands",

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import graphfix
+from models.builders.tflite.text import pack, tree
 from tests.support.runtimes.tosa_loop import litert_reference, needs_tools, prepared, ran, tflite
 from tests.support.tflite.fixing import fixed
 
@@ -49,6 +50,18 @@ def test_every_bit_is_the_same_in_litert_and_it_is_proved(tmp_path: Path) -> Non
     x = np.where(WHOLE > 1e9, np.float32(np.nan), WHOLE)
     want, got = (litert_reference(path, {"x": x})["y"] for path in (before, after))
     np.testing.assert_array_equal(got, want)
+
+
+def test_a_file_without_options_is_proved_too(tmp_path: Path) -> None:
+    """The converter of TensorFlow writes none for a QUANTIZE: what the file does not say is not said after."""
+    made = tree("y:int8[4] = QUANTIZE(x[4])")
+    operator = made.subgraphs[0].operators[0]
+    operator.builtinOptionsType, operator.builtinOptions = 0, None
+    before = tmp_path / "m.tflite"
+    before.write_bytes(pack(made))
+    outcome = graphfix.fix_file(before, tmp_path / "after.tflite", target="tosa")
+    assert outcome.verdict is not None
+    assert outcome.verdict.status == "proved"
 
 
 @needs_tools

@@ -133,6 +133,25 @@ def test_what_lies_beside_it_is_still_held_exactly(tmp_path: Path) -> None:
     assert (verdict.status, (verdict.proof or {})["status"]) == ("different", "not proved")
 
 
+SQUARES = "x[2,8] = POW(v[2,8], two:const[]{2.0})\n", "x[2,8] = MUL(v[2,8], v)\n"
+"""Equal in the runs, and not proved."""
+
+
+def behind(form: str, square: str) -> str:
+    """The same with an operator in front."""
+    return square + form.replace("x[2,8]", "x")
+
+
+@pytest.mark.parametrize("name", FORMS)
+def test_behind_what_is_not_proved_the_runs_still_know_what_is_rounded(name: str, tmp_path: Path) -> None:
+    texts = behind(BEFORE[name], SQUARES[0]), behind(FORMS[name], SQUARES[1])
+    verdict = compared(tmp_path, *texts, runs=1)
+    assert (verdict.status, (verdict.proof or {})["status"]) == ("equal", "not proved")
+    assert (verdict.proof or {})["inexact"] == ["GELU#1"]
+    wrong = behind(FORMS[name].replace(*FAULTS[name][0]), SQUARES[1])
+    assert compared(tmp_path, texts[0], wrong, runs=1).status == "different"
+
+
 # --- what the runs see --------------------------------------------------------------------------------------------
 
 SITES = InexactSite("GELU#0", "y", "y"), InexactSite("GELU#4", "z", "z")

@@ -90,7 +90,7 @@ def compared(
         outputs += zip(names, mine, other, strict=True)
     proof = concluded(table, outputs, list(table.assumes))
     sites = tuple(first.definitions.sites)
-    return replace(proof, status="bounded", inexact=sites) if proof.proved and sites else proof
+    return replace(proof, status="bounded" if proof.proved and sites else proof.status, inexact=sites)
 
 
 def note_nodes(

@@ -8,23 +8,21 @@ to hold each such place to its bound.
 from __future__ import annotations
 
 import struct
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from math import isfinite, pi
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 import numpy as np
 
-from graphfix.checker.files.tflite.graphs import unique_names
 from graphfix.checker.files.tflite.records import Operator
 from graphfix.checker.proof import constant_folding
 from graphfix.checker.proof.tflite.nodes import read
 from graphfix.checker.proof.tflite.operands import Call
-from graphfix.results import InexactSite
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
-    from graphfix.checker.files.tflite.records import Model, Subgraph, Tensor
+    from graphfix.checker.files.tflite.records import Tensor
     from graphfix.checker.proof.constants import Constants
     from graphfix.checker.proof.terms import View
 
@@ -60,56 +58,6 @@ SCALE: Final = struct.Struct("<f")
 
 class UnreadError(Exception):
     """An operator of a definition is read in another way than by maps: the whole is no term then."""
-
-
-class Definition(NamedTuple):
-    """What the first file computes by an operator's name."""
-
-    result: View
-    operator: str
-    """As a report names it."""
-    value: str
-    """The result's name."""
-    exact: bool
-
-
-@dataclass(slots=True, eq=False)
-class Definitions:
-    """The definitions of the first file's operators, and where the second file writes them out."""
-
-    defined: dict[View, Definition] = field(default_factory=dict)
-    made: set[View] = field(default_factory=set)
-    """What the first file computes in other operators: it is not taken for a definition."""
-    sites: list[InexactSite] = field(default_factory=list)
-
-    def see(
-        self, constants: Constants, call: Call, result: View, place: tuple[Model, Subgraph], *, first: bool
-    ) -> View:
-        """Return an operator's result; of the second file's, what the first file computes by name where it is that."""
-        if first:
-            form = _form(constants, call)
-            if form is None:
-                self.made.add(result)
-            else:
-                exact = call.operator.name not in INEXACT
-                self.defined.setdefault(form, Definition(result, call.description, _name(place[1], call), exact))
-            return result
-        found = self.defined.get(result)
-        if found is None or result in self.made:
-            return result
-        if found.exact:
-            call.table.assumes.update(dict.fromkeys(filter(None, [ASSUMING.get(call.operator.name)])))
-            return found.result
-        model, graph = place
-        at = next(at for at, each in enumerate(model.subgraphs) if each is graph)
-        self.sites.append(InexactSite(found.operator, found.value, _name(graph, call), at))
-        return found.result
-
-
-def _name(graph: Subgraph, call: Call) -> str:
-    """Name a result as runtimes do."""
-    at = next(at for at, tensor in enumerate(graph.tensors) if tensor is call.result)
-    return list(unique_names([tensor.name for tensor in graph.tensors]))[at]
 
 
 class Value(NamedTuple):
@@ -165,7 +113,7 @@ class Maker:
         )
 
 
-def _form(constants: Constants, call: Call) -> View | None:
+def form(constants: Constants, call: Call) -> View | None:
     """Read an operator as its definition; None where it has none."""
     rule = DEFINED.get(call.operator.name)
     data, tensor = call.operand(0), call.inputs[0] if call.inputs else None

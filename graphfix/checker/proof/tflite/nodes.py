@@ -5,19 +5,24 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from graphfix.checker.proof import broadcast
+from graphfix.checker.proof.sizes import numbers
 from graphfix.checker.proof.terms import View, whole
 from graphfix.checker.proof.tflite import kernel_choice
 from graphfix.checker.proof.tflite.shapes import shaped
-from graphfix.checker.proof.tflite.table import CHOOSING, EACH, UNARY
+from graphfix.checker.proof.tflite.table import CHOOSING, EACH, STATEFUL, UNARY
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
-    from graphfix.checker.files.tflite.records import Quantization, Tensor
+    from graphfix.checker.files.tflite.records import Operator, Quantization, Tensor
     from graphfix.checker.proof.tflite.operands import Call
 
 PLANE = 2
 """The trailing axes that a transform acts on."""
+NEAREST = "RESIZE_NEAREST_NEIGHBOR"
+PAIR, IMAGE_RANK = 2, 4
+OLD_COORDINATES = ("alignCorners", False), ("halfPixelCenters", False)
+CENTERS = ("alignCorners", False), ("halfPixelCenters", True)
 ALIKE = {"SELECT": "SELECT", "SELECT_V2": "SELECT", "REAL": "REAL", "RFFT2D": "RFFT2D"}
 """Operators whose options have no fields, by what they compute once their operands' maps are known."""
 
@@ -71,6 +76,25 @@ def _select(call: Call, key: tuple[object, ...], views: Sequence[View]) -> View 
         return None
     uses = [(condition.core, axes), (one.core, one.axes or ()), (two.core, two.axes or ())]
     return broadcast.aligned(call.table, key, uses, one.sizes, call.description)
+
+
+def canonical(operator: Operator, views: Sequence[View | None]) -> Operator:
+    """Name a nearest RESIZE by the centers of elements where its old coordinates choose the same: by powers of 2.
+
+    floor(i / f) is floor((i + 0.5) / f) for whole i and f, and floats divide by a power of 2 without rounding.
+    """
+    if operator.name != NEAREST or len(views) != PAIR or None in views:
+        return operator
+    data, target = (view for view in views if view is not None)
+    have, want = numbers((data.sizes or ())[1:3]), numbers(target.content)
+    if have is None or want is None or len(want) != PAIR or len(data.sizes or ()) != IMAGE_RANK:
+        return operator
+    if not all(size and to % size == 0 and (to // size).bit_count() == 1 for size, to in zip(have, want, strict=True)):
+        return operator
+    name, kind, newer, others, *rest = operator.key
+    if others != OLD_COORDINATES:
+        return operator
+    return operator._replace(key=(name, kind, newer, CENTERS, *rest))
 
 
 def shared_name(call: Call) -> str | None:
@@ -138,6 +162,14 @@ def type_of(tensor: Tensor) -> tuple[object, ...]:
     """Return the type of a tensor, and how it is quantized."""
     quantization = tensor.quantization
     return tensor.dtype, None if quantization is None else (quantization.key, quantization.axis)
+
+
+def stated(operator: Operator, tensor: Tensor) -> tuple[object, ...]:
+    """What the file says of a result; some operators take its shape from there, and some compare the rank."""
+    name = operator.name
+    if name in CHOOSING or name in STATEFUL or name.startswith(("STABLEHLO", "custom ")):
+        return (*type_of(tensor), tensor.dims, tensor.stored)
+    return (*type_of(tensor), len(tensor.stored))
 
 
 def transformed(call: Call, key: tuple[object, ...], views: Sequence[View]) -> View | None:

@@ -12,15 +12,23 @@ from graphfix.checker.proof.result import STORED_SHAPES, UnprovedError
 from graphfix.checker.proof.terms import View, whole
 from graphfix.checker.proof.tflite import loop_sizes
 from graphfix.checker.proof.tflite.constant_folding import computed
-from graphfix.checker.proof.tflite.definitions import Definitions
 from graphfix.checker.proof.tflite.explain import note_of
 from graphfix.checker.proof.tflite.integer_values import split_part
 from graphfix.checker.proof.tflite.new_forms import NARROWEST
-from graphfix.checker.proof.tflite.nodes import OWN, keeps_quantization, quantized, read, shared_name, type_of
+from graphfix.checker.proof.tflite.nodes import (
+    OWN,
+    canonical,
+    keeps_quantization,
+    quantized,
+    read,
+    shared_name,
+    stated,
+)
 from graphfix.checker.proof.tflite.operands import Call
 from graphfix.checker.proof.tflite.shapes import refined
-from graphfix.checker.proof.tflite.table import CHOOSING, EACH, STATEFUL, UNARY
+from graphfix.checker.proof.tflite.table import EACH, STATEFUL, UNARY
 from graphfix.checker.proof.tflite.views import MOVING, VIEWS, ranked, viewed
+from graphfix.checker.proof.tflite.written_out import Definitions
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -150,8 +158,17 @@ class Reading:
         )
         views = ranked(operator, views)
         stateful = self._stateful(graph, operator)
-        given = tuple(_given(operator, graph.tensors[at]) for at in operator.outputs)
-        key = ("whole", operator.key, operator.version, tuple(views), parameters, given, bodies, stateful)
+        given = tuple(stated(operator, graph.tensors[at]) for at in operator.outputs)
+        key = (
+            "whole",
+            canonical(operator, views).key,
+            operator.version,
+            tuple(views),
+            parameters,
+            given,
+            bodies,
+            stateful,
+        )
         results = []
         for index, call in enumerate(calls):
             core, new = self.table.core((*key, index), description)
@@ -277,11 +294,3 @@ def _check_results(graph: Subgraph, operator: Operator, values: Mapping[int, Vie
 def _path(place: str, option: str) -> str:
     """`main/IF#0.then`, of the option `thenSubgraphIndex`."""
     return f"{place}.{option.partition('SubgraphIndex')[0]}"
-
-
-def _given(operator: Operator, tensor: Tensor) -> tuple[object, ...]:
-    """What the file says of a result; some operators take its shape from there, and some compare the rank."""
-    name = operator.name
-    if name in CHOOSING or name in STATEFUL or name.startswith(("STABLEHLO", "custom ")):
-        return (*type_of(tensor), tensor.dims, tensor.stored)
-    return (*type_of(tensor), len(tensor.stored))

@@ -36,11 +36,13 @@ KINDS: Mapping[str, int] = MappingProxyType(
         "NEG": 42,
         "LESS": 41,
         "GREATER": 44,
+        "RESIZE_NEAREST_NEIGHBOR": 74,
     }
 )
 FIELDS: Mapping[str, Mapping[str, tuple[int, str]]] = MappingProxyType(
     {
         "RESHAPE": {"new_shape": (0, "i*")},
+        "RESIZE_NEAREST_NEIGHBOR": {"align_corners": (0, "?"), "half_pixel_centers": (1, "?")},
         "CAST": {"in_data_type": (0, "b"), "out_data_type": (1, "b")},
     }
 )

@@ -59,13 +59,12 @@ def _replaced(state: State, node: Node, edit: Replace) -> Node:
     last = edit.node
     operands = NewNodes(builder, node).operands(last)
     subgraph = builder.subgraph
-    subgraph.operators[node.index] = Operator(
-        state.container.code(CODES[last.op], last.version),
-        tuple(subgraph.tensors[operand] for operand in operands),
-        subgraph.operator(node.index).outputs,
-        options=options_of(last),
-        changed=True,
-    )
+    inputs, old = tuple(subgraph.tensors[operand] for operand in operands), subgraph.operator(node.index)
+    if (last.op, last.version, dict(last.attributes)) == (node.op, node.version, dict(node.attributes)):
+        subgraph.operators[node.index] = replace(old, inputs=inputs, changed=True)  # with options that are not read
+    else:
+        code = state.container.code(CODES[last.op], last.version)
+        subgraph.operators[node.index] = Operator(code, inputs, old.outputs, options=options_of(last), changed=True)
     subgraph.record.changed = True
     new_node = replace(node, op=last.op, version=last.version, operands=operands, attributes=dict(last.attributes))
     return replace_node(state, node, new_node)
