@@ -30,5 +30,14 @@ def _resize(node: Node) -> str | None:
     )
 
 
-_ASK: Mapping[str, Callable[[Node], str | None]] = MappingProxyType({"Pow": _power, "Resize": _resize})
+def _concat(node: Node) -> str | None:
+    constants = [value is not None and value.kind == "constant" for value in node.operands]
+    if any(constants) and not all(constants):
+        return "torch-mlir leaves a constant operand of a Concat in another dialect"
+    return None
+
+
+_ASK: Mapping[str, Callable[[Node], str | None]] = MappingProxyType(
+    {"Concat": _concat, "Pow": _power, "Resize": _resize}
+)
 """Operator -> its question."""

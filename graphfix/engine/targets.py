@@ -45,6 +45,7 @@ RULES = (
     "cast-of-floats",
     "decompose-floor-div",
     "resize-nearest-centers",
+    "concat-constant-operands",
     "normalize-expand",
     "batch-matmul-batch-dims",
     "atan2-operands",

@@ -8,13 +8,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from math import prod
-from typing import Any, NoReturn, TypeAlias
-
-import numpy as np
+from typing import TYPE_CHECKING, Any, NoReturn, TypeAlias
 
 from graphfix.results import GraphfixError, InputNumber, InputValue
 
-Array: TypeAlias = np.ndarray[Any, Any]
+if TYPE_CHECKING:
+    import numpy as np
+
+Array: TypeAlias = "np.ndarray[Any, Any]"
 TYPES = frozenset("bool float16 float32 float64 int8 int16 int32 int64 uint8 uint16 uint32 uint64".split())
 """Element types whose values can be written down."""
 LONGEST = 60
@@ -36,6 +37,8 @@ def assumed(name: str, value: InputValue) -> str:
 
 def array_of(where: str, name: str, value: InputValue, dtype: str, dims: Sequence[int | str | None] | None) -> Array:
     """The value of an input that is declared with these sizes. Raises GraphfixError where it does not fit."""
+    import numpy as np
+
     where = f"{where}: --set {name}={text(value)}"
     if dtype not in TYPES:
         raise GraphfixError(f"{where}: the input holds {dtype}; only numbers and truth values can be set")
@@ -47,6 +50,8 @@ def array_of(where: str, name: str, value: InputValue, dtype: str, dims: Sequenc
 
 def _check(where: str, number: InputNumber, dtype: np.dtype[Any]) -> None:
     """Raise GraphfixError where the type does not hold a number; a float may be rounded."""
+    import numpy as np
+
     if dtype.kind == "b":
         if number not in (0, 1):
             _refuse(where, number, "the input holds bool; give true or false")

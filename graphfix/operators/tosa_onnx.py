@@ -12,3 +12,5 @@ UNSUPPORTED: dict[tuple[str, str], str] = {
     ("", "NonMaxSuppression"): NO_FORM,
 }
 RESIZES = frozenset({("half_pixel", "linear"), ("align_corners", "linear"), ("half_pixel", "bilinear")})
+ITSELF = {**dict.fromkeys(("float16", "float32", "int32", "int64"), "Max"), "bool": "Or"}
+"""Element type -> the operator by which a constant of it becomes an operand of a Concat: of the constant and itself."""

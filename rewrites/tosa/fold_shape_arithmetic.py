@@ -20,11 +20,18 @@ from graphfix.graph.view import Node
 
 ON = ANY
 CODE = "GF303"
+BY_ITSELF = frozenset({"Max", "Or"})
+"""Operators by which a constant is handed to a Concat."""
+
+
+def _is_by_itself(node: Node) -> bool:
+    """Whether it is what concat-constant-operands makes of a constant."""
+    return node.op in BY_ITSELF and node.operands[:1] * 2 == node.operands
 
 
 def plan(node: Node) -> Iterator[Edit]:
     """Evaluate a node whose results are all known, as far as somebody wants them."""
-    if node.graph.outer is not None:
+    if node.graph.outer is not None or _is_by_itself(node):
         return
     used = [value for value in node.results if value is not None and value.is_used]
     if used and all(value.known is not None for value in used):

@@ -15,8 +15,8 @@ if TYPE_CHECKING:
     from tests.support.written import Written
 
 DATA = {
-    "w": floats(1, 2, 3), "c": floats(3), "s": ints(5, 3), "one": ints(1, 3), "m": np.eye(3, dtype=np.float32),
-    "stack": ints(1, 3, 3), "e": np.array([3], np.int32), "lw": np.ones((1, 20, 3), np.float32),
+    "w": floats(1, 2, 3), "c": floats(5), "s": ints(5, 3), "one": ints(1, 3), "m": np.eye(3, dtype=np.float32),
+    "stack": ints(1, 3, 3), "e": np.array([5], np.int32), "lw": np.ones((1, 20, 3), np.float32),
     "lr": np.ones((1, 20, 5), np.float32),
 }  # fmt: skip
 STRETCHED = {

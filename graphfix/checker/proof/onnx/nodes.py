@@ -28,6 +28,8 @@ DIFFERING_SHAPES_SINCE = 8
 PER_AXIS_SINCE = 13
 """From this version on the parameters of a quantization may be those of an axis."""
 SQUARE, CUBE = 2, 3
+ITSELF = frozenset({"Max", "Or"})
+"""Of a value and itself they return it, every bit: NaN and the sign of zero too."""
 BYTES = frozenset(number for name, number in TensorProto.DataType.items() if name.startswith("FLOAT8"))
 TWO_TYPES_SINCE = 12
 """From this version on a power takes integers, and an exponent of another type than the base's."""
@@ -76,6 +78,8 @@ def _each(call: Call) -> View | None:
     given = [view for view in views if view is not None]
     if len(given) < len(views):
         return None
+    if call.op in ITSELF and not call.domain and len(given) == MATRIX and given[0] == given[1] and loads(call):
+        return given[0]
     alike = call.version < DIFFERING_SHAPES_SINCE and not call.domain and call.op in onnx_ops.EQUAL_BEFORE_8
     if alike and len({view.sizes for view in given}) > 1:
         return None
