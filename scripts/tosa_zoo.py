@@ -47,7 +47,7 @@ ONNX: Mapping[str, Case] = {
     "rapidocr-onnxruntime/ch_PP-OCRv4_rec_infer.onnx": Case({"x": "1,3,48,96"}, page="x"),
     "silero-vad/silero_vad.onnx": Case(_SCORE, _RATE),
     "silero-vad/silero_vad_op18_ifless.onnx": Case(_SCORE, _RATE),
-    "silero-vad/silero_vad_16k_op15.onnx": Case(_SCORE),
+    "silero-vad/silero_vad_16k_op15.onnx": Case(_SCORE, _RATE),
     "silero-vad/silero_vad_half.onnx": Case(_SCORE),
     "silero-vad/silero_vad_openvino_16k.onnx": Case(_SCORE),
     "silero-vad/silero_vad_16k_sequence.onnx": Case({"input": "1,576", "h": "1,1,128", "c": "1,1,128"}),

@@ -12,6 +12,7 @@ from graphfix.formats.equal_sizes import Same, Sum, assumed
 from graphfix.formats.tflite import binding, set_inputs
 from graphfix.formats.tflite.edit import cleanup
 from graphfix.formats.tflite.edit.checks import check
+from graphfix.formats.tflite.edit.inline import inline
 from graphfix.formats.tflite.edit.new_nodes import NodeBuilder
 from graphfix.formats.tflite.edit.nodes import carry_out
 from graphfix.formats.tflite.edit.operands import lift, stretch
@@ -85,8 +86,13 @@ class TfliteModel:
 
     def refresh(self) -> None:
         """Build the view anew if `finish` has changed the records since it was built."""
+        conditions = [one.operator.inputs[0] for one in self._state.decided]
+        if conditions:
+            self.finish()
         if self._written:
             self._rebuild_view()
+        # what computed a condition is read by nobody any more
+        self._state.dead.update((self._views[0].values[tensor], None) for tensor in conditions)
         self._state.expand_limit = self.expand_limit
 
     @property
@@ -205,6 +211,8 @@ class TfliteModel:
         state_sizes(state)
         for view in self._views:
             state.builders[view.graph].arrange()
+        inline(self.container, state.decided)
+        for view in self._views:
             cleanup.drop_tensors(view.record)
         cleanup.drop_codes(self.container)
         cleanup.drop_buffers(self.container)

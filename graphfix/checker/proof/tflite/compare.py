@@ -71,7 +71,7 @@ def compared(
     first = Reading(table, constants, one, known, first=True, notes=notes)
     ours = [_run(first, index, equal, constant) for index in entries]
     # What no operator of one of the files runs is read all the same: a runtime loads it.
-    rest = sorted(set(range(len(one.subgraphs))) - (_reached(one) & _reached(two)))
+    rest = sorted(set(range(len(two.subgraphs))) - (_reached(one) & _reached(two)))
     ours += [_run(first, index, equal) for index in rest]
     entries += rest
     table.close()

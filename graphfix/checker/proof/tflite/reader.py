@@ -25,6 +25,7 @@ from graphfix.checker.proof.tflite.nodes import (
     stated,
 )
 from graphfix.checker.proof.tflite.operands import Call
+from graphfix.checker.proof.tflite.results import always_taken, branch_taken, check_results, path_of
 from graphfix.checker.proof.tflite.shapes import refined
 from graphfix.checker.proof.tflite.table import EACH, STATEFUL, UNARY
 from graphfix.checker.proof.tflite.views import MOVING, VIEWS, ranked, viewed
@@ -86,7 +87,7 @@ class Reading:
         for place, operator in enumerate(graph.operators):
             views = [self.value(graph, index, tensor, values) for tensor in operator.inputs]
             label, before = f"{operator.name}#{place}", len(self.table.cores)
-            _check_results(graph, operator, values, label)
+            check_results(graph, operator, values, label)
             results = self._operator(graph, operator, views, label, path)
             if self.notes is not None:
                 note = partial(note_of, self.table.algebra, graph, operator, views, results, (path, label))
@@ -141,7 +142,15 @@ class Reading:
     def _operator(
         self, graph: Subgraph, operator: Operator, views: Sequence[View | None], description: str, path: str
     ) -> list[View]:
-        bodies = self._bodies(operator, views, f"{path}/{description}")
+        always = always_taken(operator, views)
+        if always is not None:
+            return branch_taken(self, operator, views, always, f"{path}/{description}")
+        return self._results(graph, operator, views, description, path)
+
+    def _results(
+        self, graph: Subgraph, operator: Operator, views: Sequence[View | None], description: str, path: str
+    ) -> list[View]:
+        bodies = self.bodies(operator, views, f"{path}/{description}")
         one = self._view_or_term(graph, operator, views, description) if bodies is None else None
         if one is not None:
             return [one]
@@ -203,7 +212,7 @@ class Reading:
             return len(self.effects)
         return None
 
-    def _bodies(self, operator: Operator, views: Sequence[View | None], place: str) -> tuple[object, ...] | None:
+    def bodies(self, operator: Operator, views: Sequence[View | None], place: str) -> tuple[object, ...] | None:
         """Read the subgraphs that an operator runs: a branch on its operands, any other on new values.
 
         They are named by number too: LiteRT runs a CALL_ONCE's once, but a copy of it once more.
@@ -212,8 +221,8 @@ class Reading:
             return None
         if operator.name == "IF" and views:
             given = [view for view in views[1:] if view is not None]
-            branches = ((key, at, ("if", views[0], key)) for key, at in operator.bodies)
-            return tuple((key, at, self.body(at, given, taken, _path(place, key))) for key, at, taken in branches)
+            both = ((key, at, ("if", views[0], key)) for key, at in operator.bodies)
+            return tuple((key, at, self.body(at, given, taken, path_of(place, key))) for key, at, taken in both)
         owner = (operator.key, tuple(views))
         occurrence = self.occurrence(owner)
         found: list[object] = []
@@ -227,7 +236,7 @@ class Reading:
             own = [self.parameter(graph, (owner, occurrence, what), index, same) for index in range(len(graph.inputs))]
             # The bodies of others are no graphs of operators: LiteRT takes a SCATTER's for the one that it names.
             names = () if operator.name in ("WHILE", "CALL", "CALL_ONCE") else [each.name for each in graph.operators]
-            found.append((key, at, *names, self.body(at, own, (owner, occurrence, key), _path(place, key))))
+            found.append((key, at, *names, self.body(at, own, (owner, occurrence, key), path_of(place, key))))
         return tuple(found)
 
     def body(self, at: int, given: Sequence[View], place: object, path: str) -> tuple[View, ...]:
@@ -276,21 +285,3 @@ class Reading:
             if seen.sizes is None or len(seen.sizes) > NARROWEST:
                 self.known.maps(call, seen.core, first=self.first)
         return seen
-
-
-def _check_results(graph: Subgraph, operator: Operator, values: Mapping[int, View], description: str) -> None:
-    """Each tensor has one operator that writes it, and no memory yet: kernels write wherever it lies.
-
-    What others read there is another value to each kernel set, also in the first file.
-    """
-    for at in operator.outputs:
-        tensor = graph.tensors[at]
-        if at in values or tensor.payload is not None or tensor.variable or tensor.odd:
-            raise UnprovedError(f"{description} writes to {tensor.name!r}, which is something else")
-    if len(operator.outputs) > 1 and len(set(operator.outputs)) < len(operator.outputs):
-        raise UnprovedError(f"{description} writes to one tensor twice")
-
-
-def _path(place: str, option: str) -> str:
-    """`main/IF#0.then`, of the option `thenSubgraphIndex`."""
-    return f"{place}.{option.partition('SubgraphIndex')[0]}"

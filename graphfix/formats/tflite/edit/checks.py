@@ -5,10 +5,12 @@ from __future__ import annotations
 from math import prod
 
 from graphfix import operators
+from graphfix.formats.tflite.edit.inline import decide
 from graphfix.formats.tflite.edit.new_nodes import NodeBuilder
 from graphfix.formats.tflite.edit.operands import DEQUANTIZE, stretched_source
 from graphfix.formats.tflite.edit.state import State
 from graphfix.formats.tflite.file.reader import MalformedError
+from graphfix.formats.tflite.file.records import Operator
 from graphfix.formats.tflite.file.schema import BYTE, TENSOR_TYPES, UNSHAPED, item_bytes
 from graphfix.formats.tflite.file.tables import read_scales
 from graphfix.graph.edits import (
@@ -51,7 +53,16 @@ def check(state: State, node: Node, edit: Edit) -> None:
         case Fold() | Evaluate() | Replace():
             _check_node(state, builder, node, edit)
         case Upgrade() | Inline():
-            raise Refused("TFLite has no operator sets, and its bodies are subgraphs")
+            _check_branch(state, builder, operator, edit)
+
+
+def _check_branch(state: State, builder: NodeBuilder, operator: Operator, edit: Upgrade | Inline) -> None:
+    if isinstance(edit, Upgrade):
+        raise Refused("TFLite has no operator sets, and its bodies are subgraphs")
+    _check_insertion(state)
+    if builder.subgraph.index:
+        raise Refused("it is in a subgraph beside the main one")
+    decide(state.container, operator, edit.branch)
 
 
 def _check_node(state: State, builder: NodeBuilder, node: Node, edit: Fold | Evaluate | Replace) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from graphfix.formats.editing import NewNodes, NodeEdit, bypass, replace_node
+from graphfix.formats.tflite.edit.inline import decide
 from graphfix.formats.tflite.edit.new_records import (
     TILE,
     broadcast_to_version,
@@ -34,7 +35,9 @@ def carry_out(state: State, node: Node, edit: NodeEdit) -> Node:
         case Replace():
             return _replaced(state, node, edit)
         case Inline():
-            return node  # `check` refuses it
+            operator = state.builders[node.graph].subgraph.operator(node.index)
+            state.decided.append(decide(state.container, operator, edit.branch))
+            return node  # it stands until the view is built anew
 
 
 def _evaluate(state: State, node: Node) -> Node:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
+from graphfix.formats.tflite.edit.inline import Decided
 from graphfix.formats.tflite.edit.new_nodes import NodeBuilder
 from graphfix.formats.tflite.file.container import Container
 from graphfix.formats.tflite.folding import Evaluator
@@ -24,6 +25,8 @@ class State:
     """Bytes of constants that edits have added."""
     dead: dict[Value, None] = field(default_factory=dict)
     """Values that lost a reader: those that nobody reads in the end are removed."""
+    decided: list[Decided] = field(default_factory=list)
+    """Branches to be put in the place of their operators when the other edits are in the file."""
     fixed: dict[Node, None] = field(default_factory=dict)
     """Nodes with an operand that was stretched to stored sizes: it follows no other ones."""
 

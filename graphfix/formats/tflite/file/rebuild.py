@@ -42,7 +42,7 @@ class Rebuilder:
         parts = self.parts
         fields: dict[str, Field] = self.flat.fields(parts.model, MODEL)
         changed = [graph.place if self._kept(graph) else self._subgraph(graph) for graph in parts.subgraphs]
-        if any(isinstance(graph, Table) for graph in changed) or parts.kept_signatures is not None:
+        if changed != list(self.flat.references(self.flat.fields(parts.model, MODEL)["subgraphs"])):
             fields["subgraphs"] = Tables(changed)
         if parts.kept_signatures is not None:
             fields["signature_defs"] = Tables([self._called(*kept) for kept in parts.kept_signatures])
