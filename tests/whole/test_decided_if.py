@@ -8,7 +8,7 @@ import pytest
 
 from graphfix import api, formats
 from graphfix.results import Outcome
-from models.builders.tflite.text import Signature, model
+from models.builders.tflite.text import Signature, model, pack, tree
 
 CHOOSING = """
 k:bool[] = GREATER(rate:int32[], fast:const:int32[]{10})
@@ -124,3 +124,13 @@ def test_what_can_not_take_its_place_is_left_with_the_reason(tmp_path: Path) -> 
     path = file(tmp_path, text)
     reasons = [site.reason for site in api.check(path, target="tosa", values={"rate": "16"}).sites if site.op == "IF"]
     assert "its branch holds a variable or a sparse constant" in reasons
+
+
+def test_a_subgraph_that_is_still_run_may_not_be_missing(tmp_path: Path) -> None:
+    path = file(tmp_path, CHOOSING)
+    made = tree(CHOOSING)
+    made.subgraphs = made.subgraphs[:-1]  # the IF names it
+    cut = tmp_path / "cut.tflite"
+    cut.write_bytes(pack(made))
+    for values in ({}, {"rate": "16"}):
+        assert api.verify(path, cut, values=values, proof="only").status != "proved"
