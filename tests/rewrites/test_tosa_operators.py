@@ -15,6 +15,7 @@ from rewrites.tosa import (
     select_v1_to_v2,
 )
 from tests.support.notation import node
+from tests.support.tflite.fixing import fixed
 
 
 def shape(*sizes: int) -> Shape:
@@ -162,3 +163,14 @@ def test_what_is_no_constant_stays_sparse() -> None:
 
 def test_a_cast_of_anything_else_is_no_spectrum() -> None:
     assert not list(rfft2d_rank.plan(node("y[2,3] = tflite.CAST(x:int32[2,3])")))
+
+
+def test_a_length_is_the_root_of_the_squares_and_inexact() -> None:
+    transform = "c:complex64[1,2,4,5] = RFFT2D(x[1,2,4,8], n:const:int32[2]{4,8})"
+    fix = fixed(f"{transform}\ny[1,2,4,5] = COMPLEX_ABS(c)", target="tosa")
+    assert fix.counts == {"rfft2d-rank": 1}
+    assert [line.partition(" = ")[2].partition("(")[0] for line in fix.view] == [
+        "RESHAPE", "RFFT2D", "REAL", "MUL", "IMAG", "MUL", "ADD", "SQRT", "RESHAPE",
+    ]  # fmt: skip
+    (site,) = [site for site in fix.outcome.sites if site.rewrite == "rfft2d-rank"]
+    assert site.inexact is not None

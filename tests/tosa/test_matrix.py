@@ -130,7 +130,6 @@ NAMED = (
     ("no elements", "y[0,3] = ADD(a[0,3], b[0,3])", "GF305"),
     ("FLOOR_MOD", "y[2,3,4] = FLOOR_MOD(a[2,3,4], b[2,3,4])", "GF305"),
     ("POW of any base", "y[2,3] = POW(a[2,3], b[2,3])", "GF305"),
-    ("COMPLEX_ABS", "f:complex64[2,4,5] = RFFT2D(x[2,4,8], n:const:int32[2]{4,8})\ny[2,4,5] = COMPLEX_ABS(f)", "GF305"),
 )
 """What TOSA can't take, whatever the form."""
 

@@ -78,10 +78,13 @@ def _values(session: Session, count: int, feeds: Sequence[Mapping[str, object]])
 
 
 def apart(a: Array, b: Array) -> float:
-    """Return the largest |a - b| as a part of the largest finite |a|; infinite where shapes or infinities differ."""
-    if a.shape != b.shape or a.dtype != b.dtype:
+    """Return the largest |a - b| as a part of the largest finite |a|; infinite where sizes or infinities differ.
+
+    The new operators may have other axes: the elements are compared in order.
+    """
+    if a.size != b.size or a.dtype != b.dtype:
         return math.inf
-    a, b = a.astype(np.float64), b.astype(np.float64)
+    a, b = a.astype(np.float64).ravel(), b.astype(np.float64).ravel()
     same = (a == b) | (np.isnan(a) & np.isnan(b))
     with np.errstate(invalid="ignore"):
         gaps = np.where(same, 0.0, np.abs(a - b))

@@ -124,9 +124,10 @@ def test_an_operator_of_other_parameters_is_not(name: str, tmp_path: Path) -> No
 
 
 CALLS = {
-    **{name: f"y[2,3] = {name}(x[2,3])" for name in ("EXP", "ABS", "TANH", "FLOOR", "NEG")},
+    **{name: f"y[2,3] = {name}(x[2,3])" for name in ("EXP", "ABS", "TANH", "FLOOR", "NEG", "SQRT")},
     **{name: f"y[2,3] = {name}(x[2,3], k:const[])" for name in ("MUL", "ADD", "SUB", "DIV", "MAXIMUM", "MINIMUM")},
     **{name: f"y:bool[2,3] = {name}(x[2,3], k:const[])" for name in ("GREATER_EQUAL", "NOT_EQUAL", "LESS", "GREATER")},
+    **{name: f"y[2,3] = {name}(x:complex64[2,3])" for name in ("REAL", "IMAG")},
     "SELECT_V2": "y[2,3] = SELECT_V2(c:bool[2,3], x[2,3], k:const[])",
 }
 

@@ -44,11 +44,16 @@ OPERATORS: Final[Mapping[str, tuple[int, tuple[tuple[str, object], ...]]]] = {
     "GREATER_EQUAL": (45, ()),
     "NOT_EQUAL": (54, ()),
     "SELECT_V2": (98, ()),
+    "SQRT": (0, ()),
+    "REAL": (0, ()),
+    "IMAG": (0, ()),
 }
 """The operators of definitions, in version 1: the table of their options, and its fields as they are by default."""
 COMPARING: Final = frozenset({"LESS", "GREATER", "GREATER_EQUAL", "NOT_EQUAL"})
 """Their results are truth values; any other's are of the last operand's type."""
-INEXACT: Final = frozenset({"GELU"})
+PARTS: Final = frozenset({"REAL", "IMAG"})
+"""Those of complex numbers are floats."""
+INEXACT: Final = frozenset({"GELU", "COMPLEX_ABS"})
 FAR = "no float that is quantized is 2^31 steps or more from 0: of those LiteRT's reference kernels make any number"
 ASSUMING: Final[Mapping[str, str]] = {"QUANTIZE": FAR}
 INT8: Final = (-128, 127)
@@ -78,7 +83,7 @@ class Maker:
         """Return what an operator of version 1 makes; a number stands for a constant. Raises UnreadError."""
         kind, fields = OPERATORS[name]
         values = [each if isinstance(each, Value) else self.constant(each) for each in operands]
-        dtype = "bool" if name in COMPARING else values[-1].tensor.dtype
+        dtype = "bool" if name in COMPARING else "float32" if name in PARTS else values[-1].tensor.dtype
         result = self.call.result._replace(dtype=dtype, quantization=None)
         return self._read(
             Operator(name, 1, (), (), dict(fields), (), (name, kind, 0, fields, (), (), ())), values, result
@@ -195,8 +200,17 @@ def _gelu(call: Call, make: Maker, x: Value) -> Value:
     return make("MUL", x, make("SELECT_V2", make("GREATER_EQUAL", x, 0.0), make("SUB", 1.0, tail), tail))
 
 
+def _complex_abs(call: Call, make: Maker, x: Value) -> Value | None:
+    """The root of both squares: the kernel takes care that no square overflows, and rounds otherwise."""
+    if (x.tensor.dtype, call.result.dtype) != ("complex64", "float32"):
+        return None
+    real, imaginary = make("REAL", x), make("IMAG", x)
+    return make("SQRT", make("ADD", make("MUL", real, real), make("MUL", imaginary, imaginary)))
+
+
 DEFINED: Final[Mapping[str, Callable[[Call, Maker, Value], Value | None]]] = {
     "GELU": _gelu,
+    "COMPLEX_ABS": _complex_abs,
     "QUANTIZE": _quantize,
     "CAST": _cast,
     "FLOOR_DIV": _floor_div,

@@ -6,13 +6,14 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 from graphfix.checker.files.tflite.graphs import unique_names
+from graphfix.checker.proof.terms import View
 from graphfix.checker.proof.tflite.definitions import ASSUMING, INEXACT, form
 from graphfix.results import InexactSite
 
 if TYPE_CHECKING:
     from graphfix.checker.files.tflite.records import Model, Subgraph, Tensor
     from graphfix.checker.proof.constants import Constants
-    from graphfix.checker.proof.terms import View
+    from graphfix.checker.proof.terms import Core
     from graphfix.checker.proof.tflite.operands import Call
 
 Place: TypeAlias = "tuple[Model, Subgraph]"
@@ -36,8 +37,9 @@ class Definition(NamedTuple):
 class Definitions:
     """The definitions of the first file's operators, and where the second file writes them out."""
 
-    defined: dict[View, Definition] = field(default_factory=dict)
-    made: set[View] = field(default_factory=set)
+    defined: dict[Core, Definition] = field(default_factory=dict)
+    """By the core of the definition."""
+    made: set[Core] = field(default_factory=set)
     """What the first file computes in other operators: it is not taken for a definition."""
     inexact: dict[tuple[int, str], Definition] = field(default_factory=dict)
     """By subgraph and result those that are not exact."""
@@ -50,25 +52,25 @@ class Definitions:
         if first:
             self._enter(constants, call, result, place)
             return result
-        found = self.defined.get(result)
-        if found is None or result in self.made:
+        found = self.defined.get(result.core)
+        if found is None or result.core in self.made:
             self._see_by_name(constants, call, result, place)
             return result
         if found.exact:
             call.table.assumes.update(dict.fromkeys(filter(None, [ASSUMING.get(call.operator.name)])))
         else:
             self._note(found, call, place)
-        return found.result
+        return View(found.result.core, result.axes, result.sizes)
 
     def _enter(self, constants: Constants, call: Call, result: View, place: Place) -> None:
         """Enter what the first file computes, by its definition where it has one."""
         written = form(constants, call)
-        if written is None:
-            self.made.add(result)
+        if written is None or not _same_elements(written, result):
+            self.made.add(result.core)
             return
         exact = call.operator.name not in INEXACT
         found = Definition(result, call, "" if exact else _name(place[1], call))
-        self.defined.setdefault(written, found)
+        self.defined.setdefault(written.core, found)
         operand = call.inputs[0]
         if not exact and operand is not None:
             graph = _index(place)
@@ -98,6 +100,14 @@ class Definitions:
     def _note(self, found: Definition, call: Call, place: Place) -> None:
         name = _name(place[1], call)
         self.sites.append(InexactSite(found.call.description, found.value, name, _index(place)))
+
+
+def _same_elements(one: View, two: View) -> bool:
+    """Whether two views see all of their cores in one way: then the cores have the same elements where the views do."""
+    sizes = one.core.sizes
+    if one.axes is None or sizes is None or (one.axes, one.sizes, sizes) != (two.axes, two.sizes, two.core.sizes):
+        return False
+    return {axis for axis, size in enumerate(sizes) if size != 1} <= set(one.axes)
 
 
 def _index(place: Place) -> int:
