@@ -9,6 +9,10 @@ from graphfix.engine import signs
 from graphfix.graph.view import Node
 from graphfix.operators import tosa_onnx
 
+PAIR = 2
+SIZES_AT = 3
+"""The operand of Resize that holds the result's sizes."""
+
 
 def form(node: Node) -> str | None:
     """Why the node stays as it is and will not convert, or will be wrong; None if nothing is known against it."""
@@ -22,6 +26,8 @@ def _power(node: Node) -> str | None:
 
 def _resize(node: Node) -> str | None:
     mode = str(node.attributes.get("mode", "nearest"))
+    if mode == "linear" and len(node.operands) > SIZES_AT and node.operands[SIZES_AT] is not None:
+        return "torch-mlir reads a linear Resize by scales alone, not by sizes"
     where = str(node.attributes.get("coordinate_transformation_mode", "half_pixel"))
     return (
         None
@@ -37,7 +43,13 @@ def _concat(node: Node) -> str | None:
     return None
 
 
+def _einsum(node: Node) -> str | None:
+    if len(node.operands) > PAIR:
+        return "torch-mlir computes another thing of an Einsum of more than two operands"
+    return None
+
+
 _ASK: Mapping[str, Callable[[Node], str | None]] = MappingProxyType(
-    {"Concat": _concat, "Pow": _power, "Resize": _resize}
+    {"Concat": _concat, "Einsum": _einsum, "Pow": _power, "Resize": _resize}
 )
 """Operator -> its question."""

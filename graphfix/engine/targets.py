@@ -41,6 +41,8 @@ RULES = (
     "decompose-gelu",
     "unroll-recurrence",
     "sequence-at-to-slice",
+    "einsum-pairs",
+    "resize-sizes-to-scales",
     "clamp-quantize",
     "cast-of-floats",
     "decompose-floor-div",

@@ -64,6 +64,7 @@ SPECIAL: Mapping[str, Callable[[OpSchema, int], Made]] = {
     "Resize": resized,
     "If": branches,
     "Concat": lambda _, __: (["x", "x"], {"axis": 0}),
+    "Einsum": lambda _, __: (["x", "x"], {"equation": "ab,ab->a"}),
     "Tile": lambda _, __: (["x", "ii"], {}),
     "Where": lambda _, __: (["c", "x", "x"], {}),
     "CastLike": lambda _, __: (["x", "x"], {}),

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import TYPE_CHECKING
 
-from onnx import TensorProto, helper
+import numpy as np
+from onnx import TensorProto, helper, numpy_helper
 
 from graphfix.checker.proof.onnx.nodes import PRODUCTS, channels
 from graphfix.checker.proof.onnx.sequence_shapes import taken
@@ -12,7 +14,7 @@ from graphfix.checker.proof.onnx.table import LEGACY_END
 from graphfix.checker.proof.onnx.types import dtype
 from graphfix.checker.proof.onnx.validate import loads
 from graphfix.checker.proof.onnx.versions import PRESENT
-from graphfix.checker.proof.sizes import right_aligned
+from graphfix.checker.proof.sizes import numbers, right_aligned
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -20,6 +22,12 @@ if TYPE_CHECKING:
     from graphfix.checker.proof.onnx.operands import Among, Call
     from graphfix.checker.proof.terms import View
 
+THREE = 3
+"""Operands from which on an Einsum has several pairs."""
+SIZES = 3
+"""The operand of a Resize that holds the result's sizes."""
+OF_SIZES = frozenset({"axes", "keep_aspect_ratio_policy", "antialias"})
+"""Attributes of a Resize by which sizes, or what is made of them, mean another thing."""
 ONE_AXIS = 13
 """From here on a Softmax is taken over one axis."""
 
@@ -77,6 +85,54 @@ def _flat(call: Call, among: Among) -> View | None:
     return among(nodes, PRESENT, {"x": data})
 
 
+def _in_pairs(call: Call, among: Among) -> View | None:
+    """Take an Einsum of three operands or more from the left, two at a time: onnxruntime does, bit for bit.
+
+    None where a letter is in one term alone: it is summed at another time then.
+    """
+    given = call.attributes.get("equation")
+    text = "" if given is None else given.s.decode("utf-8", "replace").replace(" ", "")
+    left, arrow, out = text.partition("->")
+    terms = left.split(",")
+    views = [view for view in call.views if view is not None]
+    counts = Counter("".join((*terms, out)))
+    plain = bool(arrow) and all(len(set(term)) == len(term) and term.isalpha() for term in (*terms, out or "a"))
+    if not plain or len(terms) != len(views) or len(views) != len(call.views) or len(terms) < THREE:
+        return None
+    if min(counts.values()) == 1 or any(dtype(view.core) != TensorProto.FLOAT for view in views):
+        return None
+    nodes, letters, name = [], terms[0], "x0"
+    for at in range(1, len(terms)):
+        later = {*"".join(terms[at + 1 :]), *out}
+        kept = "".join(dict.fromkeys(letter for letter in letters + terms[at] if letter in later))
+        kept = out if at == len(terms) - 1 else kept
+        equation = f"{letters},{terms[at]}->{kept}"
+        nodes.append(helper.make_node("Einsum", [name, f"x{at}"], [f"y{at}"], call.description, equation=equation))
+        letters, name = kept, f"y{at}"
+    return among(nodes, max(call.version, PRESENT), {f"x{at}": view for at, view in enumerate(views)})
+
+
+def _by_scales(call: Call, among: Among) -> View | None:
+    """Read the sizes of a linear Resize as the scales that onnxruntime makes of them: quotients in float32."""
+    mode, data, asked = call.attributes.get("mode"), call.operand(0), call.content(SIZES)
+    if mode is None or mode.s != b"linear" or data is None or asked is None or call.attributes.keys() & OF_SIZES:
+        return None
+    have, want = numbers(data.sizes or ()), numbers(asked)
+    if have is None or want is None or len(have) != len(want) or not all(have):
+        return None
+    scales = np.array(want, np.float32) / np.array(have, np.float32)
+    if [int(scale * np.float32(size)) for scale, size in zip(scales, have, strict=True)] != list(want):
+        return None
+    nodes = [
+        helper.make_node("Constant", [], ["scales"], value=numpy_helper.from_array(scales)),
+        helper.make_node("Constant", [], ["roi"], value=numpy_helper.from_array(np.zeros(0, np.float32))),
+        helper.make_node("Resize", ["x", "roi", "scales"], ["y"], call.description),
+    ]
+    nodes[-1].attribute.extend(call.attributes.values())
+    return among(nodes, max(call.version, PRESENT), {"x": data})
+
+
 DEFINED: Mapping[str, Callable[[Call, Among], View | None]] = {
-    "SequenceAt": taken, "PRelu": _prelu, "Softmax": _flat, "LogSoftmax": _flat, "Hardmax": _flat,
+    "Einsum": _in_pairs, "Resize": _by_scales, "SequenceAt": taken, "PRelu": _prelu,
+    "Softmax": _flat, "LogSoftmax": _flat, "Hardmax": _flat,
 }  # fmt: skip

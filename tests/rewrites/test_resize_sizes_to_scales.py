@@ -1,0 +1,81 @@
+"""A linear Resize by its factors: what onnxruntime returns for both forms, what is proved, what stays."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from random import Random
+
+import numpy as np
+import onnx
+import pytest
+from onnx import ModelProto, TensorProto, helper, numpy_helper
+
+import graphfix
+from tests.support.checked import verify
+from tests.support.runtimes.onnx_runs import run
+
+
+def resize(have: tuple[int, ...], want: tuple[int, ...], opset: int = 17, **attributes: object) -> ModelProto:
+    """Y = Resize(x, , , want)."""
+    ends = [helper.make_tensor_value_info(name, TensorProto.FLOAT, shape) for name, shape in (("x", have), ("y", want))]
+    given = {"mode": "linear", "coordinate_transformation_mode": "half_pixel", **attributes}
+    made = helper.make_node("Resize", ["x", "", "", "s"], ["y"], **given)
+    graph = helper.make_graph([made], "g", ends[:1], ends[1:], [numpy_helper.from_array(np.array(want), "s")])
+    return helper.make_model(graph, opset_imports=[helper.make_opsetid("", opset)], ir_version=8)
+
+
+def fixed(folder: Path, model: ModelProto) -> tuple[Path, Path, graphfix.results.Outcome]:
+    before, after = folder / "before.onnx", folder / "after.onnx"
+    onnx.save(model, before)
+    return before, after, graphfix.fix_file(before, after, target="tosa", check_result=True)
+
+
+@pytest.mark.parametrize("mode", ["half_pixel", "align_corners", "asymmetric", "pytorch_half_pixel"])
+def test_scales_are_proved(mode: str, tmp_path: Path) -> None:
+    _, after, outcome = fixed(tmp_path, resize((1, 2, 3, 4), (1, 2, 7, 9), coordinate_transformation_mode=mode))
+    assert outcome.rewrites["resize-sizes-to-scales"] == 1
+    assert outcome.verdict is not None
+    assert outcome.verdict.status == "proved"
+    (node,) = onnx.load(after).graph.node
+    assert len(node.input) == 3
+    assert not graphfix.fix_file(after, tmp_path / "again.onnx", target="tosa").changed
+
+
+def test_random_sizes_give_the_same_bits() -> None:
+    choose, done = Random(0), 0  # noqa: S311 - repeatable, no secret
+    for _ in range(200):
+        have = (1, 2, choose.randint(1, 40), choose.randint(1, 40))
+        model = resize(have, (1, 2, choose.randint(1, 90), choose.randint(1, 90)))
+        loaded = graphfix.load(model)
+        done += graphfix.fix(loaded, target="tosa").rewrites["resize-sizes-to-scales"]
+        x = np.random.default_rng(1).standard_normal(have).astype(np.float32)
+        after = onnx.load_from_string(loaded.tobytes())
+        assert run(model, x=x)[0].tobytes() == run(after, x=x)[0].tobytes(), have
+    assert 100 < done < 200, "some quotients lead to other sizes: they stay"
+
+
+@pytest.mark.parametrize(
+    "model",
+    [
+        resize((1, 2, 3, 4), (1, 2, 7, 9), mode="cubic"),
+        resize((1, 2, 3, 4), (1, 2, 7, 9), mode="nearest", coordinate_transformation_mode="align_corners"),
+        resize((1, 2, 3, 4), (1, 2, 7, 9), 18, antialias=1),
+    ],
+    ids=["cubic", "nearest", "antialias"],
+)
+def test_what_stays_is_named(model: ModelProto, tmp_path: Path) -> None:
+    onnx.save(model, tmp_path / "m.onnx")
+    outcome = graphfix.check(tmp_path / "m.onnx", target="tosa")
+    assert not outcome.rewrites["resize-sizes-to-scales"]
+    assert "GF305" in {site.code for site in outcome.sites}
+
+
+def test_other_scales_are_not_proved(tmp_path: Path) -> None:
+    before, after, _ = fixed(tmp_path, resize((1, 2, 3, 4), (1, 2, 7, 9)))
+    model = onnx.load(after)
+    held = next(tensor for tensor in model.graph.initializer if tensor.dims == [4])
+    scales = numpy_helper.to_array(held).copy()
+    scales[2] = np.nextafter(scales[2], np.float32(9))
+    held.CopyFrom(numpy_helper.from_array(scales, held.name))
+    onnx.save(model, after)
+    assert verify(before, after, proof="only").status == "undecided"
