@@ -106,8 +106,7 @@ def _expand(node: Node) -> str | None:
 
 
 def _concat(node: Node) -> str | None:
-    ranked = [value.ranked for value in node.operands if value is not None]
-    shapes = [shape for shape in ranked if 0 not in shape.dims]  # runtimes pass over what has no elements
+    shapes = [value.ranked for value in node.operands if value is not None]
     ranks = {shape.rank for shape in shapes}
     if len(ranks) > 1:
         return f"the ranks are {' and '.join(map(str, sorted(ranks)))}"

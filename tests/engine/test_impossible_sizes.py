@@ -173,11 +173,13 @@ def test_a_stored_shape_that_is_out_of_date_is_no_evidence(tmp_path: Path) -> No
     assert api.check(path, target="tosa", shapes={"x": "1,6"}).sites
 
 
-def test_a_concat_passes_over_what_has_no_elements(tmp_path: Path) -> None:
-    """Loaded with free sizes, onnxruntime runs it."""
+def test_a_concat_of_what_has_no_elements_does_not_fit_either(tmp_path: Path) -> None:
+    """Loaded with free sizes, onnxruntime passes over it; with these sizes in the file it refuses to load."""
     loaded = formats.load(written("y[*] = Concat(a[1,M,8], b[1,N,8], axis=2)", tmp_path))
     loaded.bind({"M": 1, "N": 0}, {})
-    assert impossible(loaded) is None
+    assert "the sizes of axis 1 are 1 and 0" in str(impossible(loaded))
+    loaded.save(tmp_path / "static.onnx")
+    assert not runs(tmp_path / "static.onnx")
 
 
 def test_a_body_may_never_run(tmp_path: Path) -> None:
