@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from graphfix import formats
 from graphfix.engine import binding, targets
-from graphfix.results import GraphfixError
+from graphfix.results import GraphfixError, Site
 
 if TYPE_CHECKING:
     from graphfix.engine.binding import Sizes
@@ -62,6 +62,24 @@ def _bound(source: Path, request: Request) -> tuple[Model, Sizes]:
     if targets.TARGETS[request.target].static:
         _refuse_impossible(model, source, free)
     return model, sizes
+
+
+def several_signatures(source: Path, request: Request) -> str | None:
+    """What to say of a model that is several functions where one must be named; None of any other."""
+    if request.signature is not None or formats.format_of(source) != "tflite":
+        return None
+    from graphfix.formats.tflite.signature import keys
+
+    found = keys(source)
+    if len(set(found.values())) < 2:  # noqa: PLR2004 -- two functions
+        return None
+    return f"it has the signatures {', '.join(found)}; say which to convert: --signature NAME"
+
+
+def function_sites(source: Path, request: Request) -> list[Site]:
+    """A finding for a model that is several functions, for a target that has one. Raises GraphfixError."""
+    why = several_signatures(source, request) if targets.TARGETS[request.target].static else None
+    return [Site("GF305", source.name, "model", "main", None, None, None, "left", None, why)] if why else []
 
 
 def shown(source: Path, request: Request) -> Model:

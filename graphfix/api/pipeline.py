@@ -122,7 +122,7 @@ def check(source: Path, request: Request) -> Outcome:
     model, sizes = _loaded(source, request, seconds)
     with _named(source), timed(seconds, "plan"):
         report = _run(model, request, policy, steps, "found")
-        report.sites[:0] = binding.free_sites(model, request.target)
+        report.sites[:0] = [*loading.function_sites(source, request), *binding.free_sites(model, request.target)]
     return replace(_outcome("check", source, model, report, request, seconds, sizes), changed=False)
 
 

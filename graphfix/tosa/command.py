@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from graphfix.api import format_of, pipeline
+from graphfix.api import format_of, loading, pipeline
 from graphfix.engine import limits
 from graphfix.engine.request import NONE, Progress, Request, Texts
 from graphfix.formats import publish
@@ -60,14 +60,12 @@ def _original(source: Path, folder: Path, request: Request) -> Path:
         return source
     from graphfix.formats.tflite import signature
 
-    keys = signature.keys(source)
     if request.signature is not None:
         signature.extract(source, request.signature, folder / "original.tflite")
         return folder / "original.tflite"
-    if len(set(keys.values())) > 1:
-        raise GraphfixError(
-            f"{source}: it has the signatures {', '.join(keys)}; say which to convert: --signature NAME"
-        )
+    why = loading.several_signatures(source, request)
+    if why is not None:
+        raise GraphfixError(f"{source}: {why}")
     return source
 
 

@@ -158,3 +158,12 @@ def test_sizes_of_the_main_subgraph_are_not_asked_of_the_other_signatures(two: P
     assert outcome.verdict is not None
     assert outcome.verdict.status == "proved"
     assert {run.signature for run in outcome.verdict.runs} == {"", "choose"}
+
+
+def test_check_asks_for_one_of_several_functions(two: Path) -> None:
+    said = "it has the signatures add, choose; say which to convert: --signature NAME"
+    reasons = [site.reason for site in api.check(two, target="tosa", bind_defaults=True).sites if site.code == "GF305"]
+    assert said in reasons
+    sites = api.check(two, target="tosa", bind_defaults=True, signature="add").sites
+    assert said not in [site.reason for site in sites]
+    assert said not in [site.reason for site in api.check(two).sites]
