@@ -47,6 +47,7 @@ RULES = (
     "cast-of-floats",
     "decompose-floor-div",
     "resize-nearest-centers",
+    "decompose-cumsum",
     "concat-constant-operands",
     "normalize-expand",
     "batch-matmul-batch-dims",

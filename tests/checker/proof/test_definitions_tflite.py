@@ -128,6 +128,8 @@ CALLS = {
     **{name: f"y[2,3] = {name}(x[2,3], k:const[])" for name in ("MUL", "ADD", "SUB", "DIV", "MAXIMUM", "MINIMUM")},
     **{name: f"y:bool[2,3] = {name}(x[2,3], k:const[])" for name in ("GREATER_EQUAL", "NOT_EQUAL", "LESS", "GREATER")},
     **{name: f"y[2,3] = {name}(x:complex64[2,3])" for name in ("REAL", "IMAG")},
+    "SLICE": "y[1,2] = SLICE(x[2,3], b:const:int32[2]{0,0}, s:const:int32[2]{1,2})",
+    "PAD": "y[3,3] = PAD(x[2,3], p:const:int32[2,2]{1,0,0,0})",
     "SELECT_V2": "y[2,3] = SELECT_V2(c:bool[2,3], x[2,3], k:const[])",
 }
 

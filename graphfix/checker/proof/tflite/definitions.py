@@ -16,7 +16,9 @@ import numpy as np
 
 from graphfix.checker.files.tflite.records import Operator
 from graphfix.checker.proof import constant_folding
-from graphfix.checker.proof.tflite.nodes import read
+from graphfix.checker.proof.sizes import numbers
+from graphfix.checker.proof.terms import whole
+from graphfix.checker.proof.tflite.nodes import read, stated
 from graphfix.checker.proof.tflite.operands import Call
 
 if TYPE_CHECKING:
@@ -45,6 +47,8 @@ OPERATORS: Final[Mapping[str, tuple[int, tuple[tuple[str, object], ...]]]] = {
     "NOT_EQUAL": (54, ()),
     "SELECT_V2": (98, ()),
     "SQRT": (0, ()),
+    "SLICE": (48, ()),
+    "PAD": (22, ()),
     "REAL": (0, ()),
     "IMAG": (0, ()),
 }
@@ -53,6 +57,8 @@ COMPARING: Final = frozenset({"LESS", "GREATER", "GREATER_EQUAL", "NOT_EQUAL"})
 """Their results are truth values; any other's are of the last operand's type."""
 PARTS: Final = frozenset({"REAL", "IMAG"})
 """Those of complex numbers are floats."""
+PASSING: Final = frozenset({"CUMSUM"})
+"""What passes its operand on where there is nothing to do."""
 INEXACT: Final = frozenset({"GELU", "COMPLEX_ABS"})
 FAR = "no float that is quantized is 2^31 steps or more from 0: of those LiteRT's reference kernels make any number"
 ASSUMING: Final[Mapping[str, str]] = {"QUANTIZE": FAR}
@@ -100,6 +106,17 @@ class Maker:
             raise UnreadError
         return Value(view, result)
 
+    def exactly(self, name: str, kind: int, values: Sequence[Value], sizes: tuple[int, ...]) -> Value:
+        """Return what an operator without options makes that reads its operands exactly, as the reader enters it."""
+        operator, table = Operator(name, 1, (), (), {}, (), (name, kind, 0, (), (), (), ())), self.call.table
+        result = values[0].tensor._replace(dims=sizes, stored=sizes, payload=None)
+        views, parameters = tuple(value.view for value in values), tuple((value.tensor.dtype, None) for value in values)
+        key = ("whole", operator.key, 1, views, parameters, (stated(operator, result),), None, None, 0)
+        core, new = table.core(key, self.call.description)
+        if new:
+            core.sizes = table.named_sizes(core, sizes)
+        return Value(whole(core), result)
+
     def operand(self, index: int) -> Value:
         """Return an operand of the operator. Raises UnreadError where it has none."""
         view, tensor = self.call.operand(index), self.call.inputs[index] if index < len(self.call.inputs) else None
@@ -116,6 +133,11 @@ class Maker:
         return Value(
             view, self.call.result._replace(dtype=array.dtype.name, dims=shape, stored=shape, quantization=None)
         )
+
+
+def is_exact(call: Call) -> bool:
+    """Whether the definition of an operator computes every bit."""
+    return call.operator.name not in INEXACT and (call.operator.name, call.result.dtype) != ("CUMSUM", "float32")
 
 
 def form(constants: Constants, call: Call) -> View | None:
@@ -185,6 +207,31 @@ def _floor_div(call: Call, make: Maker, a: Value) -> Value | None:
     return make("SELECT_V2", wrong, make("ADD", rest, b), rest)
 
 
+def _cumsum(call: Call, make: Maker, x: Value) -> Value | None:
+    """Add what lies 1, 2, 4 .. in front, or behind for a reverse sum; an exclusive one is moved by 1 first."""
+    axes, sizes = call.known_integers(1), numbers(x.view.sizes)
+    if axes is None or len(axes) != 1 or not sizes or 0 in sizes or x.tensor.dtype not in ("int32", "float32"):
+        return None
+    axis, reverse = axes[0] % len(sizes), bool(call.option("reverse"))
+
+    def moved(value: Value, step: int) -> Value:
+        cut = tuple(size - step if at == axis else size for at, size in enumerate(sizes))
+        begin = np.asarray([step if at == axis and reverse else 0 for at in range(len(sizes))], np.int32)
+        paddings = np.zeros((len(sizes), 2), np.int32)
+        paddings[axis, int(reverse)] = step
+        values = [value, make.constant(begin), make.constant(np.asarray(cut, np.int32))]
+        return make.exactly("PAD", 22, [make.exactly("SLICE", 48, values, cut), make.constant(paddings)], sizes)
+
+    length, step = sizes[axis], 1
+    if length == 1:
+        return None if call.option("exclusive") else x
+    value = moved(x, 1) if call.option("exclusive") else x
+    while step < length:
+        value = make("ADD", value, moved(value, step))
+        step *= 2
+    return value
+
+
 def _gelu(call: Call, make: Maker, x: Value) -> Value:
     """X times the normal distribution's integral up to x, or what is near to it: Hendrycks and Gimpel, 2016."""
     if call.option("approximate"):
@@ -210,6 +257,7 @@ def _complex_abs(call: Call, make: Maker, x: Value) -> Value | None:
 
 DEFINED: Final[Mapping[str, Callable[[Call, Maker, Value], Value | None]]] = {
     "GELU": _gelu,
+    "CUMSUM": _cumsum,
     "COMPLEX_ABS": _complex_abs,
     "QUANTIZE": _quantize,
     "CAST": _cast,

@@ -29,7 +29,7 @@ from graphfix.checker.proof.tflite.results import always_taken, branch_taken, ch
 from graphfix.checker.proof.tflite.shapes import refined
 from graphfix.checker.proof.tflite.table import EACH, STATEFUL, UNARY
 from graphfix.checker.proof.tflite.views import MOVING, VIEWS, ranked, viewed
-from graphfix.checker.proof.tflite.written_out import Definitions
+from graphfix.checker.proof.tflite.written_out import CONCERNED, Definitions
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -145,7 +145,11 @@ class Reading:
         always = always_taken(operator, views)
         if always is not None:
             return branch_taken(self, operator, views, always, f"{path}/{description}")
-        return self._results(graph, operator, views, description, path)
+        results = self._results(graph, operator, views, description, path)
+        if operator.name not in CONCERNED or len(results) != 1:
+            return results
+        call = self._call(graph, operator, views, operator.outputs[0], description)
+        return [self.definitions.see(self.constants, call, results[0], (self.model, graph), first=self.first)]
 
     def _results(
         self, graph: Subgraph, operator: Operator, views: Sequence[View | None], description: str, path: str
@@ -278,7 +282,6 @@ class Reading:
             return moved
         seen = read(call)
         if seen is not None:
-            seen = self.definitions.see(self.constants, call, seen, (self.model, graph), first=self.first)
             self.known.ranks(call, seen, first=self.first)
             if shared_name(call) is not None:
                 self.known.reads(graph, operator, [call], [seen], first=self.first, computed=False)

@@ -7,15 +7,19 @@ from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 from graphfix.checker.files.tflite.graphs import unique_names
 from graphfix.checker.proof.terms import View
-from graphfix.checker.proof.tflite.definitions import ASSUMING, INEXACT, form
+from graphfix.checker.proof.tflite.definitions import ASSUMING, DEFINED, OPERATORS, PASSING, form, is_exact
 from graphfix.results import InexactSite
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from graphfix.checker.files.tflite.records import Model, Subgraph, Tensor
     from graphfix.checker.proof.constants import Constants
     from graphfix.checker.proof.terms import Core
     from graphfix.checker.proof.tflite.operands import Call
 
+CONCERNED = frozenset({*DEFINED, *OPERATORS})
+"""The operators that are defined, and those of definitions."""
 Place: TypeAlias = "tuple[Model, Subgraph]"
 
 
@@ -26,11 +30,13 @@ class Definition(NamedTuple):
     call: Call
     value: str
     """The result's name, where the definition is not exact."""
+    axes: Mapping[int, int]
+    """By axis of the definition's core that of the result's."""
 
     @property
     def exact(self) -> bool:
         """Whether the definition computes every bit."""
-        return self.call.operator.name not in INEXACT
+        return is_exact(self.call)
 
 
 @dataclass(slots=True, eq=False)
@@ -49,9 +55,13 @@ class Definitions:
 
     def see(self, constants: Constants, call: Call, result: View, place: Place, *, first: bool) -> View:
         """Return an operator's result; of the second file's, what the first file computes by name where it is that."""
-        if first:
-            self._enter(constants, call, result, place)
-            return result
+        if first or call.operator.name in PASSING:
+            written = form(constants, call)
+            if written is not None and written == call.views[0]:
+                return written  # it passes its operand on
+            if first:
+                self._enter(call, result, place, written)
+                return result
         found = self.defined.get(result.core)
         if found is None or result.core in self.made:
             self._see_by_name(constants, call, result, place)
@@ -60,16 +70,17 @@ class Definitions:
             call.table.assumes.update(dict.fromkeys(filter(None, [ASSUMING.get(call.operator.name)])))
         else:
             self._note(found, call, place)
-        return View(found.result.core, result.axes, result.sizes)
+        axes = None if result.axes is None else tuple(None if at is None else found.axes[at] for at in result.axes)
+        return View(found.result.core, axes, result.sizes)
 
-    def _enter(self, constants: Constants, call: Call, result: View, place: Place) -> None:
+    def _enter(self, call: Call, result: View, place: Place, written: View | None) -> None:
         """Enter what the first file computes, by its definition where it has one."""
-        written = form(constants, call)
-        if written is None or not _same_elements(written, result):
+        axes = None if written is None else _axes(written, result)
+        if written is None or axes is None:
             self.made.add(result.core)
             return
-        exact = call.operator.name not in INEXACT
-        found = Definition(result, call, "" if exact else _name(place[1], call))
+        exact = is_exact(call)
+        found = Definition(result, call, "" if exact else _name(place[1], call), axes)
         self.defined.setdefault(written.core, found)
         operand = call.inputs[0]
         if not exact and operand is not None:
@@ -102,12 +113,21 @@ class Definitions:
         self.sites.append(InexactSite(found.call.description, found.value, name, _index(place)))
 
 
-def _same_elements(one: View, two: View) -> bool:
-    """Whether two views see all of their cores in one way: then the cores have the same elements where the views do."""
-    sizes = one.core.sizes
-    if one.axes is None or sizes is None or (one.axes, one.sizes, sizes) != (two.axes, two.sizes, two.core.sizes):
-        return False
-    return {axis for axis, size in enumerate(sizes) if size != 1} <= set(one.axes)
+def _axes(one: View, two: View) -> Mapping[int, int] | None:
+    """Pair the axes of the cores of two equal values, where each view sees all of its core; None where one does not."""
+    if one.axes is None or two.axes is None or one.sizes != two.sizes or not (_whole(one) and _whole(two)):
+        return None
+    pairs = list(zip(one.axes, two.axes, strict=True))
+    if any((mine is None) != (other is None) for mine, other in pairs):
+        return None
+    return {mine: other for mine, other in pairs if mine is not None and other is not None}
+
+
+def _whole(view: View) -> bool:
+    """Whether each axis of the core is followed by one of the view, unless its size is 1."""
+    followed = [axis for axis in view.axes or () if axis is not None]
+    sizes = view.core.sizes
+    return sizes is not None and sorted(followed) == [axis for axis, size in enumerate(sizes) if size != 1]
 
 
 def _index(place: Place) -> int:

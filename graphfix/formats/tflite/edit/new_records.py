@@ -36,6 +36,8 @@ KINDS: Mapping[str, int] = MappingProxyType(
         "NEG": 42,
         "LESS": 41,
         "GREATER": 44,
+        "PAD": 22,
+        "SLICE": 48,
         "RESIZE_NEAREST_NEIGHBOR": 74,
     }
 )

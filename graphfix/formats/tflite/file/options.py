@@ -46,6 +46,7 @@ _FIRST: Final[Mapping[int, str]] = {
     93: "cond_subgraph_index:i body_subgraph_index:i",  # WHILE
     94: "block_size:i",  # DEPTH_TO_SPACE
     101: "adj_x:? adj_y:?",  # BATCH_MATMUL
+    102: "exclusive:? reverse:?",  # CUMSUM
     103: "init_subgraph_index:i",  # CALL_ONCE
     116: "approximate:?",  # GELU
 }

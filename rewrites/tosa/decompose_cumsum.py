@@ -1,0 +1,63 @@
+"""Write a CUMSUM as a few sums of the value and itself, moved by 1, 2, 4 .. (TFLite only).
+
+    CUMSUM(x[2,4], 1)  ->  a = ADD(x, PAD(SLICE(x, [0,0], [2,3]), [[0,0],[1,0]]))
+                           ADD(a, PAD(SLICE(a, [0,0], [2,2]), [[0,0],[2,0]]))
+
+TOSA has no running sum, and no converter writes one. Each step adds what is as far in front as all steps before it have
+summed up; a reverse sum moves the other way, an exclusive one is moved by 1 first. Whole numbers are summed exactly, in
+whatever order. Floats are rounded in another order than in LiteRT's kernel, so that the rewrite is inexact for them: in
+runs of both models the result may differ by 1e-4 of its largest magnitude.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from graphfix.graph.edits import Edit, New, Numbers, Replace, Source, reshape
+from graphfix.graph.view import Node
+from graphfix.operators.row import TFLITE
+from graphfix.shapes.shape import Shape
+
+ON = frozenset({(TFLITE, "CUMSUM")})
+CODE = "GF304"
+INEXACT = {
+    "int32": None,
+    "float32": "floats are summed in another order: it may differ by 1e-4 of its largest magnitude",
+}
+"""The types that are summed, and why a sum may differ."""
+
+
+def plan(node: Node) -> Iterator[Edit]:
+    """Replace a running sum along a known axis of known sizes."""
+    data, result, axes = node.operand(0), node.results[0], node.operand(1).elements
+    if result is None or data.dtype not in INEXACT or axes is None or not data.ranked.static:
+        return
+    sizes, exclusive = data.shape.numbers, bool(node.attributes.get("exclusive"))
+    axis = int(axes[0]) % len(sizes)
+    length = sizes[axis]
+    if 0 in sizes or (exclusive and length == 1):
+        return
+    reverse = bool(node.attributes.get("reverse"))
+    value: Source = _moved(0, 1, sizes, axis, data.dtype, reverse=reverse) if exclusive else 0
+    step = 1
+    while step < length:
+        moved = _moved(value, step, sizes, axis, data.dtype, reverse=reverse)
+        value = New("ADD", (value, moved), Shape(sizes), data.dtype)
+        step *= 2
+    last = value if isinstance(value, New) else reshape(node, value, sizes, data.dtype)
+    yield Replace(last, CODE, INEXACT[data.dtype])
+
+
+def _moved(value: Source, step: int, sizes: tuple[int, ...], axis: int, dtype: str, *, reverse: bool) -> New:
+    """The value `step` further along an axis, zeros in front; the other way for a reverse sum."""
+    count = len(sizes)
+    kept = tuple(size - step if at == axis else size for at, size in enumerate(sizes))
+    begin = tuple(step if at == axis and reverse else 0 for at in range(count))
+    cut = New("SLICE", (value, _integers(begin), _integers(kept)), Shape(kept), dtype)
+    ends = (0, step) if reverse else (step, 0)
+    paddings = [end for at in range(count) for end in (ends if at == axis else (0, 0))]
+    return New("PAD", (cut, Numbers(tuple(paddings), (count, 2), "int32")), Shape(sizes), dtype)
+
+
+def _integers(numbers: tuple[int, ...]) -> Numbers:
+    return Numbers(numbers, (len(numbers),), "int32")
