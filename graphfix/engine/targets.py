@@ -48,6 +48,7 @@ RULES = (
     "decompose-floor-div",
     "resize-nearest-centers",
     "decompose-cumsum",
+    "one-hot-to-equal",
     "concat-constant-operands",
     "normalize-expand",
     "batch-matmul-batch-dims",

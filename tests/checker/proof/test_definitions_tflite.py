@@ -54,7 +54,17 @@ MENDING = (
     ("MUL(q, b)", "MUL(q, a)"),
     ("DIV(a, b)", "DIV(b, a)"),
 )
+CHOSEN = """
+    r:int32[3,1] = RESHAPE(i:int32[3], s:const:int32[2]{3,1}, new_shape=[3,1])
+    e:bool[3,4] = EQUAL(r, c:const:int32[1,4]{0,1,2,3})
+    y[3,4] = SELECT_V2(e, a:const[1,1]{5.0}, b:const[1,1]{2.0})
+    """
 CASES = {
+    "ONE_HOT": (
+        "y[3,4] = ONE_HOT(i:int32[3], d:const:int32[]{4}, a:const[]{5.0}, b:const[]{2.0}, axis=-1)",
+        CHOSEN,
+        (("{0,1,2,3}", "{0,1,3,2}"), ("{5.0}", "{6.0}"), ("EQUAL", "NOT_EQUAL"), ("{2.0}", "{5.0}")),
+    ),
     "FLOOR_DIV": (
         f"{PAIR}\ny:int32[2,3] = FLOOR_DIV(a, b)",
         DIVIDED,
@@ -126,7 +136,10 @@ def test_an_operator_of_other_parameters_is_not(name: str, tmp_path: Path) -> No
 CALLS = {
     **{name: f"y[2,3] = {name}(x[2,3])" for name in ("EXP", "ABS", "TANH", "FLOOR", "NEG", "SQRT")},
     **{name: f"y[2,3] = {name}(x[2,3], k:const[])" for name in ("MUL", "ADD", "SUB", "DIV", "MAXIMUM", "MINIMUM")},
-    **{name: f"y:bool[2,3] = {name}(x[2,3], k:const[])" for name in ("GREATER_EQUAL", "NOT_EQUAL", "LESS", "GREATER")},
+    **{
+        name: f"y:bool[2,3] = {name}(x[2,3], k:const[])"
+        for name in ("GREATER_EQUAL", "NOT_EQUAL", "LESS", "GREATER", "EQUAL")
+    },
     **{name: f"y[2,3] = {name}(x:complex64[2,3])" for name in ("REAL", "IMAG")},
     "SLICE": "y[1,2] = SLICE(x[2,3], b:const:int32[2]{0,0}, s:const:int32[2]{1,2})",
     "PAD": "y[3,3] = PAD(x[2,3], p:const:int32[2,2]{1,0,0,0})",

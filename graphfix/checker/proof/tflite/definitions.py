@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 import numpy as np
 
 from graphfix.checker.files.tflite.records import Operator
-from graphfix.checker.proof import constant_folding
+from graphfix.checker.proof import constant_folding, views
 from graphfix.checker.proof.sizes import numbers
 from graphfix.checker.proof.terms import whole
 from graphfix.checker.proof.tflite.nodes import read, stated
@@ -41,6 +41,7 @@ OPERATORS: Final[Mapping[str, tuple[int, tuple[tuple[str, object], ...]]]] = {
     "NEG": (42, ()),
     "MAXIMUM": (39, ()),
     "MINIMUM": (39, ()),
+    "EQUAL": (53, ()),
     "LESS": (41, ()),
     "GREATER": (44, ()),
     "GREATER_EQUAL": (45, ()),
@@ -53,7 +54,7 @@ OPERATORS: Final[Mapping[str, tuple[int, tuple[tuple[str, object], ...]]]] = {
     "IMAG": (0, ()),
 }
 """The operators of definitions, in version 1: the table of their options, and its fields as they are by default."""
-COMPARING: Final = frozenset({"LESS", "GREATER", "GREATER_EQUAL", "NOT_EQUAL"})
+COMPARING: Final = frozenset({"EQUAL", "LESS", "GREATER", "GREATER_EQUAL", "NOT_EQUAL"})
 """Their results are truth values; any other's are of the last operand's type."""
 PARTS: Final = frozenset({"REAL", "IMAG"})
 """Those of complex numbers are floats."""
@@ -64,6 +65,7 @@ FAR = "no float that is quantized is 2^31 steps or more from 0: of those LiteRT'
 ASSUMING: Final[Mapping[str, str]] = {"QUANTIZE": FAR}
 INT8: Final = (-128, 127)
 WHOLE: Final = frozenset({"int8", "int16", "int32"})
+MOST_CLASSES: Final = 4096
 SCALE: Final = struct.Struct("<f")
 
 
@@ -85,12 +87,15 @@ class Maker:
     constants: Constants
     call: Call
 
-    def __call__(self, name: str, *operands: Value | float) -> Value:
-        """Return what an operator of version 1 makes; a number stands for a constant. Raises UnreadError."""
+    def __call__(self, name: str, *operands: Value | float, last: bool = False) -> Value:
+        """Return what an operator of version 1 makes; a number stands for a constant. Raises UnreadError.
+
+        `last`: it makes the result, with its quantization.
+        """
         kind, fields = OPERATORS[name]
         values = [each if isinstance(each, Value) else self.constant(each) for each in operands]
         dtype = "bool" if name in COMPARING else "float32" if name in PARTS else values[-1].tensor.dtype
-        result = self.call.result._replace(dtype=dtype, quantization=None)
+        result = self.call.result if last else self.call.result._replace(dtype=dtype, quantization=None)
         return self._read(
             Operator(name, 1, (), (), dict(fields), (), (name, kind, 0, fields, (), (), ())), values, result
         )
@@ -100,8 +105,8 @@ class Maker:
         return self._read(self.call.operator, [operand], self.call.result)
 
     def _read(self, operator: Operator, values: Sequence[Value], result: Tensor) -> Value:
-        views, tensors = [value.view for value in values], [value.tensor for value in values]
-        view = read(Call(self.call.table, operator, views, tensors, result, self.call.description))
+        given, tensors = [value.view for value in values], [value.tensor for value in values]
+        view = read(Call(self.call.table, operator, given, tensors, result, self.call.description))
         if view is None:
             raise UnreadError
         return Value(view, result)
@@ -110,8 +115,8 @@ class Maker:
         """Return what an operator without options makes that reads its operands exactly, as the reader enters it."""
         operator, table = Operator(name, 1, (), (), {}, (), (name, kind, 0, (), (), (), ())), self.call.table
         result = values[0].tensor._replace(dims=sizes, stored=sizes, payload=None)
-        views, parameters = tuple(value.view for value in values), tuple((value.tensor.dtype, None) for value in values)
-        key = ("whole", operator.key, 1, views, parameters, (stated(operator, result),), None, None, 0)
+        given, parameters = tuple(value.view for value in values), tuple((value.tensor.dtype, None) for value in values)
+        key = ("whole", operator.key, 1, given, parameters, (stated(operator, result),), None, None, 0)
         core, new = table.core(key, self.call.description)
         if new:
             core.sizes = table.named_sizes(core, sizes)
@@ -232,6 +237,23 @@ def _cumsum(call: Call, make: Maker, x: Value) -> Value | None:
     return value
 
 
+def _one_hot(call: Call, make: Maker, x: Value) -> Value | None:
+    """One choice where the index is the class, the other one elsewhere, also where it is none of the classes."""
+    known, sizes, axis = call.known_integers(1), numbers(x.view.sizes), call.integer("axis")
+    if known is None or len(known) != 1 or sizes is None or 0 in sizes or x.tensor.dtype != "int32":
+        return None
+    place = len(sizes) if axis == -1 else axis
+    if not 0 < known[0] <= MOST_CLASSES or not 0 <= place <= len(sizes):
+        return None
+    apart = views.unsqueezed(x.view, (place,))
+    if apart is None:
+        return None
+    dims = [known[0] if at == place else 1 for at in range(len(sizes) + 1)]
+    classes = make.constant(np.arange(known[0], dtype=np.int32).reshape(dims))
+    equal = make("EQUAL", Value(apart, x.tensor), classes)
+    return make("SELECT_V2", equal, make.operand(2), make.operand(3), last=True)
+
+
 def _gelu(call: Call, make: Maker, x: Value) -> Value:
     """X times the normal distribution's integral up to x, or what is near to it: Hendrycks and Gimpel, 2016."""
     if call.option("approximate"):
@@ -258,6 +280,7 @@ def _complex_abs(call: Call, make: Maker, x: Value) -> Value | None:
 DEFINED: Final[Mapping[str, Callable[[Call, Maker, Value], Value | None]]] = {
     "GELU": _gelu,
     "CUMSUM": _cumsum,
+    "ONE_HOT": _one_hot,
     "COMPLEX_ABS": _complex_abs,
     "QUANTIZE": _quantize,
     "CAST": _cast,

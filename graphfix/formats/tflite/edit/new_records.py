@@ -36,6 +36,7 @@ KINDS: Mapping[str, int] = MappingProxyType(
         "NEG": 42,
         "LESS": 41,
         "GREATER": 44,
+        "EQUAL": EQUAL,
         "PAD": 22,
         "SLICE": 48,
         "RESIZE_NEAREST_NEIGHBOR": 74,

@@ -1,0 +1,44 @@
+"""Write a ONE_HOT as a comparison with every class (TFLite only).
+
+    ONE_HOT(i:int32[3], 4, on, off)  ->  SELECT_V2(EQUAL(RESHAPE(i, [3,1]), [[0,1,2,3]]), on, off)
+
+Of an index beyond the classes LiteRT makes a row of `off`; the converter to TOSA writes to another place: -1 is a class
+too. Every bit is the same. Where the number of classes is known only at run time, and for indices of int64,
+the node stays.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from graphfix.graph.edits import Edit, Lift, New, Numbers, Replace, reshape
+from graphfix.graph.view import Node
+from graphfix.operators.row import TFLITE
+from graphfix.shapes.shape import Shape
+
+ON = frozenset({(TFLITE, "ONE_HOT")})
+CODE = "GF304"
+INDEX = "int32"
+CLASSES, CHOICES = 1, (2, 3)
+"""The operands that say how many classes there are, and what stands for one and for the others."""
+MOST = 4096
+"""Classes, each a constant of the new node."""
+
+
+def plan(node: Node) -> Iterator[Edit]:
+    """Compare each index with the classes."""
+    indices, result, known = node.operand(0), node.results[0], node.operand(CLASSES).elements
+    if result is None or indices.dtype != INDEX or known is None or not indices.ranked.static:
+        return
+    sizes, classes, axis = indices.shape.numbers, int(known[0]), node.attributes.get("axis", 0)
+    if not 0 < classes <= MOST or 0 in sizes or not isinstance(axis, int):
+        return
+    place = len(sizes) if axis < 0 else axis
+    apart, whole = ((*sizes[:place], size, *sizes[place:]) for size in (1, classes))
+    for operand in CHOICES:
+        if node.operand(operand).ranked.rank == 0:
+            yield Lift(operand, tuple(range(len(whole))), CODE)
+    dims = tuple(classes if at == place else 1 for at in range(len(whole)))
+    numbers = Numbers(tuple(range(classes)), dims, INDEX)
+    equal = New("EQUAL", (reshape(node, 0, apart, INDEX), numbers), Shape(whole), "bool")
+    yield Replace(New("SELECT_V2", (equal, *CHOICES), Shape(whole), result.dtype), CODE)
