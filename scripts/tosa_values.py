@@ -7,15 +7,20 @@ against the runtime's own kernels. What differs, or does not convert, must be re
 
 from __future__ import annotations
 
+import argparse
+import sys
 import tempfile
+from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 import numpy as np
+import onnx
 
 import graphfix
+from graphfix.engine import limits
 from graphfix.results import GraphfixError
 from graphfix.runtimes import tosa
 from graphfix.runtimes.process import Child
@@ -26,6 +31,7 @@ if TYPE_CHECKING:
 
     from graphfix.results import Outcome
     from graphfix.runtimes.session import ModelDetails
+    from models.builders.grammar import Value
 
 Array = np.ndarray[Any, Any]
 Feeds: TypeAlias = "Mapping[str, Array]"
@@ -33,8 +39,8 @@ Status = Literal["agrees", "rewritten", "named", "needlessly named", "differs", 
 WRONG = ("differs", "does not convert")
 """What must not be."""
 LITERT = ("reference", "builtin")
-RELATIVE, SMALLEST = 1e-4, 1e-6
-"""How far a float may be off: a part of itself, and a small number."""
+RELATIVE, SMALLEST = {"float16": 4e-3}, {"float16": 1e-3}
+"""How far a float may be off: a part of itself, and a small number; float32 by 1e-4 and 1e-6."""
 OF_RANGE = 1e-3
 """How far a quantized number may be off, beside one step: a part of the range of its values."""
 LARGEST = float(np.finfo(np.float32).max)
@@ -45,6 +51,7 @@ DOMAINS: Mapping[str, Sequence[float]] = {
         -3e9, -4e4, -200.0, -70.5, -2.5, -1.5, -1.0, -0.5, -1e-3, -0.0, 0.0, 1e-3, 0.5, 1.0, 1.5, 2.5, 6.0, 63.7, 127.5,
         300.0, 4e4, 3e9,
     ),
+    "float16": (-4e4, -200.0, -2.5, -1.5, -1.0, -0.5, -1e-3, -0.0, 0.0, 1e-3, 0.5, 1.0, 1.5, 2.5, 6.0, 63.7, 4e4),
     "int32": (
         -(2**31), -(2**31) + 1, -46341, -40000, -300, -129, -128, -7, -3, -2, -1, 0, 1, 2, 3, 7, 127, 128, 300, 32767,
         40000, 46341, 2**31 - 2, 2**31 - 1,
@@ -60,6 +67,9 @@ NOT_FINITE = (np.nan, np.inf, -np.inf, 1.0, -1.0, 0.0, -0.0)
 NEAR = (-4.0, -2.5, -1.0, -0.25, 0.0, 0.5, 0.75, 1.0, 2.0, 3.5)
 """For what sums up: there huge numbers hide the others."""
 POSITIVE = (1e-6, 1e-3, 0.25, 0.5, 1.0, 1.5, 2.5, 63.7, 300.0, 4e4, 3e9)
+
+NARROWED = {"near": NEAR, "positive": POSITIVE}
+HEADS = ("operator", "types", "form", "what becomes of it")
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,7 +137,7 @@ def tried(child: Child, case: Case) -> Result:
             outcome = graphfix.fix_file(path, fixed, target="tosa", check_result=False)
         except GraphfixError as error:
             return Result(case, "does not convert", reason=f"fix: {error}")
-        seen = _seen(child, path, fixed, case)
+        seen = _seen(child, path, fixed, case, narrow=not limits.leaves_int64(outcome.sites))
     rewrites = tuple(name for name, count in outcome.rewrites.items() if count)
     named = _named(outcome)
     if named:
@@ -143,10 +153,10 @@ def _named(outcome: Outcome) -> str:
     return next((f"{site.code} {site.op}: {site.reason}" for site in found), "")
 
 
-def _seen(child: Child, path: Path, fixed: Path, case: Case) -> _Seen:
+def _seen(child: Child, path: Path, fixed: Path, case: Case, *, narrow: bool) -> _Seen:
     converted = fixed.with_suffix(".tosa")
     try:
-        tosa.convert(tosa.CONVERTERS[case.suffix[1:]], fixed, fixed.with_suffix(".mlirbc"))
+        tosa.convert(tosa.CONVERTERS[case.suffix[1:]], fixed, fixed.with_suffix(".mlirbc"), narrow=narrow)
         validation = tosa.validate(fixed.with_suffix(".mlirbc"), converted)
     except RefusedError as error:
         return _Seen(str(error), "does not convert")
@@ -169,9 +179,8 @@ def _seen(child: Child, path: Path, fixed: Path, case: Case) -> _Seen:
 
 def _apart(child: Child, path: Path, converted: Path, feeds: Feeds, tolerance: float) -> str:
     """Say how TOSA differs from each of the runtime's kernel sets; nothing where it is near to one of them."""
-    answers, details = _answers(child, path, feeds)
-    computed = tosa.run(converted, [feeds[spec.name] for spec in details.inputs])
-    quantized = [bool(spec.scales) for spec in details.outputs]
+    answers, inputs, quantized = _answers(child, path, feeds)
+    computed = tosa.run(converted, [feeds[name] for name in inputs])
     gaps = [
         next(filter(None, map(_difference, answer, computed.outputs, quantized, [tolerance] * len(answer))), "")
         for answer in answers
@@ -179,21 +188,25 @@ def _apart(child: Child, path: Path, converted: Path, feeds: Feeds, tolerance: f
     return "" if "" in gaps else gaps[0]
 
 
-def _answers(child: Child, path: Path, feeds: Feeds) -> tuple[list[list[Array]], ModelDetails]:
-    """Return what each kernel set computes, and the interface. Raises RefusedError where none runs."""
+def _answers(child: Child, path: Path, feeds: Feeds) -> tuple[list[list[Array]], Sequence[str], Sequence[bool]]:
+    """Return what each kernel set computes, the inputs in order, which outputs are quantized. Raises RefusedError."""
+    if path.suffix == ".onnx":
+        names = [value.name for value in onnx.load(path).graph.input]
+        answer = [np.asarray(value) for value in child.load(path).run(feeds)]
+        return [answer], names, [False] * len(answer)
     answers: list[list[Array]] = []
     details: ModelDetails | None = None
     refusal: RefusedError | None = None
-    for kernels in LITERT if path.suffix == ".tflite" else ("",):
+    for kernels in LITERT:
         try:
-            session = child.load_tflite(path, kernels) if kernels else child.load(path)
+            session = child.load_tflite(path, kernels)
             answers.append([np.asarray(value) for value in session.run(feeds)])
             details = session.interface
         except RefusedError as error:
             refusal = refusal or error
     if details is None:
         raise refusal or RefusedError("no kernels")
-    return answers, details
+    return answers, [spec.name for spec in details.inputs], [bool(spec.scales) for spec in details.outputs]
 
 
 def _difference(want: Array, got: Array, quantized: bool, tolerance: float) -> str:
@@ -206,9 +219,8 @@ def _difference(want: Array, got: Array, quantized: bool, tolerance: float) -> s
     else:
         # LiteRT's arithmetic ends at the largest float where TOSA's is infinite
         a, b = (np.clip(each.astype(np.float64), -LARGEST, LARGEST) for each in (want, got))
-        near = np.abs(a - b) <= RELATIVE * np.abs(a) + SMALLEST + tolerance * float(
-            np.nan_to_num(np.abs(a)).max(initial=0)
-        )
+        part, small = RELATIVE.get(want.dtype.name, 1e-4), SMALLEST.get(want.dtype.name, 1e-6)
+        near = np.abs(a - b) <= part * np.abs(a) + small + tolerance * float(np.nan_to_num(np.abs(a)).max(initial=0))
         wrong = ~(near | (np.isnan(a) & np.isnan(b)))
     if not wrong.any():
         return ""
@@ -221,3 +233,51 @@ def spread(shape: Sequence[int], values: Sequence[float], place: int, dtype: str
     count = int(np.prod(shape, dtype=np.int64))
     indices = (np.arange(count) // len(values) ** place) % len(values)
     return np.asarray(values, np.float64)[indices].astype(dtype).reshape(shape)
+
+
+def values_of(value: Value, given: Mapping[str, Sequence[float]], domain: str, place: int) -> Array:
+    """The values of an input: given ones, or those of its type's domain."""
+    dims = tuple(size for size in value.dims or () if isinstance(size, int))
+    if value.name in given:
+        return spread(dims, given[value.name], 0, value.dtype)
+    narrowed = NARROWED.get(domain) if value.dtype in ("float16", "float32") else None
+    return spread(dims, narrowed or DOMAINS[value.dtype], place, value.dtype)
+
+
+# --- the table ------------------------------------------------------------------------------------------------------
+
+
+def main(cases: Iterable[Case], document: Path, marks: tuple[str, str], doc: str | None) -> int:
+    """Try the rows, or those of the operators that the command line names; write the table; say what is wrong."""
+    parser = argparse.ArgumentParser(description=doc, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("operators", nargs="*")
+    operators = parser.parse_args().operators
+    results = audit(case for case in cases if not operators or case.operator in operators)
+    if operators:
+        print("\n".join(map(line, results)))
+    else:
+        _write(results, document, marks)
+    wrong = [result for result in results if result.status in WRONG]
+    print("\n".join(map(line, wrong)), file=sys.stderr)
+    print(dict(Counter(result.status for result in results)), file=sys.stderr)
+    return 1 if wrong else 0
+
+
+def line(result: Result) -> str:
+    """A row of the table."""
+    cells = (result.case.operator, result.case.types, result.case.note, _became(result))
+    return f"| {' | '.join(cell.replace('|', chr(92) + '|') for cell in cells)} |"
+
+
+def _became(result: Result) -> str:
+    text = {"agrees": "agrees", "rewritten": f"rewritten ({', '.join(result.rewrites)}): agrees"}.get(result.status, "")
+    beyond = f"; NaN, infinities: {result.not_finite}" if result.not_finite else ""
+    return (text or f"{result.status}: {result.reason}") + beyond
+
+
+def _write(results: Sequence[Result], document: Path, marks: tuple[str, str]) -> None:
+    lines = [f"| {' | '.join(HEADS)} |", f"|{' --- |' * len(HEADS)}", *map(line, results)]
+    lines += ["", ", ".join(f"{name} {version}" for name, version in tosa.versions().items()) + "."]
+    head, _, rest = document.read_text(encoding="utf-8").partition(marks[0])
+    table = "\n".join(lines)
+    document.write_text(f"{head}{marks[0]}\n\n{table}\n\n{marks[1]}{rest.partition(marks[1])[2]}", encoding="utf-8")

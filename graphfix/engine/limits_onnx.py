@@ -10,6 +10,8 @@ from graphfix.graph.view import Node
 from graphfix.operators import tosa_onnx
 
 PAIR = 2
+STEPS_AT = 4
+"""The operand of Slice that holds its steps."""
 SIZES_AT = 3
 """The operand of Resize that holds the result's sizes."""
 
@@ -17,7 +19,39 @@ SIZES_AT = 3
 def form(node: Node) -> str | None:
     """Why the node stays as it is and will not convert, or will be wrong; None if nothing is known against it."""
     ask = _ASK.get(node.op) if not node.domain else None
-    return tosa_onnx.UNSUPPORTED.get((node.domain, node.op)) or (ask(node) if ask is not None else None)
+    known = tosa_onnx.UNSUPPORTED.get((node.domain, node.op)) or (_of_type(node) if not node.domain else None)
+    return known or (ask(node) if ask is not None else None)
+
+
+def _of_type(node: Node) -> str | None:
+    dtype = node.operands[0].dtype if node.operands and node.operands[0] is not None else ""
+    if dtype in tosa_onnx.UNREAD_TYPES.get(node.op, ()):
+        return f"torch-mlir has no form for it of {dtype}"
+    return tosa_onnx.WRONG if dtype in tosa_onnx.WRONG_TYPES.get(node.op, ()) else None
+
+
+def _pool(node: Node) -> str | None:
+    kernel = node.attributes.get("kernel_shape")
+    if isinstance(kernel, tuple) and len(kernel) == 1:
+        return "torch-mlir writes no pool of averages along one axis"
+    return None
+
+
+def _slice(node: Node) -> str | None:
+    given = node.operands[STEPS_AT] if len(node.operands) > STEPS_AT else None
+    steps = given.elements if given is not None else None
+    if any(isinstance(step, int) and step < 0 for step in steps or ()):
+        return "torch-mlir slices in no negative steps"
+    return None
+
+
+def _pad(node: Node) -> str | None:
+    return "torch-mlir has no form for the mode wrap" if node.attributes.get("mode") == "wrap" else None
+
+
+def _scatter(node: Node) -> str | None:
+    how = node.attributes.get("reduction", "none")
+    return None if how == "none" else f"torch-mlir has no form for the reduction {how}"
 
 
 def _power(node: Node) -> str | None:
@@ -50,6 +84,15 @@ def _einsum(node: Node) -> str | None:
 
 
 _ASK: Mapping[str, Callable[[Node], str | None]] = MappingProxyType(
-    {"Concat": _concat, "Einsum": _einsum, "Pow": _power, "Resize": _resize}
+    {
+        "AveragePool": _pool,
+        "Concat": _concat,
+        "Einsum": _einsum,
+        "Pad": _pad,
+        "Pow": _power,
+        "Resize": _resize,
+        "ScatterElements": _scatter,
+        "Slice": _slice,
+    }
 )
 """Operator -> its question."""

@@ -22,14 +22,14 @@ NEEDLESS = {("POW", "positive bases"), ("POW", "a root"), ("RANK", "")}
 
 def test_some_operators_agree_or_are_named() -> None:
     results = tosa_values.audit(case for case in tflite.cases() if case.operator in SOME)
-    assert not [tflite.line(result) for result in results if result.status in tosa_values.WRONG]
+    assert not [tosa_values.line(result) for result in results if result.status in tosa_values.WRONG]
 
 
 @pytest.mark.ci
 def test_all_operators_agree_or_are_named() -> None:
     results = tosa_values.audit(tflite.cases())
     assert len(results) > 400
-    assert not [tflite.line(result) for result in results if result.status in tosa_values.WRONG]
+    assert not [tosa_values.line(result) for result in results if result.status in tosa_values.WRONG]
     needless = {(result.case.operator, result.case.note) for result in results if result.status == "needlessly named"}
     assert needless == NEEDLESS
 
