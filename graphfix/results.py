@@ -201,7 +201,10 @@ class Gap:
     relative: float | None
     """That, as a part of the range of the output's values in the same run; None where it is constant in every run."""
     within: bool
-    """Whether it is within the tolerance: of the range, or of what a constant output is at most (1 at least)."""
+    """Whether it is near enough: within the tolerance (of the range, or of what a constant output is at most, 1 at
+    least), a step of its quantization, or as near as the runtime's own kernel sets are to each other."""
+    spread: float | None = None
+    """How far those sets are from each other; None where only one was asked."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -125,6 +125,9 @@ def _tosa(command: Parser) -> None:
         default=[],
         help="inputs for --run instead of seeded ones: an .npz file, or an ONNX test_data_set folder; repeatable",
     )
+    for name, what in (("--atol", "absolute"), ("--rtol", "relative")):
+        text = f"--run: {what} tolerance for every element, instead of a thousandth of an output's range"
+        command.add_argument(name, metavar="X", type=options.tolerance, help=text)
     options.binding(command)
     group = command.add_argument_group("what is rewritten")
     options.rules(group)

@@ -55,7 +55,8 @@ def run_text(done: Conversion) -> str:
 def gap_text(gap: Gap) -> str:
     """`'scores': 1.2e-05, 7.6e-07 of its range`."""
     part = "constant" if gap.relative is None else f"{gap.relative:.2g} of its range"
-    return f"'{printable(gap.output)}': {gap.largest:.2g}, {part}{'' if gap.within else ', too far'}"
+    spread = "" if gap.spread is None else f", the runtime's own kernels {gap.spread:.2g} apart"
+    return f"'{printable(gap.output)}': {gap.largest:.2g}, {part}{spread}{'' if gap.within else ', too far'}"
 
 
 def unconverted(outcome: Outcome) -> str | None:

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import zlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -20,16 +21,16 @@ from graphfix.results import ConversionStatus, Gap, InputValue
 from graphfix.runtimes import tosa
 from graphfix.runtimes.process import Child
 from graphfix.runtimes.session import ModelDetails, RefusedError, Session
+from graphfix.tosa.judge import TOLERANCE, Judged, Limits, judged
 
 Array = np.ndarray[Any, Any]
 Feeds = Mapping[str, object]
 
-TOLERANCE = 1e-3
-"""How far an output may be from the original's, as a part of the range of its values."""
 RUNS = 3
 _OPEN = "an operator met values for which TOSA defines no result"
-_LITERT_KERNELS = ("reference", "builtin")
-"""Those compared with: the optimized kernels differ more from the reference ones than TOSA does (docs/decisions.md)."""
+_LITERT_KERNELS = ("reference", "builtin", "xnnpack")
+"""The first that has all kernels is compared with; the others are asked where TOSA is not near to that one."""
+_HINT = "give inputs that mean something (--inputs), or say what is near enough (--atol, --rtol)"
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,6 +51,10 @@ class _Original:
     session: Session
     model: StaticModel
     beside: str
+    others: tuple[Callable[[], Session], ...]
+    """What loads it with other kernels; the session before is lost then."""
+    quantized: tuple[bool, ...] = ()
+    """Which outputs are."""
 
 
 @dataclass(slots=True)
@@ -59,8 +64,17 @@ class _Worst:
     largest: float = 0.0
     relative: float | None = None
     within: bool = True
+    spread: float | None = None
     number: bool | None = None
     """Whether some run showed anything but NaN; None where no run had an element."""
+
+    def widen(self, found: Judged) -> None:
+        """Take another run in."""
+        self.largest, self.within = max(self.largest, found.largest), self.within and found.within
+        if found.relative is not None:
+            self.relative = max(self.relative or 0.0, found.relative)
+        if found.spread is not None:
+            self.spread = max(self.spread or 0.0, found.spread)
 
 
 def agreement(original: Path, fixed: Path, converted: Path, request: Request) -> Agreement:
@@ -75,7 +89,7 @@ def agreement(original: Path, fixed: Path, converted: Path, request: Request) ->
         try:
             load = _tflite if format_of(fixed) == "tflite" else _onnx
             known = load(child, original, fixed, values)
-            return _compared(known, converted, _cases(known, request), request.progress)
+            return _compared(known, converted, _cases(known, request), request)
         except RefusedError as error:
             return Agreement("not run", str(error))
 
@@ -109,7 +123,9 @@ def _tflite(child: Child, original: Path, fixed: Path, values: Mapping[str, Inpu
             session = child.load_tflite(original, kernels)
             model = static_tflite(fixed, reported, session.interface, values)
             _refuse_unwritten(original, session.interface)
-            return _Original(session, model, f"LiteRT ({kernels} kernels)")
+            others = [partial(child.load_tflite, original, each) for each in _LITERT_KERNELS if each != kernels]
+            quantized = tuple(bool(spec.scales) for spec in session.interface.outputs)
+            return _Original(session, model, f"LiteRT ({kernels} kernels)", tuple(others), quantized)
         except RefusedError as error:
             first = first or error
     raise first or RefusedError("LiteRT has no kernels")
@@ -124,62 +140,90 @@ def _refuse_unwritten(original: Path, interface: ModelDetails) -> None:
 def _onnx(child: Child, original: Path, fixed: Path, values: Mapping[str, InputValue]) -> _Original:
     """Load the original in onnxruntime, optimizations off. Raises RefusedError."""
     session = fed_like(child.load(original), original, fixed)
-    return _Original(session, static_onnx(fixed, original, values), "onnxruntime (optimizations off)")
+    model = static_onnx(fixed, original, values)
+
+    def optimized() -> Session:
+        return fed_like(child.load(original, optimized=True), original, fixed)
+
+    return _Original(session, model, "onnxruntime (optimizations off)", (optimized,))
 
 
 # --- the differences ------------------------------------------------------------------------------------------------
 
 
-def _compared(known: _Original, converted: Path, cases: Sequence[Feeds], progress: Progress) -> Agreement:
-    worst = {name: _Worst() for name in known.session.outputs}
+@dataclass(frozen=True, slots=True)
+class _Run:
+    """What was computed of one set of inputs."""
+
+    feeds: Feeds
+    wanted: list[list[Array]]
+    """By kernel set."""
+    got: Sequence[Array]
+
+
+def _compared(known: _Original, converted: Path, cases: Sequence[Feeds], request: Request) -> Agreement:
+    names, limits, progress = known.session.outputs, Limits(request.atol, request.rtol), request.progress
+    worst = {name: _Worst() for name in names}
+    runs: list[_Run] = []
     for number, feeds in enumerate(cases, 1):
         progress(f"run {number} of {len(cases)}: {known.beside}")
-        wanted = known.session.run(feeds)
+        wanted = [np.asarray(value) for value in known.session.run(feeds)]
         progress(f"run {number} of {len(cases)}: the TOSA reference model")
         answer = tosa.run(converted, [np.asarray(feeds[name]) for name in known.model.arguments])
-        if len(answer.outputs) != len(worst):
-            raise RefusedError(f"the TOSA file has {len(answer.outputs)} outputs, the original {len(worst)}")
-        for name, want, got in zip(worst, wanted, answer.outputs, strict=True):
-            _widen(worst[name], np.asarray(want), got)
+        if len(answer.outputs) != len(names):
+            raise RefusedError(f"the TOSA file has {len(answer.outputs)} outputs, the original {len(names)}")
+        runs.append(_Run(feeds, [wanted], answer.outputs))
+        _judge(known, runs[-1:], limits, worst)
+        for name, want in zip(names, wanted, strict=True):
+            worst[name].number = worst[name].number or has_number(want)
         if answer.status == "unpredictable":
             return Agreement("unpredictable", _OPEN, _gaps(worst), number, known.beside)
+    if any(not found.within for found in worst.values()):
+        worst = _beside_others(known, runs, limits, worst, progress)
     differing = [name for name, found in worst.items() if not found.within]
     unseen = only_nan([{name: found.number for name, found in worst.items()}])
     if unseen and not differing:
         return Agreement("not run", nothing_compared(unseen), _gaps(worst), len(cases), known.beside)
-    reason = f"differs by more than {TOLERANCE:g} of its range: {', '.join(differing)}" if differing else None
-    return Agreement("differs" if differing else "agrees", reason, _gaps(worst), len(cases), known.beside)
+    return Agreement(
+        "differs" if differing else "agrees",
+        f"{_more_than(limits)}: {', '.join(differing)}; {_HINT}" if differing else None,
+        _gaps(worst),
+        len(cases),
+        known.beside,
+    )
+
+
+def _more_than(limits: Limits) -> str:
+    if limits.atol is None and limits.rtol is None:
+        return f"differs by more than {TOLERANCE:g} of its range"
+    return f"differs by more than atol {limits.atol or 0:g}, rtol {limits.rtol or 0:g}"
+
+
+def _judge(known: _Original, runs: Sequence[_Run], limits: Limits, worst: Mapping[str, _Worst]) -> None:
+    quantized = known.quantized or (False,) * len(worst)
+    for run in runs:
+        for at, found in enumerate(worst.values()):
+            wanted = [outputs[at] for outputs in run.wanted]
+            found.widen(judged(wanted, run.got[at], limits, quantized=quantized[at]))
+
+
+def _beside_others(
+    known: _Original, runs: Sequence[_Run], limits: Limits, worst: Mapping[str, _Worst], progress: Progress
+) -> dict[str, _Worst]:
+    """Ask the runtime's other kernels for the same inputs, and judge all runs anew; a set that refuses says nothing."""
+    for load in known.others:
+        progress("asking the runtime's other kernels")
+        try:
+            session = load()
+            answers = [[np.asarray(value) for value in session.run(run.feeds)] for run in runs]
+        except RefusedError:
+            continue
+        for run, answer in zip(runs, answers, strict=True):
+            run.wanted.append(answer)
+    again = {name: _Worst(number=found.number) for name, found in worst.items()}
+    _judge(known, runs, limits, again)
+    return again
 
 
 def _gaps(worst: Mapping[str, _Worst]) -> tuple[Gap, ...]:
-    return tuple(Gap(name, found.largest, found.relative, found.within) for name, found in worst.items())
-
-
-def _widen(worst: _Worst, want: Array, got: Array) -> None:
-    largest = distance(want, got)
-    span, most = extent(want)
-    constant = span == 0
-    worst.number = worst.number or has_number(want)
-    worst.largest = max(worst.largest, largest)
-    worst.within = worst.within and largest <= TOLERANCE * (max(1.0, most) if constant else span)
-    if not constant:
-        worst.relative = max(worst.relative or 0.0, largest / span)
-
-
-def distance(want: Array, got: Array) -> float:
-    """The largest absolute difference; infinite where a shape, a NaN or an infinity has no counterpart."""
-    if want.shape != got.shape:
-        return float("inf")
-    a, b = want.astype(np.float64), got.astype(np.float64)
-    same = (a == b) | (np.isnan(a) & np.isnan(b))
-    if bool(same.all()):
-        return 0.0
-    with np.errstate(invalid="ignore"):
-        gap = np.abs(a - b)[~same]
-    return float("inf") if bool(np.isnan(gap).any()) else float(gap.max())
-
-
-def extent(values: Array) -> tuple[float, float]:
-    """The range of an array's finite values, and the largest of their magnitudes; zeros where it has none."""
-    finite = values.astype(np.float64)[np.isfinite(values.astype(np.float64))]
-    return (float(np.ptp(finite)), float(np.abs(finite).max())) if finite.size else (0.0, 0.0)
+    return tuple(Gap(name, found.largest, found.relative, found.within, found.spread) for name, found in worst.items())

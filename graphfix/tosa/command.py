@@ -38,6 +38,8 @@ def tosa_file(
     run: bool = False,
     inputs: Sequence[Path] = (),
     seed: int = 0,
+    atol: float | None = None,
+    rtol: float | None = None,
     progress: Progress | None = None,
 ) -> Outcome:
     """Fix one file for the target `tosa`, verify that, convert and validate it, and run it where `run` says so.
@@ -69,6 +71,11 @@ def _original(source: Path, folder: Path, request: Request) -> Path:
     return source
 
 
+def _of_the_fix(request: Request) -> Request:
+    """What is asked of the rewritten model: it is held to every bit, whatever is near enough for the converted one."""
+    return replace(request, target="tosa", stop_where_blocked=True, atol=None, rtol=None)
+
+
 def fix_and_convert(source: Path, output: Path, request: Request) -> Outcome:
     """Carry a request out: the two files appear together. Raises GraphfixError."""
     bytecode = output.with_suffix(BYTECODE)
@@ -83,7 +90,7 @@ def fix_and_convert(source: Path, output: Path, request: Request) -> Outcome:
     with publish.scratch_folder(output) as folder:
         original = _original(source, folder, request)
         files = convert.Files(original, folder / f"fixed{source.suffix}", folder / "made.mlirbc", folder / "made.tosa")
-        fixed = pipeline.fix_file(source, files.fixed, replace(request, target="tosa", stop_where_blocked=True))
+        fixed = pipeline.fix_file(source, files.fixed, _of_the_fix(request))
         outcome = replace(fixed, command="tosa", output=None)
         if fixed.output is None:
             blocked = any(site.blocks for site in fixed.sites)

@@ -80,7 +80,8 @@ def convert(files: Files, tool: str, request: Request) -> tuple[Conversion, dict
 
 
 def _run(done: Conversion, files: Files, request: Request) -> Conversion:
-    from graphfix.tosa.agreement import TOLERANCE, agreement
+    from graphfix.tosa.agreement import agreement
+    from graphfix.tosa.judge import TOLERANCE
 
     custom = ", ".join(custom_operators(done))
     if custom:

@@ -1,0 +1,85 @@
+"""How far an output of a converted model is from what the runtime computes, and whether that is near enough.
+
+A runtime has several sets of kernels, which differ among themselves. TOSA is near enough where it is near to one of
+them: within the tolerance, within a step of an output's quantization, or as near as they are to each other.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import combinations
+from typing import Any
+
+import numpy as np
+
+Array = np.ndarray[Any, Any]
+
+TOLERANCE = 1e-3
+"""How far an output may be from the original's, as a part of the range of its values."""
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """What is near enough."""
+
+    atol: float | None = None
+    rtol: float | None = None
+    """What the user says: |a - b| <= atol + rtol * |a| for every element; neither: `TOLERANCE` of the range."""
+
+
+@dataclass(frozen=True, slots=True)
+class Judged:
+    """One output in one run."""
+
+    largest: float
+    """The largest difference from the nearest of the runtime's kernel sets."""
+    relative: float | None
+    """That as a part of the range of its values; None where it is constant."""
+    within: bool
+    spread: float | None
+    """How far the kernel sets are from each other, where there are several."""
+
+
+def judged(wanted: Sequence[Array], got: Array, limits: Limits, *, quantized: bool) -> Judged:
+    """Hold an output against what each kernel set computes."""
+    gaps = [distance(want, got) for want in wanted]
+    at = int(np.argmin(gaps))
+    largest, want = gaps[at], wanted[at]
+    spread = max((distance(a, b) for a, b in combinations(wanted, 2)), default=None)
+    span, most = extent(want)
+    near = (
+        _is_near(want, got, limits)
+        if limits.atol is not None or limits.rtol is not None
+        else largest <= TOLERANCE * (span or max(1.0, most))
+    )
+    step = quantized and want.dtype.kind in "iu" and largest <= 1
+    apart = spread is not None and np.isfinite(spread) and largest <= spread
+    return Judged(largest, largest / span if span else None, bool(near or step or apart), spread)
+
+
+def _is_near(want: Array, got: Array, limits: Limits) -> bool:
+    if want.shape != got.shape:
+        return False
+    a, b = want.astype(np.float64), got.astype(np.float64)
+    with np.errstate(invalid="ignore"):
+        return bool(np.isclose(b, a, rtol=limits.rtol or 0.0, atol=limits.atol or 0.0, equal_nan=True).all())
+
+
+def distance(want: Array, got: Array) -> float:
+    """The largest absolute difference; infinite where a shape, a NaN or an infinity has no counterpart."""
+    if want.shape != got.shape:
+        return float("inf")
+    a, b = want.astype(np.float64), got.astype(np.float64)
+    same = (a == b) | (np.isnan(a) & np.isnan(b))
+    if bool(same.all()):
+        return 0.0
+    with np.errstate(invalid="ignore"):
+        gap = np.abs(a - b)[~same]
+    return float("inf") if bool(np.isnan(gap).any()) else float(gap.max())
+
+
+def extent(values: Array) -> tuple[float, float]:
+    """The range of an array's finite values, and the largest of their magnitudes; zeros where it has none."""
+    finite = values.astype(np.float64)[np.isfinite(values.astype(np.float64))]
+    return (float(np.ptp(finite)), float(np.abs(finite).max())) if finite.size else (0.0, 0.0)
