@@ -67,6 +67,7 @@ SPECIAL: Mapping[str, Callable[[OpSchema, int], Made]] = {
     "Einsum": lambda _, __: (["x", "x"], {"equation": "ab,ab->a"}),
     "Tile": lambda _, __: (["x", "ii"], {}),
     "Where": lambda _, __: (["c", "x", "x"], {}),
+    "SequenceAt": lambda _, __: (["q", "at"], {}),
     "CastLike": lambda _, __: (["x", "x"], {}),
     "Range": lambda _, __: (["s", "s", "s"], {}),
     "Split": lambda schema, _: (["x"], {"num_outputs": 1} if "num_outputs" in schema.attributes else {}),
@@ -92,8 +93,10 @@ def model(op: str, number: int, version: int) -> ModelProto | None:
     inputs = {
         "x": (number, [1, 2]), "s": (number, []), "c": (TensorProto.BOOL, []), "i": (TensorProto.INT64, [1]),
         "ii": (TensorProto.INT64, [2]), "scales": (TensorProto.FLOAT, [2]), "roi": (TensorProto.FLOAT, [0]),
+        "at": (TensorProto.INT64, []),
     }  # fmt: skip
     infos = [helper.make_tensor_value_info(name, *kind) for name, kind in inputs.items()]
+    infos.append(helper.make_tensor_sequence_value_info("q", number, [1]))
     graph = helper.make_graph([node(op, schema, number)], "g", infos, [ValueInfoProto(name="y")])
     return helper.make_model(graph, opset_imports=[helper.make_opsetid("", version)], ir_version=KNOWN_FORM)
 

@@ -85,7 +85,7 @@ FORMS: Mapping[str, NewForm] = {
     **dict.fromkeys("Softmax LogSoftmax".split(), NewForm(_FLOATS)),
     "Hardmax": NewForm(frozenset({"float32", "float16"})),
     "Einsum": NewForm(frozenset({"float32"})),
-    "SequenceAt": NewForm(frozenset(), None),  # of a sequence that the first file has: as there, or not at all
+    "SequenceAt": NewForm(_STORED, None),
 }  # fmt: skip
 """Operators of the standard set that are no terms, or terms of other operators: the forms that may be new."""
 
