@@ -322,7 +322,8 @@ OFFERED = {
     "--strict-proof --narrow-inputs --atol --rtol --report --json -q --quiet",
     "show": "--maps --broadcasts-only --dim --shape --same --trust-stored --signature --narrow-inputs --set",
     "tosa": "-o --output --run --inputs --atol --rtol --seed --only --skip --dim --shape --same "
-    "--trust-stored --signature --narrow-inputs --set --drop-set-inputs --bind-defaults --max-expand-bytes --no-verify --report --json -q --quiet",
+    "--trust-stored --signature --narrow-inputs --set --drop-set-inputs --bind-defaults --max-expand-bytes --no-verify "
+    "--report --json -q --quiet",
     "explain": "",
 }
 
