@@ -205,6 +205,8 @@ class Gap:
     least), a step of its quantization, or as near as the runtime's own kernel sets are to each other."""
     spread: float | None = None
     """How far those sets are from each other; None where only one was asked."""
+    quanta: float | None = None
+    """The largest difference in steps of the output's quantization; None for one that is not quantized."""
 
 
 @dataclass(frozen=True, slots=True)

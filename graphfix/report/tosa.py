@@ -53,10 +53,11 @@ def run_text(done: Conversion) -> str:
 
 
 def gap_text(gap: Gap) -> str:
-    """`'scores': 1.2e-05, 7.6e-07 of its range`."""
+    """`'scores': 1.2e-05, 7.6e-07 of its range`, and what else is known of the distance."""
+    quanta = "" if gap.quanta is None else f", {gap.quanta:.2g} quanta"
     part = "constant" if gap.relative is None else f"{gap.relative:.2g} of its range"
     spread = "" if gap.spread is None else f", the runtime's own kernels {gap.spread:.2g} apart"
-    return f"'{printable(gap.output)}': {gap.largest:.2g}, {part}{spread}{'' if gap.within else ', too far'}"
+    return f"'{printable(gap.output)}': {gap.largest:.2g}, {part}{quanta}{spread}{'' if gap.within else ', too far'}"
 
 
 def unconverted(outcome: Outcome) -> str | None:

@@ -46,7 +46,9 @@ _ERROR = re.compile(r"(?P<where>.*?)(?:: )?\berror: (?P<what>.*)")
 _PLACED = re.compile(r"(?P<where>loc\(.*?\)): (?P<what>.*)")
 _OPERATOR = re.compile(r"'(?P<name>[\w.]+)' op (?P<what>.*)")
 _QUOTED = re.compile(r'loc\([^"]*"([^"]+)"')
-_ASSERTION = re.compile(r"(Assertion .* failed|LLVM ERROR: .*|CHECK FAIL.*|REQUIRE\(\) fails.*|Check failed: .*)")
+_ASSERTION = re.compile(r"Assertion .* failed|LLVM ERROR: .*|CHECK FAIL.*|REQUIRE\(\) fails.*|Check failed: .*")
+_MET = re.compile(r"Op[A-Z]\w*: .*")
+"""How the reference model says which operator met what it has no result for."""
 _LISTED = re.compile(r'\s*(?:%[^=]*= )?"([\w.$-]+)"[(<]')
 _CUSTOM = re.compile(r'operator_name = "([^"]*)"')
 
@@ -74,6 +76,8 @@ class Computed:
     """In the order of the graph's outputs."""
     status: Literal["valid", "unpredictable"]
     """`unpredictable`: an operator met values for which TOSA defines no result, such as a power of a negative base."""
+    reason: str | None = None
+    """Which operator that was, and what it met, in the reference model's words: `OpPow: x is less than 0`."""
 
 
 def convert(tool: str, model: Path, out: Path, *, narrow: bool = False, seconds: float = LONGEST_SECONDS) -> None:
@@ -133,8 +137,8 @@ def run(tosa: Path, inputs: Sequence[Array]) -> Computed:
     process dies (an integer division by zero does that).
     """
     _require(TOSA_TOOLS)
-    outputs, status = _asked(TOSA_TOOLS, "run", (str(tosa.resolve()), list(inputs)), LONGEST_SECONDS)
-    return Computed(outputs, status)
+    (outputs, status), said = _asked(TOSA_TOOLS, "run", (str(tosa.resolve()), list(inputs)), LONGEST_SECONDS)
+    return Computed(outputs, status, next((line for line in said if _MET.fullmatch(line)), None))
 
 
 def versions() -> dict[str, str]:
@@ -162,8 +166,8 @@ def _tosa_opt() -> str:
     return str(program)
 
 
-def _asked(tool: str, verb: str, arguments: tuple[object, ...], seconds: float) -> Any:  # noqa: ANN401 - the verb's answer
-    """Have `graphfix.runtimes.worker` do one thing in a process apart, and return its answer.
+def _asked(tool: str, verb: str, arguments: tuple[object, ...], seconds: float) -> tuple[Any, Sequence[str]]:
+    """Have `graphfix.runtimes.worker` do one thing in a process apart; return its answer, and what the tool said.
 
     Raises RefusedError in the tool's own words; `aborted` where the process died or was stopped.
     """
@@ -178,7 +182,7 @@ def _asked(tool: str, verb: str, arguments: tuple[object, ...], seconds: float) 
         kind, value = pickle.loads(answer.read_bytes())  # noqa: S301 - our own child wrote it
     if kind == "refused":
         raise RefusedError(one_line(f"{tool}: {ended.errors[0] if ended.errors else value}"))
-    return value
+    return value, ended.errors
 
 
 def _complaint(line: str) -> str:
@@ -189,8 +193,8 @@ def _complaint(line: str) -> str:
     """
     error = _ERROR.match(line)
     if error is None:
-        assertion = _ASSERTION.search(line)
-        return one_line(assertion[1]) if assertion else ""
+        assertion = _ASSERTION.search(line) or _MET.fullmatch(line.strip())
+        return one_line(assertion[0]) if assertion else ""
     placed = _PLACED.match(error["what"])
     where, what = (placed["where"], placed["what"]) if placed else (error["where"], error["what"])
     operator = _OPERATOR.match(what)

@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import numpy as np
@@ -22,12 +23,12 @@ from graphfix.runtimes import tosa
 from graphfix.runtimes.process import Child
 from graphfix.runtimes.session import ModelDetails, RefusedError, Session
 from graphfix.tosa.judge import TOLERANCE, Judged, Limits, judged
+from graphfix.tosa.plain_weights import dequantized
 
 Array = np.ndarray[Any, Any]
 Feeds = Mapping[str, object]
 
 RUNS = 3
-_OPEN = "an operator met values for which TOSA defines no result"
 _LITERT_KERNELS = ("reference", "builtin", "xnnpack")
 """The first that has all kernels is compared with; the others are asked where TOSA is not near to that one."""
 _HINT = "give inputs that mean something (--inputs), or say what is near enough (--atol, --rtol)"
@@ -53,8 +54,11 @@ class _Original:
     beside: str
     others: tuple[Callable[[], Session], ...]
     """What loads it with other kernels; the session before is lost then."""
-    quantized: tuple[bool, ...] = ()
-    """Which outputs are."""
+
+    @property
+    def steps(self) -> Sequence[float | None]:
+        """From one quantized number to the next, by output."""
+        return self.model.steps or (None,) * len(self.session.outputs)
 
 
 @dataclass(slots=True)
@@ -80,15 +84,18 @@ class _Worst:
 def agreement(original: Path, fixed: Path, converted: Path, request: Request) -> Agreement:
     """Run the TOSA flatbuffer `converted` in the reference model, and `original` at the sizes that `fixed` declares.
 
-    Three runs with seeds `seed`, `seed` + 1, `seed` + 2 of the request: floats uniform in -1..1, whole numbers bounded
-    by what they index; or a run on each of its `run_on`, .npz files or ONNX test_data_set folders. Raises GraphfixError
-    for inputs that do not fit.
+    Three runs with seeds `seed`, `seed` + 1, `seed` + 2 of the request: floats as `uniform` makes them, whole numbers
+    bounded by what they index; or a run on each of its `run_on`, .npz files or ONNX test_data_set folders. Raises
+    GraphfixError for inputs that do not fit.
     """
     values = binding.parse(original, request).values
-    with Child() as child:
+    with Child() as child, TemporaryDirectory() as folder:
         try:
-            load = _tflite if format_of(fixed) == "tflite" else _onnx
-            known = load(child, original, fixed, values)
+            known = (
+                _tflite(child, original, fixed, values, Path(folder))
+                if format_of(fixed) == "tflite"
+                else _onnx(child, original, fixed, values)
+            )
             return _compared(known, converted, _cases(known, request), request)
         except RefusedError as error:
             return Agreement("not run", str(error))
@@ -101,21 +108,28 @@ def _cases(known: _Original, request: Request) -> list[Feeds]:
 
 
 def uniform(model: StaticModel, seed: int) -> Feeds:
-    """Seeded inputs of a static model: floats uniform in -1..1, everything else as verification makes it."""
+    """Seeded inputs of a static model: floats uniform in -1..1, or in the range that they are quantized to at once.
+
+    Everything else is as verification makes it.
+    """
     feeds = model.seeded(seed)
     for spec in model.interface.inputs:
         if spec.dtype is not None and spec.dtype.kind == "f" and spec.name not in model.limits.intervals:
             source = np.random.default_rng([seed, zlib.crc32(spec.name.encode())])
             shape = np.shape(np.asarray(feeds[spec.name]))
-            feeds[spec.name] = np.asarray(source.uniform(-1, 1, shape)).astype(spec.dtype)
+            low, high = model.ranges.get(spec.name, (-1, 1))
+            feeds[spec.name] = np.asarray(source.uniform(low, high, shape)).astype(spec.dtype)
     return feeds
 
 
 # --- the originals --------------------------------------------------------------------------------------------------
 
 
-def _tflite(child: Child, original: Path, fixed: Path, values: Mapping[str, InputValue]) -> _Original:
+def _tflite(child: Child, original: Path, fixed: Path, values: Mapping[str, InputValue], folder: Path) -> _Original:
     """Load the original in LiteRT, on the first kernel set that has all of its kernels. Raises RefusedError."""
+    note, plain = "", folder / "plain.tflite"
+    if dequantized(original, plain):
+        original, note = plain, ", weights dequantized"
     first: RefusedError | None = None
     for kernels in _LITERT_KERNELS:
         try:
@@ -124,8 +138,7 @@ def _tflite(child: Child, original: Path, fixed: Path, values: Mapping[str, Inpu
             model = static_tflite(fixed, reported, session.interface, values)
             _refuse_unwritten(original, session.interface)
             others = [partial(child.load_tflite, original, each) for each in _LITERT_KERNELS if each != kernels]
-            quantized = tuple(bool(spec.scales) for spec in session.interface.outputs)
-            return _Original(session, model, f"LiteRT ({kernels} kernels)", tuple(others), quantized)
+            return _Original(session, model, f"LiteRT ({kernels} kernels{note})", tuple(others))
         except RefusedError as error:
             first = first or error
     raise first or RefusedError("LiteRT has no kernels")
@@ -177,20 +190,27 @@ def _compared(known: _Original, converted: Path, cases: Sequence[Feeds], request
         for name, want in zip(names, wanted, strict=True):
             worst[name].number = worst[name].number or has_number(want)
         if answer.status == "unpredictable":
-            return Agreement("unpredictable", _OPEN, _gaps(worst), number, known.beside)
+            return Agreement("unpredictable", _undefined(answer.reason), _gaps(known, worst), number, known.beside)
     if any(not found.within for found in worst.values()):
         worst = _beside_others(known, runs, limits, worst, progress)
     differing = [name for name, found in worst.items() if not found.within]
     unseen = only_nan([{name: found.number for name, found in worst.items()}])
     if unseen and not differing:
-        return Agreement("not run", nothing_compared(unseen), _gaps(worst), len(cases), known.beside)
+        return Agreement("not run", nothing_compared(unseen), _gaps(known, worst), len(cases), known.beside)
     return Agreement(
         "differs" if differing else "agrees",
         f"{_more_than(limits)}: {', '.join(differing)}; {_HINT}" if differing else None,
-        _gaps(worst),
+        _gaps(known, worst),
         len(cases),
         known.beside,
     )
+
+
+def _undefined(met: str | None) -> str:
+    """Say what is unpredictable; `met`: an operator of the reference model, and what it met."""
+    name, _, what = (met or "").removeprefix("Op").partition(": ")
+    operator = f"tosa.{name.lower()}" if name else "an operator"
+    return f"{operator} met values for which TOSA defines no result{f': {what}' if what else ''}"
 
 
 def _more_than(limits: Limits) -> str:
@@ -200,11 +220,10 @@ def _more_than(limits: Limits) -> str:
 
 
 def _judge(known: _Original, runs: Sequence[_Run], limits: Limits, worst: Mapping[str, _Worst]) -> None:
-    quantized = known.quantized or (False,) * len(worst)
     for run in runs:
         for at, found in enumerate(worst.values()):
             wanted = [outputs[at] for outputs in run.wanted]
-            found.widen(judged(wanted, run.got[at], limits, quantized=quantized[at]))
+            found.widen(judged(wanted, run.got[at], limits, known.steps[at]))
 
 
 def _beside_others(
@@ -225,5 +244,8 @@ def _beside_others(
     return again
 
 
-def _gaps(worst: Mapping[str, _Worst]) -> tuple[Gap, ...]:
-    return tuple(Gap(name, found.largest, found.relative, found.within, found.spread) for name, found in worst.items())
+def _gaps(known: _Original, worst: Mapping[str, _Worst]) -> tuple[Gap, ...]:
+    return tuple(
+        Gap(name, found.largest, found.relative, found.within, found.spread, step and found.largest / step)
+        for (name, found), step in zip(worst.items(), known.steps, strict=True)
+    )

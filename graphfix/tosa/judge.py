@@ -18,6 +18,9 @@ Array = np.ndarray[Any, Any]
 TOLERANCE = 1e-3
 """How far an output may be from the original's, as a part of the range of its values."""
 
+_ROUNDING = 1e-5
+"""How far the difference of two dequantized numbers is from the scale, as a part of it: both are rounded."""
+
 
 @dataclass(frozen=True, slots=True)
 class Limits:
@@ -41,8 +44,8 @@ class Judged:
     """How far the kernel sets are from each other, where there are several."""
 
 
-def judged(wanted: Sequence[Array], got: Array, limits: Limits, *, quantized: bool) -> Judged:
-    """Hold an output against what each kernel set computes."""
+def judged(wanted: Sequence[Array], got: Array, limits: Limits, step: float | None) -> Judged:
+    """Hold an output against what each kernel set computes; `step`: from one quantized number to the next."""
     gaps = [distance(want, got) for want in wanted]
     at = int(np.argmin(gaps))
     largest, want = gaps[at], wanted[at]
@@ -53,9 +56,9 @@ def judged(wanted: Sequence[Array], got: Array, limits: Limits, *, quantized: bo
         if limits.atol is not None or limits.rtol is not None
         else largest <= TOLERANCE * (span or max(1.0, most))
     )
-    step = quantized and want.dtype.kind in "iu" and largest <= 1
+    quantum = step is not None and largest <= step * (1 + _ROUNDING)
     apart = spread is not None and np.isfinite(spread) and largest <= spread
-    return Judged(largest, largest / span if span else None, bool(near or step or apart), spread)
+    return Judged(largest, largest / span if span else None, bool(near or quantum or apart), spread)
 
 
 def _is_near(want: Array, got: Array, limits: Limits) -> bool:

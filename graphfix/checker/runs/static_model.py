@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from graphfix.checker.runs import given_inputs
@@ -28,6 +28,10 @@ class StaticModel:
     limits: Limits
     arguments: tuple[str, ...]
     """All inputs that must be fed, by name, in order."""
+    ranges: Mapping[str, tuple[float, float]] = field(default_factory=dict)
+    """The lowest and the highest value of float inputs that are quantized first."""
+    steps: tuple[float | None, ...] = ()
+    """How far neighbouring values of each output are apart, None for one that is no quantized number; () for ONNX."""
 
     def seeded(self, seed: int) -> dict[str, object]:
         """Return the inputs of a seed by name."""
@@ -74,11 +78,14 @@ def static_tflite(
     """
     from graphfix.checker.files.tflite.graphs import read_graphs
     from graphfix.checker.runs.tflite.input_limits import limits
+    from graphfix.checker.runs.tflite.quantized_ends import input_ranges, output_steps
 
+    graphs = read_graphs(path)
     names = {spec.index: spec.name for spec in reported.inputs}
     shapes = {spec.name: spec.shape for spec in reported.inputs}
     interface = litert_interface(reported)
     if values:
         constant = litert_interface(original).setting(values, {}, shapes).constant
         interface = replace(interface.without({spec.name for spec, _ in constant}), constant=constant)
-    return StaticModel(interface, limits(read_graphs(path), 0, names, shapes), tuple(shapes))
+    known = limits(graphs, 0, names, shapes)
+    return StaticModel(interface, known, tuple(shapes), input_ranges(graphs[0], names), output_steps(graphs[0]))

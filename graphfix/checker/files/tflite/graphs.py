@@ -6,7 +6,7 @@ import math
 from collections import Counter
 from contextlib import ExitStack
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
 _MOST_ELEMENTS = 1024
 _NUMERIC = frozenset({"float32", "int32", "int64", "int16", "int8", "uint8"})
+_QUANTIZED = frozenset({"int8", "uint8", "int16"})
 _CONTROL_FLOW = frozenset({"IF", "WHILE"})
 
 
@@ -40,6 +41,15 @@ class Op:
     """Whether its padding is SAME."""
 
 
+class Levels(NamedTuple):
+    """What the numbers of a quantized tensor stand for, where one scale serves it whole."""
+
+    step: float
+    """From one number to the next."""
+    low: float
+    high: float
+
+
 @dataclass(frozen=True, slots=True)
 class Graph:
     """One subgraph; tensors are indices."""
@@ -54,6 +64,8 @@ class Graph:
     ops: tuple[Op, ...]
     makers: Mapping[int, int] = field(repr=False)
     """Tensor -> the place of the operator that makes it."""
+    levels: Mapping[int, Levels] = field(default_factory=dict, repr=False)
+    """Of the quantized tensors."""
 
     def producers(self) -> dict[str, tuple[str, str]]:
         """Return tensor -> (operator, how a report names it), in the order of execution."""
@@ -75,6 +87,7 @@ def read_graphs(path: Path) -> tuple[Graph, ...]:
 def _graph(graph: Subgraph) -> Graph:
     ops = tuple(map(_op, graph.operators))
     constants = ((index, _constant(tensor)) for index, tensor in enumerate(graph.tensors))
+    levels = ((index, _levels(tensor)) for index, tensor in enumerate(graph.tensors))
     return Graph(
         names=tuple(unique_names([tensor.name for tensor in graph.tensors])),
         shapes=tuple(tensor.dims or () for tensor in graph.tensors),
@@ -83,6 +96,7 @@ def _graph(graph: Subgraph) -> Graph:
         outputs=graph.outputs,
         ops=ops,
         makers={index: at for at, op in enumerate(ops) for index in op.outputs},
+        levels={index: value for index, value in levels if value is not None},
     )
 
 
@@ -105,6 +119,15 @@ def _constant(tensor: Tensor) -> np.ndarray[Any, Any] | None:
     if not payload.length or payload.length != count * dtype.itemsize:
         return None
     return np.frombuffer(payload.read(0, payload.length), dtype).reshape(tensor.stored)
+
+
+def _levels(tensor: Tensor) -> Levels | None:
+    found = None if tensor.quantization is None else tensor.quantization.scale
+    if found is None or tensor.dtype not in _QUANTIZED:
+        return None
+    scale, zero = found
+    limits = np.iinfo(tensor.dtype)
+    return Levels(scale, (int(limits.min) - zero) * scale, (int(limits.max) - zero) * scale)
 
 
 def unique_names(names: Sequence[str]) -> Iterator[str]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import struct
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -31,6 +32,15 @@ class Quantization:
     """What the file says of the axis where it does not count; callers are told."""
     loads: bool = True
     """Whether the parameters fit the tensor, so that a runtime takes it."""
+
+    @property
+    def scale(self) -> tuple[float, int] | None:
+        """The scale and the zero point that serve the whole tensor; None where there are several, or none."""
+        bits, zeros, _ = self.key
+        if self.axis is not None or not isinstance(bits, bytes) or not isinstance(zeros, tuple) or len(zeros) != 1:
+            return None
+        scale: float = struct.unpack("<f", bits)[0]
+        return scale, zeros[0]
 
 
 class Tensor(NamedTuple):

@@ -1,0 +1,141 @@
+"""When an output of the converted model is near enough; without the TOSA tools."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pytest
+
+from graphfix.checker.files.tflite.graphs import read_graphs
+from graphfix.checker.runs.tflite.quantized_ends import input_ranges, output_steps
+from graphfix.engine.request import Request
+from graphfix.runtimes import tosa
+from graphfix.tosa import agreement
+from graphfix.tosa.judge import Limits, judged
+from graphfix.tosa.plain_weights import dequantized
+from tests.support.runtimes.tosa_loop import onnx_file, tflite
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from pathlib import Path
+
+
+def near(wanted: Sequence[Sequence[float]], got: Sequence[float], step: float | None = None, **limits: float) -> bool:
+    """Whether it is judged so; values that are all whole are int8."""
+    arrays = [np.array(values, np.int8 if all(type(value) is int for value in values) else None) for values in wanted]
+    return judged(arrays, np.array(got, arrays[0].dtype), Limits(**limits), step).within
+
+
+@pytest.mark.parametrize(
+    ("got", "step", "within"),
+    [
+        ([1, 101], 1.0, True),  # 0.01 of the range, and one quantum
+        ([2, 100], 1.0, False),
+        ([1, 101], None, False),  # whole numbers that are no quantized ones
+        ([0.25, 100.0], 0.25, True),  # dequantized
+        ([0.25 + 1e-7, 100.0], 0.25, True),  # both were rounded
+        ([0.5, 100.0], 0.25, False),
+    ],
+)
+def test_a_quantized_output_may_be_one_quantum_away(got: list[float], step: float | None, *, within: bool) -> None:
+    assert near([[type(got[0])(0), type(got[0])(100)]], got, step) == within
+
+
+@pytest.mark.parametrize(
+    ("wanted", "got", "within"),
+    [
+        ([[0.0, 1.0], [0.5, 1.0]], [0.5005, 1.0], True),  # beside the second set
+        ([[0.0, 1.0], [0.5, 1.0]], [0.9, 1.0], True),  # 0.4 from it, and the two are 0.5 apart
+        ([[0.0, 1.0], [0.5, 1.0]], [1.1, 1.0], False),
+        ([[0.0, 1.0], [0.001, 1.0]], [0.003, 1.0], False),
+        ([[0.0, 1.0], [float("nan"), 1.0]], [0.5, 1.0], False),  # what has no counterpart is no measure
+    ],
+)
+def test_an_output_may_be_as_near_as_the_kernel_sets_are_to_each_other(
+    wanted: list[list[float]], got: list[float], *, within: bool
+) -> None:
+    assert near(wanted, got) == within
+
+
+@pytest.mark.parametrize(
+    ("got", "limits", "within"),
+    [
+        ([10.0, 1000.009], {"atol": 0.01}, True),
+        ([10.02, 1000.0], {"atol": 0.01}, False),  # 2e-5 of the range: what the user says goes
+        ([10.0, 1005.0], {"rtol": 0.01}, True),
+        ([10.2, 1000.0], {"rtol": 0.01}, False),
+        ([10.2, 1000.0], {"rtol": 0.01, "atol": 0.2}, True),
+    ],
+)
+def test_the_user_says_what_is_near_enough(got: list[float], limits: dict[str, float], *, within: bool) -> None:
+    assert near([[10.0, 1000.0]], got, **limits) == within
+
+
+def ends(folder: Path, text: str) -> tuple[dict[str, tuple[float, float]], tuple[float | None, ...]]:
+    (graph,) = read_graphs(tflite(folder, text))
+    return input_ranges(graph, {tensor: graph.names[tensor] for tensor in graph.inputs}), output_steps(graph)
+
+
+@pytest.mark.parametrize(
+    ("text", "ranges", "steps"),
+    [
+        # by the scale 0.5 and the zero point 3
+        (
+            "q:int8[4] = QUANTIZE(x[4])\nr:int8[2,2] = RESHAPE(q, s:const:int32[2]{2,2})\ny[2,2] = DEQUANTIZE(r)",
+            True,
+            (0.5,),
+        ),
+        ("q:int8[4] = QUANTIZE(x[4])\nd[4] = DEQUANTIZE(q)\ny[2,2] = RESHAPE(d, s:const:int32[2]{2,2})", True, (0.5,)),
+        ("q:int8[4] = QUANTIZE(x[4])\nd[4] = DEQUANTIZE(q)\ny[4] = NEG(d)", True, (None,)),
+        ("y:int8[4] = RELU(x:int8[4])", False, (1.0,)),
+        ("y[4] = NEG(x[4])", False, (None,)),
+    ],
+)
+def test_floats_at_the_ends_stand_for_quantized_numbers(
+    text: str, steps: tuple[float | None, ...], tmp_path: Path, *, ranges: bool
+) -> None:
+    assert ends(tmp_path, text) == ({"x": (-65.5, 62.0)} if ranges else {}, steps)
+
+
+def test_floats_that_are_quantized_at_once_are_fed_the_range_of_that(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    model = tflite(tmp_path, "q:int8[400] = QUANTIZE(x[400])\ny[400] = DEQUANTIZE(q)")
+    fed: list[np.ndarray] = []
+
+    def computed(_: Path, given: list[np.ndarray]) -> tosa.Computed:
+        fed.extend(given)
+        return tosa.Computed([np.round(given[0] * 2) / 2], "valid")
+
+    monkeypatch.setattr(tosa, "run", computed)
+    assert agreement.agreement(model, model, tmp_path / "m.tosa", Request()).status == "agrees"
+    assert all(values.min() < -50 and values.max() > 50 for values in fed)
+
+
+def test_weights_that_meet_floats_are_read_as_the_floats_that_they_stand_for(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """LiteRT's own kernel of such weights is some thousandths of the range away from their product."""
+    weights = "1,2,3,4,5,6,7,8,-1,-2,-3,-4"
+    model = tflite(tmp_path, f"y[2,3] = FULLY_CONNECTED(x[2,4], w:const:int8[3,4]{{{weights}}})")
+    floats = (np.array(weights.split(","), np.float32).reshape(3, 4) - 3) / 2
+    monkeypatch.setattr(tosa, "run", lambda _, given: tosa.Computed([given[0] @ floats.T], "valid"))
+    found = agreement.agreement(model, model, tmp_path / "m.tosa", Request())
+    assert (found.status, found.beside) == ("agrees", "LiteRT (reference kernels, weights dequantized)")
+    assert found.gaps[0].largest < 1e-5
+    assert not dequantized(tflite(tmp_path, "y[2,3] = FULLY_CONNECTED(x[2,4], w[3,4])"), tmp_path / "plain.tflite")
+
+
+def test_the_other_kernels_are_asked_where_the_first_are_not_near(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Onnxruntime's optimizations make one sum of two, and round it otherwise."""
+    model = onnx_file(tmp_path, "g (float[2] x) => (float[2] y) {y = Neg(x)}")
+    monkeypatch.setattr(tosa, "run", lambda _, given: tosa.Computed([-given[0] + 1], "valid"))
+    said: list[str] = []
+    found = agreement.agreement(model, model, tmp_path / "m.tosa", Request(progress=said.append))
+    assert (found.status, found.gaps[0].spread) == ("differs", 0.0)
+    assert said[-1] == "asking the runtime's other kernels"
+    monkeypatch.setattr(tosa, "run", lambda _, given: tosa.Computed([-given[0]], "valid"))
+    assert agreement.agreement(model, model, tmp_path / "m.tosa", Request()).gaps[0].spread is None
