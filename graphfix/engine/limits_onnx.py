@@ -71,8 +71,7 @@ def _resize(node: Node) -> str | None:
 
 
 def _concat(node: Node) -> str | None:
-    constants = [value is not None and value.kind == "constant" for value in node.operands]
-    if any(constants) and not all(constants):
+    if any(value is not None and value.kind == "constant" for value in node.operands):
         return "torch-mlir leaves a constant operand of a Concat in another dialect"
     return None
 

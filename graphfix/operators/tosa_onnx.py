@@ -11,7 +11,11 @@ UNREAD = (
     " RMSNormalization RotaryEmbedding Sinh Softsign ThresholdedRelu".split()
 )
 """Operators that it refuses whatever their operands, or makes float64 of."""
-UNREAD_TYPES = {"Abs": frozenset({"int8"}), "Relu": frozenset({"int32"})}
+UNREAD_TYPES = {
+    "Abs": frozenset({"int8"}),
+    "Relu": frozenset({"int32"}),
+    "Range": frozenset({"float32", "float64"}),
+}
 WRONG_TYPES = {"Neg": frozenset({"int8"})}
 """By operator: element types of its operand that are refused, and such as are taken and computed wrongly."""
 UNSUPPORTED: dict[tuple[str, str], str] = {

@@ -21,10 +21,10 @@ CODE = "GF304"
 
 
 def plan(node: Node) -> Iterator[Edit]:
-    """Replace a Concat of constants and other values."""
+    """Replace a Concat of constants, and of other values beside them."""
     result, operands = node.results[0], [value for value in node.operands if value is not None]
     constants = [value.kind == "constant" for value in operands]
-    if result is None or not any(constants) or all(constants) or result.dtype not in ITSELF:
+    if result is None or not any(constants) or result.dtype not in ITSELF:
         return
     sources = tuple(_by_itself(value) if value.kind == "constant" else value for value in operands)
     axis = node.attributes.get("axis", 0)

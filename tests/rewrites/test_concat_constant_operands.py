@@ -30,9 +30,15 @@ def test_a_constant_is_the_greater_of_itself_and_itself() -> None:
     assert edit.node.attributes == (("axis", 1),)
 
 
+def test_constants_alone_are_too_large_to_be_folded_by_then() -> None:
+    joined = node("y[2,5] = Concat(x:const[2,3], c:const[2,2], axis=1)")
+    (edit,) = plan(joined)
+    assert isinstance(edit, Replace)
+    assert [source.op for source in edit.node.operands if isinstance(source, New)] == ["Max", "Max"]
+
+
 KEPT = {
     "no constant": "y[2,5] = Concat(x[2,3], c[2,2], axis=1)",
-    "constants alone": "y[2,5] = Concat(x:const[2,3], c:const[2,2], axis=1)",
     "8 bits": "y:int8[2,5] = Concat(x:int8[2,3], c:const:int8[2,2]{1,2,3,4}, axis=1)",
 }
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from math import prod
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
@@ -194,10 +195,24 @@ def converted(array: Array, to: str) -> Array | None:
     return made if made.tolist() == whole.tolist() else None
 
 
+_COUNTING = frozenset({"float32", "float64"})
+_EXACT_UNTIL = 1 << 22
+"""Below it whole numbers, their differences and how many steps there are between two are exact in float32."""
+
+
+def _counts(number: float) -> bool:
+    """A whole number, and not the zero that is below it."""
+    return abs(number) < _EXACT_UNTIL and number == int(number) and (number != 0 or math.copysign(1, number) > 0)
+
+
 def ranged(start: Array, limit: Array, step: Array) -> Array | None:
-    """Count from `start` to before `limit`: whole numbers only."""
+    """Count from `start` to before `limit`: whole numbers only, as floats where every sum of them is exact."""
     ends = [start.item(), limit.item(), step.item()]
-    if start.dtype.kind not in "iu" or not ends[2]:
+    if start.dtype.name in _COUNTING and all(map(_counts, ends)):
+        ends = [int(end) for end in ends]
+    elif start.dtype.kind not in "iu":
+        return None
+    if not ends[2]:
         return None
     counted = range(*ends)
     return np.array(counted, start.dtype) if len(counted) <= MOST else None

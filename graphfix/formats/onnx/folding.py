@@ -31,7 +31,9 @@ MOVES = frozenset(
 GROWS = frozenset(("Expand", "Tile", "ConstantOfShape"))
 """These move too, but few elements can become many: the result's size must be known first."""
 WHOLE = frozenset("ReduceSum ReduceProd CumSum Range Mod".split())
-"""Exact for whole numbers alone: a float's rounding follows the order of the additions."""
+"""Exact for whole numbers alone: a float's rounding follows the order of the additions. (Not in a Range.)"""
+COUNTED_UNTIL = 1 << 22
+"""Below it whole numbers, their differences and how many steps there are between two are exact in float32."""
 ROUNDED_ONCE = frozenset(
     "Where Add Sub Mul Div Neg Abs Sign Floor Ceil Sqrt Min Max ReduceMin ReduceMax "
     "Equal Greater Less GreaterOrEqual LessOrEqual".split()
@@ -178,7 +180,8 @@ def _exact(node: Node, message: NodeProto, arrays: Sequence[Array]) -> bool:
     if not _defined(node, message, arrays):
         return False
     if node.op in WHOLE:
-        return all(array.dtype.kind in "iu" for array in arrays)
+        counts = node.op == "Range" and all(map(_counts, arrays))
+        return counts or all(array.dtype.kind in "iu" for array in arrays)
     return node.op in MOVES or all(map(_plain, arrays))
 
 
@@ -202,6 +205,11 @@ def _plain(array: Array) -> bool:
     return array.dtype.name in FLOATS and bool(
         np.isfinite(array).all() and not (np.signbit(array) & (array == 0)).any()
     )
+
+
+def _counts(array: Array) -> bool:
+    """Whole numbers as floats, far below what float32 can't tell apart."""
+    return _plain(array) and bool((np.abs(array) < COUNTED_UNTIL).all() and (array == np.floor(array)).all())
 
 
 def _divides(message: NodeProto, left: Array, right: Array) -> bool:

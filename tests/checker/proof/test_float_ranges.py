@@ -35,6 +35,29 @@ def test_a_range_of_floats_is_as_long_as_the_size_that_is_cast(
     assert told == [size] if size is not None else told[0] not in {"N", "max(0, N-1)"}
 
 
+FOLDED = {
+    "whole numbers": ("-2.0", "7.0", "3.0", [-2.0, 1.0, 4.0], True),
+    "to a fraction": ("0.0", "2.5", "1.0", [0.0, 1.0, 2.0], False),
+    "in fractions": ("0.0", "1.0", "0.5", [0.0, 0.5], False),
+    "from a negative zero": ("-0.0", "2.0", "1.0", [-0.0, 1.0], False),
+    "large": ("8388608.0", "8388610.0", "1.0", [8388608.0, 8388609.0], False),
+    "another constant": ("-2.0", "7.0", "3.0", [-2.0, 1.0, 5.0], False),
+}
+
+
+@pytest.mark.parametrize(("start", "limit", "step", "elements", "proved"), FOLDED.values(), ids=FOLDED)
+def test_a_range_of_whole_floats_is_the_constant_that_it_computes(
+    start: str, limit: str, step: str, elements: list[float], tmp_path: Path, *, proved: bool
+) -> None:
+    counted = f"r[*] = Range(a:const[]{{{start}}}, b:const[]{{{limit}}}, c:const[]{{{step}}})\ny = Add(r, z[1])"
+    listed = ",".join(map(str, elements))
+    stored = f"y = Add(r:const[{len(elements)}]{{{listed}}}, z[1])"
+    paths = tmp_path / "before.onnx", tmp_path / "after.onnx"
+    for path, text in zip(paths, (counted, stored), strict=True):
+        path.write_bytes(model(text).SerializeToString())
+    assert (prove(*paths).status == "proved") == proved
+
+
 def test_the_view_and_the_proof_list_what_they_assume_of_floats(tmp_path: Path) -> None:
     proto = model(RANGE.format(start="0.0", step="1.0"))
     result = fixed(proto, target="explicit")
