@@ -1,6 +1,6 @@
 """Take one real model through the TOSA tools, as it is and fixed, and print what became of it as JSON.
 
-    python scripts/tosa_measure.py MODEL
+    python scripts/tosa_measure.py MODEL [SIGNATURE]
 
 A model of the zoo is bound and fed as scripts/tosa_zoo.py says; any other with `--bind-defaults`, an ONNX model with
 `--narrow-inputs`. scripts/tosa_table.py runs this for each model, in a process of its own.
@@ -52,13 +52,13 @@ class Row:
     seconds: float = 0.0
 
 
-def measure(path: Path) -> Row:
-    """Take a model through the tools, twice."""
+def measure(path: Path, signature: str | None = None) -> Row:
+    """Take a model, or one of its signatures, through the tools, twice."""
     with tempfile.TemporaryDirectory() as scratch:
         before = _as_it_is(path, Path(scratch))
         started = time.perf_counter()
         try:
-            outcome = _fixed(path, Path(scratch))
+            outcome = _fixed(path, Path(scratch), signature)
         except GraphfixError as error:
             return Row(before, f"no: {_short(str(error))}", seconds=time.perf_counter() - started)
         spent, made = time.perf_counter() - started, Path(scratch, "m.tosa")
@@ -78,8 +78,8 @@ def _as_it_is(path: Path, folder: Path) -> str:
     return VALID if validation.valid else f"no: {_short(validation.errors[0])}"
 
 
-def _fixed(path: Path, folder: Path) -> Outcome:
-    bind: dict[str, object] = {"bind_defaults": True, "narrow_inputs": path.suffix == ".onnx"}
+def _fixed(path: Path, folder: Path, signature: str | None) -> Outcome:
+    bind: dict[str, object] = {"bind_defaults": True, "narrow_inputs": path.suffix == ".onnx", "signature": signature}
     inputs = []
     if path.is_relative_to(ZOO):
         case = ONNX.get(str(path.relative_to(ZOO)), Case())
@@ -126,4 +126,4 @@ def _short(text: str) -> str:
 
 
 if __name__ == "__main__":
-    print(json.dumps(asdict(measure(Path(sys.argv[1]).absolute()))))
+    print(json.dumps(asdict(measure(Path(sys.argv[1]).absolute(), *sys.argv[2:]))))

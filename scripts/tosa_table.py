@@ -16,11 +16,12 @@ import sys
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from typing import TypeAlias
+from typing import NamedTuple, TypeAlias
 
 from tosa_measure import AGREES, VALID, Row
 from tosa_zoo import ZOO
 
+from graphfix.formats.tflite.signature import keys
 from graphfix.runtimes import tosa
 
 HERE = Path(__file__).resolve().parent
@@ -41,7 +42,16 @@ COUNTS = (
     "clean",
     "of these agree",
 )
-Rows: TypeAlias = Mapping[Path, Row]
+
+
+class Model(NamedTuple):
+    """What is a row."""
+
+    path: Path
+    signature: str | None
+
+
+Rows: TypeAlias = Mapping[Model, Row]
 
 
 def main() -> int:
@@ -51,7 +61,8 @@ def main() -> int:
     words = parser.parse_args().words
     every = [path for suffix in ("tflite", "onnx") for path in sorted(ZOO.glob(f"*/*.{suffix}"))]
     every += [path for suffix in ("tflite", "onnx") for path in sorted(EXPORTED.glob(f"*.{suffix}"))]
-    models = [path for path in every if not words or any(word in str(path) for word in words)]
+    asked = [path for path in every if not words or any(word in str(path) for word in words)]
+    models = [Model(path, name) for path in asked for name in _signatures(path)]
     with ThreadPoolExecutor(2) as pool:
         rows = dict(zip(models, pool.map(_row, models), strict=True))
     text = "\n".join(_text(rows))
@@ -63,9 +74,15 @@ def main() -> int:
     return 0
 
 
-def _row(path: Path) -> Row:
-    print(path.name, file=sys.stderr)
-    command = [sys.executable, HERE / "tosa_measure.py", path]
+def _signatures(path: Path) -> list[str | None]:
+    """The signatures of a TFLite model that is several functions: each is a model for TOSA."""
+    found = keys(path) if path.suffix == ".tflite" else {}
+    return list(found) if len(set(found.values())) > 1 else [None]
+
+
+def _row(model: Model) -> Row:
+    print(model.path.name, model.signature or "", file=sys.stderr)
+    command = [sys.executable, HERE / "tosa_measure.py", model.path, *([model.signature] if model.signature else [])]
     try:
         ended = subprocess.run(command, capture_output=True, text=True, timeout=LONGEST_SECONDS, check=False)
     except subprocess.TimeoutExpired:
@@ -82,11 +99,12 @@ def _text(rows: Rows) -> list[str]:
     sources = (("the zoo", ZOO), ("exported", EXPORTED))
     for name, folder in sources:
         for suffix in (".tflite", ".onnx"):
-            some = [row for path, row in rows.items() if path.is_relative_to(folder) and path.suffix == suffix]
+            some = [row for (path, _), row in rows.items() if path.is_relative_to(folder) and path.suffix == suffix]
             lines.append(f"| {' | '.join((f'{name}, {suffix[1:]}', *map(str, _counted(some))))} |")
     for name, folder in sources:
         lines += ["", f"### {name.capitalize()}", "", f"| {' | '.join(HEADS)} |", f"|{' --- |' * len(HEADS)}"]
-        lines += [f"| {' | '.join(_cells(path, row))} |" for path, row in rows.items() if path.is_relative_to(folder)]
+        own = [(model, row) for model, row in rows.items() if model.path.is_relative_to(folder)]
+        lines += [f"| {' | '.join(_cells(model, row))} |" for model, row in own]
     return [*lines, "", ", ".join(f"{name} {version}" for name, version in tosa.versions().items()) + "."]
 
 
@@ -99,8 +117,10 @@ def _counted(rows: Sequence[Row]) -> list[int]:
     return [len(rows), as_they_are, *fixed, len(valid), len(agree), len(clean), sum(row in agree for row in clean)]
 
 
-def _cells(path: Path, row: Row) -> list[str]:
+def _cells(model: Model, row: Row) -> list[str]:
+    path = model.path
     name = str(path.relative_to(ZOO)) if path.is_relative_to(ZOO) else path.name
+    name += f" ({model.signature})" if model.signature else ""
     numbers = ["" if number is None else str(number) for number in (row.operators, row.bytes)]
     named = ", ".join(row.named[:4]) + (", ..." if len(row.named) > 4 else "")
     cells = [name, row.as_it_is, row.fixed, row.became, *numbers, row.worst, named, f"{row.seconds:.0f}"]

@@ -5,7 +5,8 @@ times. All of them get one size at which the shape rules see no contradiction an
 two are tried first, then what lies between the first that is taken and the one before it; then each that can be 1 is
 1. Where that fails, one of them is the sum of others (a mask over past and present), then all have any size of a list,
 then one has it and the others are 1, and at last the first axes take part. Sizes that TFLite stores are tried before
-all that. Nothing is random, and no clock is asked.
+all that. Sizes at which an output is nothing but NaN are taken only where none of the next few are better. Nothing is
+random, and no clock is asked.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ from graphfix.results import GraphfixError
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from graphfix.checker.runs.least_sizes import Runs
+    from graphfix.checker.runs.least_sizes import Runs, Taken
     from graphfix.graph.protocols import Model
     from graphfix.results import InputValue
 
@@ -32,6 +33,8 @@ SUMMED = (1, 2)
 """What the others are where one size is the sum of two."""
 ALONE = (8, 16, 32, 64, 96, 128, 192, 256, 320, 512)
 """What one size is where the others are 1."""
+LARGER = 6
+"""How many more are tried where an output is nothing but NaN at the first that run, as the spread of one element is."""
 Label: TypeAlias = object
 """What names a free size: a symbol, or an input and its axis."""
 Sizes: TypeAlias = dict[Label, int]
@@ -113,11 +116,16 @@ class _Search:
         from graphfix.checker.runs.least_sizes import running
 
         with running(source, values) as runs:
+            nothing_but_nan, left = None, LARGER
             for sizes, lower in self._candidates():
                 model = self._bound(sizes, runs)
                 if model is not None:
                     return self._lowered(model, sizes, lower, runs)
-        return None
+                nothing_but_nan = nothing_but_nan or self._bound(sizes, runs, "NaN")
+                left -= nothing_but_nan is not None
+                if left < 0:
+                    break
+        return nothing_but_nan
 
     def _candidates(self) -> Iterator[tuple[Sizes, Sequence[Sizes]]]:
         """All sizes, and those to be tried where they are taken, the least first."""
@@ -156,13 +164,13 @@ class _Search:
                 model, sizes = other, {**sizes, label: 1}
         return model
 
-    def _bound(self, sizes: Sizes, runs: Runs | None) -> Model | None:
-        """The model bound to sizes that it takes; where no runtime loads it, by the shape rules alone."""
+    def _bound(self, sizes: Sizes, runs: Runs | None, taken: Taken = "yes") -> Model | None:
+        """The model bound to sizes that it takes so; where no runtime loads it, by the shape rules alone."""
         shapes = {
             name: [label if isinstance(label, int) else sizes[label] for label in labels]
             for name, labels in self.labels.items()
         }
-        if runs is not None and not runs.takes(shapes):
+        if runs is not None and runs.takes(shapes) != taken:
             return None
         model = self.load()
         try:

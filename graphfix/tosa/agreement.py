@@ -22,7 +22,7 @@ from graphfix.results import ConversionStatus, Gap, InputValue
 from graphfix.runtimes import tosa
 from graphfix.runtimes.process import Child
 from graphfix.runtimes.session import ModelDetails, RefusedError, Session
-from graphfix.tosa.judge import TOLERANCE, Judged, Limits, judged
+from graphfix.tosa.judge import TOLERANCE, Judged, Limits, judged, spread
 from graphfix.tosa.plain_weights import dequantized
 
 Array = np.ndarray[Any, Any]
@@ -77,8 +77,6 @@ class _Worst:
         self.largest, self.within = max(self.largest, found.largest), self.within and found.within
         if found.relative is not None:
             self.relative = max(self.relative or 0.0, found.relative)
-        if found.spread is not None:
-            self.spread = max(self.spread or 0.0, found.spread)
 
 
 def agreement(original: Path, fixed: Path, converted: Path, request: Request) -> Agreement:
@@ -223,7 +221,7 @@ def _judge(known: _Original, runs: Sequence[_Run], limits: Limits, worst: Mappin
     for run in runs:
         for at, found in enumerate(worst.values()):
             wanted = [outputs[at] for outputs in run.wanted]
-            found.widen(judged(wanted, run.got[at], limits, known.steps[at]))
+            found.widen(judged(wanted, run.got[at], limits, known.steps[at], found.spread))
 
 
 def _beside_others(
@@ -239,9 +237,17 @@ def _beside_others(
             continue
         for run, answer in zip(runs, answers, strict=True):
             run.wanted.append(answer)
-    again = {name: _Worst(number=found.number) for name, found in worst.items()}
+    again = {
+        name: _Worst(number=found.number, spread=_spread(runs, at)) for at, (name, found) in enumerate(worst.items())
+    }
     _judge(known, runs, limits, again)
     return again
+
+
+def _spread(runs: Sequence[_Run], at: int) -> float | None:
+    """How far the kernel sets are from each other at most, in an output of all runs."""
+    found = (spread([outputs[at] for outputs in run.wanted]) for run in runs)
+    return max((each for each in found if each is not None), default=None)
 
 
 def _gaps(known: _Original, worst: Mapping[str, _Worst]) -> tuple[Gap, ...]:

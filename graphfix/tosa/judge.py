@@ -40,16 +40,23 @@ class Judged:
     relative: float | None
     """That as a part of the range of its values; None where it is constant."""
     within: bool
-    spread: float | None
-    """How far the kernel sets are from each other, where there are several."""
 
 
-def judged(wanted: Sequence[Array], got: Array, limits: Limits, step: float | None) -> Judged:
-    """Hold an output against what each kernel set computes; `step`: from one quantized number to the next."""
+def spread(wanted: Sequence[Array]) -> float | None:
+    """How far the kernel sets are from each other in one run, where there are several."""
+    return max((distance(a, b) for a, b in combinations(wanted, 2)), default=None)
+
+
+def judged(
+    wanted: Sequence[Array], got: Array, limits: Limits, step: float | None = None, apart: float | None = None
+) -> Judged:
+    """Hold an output against what each kernel set computes.
+
+    `step`: from one quantized number to the next; `apart`: how far the kernel sets are from each other in some run.
+    """
     gaps = [distance(want, got) for want in wanted]
     at = int(np.argmin(gaps))
     largest, want = gaps[at], wanted[at]
-    spread = max((distance(a, b) for a, b in combinations(wanted, 2)), default=None)
     span, most = extent(want)
     near = (
         _is_near(want, got, limits)
@@ -57,8 +64,8 @@ def judged(wanted: Sequence[Array], got: Array, limits: Limits, step: float | No
         else largest <= TOLERANCE * (span or max(1.0, most))
     )
     quantum = step is not None and largest <= step * (1 + _ROUNDING)
-    apart = spread is not None and np.isfinite(spread) and largest <= spread
-    return Judged(largest, largest / span if span else None, bool(near or quantum or apart), spread)
+    between = apart is not None and np.isfinite(apart) and largest <= apart
+    return Judged(largest, largest / span if span else None, bool(near or quantum or between))
 
 
 def _is_near(want: Array, got: Array, limits: Limits) -> bool:

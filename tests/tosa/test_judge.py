@@ -12,7 +12,7 @@ from graphfix.checker.runs.tflite.quantized_ends import input_ranges, output_ste
 from graphfix.engine.request import Request
 from graphfix.runtimes import tosa
 from graphfix.tosa import agreement
-from graphfix.tosa.judge import Limits, judged
+from graphfix.tosa.judge import Limits, judged, spread
 from graphfix.tosa.plain_weights import dequantized
 from tests.support.runtimes.tosa_loop import onnx_file, tflite
 
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 def near(wanted: Sequence[Sequence[float]], got: Sequence[float], step: float | None = None, **limits: float) -> bool:
     """Whether it is judged so; values that are all whole are int8."""
     arrays = [np.array(values, np.int8 if all(type(value) is int for value in values) else None) for values in wanted]
-    return judged(arrays, np.array(got, arrays[0].dtype), Limits(**limits), step).within
+    return judged(arrays, np.array(got, arrays[0].dtype), Limits(**limits), step, spread(arrays)).within
 
 
 @pytest.mark.parametrize(

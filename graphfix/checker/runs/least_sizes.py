@@ -5,12 +5,13 @@ from __future__ import annotations
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal, TypeAlias
 
 import numpy as np
 
 from graphfix.checker.files import is_tflite
 from graphfix.checker.runs.interface import litert_interface, onnx_interface
+from graphfix.checker.runs.only_nan import has_number
 from graphfix.checker.runs.seeded_inputs import choices, seeded
 from graphfix.runtimes.process import Child
 from graphfix.runtimes.session import RefusedError
@@ -28,6 +29,9 @@ _KERNELS = "builtin"
 _SECONDS = 60.0
 """How long one run may take: sizes that need longer are no default."""
 
+Taken: TypeAlias = Literal["yes", "NaN", "no"]
+"""`NaN`: the model runs, and an output shows nothing else."""
+
 
 @dataclass(frozen=True, slots=True)
 class Runs:
@@ -37,7 +41,7 @@ class Runs:
     interface: Interface
     limits: Callable[[Mapping[str, tuple[int, ...]]], Limits]
 
-    def takes(self, shapes: Mapping[str, Sequence[int]]) -> bool:
+    def takes(self, shapes: Mapping[str, Sequence[int]]) -> Taken:
         """Whether the model runs at these shapes of all inputs, and some output has an element."""
         inputs = tuple(replace(spec, dims=tuple(shapes[spec.name])) for spec in self.interface.inputs)
         interface = replace(self.interface, inputs=inputs)
@@ -47,8 +51,9 @@ class Runs:
                 outputs = self.session.run(seeded(interface, {}, known, choice, (0, 0)).feeds)
             except RefusedError:
                 continue
-            return any(np.size(value) for value in outputs if isinstance(value, np.ndarray))
-        return False
+            shown = [has_number(value) for value in outputs if isinstance(value, np.ndarray)]
+            return "no" if set(shown) <= {None} else "NaN" if False in shown else "yes"
+        return "no"
 
 
 @contextmanager
