@@ -48,7 +48,7 @@ class Model(NamedTuple):
     """What is a row."""
 
     path: Path
-    signature: str | None
+    signature: str | None = None
 
 
 Rows: TypeAlias = Mapping[Model, Row]
