@@ -88,6 +88,10 @@ def reproducible(array: Array) -> bool:
     return bool(np.isfinite(array).all()) and not bool((np.signbit(array) & (array == 0)).any())
 
 
+def _finite(array: Array) -> bool:
+    return array.dtype.kind != "f" or bool(np.isfinite(array).all())
+
+
 def _integral(rule: Callable[[Array, Array], Array]) -> Callable[[Array, Array], Array | None]:
     """Whole numbers that fit their type; floats as IEEE 754 rounds one operation."""
 
@@ -146,7 +150,9 @@ def paired(rule: str, one: Array, two: Array) -> Array | None:
     if rule in ("min", "max") and not (_within_32_bits(one) and _within_32_bits(two)):
         return None
     found = PAIRS[rule](one, two)
-    return found if found is not None and reproducible(found) else None
+    # a zero has the sign that IEEE 754 gives it; of two zeros kernels select the one or the other
+    sound = reproducible if rule in ("min", "max") else _finite
+    return found if found is not None and sound(found) else None
 
 
 def single(rule: str, array: Array) -> Array | None:
@@ -183,8 +189,14 @@ def reduced(rule: str, array: Array, axes: tuple[int, ...] | None, *, keep: bool
     return found if found is not None and _within_32_bits(found) else None
 
 
+_ROUNDED = frozenset({"float32", "float64"})
+
+
 def converted(array: Array, to: str) -> Array | None:
-    """Convert elements to a type that holds each of them, a float's whole part where it is one of integers."""
+    """Convert elements to a type that holds each of them, a float's whole part where it is one of integers.
+
+    To float32 and float64 they are rounded once, to the nearest. To float16 some kernels round twice.
+    """
     if to not in TYPES or not reproducible(array):
         return None
     if to == "bool":
@@ -192,6 +204,8 @@ def converted(array: Array, to: str) -> Array | None:
     whole = np.trunc(array) if array.dtype.kind == "f" and np.dtype(to).kind in "iu" else array
     with np.errstate(all="ignore"):
         made = whole.astype(to)
+    if to in _ROUNDED and (array.dtype.kind in "iu" or array.dtype.name in _ROUNDED):
+        return made if reproducible(made) else None
     return made if made.tolist() == whole.tolist() else None
 
 

@@ -17,6 +17,7 @@ import pytest
 from onnx import ModelProto, helper, numpy_helper
 
 from graphfix.checker.proof import constant_folding
+from graphfix.checker.proof.constant_folding import converted, paired
 from graphfix.checker.proof.onnx.compare import note_nodes
 from graphfix.checker.proof.onnx.constant_folding import RULES
 from graphfix.checker.proof.onnx.views import VIEWS
@@ -24,6 +25,8 @@ from graphfix.checker.proof.result import UnprovedError
 from graphfix.checker.proof.terms import View
 from graphfix.runtimes import onnxruntime
 from graphfix.runtimes.session import RefusedError
+from tests.support.notation import model as notation
+from tests.support.runtimes.onnx_runs import run
 
 IR = 8
 OPERATORS = sorted({*RULES, *VIEWS, "ConstantOfShape"})
@@ -156,3 +159,25 @@ def test_what_is_computed_of_many_constants_is_what_onnxruntime_returns(op: str,
     folded, texts = asked(op, range(600), tmp_path)
     assert texts == []
     assert folded or op in NOT_OF_CONSTANTS
+
+
+@pytest.mark.parametrize("to", ["float32", "float64"])
+@pytest.mark.parametrize("of", ["int64", "uint64", "int32", "float64", "float32"])
+def test_a_cast_rounds_as_onnxruntime_does(of: str, to: str) -> None:
+    rng = np.random.default_rng(5)
+    bits = rng.integers(0, 1 << 64, 40_000, np.uint64, endpoint=False) >> rng.integers(0, 40, 40_000).astype(np.uint64)
+    values = bits.astype(of) if of.startswith(("int", "uint")) else rng.normal(size=40_000).astype(of) * 2.0**-30
+    folded = converted(values, to)
+    text = f"y:{to}[40000] = Cast(x:{of}[40000], to={1 if to == 'float32' else 11})"
+    assert folded is not None
+    assert folded.tobytes() == run(notation(text), x=values)[0].tobytes()
+    assert converted(np.array([1e300]), "float32") is None
+    assert converted(np.array([-1e-300]), "float32") is None
+
+
+@pytest.mark.parametrize("op", ["Add", "Sub", "Mul", "Div"])
+def test_a_zero_has_the_sign_that_onnxruntime_gives_it(op: str) -> None:
+    x, y = np.array([[0], [1.5], [-1.5], [-3]], np.float32), np.array([[0.5, 1.5, 3, -1.5]], np.float32)
+    folded = paired(op.lower(), x, y)
+    assert folded is not None
+    assert folded.tobytes() == run(notation(f"y[4,4] = {op}(a[4,1], b[1,4])"), a=x, b=y)[0].tobytes()

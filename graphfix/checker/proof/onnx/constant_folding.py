@@ -9,7 +9,7 @@ from onnx import TensorProto, numpy_helper
 
 from graphfix.checker.proof import constant_folding
 from graphfix.checker.proof.integer_values import cut
-from graphfix.checker.proof.onnx import table
+from graphfix.checker.proof.onnx import nodes, table
 from graphfix.checker.proof.onnx.integer_values import plain_cast
 from graphfix.checker.proof.onnx.layout_shapes import COUNTED_PARTS, equal_part, places
 from graphfix.checker.proof.onnx.types import type_name
@@ -257,6 +257,15 @@ def _range(_: Call, arrays: Sequence[Array | None]) -> Array | None:
     return constant_folding.ranged(start, limit, step) if start.dtype == limit.dtype == step.dtype else None
 
 
+def _power(call: Call, arrays: Sequence[Array | None]) -> Array | None:
+    """Multiply a square out, as onnxruntime does."""
+    base, (data, exponent) = arrays[0], call.views
+    if base is None or data is None or exponent is None or not nodes.multiplies(call, data, exponent, nodes.SQUARE):
+        return None
+    call.table.assumes[nodes.PRODUCTS] = None
+    return constant_folding.paired("mul", base, base)
+
+
 def _non_zero(_: Call, arrays: Sequence[Array | None]) -> Array | None:
     return None if arrays[0] is None else np.array(np.nonzero(arrays[0]), np.int64)
 
@@ -273,5 +282,6 @@ RULES: Mapping[str, Rule] = {
     "Mod": lambda call, arrays: None if call.integer("fmod", 0) else _pair("mod")(call, arrays),
     "Cast": _cast, "Gather": _gather, "Slice": _slice, "Concat": _concat, "Split": _split, "Transpose": _transpose,
     "Reshape": _reshape, "Where": _where, "Range": _range, "NonZero": _non_zero,
+    "Pow": _power,
 }  # fmt: skip
 """Rules of the standard operators; views are read before."""

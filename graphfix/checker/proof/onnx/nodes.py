@@ -98,11 +98,11 @@ def _pair(call: Call, one: View, two: View) -> View:
     key = (*call.key, ())
     if call.op not in SQUARING:
         return broadcast.elementwise(call.table, key, [one, two], call.description)
-    if call.op == "Pow" and _multiplies(call, one, two, CUBE) and _is_looped_over(one):
+    if call.op == "Pow" and multiplies(call, one, two, CUBE) and _is_looped_over(one):
         key = ("", "Mul", meaning("Mul", "", call.version, frozenset()), (), ())
         square = broadcast.elementwise(call.table, key, [one, one], call.description)
         return broadcast.elementwise(call.table, key, [square, one], call.description)
-    if call.op == "Pow" and _multiplies(call, one, two, SQUARE):
+    if call.op == "Pow" and multiplies(call, one, two, SQUARE):
         key, two = ("", "Mul", meaning("Mul", "", call.version, frozenset()), (), ()), one
     result = broadcast.elementwise(call.table, key, [one, two], call.description)
     if one == two:
@@ -118,7 +118,7 @@ def _is_looped_over(base: View) -> bool:
     return isinstance(last, int) and last > 1
 
 
-def _multiplies(call: Call, base: View, exponent: View, number: int) -> bool:
+def multiplies(call: Call, base: View, exponent: View, number: int) -> bool:
     """Whether a power by this number is multiplied out: the exponent is it, and is known to be the smaller operand.
 
     A base of one element as well is raised by another routine, which is wrong in the last bit.
