@@ -27,6 +27,7 @@ from rewrites.tosa import (
     rfft2d_rank,
     select_v1_to_v2,
     sequence_at_to_slice,
+    unroll_loops,
     unroll_recurrence,
     upgrade_opset,
 )
@@ -38,6 +39,7 @@ ALL: tuple[Step, ...] = in_order(
     until_nothing_changes(
         inline_decided_branches,
         fold_shape_arithmetic,
+        unroll_loops,
         rfft2d_rank,
         select_v1_to_v2,
         pow_to_mul,

@@ -33,6 +33,7 @@ RULES = (
     "densify-constants",
     "inline-decided-branches",
     "fold-shape-arithmetic",
+    "unroll-loops",
     "rfft2d-rank",
     "select-v1-to-v2",
     "pow-to-mul",

@@ -79,10 +79,15 @@ class Evaluate:
 
 @dataclass(frozen=True, slots=True)
 class Inline:
-    """Put the body of the graph attribute `branch` in the place of the node, whose condition is known."""
+    """Put the body of the graph attribute `branch` in the place of the node, whose condition is known.
+
+    Of an If once; of a loop as often as it runs, each trip on what the one before it returns.
+    """
 
     branch: str
     code: str = "GF303"
+    trips: int | None = None
+    """None for an If."""
 
 
 @dataclass(frozen=True, slots=True)

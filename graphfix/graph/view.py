@@ -16,6 +16,16 @@ from graphfix.shapes.shape import Shape, Undecided
 Scalar: TypeAlias = int | float | bool | str
 Kind = Literal["input", "constant", "overridable", "result"]
 
+
+@dataclass(frozen=True, slots=True)
+class Trips:
+    """A loop whose trip count is known before the model runs."""
+
+    number: int
+    nodes: int
+    """Of one trip, those of bodies inside it with them."""
+
+
 NO_ATTRIBUTES: Mapping[str, object] = MappingProxyType({})
 """The attributes of a node that has none."""
 LITERAL_LIMIT = 64
@@ -176,6 +186,11 @@ class Node:
             self.row,
         )
 
+    @property
+    def trips(self) -> Trips | None:
+        """How often a loop runs its body, where that is known before the model runs."""
+        return self.graph.read_trips(self)
+
     def operand(self, index: int) -> Value:
         """The value read as operand `index`. Raises MissingOperandError when the operand is absent."""
         value = self.operands[index] if index < len(self.operands) else None
@@ -217,6 +232,7 @@ class Graph:
     read_quantization: Callable[[Value], tuple[float, int] | None] = lambda _: None
     read_known: Callable[[Value], tuple[Scalar, ...] | None] = lambda _: None
     read_bounds: Callable[[Value], tuple[int, int] | None] = lambda _: None
+    read_trips: Callable[[Node], Trips | None] = lambda _: None
 
     def at(self, place: int) -> Node:
         """The node at a place, as it is now: the file's nodes count from 0, made ones from -1 down."""

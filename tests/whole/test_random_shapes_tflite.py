@@ -24,7 +24,7 @@ from graphfix.checker.proof.constants import Constants
 from graphfix.checker.proof.sizes import Algebra
 from graphfix.checker.proof.terms import TermTable
 from graphfix.checker.proof.tflite import compare
-from graphfix.checker.proof.tflite.new_forms import Known
+from graphfix.checker.proof.tflite.known_operators import Known
 from graphfix.checker.proof.tflite.reader import Reading
 from graphfix.formats.tflite.infer import rules
 from graphfix.formats.tflite.infer.rules_layout import NO_SIZE_IS_0

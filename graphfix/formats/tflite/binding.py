@@ -70,6 +70,18 @@ def update(container: Container, notes: list[str] | None = None) -> None:
     _update_shapes(container, inferred, reported)
 
 
+def state_free(container: Container) -> None:
+    """Write the sizes that are inferred of the main subgraph's results where they are stored as free ones."""
+    main, shapes = container.subgraphs[0], analyse(container, {})[0].shapes
+    for tensor in _computed(main, 0):
+        stored, sizes = declared(main.tensors[tensor]), shapes[tensor].axes
+        if FREE in stored and sizes is not None and len(sizes) == len(stored):
+            pairs = zip(stored, sizes, strict=True)
+            _declare(
+                main, main.tensors[tensor], [new if old == FREE and isinstance(new, int) else old for old, new in pairs]
+            )
+
+
 def _bound(container: Container, dims: Mapping[str, Size], shapes: Mapping[str, Sequence[int | None]]) -> Sizes:
     """The sizes of every input that is named, none of them changed yet."""
     where, tensors = container.source.name, container.subgraphs[0].tensors

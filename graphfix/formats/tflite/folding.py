@@ -18,6 +18,8 @@ class Evaluator:
     """The known results of the main subgraph; LiteRT is asked for all of them when the first one is wanted."""
 
     container: Container
+    current: bytes | None = None
+    """The file with the edits so far, where new nodes compute what is to be known; None: the one that was read."""
     _tensors: frozenset[int] | None = None
     _folded: frozenset[int] = frozenset()
     _bytes: dict[int, bytes] = field(default_factory=dict)
@@ -35,7 +37,7 @@ class Evaluator:
         if self._tensors is None:
             main = self.container.subgraphs[0]
             free = any(FREE in (main.tensors[at].signature or ()) for at in main.inputs if at != ABSENT)
-            in_file = {at for at, record in enumerate(main.tensors) if record.place != NEW}
+            in_file = {at for at, record in enumerate(main.tensors) if record.place != NEW or self.current is not None}
             known, self._folded = computed(self.container)
             self._tensors = frozenset() if free else known & in_file
         return self._tensors
@@ -51,7 +53,7 @@ class Evaluator:
     def _ask(self) -> None:
         main = self.container.subgraphs[0]
         inputs = {at: main.tensors[at].shape for at in main.inputs if at != ABSENT}
-        model = self.container.path or bytes(self.container.source.data)
+        model = self.current or self.container.path or bytes(self.container.source.data)
         try:
             self._bytes = litert.elements(model, inputs, sorted(self._tensors or ()), self.container.given)
         except RefusedError as error:

@@ -58,6 +58,10 @@ class TfliteModel:
         """Whether no stored shape of a result is believed (`own_facts_only`)."""
         self._notes: list[str] = []
         """What a binding could not ask of LiteRT."""
+        self._idle: set[int] = set()
+        """The subgraphs that edits left without anything that runs them."""
+        self._unrolled = False
+        """Whether the trips of a loop are in the main subgraph."""
         self._fixed: list[str] = []
         """The inputs that edits before the view was last built have fixed."""
         self._rebuild_view()
@@ -68,7 +72,7 @@ class TfliteModel:
         facts = analyse(self.container, self._ranges, self._equal, self._sums, own_only=self._own_facts)
         self.inferring += time.perf_counter() - started
         self._assumed = list(dict.fromkeys(text for each in facts for text in each.assumes))
-        evaluator = Evaluator(self.container)
+        evaluator = Evaluator(self.container, self.container.tobytes() if self._unrolled else None)
         self._views: list[SubgraphView] = build(self.container, facts, evaluator)
         buffers: dict[bytes, int] = {}
         builders: dict[object, NodeBuilder] = {
@@ -86,13 +90,17 @@ class TfliteModel:
 
     def refresh(self) -> None:
         """Build the view anew if `finish` has changed the records since it was built."""
-        conditions = [one.operator.inputs[0] for one in self._state.decided]
-        if conditions:
+        tensors = self.container.subgraphs[0].tensors
+        read = {id(tensors[at]) for one in self._state.decided for at in one.read}
+        if self._state.decided:
             self.finish()
         if self._written:
             self._rebuild_view()
         # what computed a condition is read by nobody any more
-        self._state.dead.update((self._views[0].values[tensor], None) for tensor in conditions)
+        tensors = self.container.subgraphs[0].tensors
+        self._state.dead.update(
+            (self._views[0].values[at], None) for at, tensor in enumerate(tensors) if id(tensor) in read
+        )
         self._state.expand_limit = self.expand_limit
 
     @property
@@ -211,7 +219,10 @@ class TfliteModel:
         state_sizes(state)
         for view in self._views:
             state.builders[view.graph].arrange()
-        inline(self.container, state.decided)
+        inline(self.container, state.decided, self._idle)
+        if any(one.trips is not None for one in state.decided):
+            binding.state_free(self.container)
+            self._unrolled = True
         for view in self._views:
             cleanup.drop_tensors(view.record)
         cleanup.drop_codes(self.container)

@@ -16,6 +16,7 @@ from graphfix.formats.tflite.file.tables import read_scales
 from graphfix.formats.tflite.folding import Evaluator
 from graphfix.formats.tflite.infer.analysis import Facts
 from graphfix.formats.tflite.infer.names import unique_names
+from graphfix.formats.tflite.infer.trips import trips
 from graphfix.graph.edits import Refused
 from graphfix.graph.view import LITERAL_LIMIT, Graph, Kind, Node, Scalar, Value
 from graphfix.operators.row import TFLITE
@@ -78,6 +79,7 @@ def build(container: Container, facts: Sequence[Facts], evaluator: Evaluator) ->
     views = [_subgraph_view(container, index, path, facts[index]) for index, path in _paths(container).items()]
     main = views[0]
     main.graph.read_known = lambda value: _known(evaluator, main, value)
+    main.graph.read_trips = lambda node: trips(container, node, main.operator(node.index))
     return views
 
 

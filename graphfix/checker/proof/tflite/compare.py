@@ -25,9 +25,10 @@ from graphfix.checker.proof.sizes import Algebra
 from graphfix.checker.proof.terms import TermTable, View, whole
 from graphfix.checker.proof.tflite import set_inputs
 from graphfix.checker.proof.tflite.input_sizes import bound, input_dims, sizes_by_name, sizes_of
-from graphfix.checker.proof.tflite.new_forms import Known
+from graphfix.checker.proof.tflite.known_operators import Known
 from graphfix.checker.proof.tflite.parts import check_parts
 from graphfix.checker.proof.tflite.reader import Reading
+from graphfix.checker.proof.tflite.unrolled_loops import fewer
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -68,14 +69,16 @@ def compared(
     one, two = (bound(model, {}, given) for model in (one, two))
     check_parts(one, two)
     entries, known = _callable(one), Known(table.objections)
-    first = Reading(table, constants, one, known, first=True, notes=notes)
+    reached = [_reached(model) for model in (one, two)]
+    unrolled = fewer(one, two, reached)
+    first = Reading(table, constants, one, known, first=True, notes=notes, unrolled=unrolled)
     ours = [_run(first, index, equal, constant) for index in entries]
     # What no operator of one of the files runs is read all the same: a runtime loads it.
-    rest = sorted(set(range(len(two.subgraphs))) - (_reached(one) & _reached(two)))
+    rest = sorted(set(range(len(two.subgraphs))) - (reached[0] & reached[1]))
     ours += [_run(first, index, equal) for index in rest]
     entries += rest
     table.close()
-    second = Reading(table, constants, two, known, first=False, notes=notes, definitions=first.definitions)
+    second = replace(first, model=two, first=False, effects=[], occurrences={}, within=0)
     theirs = [_run(second, index, equal, constant) for index in entries]
     check_effects(first.effects, second.effects, "operators with a state")
     for _, file in read_files:

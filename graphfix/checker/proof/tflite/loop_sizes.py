@@ -13,7 +13,7 @@ from graphfix.checker.proof.constants import Constants
 from graphfix.checker.proof.result import UnprovedError
 from graphfix.checker.proof.sizes import Algebra
 from graphfix.checker.proof.terms import TermTable
-from graphfix.checker.proof.tflite.new_forms import Known
+from graphfix.checker.proof.tflite.known_operators import Known
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

@@ -28,6 +28,7 @@ from graphfix.checker.proof.tflite.operands import Call
 from graphfix.checker.proof.tflite.results import always_taken, branch_taken, check_results, path_of
 from graphfix.checker.proof.tflite.shapes import refined
 from graphfix.checker.proof.tflite.table import EACH, STATEFUL, UNARY
+from graphfix.checker.proof.tflite.unrolled_loops import as_trips
 from graphfix.checker.proof.tflite.views import MOVING, VIEWS, ranked, viewed
 from graphfix.checker.proof.tflite.written_out import CONCERNED, Definitions
 
@@ -39,8 +40,8 @@ if TYPE_CHECKING:
     from graphfix.checker.proof.explain import Notes
     from graphfix.checker.proof.sizes import Place
     from graphfix.checker.proof.terms import Core, TermTable
+    from graphfix.checker.proof.tflite.known_operators import Known
     from graphfix.checker.proof.tflite.loop_sizes import Spot
-    from graphfix.checker.proof.tflite.new_forms import Known
 
 _DEEPEST = 64
 _MOST_OPERATORS = 1 << 18
@@ -64,6 +65,8 @@ class Reading:
     notes: Notes | None = None
     """Where what is read of operators is kept, if anyone asks."""
     definitions: Definitions = field(default_factory=Definitions)
+    unrolled: frozenset[int] = frozenset()
+    """The bodies of loops that are read as they run."""
     within: int = 0
     """How many operators of bodies were read."""
 
@@ -145,7 +148,8 @@ class Reading:
         always = always_taken(operator, views)
         if always is not None:
             return branch_taken(self, operator, views, always, f"{path}/{description}")
-        results = self._results(graph, operator, views, description, path)
+        as_loop = partial(self._results, graph, operator, views, description, path)
+        results = as_trips(self, graph, operator, views, f"{path}/{description}", as_loop) or as_loop()
         if operator.name not in CONCERNED or len(results) != 1:
             return results
         call = self._call(graph, operator, views, operator.outputs[0], description)

@@ -62,7 +62,7 @@ def _check_branch(state: State, builder: NodeBuilder, operator: Operator, edit: 
     _check_insertion(state)
     if builder.subgraph.index:
         raise Refused("it is in a subgraph beside the main one")
-    decide(state.container, operator, edit.branch)
+    decide(state.container, operator, edit)
 
 
 def _check_node(state: State, builder: NodeBuilder, node: Node, edit: Fold | Evaluate | Replace) -> None:

@@ -36,7 +36,7 @@ def carry_out(state: State, node: Node, edit: NodeEdit) -> Node:
             return _replaced(state, node, edit)
         case Inline():
             operator = state.builders[node.graph].subgraph.operator(node.index)
-            state.decided.append(decide(state.container, operator, edit.branch))
+            state.decided.append(decide(state.container, operator, edit))
             return node  # it stands until the view is built anew
 
 

@@ -197,6 +197,14 @@ def _holds(call: Call, a: Size, b: Size) -> Size:
     return 1 if low >= least else 0 if high < least else TRUTH
 
 
+def _both(call: Call) -> Elements | None:
+    """LOGICAL_AND of scalars."""
+    left, right = call.element(0), call.element(1)
+    if left is None or right is None or call.dims(0) != () or call.dims(1) != ():
+        return None
+    return (0,) if 0 in (left, right) else (1,) if (left, right) == (1, 1) else (TRUTH,)
+
+
 def is_one(terms: Terms, size: Size) -> Size:
     """Whether a size is 1, as an element of bool."""
     return terms.opaque("is 1", size, low=0, high=1)
@@ -258,6 +266,7 @@ FOLLOW: dict[str, Follow] = {
     "SPLIT_V": _split,
     "UNPACK": _split,
     **dict.fromkeys(("EQUAL", "LESS", "LESS_EQUAL", "GREATER", "GREATER_EQUAL"), _compared),
+    "LOGICAL_AND": _both,
     "SELECT_V2": _select,
     **dict.fromkeys(("RESHAPE", "SQUEEZE", "EXPAND_DIMS", "BROADCAST_TO"), _same),
     **dict.fromkeys(("ADD", "SUB", "MUL", "FLOOR_DIV", "FLOOR_MOD", "MAXIMUM", "MINIMUM"), _pairs),

@@ -28,6 +28,8 @@ STATED = frozenset(form.op for form in operators.stretch_forms() if form.domain 
 """The operators whose result has the shape that is stored, by definition."""
 Kind: TypeAlias = tuple[str, Row | None, Rule | None]
 """An operator code: the builtin's name (a custom one has CUSTOM), its row and its rule."""
+Known: TypeAlias = tuple[Shape, tuple[Size, ...] | None]
+"""A value's shape, and its elements as far as they can be followed."""
 Place: TypeAlias = tuple[int, int]
 """(tensor, axis)."""
 
@@ -64,6 +66,18 @@ class Analysis:
             if index not in self._scopes:
                 self._enter(index, None)  # nobody runs it
         return [self._scopes[index] for index in range(count)]
+
+    def evaluated(self, index: int, given: Sequence[Known]) -> list[Known]:
+        """What a subgraph returns of inputs with these shapes and elements, apart from what `run` infers of it."""
+        self._kinds = self._kinds or [_kind(code.builtin, code.version) for code in self.container.codes]
+        scope, subgraph = scope_of(self.container, index, self.terms), self.container.subgraphs[index]
+        for tensor, (shape, elements) in zip(subgraph.inputs, given, strict=False):
+            scope.shapes[tensor] = shape
+            if elements is not None:
+                scope.enter(tensor, elements)
+        for operator in subgraph.operators:
+            self._visit(scope, operator)
+        return [(scope.shapes[tensor], scope.elements(tensor)) for tensor in subgraph.outputs]
 
     def _enter(self, index: int, operands: Sequence[Shape] | None) -> GraphScope:
         """Infer a subgraph with these operands, None for what it declares itself; not again for the same ones."""
