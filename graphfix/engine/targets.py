@@ -34,6 +34,7 @@ RULES = (
     "inline-decided-branches",
     "fold-shape-arithmetic",
     "unroll-loops",
+    "drop-empty-operands",
     "rfft2d-rank",
     "select-v1-to-v2",
     "pow-to-mul",

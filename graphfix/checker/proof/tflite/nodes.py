@@ -97,6 +97,18 @@ def canonical(operator: Operator, views: Sequence[View | None]) -> Operator:
     return operator._replace(key=(name, kind, newer, CENTERS, *rest))
 
 
+def without_empty(operator: Operator, views: Sequence[View | None]) -> tuple[Operator, Sequence[View | None]]:
+    """A CONCATENATION joins what has elements: an operand of size 0 along its axis adds none."""
+    axis = operator.options.get("axis", 0)
+    if operator.name != "CONCATENATION" or not isinstance(axis, int):
+        return operator, views
+    sizes = [view.sizes or () if view is not None else () for view in views]
+    kept = [at for at, each in enumerate(sizes) if not (-len(each) <= axis < len(each) and each[axis] == 0)]
+    if not 0 < len(kept) < len(views):
+        return operator, views
+    return operator._replace(inputs=tuple(operator.inputs[at] for at in kept)), [views[at] for at in kept]
+
+
 def shared_name(call: Call) -> str | None:
     """Name what operators of several names compute; None for others. A CAST of complex numbers takes the real part."""
     if call.operator.name != "CAST":

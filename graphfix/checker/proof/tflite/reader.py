@@ -23,6 +23,7 @@ from graphfix.checker.proof.tflite.nodes import (
     read,
     shared_name,
     stated,
+    without_empty,
 )
 from graphfix.checker.proof.tflite.operands import Call
 from graphfix.checker.proof.tflite.results import always_taken, branch_taken, check_results, path_of
@@ -158,6 +159,7 @@ class Reading:
     def _results(
         self, graph: Subgraph, operator: Operator, views: Sequence[View | None], description: str, path: str
     ) -> list[View]:
+        operator, views = without_empty(operator, views)
         bodies = self.bodies(operator, views, f"{path}/{description}")
         one = self._view_or_term(graph, operator, views, description) if bodies is None else None
         if one is not None:
