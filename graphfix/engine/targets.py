@@ -41,6 +41,7 @@ RULES = (
     "resize-nearest-to-expand",
     "decompose-prelu",
     "decompose-gelu",
+    "decompose-normalization",
     "unroll-recurrence",
     "sequence-at-to-slice",
     "einsum-pairs",

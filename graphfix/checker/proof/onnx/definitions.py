@@ -5,15 +5,24 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from graphfix.checker.proof.onnx.recurrence import GATES, formula_of
+from graphfix.checker.proof.onnx.activations import gelu
+from graphfix.checker.proof.onnx.normalizations import by_group, by_root
+from graphfix.checker.proof.onnx.recurrence import formula_of
+from graphfix.checker.proof.onnx.validate import loads
 from graphfix.checker.proof.onnx.versions import PRESENT
 from graphfix.results import InexactSite
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
+    from graphfix.checker.proof.onnx.formula import Found
     from graphfix.checker.proof.onnx.operands import Among, Call
     from graphfix.checker.proof.terms import View
+
+FORMULAS: Mapping[str, Callable[[Call], Found | None]] = {
+    "LSTM": formula_of, "GRU": formula_of, "RNN": formula_of, "Gelu": gelu,
+    "RMSNormalization": by_root, "GroupNormalization": by_group,
+}  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,9 +46,8 @@ class Definitions:
 
     def enter(self, call: Call, results: Sequence[View | None], among: Among, *, inside: bool) -> None:
         """Enter the definition of an operator of the first file, if it has one, result by result."""
-        if call.op not in GATES or call.domain:
-            return
-        found = formula_of(call)
+        rule = FORMULAS.get(call.op) if not call.domain else None
+        found = rule(call) if rule is not None and loads(call) else None
         if found is None:
             return
         formula, names, values = found

@@ -7,19 +7,18 @@ so that the runs have to hold each such operator to its bound.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-from itertools import count
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
-from onnx import NodeProto, TensorProto, helper
+from onnx import TensorProto
 
+from graphfix.checker.proof.onnx.formula import Formula, Found
 from graphfix.checker.proof.onnx.types import dtype
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     from graphfix.checker.proof.onnx.operands import Call
-    from graphfix.checker.proof.terms import View
 
 GATES = {"LSTM": 4, "GRU": 3, "RNN": 1}
 """By operator: how many parts its weights have."""
@@ -32,39 +31,6 @@ PLAIN = frozenset({"direction", "hidden_size", "linear_before_reset", "activatio
 MOST_STEPS = 4096
 RANK = 3
 """Of the input and of the weights."""
-
-
-@dataclass(slots=True)
-class Formula:
-    """The nodes that a recurrent operator stands for, and the names of its results in them."""
-
-    nodes: list[NodeProto] = field(default_factory=list)
-    numbers: Iterator[int] = field(default_factory=count)
-
-    def add(self, op: str, *operands: str, **attributes: Any) -> str:  # noqa: ANN401 - as make_node takes them
-        """Add a node, and return the name of its result."""
-        name = f"{op} {next(self.numbers)}"
-        self.nodes.append(helper.make_node(op, list(operands), [name], "", **attributes))
-        return name
-
-    def integers(self, *numbers: int) -> str:
-        """Add a vector of int64."""
-        return self.add("Constant", value=helper.make_tensor("", TensorProto.INT64, [len(numbers)], numbers))
-
-    def floats(self, number: float, *sizes: int) -> str:
-        """Add a constant of equal numbers."""
-        count_ = 1
-        for size in sizes:
-            count_ *= size
-        return self.add("Constant", value=helper.make_tensor("", TensorProto.FLOAT, sizes, [number] * count_))
-
-    def part(self, name: str, axis: int, start: int, end: int) -> str:
-        """Add a part along an axis."""
-        return self.add("Slice", name, self.integers(start), self.integers(end), self.integers(axis))
-
-    def shaped(self, name: str, *sizes: int) -> str:
-        """Add a Reshape."""
-        return self.add("Reshape", name, self.integers(*sizes))
 
 
 @dataclass(frozen=True, slots=True)
@@ -211,7 +177,7 @@ STEPS: Mapping[str, Callable[[Direction, str, tuple[str, ...], str, str | None],
 }  # fmt: skip
 
 
-def formula_of(call: Call) -> tuple[Formula, list[str], dict[str, View]] | None:
+def formula_of(call: Call) -> Found | None:
     """Return the nodes of an operator, the names of its results in them, and what they read; or None.
 
     The last states come before all outputs: of a single step both are one value, which has the state's name then.

@@ -1,0 +1,51 @@
+"""What an operator stands for: the nodes of its formula, as its text in ONNX gives it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from itertools import count
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+from onnx import NodeProto, TensorProto, helper
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from graphfix.checker.proof.terms import View
+
+
+@dataclass(slots=True)
+class Formula:
+    """The nodes that a recurrent operator stands for, and the names of its results in them."""
+
+    nodes: list[NodeProto] = field(default_factory=list)
+    numbers: Iterator[int] = field(default_factory=count)
+
+    def add(self, op: str, *operands: str, **attributes: Any) -> str:  # noqa: ANN401 - as make_node takes them
+        """Add a node, and return the name of its result."""
+        name = f"{op} {next(self.numbers)}"
+        self.nodes.append(helper.make_node(op, list(operands), [name], "", **attributes))
+        return name
+
+    def integers(self, *numbers: int) -> str:
+        """Add a vector of int64."""
+        return self.add("Constant", value=helper.make_tensor("", TensorProto.INT64, [len(numbers)], numbers))
+
+    def floats(self, number: float, *sizes: int) -> str:
+        """Add a constant of equal numbers."""
+        count_ = 1
+        for size in sizes:
+            count_ *= size
+        return self.add("Constant", value=helper.make_tensor("", TensorProto.FLOAT, sizes, [number] * count_))
+
+    def part(self, name: str, axis: int, start: int, end: int) -> str:
+        """Add a part along an axis."""
+        return self.add("Slice", name, self.integers(start), self.integers(end), self.integers(axis))
+
+    def shaped(self, name: str, *sizes: int) -> str:
+        """Add a Reshape."""
+        return self.add("Reshape", name, self.integers(*sizes))
+
+
+Found: TypeAlias = "tuple[Formula, list[str], dict[str, View]]"
+"""The nodes, the names of the operator's results in them, and what they read by name."""

@@ -1,0 +1,77 @@
+"""Write a normalization of float32 by its definition (ONNX only; only with target tosa, or where it is named).
+
+    RMSNormalization(x[2,3,8], s[8])               ->  x / Sqrt(ReduceMean(x * x) + epsilon) * s
+    GroupNormalization(x[2,6,4,4], s[6], b[6])     ->  r * Reshape(s, [1,6,1,1]) + Reshape(b, [1,6,1,1])
+                                                       g = Reshape(x, [2,num_groups,-1]);  d = g - ReduceMean(g)
+                                                       r = Reshape(d / Sqrt(ReduceMean(d * d) + epsilon), [2,6,4,4])
+
+torch-mlir has no form for them. onnxruntime's kernels round elsewhere, so the rewrite is inexact: what each such
+operator returns is compared in runs of both models, and may differ by 1e-4 of its largest magnitude. Sizes must be
+numbers.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from math import prod
+
+from graphfix.graph.edits import Edit, New, Numbers, Replace, Source, reshape, scalar
+from graphfix.graph.view import Node
+from graphfix.shapes.shape import Shape, Undecided
+
+ON = frozenset({("", "RMSNormalization"), ("", "GroupNormalization")})
+CODE = "GF304"
+FLOAT = "float32"
+INEXACT = "it is rounded in other places than in onnxruntime's kernel: it may differ by 1e-4 of its largest magnitude"
+EACH_CHANNEL = 21
+"""From this version on a GroupNormalization has a scale for each channel; the one before it is deprecated."""
+
+
+def plan(node: Node) -> Iterator[Edit]:
+    """Replace a normalization whose operands are all floats of known sizes."""
+    operands = [value for value in node.operands if value is not None]
+    plain = node.attributes.get("stash_type", 1) == 1 and node.version >= EACH_CHANNEL
+    if node.results[0] is None or not plain or any(value.dtype != FLOAT for value in operands):
+        return
+    if not all(value.ranked.static for value in operands):
+        raise Undecided(f"the sizes of {', '.join(map(str, operands))} are not all numbers")
+    form = _by_root if node.op == "RMSNormalization" else _by_group
+    yield Replace(form(node, node.operand(0).ranked.numbers), CODE, INEXACT)
+
+
+def _by_root(node: Node, sizes: tuple[int, ...]) -> New:
+    axis = node.attributes.get("axis", -1)
+    first = axis % len(sizes) if isinstance(axis, int) else 0
+    return _each("Mul", sizes, _normalized(node, 0, sizes, first), 1)
+
+
+def _by_group(node: Node, sizes: tuple[int, ...]) -> New:
+    groups = node.attributes["num_groups"]
+    if not isinstance(groups, int) or not groups or sizes[1] % groups:
+        raise Undecided(f"{groups} groups of {sizes[1]} channels")
+    split = (sizes[0], groups, sizes[1] // groups * prod(sizes[2:]))
+    data = reshape(node, 0, split, FLOAT)
+    centered = _each("Sub", split, data, _mean(data, split, 2))
+    made = reshape(node, _normalized(node, centered, split, 2), sizes, FLOAT)
+    beside = (1, sizes[1], *(1 for _ in sizes[2:]))
+    scaled = _each("Mul", sizes, made, reshape(node, 1, beside, FLOAT))
+    return _each("Add", sizes, scaled, reshape(node, 2, beside, FLOAT))
+
+
+def _normalized(node: Node, data: Source, sizes: tuple[int, ...], first: int) -> New:
+    """Divide by the root of the mean of the squares over all axes from `first` on."""
+    epsilon = node.attributes.get("epsilon", 1e-5)
+    mean = _mean(_each("Mul", sizes, data, data), sizes, first)
+    kept = mean.shape.numbers
+    number = scalar(float(epsilon) if isinstance(epsilon, int | float) else 0.0, mean.shape, FLOAT)
+    return _each("Div", sizes, data, _each("Sqrt", kept, _each("Add", kept, mean, number)))
+
+
+def _mean(data: Source, sizes: tuple[int, ...], first: int) -> New:
+    axes = tuple(range(first, len(sizes)))
+    kept = Shape((*sizes[:first], *(1 for _ in axes)))
+    return New("ReduceMean", (data, Numbers(axes, (len(axes),), "int64")), kept, FLOAT, (("keepdims", 1),))
+
+
+def _each(op: str, sizes: tuple[int, ...], *operands: Source) -> New:
+    return New(op, operands, Shape(sizes), FLOAT)
