@@ -42,6 +42,7 @@ RULES = (
     "decompose-prelu",
     "decompose-gelu",
     "decompose-normalization",
+    "decompose-attention",
     "unroll-recurrence",
     "sequence-at-to-slice",
     "einsum-pairs",

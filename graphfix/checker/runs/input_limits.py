@@ -45,7 +45,9 @@ def shortest(dims: Sequence[int | None]) -> int | None:
 
 
 def solved(op: str, interval: Interval, known: Array, *, reverse: bool) -> Interval | None:
-    """Solve low <= x op known <= high for x (`reverse`: known op x)."""
+    """Solve low <= x op known <= high for x (`reverse`: known op x); None where no such interval is known."""
+    if not known.size or not np.isfinite(known).all():
+        return None
     low, high = interval
     least, most = int(np.min(known)), int(np.max(known))
     if op == "Add":

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from graphfix.checker.proof.onnx.activations import gelu
+from graphfix.checker.proof.onnx.attention import turned, weighted
 from graphfix.checker.proof.onnx.normalizations import by_group, by_root
 from graphfix.checker.proof.onnx.recurrence import formula_of
 from graphfix.checker.proof.onnx.validate import loads
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
 FORMULAS: Mapping[str, Callable[[Call], Found | None]] = {
     "LSTM": formula_of, "GRU": formula_of, "RNN": formula_of, "Gelu": gelu,
     "RMSNormalization": by_root, "GroupNormalization": by_group,
+    "Attention": weighted, "RotaryEmbedding": turned,
 }  # fmt: skip
 
 

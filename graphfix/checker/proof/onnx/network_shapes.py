@@ -14,6 +14,9 @@ if TYPE_CHECKING:
 MATRIX, STATES, GRIDS = 2, 3, 4
 """Ranks: of a matrix, of what a recurrent network reads, the lowest of what is sampled."""
 
+BY_HEAD = 4
+"""Axes of data whose heads have an axis of their own."""
+
 
 def _gemm(call: Call) -> Dims:
     """None but the product's sizes: C does not stretch them."""
@@ -86,13 +89,26 @@ def _roi_align(call: Call) -> Dims:
     return regions[0], data[1], call.integer("output_height", 1), call.integer("output_width", 1)
 
 
+def _attention(call: Call) -> Dims:
+    """The axes of the queries; where heads stand in a row, each is as long as one of the values."""
+    asked, values = call.sizes(0), call.sizes(2)
+    if asked is None or values is None or len(asked) != len(values):
+        return None
+    if len(asked) == BY_HEAD:
+        return (*asked[:-1], values[-1])
+    heads, own = call.integer("q_num_heads", 0), call.integer("kv_num_heads", 0)
+    if len(asked) != BY_HEAD - 1 or own < 1 or not isinstance(values[-1], int) or values[-1] % own:
+        return None
+    return (*asked[:-1], values[-1] // own * heads)
+
+
 def _dynamic_quantize(call: Call, index: int) -> Dims:
     return () if index else call.sizes(0)
 
 
 RULES: Mapping[str, Callable[[Call], Dims]] = {
     "Gemm": _gemm, "Einsum": _einsum, "GridSample": _grid_sample, "RoiAlign": _roi_align,
-    "NonMaxSuppression": lambda _: (None, 3),
+    "NonMaxSuppression": lambda _: (None, 3), "Attention": _attention, "RotaryEmbedding": lambda call: call.sizes(0),
 }  # fmt: skip
 SEVERAL: Mapping[str, Callable[[Call, int], Dims]] = {
     **dict.fromkeys(("LSTM", "GRU", "RNN"), _recurrent), "DynamicQuantizeLinear": _dynamic_quantize,

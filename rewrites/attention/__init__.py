@@ -1,0 +1,1 @@
+"""What decompose-attention writes: the steps of an attention, and of a rotary embedding."""

@@ -1,0 +1,52 @@
+"""What an Attention adds to its scores: a mask, and that a query sees no later key."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from graphfix.graph.edits import New, Numbers, Source, scalar
+from graphfix.graph.view import Node
+from graphfix.shapes.shape import Shape
+from rewrites.attention.nodes import FLOAT, Sizes, each
+
+MASK = 3
+"""The operand."""
+HIDDEN = float("-inf")
+"""What is added to the score of a key that a query must not see."""
+
+
+@dataclass(frozen=True, slots=True)
+class Bias:
+    """What is added to the scores."""
+
+    source: Source
+    sizes: Sizes
+
+
+def is_masked(node: Node) -> bool:
+    """Whether a mask is given."""
+    return len(node.operands) > MASK and node.operands[MASK] is not None
+
+
+def bias_of(node: Node, near: Sizes, *, causal: bool) -> Bias | None:
+    """The mask, and that a query sees no later key."""
+    later = tuple(0.0 if key <= query else HIDDEN for query in range(near[0]) for key in range(near[1]))
+    order = Bias(Numbers(later, near, FLOAT), near) if causal else None
+    if not is_masked(node):
+        return order
+    sizes = node.operand(MASK).ranked.numbers
+    mask: Source = MASK
+    if node.operand(MASK).dtype == "bool":
+        mask = each("Where", sizes, MASK, 0.0, HIDDEN)
+    if order is None:
+        return Bias(mask, sizes)
+    both = (*sizes[:-2], *near)
+    return Bias(each("Add", both, mask, order.source), both)
+
+
+def or_nothing(weights: New, bias: Bias) -> New:
+    """No weight at all for a query that sees no key."""
+    kept = (*bias.sizes[:-1], 1)
+    highest = New("ReduceMax", (bias.source, Numbers((-1,), (1,), "int64")), Shape(kept), FLOAT, (("keepdims", 1),))
+    blind = New("Equal", (highest, scalar(HIDDEN, Shape(kept), FLOAT)), Shape(kept), "bool")
+    return each("Where", weights.shape.numbers, blind, 0.0, weights)

@@ -1,0 +1,76 @@
+"""Write an Attention or a RotaryEmbedding by its definition (ONNX only; only with target tosa, or where it is named).
+
+    Attention(q[2,4,3,8], k[2,2,5,8], v[2,2,5,8], m[3,5])
+        ->  MatMul(Softmax(MatMul(q * r, Transpose(k) * r) + m), v)     r = Sqrt(scale); heads of k and v repeated
+    RotaryEmbedding(x[2,4,3,8], cos, sin)
+        ->  Concat(cos * a - sin * b, sin * a + cos * b)                a, b = the halves of x, or every other element
+
+torch-mlir has no form for them. A query that sees no key has no weights, not NaN. onnxruntime's kernels round
+elsewhere, so the rewrite is inexact: what each such operator returns is compared in runs of both models, and may differ
+by 1e-4 of its largest magnitude. Left as they are: a past, a softcap, the results behind the first, types but float32,
+more than 65,536 pairs of queries and keys of which none may see a later one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from graphfix.graph.edits import Edit, New, Replace
+from graphfix.graph.view import Node
+from graphfix.shapes.shape import Undecided
+from rewrites.attention.rotary import rotary
+from rewrites.attention.weights import attention
+
+ON = frozenset({("", "Attention"), ("", "RotaryEmbedding")})
+CODE = "GF304"
+FLOAT = "float32"
+INEXACT = "it is rounded in other places than in onnxruntime's kernel: it may differ by 1e-4 of its largest magnitude"
+MASK = 3
+MOST_PAIRS = 1 << 16
+
+
+def plan(node: Node) -> Iterator[Edit]:
+    """Replace an operator whose operands have known sizes, in the forms above."""
+    operands = [value for value in node.operands if value is not None]
+    data = node.operands[:MASK]
+    if any(value is None or value.dtype != FLOAT for value in data) or node.results[0] is None:
+        return
+    if any(value is None for value in node.attributes.values()):
+        return  # what a function is called with
+    if not all(value.ranked.static for value in operands):
+        raise Undecided(f"the sizes of {', '.join(map(str, operands))} are not all numbers")
+    made = _weighted(node) if node.op == "Attention" else _turned(node)
+    if made is not None:
+        yield Replace(made, CODE, INEXACT)
+
+
+def _turned(node: Node) -> New | None:
+    heads, turned = _whole(node, "num_heads"), _whole(node, "rotary_embedding_dim")
+    if node.operand(0).ranked.rank == MASK and not heads:
+        return None
+    return rotary(node, heads, turned, interleaved=bool(node.attributes.get("interleaved")))
+
+
+def _weighted(node: Node) -> New | None:
+    sizes, causal = node.operand(0).ranked.numbers, bool(node.attributes.get("is_causal"))
+    heads = _whole(node, "q_num_heads"), _whole(node, "kv_num_heads")
+    mask = node.operands[MASK] if len(node.operands) > MASK else None
+    if any(value is not None for value in (*node.operands[MASK + 1 :], *node.results[1:])):
+        return None
+    if node.attributes.get("softcap") or node.attributes.get("softmax_precision", 1) != 1:
+        return None
+    if len(sizes) == MASK and not all(heads):
+        return None
+    keys = node.operand(1).ranked.numbers[-2]
+    if causal and sizes[-2] * keys > MOST_PAIRS:
+        return None
+    if mask is not None and (mask.dtype not in (FLOAT, "bool") or mask.ranked.numbers[-2:] != (sizes[-2], keys)):
+        return None
+    size = sizes[-1] // heads[0] if len(sizes) == MASK else sizes[-1]
+    scale = node.attributes.get("scale")
+    return attention(node, heads, float(scale) if isinstance(scale, float) and scale else size**-0.5, causal=causal)
+
+
+def _whole(node: Node, name: str) -> int:
+    number = node.attributes.get(name, 0)
+    return number if isinstance(number, int) else 0

@@ -1,0 +1,179 @@
+"""ONNX operators written out by their definition: Gelu, normalizations, Attention and RotaryEmbedding."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+import onnx
+import pytest
+from onnx import ModelProto
+
+import graphfix
+from tests.support.checked import verify
+from tests.support.runtimes.onnx_runs import run
+from tests.support.runtimes.tosa_loop import needs_tools, onnx_file
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+    from graphfix.results import Outcome
+
+OPSET = 23
+QKV = "float[2,4,3,8] q, float[2,4,5,8] k, float[2,4,5,6] v"
+GROUPED = "float[2,4,3,8] q, float[2,2,5,8] k, float[2,2,5,6] v"
+IN_A_ROW = "float[2,3,32] q, float[2,5,16] k, float[2,5,12] v"
+X, ANGLES, TABLES = "float[2,4,3,8] x", "float[2,3,4] c, float[2,3,4] s", "float[9,2] c, float[9,2] s, int64[2,3] p"
+CASES = {
+    "Gelu": ("float[2,3] x", "float[2,3] y", "Gelu(x)"),
+    "Gelu by Tanh": ("float[2,3] x", "float[2,3] y", 'Gelu<approximate="tanh">(x)'),
+    "RMSNormalization": ("float[2,3,8] x, float[8] s", "float[2,3,8] y", "RMSNormalization<epsilon=0.001>(x,s)"),
+    "RMSNormalization, two axes": ("float[2,3,8] x, float[3,8] s", "float[2,3,8] y", "RMSNormalization<axis=1>(x,s)"),
+    "RMSNormalization by one scale": ("float[2,3,8] x, float[1] s", "float[2,3,8] y", "RMSNormalization<axis=-2>(x,s)"),
+    "GroupNormalization": (
+        "float[2,6,4,4] x, float[6] s, float[6] b", "float[2,6,4,4] y", "GroupNormalization<num_groups=2>(x,s,b)"
+    ),
+    "GroupNormalization of rank 3": (
+        "float[2,6,4] x, float[6] s, float[6] b",
+        "float[2,6,4] y",
+        "GroupNormalization<num_groups=3,epsilon=0.01>(x,s,b)",
+    ),
+    "Attention": (QKV, "float[2,4,3,6] y", "Attention(q,k,v)"),
+    "Attention of another scale": (QKV, "float[2,4,3,6] y", "Attention<scale=0.3>(q,k,v)"),
+    "Attention, causal": (QKV, "float[2,4,3,6] y", "Attention<is_causal=1>(q,k,v)"),
+    "Attention with a mask": (f"{QKV}, float[3,5] m", "float[2,4,3,6] y", "Attention(q,k,v,m)"),
+    "Attention with a mask of truth values": (f"{QKV}, bool[2,1,3,5] m", "float[2,4,3,6] y", "Attention(q,k,v,m)"),
+    "Attention, causal, with a mask": (
+        f"{QKV}, bool[2,1,3,5] m", "float[2,4,3,6] y", "Attention<is_causal=1>(q,k,v,m)"
+    ),
+    "Attention of grouped heads": (GROUPED, "float[2,4,3,6] y", "Attention(q,k,v)"),
+    "Attention of heads in a row": (IN_A_ROW, "float[2,3,24] y", "Attention<q_num_heads=4,kv_num_heads=2>(q,k,v)"),
+    "RotaryEmbedding": (f"{X}, {ANGLES}", "float[2,4,3,8] y", "RotaryEmbedding(x,c,s)"),
+    "RotaryEmbedding of neighbours": (f"{X}, {ANGLES}", "float[2,4,3,8] y", "RotaryEmbedding<interleaved=1>(x,c,s)"),
+    "RotaryEmbedding of a part, by position": (
+        f"{X}, {TABLES}", "float[2,4,3,8] y", "RotaryEmbedding<rotary_embedding_dim=4>(x,c,s,p)"
+    ),
+    "RotaryEmbedding of heads in a row": (
+        f"float[2,3,32] x, {ANGLES}", "float[2,3,32] y", "RotaryEmbedding<num_heads=4>(x,c,s)"
+    ),
+    "RotaryEmbedding of all that": (
+        f"float[2,3,32] x, {TABLES}",
+        "float[2,3,32] y",
+        "RotaryEmbedding<num_heads=4,interleaved=1,rotary_embedding_dim=4>(x,c,s,p)",
+    ),
+}  # fmt: skip
+
+
+def written(folder: Path, case: tuple[str, str, str]) -> tuple[Path, Path, Outcome]:
+    """The model, what is made of it, and what was done."""
+    inputs, result, operator = case
+    before, after = (
+        onnx_file(folder, f"g ({inputs}) => ({result}) {{y = {operator}}}", opset=OPSET),
+        folder / "after.onnx",
+    )
+    return before, after, graphfix.fix_file(before, after, target="tosa")
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_every_form_is_proved_but_for_its_rounding_and_held_to_it(case: str, tmp_path: Path) -> None:
+    before, after, outcome = written(tmp_path, CASES[case])
+    assert outcome.verdict is not None
+    assert outcome.verdict.status == "equal"
+    assert outcome.verdict.proof is not None
+    assert outcome.verdict.proof["status"] == "bounded"
+    (node,) = onnx.load(before).graph.node
+    assert node.op_type not in {each.op_type for each in onnx.load(after).graph.node}
+    onnx.checker.check_model(onnx.load(after), full_check=True)
+    again = graphfix.fix_file(after, tmp_path / "again.onnx", target="tosa")
+    assert not again.changed
+
+
+def test_a_query_that_sees_no_key_gets_zeros(tmp_path: Path) -> None:
+    before, after, _ = written(tmp_path, CASES["Attention with a mask of truth values"])
+    rng = np.random.default_rng(2)
+    feeds = {
+        name: rng.normal(size=size).astype(np.float32) for name, size in (("q", (2, 4, 3, 8)), ("k", (2, 4, 5, 8)))
+    }
+    feeds["v"] = rng.normal(size=(2, 4, 5, 6)).astype(np.float32)
+    mask = np.ones((2, 1, 3, 5), bool)
+    mask[:, :, 1] = False
+    (want,), (got,) = (run(onnx.load(path), **feeds, m=mask) for path in (before, after))
+    assert not want[:, :, 1].any()
+    np.testing.assert_allclose(got, want, atol=1e-6)
+
+
+@needs_tools
+@pytest.mark.parametrize("case", [name for name, (inputs, *_) in CASES.items() if "int64" not in inputs])
+def test_tosa_computes_the_same(case: str, tmp_path: Path) -> None:
+    from graphfix.tosa.command import tosa_file
+
+    before, _, _ = written(tmp_path, CASES[case])
+    outcome = tosa_file(before, tmp_path / "m.tosa", run=True, check_result=False)
+    assert outcome.conversion is not None
+    assert (outcome.conversion.status, outcome.conversion.reason) == ("agrees", None)
+
+
+STAYING = {
+    "a softcap": (QKV, "float[2,4,3,6] y", "Attention<softcap=2.0>(q,k,v)"),
+    "half precision": ("float16[2,3] x", "float16[2,3] y", "Gelu(x)"),
+    "a mask that is too short": (f"{QKV}, float[3,1] m", "float[2,4,3,6] y", "Attention(q,k,v,m)"),
+}
+
+
+@pytest.mark.parametrize("case", STAYING)
+def test_what_stays_is_named(case: str, tmp_path: Path) -> None:
+    inputs, result, operator = STAYING[case]
+    model = onnx_file(tmp_path, f"g ({inputs}) => ({result}) {{y = {operator}}}", opset=OPSET)
+    assert "GF305" in [site.code for site in graphfix.check(model, target="tosa").sites]
+    assert graphfix.fix_file(model, tmp_path / "o.onnx", target="tosa").rewrites["decompose-attention"] == 0
+
+
+# --- what is no written form ----------------------------------------------------------------------------------------
+
+
+def another_operator(old: str, new: str) -> Callable[[ModelProto], None]:
+    def changed(model: ModelProto) -> None:
+        next(node for node in model.graph.node if node.op_type == old).op_type = new
+
+    return changed
+
+
+def another_number(model: ModelProto) -> None:
+    """By 1e-3 of it: no run would say so of an epsilon."""
+    held = next(each for each in model.graph.initializer if each.data_type == onnx.TensorProto.FLOAT)
+    array = onnx.numpy_helper.to_array(held) * np.float32(1.001)
+    held.CopyFrom(onnx.numpy_helper.from_array(array, held.name))
+
+
+def operands_swapped(op: str) -> Callable[[ModelProto], None]:
+    def swapped(model: ModelProto) -> None:
+        node = [node for node in model.graph.node if node.op_type == op][-1]
+        node.input[0], node.input[1] = node.input[1], node.input[0]
+
+    return swapped
+
+
+FAULTS = {
+    "Gelu": another_number,
+    "Gelu by Tanh": another_operator("Tanh", "Erf"),
+    "RMSNormalization": another_number,
+    "GroupNormalization": another_operator("Sub", "Add"),
+    "Attention": another_number,
+    "RotaryEmbedding": operands_swapped("Concat"),
+    "RotaryEmbedding of neighbours": operands_swapped("Sub"),
+}
+
+
+@pytest.mark.parametrize("case", FAULTS)
+def test_a_wrong_form_is_not_proved(case: str, tmp_path: Path) -> None:
+    before, after, _ = written(tmp_path, CASES[case])
+    model = onnx.load(after)
+    FAULTS[case](model)
+    onnx.save(model, after)
+    assert verify(before, after, proof="only").proof["status"] == "not proved"  # type: ignore[index]  # it was asked
+
+
+def test_the_named_form_does_not_replace_the_written_one(tmp_path: Path) -> None:
+    before, after, _ = written(tmp_path, CASES["Attention"])
+    assert verify(after, before, proof="only").proof["status"] == "not proved"  # type: ignore[index]  # it was asked
