@@ -18,7 +18,8 @@ from graphfix.formats.onnx.infer.analysis import Facts
 from graphfix.formats.onnx.infer.operands import attributes_of
 from graphfix.formats.onnx.infer.scope import GraphScope
 from graphfix.formats.onnx.integer_bounds import IntegerBounds
-from graphfix.graph.view import LITERAL_LIMIT, NO_ATTRIBUTES, Graph, Kind, Node, Scalar, Value
+from graphfix.formats.onnx.trips import Body, trips
+from graphfix.graph.view import LITERAL_LIMIT, NO_ATTRIBUTES, Graph, Kind, Node, Scalar, Trips, Value
 
 _row = cache(operators.row)
 NUMPY_NAMES = {"float": "float32", "double": "float64", "undefined": "?"}
@@ -67,6 +68,14 @@ class Views:
             lambda value: at_hand(self.tensors.get(value), self.is_cut),
         )
 
+    def trips(self, node: Node) -> Trips | None:
+        """How often a Loop of the file runs, as far as that is known."""
+        scope = self.scopes[node.graph].children.get((node.index, "body"))
+        graph = next((graph for graph, other in self.scopes.items() if other is scope), None)
+        if node.op != "Loop" or node.domain or graph is None:
+            return None
+        return trips(node, Body(body_of(self.protos[node.graph][node.index], "body"), graph, self.evaluator))
+
     def _constant(self, value: Value) -> Array | None:
         """The elements of a constant of any size."""
         tensor = self.tensors.get(value)
@@ -109,6 +118,7 @@ class _Builder:
         views = self.views
         self.graph.read_known = views.evaluator.elements
         self.graph.read_bounds = views.bounds.of
+        self.graph.read_trips = views.trips
         views.graphs.append(self.graph)
         views.holders[self.graph] = self.holder
         views.scopes[self.graph] = self.scope

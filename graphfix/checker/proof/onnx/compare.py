@@ -18,7 +18,7 @@ from graphfix.checker.proof.compare import (
     refuse_unknown,
 )
 from graphfix.checker.proof.constants import Constants
-from graphfix.checker.proof.onnx import set_inputs
+from graphfix.checker.proof.onnx import set_inputs, unrolled_loops
 from graphfix.checker.proof.onnx.closed_world import ClosedWorld
 from graphfix.checker.proof.onnx.constants import FileConstants
 from graphfix.checker.proof.onnx.input_sizes import FreeSizes, declared_dims, is_named
@@ -73,7 +73,8 @@ def compared(
     bindings = {**bindings, **sizes}
     equal = equal_sizes(same, _input_dims(one), bindings, shapes)
     world = ClosedWorld()
-    first = Reading(table, FileConstants(sources[0], constants, world), one, notes=notes)
+    unrolled = unrolled_loops.written_out(one, two)
+    first = Reading(table, FileConstants(sources[0], constants, world), one, notes=notes, unrolled=unrolled)
     environment = _environment(first, bindings, shapes, equal, constant)
     if trust_stored:
         environment.believed = StoredSizes.of(one.graph, table.arithmetic, environment.values)

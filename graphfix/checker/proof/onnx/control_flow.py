@@ -8,17 +8,19 @@ from typing import TYPE_CHECKING, Protocol, TypeAlias
 from graphfix.checker.proof import constant_folding
 from graphfix.checker.proof.onnx.inferred_shapes import told
 from graphfix.checker.proof.onnx.types import dtype, set_type
+from graphfix.checker.proof.onnx.unrolled_loops import as_trips
 from graphfix.checker.proof.onnx.validate import loads
 from graphfix.checker.proof.result import UnprovedError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
-    from onnx import FunctionProto, GraphProto, ValueInfoProto
+    from onnx import FunctionProto, GraphProto, NodeProto, ValueInfoProto
 
     from graphfix.checker.proof.explain import Notes
     from graphfix.checker.proof.onnx.model_parts import FunctionKey
     from graphfix.checker.proof.onnx.operands import Call, Environment
+    from graphfix.checker.proof.onnx.unrolled_loops import FileConstants
     from graphfix.checker.proof.sizes import Place, Size, Sizes
     from graphfix.checker.proof.terms import Core, TermTable, View
 
@@ -33,6 +35,14 @@ class Reader(Protocol):
     effects: list[tuple[Core, Place]]
     occurrences: dict[object, int]
     notes: Notes | None
+    unrolled: bool
+
+    @property
+    def constants(self) -> FileConstants:
+        """The constants of the file."""
+
+    def among(self, nodes: Sequence[NodeProto], version: int, values: dict[str, View]) -> View:
+        """Read nodes of the standard operator set on these values; return the result of the last."""
 
     def occurrence(self, key: object) -> int:
         """Return how many nodes with this key were read before."""
@@ -118,6 +128,22 @@ def _joined(pair: Sequence[Sizes | None]) -> Guess:
 
 
 def _loop(reader: Reader, call: Call, environment: Environment) -> list[View]:
+    """Read a loop whose trip count is known as its trips too, where the second file may do so."""
+    if not reader.unrolled:
+        return _as_loop(reader, call, environment)
+    effects, occurrences = len(reader.effects), dict(reader.occurrences)
+    results = _as_loop(reader, call, environment)
+    kept, after = reader.effects[effects:], reader.occurrences
+    del reader.effects[effects:]
+    reader.occurrences = occurrences
+    trips = as_trips(reader, call, environment)
+    if trips is None:
+        reader.effects += kept
+        reader.occurrences = after
+    return results if trips is None else trips
+
+
+def _as_loop(reader: Reader, call: Call, environment: Environment) -> list[View]:
     """The number of the iteration and the condition go into the body before the states, and one comes out of it."""
     owner = ("loop", *call.full, tuple(call.views))
     states = [None if view is None else view.sizes for view in call.views[2:]]

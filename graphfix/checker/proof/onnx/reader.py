@@ -60,6 +60,8 @@ class Reading:
     """Where what is read of nodes is kept, if anyone asks."""
     definitions: Definitions = field(default_factory=Definitions)
     """What operators of the first file stand for."""
+    unrolled: bool = False
+    """Whether loops of known trip count are read as they run."""
     within: int = 0
     """How many nodes of bodies and functions were read."""
 
@@ -69,7 +71,9 @@ class Reading:
 
     def after(self, constants: FileConstants, model: ModelProto) -> Reading:
         """Return what reads the second file."""
-        return Reading(self.table, constants, model, notes=self.notes, definitions=self.definitions)
+        return Reading(
+            self.table, constants, model, notes=self.notes, definitions=self.definitions, unrolled=self.unrolled
+        )
 
     def occurrence(self, key: object) -> int:
         """Return how many nodes with this key were read before: two of them are not taken as one value."""

@@ -9,6 +9,7 @@ from onnx import AttributeProto, NodeProto
 from graphfix.formats.onnx.edit.new_nodes import EXPAND_SINCE
 from graphfix.formats.onnx.edit.quantized import check_quantized
 from graphfix.formats.onnx.edit.state import State
+from graphfix.formats.onnx.edit.unroll import check_loop
 from graphfix.graph.edits import Canonicalize, Edit, Evaluate, Fold, Inline, Lift, Refused, Replace, Stretch
 from graphfix.graph.view import Node, Value
 
@@ -43,7 +44,11 @@ def _check_node(state: State, node: Node, edit: Fold | Evaluate | Replace | Inli
                 raise Refused("more than its first result is read")
             _check_version(state, node)
         case Inline():
-            _check_branch(state.message(node), edit.branch)
+            if edit.trips is not None:
+                _check_version(state, node)
+                check_loop(state.message(node), edit.trips)
+            else:
+                _check_branch(state.message(node), edit.branch)
 
 
 def is_used(state: State, value: Value) -> bool:

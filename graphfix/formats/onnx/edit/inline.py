@@ -11,11 +11,12 @@ from onnx import GraphProto, ModelProto, NodeProto, TensorProto
 
 from graphfix.formats.insertion import rearrange
 from graphfix.formats.onnx.edit.state import Decided
+from graphfix.formats.onnx.edit.unroll import unrolled
 from graphfix.formats.onnx.file.messages import Holder, holds_initializers, subgraphs
 
 
 def inline(proto: ModelProto, decided: Sequence[Decided], fresh: Callable[[str], str]) -> None:
-    """Put every decided branch in the place of its node; an outer node comes before those inside it."""
+    """Put every decided body in the place of its node; an outer node comes before those inside it."""
     if not decided:
         return
     taken = Counter(_all_names(proto))
@@ -39,7 +40,9 @@ class _Move:
     def take(self, decided: Decided) -> None:
         node = decided.message
         body = next(attribute.g for attribute in node.attribute if attribute.name == decided.branch)
-        last = self._rename(body, node)
+        if decided.trips is not None:
+            body = unrolled(node, decided.trips, decided.version, decided.results, self.fresh, rename_values)
+        last = self._rename(body, decided.results)
         self._constants(body)
         for inner in body.node:
             if self.taken[inner.name] > 1:
@@ -48,13 +51,13 @@ class _Move:
         self._claims(body)
         self._place(node)
 
-    def _rename(self, body: GraphProto, node: NodeProto) -> list[NodeProto]:
+    def _rename(self, body: GraphProto, results: Sequence[str]) -> list[NodeProto]:
         """Choose the names; return nodes for the results that no node of the branch makes, or that it has twice."""
         made = {name for inner in body.node for name in inner.output if name}
         constants = set(_held(body))
         shown = {_name(output) for output in self.holder.output}
         last = []
-        for value, result in zip(body.output, node.output, strict=True):
+        for value, result in zip(body.output, results, strict=True):
             own = value.name in made or (value.name in constants and result not in shown)
             if result and own and value.name not in self.names:
                 self.names[value.name] = result

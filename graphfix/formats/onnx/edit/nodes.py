@@ -29,7 +29,7 @@ def carry_out(state: State, node: Node, edit: NodeEdit) -> Node:
         case Replace():
             return _replaced(state, node, edit)
         case Inline():
-            return _decide(state, node, edit.branch)
+            return _decide(state, node, edit) if edit.trips is None else _unroll(state, node, edit)
 
 
 def _canonicalize(state: State, node: Node, edit: Canonicalize) -> Node:
@@ -126,14 +126,23 @@ def _node(
 # --- decided -------------------------------------------------------------------------------------------------------
 
 
-def _decide(state: State, node: Node, branch: str) -> Node:
+def _unroll(state: State, node: Node, edit: Inline) -> Node:
+    """Note that the trips of a loop are to be put in its place: they read all but the count and the condition."""
+    state.renews = True
+    holder, version = state.views.holders[node.graph], state.builders[node.graph].version
+    unused = frozenset(value.name for value in node.results if value is not None and not is_used(state, value))
+    state.decided.append(Decided(holder, state.message(node), edit.branch, edit.trips, version, unused))
+    return replace_node(state, node, node.reading((None, None, *node.operands[2:])))
+
+
+def _decide(state: State, node: Node, edit: Inline) -> Node:
     """Note that the branch is to be put in the node's place; the other branches read nothing any more."""
     state.renews = True
     views = state.views
-    state.decided.append(Decided(views.holders[node.graph], state.message(node), branch))
+    state.decided.append(Decided(views.holders[node.graph], state.message(node), edit.branch))
     graphs = {scope: graph for graph, scope in views.scopes.items()}
     for (index, attribute), child in views.scopes[node.graph].children.items():
-        if index == node.index and attribute != branch:
+        if index == node.index and attribute != edit.branch:
             for scope in child.walk():
                 _silence(state, graphs[scope])
     return replace_node(state, node, node.reading(()))

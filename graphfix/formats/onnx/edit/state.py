@@ -15,12 +15,24 @@ from graphfix.shapes.shape import Shape
 
 @dataclass(frozen=True, slots=True)
 class Decided:
-    """A node whose branch takes its place when all other edits are carried out."""
+    """A node whose body takes its place when all other edits are carried out."""
 
     holder: Holder
     """Of the node."""
     message: NodeProto
     branch: str
+    trips: int | None = None
+    """How often a Loop runs it; None for an If."""
+    version: int = 0
+    """The standard operator set there."""
+    unused: frozenset[str] = frozenset()
+    """The results of a Loop that nobody reads."""
+
+    @property
+    def results(self) -> list[str]:
+        """The names of the node's results; of a Loop's those that somebody reads."""
+        names = self.message.output
+        return [name for name in names if self.trips is None or (name and name not in self.unused)]
 
 
 @dataclass(slots=True, eq=False, repr=False)

@@ -1,0 +1,144 @@
+"""A Loop of known trip count: its results are those of its body, read as often as it runs.
+
+The count is found by reading: the number of trips is a constant, and so is the condition that each trip returns, or the
+loop is read as a loop. Nodes whose results differ from run to run would not be the same ones in each trip.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final, Protocol
+
+import numpy as np
+from onnx import NodeProto, helper
+
+from graphfix.checker.proof import constant_folding
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from onnx import GraphProto, ModelProto, ValueInfoProto
+
+    from graphfix.checker.proof.constants import Constants
+    from graphfix.checker.proof.onnx.operands import Call, Environment
+    from graphfix.checker.proof.sizes import Place
+    from graphfix.checker.proof.terms import Core, View
+
+MOST_NODES: Final = 1 << 14
+"""Of the trips of one loop."""
+OPERANDS: Final = 2
+"""The number of trips and the condition."""
+AXES_ARE_READ_SINCE: Final = 13
+"""Before it the axes of an Unsqueeze are an attribute."""
+
+
+class FileConstants(Protocol):
+    """The constants of the file that is read."""
+
+    @property
+    def shared(self) -> Constants:
+        """Those of both files."""
+
+
+class Reader(Protocol):
+    """What a body is read by."""
+
+    @property
+    def constants(self) -> FileConstants:
+        """The constants of the file."""
+
+    unrolled: bool
+    effects: list[tuple[Core, Place]]
+    occurrences: dict[object, int]
+
+    def body(
+        self, graph: GraphProto, outer: Environment, parameters: Sequence[View], place: object | None, label: str
+    ) -> tuple[View, ...]:
+        """Read a body with these values as its inputs; return its outputs."""
+
+    def among(self, nodes: Sequence[NodeProto], version: int, values: dict[str, View]) -> View:
+        """Read nodes of the standard operator set on these values; return the result of the last."""
+
+
+def written_out(one: ModelProto, two: ModelProto) -> bool:
+    """Whether a result of a loop in the first file is one of no loop in the second: those are read as they run."""
+    ours, theirs = ({name for node in _loops(model.graph) for name in node.output} for model in (one, two))
+    return not ours <= theirs
+
+
+def _loops(graph: GraphProto) -> Iterator[NodeProto]:
+    for node in graph.node:
+        if node.op_type == "Loop":
+            yield node
+        for attribute in node.attribute:
+            for body in (*([attribute.g] if attribute.HasField("g") else ()), *attribute.graphs):
+                yield from _loops(body)
+
+
+def as_trips(reader: Reader, call: Call, environment: Environment) -> list[View] | None:
+    """Return what a loop of known trip count returns; None for what is to be read as a loop."""
+    body = call.attributes["body"].g
+    states = [view for view in call.views[OPERANDS:] if view is not None]
+    if not reader.unrolled or len(states) != len(body.input) - OPERANDS or len(states) != len(call.views) - OPERANDS:
+        return None
+    effects, occurrences = len(reader.effects), dict(reader.occurrences)
+    found = _read(reader, call, environment, states)
+    if found is not None and len(reader.effects) == effects:
+        return found
+    del reader.effects[effects:]
+    reader.occurrences = occurrences
+    return None
+
+
+def _read(reader: Reader, call: Call, environment: Environment, states: list[View]) -> list[View] | None:
+    """Read the trips one after the other, until the loop ends; None where a condition is not known."""
+    body, count = call.attributes["body"].g, _number(call.views[0])
+    start = call.views[1]
+    if (count is None and call.views[0] is not None) or (start is not None and _number(start) is None):
+        return None
+    stacks: list[list[View]] = [[] for _ in body.output[len(states) + 1 :]]
+    condition = _made(reader, body.input[1], np.bool_(True))
+    goes_on = start is None or _number(start) != 0
+    for number in range(1 + MOST_NODES // max(1, len(body.node))):
+        if not goes_on or (count is not None and number >= count):
+            ends = [_stacked(reader, call, parts) for parts in stacks] if number else []
+            return [*states, *ends] if number or not stacks else None
+        own = _made(reader, body.input[0], np.int64(number))
+        condition, *returned = reader.body(body, environment, (own, condition, *states), None, f"{call.label}.body")
+        decision = _number(condition)
+        if decision is None or (start is None and decision == 0):  # nobody is told to heed it, and onnxruntime does
+            return None
+        states, goes_on = returned[: len(states)], decision != 0
+        for parts, view in zip(stacks, returned[len(states) :], strict=True):
+            parts.append(view)
+    return None
+
+
+def _number(view: View | None) -> int | None:
+    """Read a constant of one element."""
+    array = constant_folding.literal(view)
+    return int(array.item()) if array is not None and array.size == 1 else None
+
+
+def _made(reader: Reader, declared: ValueInfoProto, number: np.generic) -> View:
+    """See a number that the runtime makes, of the rank that the body declares."""
+    rank = len(declared.type.tensor_type.shape.dim)
+    return constant_folding.as_constant(reader.constants.shared, np.full([1] * rank, number), declared.name)
+
+
+def _stacked(reader: Reader, call: Call, parts: Sequence[View]) -> View:
+    """See what the trips return, one behind the other on a new axis in front."""
+    names = [f"part {at}" for at in range(len(parts))]
+    values = dict(zip(names, parts, strict=True))
+    version = call.version
+    rows = []
+    for name in names:
+        row = NodeProto(op_type="Unsqueeze", input=[name], output=[f"row of {name}"])
+        if version < AXES_ARE_READ_SINCE:
+            row.attribute.append(helper.make_attribute("axes", [0]))
+        else:
+            values["axes"] = constant_folding.as_constant(reader.constants.shared, np.zeros(1, np.int64), "axes")
+            row.input.append("axes")
+        rows.append(row)
+    joined = NodeProto(op_type="Concat", input=[row.output[0] for row in rows], output=["stack"])
+    joined.attribute.append(helper.make_attribute("axis", 0))
+    return reader.among([*rows, joined], version, values)

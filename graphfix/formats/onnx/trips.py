@@ -1,0 +1,114 @@
+"""How often a Loop runs its body, where constants and sizes that are numbers decide it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Final
+
+import numpy as np
+from onnx import GraphProto
+
+from graphfix.formats.onnx.edit.unroll import every_node, names_read
+from graphfix.formats.onnx.file.messages import declared
+from graphfix.formats.onnx.folding import Array, Evaluator
+from graphfix.graph.view import Graph, Node, Trips, Value
+
+MOST: Final = 1 << 14
+"""Nodes of all trips that a loop is followed through."""
+MOST_FOLLOWED: Final = 256
+"""Trips whose condition is computed, one after the other."""
+NUMBER, CONDITION = 0, 1
+
+
+@dataclass(slots=True)
+class Body:
+    """What a Loop runs."""
+
+    message: GraphProto
+    graph: Graph
+    evaluator: Evaluator
+    """That of the view, which knows nothing of single trips."""
+    values: Mapping[str, Value] = field(init=False)
+    """Everything that is read or made in it, by name."""
+
+    def __post_init__(self) -> None:
+        """Find its values."""
+        nodes = self.graph.nodes
+        values = [value for node in nodes for value in (*node.operands, *node.results) if value is not None]
+        self.values = {value.name: value for value in (*values, *self.graph.inputs)}
+
+    def needed(self) -> set[int]:
+        """The inputs that the condition follows from, by place."""
+        makers = {name: node for node in self.message.node for name in node.output if name}
+        places = {value.name: at for at, value in enumerate(self.message.input)}
+        pending, seen = [self.message.output[0].name], set[str]()
+        while pending:
+            name = pending.pop()
+            if name in seen:
+                continue
+            seen.add(name)
+            if name in makers:
+                pending += names_read([makers[name]])
+            elif places.get(name, 0) > CONDITION:
+                pending.append(self.message.output[places[name] - 1].name)
+        return {at for name, at in places.items() if name in seen}
+
+    def run(self, given: Mapping[int, Array]) -> dict[int, Array] | None:
+        """What a trip returns for each of these inputs; None where one of it, or the condition, is not known."""
+        names = [value.name for value in self.message.input]
+        known: dict[Value, Array | None] = {self.values[names[at]]: array for at, array in given.items()}
+        evaluator = Evaluator(self.evaluator.message, self.evaluator.tensor, known)
+        found: dict[int, Array] = {}
+        for at in {CONDITION, *given} - {NUMBER}:
+            value = self.values.get(self.message.output[at - 1].name)
+            array = evaluator.array(value) if value is not None else None
+            if array is None:
+                return None
+            found[at] = array
+        return found
+
+
+def trips(node: Node, body: Body) -> Trips | None:
+    """How often a Loop runs; None where its count or its condition is not known."""
+    operands = [*node.operands, None, None]
+    arrays = [body.evaluator.array(value) if value is not None else None for value in operands[:2]]
+    if len(body.message.input) < len(operands[:2]) or any(
+        (array is None) != (value is None) or (array is not None and array.size != 1)
+        for value, array in zip(operands, arrays, strict=False)
+    ):
+        return None
+    count, start = (None if array is None else int(array.item()) for array in arrays)
+    nodes = sum(each.op_type != "Constant" for each in every_node(body.message.node))
+    if start == 0 or (count is not None and count <= 0):
+        return Trips(0, nodes)
+    number = _followed(node, body, min(MOST if count is None else count, MOST), stated=start is not None)
+    if number is None or (number == MOST and count != MOST):
+        return None if count is None or number is None else Trips(count, nodes)
+    return Trips(number, nodes)
+
+
+def _followed(node: Node, body: Body, most: int, *, stated: bool) -> int | None:
+    """How many trips there are, `most` at most; None where a condition is not known.
+
+    A condition that is not `stated` is ignored by the specification, and not by onnxruntime: it must be true.
+    """
+    needed = body.needed()
+    given = {at: body.evaluator.array(node.operand(at)) for at in needed if at > CONDITION}
+    if any(array is None for array in given.values()):
+        return None
+    values: dict[int, Array] = {at: array for at, array in given.items() if array is not None}
+    for at, kind in ((NUMBER, np.int64), (CONDITION, np.bool_)):
+        if at in needed:
+            values[at] = np.full([1] * len(declared(body.message.input[at]) or ()), at, kind)
+    constant = needed <= {CONDITION}
+    for done in range(1, min(most, 1 if constant else MOST_FOLLOWED) + 1):
+        returned = body.run(values)
+        decision = None if returned is None else returned[CONDITION]
+        if returned is None or decision is None or decision.size != 1:
+            return None
+        if not decision.item():
+            return done if stated else None
+        number = {NUMBER: values[NUMBER] + 1} if NUMBER in values else {}
+        values = {at: returned[at] for at in values if at != NUMBER} | number
+    return most if constant or most <= MOST_FOLLOWED else None
