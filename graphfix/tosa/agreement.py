@@ -22,7 +22,7 @@ from graphfix.results import ConversionStatus, Gap, InputValue
 from graphfix.runtimes import tosa
 from graphfix.runtimes.process import Child
 from graphfix.runtimes.session import ModelDetails, RefusedError, Session
-from graphfix.tosa.judge import TOLERANCE, Judged, Limits, judged, spread
+from graphfix.tosa.judge import TOLERANCE, Apart, Judged, Limits, judged
 from graphfix.tosa.plain_weights import dequantized
 
 Array = np.ndarray[Any, Any]
@@ -68,7 +68,8 @@ class _Worst:
     largest: float = 0.0
     relative: float | None = None
     within: bool = True
-    spread: float | None = None
+    apart: Apart | None = None
+    """The kernel sets from each other, where several were asked."""
     number: bool | None = None
     """Whether some run showed anything but NaN; None where no run had an element."""
 
@@ -221,7 +222,7 @@ def _judge(known: _Original, runs: Sequence[_Run], limits: Limits, worst: Mappin
     for run in runs:
         for at, found in enumerate(worst.values()):
             wanted = [outputs[at] for outputs in run.wanted]
-            found.widen(judged(wanted, run.got[at], limits, known.steps[at], found.spread))
+            found.widen(judged(wanted, run.got[at], limits, known.steps[at], found.apart))
 
 
 def _beside_others(
@@ -238,20 +239,22 @@ def _beside_others(
         for run, answer in zip(runs, answers, strict=True):
             run.wanted.append(answer)
     again = {
-        name: _Worst(number=found.number, spread=_spread(runs, at)) for at, (name, found) in enumerate(worst.items())
+        name: _Worst(number=found.number, apart=Apart.of([[outputs[at] for outputs in run.wanted] for run in runs]))
+        for at, (name, found) in enumerate(worst.items())
     }
     _judge(known, runs, limits, again)
     return again
 
 
-def _spread(runs: Sequence[_Run], at: int) -> float | None:
-    """How far the kernel sets are from each other at most, in an output of all runs."""
-    found = (spread([outputs[at] for outputs in run.wanted]) for run in runs)
-    return max((each for each in found if each is not None), default=None)
-
-
 def _gaps(known: _Original, worst: Mapping[str, _Worst]) -> tuple[Gap, ...]:
     return tuple(
-        Gap(name, found.largest, found.relative, found.within, found.spread, step and found.largest / step)
+        Gap(
+            name,
+            found.largest,
+            found.relative,
+            found.within,
+            spread=None if found.apart is None else found.apart.largest,
+            quanta=step and found.largest / step,
+        )
         for (name, found), step in zip(worst.items(), known.steps, strict=True)
     )

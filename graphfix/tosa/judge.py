@@ -42,17 +42,29 @@ class Judged:
     within: bool
 
 
-def spread(wanted: Sequence[Array]) -> float | None:
-    """How far the kernel sets are from each other in one run, where there are several."""
-    return max((distance(a, b) for a, b in combinations(wanted, 2)), default=None)
+@dataclass(frozen=True, slots=True)
+class Apart:
+    """How far kernel sets are from each other: at the worst element, and all elements together."""
+
+    largest: float
+    mean: float
+    """The root of the mean of the squares."""
+
+    @staticmethod
+    def of(runs: Sequence[Sequence[Array]]) -> Apart | None:
+        """At most, over the runs of one output: what each kernel set computes. None where only one was asked."""
+        pairs = [pair for wanted in runs for pair in combinations(wanted, 2)]
+        if not pairs:
+            return None
+        return Apart(max(distance(*pair) for pair in pairs), max(mean_distance(*pair) for pair in pairs))
 
 
 def judged(
-    wanted: Sequence[Array], got: Array, limits: Limits, step: float | None = None, apart: float | None = None
+    wanted: Sequence[Array], got: Array, limits: Limits, step: float | None = None, apart: Apart | None = None
 ) -> Judged:
     """Hold an output against what each kernel set computes.
 
-    `step`: from one quantized number to the next; `apart`: how far the kernel sets are from each other in some run.
+    `step`: from one quantized number to the next; `apart`: how far the kernel sets are from each other.
     """
     gaps = [distance(want, got) for want in wanted]
     at = int(np.argmin(gaps))
@@ -64,7 +76,12 @@ def judged(
         else largest <= TOLERANCE * (span or max(1.0, most))
     )
     quantum = step is not None and largest <= step * (1 + _ROUNDING)
-    between = apart is not None and np.isfinite(apart) and largest <= apart
+    between = (
+        apart is not None
+        and np.isfinite(apart.largest)
+        and largest <= apart.largest
+        and mean_distance(want, got) <= apart.mean  # one element of theirs excuses no shift of all of ours
+    )
     return Judged(largest, largest / span if span else None, bool(near or quantum or between))
 
 
@@ -87,6 +104,16 @@ def distance(want: Array, got: Array) -> float:
     with np.errstate(invalid="ignore"):
         gap = np.abs(a - b)[~same]
     return float("inf") if bool(np.isnan(gap).any()) else float(gap.max())
+
+
+def mean_distance(want: Array, got: Array) -> float:
+    """The root of the mean of the squared differences; infinite where `distance` is."""
+    if want.shape != got.shape or not np.isfinite(distance(want, got)):
+        return float("inf")
+    a, b = want.astype(np.float64), got.astype(np.float64)
+    with np.errstate(invalid="ignore"):
+        gaps = np.where((a == b) | np.isnan(a), 0.0, a - b)
+    return float(np.sqrt(np.mean(gaps**2))) if gaps.size else 0.0
 
 
 def extent(values: Array) -> tuple[float, float]:

@@ -12,7 +12,7 @@ from graphfix.checker.runs.tflite.quantized_ends import input_ranges, output_ste
 from graphfix.engine.request import Request
 from graphfix.runtimes import tosa
 from graphfix.tosa import agreement
-from graphfix.tosa.judge import Limits, judged, spread
+from graphfix.tosa.judge import Apart, Limits, judged
 from graphfix.tosa.plain_weights import dequantized
 from tests.support.runtimes.tosa_loop import onnx_file, tflite
 
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 def near(wanted: Sequence[Sequence[float]], got: Sequence[float], step: float | None = None, **limits: float) -> bool:
     """Whether it is judged so; values that are all whole are int8."""
     arrays = [np.array(values, np.int8 if all(type(value) is int for value in values) else None) for values in wanted]
-    return judged(arrays, np.array(got, arrays[0].dtype), Limits(**limits), step, spread(arrays)).within
+    return judged(arrays, np.array(got, arrays[0].dtype), Limits(**limits), step, Apart.of([arrays])).within
 
 
 @pytest.mark.parametrize(
@@ -48,6 +48,7 @@ def test_a_quantized_output_may_be_one_quantum_away(got: list[float], step: floa
         ([[0.0, 1.0], [0.5, 1.0]], [0.5005, 1.0], True),  # beside the second set
         ([[0.0, 1.0], [0.5, 1.0]], [0.9, 1.0], True),  # 0.4 from it, and the two are 0.5 apart
         ([[0.0, 1.0], [0.5, 1.0]], [1.1, 1.0], False),
+        ([[0.0, 1.0], [0.5, 1.0]], [-0.4, 0.6], False),  # no element is 0.5 away, and all of them are moved
         ([[0.0, 1.0], [0.001, 1.0]], [0.003, 1.0], False),
         ([[0.0, 1.0], [float("nan"), 1.0]], [0.5, 1.0], False),  # what has no counterpart is no measure
     ],
