@@ -1,4 +1,4 @@
-"""Write an LSTM, GRU or RNN of a known length as the operators of its steps (ONNX only; with target tosa, or named).
+"""Write an LSTM, GRU or RNN of a known length as the operators of its steps (only with target tosa, or named).
 
     y[T,1,B,H], h, c = LSTM(x[T,B,I], w, r, b, , h0, c0)
     p = Add(MatMul(x, Transpose(w)), wb + rb)                                      all steps at once: [T,B,4H]
@@ -8,12 +8,14 @@
     y = Unsqueeze(Concat(h of each step), 1)
 
 No converter to TOSA writes loops; speech and text models hold little else that stops them. The formulas are those of
-the ONNX operators, of both directions, with `linear_before_reset` 0 or 1. onnxruntime's kernels round elsewhere, so the
+the ONNX operators, of both directions, with `linear_before_reset` 0 or 1; in TFLite UNIDIRECTIONAL_SEQUENCE_LSTM's,
+whose states begin at 0 in every run, as after a reset of the variables. The kernels of runtimes round elsewhere, so the
 rewrite is inexact: what each such operator returns is compared in runs of both models, and may differ by 1e-4 of its
 largest magnitude.
 
-Sizes must be numbers, and the steps no more than 4096 new nodes: an LSTM of 64 steps takes about 1,000. Left as they
-are: sequence_lens, peepholes, clip, input_forget, layout 1, activations but Sigmoid, Tanh and Relu, types but float32.
+Sizes must be numbers, and the steps no more than 4096 new nodes: an LSTM of 64 steps takes about 1,000, or 2,000 in
+TFLite. Left as they are: sequence_lens, peepholes, clips, input_forget, layout 1, activations but Sigmoid, Tanh and
+Relu, types but float32; in TFLite projections, layer normalization, coupled gates, and activations but TANH.
 """
 
 from __future__ import annotations
@@ -22,17 +24,20 @@ from collections.abc import Iterator
 
 from graphfix.graph.edits import Edit, Leave, New, Replace
 from graphfix.graph.view import Node, Value
+from graphfix.operators.row import TFLITE
 from graphfix.shapes.shape import Undecided
 from rewrites.recurrence.cells import CELLS, DEFAULTS
 from rewrites.recurrence.nodes import concat, unsqueezed
+from rewrites.recurrence.plain_lstm import kept
+from rewrites.recurrence.sequence_lstm import SequenceLstm
 from rewrites.recurrence.step import Activations
 from rewrites.recurrence.steps import Recurrence
 
-ON = frozenset({("", op) for op in CELLS})
+ON = frozenset({("", op) for op in CELLS}) | {(TFLITE, "UNIDIRECTIONAL_SEQUENCE_LSTM")}
 CODE, NOT_TAKEN = "GF304", "GF305"
 MOST_NODES = 4096
 SEQUENCE_LENS, INITIAL_H, INITIAL_C, PEEPHOLES = 4, 5, 6, 7
-INEXACT = "it is rounded in other places than in onnxruntime's kernel: it may differ by 1e-4 of its largest magnitude"
+INEXACT = "it is rounded in other places than in the runtime's kernel: it may differ by 1e-4 of its largest magnitude"
 WITHOUT = {"clip": None, "input_forget": 0, "layout": 0, "activation_alpha": None, "activation_beta": None}
 """Attributes that change the formulas, and the value with which they do not; None: absent."""
 ACTIVATIONS = {"sigmoid": "Sigmoid", "tanh": "Tanh", "relu": "Relu"}
@@ -40,24 +45,34 @@ ACTIVATIONS = {"sigmoid": "Sigmoid", "tanh": "Tanh", "relu": "Relu"}
 
 def plan(node: Node) -> Iterator[Edit]:
     """Replace a recurrent operator by its steps."""
-    why = _kept(node)
+    sequence = SequenceLstm(node) if node.domain == TFLITE else None
+    why = _kept(node) if sequence is None else kept(node)
     if why is not None:
         yield Leave(None, why, NOT_TAKEN, "left", blocks=True)
         return
     values = [value for value in node.operands if value is not None]
     if not all(value.ranked.static for value in values):
         raise Undecided(f"the sizes of {', '.join(map(str, values))} are not all numbers")
+    if sequence is not None:
+        yield from _within(sequence.steps, sequence.nodes) or [Replace(sequence.run(), CODE, INEXACT)]
+        return
     recurrence = Recurrence.of(node, _given(node, INITIAL_H), _given(node, INITIAL_C))
-    count = recurrence.steps * CELLS[node.op].nodes * recurrence.directions
-    if count > MOST_NODES:
-        why = f"its {recurrence.steps} steps take {count} nodes, and {MOST_NODES} are the most: bind a shorter length"
-        yield Leave(None, why, NOT_TAKEN, "left", blocks=True)
+    if left := _within(recurrence.steps, recurrence.steps * CELLS[node.op].nodes * recurrence.directions):
+        yield from left
         return
     runs = [recurrence.run(direction, _activations(node, direction)) for direction in range(recurrence.directions)]
     results: list[New] = [concat([unsqueezed(run.all, 1) for run in runs], 1)]
     results += [concat([run.last[at] for run in runs], 0) for at in range(len(runs[0].last))]
     used = [at for at, value in enumerate(node.results) if value is not None]
     yield Replace(results[0], CODE, INEXACT, tuple((at, results[at]) for at in used if at))
+
+
+def _within(steps: int, count: int) -> list[Edit]:
+    """What is said of too many nodes."""
+    if count <= MOST_NODES:
+        return []
+    why = f"its {steps} steps take {count} nodes, and {MOST_NODES} are the most: bind a shorter length"
+    return [Leave(None, why, NOT_TAKEN, "left", blocks=True)]
 
 
 def _given(node: Node, at: int) -> int | None:

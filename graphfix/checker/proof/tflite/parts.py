@@ -14,7 +14,7 @@ from graphfix.checker.files.tflite.records import NARROW, WIDTHS
 from graphfix.checker.files.tflite.schema import TYPES
 from graphfix.checker.proof.compare import check_declared_input
 from graphfix.checker.proof.result import UnprovedError
-from graphfix.checker.proof.tflite.definitions import OPERATORS
+from graphfix.checker.proof.tflite.maker import OPERATORS
 from graphfix.checker.proof.tflite.new_forms import VERSIONS
 
 if TYPE_CHECKING:

@@ -27,6 +27,7 @@ from graphfix.checker.proof.tflite.nodes import (
 )
 from graphfix.checker.proof.tflite.operands import Call
 from graphfix.checker.proof.tflite.results import always_taken, branch_taken, check_results, path_of
+from graphfix.checker.proof.tflite.sequence_lstm import has_own_state
 from graphfix.checker.proof.tflite.shapes import refined
 from graphfix.checker.proof.tflite.table import EACH, STATEFUL, UNARY
 from graphfix.checker.proof.tflite.unrolled_loops import as_trips
@@ -217,6 +218,8 @@ class Reading:
         """Number the operators whose result depends on what was done before."""
         if operator.name in STATEFUL or operator.name.startswith("custom "):
             return len(self.effects)
+        if graph is self.model.subgraphs[0] and has_own_state(graph, operator):
+            return None
         pure = operator.name in EACH or operator.name in UNARY or operator.name in READING
         if not pure and any(at >= 0 and graph.tensors[at].variable for at in operator.inputs):
             return len(self.effects)

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 from graphfix.checker.files.tflite.graphs import unique_names
 from graphfix.checker.proof.terms import View
-from graphfix.checker.proof.tflite.definitions import ASSUMING, DEFINED, OPERATORS, PASSING, form, is_exact
+from graphfix.checker.proof.tflite.definitions import ASSUMING, DEFINED, PASSING, form, is_exact
+from graphfix.checker.proof.tflite.maker import OPERATORS
 from graphfix.results import InexactSite
 
 if TYPE_CHECKING:
@@ -66,9 +67,8 @@ class Definitions:
         if found is None or result.core in self.made:
             self._see_by_name(constants, call, result, place)
             return result
-        if found.exact:
-            call.table.assumes.update(dict.fromkeys(filter(None, [ASSUMING.get(call.operator.name)])))
-        else:
+        call.table.assumes.update(dict.fromkeys(filter(None, [ASSUMING.get(found.call.operator.name)])))
+        if not found.exact:
             self._note(found, call, place)
         axes = None if result.axes is None else tuple(None if at is None else found.axes[at] for at in result.axes)
         return View(found.result.core, axes, result.sizes)

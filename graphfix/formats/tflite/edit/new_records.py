@@ -39,12 +39,16 @@ KINDS: Mapping[str, int] = MappingProxyType(
         "EQUAL": EQUAL,
         "PAD": 22,
         "SLICE": 48,
+        "BATCH_MATMUL": 101,
+        "CONCATENATION": CONCATENATION,
         "RESIZE_NEAREST_NEIGHBOR": 74,
     }
 )
 FIELDS: Mapping[str, Mapping[str, tuple[int, str]]] = MappingProxyType(
     {
         "RESHAPE": {"new_shape": (0, "i*")},
+        "CONCATENATION": {"axis": (0, "i")},
+        "BATCH_MATMUL": {"adj_x": (0, "?"), "adj_y": (1, "?")},
         "RESIZE_NEAREST_NEIGHBOR": {"align_corners": (0, "?"), "half_pixel_centers": (1, "?")},
         "CAST": {"in_data_type": (0, "b"), "out_data_type": (1, "b")},
     }

@@ -40,6 +40,8 @@ _FIRST: Final[Mapping[int, str]] = {
     59: "values_count:i axis:i",  # PACK
     61: "axis:i",  # ONE_HOT
     64: "num:i axis:i",  # UNPACK
+    71: f"{_ACTIVATION} cell_clip:f proj_clip:f time_major:? asymmetric_quantize_inputs:? diagonal_recurrent_tensors:?",
+    # 71: UNIDIRECTIONAL_SEQUENCE_LSTM
     74: _CORNERS,  # RESIZE_NEAREST_NEIGHBOR
     79: "num_splits:i",  # SPLIT_V
     92: "then_subgraph_index:i else_subgraph_index:i",  # IF

@@ -1,0 +1,131 @@
+"""What the definitions of operators are made of: operators in version 1, read as those of a file are."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+import numpy as np
+
+from graphfix.checker.files.tflite.records import Operator
+from graphfix.checker.proof import constant_folding
+from graphfix.checker.proof.terms import whole
+from graphfix.checker.proof.tflite.nodes import read, stated
+from graphfix.checker.proof.tflite.operands import Call
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from graphfix.checker.files.tflite.records import Tensor
+    from graphfix.checker.proof.constants import Constants
+    from graphfix.checker.proof.terms import View
+
+ACTIVATED: Final = ("fusedActivationFunction", 0)
+OPERATORS: Final[Mapping[str, tuple[int, tuple[tuple[str, object], ...]]]] = {
+    "MUL": (21, (ACTIVATED,)),
+    "ADD": (11, (ACTIVATED, ("potScaleInt16", True))),
+    "SUB": (28, (ACTIVATED, ("potScaleInt16", True))),
+    "DIV": (29, (ACTIVATED,)),
+    "EXP": (33, ()),
+    "ABS": (78, ()),
+    "TANH": (0, ()),
+    "FLOOR": (0, ()),
+    "NEG": (42, ()),
+    "MAXIMUM": (39, ()),
+    "MINIMUM": (39, ()),
+    "EQUAL": (53, ()),
+    "LESS": (41, ()),
+    "GREATER": (44, ()),
+    "GREATER_EQUAL": (45, ()),
+    "NOT_EQUAL": (54, ()),
+    "SELECT_V2": (98, ()),
+    "SQRT": (0, ()),
+    "SLICE": (48, ()),
+    "LOGISTIC": (0, ()),
+    "BATCH_MATMUL": (101, (("adjX", False), ("adjY", True), ("asymmetricQuantizeInputs", False))),
+    "CONCATENATION": (10, (("axis", 0), ACTIVATED)),
+    "PAD": (22, ()),
+    "REAL": (0, ()),
+    "IMAG": (0, ()),
+}
+"""The operators of definitions, in version 1: the table of their options, and its fields as they are by default."""
+COMPARING: Final = frozenset({"EQUAL", "LESS", "GREATER", "GREATER_EQUAL", "NOT_EQUAL"})
+"""Their results are truth values; any other's are of the last operand's type."""
+PARTS: Final = frozenset({"REAL", "IMAG"})
+"""Those of complex numbers are floats."""
+
+
+class UnreadError(Exception):
+    """An operator of a definition is read in another way than by maps: the whole is no term then."""
+
+
+class Value(NamedTuple):
+    """What an operator of a definition reads or makes."""
+
+    view: View
+    tensor: Tensor
+
+
+@dataclass(frozen=True, slots=True)
+class Maker:
+    """Reads the operators of a definition as it reads those of a file."""
+
+    constants: Constants
+    call: Call
+
+    def __call__(self, name: str, *operands: Value | float, last: bool = False) -> Value:
+        """Return what an operator of version 1 makes; a number stands for a constant. Raises UnreadError.
+
+        `last`: it makes the result, with its quantization.
+        """
+        kind, fields = OPERATORS[name]
+        values = [each if isinstance(each, Value) else self.constant(each) for each in operands]
+        dtype = "bool" if name in COMPARING else "float32" if name in PARTS else values[-1].tensor.dtype
+        result = self.call.result if last else self.call.result._replace(dtype=dtype, quantization=None)
+        return self._read(
+            Operator(name, 1, (), (), dict(fields), (), (name, kind, 0, fields, (), (), ())), values, result
+        )
+
+    def same(self, operand: Value) -> Value:
+        """Return what the operator itself makes of another operand. Raises UnreadError."""
+        return self._read(self.call.operator, [operand], self.call.result)
+
+    def _read(self, operator: Operator, values: Sequence[Value], result: Tensor) -> Value:
+        given, tensors = [value.view for value in values], [value.tensor for value in values]
+        view = read(Call(self.call.table, operator, given, tensors, result, self.call.description))
+        if view is None:
+            raise UnreadError
+        return Value(view, result)
+
+    def exactly(self, name: str, values: Sequence[Value], sizes: tuple[int, ...], axis: int = 0) -> Value:
+        """Return what an operator makes that reads its operands exactly, as the reader enters it."""
+        kind, fields = OPERATORS[name]
+        fields = tuple((field, axis if field == "axis" else value) for field, value in fields)
+        operator, table = (
+            Operator(name, 1, (), (), dict(fields), (), (name, kind, 0, fields, (), (), ())),
+            self.call.table,
+        )
+        result = values[0].tensor._replace(dims=sizes, stored=sizes, payload=None)
+        given, parameters = tuple(value.view for value in values), tuple((value.tensor.dtype, None) for value in values)
+        key = ("whole", operator.key, 1, given, parameters, (stated(operator, result),), None, None, 0)
+        core, new = table.core(key, self.call.description)
+        if new:
+            core.sizes = table.named_sizes(core, sizes)
+        return Value(whole(core), result)
+
+    def operand(self, index: int) -> Value:
+        """Return an operand of the operator. Raises UnreadError where it has none."""
+        view, tensor = self.call.operand(index), self.call.inputs[index] if index < len(self.call.inputs) else None
+        if view is None or tensor is None:
+            raise UnreadError
+        return Value(view, tensor)
+
+    def constant(self, elements: float | constant_folding.Array) -> Value:
+        """Return a constant: a whole number is of int32, another one of float32, an array of its own type."""
+        kind = np.int32 if isinstance(elements, int) else np.float32
+        array = elements if isinstance(elements, np.ndarray) else np.asarray(elements, kind)
+        view = constant_folding.as_constant(self.constants, array, self.call.description)
+        shape = array.shape
+        return Value(
+            view, self.call.result._replace(dtype=array.dtype.name, dims=shape, stored=shape, quantization=None)
+        )

@@ -1,0 +1,97 @@
+"""The steps of a UNIDIRECTIONAL_SEQUENCE_LSTM, in TFLite's operators.
+
+Source: tensorflow/lite/kernels/lstm_eval.cc, the float kernel; gates in the order input, forget, cell, output.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from graphfix.graph.edits import New, Numbers, Source
+from graphfix.graph.view import Node
+from graphfix.shapes.shape import Shape
+
+FLOAT = "float32"
+GATES = 4
+WEIGHTS, OF_STATE, BIASES = 1, 5, 12
+"""The operands of the first gate."""
+NODES = 29
+"""Of one step, at most."""
+RANK = 3
+BY_STATE = (("adj_x", False), ("adj_y", True))
+JOINED = (("fused_activation_function", 0),)
+
+
+@dataclass(frozen=True, slots=True)
+class SequenceLstm:
+    """One operator."""
+
+    node: Node
+
+    @property
+    def in_time(self) -> bool:
+        """Whether steps stand in front of the batch."""
+        return bool(self.node.attributes.get("time_major"))
+
+    @property
+    def steps(self) -> int:
+        """How many there are."""
+        return self.node.operand(0).ranked.numbers[0 if self.in_time else 1]
+
+    @property
+    def nodes(self) -> int:
+        """How many the steps take."""
+        return self.steps * NODES
+
+    @property
+    def state(self) -> tuple[int, ...]:
+        """The sizes of a state, with an axis in front: [1,B,H]."""
+        batch = self.node.operand(0).ranked.numbers[1 if self.in_time else 0]
+        return 1, batch, self.node.operand(OF_STATE).ranked.numbers[1]
+
+    def run(self) -> New:
+        """All outputs in the order of time."""
+        zeros = Numbers((0.0,) * (self.state[1] * self.state[2]), self.state, FLOAT)
+        h: Source = zeros
+        c: Source = zeros
+        outputs = []
+        for step in range(self.steps):
+            x = self._part(step)
+            i, f, g, o = (self._gate(at, x, h) for at in range(GATES))
+            c = self._each("ADD", self._each("MUL", f, c), self._each("MUL", i, g))
+            h = self._each("MUL", o, self._each("TANH", c))
+            outputs.append(h)
+        axis, sizes = (
+            (0, (self.steps, *self.state[1:])) if self.in_time else (1, (self.state[1], self.steps, self.state[2]))
+        )
+        parts = outputs if self.in_time else [_reshaped(part, (self.state[1], 1, self.state[2])) for part in outputs]
+        return New("CONCATENATION", tuple(parts), Shape(sizes), FLOAT, (("axis", axis), *JOINED))
+
+    def _part(self, step: int) -> New:
+        """One step of the data: [1,B,I]."""
+        sizes = self.node.operand(0).ranked.numbers
+        axis = 0 if self.in_time else 1
+        begin = tuple(step if at == axis else 0 for at in range(RANK))
+        cut = tuple(1 if at == axis else size for at, size in enumerate(sizes))
+        part = New("SLICE", (0, _integers(begin), _integers(cut)), Shape(cut), FLOAT)
+        return part if self.in_time else _reshaped(part, (1, sizes[0], sizes[2]))
+
+    def _gate(self, at: int, x: Source, h: Source) -> New:
+        both = self._each("ADD", self._by(WEIGHTS + at, x), self._by(OF_STATE + at, h))
+        sums = self._each("ADD", both, _reshaped(BIASES + at, (1, 1, self.state[2])))
+        return self._each("TANH" if at == GATES // 2 else "LOGISTIC", sums)
+
+    def _by(self, weights: int, source: Source) -> New:
+        lifted = _reshaped(weights, (1, *self.node.operand(weights).ranked.numbers))
+        return New("BATCH_MATMUL", (source, lifted), Shape(self.state), FLOAT, BY_STATE)
+
+    def _each(self, op: str, *operands: Source) -> New:
+        return New(op, operands, Shape(self.state), FLOAT, JOINED if op in ("ADD", "MUL") else ())
+
+
+def _reshaped(source: Source, sizes: tuple[int, ...]) -> New:
+    return New("RESHAPE", (source, _integers(sizes)), Shape(sizes), FLOAT, (("new_shape", sizes),))
+
+
+def _integers(numbers: tuple[int, ...]) -> Numbers:
+    return Numbers(numbers, (len(numbers),), "int32")
