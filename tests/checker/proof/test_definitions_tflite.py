@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from graphfix.checker.proof import prove
-from graphfix.checker.proof.tflite.definitions import OPERATORS
+from graphfix.checker.proof.tflite.maker import OPERATORS
 from graphfix.runtimes.litert import KERNELS
 from graphfix.runtimes.process import Child
 from models.builders.tflite.text import model as tflite
@@ -134,7 +134,7 @@ def test_an_operator_of_other_parameters_is_not(name: str, tmp_path: Path) -> No
 
 
 CALLS = {
-    **{name: f"y[2,3] = {name}(x[2,3])" for name in ("EXP", "ABS", "TANH", "FLOOR", "NEG", "SQRT")},
+    **{name: f"y[2,3] = {name}(x[2,3])" for name in ("EXP", "ABS", "TANH", "FLOOR", "NEG", "SQRT", "LOGISTIC")},
     **{name: f"y[2,3] = {name}(x[2,3], k:const[])" for name in ("MUL", "ADD", "SUB", "DIV", "MAXIMUM", "MINIMUM")},
     **{
         name: f"y:bool[2,3] = {name}(x[2,3], k:const[])"
@@ -143,6 +143,8 @@ CALLS = {
     **{name: f"y[2,3] = {name}(x:complex64[2,3])" for name in ("REAL", "IMAG")},
     "SLICE": "y[1,2] = SLICE(x[2,3], b:const:int32[2]{0,0}, s:const:int32[2]{1,2})",
     "PAD": "y[3,3] = PAD(x[2,3], p:const:int32[2,2]{1,0,0,0})",
+    "BATCH_MATMUL": "y[1,2,4] = BATCH_MATMUL(x[1,2,3], w:const[1,4,3], adj_y=True)",
+    "CONCATENATION": "y[4,3] = CONCATENATION(x[2,3], z[2,3], axis=0)",
     "SELECT_V2": "y[2,3] = SELECT_V2(c:bool[2,3], x[2,3], k:const[])",
 }
 
