@@ -76,6 +76,10 @@ def _concat(node: Node) -> str | None:
     return None
 
 
+def _gelu(node: Node) -> str | None:
+    return tosa_onnx.WRONG if node.attributes.get("approximate") == "tanh" else None
+
+
 def _einsum(node: Node) -> str | None:
     if len(node.operands) > PAIR:
         return "torch-mlir computes another thing of an Einsum of more than two operands"
@@ -87,6 +91,7 @@ _ASK: Mapping[str, Callable[[Node], str | None]] = MappingProxyType(
         "AveragePool": _pool,
         "Concat": _concat,
         "Einsum": _einsum,
+        "Gelu": _gelu,
         "Pad": _pad,
         "Pow": _power,
         "Resize": _resize,

@@ -7,7 +7,7 @@ from graphfix.operators.tosa import CONDITION, LOOP, NO_FORM
 UNKNOWN = "torch-mlir has no form for it"
 WRONG = "it converts without a word, and TOSA computes something else"
 UNREAD = (
-    "Acos Acosh Asin Asinh Atanh Attention Cosh Gelu GridSample GroupNormalization IsInf LRN Mish ReduceLogSumExp"
+    "Acos Acosh Asin Asinh Atanh Attention Cosh GridSample GroupNormalization IsInf LRN Mish ReduceLogSumExp"
     " RMSNormalization RotaryEmbedding Sinh Softsign ThresholdedRelu".split()
 )
 """Operators that it refuses whatever their operands, or makes float64 of."""

@@ -174,7 +174,9 @@ def _staying(sites: Sequence[Site]) -> Iterator[str]:
     """Yield a line for each reason and operator: `left GF104 Mul 'x', operand 0: the rank of 'a' is not known`."""
     groups: dict[tuple[str, str, str | None], list[Site]] = {}
     for site in sites:
-        groups.setdefault((site.code, site.op, site.reason), []).append(site)
+        # one free size runs through all that follows: the first reason names it
+        free = site.code == "GF302" and site.op != "input"
+        groups.setdefault((site.code, "", None) if free else (site.code, site.op, site.reason), []).append(site)
     shown = list(groups.values())[:STAYING]
     for members in shown:
         first = members[0]

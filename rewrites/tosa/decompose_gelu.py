@@ -1,15 +1,15 @@
 """Write a GELU of float32 in operators that the converter gets right (only with target tosa, or where it is named).
 
-    Gelu(x[2,3])                     ->  x * 0.5 * (1 + Erf(x * 0.7071068))                     (ONNX)
     GELU(x[2,3], approximate=True)   ->  x * 0.5 * (1 + TANH((x + 0.044715 * x*x*x) * 0.7978846))
     GELU(x[2,3], approximate=False)  ->  x * SELECT_V2(x >= 0, 1 - q, q)
                                          q = (b1*t + b2*t^2 + .. + b5*t^5) * EXP(x*x * -0.5),  t = 1 / (1 + ABS(x) * p)
 
-The converter of TFLite writes a GELU of either kind with tosa.pow(x, 3), which is NaN for every negative x; torch-mlir
-has no form for ONNX's. The one by TANH is the same in both formats. q is half of ERFC by formula 7.1.26 of Abramowitz
-and Stegun, whose error is at most 1.5e-7: TFLite has no ERF. The numbers may differ from those of the runtime in
-their last bits, so the rewrite is inexact: what each such operator computes is compared in runs of both models, and may
-differ by 1e-4 of its largest magnitude. A quantized GELU is a table, which the converter gets right; it stays.
+The converter of TFLite writes a GELU of either kind with tosa.pow(x, 3), which is NaN for every negative x, and so does
+torch-mlir with ONNX's Gelu by Tanh; the exact one it gets right. The first form is the same in both formats. q is half
+of ERFC by formula 7.1.26 of Abramowitz and Stegun, whose error is at most 1.5e-7: TFLite has no ERF. The numbers may
+differ from those of the runtime in their last bits, so the rewrite is inexact: what each such operator computes is
+compared in runs of both models, and may differ by 1e-4 of its largest magnitude. A quantized GELU is a table, which the
+converter gets right; it stays.
 """
 
 from __future__ import annotations
@@ -38,12 +38,11 @@ def plan(node: Node) -> Iterator[Edit]:
     result = node.results[0]
     if result is None or node.operand(0).dtype != FLOAT:
         return
-    if node.domain == TFLITE:
-        form = _by_tanh if node.attributes.get("approximate") else _by_erfc
-    else:
-        form = _by_tanh if node.attributes.get("approximate") == "tanh" else _by_erf
+    approximate = node.attributes.get("approximate")
+    if node.domain != TFLITE and approximate != "tanh":
+        return
     write = _Write(node.domain == TFLITE, node.operand(0).ranked)
-    yield Replace(form(write), CODE, INEXACT)
+    yield Replace(_by_tanh(write) if approximate else _by_erfc(write), CODE, INEXACT)
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,11 +62,6 @@ def _by_tanh(write: _Write) -> New:
     cube = write("Mul", write("Mul", 0, 0), 0)
     inner = write("Add", 0, write("Mul", cube, CUBE))
     bent = write("Tanh", write("Mul", inner, SCALE))
-    return write("Mul", write("Mul", 0, 0.5), write("Add", bent, 1.0))
-
-
-def _by_erf(write: _Write) -> New:
-    bent = write("Erf", write("Mul", 0, 0.5**0.5))
     return write("Mul", write("Mul", 0, 0.5), write("Add", bent, 1.0))
 
 

@@ -3,8 +3,9 @@
     y[1,3,8,8] = Resize(x[1,3,4,4], , [1,1,2,2])
     y = Reshape(Expand(Reshape(x, [1,3,4,1,4,1]), [1,3,4,2,4,2]), [1,3,8,8])
 
-Each element is repeated, so every bit is the same. Tool chains read the coordinates of a nearest Resize in different
-ways (rounded instead of cut is common), and the result is silently wrong.
+Each element is repeated, so every bit is the same; by factors of 1 alone there is nothing to repeat, and the node goes.
+Tool chains read the coordinates of a nearest Resize in different ways (rounded instead of cut is common), and the
+result is silently wrong.
 
 That it repeats is certain for the coordinates `asymmetric` with `floor` (also Upsample, and Resize of opset 10, which
 have no other), and for `half_pixel` and `pytorch_half_pixel` with either kind of rounding: by a whole factor the source
@@ -18,7 +19,7 @@ from collections.abc import Iterator, Sequence
 from itertools import chain
 from math import prod
 
-from graphfix.graph.edits import Edit, Leave, New, Numbers, Replace, Source, reshape
+from graphfix.graph.edits import Edit, Fold, Leave, New, Numbers, Replace, Source, reshape
 from graphfix.graph.view import Node
 from graphfix.operators.tosa import MAX_RANK
 from graphfix.shapes.shape import Shape, Undecided
@@ -44,11 +45,11 @@ def plan(node: Node) -> Iterator[Edit]:
     have, want = value.shape.numbers, result.shape.numbers
     factors = _factors(node, have, want)
     if factors is None or prod(factors) == 1:
+        yield from [Fold(CODE)] if factors else ()
         return
     room = MAX_RANK - len(have)
     if room < 1:
-        why = f"it is of rank {len(have)}: to stretch it takes one axis more, and TOSA has {MAX_RANK}"
-        yield Leave(None, why, "GF301")
+        yield Leave(None, f"it is of rank {len(have)}: a stretch takes one axis more, and TOSA has {MAX_RANK}", "GF301")
         return
     grown = [axis for axis, factor in enumerate(factors) if factor != 1]
     turns = [grown[start : start + room] for start in range(0, len(grown), room)]

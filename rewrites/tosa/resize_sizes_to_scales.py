@@ -18,6 +18,8 @@ from graphfix.graph.view import Node
 ON = frozenset({("", "Resize")})
 CODE = "GF304"
 SIZES_AT = 3
+PLAIN = {"axes": None, "keep_aspect_ratio_policy": "stretch", "antialias": 0}
+"""What an exporter may say that changes nothing; None: absent."""
 KEPT = (
     "coordinate_transformation_mode",
     "mode",
@@ -36,7 +38,7 @@ def plan(node: Node) -> Iterator[Edit]:
     wanted, ranked = given[0].elements, value.ranked
     if wanted is None or not ranked.static or len(wanted) != ranked.rank:
         return
-    if {"axes", "keep_aspect_ratio_policy", "antialias"} & node.attributes.keys():
+    if any(node.attributes.get(name, plain) != plain for name, plain in PLAIN.items()):
         return
     scales = tuple(_single(float(want) / have) for want, have in zip(wanted, ranked.numbers, strict=True) if have)
     if [int(_single(scale * have)) for scale, have in zip(scales, ranked.numbers, strict=False)] != list(wanted):

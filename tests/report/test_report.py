@@ -92,6 +92,16 @@ m.onnx: 1 finding for target ranks (GF101 1), 1 exempt
     )
 
 
+def test_nodes_with_a_free_size_are_one_line() -> None:
+    reasons = ("a[N,3] has a size that is free", "b[N,4] has a size that is free")
+    free = [
+        replace(LEFT, code="GF302", node=f"n{at}", op=op, operand=None, reason=reason, graph="main")
+        for at, (op, reason) in enumerate(zip(("Add", "Mul"), reasons, strict=True))
+    ]
+    lines = report.table(replace(CHECKED, sites=tuple(free))).splitlines()
+    assert lines[1:] == ["  left GF302 Add 'n0' and 1 more: a[N,3] has a size that is free"]
+
+
 def test_a_model_with_exempt_sites_only_is_clean() -> None:
     assert report.table(CLEAN).splitlines()[0] == "c.onnx: clean for target ranks, 1 exempt"
     assert report.findings(CLEAN) == []

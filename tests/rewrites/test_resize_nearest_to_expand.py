@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import graphfix
-from graphfix.graph.edits import Leave, New, Numbers, Replace
+from graphfix.graph.edits import Fold, Leave, New, Numbers, Replace
 from graphfix.shapes.shape import Shape, Undecided
 from rewrites.tosa.resize_nearest_to_expand import plan
 from tests.support.bits import random_bits, same_bits
@@ -31,12 +31,16 @@ def test_each_axis_that_grows_is_split_stretched_and_joined() -> None:
     assert list(plan(node(text))) == [Replace(joined, "GF304")]
 
 
+def test_what_grows_nowhere_goes() -> None:
+    text = f"y[1,1,4,4] = Resize(x[1,1,4,4], , s:const[4]{{1.0,1.0,1.0,1.0}}, {CUT})"
+    assert list(plan(node(text))) == [Fold("GF304")]
+
+
 KEPT = {
     "it interpolates": f"y[1,1,8,8] = Resize(x[1,1,4,4], , s:const[4]{{1.0,1.0,2.0,2.0}}, mode='linear', {CUT})",
     "a factor and a half": f"y[1,1,6,6] = Resize(x[1,1,4,4], , s:const[4]{{1.0,1.0,1.5,1.5}}, {CUT})",
     "a scale that the sizes hide": f"y[1,1,8,8] = Resize(x[1,1,4,4], , s:const[4]{{1.0,1.0,2.1,2.1}}, {CUT})",
     "it gets smaller": f"y[1,1,2,2] = Resize(x[1,1,4,4], , s:const[4]{{1.0,1.0,0.5,0.5}}, {CUT})",
-    "nothing grows": f"y[1,1,4,4] = Resize(x[1,1,4,4], , s:const[4]{{1.0,1.0,1.0,1.0}}, {CUT})",
     "no elements": f"y[1,0,8,8] = Resize(x[1,0,4,4], , s:const[4]{{1.0,1.0,2.0,2.0}}, {CUT})",
     "asymmetric and rounded": "y[1,1,8,8] = Resize(x[1,1,4,4], , s:const[4]{1.0,1.0,2.0,2.0}, "
     "coordinate_transformation_mode='asymmetric')",

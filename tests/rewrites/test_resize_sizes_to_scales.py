@@ -41,6 +41,16 @@ def test_scales_are_proved(mode: str, tmp_path: Path) -> None:
     assert not graphfix.fix_file(after, tmp_path / "again.onnx", target="tosa").changed
 
 
+def test_what_an_exporter_says_without_meaning_anything_by_it_is_dropped(tmp_path: Path) -> None:
+    said = {"keep_aspect_ratio_policy": "stretch", "antialias": 0, "exclude_outside": 0}
+    _, after, outcome = fixed(tmp_path, resize((1, 2, 3, 4), (1, 2, 7, 9), 18, **said))
+    assert outcome.rewrites["resize-sizes-to-scales"] == 1
+    assert outcome.verdict is not None
+    assert outcome.verdict.status == "proved"
+    (node,) = onnx.load(after).graph.node
+    assert not {"keep_aspect_ratio_policy", "antialias"} & {given.name for given in node.attribute}
+
+
 def test_random_sizes_give_the_same_bits() -> None:
     choose, done = Random(0), 0  # noqa: S311 - repeatable, no secret
     for _ in range(200):

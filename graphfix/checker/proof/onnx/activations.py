@@ -18,18 +18,14 @@ TERMS = 0.044715, math.sqrt(2 / math.pi)
 
 
 def gelu(call: Call) -> Found | None:
-    """Gelu (since 20): x / 2 * (1 + erf(x / sqrt(2))), or the same by its approximation."""
+    """Gelu (since 20) by its approximation: x / 2 * (1 + tanh(sqrt(2 / pi) * (x + 0.044715 * x * x * x)))."""
     data, how = call.operand(0), call.attributes.get("approximate")
-    form = b"none" if how is None else how.s
-    if data is None or dtype(data.core) != TensorProto.FLOAT or form not in (b"none", b"tanh"):
+    if data is None or dtype(data.core) != TensorProto.FLOAT or how is None or how.s != b"tanh":
         return None
     formula = Formula()
     add, number = formula.add, formula.floats
-    if form == b"tanh":
-        cube = add("Mul", add("Mul", "X", "X"), "X")
-        inner = add("Add", "X", add("Mul", cube, number(TERMS[0])))
-        bent = add("Tanh", add("Mul", inner, number(TERMS[1])))
-    else:
-        bent = add("Erf", add("Mul", "X", number(math.sqrt(0.5))))
+    cube = add("Mul", add("Mul", "X", "X"), "X")
+    inner = add("Add", "X", add("Mul", cube, number(TERMS[0])))
+    bent = add("Tanh", add("Mul", inner, number(TERMS[1])))
     result = add("Mul", add("Mul", "X", number(0.5)), add("Add", bent, number(1.0)))
     return formula, [result], {"X": data}

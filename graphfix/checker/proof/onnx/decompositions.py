@@ -115,7 +115,7 @@ def _in_pairs(call: Call, among: Among) -> View | None:
 def _by_scales(call: Call, among: Among) -> View | None:
     """Read the sizes of a linear Resize as the scales that onnxruntime makes of them: quotients in float32."""
     mode, data, asked = call.attributes.get("mode"), call.operand(0), call.content(SIZES)
-    if mode is None or mode.s != b"linear" or data is None or asked is None or call.attributes.keys() & OF_SIZES:
+    if mode is None or mode.s != b"linear" or data is None or asked is None or not _of_sizes_alone(call):
         return None
     have, want = numbers(data.sizes or ()), numbers(asked)
     if have is None or want is None or len(have) != len(want) or not all(have):
@@ -128,8 +128,15 @@ def _by_scales(call: Call, among: Among) -> View | None:
         helper.make_node("Constant", [], ["roi"], value=numpy_helper.from_array(np.zeros(0, np.float32))),
         helper.make_node("Resize", ["x", "roi", "scales"], ["y"], call.description),
     ]
-    nodes[-1].attribute.extend(call.attributes.values())
+    nodes[-1].attribute.extend(given for name, given in call.attributes.items() if name not in OF_SIZES)
     return among(nodes, max(call.version, PRESENT), {"x": data})
+
+
+def _of_sizes_alone(call: Call) -> bool:
+    """Whether the sizes are those of all axes, taken as they are, and what lies between is taken once."""
+    policy = call.attributes.get("keep_aspect_ratio_policy")
+    plain = policy is None or policy.s == b"stretch"
+    return plain and "axes" not in call.attributes and not call.integer("antialias", 0)
 
 
 DEFINED: Mapping[str, Callable[[Call, Among], View | None]] = {
