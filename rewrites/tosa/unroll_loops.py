@@ -6,7 +6,8 @@
 No converter to TOSA writes loops. How often a TFLite WHILE or an ONNX Loop runs is known where its count is, and its
 condition: that is followed from trip to trip on whole numbers that are known, such as sizes that are numbers, and
 counters that begin at a constant. Each trip reads what the one before it returns, all read one copy of the constants,
-and what a Loop collects is a Concat of what its trips return. What comes out has the same bits.
+and what a Loop collects is a Concat of what its trips return. A Scan of a known length reads the parts by Gather. What
+comes out has the same bits.
 
 The trips may take 4096 nodes in all. Left as they are: loops whose condition an input decides, a loop in a body that
 stays, and a body with random or custom operators or a state: several of them are not one that runs several times.
@@ -20,7 +21,7 @@ from graphfix.graph.edits import Edit, Inline, Leave
 from graphfix.graph.view import Node
 from graphfix.operators.row import TFLITE
 
-ON = frozenset({("", "Loop"), (TFLITE, "WHILE")})
+ON = frozenset({("", "Loop"), ("", "Scan"), (TFLITE, "WHILE")})
 CODE, NOT_TAKEN = "GF304", "GF305"
 MOST_NODES = 4096
 

@@ -243,3 +243,49 @@ def test_other_targets_leave_it(tmp_path: Path) -> None:
     after = tmp_path / "after.onnx"
     api.fix_file(file(tmp_path, LOOP), after)
     assert "Loop" in ops(after)
+
+
+SCAN = """main (float[2,4] h0, float[3,2,4] x, float[2,4,3] y) => (float[2,4] h, float[3,2,4] all, float[2,3,4] back) {
+    h, all, back = Scan <num_scan_inputs = 2, scan_input_axes = [0, 2], scan_input_directions = [0, 1],
+                         scan_output_axes = [0, 1], scan_output_directions = [0, 1],
+                         body = turn (float[2,4] s, float[2,4] p, float[2,4] q)
+                                     => (float[2,4] t, float[2,4] u, float[2,4] v) {
+        a = Add(s, p)
+        m = Mul(a, q)
+        t = Tanh(m)
+        u = Neg(t)
+        v = Abs(p) }> (h0, x, y) }"""
+
+
+@pytest.mark.parametrize("opset", [11, 13, 18, 21])
+def test_a_scan_is_written_out(tmp_path: Path, opset: int) -> None:
+    path, after = file(tmp_path, SCAN, opset=opset), tmp_path / "after.onnx"
+    outcome = unrolled(path)
+    assert_proved(outcome)
+    assert outcome.rewrites["unroll-loops"] == 1
+    found = ops(after)
+    assert [found.count(op) for op in ("Scan", "Tanh", "Gather", "Unsqueeze", "Concat")] == [0, 3, 6, 6, 2]
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("scan_input_axes = [0, 2], scan_input_directions = [0, 1]", "scan_input_axes = [0, 2]"),
+        ("scan_output_directions = [0, 1]", "scan_output_directions = [1, 1]"),
+        ("scan_output_directions = [0, 1]", "scan_output_directions = [0, 0]"),
+        ("m = Mul(a, q)", "m = Mul(q, q)"),
+        ("u = Neg(t)", "u = Neg(s)"),
+    ],
+    ids=["read forwards", "stacked backwards", "stacked forwards", "another body", "a row of the trip before"],
+)
+def test_a_fault_in_a_written_out_scan_is_seen(tmp_path: Path, old: str, new: str) -> None:
+    path, after = file(tmp_path, SCAN), tmp_path / "after.onnx"
+    unrolled(file(tmp_path, changed(SCAN, (old, new)), "wrong"))
+    assert "Scan" not in ops(after)
+    assert api.verify(path, after, proof="only").status != "proved"
+
+
+def test_a_scan_of_an_unknown_length_stays(tmp_path: Path) -> None:
+    text = SCAN.replace("float[3,2,4]", "float[N,2,4]").replace("[2,4,3]", "[2,4,N]").replace("[2,3,4]", "[2,N,4]")
+    sites = api.check(file(tmp_path, text), only=["unroll-loops"]).sites
+    assert not [site for site in sites if site.code == "GF304"]

@@ -1,4 +1,4 @@
-"""How often a Loop runs its body, where constants and sizes that are numbers decide it."""
+"""How often a Loop or Scan runs its body, where constants and sizes that are numbers decide it."""
 
 from __future__ import annotations
 
@@ -19,6 +19,8 @@ MOST: Final = 1 << 14
 MOST_FOLLOWED: Final = 256
 """Trips whose condition is computed, one after the other."""
 NUMBER, CONDITION = 0, 1
+SCANS_ALONE_SINCE: Final = 9
+"""Before it a Scan has an axis of batches in front."""
 
 
 @dataclass(slots=True)
@@ -71,6 +73,9 @@ class Body:
 
 def trips(node: Node, body: Body) -> Trips | None:
     """How often a Loop runs; None where its count or its condition is not known."""
+    nodes = sum(each.op_type != "Constant" for each in every_node(body.message.node))
+    if node.op == "Scan":
+        return _scanned(node, nodes)
     operands = [*node.operands, None, None]
     arrays = [body.evaluator.array(value) if value is not None else None for value in operands[:2]]
     if len(body.message.input) < len(operands[:2]) or any(
@@ -79,13 +84,24 @@ def trips(node: Node, body: Body) -> Trips | None:
     ):
         return None
     count, start = (None if array is None else int(array.item()) for array in arrays)
-    nodes = sum(each.op_type != "Constant" for each in every_node(body.message.node))
     if start == 0 or (count is not None and count <= 0):
         return Trips(0, nodes)
     number = _followed(node, body, min(MOST if count is None else count, MOST), stated=start is not None)
     if number is None or (number == MOST and count != MOST):
         return None if count is None or number is None else Trips(count, nodes)
     return Trips(number, nodes)
+
+
+def _scanned(node: Node, nodes: int) -> Trips | None:
+    """A Scan runs as often as what it scans is long."""
+    count = node.attributes.get("num_scan_inputs")
+    if not isinstance(count, int) or not 0 < count <= len(node.operands) or node.version < SCANS_ALONE_SINCE:
+        return None
+    axes = node.attributes.get("scan_input_axes")
+    axis = axes[0] if isinstance(axes, tuple) and axes else 0
+    sizes = node.operand(len(node.operands) - count).shape.axes
+    size = sizes[axis] if sizes is not None and -len(sizes) <= axis < len(sizes) else None
+    return Trips(size, nodes + count) if isinstance(size, int) and size else None
 
 
 def _followed(node: Node, body: Body, most: int, *, stated: bool) -> int | None:

@@ -72,7 +72,7 @@ class Views:
         """How often a Loop of the file runs, as far as that is known."""
         scope = self.scopes[node.graph].children.get((node.index, "body"))
         graph = next((graph for graph, other in self.scopes.items() if other is scope), None)
-        if node.op != "Loop" or node.domain or graph is None:
+        if node.op not in ("Loop", "Scan") or node.domain or graph is None:
             return None
         return trips(node, Body(body_of(self.protos[node.graph][node.index], "body"), graph, self.evaluator))
 

@@ -127,12 +127,13 @@ def _joined(pair: Sequence[Sizes | None]) -> Guess:
     return tuple(a if a == b else None for a, b in zip(one, two, strict=True))
 
 
-def _loop(reader: Reader, call: Call, environment: Environment) -> list[View]:
-    """Read a loop whose trip count is known as its trips too, where the second file may do so."""
+def _repeated(reader: Reader, call: Call, environment: Environment) -> list[View]:
+    """Read a Loop or Scan whose trip count is known as its trips too, where the second file may do so."""
+    whole = _scan if call.op == "Scan" else _loop
     if not reader.unrolled:
-        return _as_loop(reader, call, environment)
+        return whole(reader, call, environment)
     effects, occurrences = len(reader.effects), dict(reader.occurrences)
-    results = _as_loop(reader, call, environment)
+    results = whole(reader, call, environment)
     kept, after = reader.effects[effects:], reader.occurrences
     del reader.effects[effects:]
     reader.occurrences = occurrences
@@ -143,7 +144,7 @@ def _loop(reader: Reader, call: Call, environment: Environment) -> list[View]:
     return results if trips is None else trips
 
 
-def _as_loop(reader: Reader, call: Call, environment: Environment) -> list[View]:
+def _loop(reader: Reader, call: Call, environment: Environment) -> list[View]:
     """The number of the iteration and the condition go into the body before the states, and one comes out of it."""
     owner = ("loop", *call.full, tuple(call.views))
     states = [None if view is None else view.sizes for view in call.views[2:]]
@@ -270,4 +271,8 @@ def _sliced(sizes: Sizes, call: Call, index: int) -> Sizes | None:
     return (*sizes[:axis], *sizes[axis + 1 :])
 
 
-FLOW: Mapping[str, Callable[[Reader, Call, Environment], list[View]]] = {"If": _if, "Loop": _loop, "Scan": _scan}
+FLOW: Mapping[str, Callable[[Reader, Call, Environment], list[View]]] = {
+    "If": _if,
+    "Loop": _repeated,
+    "Scan": _repeated,
+}

@@ -1,7 +1,8 @@
-"""A Loop of known trip count: its results are those of its body, read as often as it runs.
+"""A Loop or Scan of known trip count: its results are those of its body, read as often as it runs.
 
 The count is found by reading: the number of trips is a constant, and so is the condition that each trip returns, or the
-loop is read as a loop. Nodes whose results differ from run to run would not be the same ones in each trip.
+loop is read as a loop; a Scan runs as often as what it scans is long. Nodes whose results differ from run to run would
+not be the same ones in each trip.
 """
 
 from __future__ import annotations
@@ -27,6 +28,8 @@ MOST_NODES: Final = 1 << 14
 """Of the trips of one loop."""
 OPERANDS: Final = 2
 """The number of trips and the condition."""
+SCANS_ALONE_SINCE: Final = 9
+"""Before it a Scan has an axis of batches in front."""
 AXES_ARE_READ_SINCE: Final = 13
 """Before it the axes of an Unsqueeze are an attribute."""
 
@@ -67,7 +70,7 @@ def written_out(one: ModelProto, two: ModelProto) -> bool:
 
 def _loops(graph: GraphProto) -> Iterator[NodeProto]:
     for node in graph.node:
-        if node.op_type == "Loop":
+        if node.op_type in ("Loop", "Scan"):
             yield node
         for attribute in node.attribute:
             for body in (*([attribute.g] if attribute.HasField("g") else ()), *attribute.graphs):
@@ -76,12 +79,12 @@ def _loops(graph: GraphProto) -> Iterator[NodeProto]:
 
 def as_trips(reader: Reader, call: Call, environment: Environment) -> list[View] | None:
     """Return what a loop of known trip count returns; None for what is to be read as a loop."""
-    body = call.attributes["body"].g
-    states = [view for view in call.views[OPERANDS:] if view is not None]
-    if not reader.unrolled or len(states) != len(body.input) - OPERANDS or len(states) != len(call.views) - OPERANDS:
+    ahead = OPERANDS if call.op == "Loop" else 0
+    given = [view for view in call.views[ahead:] if view is not None]
+    if len(given) != len(call.attributes["body"].g.input) - ahead or len(given) != len(call.views) - ahead:
         return None
     effects, occurrences = len(reader.effects), dict(reader.occurrences)
-    found = _read(reader, call, environment, states)
+    found = (_loop if call.op == "Loop" else _scan)(reader, call, environment, given)
     if found is not None and len(reader.effects) == effects:
         return found
     del reader.effects[effects:]
@@ -89,7 +92,45 @@ def as_trips(reader: Reader, call: Call, environment: Environment) -> list[View]
     return None
 
 
-def _read(reader: Reader, call: Call, environment: Environment, states: list[View]) -> list[View] | None:
+def _scan(reader: Reader, call: Call, environment: Environment, given: list[View]) -> list[View] | None:
+    """Read the trips one after the other, on the parts of what is scanned; None where its length is not known."""
+    body, count = call.attributes["body"].g, call.integer("num_scan_inputs", 0)
+    states, scanned = given[: len(given) - count], given[len(given) - count :]
+    stacks: list[list[View]] = [[] for _ in body.output[len(states) :]]
+    axes, backwards = (_each(call, f"scan_input_{what}", len(scanned)) for what in ("axes", "directions"))
+    lengths = {_length(view, axis) for view, axis in zip(scanned, axes, strict=True)}
+    length = next(iter(lengths)) if len(lengths) == 1 else None
+    if call.version < SCANS_ALONE_SINCE or not length or length * len(body.node) > MOST_NODES:
+        return None
+    for number in range(length):
+        parts = []
+        for view, axis, turned in zip(scanned, axes, backwards, strict=True):
+            at = length - 1 - number if turned else number
+            index = constant_folding.as_constant(reader.constants.shared, np.array(at, np.int64), "index")
+            taken = helper.make_node("Gather", ["scanned", "index"], ["part"], axis=axis)
+            parts.append(reader.among([taken], call.version, {"scanned": view, "index": index}))
+        returned = reader.body(body, environment, (*states, *parts), None, f"{call.label}.body")
+        states = list(returned[: len(states)])
+        for stack, view in zip(stacks, returned[len(states) :], strict=True):
+            stack.append(view)
+    axes, backwards = (_each(call, f"scan_output_{what}", len(stacks)) for what in ("axes", "directions"))
+    turns = zip(stacks, axes, backwards, strict=True)
+    return [*states, *(_stacked(reader, call, each[::-1] if turned else each, axis) for each, axis, turned in turns)]
+
+
+def _each(call: Call, name: str, count: int) -> tuple[int, ...]:
+    """Read an attribute that has a number for each of so many values, 0 where it is not given."""
+    given = call.integers(name)
+    return tuple(given) if given is not None and len(given) == count else (0,) * count
+
+
+def _length(view: View, axis: int) -> int | None:
+    sizes = view.sizes
+    size = sizes[axis] if sizes is not None and -len(sizes) <= axis < len(sizes) else None
+    return size if isinstance(size, int) else None
+
+
+def _loop(reader: Reader, call: Call, environment: Environment, states: list[View]) -> list[View] | None:
     """Read the trips one after the other, until the loop ends; None where a condition is not known."""
     body, count = call.attributes["body"].g, _number(call.views[0])
     start = call.views[1]
@@ -125,8 +166,8 @@ def _made(reader: Reader, declared: ValueInfoProto, number: np.generic) -> View:
     return constant_folding.as_constant(reader.constants.shared, np.full([1] * rank, number), declared.name)
 
 
-def _stacked(reader: Reader, call: Call, parts: Sequence[View]) -> View:
-    """See what the trips return, one behind the other on a new axis in front."""
+def _stacked(reader: Reader, call: Call, parts: Sequence[View], axis: int = 0) -> View:
+    """See what the trips return, one behind the other on a new axis."""
     names = [f"part {at}" for at in range(len(parts))]
     values = dict(zip(names, parts, strict=True))
     version = call.version
@@ -134,11 +175,11 @@ def _stacked(reader: Reader, call: Call, parts: Sequence[View]) -> View:
     for name in names:
         row = NodeProto(op_type="Unsqueeze", input=[name], output=[f"row of {name}"])
         if version < AXES_ARE_READ_SINCE:
-            row.attribute.append(helper.make_attribute("axes", [0]))
+            row.attribute.append(helper.make_attribute("axes", [axis]))
         else:
-            values["axes"] = constant_folding.as_constant(reader.constants.shared, np.zeros(1, np.int64), "axes")
+            values["axes"] = constant_folding.as_constant(reader.constants.shared, np.array([axis]), "axes")
             row.input.append("axes")
         rows.append(row)
     joined = NodeProto(op_type="Concat", input=[row.output[0] for row in rows], output=["stack"])
-    joined.attribute.append(helper.make_attribute("axis", 0))
+    joined.attribute.append(helper.make_attribute("axis", axis))
     return reader.among([*rows, joined], version, values)

@@ -132,7 +132,9 @@ def _unroll(state: State, node: Node, edit: Inline) -> Node:
     holder, version = state.views.holders[node.graph], state.builders[node.graph].version
     unused = frozenset(value.name for value in node.results if value is not None and not is_used(state, value))
     state.decided.append(Decided(holder, state.message(node), edit.branch, edit.trips, version, unused))
-    return replace_node(state, node, node.reading((None, None, *node.operands[2:])))
+    return replace_node(
+        state, node, node.reading((None, None, *node.operands[2:]) if node.op == "Loop" else node.operands)
+    )
 
 
 def _decide(state: State, node: Node, edit: Inline) -> Node:

@@ -1,4 +1,4 @@
-"""A Loop as one body without inputs: what each trip makes, on what the one before it returns."""
+"""A Loop or Scan as one body without inputs: what each trip makes, on what the one before it returns."""
 
 from __future__ import annotations
 
@@ -28,10 +28,11 @@ def check_loop(node: NodeProto, trips: int) -> None:
     body = next((held.g for held in node.attribute if held.name == "body" and held.type == AttributeProto.GRAPH), None)
     if body is None:
         raise Refused("it has no body")
-    states = len(node.input) - LOOP_OPERANDS
-    if states < 0 or len(body.input) != len(node.input) or not all(node.input[LOOP_OPERANDS:]):
+    ahead = LOOP_OPERANDS if node.op_type == "Loop" else 0
+    states = len(node.input) - ahead - scanned(node)
+    if states < 0 or len(body.input) != len(node.input) or not all(node.input[ahead:]):
         raise Refused(f"its body takes {len(body.input)} values, the node {len(node.input)}")
-    if len(body.output) != len(node.output) + 1 or len(node.output) < states:
+    if len(body.output) != len(node.output) + (node.op_type == "Loop") or len(node.output) < states:
         raise Refused(f"its body returns {len(body.output)} results, the node {len(node.output)}")
     if not trips and len(node.output) > states:
         raise Refused("it stacks nothing: it does not run")
@@ -40,6 +41,17 @@ def check_loop(node: NodeProto, trips: int) -> None:
     for each in every_node(body.node):
         if each.op_type in RANDOM or each.domain not in KNOWN_DOMAINS:
             raise Refused(f"its body has a {each.op_type}, which may return something else each time it runs")
+
+
+def scanned(node: NodeProto) -> int:
+    """How many of the operands, the last ones, a Scan reads part by part."""
+    return next((held.i for held in node.attribute if held.name == "num_scan_inputs"), 0)
+
+
+def each_number(node: NodeProto, name: str, count: int) -> list[int]:
+    """An attribute that has a number for each of so many values, 0 where it is not given."""
+    given = next((list(held.ints) for held in node.attribute if held.name == name), [])
+    return given if len(given) == count else [0] * count
 
 
 def every_node(nodes: Sequence[NodeProto]) -> Iterator[NodeProto]:
@@ -60,19 +72,27 @@ def unrolled(
     """Return the trips of a Loop as a body that returns the results that are wanted. Every new name is `fresh`."""
     body = next(held.g for held in node.attribute if held.name == "body")
     unrolling = _Unrolling(body, fresh, rename)
-    states = list(node.input[LOOP_OPERANDS:])
-    stacks: list[list[str]] = [[] for _ in body.output[len(states) + 1 :]]
+    count, scans = scanned(node), node.op_type == "Scan"
+    states = list(node.input[: len(node.input) - count] if scans else node.input[LOOP_OPERANDS:])
+    stacks: list[list[str]] = [[] for _ in node.output[len(states) :]]
     condition = ""
     for trip in range(trips):
-        condition, *returned = unrolling.trip(trip, condition, states)
+        if scans:
+            returned = unrolling.scanned_trip(node, trip, trips, states)
+        else:
+            condition, *returned = unrolling.trip(trip, condition, states)
         states, stacked = returned[: len(states)], returned[len(states) :]
         for stack, name in zip(stacks, stacked, strict=True):
             stack.append(name)
+    axes, backwards = (each_number(node, f"scan_output_{what}", len(stacks)) for what in ("axes", "directions"))
     whole = unrolling.whole
     for at, result in enumerate(node.output):
-        if result in wanted:
-            name = states[at] if at < len(states) else unrolling.stacked(stacks[at - len(states)], version)
-            whole.output.add(name=name)
+        if result in wanted and at < len(states):
+            whole.output.add(name=states[at])
+        elif result in wanted:
+            place = at - len(states)
+            parts = stacks[place][::-1] if backwards[place] else stacks[place]
+            whole.output.add(name=unrolling.stacked(parts, version, axes[place]))
     _prune(whole)
     return whole
 
@@ -97,12 +117,26 @@ class _Unrolling:
 
     def trip(self, number: int, condition: str, states: Sequence[str]) -> list[str]:
         """Add the nodes of a trip; return the names of what it returns: the condition, the states, what is stacked."""
-        first, second, *rest = self.body.input
-        names = {
-            first.name: self._constant(first.name, number, TensorProto.INT64, declared(first)),
-            second.name: condition or self._constant(second.name, True, TensorProto.BOOL, declared(second)),
-            **dict(zip((value.name for value in rest), states, strict=True)),
-        }
+        first, second, *_ = self.body.input
+        own = self._constant(first.name, number, TensorProto.INT64, declared(first))
+        going = condition or self._constant(second.name, True, TensorProto.BOOL, declared(second))
+        return self._copied(number, [own, going, *states])
+
+    def scanned_trip(self, node: NodeProto, number: int, length: int, states: Sequence[str]) -> list[str]:
+        """Add the nodes of a Scan's trip, on the parts of what it scans."""
+        operands = node.input[len(states) :]
+        axes, backwards = (each_number(node, f"scan_input_{what}", len(operands)) for what in ("axes", "directions"))
+        parts = []
+        for name, axis, turned in zip(operands, axes, backwards, strict=True):
+            index = self._constant("index", length - 1 - number if turned else number, TensorProto.INT64, ())
+            part = self.fresh(name)
+            self.whole.node.append(helper.make_node("Gather", [name, index], [part], self.fresh(part), axis=axis))
+            parts.append(part)
+        return self._copied(number, [*states, *parts])
+
+    def _copied(self, number: int, given: Sequence[str]) -> list[str]:
+        """Add the nodes of the body on what it is given; return the names of what it returns."""
+        names = dict(zip((value.name for value in self.body.input), given, strict=True))
         if number:  # the first trip has the names of the body
             names.update((name, self.fresh(name)) for name in sorted(self.made))
         nodes = GraphProto(node=[node for node in self.body.node if node.op_type != "Constant"]).node
@@ -119,19 +153,21 @@ class _Unrolling:
         self.whole.initializer.append(helper.make_tensor(name, kind, [1] * len(dims or ()), [number]))
         return name
 
-    def stacked(self, parts: Sequence[str], version: int) -> str:
+    def stacked(self, parts: Sequence[str], version: int, axis: int) -> str:
         """Add the nodes that stack what the trips return; return the name of the stack."""
         rows = []
         for part in parts:
             row = NodeProto(op_type="Unsqueeze", input=[part], output=[self.fresh(part)])
             if version < AXES_ARE_READ_SINCE:
-                row.attribute.append(helper.make_attribute("axes", [0]))
+                row.attribute.append(helper.make_attribute("axes", [axis]))
             else:
-                row.input.append(self._constant("axes", 0, TensorProto.INT64, (1,)))
+                row.input.append(self._constant("axes", axis, TensorProto.INT64, (1,)))
             rows.append(row)
         names = [row.output[0] for row in rows]
         name = self.fresh(parts[0])
-        joined = NodeProto(op_type="Concat", input=names, output=[name], attribute=[helper.make_attribute("axis", 0)])
+        joined = NodeProto(
+            op_type="Concat", input=names, output=[name], attribute=[helper.make_attribute("axis", axis)]
+        )
         for row in (*rows, joined):
             row.name = self.fresh(row.output[0])
         self.whole.node.extend([*rows, joined])
