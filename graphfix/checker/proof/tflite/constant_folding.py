@@ -12,6 +12,7 @@ from graphfix.checker.files.tflite.records import WIDTHS
 from graphfix.checker.files.tflite.schema import TYPES
 from graphfix.checker.proof import constant_folding
 from graphfix.checker.proof.terms import View
+from graphfix.checker.proof.tflite.constant_parts import normal, select, signed, strided_slice, zeros_like
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -190,11 +191,14 @@ def _filled(call: Call) -> View | None:
 
 
 def _pair(rule: str, kinds: frozenset[str]) -> Rule:
-    """Whole numbers: how a kernel rounds floats is its own affair, and shorter ones are quantized to it."""
+    """Whole numbers, and floats that one operation of IEEE 754 makes of two; shorter numbers are quantized."""
 
     def computed_pair(_: Call, arrays: Sequence[Array]) -> Array | None:
         one, two = arrays
-        return constant_folding.paired(rule, one, two) if one.dtype.name in kinds else None
+        found = constant_folding.paired(rule, one, two) if one.dtype.name in kinds else None
+        if one.dtype.name != "float32" or found is None:
+            return found
+        return found if normal(one, two) and (found.dtype == bool or normal(found)) else None
 
     return computed_pair
 
@@ -266,11 +270,13 @@ WHOLE = frozenset({"int32", "int64"})
 REDUCED = WHOLE | {"float32"}
 RULES: Mapping[str, Rule] = {
     **{op: _pair(rule, WHOLE) for op, rule in (
-        ("ADD", "add"), ("SUB", "sub"), ("MUL", "mul"), ("FLOOR_DIV", "div"), ("DIV", "div"), ("FLOOR_MOD", "mod"),
-        ("MAXIMUM", "max"), ("MINIMUM", "min"), ("LESS", "less"), ("LESS_EQUAL", "less or equal"),
+        ("FLOOR_DIV", "div"), ("DIV", "div"), ("FLOOR_MOD", "mod"), ("MAXIMUM", "max"), ("MINIMUM", "min"),
+    )},
+    **{op: _pair(rule, REDUCED) for op, rule in (
+        ("ADD", "add"), ("SUB", "sub"), ("MUL", "mul"), ("LESS", "less"), ("LESS_EQUAL", "less or equal"),
         ("GREATER", "greater"), ("GREATER_EQUAL", "greater or equal"),
     )},
-    **{op: _pair(rule, WHOLE | {"bool"}) for op, rule in (("EQUAL", "equal"), ("NOT_EQUAL", "not equal"))},
+    **{op: _pair(rule, REDUCED | {"bool"}) for op, rule in (("EQUAL", "equal"), ("NOT_EQUAL", "not equal"))},
     **{op: _pair(rule, frozenset({"bool"})) for op, rule in (("LOGICAL_AND", "and"), ("LOGICAL_OR", "or"))},
     **{op: _reduction(rule) for op, rule in (
         ("REDUCE_PROD", "prod"), ("SUM", "sum"), ("REDUCE_MAX", "max"), ("REDUCE_MIN", "min"),
@@ -278,7 +284,8 @@ RULES: Mapping[str, Rule] = {
     "LOGICAL_NOT": lambda _, arrays: constant_folding.single("not", arrays[0]) if arrays[0].dtype == bool else None,
     "CAST": lambda call, arrays: constant_folding.converted(arrays[0], call.result.dtype),
     "RANGE": _range, "RESHAPE": _reshaped, "TRANSPOSE": _transposed, "GATHER": _gather, "PACK": _pack,
-    "CONCATENATION": _concatenation, "SLICE": _slice,
+    "CONCATENATION": _concatenation, "SLICE": _slice, "STRIDED_SLICE": strided_slice, "SELECT_V2": select,
+    "ZEROS_LIKE": zeros_like, "NEG": signed("neg"), "ABS": signed("abs"),
 }  # fmt: skip
 """Rules by operator; views are read before."""
 INDEXED = frozenset("RESHAPE TRANSPOSE SLICE GATHER REDUCE_PROD SUM REDUCE_MAX REDUCE_MIN".split())

@@ -145,11 +145,11 @@ def _strided_slice(call: Call) -> Dims:
     begin, end, stride = (_bounds(call, index) for index in (1, 2, 3))
     if 0 in stride or not 0 < len(begin) == len(end) == len(stride):
         return None
-    entries = _entries(call, len(sizes), len(begin))
-    if entries is None:
+    places = entries(call, len(sizes), len(begin))
+    if places is None:
         return None
     dims: list[Size | None] = []
-    for axis, at in entries:
+    for axis, at in places:
         if axis is None:
             dims.append(1)
         elif at is None:
@@ -176,7 +176,7 @@ def _bounds(call: Call, index: int) -> list[Size | None]:
     return [None] * sizes[0] if sizes is not None and len(sizes) == 1 and isinstance(sizes[0], int) else []
 
 
-def _entries(call: Call, rank: int, count: int) -> list[tuple[int | None, int | None]] | None:
+def entries(call: Call, rank: int, count: int) -> list[tuple[int | None, int | None]] | None:
     """For each axis that is read or made its place in the operand, and in the bounds; None for what is not there."""
     new, ellipsis = call.integer("newAxisMask"), call.integer("ellipsisMask")
     made = sum(new >> at & 1 for at in range(count) if not ellipsis >> at & 1)
