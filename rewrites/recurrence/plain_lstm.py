@@ -6,6 +6,7 @@ from graphfix.graph.view import Node
 
 PLAIN = frozenset({*range(9), *range(12, 16), 18, 19})
 """The operands of the plain form: data, weights, biases, and the two states."""
+STATES = (18, 19)
 TANH = 4
 """The activation, by its number in the schema."""
 RANK = 3
@@ -19,6 +20,15 @@ def kept(node: Node) -> str | None:
         return "it is unrolled without a clip alone"
     if node.attributes.get("fused_activation_function") != TANH or node.attributes.get("diagonal_recurrent_tensors"):
         return "it is unrolled with TANH and whole matrices alone"
+    if node.graph.path != "main" or not all(_own(node, at) for at in STATES):
+        return "it is unrolled in the main graph and from states of its own alone: variables that nothing else reads"
     if any(value.dtype != "float32" for value in node.operands if value is not None):
         return "it is unrolled in float32 alone"
     return None if node.operand(0).ranked.rank == RANK else "it is unrolled on data of rank 3 alone"
+
+
+def _own(node: Node, at: int) -> bool:
+    """Whether a state is a variable that this operand alone reads, so that nothing tells whether it was written."""
+    state = node.operand(at)
+    given = state.kind != "input" or state in node.graph.inputs
+    return not given and state not in node.graph.outputs and len(state.reads) == 1

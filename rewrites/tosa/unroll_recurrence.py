@@ -15,7 +15,8 @@ largest magnitude.
 
 Sizes must be numbers, and the steps no more than 4096 new nodes: an LSTM of 64 steps takes about 1,000, or 2,000 in
 TFLite. Left as they are: sequence_lens, peepholes, clips, input_forget, layout 1, activations but Sigmoid, Tanh and
-Relu, types but float32; in TFLite projections, layer normalization, coupled gates, and activations but TANH.
+Relu, types but float32; in TFLite projections, layer normalization, coupled gates, activations but TANH, and states
+that anything else reads, or in a body.
 """
 
 from __future__ import annotations

@@ -95,6 +95,44 @@ def test_what_stays_is_named_with_its_reason(case: str, tmp_path: Path) -> None:
     assert word in str(site.reason)
 
 
+TWICE = text(time_major=True).replace("y[", "z[").replace("x[", "v[")
+SHARED = {
+    "two operators of the same states": (f"{text(time_major=True)}\n{TWICE}", 2),
+    "a state that is read by another operator": (f"{text(time_major=True)}\nz[{BATCH},{HIDDEN}] = ADD(h, h)", 1),
+    "both states are one": (text(time_major=True, o19="h"), 1),
+}
+
+
+@pytest.mark.parametrize("case", SHARED)
+def test_states_that_something_else_reads_stay_and_the_file_is_written(case: str, tmp_path: Path) -> None:
+    """In one run, not only in the next, they hold what another operator reads: zeros are not their values."""
+    model, count = SHARED[case]
+    _, after, outcome = written(tmp_path, model)
+    assert outcome.rewrites["unroll-recurrence"] == 0
+    assert [site.code for site in outcome.sites if site.op == "UNIDIRECTIONAL_SEQUENCE_LSTM"] == ["GF305"] * count
+    assert all("nothing else reads" in str(site.reason) for site in outcome.sites if site.code == "GF305")
+    assert after.exists()
+
+
+BODY = text(time_major=True).replace(f"x[{STEPS},{BATCH},{INPUTS}]", "u").replace("y[", "w[")
+LOOP = f"""
+subgraph main(i0:int32[], u0[{STEPS},{BATCH},{INPUTS}], w0[{STEPS},{BATCH},{HIDDEN}]) -> y:
+n:int32[], v[{STEPS},{BATCH},{INPUTS}], y[{STEPS},{BATCH},{HIDDEN}] = WHILE(i0, u0, w0, cond=test, body=turn)
+subgraph test(i:int32[], u[{STEPS},{BATCH},{INPUTS}], q[{STEPS},{BATCH},{HIDDEN}]) -> b:
+b:bool[] = LESS(i, most:const:int32[]{{2}})
+subgraph turn(i:int32[], u[{STEPS},{BATCH},{INPUTS}], q[{STEPS},{BATCH},{HIDDEN}]) -> k, u, w:
+k:int32[] = ADD(i, one:const:int32[]{{1}})
+{BODY}
+"""
+
+
+def test_the_body_of_a_loop_keeps_its_states_from_trip_to_trip(tmp_path: Path) -> None:
+    sites = graphfix.check(tflite(tmp_path, LOOP), target="tosa").sites
+    (site,) = [site for site in sites if site.op == "UNIDIRECTIONAL_SEQUENCE_LSTM"]
+    assert (site.code, site.blocks) == ("GF305", True)
+    assert "main graph" in str(site.reason)
+
+
 # --- what is no unrolled form ---------------------------------------------------------------------------------------
 
 
