@@ -231,8 +231,16 @@ def _spec(core: Any, subgraph: int, index: int, name: str) -> TensorDetails:  # 
 
 
 def _value(core: Any, spec: TensorDetails, subgraph: int) -> object:  # noqa: ANN401 - see above
-    """Copy a tensor; a resource has no values, and asking for them ends the process."""
-    return None if spec.dtype == _VALUELESS else core.GetTensor(spec.index, subgraph)
+    """Copy a tensor; a resource has no values, and asking for them ends the process.
+
+    One without elements may have no memory, and LiteRT then refuses to hand it out ("Invalid tensor size.").
+    """
+    if spec.dtype == _VALUELESS:
+        return None
+    size = tuple(core.TensorSize(spec.index, subgraph))
+    if 0 in size:
+        return np.empty(size, object if spec.dtype == _STRINGS else spec.dtype)
+    return core.GetTensor(spec.index, subgraph)
 
 
 def _refused(error: Exception) -> RefusedError:

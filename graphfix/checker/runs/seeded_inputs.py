@@ -87,7 +87,7 @@ def _tensor(
     """Make one tensor. Shape: `shape`; type: the spec's."""
     dtype = np.dtype(np.float32) if spec.dtype is None else spec.dtype
     if dtype == np.object_:
-        return np.array(_WORDS, object)[source.integers(0, len(_WORDS), shape)].reshape(shape)
+        return np.array(_WORDS, object)[np.atleast_1d(source.integers(0, len(_WORDS), shape))].reshape(shape)
     if dtype == np.bool_:
         return np.asarray(source.random(shape) < 0.5)  # noqa: PLR2004 - a fair coin
     given = limits.given.get(spec.name)

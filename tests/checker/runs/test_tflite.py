@@ -218,6 +218,12 @@ def test_strings_are_fed_and_compared(saved: Saved) -> None:
     assert verify(saved(model([-1, 1])), saved(model([1, -1]))).status == "different"
 
 
+@pytest.mark.parametrize(("op", "status"), [("EQUAL", "equal"), ("NOT_EQUAL", "different")])
+def test_single_strings_are_fed(saved: Saved, op: str, status: str) -> None:
+    before, after = (tflite(f"y:bool[] = {each}(x:string[], z:string[])") for each in ("EQUAL", op))
+    assert verify(saved(before), saved(after)).status == status
+
+
 def test_integers_that_index_stay_inside_what_they_index(saved: Saved) -> None:
     """The index goes through a CAST and a constant before it reaches a table of 3 rows."""
 

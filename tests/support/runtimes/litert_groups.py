@@ -79,10 +79,18 @@ def _ran(job: Job) -> Ran:
         for detail, array in zip(inputs, job.feeds, strict=True):
             made.set_tensor(detail["index"], array)
         made.invoke()
-        outputs = tuple(made.get_tensor(detail["index"]) for detail in made.get_output_details())
+        outputs = tuple(_value(made, detail) for detail in made.get_output_details())
     except (RuntimeError, ValueError) as error:  # how LiteRT reports what it refuses
         return Ran(error=str(error) or type(error).__name__)
     return Ran(outputs, shapes=tuple(_shapes(made._interpreter)) if shapes_too else ())
+
+
+def _value(made: Any, detail: dict[str, Any]) -> np.ndarray:  # noqa: ANN401 -- LiteRT has no types
+    """One without elements may have no memory: LiteRT refuses to hand it out."""
+    import numpy as np
+
+    size = tuple(made._interpreter.TensorSize(detail["index"], 0))
+    return np.empty(size, detail["dtype"]) if 0 in size else made.get_tensor(detail["index"])
 
 
 def _shapes(inside: Any) -> Iterator[tuple[tuple[int, ...], ...]]:  # noqa: ANN401 -- LiteRT has no types
