@@ -120,6 +120,28 @@ def test_an_output_that_is_nan_throughout_agrees_with_nothing(tmp_path: Path, mo
     assert compared([([NAN, NAN], [NAN, 1])], tmp_path, monkeypatch).status == "differs"
 
 
+@pytest.mark.parametrize(("where", "status"), [(False, "agrees"), (True, "unpredictable")], ids=["NaN", "numbers"])
+def test_seeded_inputs_of_which_the_original_makes_only_nan_need_no_result(
+    where: bool, status: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As a mask that hides everything does; the reference model meets what TOSA leaves open where `m` is `where`."""
+    model = onnx_file(
+        tmp_path,
+        "g (float[2] x, bool[1] m) => (float[2] y) "
+        "{zero = Constant<value = float {0.0}>() nan = Div(zero, zero) y = Where(m, x, nan)}",
+    )
+    masks: set[bool] = set()
+
+    def answer(_: Path, inputs: Sequence[np.ndarray]) -> tosa.Computed:
+        x, m = inputs
+        masks.add(bool(m[0]))
+        return tosa.Computed([np.where(m, x, np.float32(NAN))], "unpredictable" if m[0] == where else "valid")
+
+    monkeypatch.setattr(tosa, "run", answer)
+    assert agreement.agreement(model, model, tmp_path / "m.tosa", Request(seed=4)).status == status
+    assert masks == {False, True}
+
+
 def test_a_reference_model_that_dies_is_not_a_difference(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def dying(*_: object) -> tosa.Computed:
         raise RefusedError("the reference model aborts the process (SIGFPE)", aborted=True)
