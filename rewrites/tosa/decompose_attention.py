@@ -18,6 +18,7 @@ from collections.abc import Iterator
 from graphfix.graph.edits import Edit, New, Replace
 from graphfix.graph.view import Node
 from graphfix.shapes.shape import Undecided
+from rewrites.attention.meaning import has_sense
 from rewrites.attention.rotary import rotary
 from rewrites.attention.weights import attention
 
@@ -37,6 +38,8 @@ def plan(node: Node) -> Iterator[Edit]:
         return
     if any(value is None for value in node.attributes.values()):
         return  # what a function is called with
+    if not has_sense(node):
+        return
     if not all(value.ranked.static for value in operands):
         raise Undecided(f"the sizes of {', '.join(map(str, operands))} are not all numbers")
     made = _weighted(node) if node.op == "Attention" else _turned(node)
@@ -67,8 +70,8 @@ def _weighted(node: Node) -> New | None:
     if mask is not None and (mask.dtype not in (FLOAT, "bool") or mask.ranked.numbers[-2:] != (sizes[-2], keys)):
         return None
     size = sizes[-1] // heads[0] if len(sizes) == MASK else sizes[-1]
-    scale = node.attributes.get("scale")
-    return attention(node, heads, float(scale) if isinstance(scale, float) and scale else size**-0.5, causal=causal)
+    scale = node.attributes.get("scale", size**-0.5)
+    return attention(node, heads, scale if isinstance(scale, float) else 1.0, causal=causal)
 
 
 def _whole(node: Node, name: str) -> int:

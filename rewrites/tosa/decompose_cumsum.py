@@ -25,6 +25,8 @@ INEXACT = {
     "float32": "floats are summed in another order: it may differ by 1e-4 of its largest magnitude",
 }
 """The types that are summed, and why a sum may differ."""
+MOST_AXES = 5
+"""Of what LiteRT pads."""
 
 
 def plan(node: Node) -> Iterator[Edit]:
@@ -35,7 +37,7 @@ def plan(node: Node) -> Iterator[Edit]:
     sizes, exclusive = data.shape.numbers, bool(node.attributes.get("exclusive"))
     axis = int(axes[0]) % len(sizes)
     length = sizes[axis]
-    if 0 in sizes or (exclusive and length == 1):
+    if 0 in sizes or (exclusive and length == 1) or len(sizes) > MOST_AXES:
         return
     reverse = bool(node.attributes.get("reverse"))
     value: Source = _moved(0, 1, sizes, axis, data.dtype, reverse=reverse) if exclusive else 0
@@ -44,8 +46,16 @@ def plan(node: Node) -> Iterator[Edit]:
         moved = _moved(value, step, sizes, axis, data.dtype, reverse=reverse)
         value = New("ADD", (value, moved), Shape(sizes), data.dtype)
         step *= 2
-    last = value if isinstance(value, New) else reshape(node, value, sizes, data.dtype)
-    yield Replace(last, CODE, INEXACT[data.dtype])
+    if not isinstance(value, New):
+        value = _of_one(node, sizes, data.dtype)
+    yield Replace(value, CODE, INEXACT[data.dtype])
+
+
+def _of_one(node: Node, sizes: tuple[int, ...], dtype: str) -> New:
+    """A sum of one number each: the kernel begins with 0, so that -0.0 becomes 0.0."""
+    if dtype == "int32":
+        return reshape(node, 0, sizes, dtype)
+    return New("ADD", (0, Numbers((0.0,), (1,) * len(sizes), dtype)), Shape(sizes), dtype)
 
 
 def _moved(value: Source, step: int, sizes: tuple[int, ...], axis: int, dtype: str, *, reverse: bool) -> New:

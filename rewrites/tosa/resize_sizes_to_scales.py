@@ -3,8 +3,8 @@
     Resize(x[1,3,4,4], , , [1,3,8,8], mode=linear)  ->  Resize(x, [], [1,1,2,2])
 
 torch-mlir reads scales alone. onnxruntime computes them of the sizes, as quotients in float32, and goes on by them: the
-same bits, where the scales lead to the same sizes again. Sizes must be numbers; nearest and cubic modes, a policy for
-the aspect ratio, and sizes of some axes alone stay.
+same bits, where the scales lead to the same sizes again. Sizes must be numbers; nearest and cubic modes, a crop, a
+policy for the aspect ratio, and sizes of some axes alone stay.
 """
 
 from __future__ import annotations
@@ -39,6 +39,8 @@ def plan(node: Node) -> Iterator[Edit]:
     if wanted is None or not ranked.static or len(wanted) != ranked.rank:
         return
     if any(node.attributes.get(name, plain) != plain for name, plain in PLAIN.items()):
+        return
+    if node.attributes.get("coordinate_transformation_mode") == "tf_crop_and_resize":  # it reads a part, roi
         return
     scales = tuple(_single(float(want) / have) for want, have in zip(wanted, ranked.numbers, strict=True) if have)
     if [int(_single(scale * have)) for scale, have in zip(scales, ranked.numbers, strict=False)] != list(wanted):

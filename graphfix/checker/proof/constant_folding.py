@@ -213,6 +213,9 @@ _COUNTING = frozenset({"float32", "float64"})
 _EXACT_UNTIL = 1 << 22
 """Below it whole numbers, their differences and how many steps there are between two are exact in float32."""
 
+_LONGEST = 1 << 31
+"""From here on runtimes' difference of the ends may leave its type, or not be exact where they divide it."""
+
 
 def _counts(number: float) -> bool:
     """A whole number, and not the zero that is below it."""
@@ -226,7 +229,7 @@ def ranged(start: Array, limit: Array, step: Array) -> Array | None:
         ends = [int(end) for end in ends]
     elif start.dtype.kind not in "iu":
         return None
-    if not ends[2]:
+    if not ends[2] or abs(ends[1] - ends[0]) >= _LONGEST:
         return None
     counted = range(*ends)
     return np.array(counted, start.dtype) if len(counted) <= MOST else None

@@ -153,7 +153,9 @@ def span(start: int, limit: int, step: int) -> int | None:
 
 
 def span_of(arithmetic: Arithmetic, start: Size, limit: Size, step: int) -> Size | None:
-    """Return how many numbers a range holds whose bounds are terms; None for a step of 0."""
+    """Return how many numbers a range holds whose bounds are terms; None for a step of 0, or bounds far apart."""
+    if isinstance(start, int) and isinstance(limit, int) and abs(limit - start) >= _LIMITS["int32"]:
+        return None  # runtimes' difference may leave its type, or not be exact where they divide it
     room = arithmetic.sub(limit, start) if step > 0 else arithmetic.sub(start, limit)
     count = arithmetic.ceildiv(room, abs(step)) if step and room is not None else None
     return None if count is None else arithmetic.greater(count, 0)

@@ -30,7 +30,7 @@ HIDDEN = -math.inf
 def weighted(call: Call) -> Found | None:
     """Attention (since 23): softmax(q k / sqrt(size) + bias) v; a query that sees no key gets zeros."""
     sizes = [_sizes(call, at) for at in range(3)]
-    if any(_is_given(call, at) for at in range(4, len(call.views))) or any(call.outputs[1:]):
+    if any(_is_given(call, at) for at in range(4, len(call.views))) or any(call.outputs[1:]) or not _has_sense(call):
         return None
     if _number(call, "softcap", 0.0) or call.integer("softmax_precision", TensorProto.FLOAT) != TensorProto.FLOAT:
         return None
@@ -45,7 +45,7 @@ def weighted(call: Call) -> Found | None:
     (query, (batch, heads, asked, size)), (key, key_sizes), (value, value_sizes) = split[0], split[1], split[2]
     if key_sizes[:3] != value_sizes[:3] or key_sizes[0] != batch or key_sizes[3] != size or heads % key_sizes[1]:
         return None
-    root = math.sqrt(_number(call, "scale", 0.0) or 1 / math.sqrt(size))
+    root = math.sqrt(_number(call, "scale", 1 / math.sqrt(size)))
     key, value = (_repeated(formula, name, each, heads) for name, each in ((key, key_sizes), (value, value_sizes)))
     turned = formula.add("Transpose", key, perm=[0, 1, 3, 2])
     scores = formula.add(
@@ -64,6 +64,12 @@ def weighted(call: Call) -> Found | None:
         made = formula.shaped(formula.add("Transpose", made, perm=[0, 2, 1, 3]), batch, asked, heads * value_sizes[3])
     views = {name: view for at, name in enumerate(OPERANDS) if (view := call.operand(at)) is not None}
     return formula, [made], views
+
+
+def _has_sense(call: Call) -> bool:
+    """Whether the scale is one that the text means, and the flags are."""
+    flags = (call.integer(name, 0) for name in ("is_causal", "interleaved"))
+    return 0 < _number(call, "scale", 1.0) < math.inf and all(flag in (0, 1) for flag in flags)
 
 
 def _is_given(call: Call, at: int) -> bool:
@@ -145,12 +151,11 @@ def turned(call: Call) -> Found | None:
     part = call.integer("rotary_embedding_dim", 0) or size
     beside = [*sizes[:2], 1] if row else [sizes[0], 1, sizes[2]]
     angles = [_angle(formula, call, at, [*beside, part // 2]) for at in (1, 2)]
-    if part % 2 or part > size or angles[0] is None or angles[1] is None:
+    if part % 2 or part > size or not _has_sense(call) or angles[0] is None or angles[1] is None:
         return None
     data = formula.shaped("X", *lead, size) if row else "X"
     first = formula.part(data, 3, 0, part) if part < size else data
-    apart = bool(call.integer("interleaved", 0))
-    made = _pairs(formula, first, [*lead, part // 2], (angles[0], angles[1]), apart=apart)
+    made = _pairs(formula, first, [*lead, part // 2], (angles[0], angles[1]), apart=call.integer("interleaved", 0) == 1)
     if part < size:
         made = formula.add("Concat", made, formula.part(data, 3, part, size), axis=3)
     views = {name: view for at, name in enumerate(("X", "cos", "sin", "at")) if (view := call.operand(at)) is not None}

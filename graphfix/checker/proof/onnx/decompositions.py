@@ -28,6 +28,8 @@ SIZES = 3
 """The operand of a Resize that holds the result's sizes."""
 OF_SIZES = frozenset({"axes", "keep_aspect_ratio_policy", "antialias"})
 """Attributes of a Resize by which sizes, or what is made of them, mean another thing."""
+CROPPED = b"tf_crop_and_resize"
+"""The coordinates that read the operand roi."""
 ONE_AXIS = 13
 """From here on a Softmax is taken over one axis."""
 
@@ -115,7 +117,10 @@ def _in_pairs(call: Call, among: Among) -> View | None:
 def _by_scales(call: Call, among: Among) -> View | None:
     """Read the sizes of a linear Resize as the scales that onnxruntime makes of them: quotients in float32."""
     mode, data, asked = call.attributes.get("mode"), call.operand(0), call.content(SIZES)
+    where = call.attributes.get("coordinate_transformation_mode")
     if mode is None or mode.s != b"linear" or data is None or asked is None or not _of_sizes_alone(call):
+        return None
+    if where is not None and where.s == CROPPED:
         return None
     have, want = numbers(data.sizes or ()), numbers(asked)
     if have is None or want is None or len(have) != len(want) or not all(have):

@@ -28,6 +28,7 @@ DIFFERING_SHAPES_SINCE = 8
 PER_AXIS_SINCE = 13
 """From this version on the parameters of a quantization may be those of an axis."""
 SQUARE, CUBE = 2, 3
+WHOLE = frozenset({TensorProto.INT32, TensorProto.INT64})
 ITSELF = frozenset({"Max", "Or"})
 """Of a value and itself they return it, every bit: NaN and the sign of zero too."""
 BYTES = frozenset(number for name, number in TensorProto.DataType.items() if name.startswith("FLOAT8"))
@@ -121,13 +122,15 @@ def _is_looped_over(base: View) -> bool:
 def multiplies(call: Call, base: View, exponent: View, number: int) -> bool:
     """Whether a power by this number is multiplied out: the exponent is it, and is known to be the smaller operand.
 
-    A base of one element as well is raised by another routine, which is wrong in the last bit.
+    A base of one element as well is raised by another routine, which is wrong in the last bit; so are rows of one
+    element each, of whose whole numbers that routine makes others where they overflow.
     """
     kinds = {dtype(base.core), dtype(exponent.core)}
     return (
         base.sizes is not None
         and len(exponent.sizes or ()) <= len(base.sizes)
         and any(isinstance(size, int) and size != 1 for size in base.sizes)
+        and (dtype(base.core) not in WHOLE or _is_looped_over(base))
         and constant_folding.is_number(exponent, number)
         and kinds <= (RAISED | {TensorProto.FLOAT16} if number == SQUARE else RAISED)
         and (call.version >= TWO_TYPES_SINCE or len(kinds) == 1)

@@ -77,12 +77,14 @@ def _fit(call: Call, sizes: Sizes) -> bool:
     return all(call.operand(at) is None or call.sizes(at) == shape for at, shape in wanted.items())
 
 
-def activations_of(call: Call) -> Sequence[str] | None:
+def activations_of(call: Call, directions: int) -> Sequence[str] | None:
     """Return the operators of all directions; None where one is none of the plain ones."""
     attribute = call.attributes.get("activations")
-    names = [each.decode().lower() for each in attribute.strings] if attribute is not None else []
+    names = [each.decode(errors="replace").lower() for each in attribute.strings] if attribute is not None else []
     if not names:
         names = [each.lower() for each in DEFAULTS[call.op]] * 2
+    if len(names) < len(DEFAULTS[call.op]) * directions:
+        return None
     return [KNOWN[name] for name in names] if all(name in KNOWN for name in names) else None
 
 
@@ -182,7 +184,8 @@ def formula_of(call: Call) -> Found | None:
 
     The last states come before all outputs: of a single step both are one value, which has the state's name then.
     """
-    sizes, activations = sizes_of(call), activations_of(call)
+    sizes = sizes_of(call)
+    activations = None if sizes is None else activations_of(call, sizes.directions)
     if sizes is None or activations is None or sizes.steps > MOST_STEPS:
         return None
     formula, per = Formula(), len(DEFAULTS[call.op])

@@ -44,12 +44,13 @@ def strided_slice(call: Call, arrays: Sequence[Array]) -> Array | None:
     return data[tuple(index)]
 
 
-def select(_: Call, arrays: Sequence[Array]) -> Array | None:
-    """SELECT_V2: elements that move."""
+def select(call: Call, arrays: Sequence[Array]) -> Array | None:
+    """SELECT_V2: elements that move; of single ones LiteRT makes the shape that the file states."""
     chosen, one, two = arrays
     if chosen.dtype != bool or one.dtype != two.dtype or not constant_folding.small(*arrays):
         return None
-    return np.where(chosen, one, two)
+    found = np.where(chosen, one, two)
+    return found if max(each.size for each in arrays) > 1 or found.shape == call.result.stored else None
 
 
 def zeros_like(_: Call, arrays: Sequence[Array]) -> Array | None:

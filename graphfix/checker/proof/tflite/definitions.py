@@ -29,10 +29,19 @@ PASSING: Final = frozenset({"CUMSUM"})
 """What passes its operand on where there is nothing to do."""
 INEXACT: Final = frozenset({"GELU", "COMPLEX_ABS", "UNIDIRECTIONAL_SEQUENCE_LSTM"})
 FAR = "no float that is quantized is 2^31 steps or more from 0: of those LiteRT's reference kernels make any number"
-ASSUMING: Final[Mapping[str, str]] = {"QUANTIZE": FAR, "UNIDIRECTIONAL_SEQUENCE_LSTM": STATES}
+SQUARED: Final = "the squares of the parts of complex numbers are neither too large for a float nor flushed to 0"
+ASSUMING: Final[Mapping[str, str]] = {
+    "QUANTIZE": FAR,
+    "UNIDIRECTIONAL_SEQUENCE_LSTM": STATES,
+    "COMPLEX_ABS": SQUARED,
+}
+DIVIDING: Final = frozenset({"FLOOR_DIV", "FLOOR_MOD"})
+OVERFLOWING: Final = "no FLOOR_DIV or FLOOR_MOD of int32 divides -2^31 by -1"
 INT8: Final = (-128, 127)
 WHOLE: Final = frozenset({"int8", "int16", "int32"})
 MOST_CLASSES: Final = 4096
+MOST_AXES: Final = 5
+"""Of what LiteRT pads."""
 SCALE: Final = struct.Struct("<f")
 
 
@@ -41,12 +50,23 @@ def is_exact(call: Call) -> bool:
     return call.operator.name not in INEXACT and (call.operator.name, call.result.dtype) != ("CUMSUM", "float32")
 
 
+def assumed(call: Call) -> str | None:
+    """What the definition of an operator leans on."""
+    if call.operator.name in DIVIDING:
+        divisor = call.operand(1)
+        known = None if divisor is None else constant_folding.literal(divisor)
+        return OVERFLOWING if known is None or (known == -1).any() else None
+    return ASSUMING.get(call.operator.name)
+
+
 def form(constants: Constants, call: Call) -> View | None:
     """Read an operator as its definition; None where it has none."""
     rule = DEFINED.get(call.operator.name)
     data, tensor = call.operand(0), call.inputs[0] if call.inputs else None
     if rule is None or data is None or tensor is None or tensor.quantization is not None:
         return None
+    if call.operator.name in DIVIDING and any(each is None or each.quantization is not None for each in call.inputs):
+        return None  # which the operators of the definition look at
     try:
         found = rule(call, Maker(constants, call), Value(data, tensor))
     except UnreadError:
@@ -113,6 +133,8 @@ def _cumsum(call: Call, make: Maker, x: Value) -> Value | None:
     axes, sizes = call.known_integers(1), numbers(x.view.sizes)
     if axes is None or len(axes) != 1 or not sizes or 0 in sizes or x.tensor.dtype not in ("int32", "float32"):
         return None
+    if len(sizes) > MOST_AXES:
+        return None
     axis, reverse = axes[0] % len(sizes), bool(call.option("reverse"))
 
     def moved(value: Value, step: int) -> Value:
@@ -124,8 +146,10 @@ def _cumsum(call: Call, make: Maker, x: Value) -> Value | None:
         return make.exactly("PAD", [make.exactly("SLICE", values, cut), make.constant(paddings)], sizes)
 
     length, step = sizes[axis], 1
-    if length == 1:
-        return None if call.option("exclusive") else x
+    if length == 1 and call.option("exclusive"):
+        return None
+    if length == 1:  # the kernel adds to 0: of -0.0 that makes 0.0
+        return x if x.tensor.dtype == "int32" else make("ADD", x, 0.0)
     value = moved(x, 1) if call.option("exclusive") else x
     while step < length:
         value = make("ADD", value, moved(value, step))

@@ -239,8 +239,10 @@ def _select(call: Call) -> View | None:
         return None
     columns = zip(*(integer_values.repeated(view, length) for view in views), strict=True)
     chosen = [_chosen(call.table.arithmetic, *column) for column in columns]
-    known = tuple(size for size in chosen if size is not None)
-    return call.result_integers(known, scalar=all(not view.sizes for view in views)) if len(known) == length else None
+    known, scalar = tuple(size for size in chosen if size is not None), all(not view.sizes for view in views)
+    if len(known) != length or (length == 1 and call.result.stored != (() if scalar else (1,))):
+        return None  # of single elements LiteRT makes the shape that the file states
+    return call.result_integers(known, scalar=scalar)
 
 
 INTEGER_VALUES: Mapping[str, Callable[[Call], View | None]] = {

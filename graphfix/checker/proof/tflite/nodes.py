@@ -14,7 +14,8 @@ from graphfix.checker.proof.tflite.table import CHOOSING, EACH, STATEFUL, UNARY
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
-    from graphfix.checker.files.tflite.records import Operator, Quantization, Tensor
+    from graphfix.checker.files.tflite.records import Operator, Quantization, Subgraph, Tensor
+    from graphfix.checker.proof.sizes import Size
     from graphfix.checker.proof.tflite.operands import Call
 
 PLANE = 2
@@ -97,16 +98,30 @@ def canonical(operator: Operator, views: Sequence[View | None]) -> Operator:
     return operator._replace(key=(name, kind, newer, CENTERS, *rest))
 
 
-def without_empty(operator: Operator, views: Sequence[View | None]) -> tuple[Operator, Sequence[View | None]]:
-    """A CONCATENATION joins what has elements: an operand of size 0 along its axis adds none."""
+def without_empty(
+    graph: Subgraph, operator: Operator, views: Sequence[View | None]
+) -> tuple[Operator, Sequence[View | None]]:
+    """A CONCATENATION joins what has elements: an operand of size 0 along its axis adds none.
+
+    Of another type, or with other sizes beside the axis, LiteRT refuses it: such a one counts.
+    """
     axis = operator.options.get("axis", 0)
-    if operator.name != "CONCATENATION" or not isinstance(axis, int):
+    if operator.name != "CONCATENATION" or not isinstance(axis, int) or None in views:
         return operator, views
-    sizes = [view.sizes or () if view is not None else () for view in views]
+    kinds = [
+        (type_of(graph.tensors[at]), _beside((view and view.sizes) or (), axis))
+        for at, view in zip(operator.inputs, views, strict=True)
+    ]
+    sizes = [(view and view.sizes) or () for view in views]
     kept = [at for at, each in enumerate(sizes) if not (-len(each) <= axis < len(each) and each[axis] == 0)]
-    if not 0 < len(kept) < len(views):
+    if not 0 < len(kept) < len(views) or len(set(kinds)) > 1:
         return operator, views
     return operator._replace(inputs=tuple(operator.inputs[at] for at in kept)), [views[at] for at in kept]
+
+
+def _beside(sizes: tuple[Size, ...], axis: int) -> tuple[Size | None, ...]:
+    """All sizes but that of an axis, which stands as None."""
+    return tuple(None if at == axis % len(sizes) else size for at, size in enumerate(sizes))
 
 
 def shared_name(call: Call) -> str | None:

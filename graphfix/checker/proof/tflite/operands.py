@@ -3,17 +3,21 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 from graphfix.checker.proof.sizes import numbers
 from graphfix.checker.proof.terms import MOST_ELEMENTS, integer_type
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from graphfix.checker.files.tflite.records import Operator, Tensor
     from graphfix.checker.proof.sizes import Sizes
     from graphfix.checker.proof.terms import TermTable, View
+
+LARGEST: Mapping[str, int] = MappingProxyType({"int32": (1 << 31) - 1, "int64": (1 << 63) - 1})
+"""By integer type that shapes are computed in."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,14 +74,9 @@ class Call:
 
     def result_integers(self, terms: Sizes, *, scalar: bool = False) -> View | None:
         """Return integers of the result's type."""
-        if (
-            self.result.quantization is not None
-            or self.result.dtype not in ("int32", "int64")
-            or len(terms) > MOST_ELEMENTS
-        ):
+        largest = LARGEST.get(self.result.dtype)
+        if self.result.quantization is not None or largest is None or len(terms) > MOST_ELEMENTS:
             return None
-        if self.result.dtype == "int32" and not all(
-            -(1 << 31) <= term < 1 << 31 for term in terms if isinstance(term, int)
-        ):
+        if not all(-largest - 1 <= term <= largest for term in terms if isinstance(term, int)):
             return None
         return self.table.integers(terms, self.result.dtype, scalar=scalar)

@@ -160,7 +160,7 @@ class Reading:
     def _results(
         self, graph: Subgraph, operator: Operator, views: Sequence[View | None], description: str, path: str
     ) -> list[View]:
-        operator, views = without_empty(operator, views)
+        operator, views = without_empty(graph, operator, views)
         bodies = self.bodies(operator, views, f"{path}/{description}")
         one = self._view_or_term(graph, operator, views, description) if bodies is None else None
         if one is not None:
@@ -218,7 +218,7 @@ class Reading:
         """Number the operators whose result depends on what was done before."""
         if operator.name in STATEFUL or operator.name.startswith("custom "):
             return len(self.effects)
-        if graph is self.model.subgraphs[0] and has_own_state(graph, operator):
+        if has_own_state(self.model, graph, operator):
             return None
         pure = operator.name in EACH or operator.name in UNARY or operator.name in READING
         if not pure and any(at >= 0 and graph.tensors[at].variable for at in operator.inputs):

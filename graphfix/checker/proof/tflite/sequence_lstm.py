@@ -14,7 +14,7 @@ from graphfix.checker.proof.sizes import numbers
 from graphfix.checker.proof.tflite.maker import Maker, UnreadError, Value
 
 if TYPE_CHECKING:
-    from graphfix.checker.files.tflite.records import Operator, Subgraph
+    from graphfix.checker.files.tflite.records import Model, Operator, Subgraph
     from graphfix.checker.proof.tflite.operands import Call
 
 STATES = "every run begins with the states of UNIDIRECTIONAL_SEQUENCE_LSTM at zero, as after a reset of the variables"
@@ -28,9 +28,11 @@ RANK: Final = 3
 MOST_STEPS: Final = 1024
 
 
-def has_own_state(graph: Subgraph, operator: Operator) -> bool:
-    """Whether an operator's states are read by nothing else: where it stands among others is all the same then."""
-    if operator.name != "UNIDIRECTIONAL_SEQUENCE_LSTM":
+def has_own_state(model: Model, graph: Subgraph, operator: Operator) -> bool:
+    """Whether an operator runs once and has its states alone: where it stands among others is the same then."""
+    if operator.name != "UNIDIRECTIONAL_SEQUENCE_LSTM" or graph is not model.subgraphs[0]:
+        return False
+    if any(at == 0 for each in model.subgraphs for other in each.operators for _, at in other.bodies):
         return False
     states = [at for at in operator.inputs if at >= 0 and graph.tensors[at].variable]
     read = [at for each in graph.operators for at in (*each.inputs, *each.outputs)] + [*graph.inputs, *graph.outputs]

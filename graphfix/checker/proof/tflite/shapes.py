@@ -181,8 +181,8 @@ def entries(call: Call, rank: int, count: int) -> list[tuple[int | None, int | N
     new, ellipsis = call.integer("newAxisMask"), call.integer("ellipsisMask")
     made = sum(new >> at & 1 for at in range(count) if not ellipsis >> at & 1)
     whole = rank - (count - made - bool(ellipsis))
-    if whole < 0 or ellipsis & (ellipsis - 1) or ellipsis >> count:
-        return None
+    if whole < bool(ellipsis) or ellipsis & (ellipsis - 1) or ellipsis >> count:
+        return None  # of an ellipsis that stands for no axis LiteRT makes one that stands for one
     found: list[tuple[int | None, int | None]] = []
     axis = 0
     for at in range(count):

@@ -95,6 +95,8 @@ def _carries(model: Model, graph: Subgraph, operator: Operator) -> bool:
     kinds = [tuple(where.tensors[at].dtype if at >= 0 else None for at in tensors) for where, tensors in ends]
     if len(set(kinds)) > 1 or None in kinds[0] or [test.tensors[at].dtype for at in test.outputs] != ["bool"]:
         return False
+    if any(where.tensors[at].payload is not None for where in (test, body) for at in where.inputs):
+        return False  # LiteRT writes over the constant whose memory that is
     made = {tensor for each in body.operators for tensor in each.outputs}
     places = enumerate(zip(body.inputs, body.outputs, strict=True))
     own = all(given in made or given == taken for _, (taken, given) in places)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 from graphfix.checker.files.tflite.graphs import unique_names
 from graphfix.checker.proof.terms import View
-from graphfix.checker.proof.tflite.definitions import ASSUMING, DEFINED, PASSING, form, is_exact
+from graphfix.checker.proof.tflite.definitions import DEFINED, PASSING, assumed, form, is_exact
 from graphfix.checker.proof.tflite.maker import OPERATORS
 from graphfix.results import InexactSite
 
@@ -67,7 +67,7 @@ class Definitions:
         if found is None or result.core in self.made:
             self._see_by_name(constants, call, result, place)
             return result
-        call.table.assumes.update(dict.fromkeys(filter(None, [ASSUMING.get(found.call.operator.name)])))
+        call.table.assumes.update(dict.fromkeys(filter(None, [assumed(found.call)])))
         if not found.exact:
             self._note(found, call, place)
         axes = None if result.axes is None else tuple(None if at is None else found.axes[at] for at in result.axes)

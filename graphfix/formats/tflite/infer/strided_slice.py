@@ -27,9 +27,10 @@ def entries(call: Call, rank: int, length: int) -> list[Entry] | None:
     """One entry for each axis that is read or made, in order; None where they do not fit the rank."""
     ellipsis, new, shrink = (call.number(f"{name}_mask") for name in ("ellipsis", "new_axis", "shrink_axis"))
     made = sum(new >> at & 1 for at in range(length) if not ellipsis >> at & 1)
-    named = length - made - bool(ellipsis & (1 << length) - 1)
-    if named > rank or (ellipsis & (ellipsis - 1)):
-        return None
+    whole = bool(ellipsis & (1 << length) - 1)
+    named = length - made - whole
+    if named + whole > rank or (ellipsis & (ellipsis - 1)):
+        return None  # of an ellipsis that stands for no axis LiteRT makes one that stands for one
     found: list[Entry] = []
     axis = 0
     for at in range(length):

@@ -1,0 +1,139 @@
+"""Pairs of ONNX models that were proved once, and are not equal: what onnxruntime makes of them, and what the proof."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+import onnx.parser
+import pytest
+from onnx import ModelProto, numpy_helper
+
+from graphfix import api
+from graphfix.checker.proof import prove
+from tests.support.runtimes.onnx_runs import run
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from pathlib import Path
+
+RNG = np.random.default_rng(0)
+FURTHEST = 1 << 53
+"""The first whole number whose successor is no float64."""
+
+
+class Pair(NamedTuple):
+    """Two graphs over the same constants, and what tells them apart."""
+
+    before: str
+    after: str
+    feeds: Mapping[str, np.ndarray]
+    constants: Mapping[str, object] = {}
+
+
+def model(graph: str, constants: Mapping[str, object] = {}, opset: int = 18) -> ModelProto:
+    made = onnx.parser.parse_model(f'<ir_version: 10, opset_import: ["" : {opset}]>\n{graph}')
+    made.graph.initializer.extend(numpy_helper.from_array(np.asarray(each), name) for name, each in constants.items())
+    return made
+
+
+def saved(folder: Path, *models: ModelProto) -> list[Path]:
+    paths = [folder / f"{number}.onnx" for number in range(len(models))]
+    for path, each in zip(paths, models, strict=True):
+        path.write_bytes(each.SerializeToString())
+    return paths
+
+
+CROP = (
+    "g (float[1,1,4,4] x) => (float[1,1,8,8] y) "
+    '{{ y = Resize <mode="linear", coordinate_transformation_mode="tf_crop_and_resize"> (x, {}, , sizes) }}'
+)
+PAIRS = {
+    "a crop reads a part": Pair(
+        CROP.format("whole"),
+        CROP.format("part"),
+        {"x": RNG.normal(size=(1, 1, 4, 4)).astype(np.float32)},
+        {
+            "whole": np.float32([0, 0, 0, 0, 1, 1, 1, 1]),
+            "part": np.float32([0, 0, 0.2, 0.3, 1, 1, 0.7, 0.8]),
+            "sizes": np.int64([1, 1, 8, 8]),
+        },
+    ),
+    "a range is divided in float64": Pair(
+        "g (int64[1] x) => (int64[N] y) { r = Range(zero, limit, step) y = Add(x, r) }",
+        "g (int64[1] x) => (int64[N] y) { y = Add(x, two) }",
+        {"x": np.int64([0])},
+        {
+            "zero": np.int64(0),
+            "limit": np.int64(FURTHEST + 1),
+            "step": np.int64(FURTHEST),
+            "two": np.int64([0, FURTHEST]),
+        },
+    ),
+    "a square that overflows, over a last axis of 1": Pair(
+        "g (int32[4,1] x) => (int32[4,1] y) { y = Pow(x, two) }",
+        "g (int32[4,1] x) => (int32[4,1] y) { y = Mul(x, x) }",
+        {"x": np.int32([[3], [70_000], [-50_000], [1 << 30]])},
+        {"two": np.int32([2])},
+    ),
+    "a square of constants that overflows, over a last axis of 1": Pair(
+        "g (int32[4,1] x) => (int32[4,1] y) { p = Pow(c, two) y = Add(x, p) }",
+        "g (int32[4,1] x) => (int32[4,1] y) { p = Mul(c, c) y = Add(x, p) }",
+        {"x": np.int32([[0]] * 4)},
+        {"two": np.int32([2]), "c": np.int32([[3], [70_000], [-50_000], [1 << 30]])},
+    ),
+}
+
+
+@pytest.mark.parametrize("pair", PAIRS.values(), ids=PAIRS)
+def test_what_onnxruntime_tells_apart_is_not_proved(pair: Pair, tmp_path: Path) -> None:
+    models = [model(graph, pair.constants) for graph in (pair.before, pair.after)]
+    (before,), (after,) = (run(each, **pair.feeds) for each in models)
+    assert (before.shape, before.tobytes()) != (after.shape, after.tobytes())
+    assert prove(*saved(tmp_path, *models)).status == "not proved"
+
+
+OF_FOUR = "float[1,2,3,4]"
+ATTENTION = f"g ({OF_FOUR} q, {OF_FOUR} k, {OF_FOUR} v) => ({OF_FOUR} y) {{{{ y = Attention <{{}}> (q, k, v) }}}}"
+ROTARY = (
+    "g (float[1,2,3,4] q, float[1,3,2] k, float[1,3,2] v) => (float[1,2,3,4] y) "
+    "{{ y = RotaryEmbedding <{}> (q, k, v) }}"
+)
+FLAGS = {"is_causal": (ATTENTION, (1, 2, 3, 4)), "interleaved": (ROTARY, (1, 3, 2))}
+
+
+@pytest.mark.parametrize("flag", FLAGS)
+@pytest.mark.parametrize("number", [2, -1])
+def test_a_flag_that_is_neither_yes_nor_no_is_no_yes(flag: str, number: int, tmp_path: Path) -> None:
+    graph, sizes = FLAGS[flag]
+    feeds = {
+        name: RNG.normal(size=size).astype(np.float32)
+        for name, size in zip("qkv", [(1, 2, 3, 4), sizes, sizes], strict=True)
+    }
+    odd, yes = (model(graph.format(f"{flag}={each}"), opset=23) for each in (number, 1))
+    assert np.abs(run(odd, **feeds)[0] - run(yes, **feeds)[0]).max() > 0.1
+    before, plain = saved(tmp_path, odd, yes)
+    after = tmp_path / "after.onnx"
+    assert api.fix_file(plain, after, target="tosa", only=["decompose-attention"]).changed
+    assert (prove(plain, after).status, prove(before, after).status) == ("bounded", "not proved")
+    assert not api.fix_file(before, after, target="tosa", only=["decompose-attention"]).changed
+
+
+LSTM = (
+    "g (float[3,1,2] x, float[1,8,2] w, float[1,8,2] r) => (float[3,1,1,2] y) "
+    "{{ y = LSTM <hidden_size=2, {}> (x, w, r) }}"
+)
+
+
+@pytest.mark.parametrize(
+    "graph",
+    [
+        ATTENTION.format("scale=-0.5"),
+        ATTENTION.format("scale=0.0"),
+        LSTM.format('activations=["Tanh"]'),
+    ],
+)
+def test_what_no_runtime_loads_is_read_to_the_end(graph: str, tmp_path: Path) -> None:
+    one, two = (model(graph, opset=23) for _ in range(2))
+    two.graph.name = "another"
+    assert prove(*saved(tmp_path, one, two)).status == "proved"
