@@ -136,6 +136,24 @@ def test_a_value_binds_the_sizes_of_its_input(tmp_path: Path) -> None:
     assert api.verify(path, after, values={"k": "[1, 2, 3]"}).status == "proved"
 
 
+def test_sizes_that_a_value_gives_are_assumed_of_the_other_inputs_as_declared(tmp_path: Path) -> None:
+    before = file(tmp_path, "y:int64[1] = Shape(x[N])", "onnx")
+    proto = onnx.load(before)
+    proto.graph.input.append(onnx.helper.make_tensor_value_info("k", onnx.TensorProto.FLOAT, ["N"]))
+    onnx.save(proto, before)
+    verdict = api.verify(before, before, values={"k": "1,2,3"}, proof="only")
+    assert (verdict.proof or {})["assumes"] == ["x[0] = k[0] = N, as declared", "k is [1, 2, 3], as set"]
+
+
+def test_values_that_give_one_size_two_numbers_are_refused(tmp_path: Path) -> None:
+    path = file(tmp_path, "y[N] = Add(x[N], k[N])", "onnx")
+    said = "--set k: it gives N as 2, another one as 3"
+    with pytest.raises(GraphfixError, match=said):
+        api.verify(path, path, values={"x": "1,2,3", "k": "1,2"})
+    with pytest.raises(GraphfixError, match=said):
+        api.check(path, values={"x": "1,2,3", "k": "1,2"})
+
+
 def test_a_name_in_a_body_that_shadows_the_input_is_another_value(tmp_path: Path) -> None:
     proto = choosing()
     shadowing = branch_of(proto, "else_branch")

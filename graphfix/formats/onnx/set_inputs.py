@@ -19,9 +19,16 @@ def shapes_of(container: Container, values: Mapping[str, InputValue]) -> dict[st
     graph = container.proto.graph
     held = {tensor.name for tensor in graph.initializer}
     sizes = {value.name: declared(value) for value in graph.input if value.name not in held}
+    tensors = _tensors(container, values)
+    known: dict[str, int] = {}
+    for name, tensor in tensors.items():
+        for symbol, size in zip(sizes.get(name) or (), tensor.dims, strict=False):
+            if isinstance(symbol, str) and known.setdefault(symbol, size) != size:
+                where, other = container.path or "the model", known[symbol]
+                raise GraphfixError(f"{where}: --set {name}: it gives {symbol} as {size}, another one as {other}")
     return {
         name: list(tensor.dims)
-        for name, tensor in _tensors(container, values).items()
+        for name, tensor in tensors.items()
         if name in sizes and sizes[name] != tuple(tensor.dims)
     }
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 import pytest
+from ai_edge_litert import schema_py_generated as schema
 
 from graphfix import api
 from graphfix.checker.files.tflite.file import read
@@ -17,6 +18,7 @@ from graphfix.runtimes.process import Child
 from graphfix.runtimes.session import RefusedError
 from models.builders.tflite.text import model as tflite
 from tests.rewrites.test_unroll_sequence_lstm import text as lstm
+from tests.support.faults.tflite.planted import packed, unpacked
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -143,6 +145,24 @@ def test_a_product_beyond_64_bits_is_no_error(tmp_path: Path) -> None:
     assert prove(*files(tmp_path, text, text), tflite=True).status == "proved"
 
 
+def test_divisors_with_scales_are_not_read_by_another_operator(tmp_path: Path) -> None:
+    """LiteRT's FLOOR_DIV does not look at them, its DIV takes one alone."""
+    text = "y:int32[2,3] = FLOOR_DIV(x:int32[2,3], b:int32[2,3])"
+    before, after = tmp_path / "before.tflite", tmp_path / "after.tflite"
+    before.write_bytes(tflite(text))
+    api.fix_file(before, after, target="tosa")
+    assert prove(before, after, tflite=True).status == "proved"
+    for path in (before, after):
+        model = unpacked(path.read_bytes())
+        (tensor,) = (each for each in model.subgraphs[0].tensors if each.name == b"b")
+        tensor.quantization = schema.QuantizationParametersT()
+        tensor.quantization.scale = np.float32([0.5, 0.25])
+        tensor.quantization.zeroPoint = np.int64([0, 0])
+        tensor.quantization.quantizedDimension = 0
+        path.write_bytes(packed(model))
+    assert prove(before, after, tflite=True).status == "not proved"
+
+
 def test_an_operator_that_another_subgraph_repeats_has_no_state_of_its_own(tmp_path: Path) -> None:
     text = lstm(time_major=True)
     data = text[text.index("x[") : text.index("]", text.index("x[")) + 1]
@@ -159,3 +179,41 @@ def test_an_operator_that_another_subgraph_repeats_has_no_state_of_its_own(tmp_p
             (operator,) = (each for each in graph.operators if each.name == "UNIDIRECTIONAL_SEQUENCE_LSTM")
             found.append(has_own_state(model, graph, operator))
     assert found == [True, False]
+
+
+def longer(path: Path, name: str, count: int) -> Path:
+    """Append bytes to a constant's buffer."""
+    model = unpacked(path.read_bytes())
+    (tensor,) = (each for each in model.subgraphs[0].tensors if each.name == name.encode())
+    buffer = model.buffers[tensor.buffer]
+    buffer.data = np.concatenate([buffer.data, np.zeros(count, np.uint8)])
+    path.write_bytes(packed(model))
+    return path
+
+
+LIFTED = (
+    "y[2,4] = ADD(x[2,4], b:const[4]{1.0,2.0,3.0,4.0})",
+    "r[1,4] = RESHAPE(b:const[4]{1.0,2.0,3.0,4.0}, s:const:int32[2]{1,4}, new_shape=[1,4])\ny[2,4] = ADD(x[2,4], r)",
+)
+
+
+def test_a_constant_with_bytes_behind_its_elements_is_not_read_by_another_operator(tmp_path: Path) -> None:
+    """LiteRT loads it, and copies all of its bytes into the result of a RESHAPE, which has no room for them."""
+    before, after = files(tmp_path, *LIFTED)
+    assert prove(before, after, tflite=True).status == "proved"
+    before, after = (longer(path, "b", 400) for path in (before, after))
+    assert prove(before, before, tflite=True).status == "proved"
+    assert prove(before, after, tflite=True).status == "not proved"
+
+
+def test_an_input_on_a_constants_buffer_is_not_proved(tmp_path: Path) -> None:
+    """LiteRT writes what is fed over the constant."""
+    paths = files(tmp_path, *LIFTED)
+    for path in paths:
+        model = unpacked(path.read_bytes())
+        tensors = {each.name: each for each in model.subgraphs[0].tensors}
+        tensors[b"x"].buffer = len(model.buffers)
+        model.buffers.append(schema.BufferT())
+        model.buffers[-1].data = np.zeros(32, np.uint8)
+        path.write_bytes(packed(model))
+    assert prove(*paths, tflite=True).status == "not proved"

@@ -70,7 +70,7 @@ def compared(
     _interface(one, two, values, narrowed)
     refuse_unknown(_input_dims(one), _input_dims(two), bindings, shapes)
     constant, sizes = set_inputs.arrays(_inputs(one), _input_dims(one), values, bindings, shapes)
-    bindings = {**bindings, **sizes}
+    assumed, bindings = _assumed(one.graph, bindings), {**bindings, **sizes}
     equal = equal_sizes(same, _input_dims(one), bindings, shapes)
     world = ClosedWorld()
     unrolled = unrolled_loops.written_out(one, two)
@@ -94,7 +94,7 @@ def compared(
     table.objections += [reason for reason in odd if reason is not None]
     names = [output.name for output in one.graph.output]
     believed = () if environment.believed is None else tuple(environment.believed.believed)
-    assumes = [*_assumed(one.graph, bindings), *table.assumes, *map(str, believed)]
+    assumes = [*assumed, *table.assumes, *map(str, believed)]
     proof = replace(concluded(table, list(zip(names, outputs, theirs, strict=True)), assumes), believed=believed)
     sites = tuple(first.definitions.sites)
     return replace(proof, status="bounded", inexact=sites) if proof.proved and sites else proof

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from onnx import helper, numpy_helper
 
+from graphfix.checker.files.asked import AskedError
 from graphfix.checker.files.set_values import named_sizes, refuse_unknown, typed
 from graphfix.checker.proof.compare import check_asked
 from graphfix.checker.proof.onnx.input_sizes import declared_dims
@@ -44,7 +45,9 @@ def arrays(
         own = dims[name] if name not in shapes else tuple(shapes[name])
         known = None if own is None else [bindings.get(size, size) if isinstance(size, str) else size for size in own]
         found[name] = typed(name, value, dtype, known)
-        sizes |= named_sizes(dims[name], found[name])
+        for symbol, size in named_sizes(dims[name], found[name]).items():
+            if sizes.setdefault(symbol, size) != size:
+                raise AskedError(f"--set {name}: it gives {symbol} as {size}, another one as {sizes[symbol]}")
     return found, {name: size for name, size in sizes.items() if name not in bindings}
 
 
