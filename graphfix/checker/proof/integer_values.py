@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from graphfix.checker.proof.terms import TermTable, View
 
 _LIMITS = {"int32": 1 << 31, "int64": 1 << 63}
+_EXACT_AS_DOUBLE = 1 << 53
 _SIZE_BITS = 31
 """Of the number of elements on an axis."""
 SMALL = "sizes that shapes are computed from, and what is computed of them, are below 2**31"
@@ -154,8 +155,9 @@ def span(start: int, limit: int, step: int) -> int | None:
 
 def span_of(arithmetic: Arithmetic, start: Size, limit: Size, step: int) -> Size | None:
     """Return how many numbers a range holds whose bounds are terms; None for a step of 0, or bounds far apart."""
-    if isinstance(start, int) and isinstance(limit, int) and abs(limit - start) >= _LIMITS["int32"]:
-        return None  # runtimes' difference may leave its type, or not be exact where they divide it
+    ends = [end for end in (start, limit) if isinstance(end, int)]
+    if len(ends) > 1 and (abs(ends[1] - ends[0]) >= _LIMITS["int32"] or max(map(abs, ends)) >= _EXACT_AS_DOUBLE):
+        return None  # runtimes' difference may leave its type, or not be exact in float64
     room = arithmetic.sub(limit, start) if step > 0 else arithmetic.sub(start, limit)
     count = arithmetic.ceildiv(room, abs(step)) if step and room is not None else None
     return None if count is None else arithmetic.greater(count, 0)

@@ -22,6 +22,9 @@ FURTHEST = 1 << 53
 """The first whole number whose successor is no float64."""
 
 
+FAR = 31584960600202078
+
+
 class Pair(NamedTuple):
     """Two graphs over the same constants, and what tells them apart."""
 
@@ -69,6 +72,23 @@ PAIRS = {
             "step": np.int64(FURTHEST),
             "two": np.int64([0, FURTHEST]),
         },
+    ),
+    "a range is counted in float64": Pair(
+        "g (int64[1] x) => (int64[N] y) { r = Range(start, limit, step) y = Add(x, r) }",
+        "g (int64[1] x) => (int64[N] y) { y = Add(x, three) }",
+        {"x": np.int64([0])},
+        {
+            "start": np.int64(-FAR),
+            "limit": np.int64(3 - FAR),
+            "step": np.int64(1),
+            "three": np.arange(3, dtype=np.int64) - FAR,
+        },
+    ),
+    "sums of float16 are rounded once, at the end": Pair(
+        "g (float16[1] x) => (float16[1] y) { s = Add(a, b) d = Sub(s, b) y = Add(x, d) }",
+        "g (float16[1] x) => (float16[1] y) { y = Add(x, rounded) }",
+        {"x": np.float16([0])},
+        {"a": np.float16([0.3]), "b": np.float16([1000]), "rounded": np.float16([0.5])},
     ),
     "a square that overflows, over a last axis of 1": Pair(
         "g (int32[4,1] x) => (int32[4,1] y) { y = Pow(x, two) }",
