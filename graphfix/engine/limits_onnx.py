@@ -10,6 +10,8 @@ from graphfix.graph.view import Node
 from graphfix.operators import tosa_onnx
 
 PAIR = 2
+IMAGE = 4
+"""Axes of a batch of images."""
 STEPS_AT = 4
 """The operand of Slice that holds its steps."""
 SIZES_AT = 3
@@ -25,16 +27,74 @@ def form(node: Node) -> str | None:
 
 def _of_type(node: Node) -> str | None:
     dtype = node.operands[0].dtype if node.operands and node.operands[0] is not None else ""
+    for value in (*node.operands, *node.results):
+        if value is not None and value.dtype in tosa_onnx.UNSIGNED:
+            return f"torch-mlir takes numbers of {value.dtype} for signed ones, or finds no type for them"
     if dtype in tosa_onnx.UNREAD_TYPES.get(node.op, ()):
         return f"torch-mlir has no form for it of {dtype}"
     return tosa_onnx.WRONG if dtype in tosa_onnx.WRONG_TYPES.get(node.op, ()) else None
 
 
-def _pool(node: Node) -> str | None:
+def _average(node: Node) -> str | None:
     kernel = node.attributes.get("kernel_shape")
-    if isinstance(kernel, tuple) and len(kernel) == 1:
-        return "torch-mlir writes no pool of averages along one axis"
+    if isinstance(kernel, tuple) and len(kernel) != PAIR:
+        axes = "one axis" if len(kernel) == 1 else f"{len(kernel)} axes"
+        return f"torch-mlir writes no pool of averages along {axes}"
+    return _dilated(node)
+
+
+def _dilated(node: Node) -> str | None:
+    return "torch-mlir writes no such operator with dilations" if _above_1(node, "dilations") else None
+
+
+def _above_1(node: Node, name: str) -> bool:
+    numbers = node.attributes.get(name)
+    return isinstance(numbers, tuple) and any(isinstance(number, int) and number > 1 for number in numbers)
+
+
+def _transposed(node: Node) -> str | None:
+    """ConvTranspose: padded alike in front and behind, by numbers; and each result of all channels."""
+    pads, pad = node.attributes.get("pads"), node.attributes.get("auto_pad", "NOTSET")
+    even = not isinstance(pads, tuple) or pads[: len(pads) // 2] == pads[len(pads) // 2 :]
+    if pad not in ("NOTSET", "VALID") or node.attributes.get("output_shape") is not None or not even:
+        return "torch-mlir pads a ConvTranspose by even pads alone"
+    grouped = node.attributes.get("group", 1) != 1
+    return "torch-mlir writes no ConvTranspose in groups" if grouped else _dilated(node)
+
+
+def _convolved(node: Node) -> str | None:
+    if node.attributes.get("group", 1) != 1 and node.operand(0).shape.ranked and node.operand(0).shape.rank > IMAGE:
+        return "torch-mlir writes no Conv in groups along three axes"
     return None
+
+
+def _trained(node: Node) -> str | None:
+    return "torch-mlir writes numbers of float64" if node.attributes.get("training_mode") else None
+
+
+def _computed(node: Node) -> str | None:
+    """Operands behind the first that torch-mlir wants to know."""
+    value = next((value for value in node.operands[1:] if value is not None and value.kind != "constant"), None)
+    return None if value is None else f"torch-mlir reads a constant as operand '{value.name}' alone"
+
+
+def _dropped(node: Node) -> str | None:
+    mask = node.results[1] if len(node.results) > 1 else None
+    if mask is not None and mask in node.graph.outputs:
+        return "torch-mlir leaves its mask in another dialect"
+    return _computed(node)
+
+
+def _scaled(node: Node) -> str | None:
+    """QLinearMatMul: all operands but two are scales and zero points."""
+    matrices = 0, 3
+    if all(value is None or value.kind == "constant" for at, value in enumerate(node.operands) if at not in matrices):
+        return None
+    return "torch-mlir reads constant scales and zero points alone"
+
+
+def _normalized(_: Node) -> str | None:
+    return "of numbers that are all 0 TOSA makes NaN, and onnxruntime 0"
 
 
 def _slice(node: Node) -> str | None:
@@ -88,12 +148,20 @@ def _einsum(node: Node) -> str | None:
 
 _ASK: Mapping[str, Callable[[Node], str | None]] = MappingProxyType(
     {
-        "AveragePool": _pool,
+        "AveragePool": _average,
+        "BatchNormalization": _trained,
         "Concat": _concat,
+        "Conv": _convolved,
+        "ConvTranspose": _transposed,
+        "CumSum": _computed,
+        "Dropout": _dropped,
         "Einsum": _einsum,
         "Gelu": _gelu,
+        "LpNormalization": _normalized,
+        "MaxPool": _dilated,
         "Pad": _pad,
         "Pow": _power,
+        "QLinearMatMul": _scaled,
         "Resize": _resize,
         "ScatterElements": _scatter,
         "Slice": _slice,

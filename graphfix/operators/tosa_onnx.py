@@ -7,14 +7,21 @@ from graphfix.operators.tosa import CONDITION, LOOP, NO_FORM
 UNKNOWN = "torch-mlir has no form for it"
 WRONG = "it converts without a word, and TOSA computes something else"
 UNREAD = (
-    "Acos Acosh Asin Asinh Atanh Attention Cosh GridSample GroupNormalization IsInf LRN Mish ReduceLogSumExp"
-    " RMSNormalization RotaryEmbedding Sinh Softsign ThresholdedRelu".split()
+    "Acos Acosh Asin Asinh Atanh Attention Bernoulli BitCast Cosh DeformConv Det GridSample GroupNormalization IsInf"
+    " LRN LpPool Mish Multinomial RandomNormal RandomNormalLike RandomUniform RandomUniformLike ReduceLogSumExp"
+    " RMSNormalization RotaryEmbedding Shrink Sinh Softsign Swish ThresholdedRelu".split()
 )
 """Operators that it refuses whatever their operands, or makes float64 of."""
+NARROW = frozenset({"int8", "int16"})
 UNREAD_TYPES = {
-    "Abs": frozenset({"int8"}),
-    "Relu": frozenset({"int32"}),
-    "Range": frozenset({"float32", "float64"}),
+    **dict.fromkeys(
+        "Abs Add Clip CumSum Equal Greater GreaterOrEqual Less LessOrEqual MatMul Max Min Mod Mul Pow ReduceL1 ReduceL2"
+        " ReduceMean ReduceProd ReduceSum ReduceSumSquare Sub Sum".split(),
+        NARROW,
+    ),
+    "Pad": frozenset({"int16"}),
+    "Relu": NARROW | {"int32"},
+    "Range": NARROW | {"float32", "float64"},
 }
 WRONG_TYPES = {"Neg": frozenset({"int8"})}
 """By operator: element types of its operand that are refused, and such as are taken and computed wrongly."""
@@ -26,6 +33,8 @@ UNSUPPORTED: dict[tuple[str, str], str] = {
     ("", "NonMaxSuppression"): NO_FORM,
     **{("", op): UNKNOWN for op in UNREAD},
 }
+UNSIGNED = frozenset({"uint16", "uint32", "uint64"})
+"""Element types whose numbers torch-mlir takes for signed ones, where TOSA has a type for them at all."""
 RESIZES = frozenset({("half_pixel", "linear"), ("align_corners", "linear"), ("half_pixel", "bilinear")})
 ITSELF = {**dict.fromkeys(("float16", "float32", "int32", "int64"), "Max"), "bool": "Or"}
 """Element type -> the operator by which a constant of it becomes an operand of a Concat: of the constant and itself."""

@@ -1,7 +1,8 @@
 """How far an output of a converted model is from what the runtime computes, and whether that is near enough.
 
 A runtime has several sets of kernels, which differ among themselves. TOSA is near enough where it is near to one of
-them: within the tolerance, within a step of an output's quantization, or as near as they are to each other.
+them: within the tolerance, within a step of an output's quantization (of float16: the next number), or as near as they
+are to each other.
 """
 
 from __future__ import annotations
@@ -75,7 +76,7 @@ def judged(
         if limits.atol is not None or limits.rtol is not None
         else largest <= TOLERANCE * (span or max(1.0, most))
     )
-    quantum = step is not None and largest <= step * (1 + _ROUNDING)
+    quantum = _is_next(want, got) if step is None else largest <= step * (1 + _ROUNDING)
     between = (
         apart is not None
         and np.isfinite(apart.largest)
@@ -91,6 +92,19 @@ def _is_near(want: Array, got: Array, limits: Limits) -> bool:
     a, b = want.astype(np.float64), got.astype(np.float64)
     with np.errstate(invalid="ignore"):
         return bool(np.isclose(b, a, rtol=limits.rtol or 0.0, atol=limits.atol or 0.0, equal_nan=True).all())
+
+
+def _is_next(want: Array, got: Array) -> bool:
+    """Whether each number of float16 is the other one, or the next to it: that much any rounding may differ."""
+    if want.dtype != np.float16 or want.shape != got.shape:
+        return False
+    a, b = want.astype(np.float64), got.astype(np.float64)
+    with np.errstate(invalid="ignore"):
+        gaps, steps = (
+            np.abs(a - b),
+            np.spacing(np.maximum(np.abs(want), np.abs(got.astype(np.float16)))).astype(np.float64),
+        )
+        return bool(((gaps <= steps) | (a == b) | (np.isnan(a) & np.isnan(b))).all())
 
 
 def distance(want: Array, got: Array) -> float:

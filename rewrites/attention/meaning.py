@@ -1,4 +1,4 @@
-"""Which attributes of an Attention or a RotaryEmbedding mean something."""
+"""Which Attention and RotaryEmbedding say only what is understood."""
 
 from __future__ import annotations
 
@@ -7,10 +7,19 @@ from math import inf
 from graphfix.graph.view import Node
 
 FLAGS = ("is_causal", "interleaved")
+READ = frozenset(
+    {
+        *FLAGS,
+        *("q_num_heads", "kv_num_heads", "scale", "softcap", "softmax_precision", "qk_matmul_output_mode"),
+        *("num_heads", "rotary_embedding_dim"),
+    }
+)
+"""The attributes that are read: a later operator set may add others, such as a window."""
 
 
 def has_sense(node: Node) -> bool:
-    """Whether the scale is above 0 and each flag is yes or no: the operators' texts do not say what others are."""
+    """Whether the scale is above 0 and each flag is yes or no, and nothing is said that is not known here."""
     scale = node.attributes.get("scale", 1.0)
     flags = (node.attributes.get(name, 0) for name in FLAGS)
-    return isinstance(scale, float) and 0 < scale < inf and all(flag in (0, 1) for flag in flags)
+    plain = isinstance(scale, float) and 0 < scale < inf and all(flag in (0, 1) for flag in flags)
+    return plain and node.attributes.keys() <= READ

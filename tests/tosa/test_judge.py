@@ -42,6 +42,25 @@ def test_a_quantized_output_may_be_one_quantum_away(got: list[float], step: floa
     assert near([[type(got[0])(0), type(got[0])(100)]], got, step) == within
 
 
+STEP = 2.0**-11
+"""From one number of float16 to the next, from 0.5 to 1."""
+
+
+@pytest.mark.parametrize(
+    ("got", "within"),
+    [
+        ([0.5 + STEP, 0.75 - STEP], True),  # 2e-3 of the range
+        ([0.5, 0.75 - 2 * STEP], False),
+        ([0.5 - STEP / 2, 0.75], True),  # below 0.5 numbers are twice as near
+        ([0.5, float("nan")], False),
+    ],
+)
+def test_an_output_of_float16_may_be_the_next_number(got: list[float], *, within: bool) -> None:
+    wanted = np.float16([0.5, 0.75])
+    assert judged([wanted], np.float16(got), Limits()).within == within
+    assert not judged([wanted.astype(np.float32)], np.float32([0.5, 0.75 - STEP]), Limits()).within
+
+
 @pytest.mark.parametrize(
     ("wanted", "got", "within"),
     [

@@ -16,7 +16,7 @@ from tests.support.runtimes.tosa_loop import needs_tools
 
 pytestmark = needs_tools
 SOME = frozenset({"Add", "Cast", "Pow", "Concat", "Einsum"})
-NEEDLESS = {("Pow", "a root")}
+NEEDLESS = {("Pow", "a root"), ("LpNormalization", "")}
 """What is named because nothing says which values it meets."""
 
 

@@ -199,6 +199,17 @@ def test_a_negative_dim_is_unknown() -> None:
     assert printed(graphfix.load(proto)) == ["y[?] = Neg(a[?])"]
 
 
+@pytest.mark.parametrize(
+    ("size", "left"), [(6, 5), (2, 1), (1, "?"), ("W", "?")], ids=["several", "one", "too few", "free"]
+)
+def test_a_window_that_moves_by_one_leaves_fewer_places(size: int | str, left: int | str) -> None:
+    pool = onnx.helper.make_node("MaxPool", ["x"], ["y"], kernel_shape=[2])
+    given = onnx.helper.make_tensor_value_info("x", onnx.TensorProto.FLOAT, [1, 3, size])
+    graph = onnx.helper.make_graph([pool], "g", [given], [onnx.helper.make_empty_tensor_value_info("y")])
+    proto = onnx.helper.make_model(graph, ir_version=8, opset_imports=[onnx.helper.make_opsetid("", 17)])
+    assert printed(graphfix.load(proto)) == [f"y[1,3,{left}] = MaxPool(x[1,3,{size}])"]
+
+
 @pytest.mark.parametrize(("batch", "listed"), [("B", True), (2, False)])
 def test_a_pool_that_may_stand_on_nothing_is_assumed_away(batch: str | int, *, listed: bool) -> None:
     """Onnxruntime pools an axis of size 0 for an empty batch alone, and there one window is left."""

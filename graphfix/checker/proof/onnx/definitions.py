@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from graphfix.checker.proof.onnx.activations import gelu
 from graphfix.checker.proof.onnx.attention import turned, weighted
 from graphfix.checker.proof.onnx.normalizations import by_group, by_root
-from graphfix.checker.proof.onnx.recurrence import formula_of
+from graphfix.checker.proof.onnx.recurrence import GATES, PLAIN, formula_of
 from graphfix.checker.proof.onnx.validate import loads
 from graphfix.checker.proof.onnx.versions import PRESENT
 from graphfix.results import InexactSite
@@ -25,6 +26,21 @@ FORMULAS: Mapping[str, Callable[[Call], Found | None]] = {
     "RMSNormalization": by_root, "GroupNormalization": by_group,
     "Attention": weighted, "RotaryEmbedding": turned,
 }  # fmt: skip
+
+READ: Mapping[str, frozenset[str]] = defaultdict(
+    frozenset,
+    {
+        **dict.fromkeys(GATES, PLAIN),
+        "Gelu": frozenset({"approximate"}),
+        "RMSNormalization": frozenset({"axis", "epsilon", "stash_type"}),
+        "GroupNormalization": frozenset({"epsilon", "num_groups", "stash_type"}),
+        "Attention": frozenset(
+            "is_causal q_num_heads kv_num_heads scale softcap softmax_precision qk_matmul_output_mode".split()
+        ),
+        "RotaryEmbedding": frozenset({"interleaved", "num_heads", "rotary_embedding_dim"}),
+    },
+)
+"""The attributes that the formulas know: a later operator set may add others, such as a window."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,7 +64,7 @@ class Definitions:
 
     def enter(self, call: Call, results: Sequence[View | None], among: Among, *, inside: bool) -> None:
         """Enter the definition of an operator of the first file, if it has one, result by result."""
-        rule = FORMULAS.get(call.op) if not call.domain else None
+        rule = FORMULAS.get(call.op) if not call.domain and call.attributes.keys() <= READ[call.op] else None
         found = rule(call) if rule is not None and loads(call) else None
         if found is None:
             return

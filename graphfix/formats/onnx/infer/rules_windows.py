@@ -93,6 +93,12 @@ def pooled(call: Call, size: Size, window: Window) -> Size:
     if up:  # a window that starts in the padding behind is not counted
         last = terms.floordiv(size, stride, window.before - 1)
         return as_size(terms.add(terms.minimum(terms.floordiv(size, stride, most + stride - 1), last), 1))
+    return (size + most) // stride + 1 if isinstance(size, int) else _rounded_down(call, size, most, stride)
+
+
+def _rounded_down(call: Call, size: Size, most: int, stride: int) -> Size:
+    """How often a window fits over a size that is no number."""
+    terms = call.terms
     if 1 + most <= -stride:
         return terms.opaque("pool", size, most, stride, low=0)
     count = terms.floordiv(size, stride, most + stride)
