@@ -182,6 +182,20 @@ def test_a_sparse_constant_is_what_it_is_unpacked_to(tmp_path: Path) -> None:
     assert verify(before, after, runs=1).status == "equal"
 
 
+def test_a_sparse_constant_that_nobody_reads_may_stay(tmp_path: Path) -> None:
+    """It has fewer bytes than its shape needs, which is no fault of it."""
+    before = saved(tmp_path / "before.tflite", sparse())
+    model = tflite_faults.unpacked(sparse())
+    (graph,) = model.subgraphs
+    del graph.operators[0]
+    unpacked = next(each for each in graph.tensors if each.name == b"d")
+    unpacked.buffer = len(model.buffers)
+    model.buffers.append(schema.BufferT())
+    model.buffers[-1].data = np.frombuffer(DENSE.tobytes(), np.uint8)
+    after = saved(tmp_path / "after.tflite", tflite_faults.packed(model))
+    assert prove(before, after, tflite=True).reason is None
+
+
 def level(size: int = 0, columns: tuple[list[int], list[int]] | None = None) -> schema.DimensionMetadataT:
     """A level that is dense, or lists its coordinates."""
     made = schema.DimensionMetadataT()

@@ -103,13 +103,12 @@ def _check_tensors(one: Subgraph, two: Subgraph) -> None:
 
     A constant with more bytes than its shape needs they take as well, but a RESHAPE of it writes past its end.
     """
-    names = [[operator.name for operator in graph.operators] for graph in (one, two)]
+    moved = [operator.name for operator in one.operators] != [operator.name for operator in two.operators]
     odd = [(tensor, why) for tensor in two.tensors if (why := _fault(tensor)) is not None]
     known = {_form(tensor) for tensor in one.tensors} if odd else ()
     for tensor, why in odd:
-        if _form(tensor) not in known or (
-            tensor.payload is not None and _element_fault(tensor) and names[0] != names[1]
-        ):
+        longer = tensor.payload is not None and not tensor.odd and _element_fault(tensor) is not None
+        if _form(tensor) not in known or (moved and longer):
             raise UnprovedError(f"the tensor {tensor.name!r} of the second file {why}")
 
 
