@@ -25,6 +25,7 @@ COVER = frozenset(
     " explicit/run_time_form.tflite explicit/tile.tflite files/signatures.tflite legacy/opset_7.onnx"
     " legacy/prelu.onnx matmul.onnx operators/atan2_unequal.tflite operators/batch_matmul_int8.tflite"
     " operators/bfloat16.onnx operators/custom.tflite operators/n_ary.onnx operators/normalization.onnx"
+    " operators/random_output.onnx"
     " operators/select_rows_int16.tflite operators/strings.tflite prelu.tflite quantized/per_channel.tflite"
     " quantized/qdq.onnx quantized/qlinear_add.onnx rfc/crossed_dynamic_bool.tflite rfc/dynamic_1d.tflite"
     " rfc/incompatible.onnx rfc/incompatible.tflite rfc/operations.onnx rfc/result_stretched.onnx"
