@@ -23,6 +23,17 @@ class Target:
     """The rewrites that it runs, unless `--only` or `--skip` say otherwise."""
     static: bool = False
     """Whether every free dim must be bound first."""
+    max_rank: int | None = None
+    """The most axes that a value may have."""
+    movement: frozenset[str] | None = None
+    """The operators by which lifts and stretches may be written, and that a model may have; None: all of the format's.
+
+    Of TFLite's RESHAPE, EXPAND_DIMS, SQUEEZE, TILE, BROADCAST_TO, STABLEHLO_BROADCAST_IN_DIM; ONNX has one form each.
+    """
+    keep_fusions: bool = False
+    """Whether what onnxruntime's fusions match by shape stays as it is (`--keep-fusions`)."""
+    evidence: tuple[str, ...] = ()
+    """What the row rests on: links, and the commands of measurements."""
 
 
 GENERAL = ("upgrade-legacy-broadcast", "normalize-expand", "equalize-ranks", "materialize-broadcasts")
