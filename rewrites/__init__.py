@@ -3,7 +3,13 @@
 from __future__ import annotations
 
 from graphfix.graph.protocols import Step, in_order, until_nothing_changes
-from rewrites.broadcasts import equalize_ranks, materialize_broadcasts, normalize_expand, upgrade_legacy_broadcast
+from rewrites.broadcasts import (
+    equalize_ranks,
+    fold_broadcasts,
+    materialize_broadcasts,
+    normalize_expand,
+    upgrade_legacy_broadcast,
+)
 from rewrites.tosa import (
     atan2_operands,
     batch_matmul_batch_dims,
@@ -65,6 +71,7 @@ ALL: tuple[Step, ...] = in_order(
     ),
     concat_constant_operands,
     normalize_expand,
+    until_nothing_changes(fold_broadcasts),
     batch_matmul_batch_dims,
     atan2_operands,
     prelu_alpha_rank,

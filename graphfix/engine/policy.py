@@ -11,15 +11,17 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from math import prod
 
+from graphfix import operators
 from graphfix.engine.targets import Broadcasts, Unknown
 from graphfix.graph.broadcast import align, has_ranks
-from graphfix.graph.edits import Assume, Edit, Leave, Lift, Stretch
+from graphfix.graph.edits import Assume, Edit, Fold, Leave, Lift, Stretch
 from graphfix.graph.protocols import Rewrite
 from graphfix.graph.view import Node
 from graphfix.results import GraphfixError
 from graphfix.shapes.shape import Shape
 
 EQUALIZE, MATERIALIZE = "equalize-ranks", "materialize-broadcasts"
+NORMALIZE, FOLD = "normalize-expand", "fold-broadcasts"
 FUSED = "a runtime fuses the operator by this constant's shape (--keep-fusions)"
 
 
@@ -30,9 +32,13 @@ class Policy:
     broadcasts: Broadcasts = "explicit"
     unknown: Unknown = "expand"
     keep_fusions: bool = False
+    folds: bool = False
+    """Whether fold-broadcasts runs too: it takes the lift away that an Expand aligns by itself."""
 
     def edits(self, rewrite: Rewrite, node: Node) -> Sequence[Edit]:
         """The edits of one node that are carried out. Raises as the plan does, and GraphfixError (--unknown error)."""
+        if rewrite.name == NORMALIZE and self.folds:
+            return _without_lifts(node, list(rewrite.plan(node)))
         if rewrite.name not in (EQUALIZE, MATERIALIZE):
             return list(rewrite.plan(node))
         if not (self._expands or has_ranks(node)):
@@ -94,6 +100,14 @@ class Policy:
         )
         if "yes" in stretch.axes:
             yield replace(stretch, code="GF102")
+
+
+def _without_lifts(node: Node, edits: Sequence[Edit]) -> Sequence[Edit]:
+    """What is done of a stretch by a shape that stays one: it aligns its operand from the right."""
+    form = operators.stretch_form(node.domain, node.op)
+    if form is None or form.by != "shape" or any(isinstance(edit, Fold) for edit in edits):
+        return edits
+    return [edit for edit in edits if not isinstance(edit, Lift)]
 
 
 def _bytes(node: Node, stretch: Stretch) -> int:

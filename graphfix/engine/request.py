@@ -87,7 +87,7 @@ class Request:
 
 def policy(request: Request) -> Policy:
     """What decides about broadcasts; the defaults are those of the target. Raises GraphfixError."""
-    from graphfix.engine.policy import Policy
+    from graphfix.engine.policy import FOLD, Policy
 
     for given, known, what in (
         (request.target, tuple(targets.TARGETS), "target"),
@@ -97,7 +97,9 @@ def policy(request: Request) -> Policy:
         if given not in known:
             raise GraphfixError(f"{what} {given!r} is not one of {', '.join(known)}")
     target = targets.TARGETS[request.target]
-    return Policy(request.broadcasts or target.broadcasts, request.unknown, request.keep_fusions)  # type: ignore[arg-type]  # checked above
+    folds = FOLD in request.only or (not request.only and FOLD in target.rules and FOLD not in request.skip)
+    broadcasts = request.broadcasts or target.broadcasts
+    return Policy(broadcasts, request.unknown, request.keep_fusions, folds)  # type: ignore[arg-type]  # checked above
 
 
 def limit(model: Model, request: Request) -> None:

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import TypeAlias
 
-from graphfix.graph.edits import Assume, Canonicalize, Edit, Fold, Leave, Lift, Stretch
+from graphfix.graph.edits import Assume, Bypass, Canonicalize, Edit, Fold, Leave, Lift, Restate, Stretch
 from graphfix.graph.view import Node, Value
 from graphfix.results import JsonShape, Site
 from graphfix.shapes.shape import with_axes
@@ -37,11 +37,15 @@ def fields(edit: Edit, before: Sequence[Value | None], after: Sequence[Value | N
     operand = operand_of(edit)
     was = _json(before[operand or 0]) if before else None
     match edit:
-        case Stretch() | Canonicalize():
+        case Stretch() | Canonicalize() | Restate():
             now = edit.to.json
         case Lift():
             value = before[edit.operand]
             now = with_axes(value.shape, edit.axes).json if value is not None and value.shape.ranked else None
+        case Bypass():
+            now = _json(edit.source)
+        case Fold():
+            now = was
         case _:
             now = _json(after[0] if after else None)
     return edit.code, operand, was, now
@@ -50,9 +54,9 @@ def fields(edit: Edit, before: Sequence[Value | None], after: Sequence[Value | N
 def operand_of(edit: Edit) -> int | None:
     """The operand that an edit is about; None where it is about the node."""
     match edit:
-        case Lift() | Stretch():
+        case Lift() | Stretch() | Bypass() | Restate() | Fold():
             return edit.operand
-        case Fold() | Canonicalize():
+        case Canonicalize():
             return 0
         case _:
             return None

@@ -37,7 +37,9 @@ class Target:
 
 
 GENERAL = ("upgrade-legacy-broadcast", "normalize-expand", "equalize-ranks", "materialize-broadcasts")
-"""What every target runs."""
+"""What every target runs that makes broadcasts explicit."""
+COMPACT = ("upgrade-legacy-broadcast", "normalize-expand", "fold-broadcasts")
+"""What a target runs that takes explicit forms away."""
 RULES = (
     "upgrade-legacy-broadcast",
     "upgrade-opset",
@@ -66,6 +68,7 @@ RULES = (
     "one-hot-to-equal",
     "concat-constant-operands",
     "normalize-expand",
+    "fold-broadcasts",
     "batch-matmul-batch-dims",
     "atan2-operands",
     "prelu-alpha-rank",
@@ -77,6 +80,8 @@ TARGETS: Mapping[str, Target] = MappingProxyType(
     {
         "explicit": Target("explicit", GENERAL),
         "ranks": Target("keep", GENERAL),
-        "tosa": Target("keep", RULES, static=True),
+        "tosa": Target("keep", tuple(name for name in RULES if name not in COMPACT or name in GENERAL), static=True),
+        "compact": Target("keep", COMPACT),
+        "onnxruntime": Target("keep", COMPACT, keep_fusions=True),
     }
 )

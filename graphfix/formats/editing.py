@@ -8,6 +8,7 @@ from typing import Protocol, TypeAlias, TypeVar
 
 from graphfix.graph.edits import (
     Assume,
+    Bypass,
     Canonicalize,
     Edit,
     Evaluate,
@@ -18,11 +19,13 @@ from graphfix.graph.edits import (
     New,
     Numbers,
     Replace,
+    Restate,
     Source,
     Stretch,
     Upgrade,
 )
 from graphfix.graph.view import Node, Value, set_node
+from graphfix.shapes.shape import Shape
 
 NodeEdit: TypeAlias = Fold | Canonicalize | Evaluate | Replace | Inline
 """The edits of a whole node."""
@@ -80,12 +83,13 @@ def apply(
     check: Callable[[S, Node, Edit], None],
     lift: Callable[[S, Value, tuple[int, ...], Node], Value],
     stretch: Callable[[S, Node, Value, Stretch], Value],
+    restate: Callable[[S, Value, Shape, Node], Value],
     carry_out: Callable[[S, Node, NodeEdit], Node],
 ) -> Node:
     """Carry the edits of one node out, all or none, and return the node as it is now. Raises Refused before any is.
 
-    `check`, `lift`, `stretch` and `carry_out` are the format's. A stretch is by the sizes of the node's operands as
-    they were before its edits.
+    `check`, `lift`, `stretch`, `restate` and `carry_out` are the format's. A stretch is by the sizes of the node's
+    operands as they were before its edits.
     """
     before = node = node.graph.at(node.index)
     for edit in edits:
@@ -96,6 +100,10 @@ def apply(
                 node = state.put(node, edit.operand, lift(state, node.operand(edit.operand), edit.axes, node))
             case Stretch():
                 node = state.put(node, edit.operand, stretch(state, before, node.operand(edit.operand), edit))
+            case Bypass():
+                node = state.put(node, edit.operand, edit.source)
+            case Restate():
+                node = state.put(node, edit.operand, restate(state, node.operand(edit.operand), edit.to, node))
             case Leave() | Assume() | Upgrade():
                 pass  # the engine reports the first two, a model upgrades itself
             case _:
@@ -138,11 +146,11 @@ class NewNodes:
                 return source
 
 
-def bypass(state: State, node: Node) -> None:
-    """Let everyone who reads the node's first result read its operand 0, and remove the node."""
-    source, result = node.operand(0), node.results[0]
-    for reader, at in result.reads if result is not None else ():
-        state.put(reader, at, source)
+def bypass(state: State, node: Node, at: int) -> None:
+    """Let everyone who reads the node's first result read its operand `at`, and remove the node."""
+    source, result = node.operand(at), node.results[0]
+    for reader, place in result.reads if result is not None else ():
+        state.put(reader, place, source)
     state.remove(node)
 
 

@@ -49,8 +49,30 @@ class Stretch:
 
 @dataclass(frozen=True, slots=True)
 class Fold:
-    """Bypass the node: whoever reads its first result reads its operand 0."""
+    """Bypass the node: whoever reads its first result reads its operand `operand`."""
 
+    code: str = "GF203"
+    operand: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Bypass:
+    """Let the planned node read `source` as operand `operand`: what its producer there passes on."""
+
+    operand: int
+    source: Value
+    code: str = "GF203"
+
+
+@dataclass(frozen=True, slots=True)
+class Restate:
+    """Let the planned node read a constant in the shape `to`, right-aligned with its own.
+
+    Unit axes in front come or go, and axes along which nothing changes are cut to 1.
+    """
+
+    operand: int
+    to: Shape
     code: str = "GF203"
 
 
@@ -155,7 +177,9 @@ class Assume:
     code: str
 
 
-Edit: TypeAlias = Lift | Stretch | Fold | Canonicalize | Upgrade | Evaluate | Inline | Replace | Leave | Assume
+Edit: TypeAlias = (
+    Lift | Stretch | Fold | Bypass | Restate | Canonicalize | Upgrade | Evaluate | Inline | Replace | Leave | Assume
+)
 
 
 class Refused(Exception):  # noqa: N818 -- it is no error: the answer of a format that can't carry an edit out

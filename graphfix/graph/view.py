@@ -26,8 +26,20 @@ class Trips:
     """Of one trip, those of bodies inside it with them."""
 
 
+@dataclass(frozen=True, slots=True)
+class Repeats:
+    """What a constant says more than once."""
+
+    least: Shape
+    """Its shape, with 1 for each axis along which nothing changes."""
+    number: Scalar | None
+    """What all of its elements are; None where they differ."""
+
+
 NO_ATTRIBUTES: Mapping[str, object] = MappingProxyType({})
 """The attributes of a node that has none."""
+MOST_STEPS = 16
+"""Of a computation of shapes that nobody reads any more, from one of its nodes to its end."""
 LITERAL_LIMIT = 64
 """`Value.literal` reads a constant of at most this many elements."""
 
@@ -96,6 +108,17 @@ class Value:
         if self.kind != "constant":
             return None
         return self.graph.read_literal(self)
+
+    @property
+    def repeats(self) -> Repeats | None:
+        """The axes along which nothing changes in a constant; None for anything else, and for one that is not read."""
+        return self.graph.read_repeats(self) if self.kind == "constant" else None
+
+    @property
+    def number(self) -> Scalar | None:
+        """The number that all elements of a constant are, bit for bit."""
+        repeats = self.repeats
+        return repeats.number if repeats is not None else None
 
     @property
     def known(self) -> tuple[Scalar, ...] | None:
@@ -230,6 +253,7 @@ class Graph:
     read_content: Callable[[Value], Shape | None] = lambda _: None
     read_scales: Callable[[Value], int] = lambda _: 0
     read_quantization: Callable[[Value], tuple[float, int] | None] = lambda _: None
+    read_repeats: Callable[[Value], Repeats | None] = lambda _: None
     read_known: Callable[[Value], tuple[Scalar, ...] | None] = lambda _: None
     read_bounds: Callable[[Value], tuple[int, int] | None] = lambda _: None
     read_trips: Callable[[Node], Trips | None] = lambda _: None
@@ -251,6 +275,15 @@ class Graph:
         """Let the notes of one value be those of another."""
         self.noted[new] = self.noted.pop(old, [])
         self.captured[new] = self.captured.pop(old, [])
+
+
+def is_live(node: Node, steps: int = MOST_STEPS) -> bool:
+    """Whether anything comes of a node; a long way is not followed to its end."""
+    results = [value for value in node.results if value is not None]
+    return not (results and steps) or any(
+        value in value.graph.outputs or any(is_live(reader, steps - 1) for reader, _ in value.reads)
+        for value in results
+    )
 
 
 def set_node(node: Node) -> None:

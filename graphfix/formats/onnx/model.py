@@ -17,7 +17,7 @@ from graphfix.formats.onnx.edit.checks import check
 from graphfix.formats.onnx.edit.inline import inline
 from graphfix.formats.onnx.edit.new_nodes import NodeBuilder
 from graphfix.formats.onnx.edit.nodes import carry_out
-from graphfix.formats.onnx.edit.operands import lift, stretch
+from graphfix.formats.onnx.edit.operands import lift, restate, stretch
 from graphfix.formats.onnx.edit.state import State
 from graphfix.formats.onnx.file.container import Container, read
 from graphfix.formats.onnx.file.messages import Step
@@ -157,7 +157,7 @@ class OnnxModel:
             if isinstance(edit, Upgrade):
                 self._upgrade(edit.version)
         if rest:
-            node = editing.apply(self._state, node, rest, check, lift, stretch, carry_out)
+            node = editing.apply(self._state, node, rest, check, lift, stretch, restate, carry_out)
         self.changed = True
         return node
 

@@ -19,7 +19,9 @@ from graphfix.formats.onnx.infer.operands import attributes_of
 from graphfix.formats.onnx.infer.scope import GraphScope
 from graphfix.formats.onnx.integer_bounds import IntegerBounds
 from graphfix.formats.onnx.trips import Body, trips
-from graphfix.graph.view import LITERAL_LIMIT, NO_ATTRIBUTES, Graph, Kind, Node, Scalar, Trips, Value
+from graphfix.formats.repeated import least_sizes
+from graphfix.graph.view import LITERAL_LIMIT, NO_ATTRIBUTES, Graph, Kind, Node, Repeats, Scalar, Trips, Value
+from graphfix.shapes.shape import Shape
 
 _row = cache(operators.row)
 NUMPY_NAMES = {"float": "float32", "double": "float64", "undefined": "?"}
@@ -58,6 +60,8 @@ class Views:
     """Every name of a value or node anywhere in the file."""
     elements: Callable[[TensorProto], Array | None] = lambda _: None
     """Reads a tensor wherever its payload lies."""
+    repeated: dict[Value, Repeats] = field(default_factory=dict)
+    """What was found of constants that say something more than once."""
     evaluator: Evaluator = field(init=False)
     bounds: IntegerBounds = field(init=False)
 
@@ -75,6 +79,17 @@ class Views:
         if node.op not in ("Loop", "Scan") or node.domain or graph is None:
             return None
         return trips(node, Body(body_of(self.protos[node.graph][node.index], "body"), graph, self.evaluator))
+
+    def repeats(self, value: Value) -> Repeats | None:
+        """The axes along which nothing changes in a constant that a tensor holds."""
+        if value not in self.repeated and value in self.tensors and value.shape.static:
+            array, sizes = self.elements(self.tensors[value]), value.shape.numbers
+            if array is None or array.dtype.hasobject or array.shape != sizes:
+                return None
+            least = Shape(least_sizes(array.tobytes(), sizes, array.itemsize))
+            one = bool(array.size) and set(least.dims) <= {1}
+            self.repeated[value] = Repeats(least, array.reshape(-1)[0].item() if one else None)
+        return self.repeated.get(value)
 
     def _constant(self, value: Value) -> Array | None:
         """The elements of a constant of any size."""
@@ -119,6 +134,7 @@ class _Builder:
         self.graph.read_known = views.evaluator.elements
         self.graph.read_bounds = views.bounds.of
         self.graph.read_trips = views.trips
+        self.graph.read_repeats = views.repeats
         views.graphs.append(self.graph)
         views.holders[self.graph] = self.holder
         views.scopes[self.graph] = self.scope

@@ -15,7 +15,7 @@ from graphfix.formats.tflite.edit.checks import check
 from graphfix.formats.tflite.edit.inline import inline
 from graphfix.formats.tflite.edit.new_nodes import NodeBuilder
 from graphfix.formats.tflite.edit.nodes import carry_out
-from graphfix.formats.tflite.edit.operands import lift, stretch
+from graphfix.formats.tflite.edit.operands import lift, restate, stretch
 from graphfix.formats.tflite.edit.state import State
 from graphfix.formats.tflite.edit.stated_sizes import state_sizes
 from graphfix.formats.tflite.file.container import Container, read
@@ -155,7 +155,7 @@ class TfliteModel:
 
     def apply(self, node: Node, edits: Sequence[Edit]) -> Node:
         """Carry the edits of one node out, all or none. Raises Refused."""
-        node = editing.apply(self._state, node, edits, check, lift, stretch, carry_out)
+        node = editing.apply(self._state, node, edits, check, lift, stretch, restate, carry_out)
         self.changed = True
         return node
 

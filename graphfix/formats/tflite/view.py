@@ -9,6 +9,7 @@ from functools import cache
 from math import prod
 
 from graphfix import operators as ops
+from graphfix.formats.repeated import least_sizes
 from graphfix.formats.tflite.file.container import Container
 from graphfix.formats.tflite.file.records import ABSENT, Operator, Subgraph, Tensor
 from graphfix.formats.tflite.file.schema import CUSTOM, OPERATORS, TENSOR_TYPES
@@ -18,7 +19,7 @@ from graphfix.formats.tflite.infer.analysis import Facts
 from graphfix.formats.tflite.infer.names import unique_names
 from graphfix.formats.tflite.infer.trips import trips
 from graphfix.graph.edits import Refused
-from graphfix.graph.view import LITERAL_LIMIT, Graph, Kind, Node, Scalar, Value
+from graphfix.graph.view import LITERAL_LIMIT, Graph, Kind, Node, Repeats, Scalar, Value
 from graphfix.operators.row import TFLITE
 from graphfix.shapes.shape import Shape
 
@@ -64,6 +65,8 @@ class SubgraphView:
     made: list[Operator] = field(default_factory=list)
     """By place, as in `Graph.made`: the node at place -1 is the first."""
     tensors: dict[Value, int] = field(default_factory=dict)
+    repeated: dict[Value, Repeats] = field(default_factory=dict)
+    """What was found of constants that say something more than once."""
 
     def operator(self, place: int) -> Operator:
         """The record of the node at a place."""
@@ -139,6 +142,7 @@ def _subgraph_view(container: Container, index: int, path: str, facts: Facts) ->
     graph.read_content = lambda value: _content(view, value)
     graph.read_scales = lambda value: _scales(view, value)
     graph.read_quantization = lambda value: _quantization(container, view, value)
+    graph.read_repeats = lambda value: _repeats(container, view, value)
     for at, operator in enumerate(record.operators):
         _node(container, view, at, operator)
     return view
@@ -191,6 +195,20 @@ def _quantization(container: Container, view: SubgraphView, value: Value) -> tup
         return None
     (scale,) = struct.unpack("<f", struct.pack("<i", bits[0]))
     return scale, zeros[0]
+
+
+def _repeats(container: Container, view: SubgraphView, value: Value) -> Repeats | None:
+    """The axes along which nothing changes in a constant whose bytes are its elements."""
+    tensor, code = view.tensor(value), PACKED.get(value.dtype)
+    if value in view.repeated or code is None or tensor.sparse or tensor.external or not value.shape.static:
+        return view.repeated.get(value)
+    data, item, sizes = container.data(tensor.buffer), struct.calcsize(code), value.shape.numbers
+    if len(data) != prod(sizes) * item:
+        return None
+    least = Shape(least_sizes(data, sizes, item))
+    one = bool(data) and set(least.dims) <= {1}
+    view.repeated[value] = Repeats(least, struct.unpack(f"<{code}", data[:item])[0] if one else None)
+    return view.repeated[value]
 
 
 def _content(view: SubgraphView, value: Value) -> Shape | None:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from onnx import TensorProto
 
-from graphfix.checker.proof import broadcast, constant_folding
+from graphfix.checker.proof import broadcast, constant_folding, neutral
 from graphfix.checker.proof.onnx import sequence_shapes, shapes
 from graphfix.checker.proof.onnx import table as onnx_ops
 from graphfix.checker.proof.onnx.routines import enter_exact, enter_mapped
@@ -85,9 +85,14 @@ def _each(call: Call) -> View | None:
     if alike and len({view.sizes for view in given}) > 1:
         return None
     if not call.domain and call.op in onnx_ops.LEGACY and len(given) == MATRIX:
-        return _pair(call, *given)
+        return _beside_neutral(call, *given) or _pair(call, *given)
     others = tuple(view for index, view in enumerate(call.views) if index not in taking) if taking else ()
     return broadcast.elementwise(call.table, (*call.key, others), given, call.description)
+
+
+def _beside_neutral(call: Call, one: View, two: View) -> View | None:
+    plain = {dtype(one.core), dtype(two.core)} <= RAISED and dtype(one.core) == dtype(two.core) and loads(call)
+    return neutral.beside(call.table.algebra, call.op.upper(), one, two) if plain else None
 
 
 def _pair(call: Call, one: View, two: View) -> View:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from graphfix.checker.proof import broadcast
+from graphfix.checker.proof import broadcast, neutral
 from graphfix.checker.proof.sizes import numbers
 from graphfix.checker.proof.terms import View, whole
 from graphfix.checker.proof.tflite import kernel_choice
@@ -22,6 +22,7 @@ PLANE = 2
 """The trailing axes that a transform acts on."""
 NEAREST = "RESIZE_NEAREST_NEIGHBOR"
 PAIR, IMAGE_RANK = 2, 4
+PLAIN = frozenset({"float32", "int32", "int64"})
 OLD_COORDINATES = ("alignCorners", False), ("halfPixelCenters", False)
 CENTERS = ("alignCorners", False), ("halfPixelCenters", True)
 ALIKE = {"SELECT": "SELECT", "SELECT_V2": "SELECT", "REAL": "REAL", "RFFT2D": "RFFT2D"}
@@ -61,6 +62,17 @@ def _broadcast(call: Call, key: tuple[object, ...], views: Sequence[View]) -> Vi
         return broadcast.unary(call.table, key, views[0], call.description)
     count, rule = OWN.get(name, (0, None))
     return rule(call, key, views) if rule is not None and len(views) == count else None
+
+
+def beside_neutral(call: Call) -> View | None:
+    """Read a product with ones, or a sum with zeros that no -0.0 tells, as the other operand, stretched."""
+    tensors = [tensor for tensor in (*call.inputs, call.result) if tensor is not None]
+    if len(call.views) != PAIR or call.integer("fusedActivationFunction") or {each.dtype for each in tensors} - PLAIN:
+        return None
+    if any(tensor.quantization is not None for tensor in tensors):
+        return None
+    one, two = call.views
+    return None if one is None or two is None else neutral.beside(call.table.algebra, call.operator.name, one, two)
 
 
 def _select(call: Call, key: tuple[object, ...], views: Sequence[View]) -> View | None:

@@ -17,6 +17,7 @@ from graphfix.checker.proof.tflite.integer_values import split_part
 from graphfix.checker.proof.tflite.new_forms import NARROWEST
 from graphfix.checker.proof.tflite.nodes import (
     OWN,
+    beside_neutral,
     canonical,
     keeps_quantization,
     quantized,
@@ -296,4 +297,4 @@ class Reading:
                 self.known.reads(graph, operator, [call], [seen], first=self.first, computed=False)
             if seen.sizes is None or len(seen.sizes) > NARROWEST:
                 self.known.maps(call, seen.core, first=self.first)
-        return seen
+        return seen if seen is None else beside_neutral(call) or seen

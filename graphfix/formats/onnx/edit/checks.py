@@ -10,7 +10,8 @@ from graphfix.formats.onnx.edit.new_nodes import EXPAND_SINCE
 from graphfix.formats.onnx.edit.quantized import check_quantized
 from graphfix.formats.onnx.edit.state import State
 from graphfix.formats.onnx.edit.unroll import check_loop
-from graphfix.graph.edits import Canonicalize, Edit, Evaluate, Fold, Inline, Lift, Refused, Replace, Stretch
+from graphfix.graph.edits import Canonicalize, Edit, Evaluate, Fold, Inline, Lift, Refused, Replace, Restate, Stretch
+from graphfix.graph.passing import constant
 from graphfix.graph.view import Node, Value
 
 NOT_KNOWN = "what it computes is not known before the model runs"
@@ -26,8 +27,21 @@ def check(state: State, node: Node, edit: Edit) -> None:
             _check_stretch(state, node, edit)
         case Canonicalize():
             _check_version(state, node, EXPAND_SINCE)
+        case Restate():
+            _check_restate(state, node, node.operand(edit.operand))
         case Fold() | Evaluate() | Replace() | Inline():
             _check_node(state, node, edit)
+
+
+def _check_restate(state: State, node: Node, value: Value) -> None:
+    held = constant(value)
+    tensor = state.views.tensors.get(held) if held is not None else None
+    if held is None or tensor is None:
+        raise Refused(f"'{value.name}' holds its numbers in an attribute that has no other shape")
+    if held.graph is not node.graph and not state.builders[held.graph].holds_initializers:
+        raise Refused(f"'{held.name}' is a constant of another scope, which holds no further one")
+    if len(held.reads) > 1 and state.views.is_cut(tensor):
+        raise Refused(f"'{held.name}' has other readers, and is too big to be there twice")
 
 
 def _check_node(state: State, node: Node, edit: Fold | Evaluate | Replace | Inline) -> None:

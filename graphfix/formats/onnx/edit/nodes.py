@@ -20,7 +20,7 @@ def carry_out(state: State, node: Node, edit: NodeEdit) -> Node:
     """Carry an edit of a whole node out, which `check` has not refused."""
     match edit:
         case Fold():
-            bypass(state, node)
+            bypass(state, node, edit.operand)
             return node
         case Canonicalize():
             return _canonicalize(state, node, edit)

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from math import prod
 
+import onnx
 from onnx import NodeProto, TensorProto
 
 from graphfix.formats.onnx.edit.new_nodes import EXPAND_SINCE
 from graphfix.formats.onnx.edit.quantized import DEQUANTIZE, QUANTIZE, moves_by_node, set_axis
 from graphfix.formats.onnx.edit.state import State
 from graphfix.graph.edits import Refused, Stretch
-from graphfix.graph.view import Node, Value, set_node
-from graphfix.shapes.shape import broadcast, with_axes
+from graphfix.graph.view import Node, Value, is_live, set_node
+from graphfix.shapes.shape import Shape, broadcast, with_axes
 
 
 def lift(state: State, value: Value, axes: tuple[int, ...], reader: Node, *, alone: bool = True) -> Value:
@@ -67,6 +69,11 @@ def _only_reader(value: Value) -> bool:
     return len(value.reads) == 1 and value not in value.graph.outputs
 
 
+def _live_reads(value: Value) -> int:
+    """How many read it, without the nodes that only served what was edited."""
+    return sum(is_live(reader) for reader, _ in value.reads)
+
+
 def stretch(state: State, before: Node, value: Value, edit: Stretch) -> Value:
     """Return the value stretched, by the run-time sizes of the node's operands as they were before its edits."""
     producer = value.producer
@@ -103,6 +110,53 @@ def _with_rank_of(state: State, value: Value, other: Value, before: Node) -> Val
     """Return the value at the rank of what expands it, where both are known: no Expand changes a rank here."""
     missing = other.shape.rank - value.shape.rank if value.shape.ranked and other.shape.ranked else 0
     return lift(state, value, tuple(range(missing)), before, alone=False) if missing > 0 else value
+
+
+# --- constants in other shapes ---------------------------------------------------------------------------------------
+
+
+def restate(state: State, value: Value, to: Shape, reader: Node) -> Value:
+    """Return a constant, or what a DequantizeLinear makes of one, in another shape of the same numbers."""
+    tensor = state.views.tensors.get(value)
+    producer = value.producer
+    if tensor is None and producer is not None and producer.op == DEQUANTIZE:
+        alone = _is_alone(producer, reader)
+        source = restate(state, producer.operand(0), to, producer)
+        return (_moved if alone else _again)(state, producer.graph.at(producer.index), source, (), reader)
+    if tensor is None:
+        raise Refused(f"'{value.name}' holds its numbers in an attribute that has no other shape")
+    home = state.builders[value.graph]
+    key = ("restated", value, to)
+    found = home.order.reuse(key, reader.index) if value.graph is reader.graph else home.order.made.get(key)
+    if found is not None:
+        return found
+    if prod(tensor.dims) == prod(to.numbers) and value not in value.graph.outputs and _live_reads(value) == 1:
+        tensor.dims[:] = to.numbers
+        new = state.reshape(value, to)
+        state.views.tensors[new] = state.views.tensors.pop(value)
+        return new
+    made = home.constant(f"{value.name}_restated", _restated(state, tensor, to), to, value.dtype, reader.index)
+    held = home.tensor(made)
+    if held is not None:
+        state.views.tensors[made] = held
+    home.order.made[key] = made
+    return made
+
+
+def _restated(state: State, tensor: TensorProto, to: Shape) -> TensorProto:
+    """The tensor in these dims: of what is said several times the first."""
+    copy = TensorProto()
+    if prod(tensor.dims) == prod(to.numbers):
+        copy.CopyFrom(tensor)
+        copy.dims[:] = to.numbers
+        return copy
+    array = state.views.elements(tensor)
+    if array is None:
+        raise Refused(f"the numbers of '{tensor.name}' can't be read")
+    padded = (1,) * (array.ndim - to.rank) + to.numbers
+    least = array.reshape((1,) * (len(padded) - array.ndim) + array.shape)
+    first = least[tuple(slice(size) for size in padded)]
+    return onnx.numpy_helper.from_array(first.reshape(to.numbers))
 
 
 # --- quantized operands ---------------------------------------------------------------------------------------------

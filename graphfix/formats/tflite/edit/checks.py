@@ -7,13 +7,14 @@ from math import prod
 from graphfix import operators
 from graphfix.formats.tflite.edit.inline import decide
 from graphfix.formats.tflite.edit.new_nodes import NodeBuilder
-from graphfix.formats.tflite.edit.operands import DEQUANTIZE, stretched_source
+from graphfix.formats.tflite.edit.operands import DEQUANTIZE, dequantized, stretched_source
 from graphfix.formats.tflite.edit.state import State
 from graphfix.formats.tflite.file.reader import MalformedError
 from graphfix.formats.tflite.file.records import Operator
 from graphfix.formats.tflite.file.schema import BYTE, TENSOR_TYPES, UNSHAPED, item_bytes
 from graphfix.formats.tflite.file.tables import read_scales
 from graphfix.graph.edits import (
+    Bypass,
     Canonicalize,
     Edit,
     Evaluate,
@@ -23,6 +24,7 @@ from graphfix.graph.edits import (
     New,
     Refused,
     Replace,
+    Restate,
     Stretch,
     Upgrade,
 )
@@ -50,6 +52,10 @@ def check(state: State, node: Node, edit: Edit) -> None:
             _check_stretch(state, builder, node, edit)
         case Canonicalize():
             _check_repeated(node.operand(0))
+        case Bypass():
+            _check_behind(state, builder, node.operand(edit.operand), edit.source)
+        case Restate():
+            _check_restate(state, builder, node.operand(edit.operand))
         case Fold() | Evaluate() | Replace():
             _check_node(state, builder, node, edit)
         case Upgrade() | Inline():
@@ -73,7 +79,7 @@ def _check_node(state: State, builder: NodeBuilder, node: Node, edit: Fold | Eva
     if isinstance(edit, Evaluate):
         _check_known(state, builder, node)
     if isinstance(edit, Fold):
-        _check_bypass(state, builder, node)
+        _check_bypass(state, builder, node, node.operand(edit.operand))
     if isinstance(edit, Replace):
         _check_rank(node, edit.node)
 
@@ -87,8 +93,23 @@ def _check_rank(node: Node, new: New) -> None:
         raise Refused(f"the runtime broadcasts {new.op} up to rank {limit}, and the result has rank {new.shape.rank}")
 
 
-def _check_bypass(state: State, builder: NodeBuilder, node: Node) -> None:
-    value = node.operand(0)
+def _check_behind(state: State, builder: NodeBuilder, value: Value, source: Value) -> None:
+    if not _same_scales(state, builder, source, value):
+        raise Refused(f"'{source.name}' and '{value.name}' have other scales or zero points")
+    if source.kind == "constant" and 0 in (source.shape.axes or ()):
+        raise Refused(f"LiteRT refuses the constant '{source.name}', which has no elements, where it takes its copy")
+
+
+def _check_restate(state: State, builder: NodeBuilder, value: Value) -> None:
+    held = dequantized(value) or value
+    _check_lift(state, builder, held)
+    if held is not value:
+        _check_insertion(state)
+    if held.scales > 1:
+        raise Refused(f"'{held.name}' has a scale for each index of an axis")
+
+
+def _check_bypass(state: State, builder: NodeBuilder, node: Node, value: Value) -> None:
     for result in node.results:
         if result is not None and not _same_scales(state, builder, value, result):
             raise Refused(f"'{value.name}' and '{result.name}' have other scales or zero points")

@@ -128,12 +128,16 @@ class NodeBuilder:
         if found is None:
             shape = with_axes(value.shape, axes)
             record = self.like(value, f"{value.name}_lifted", shape, axes)
-            original = self.subgraph.tensor(value)
-            record.buffer, record.external = original.buffer, original.external
-            if original.signature is not None:
-                record.signature = record.shape
-            found = self.order.made[key] = self.value(record, shape, value.dtype, "constant")
+            found = self.order.made[key] = self.on_its_buffer(value, record, shape)
         return found
+
+    def on_its_buffer(self, value: Value, record: Tensor, shape: Shape) -> Value:
+        """A second tensor on the constant's buffer."""
+        original = self.subgraph.tensor(value)
+        record.buffer, record.external = original.buffer, original.external
+        if original.signature is not None:
+            record.signature = record.shape
+        return self.value(record, shape, value.dtype, "constant")
 
     def constant(self, like: Value, stem: str, shape: Shape, data: bytes) -> Value:
         """A constant with these bytes, of the type and quantization of `like`."""

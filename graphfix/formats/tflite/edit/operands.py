@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from math import prod
 
+from graphfix.formats.repeated import cut
 from graphfix.formats.tflite.edit.new_nodes import NodeBuilder
 from graphfix.formats.tflite.edit.state import State
 from graphfix.formats.tflite.file.schema import item_bytes
@@ -108,6 +109,31 @@ def repeated(data: bytes, shape: Sequence[int], to: Sequence[int], item: int) ->
             data = b"".join([data[start : start + run] * want for start in range(0, len(data), run)])
         run *= want
     return data
+
+
+# --- constants in other shapes ----------------------------------------------------------------------------------------
+
+
+def restate(state: State, value: Value, to: Shape, reader: Node) -> Value:
+    """A constant, or what a DEQUANTIZE makes of one, in another shape of the same numbers."""
+    source = dequantized(value)
+    if source is not None:
+        return _again(state, value, restate(state, source, to, reader), to, (), reader.index)
+    builder = state.builders[value.graph]
+    key = ("restated", value, to)
+    made = builder.order.made.get(key)
+    if made is None:
+        record = builder.subgraph.tensor(value)
+        have, want = value.shape.numbers, to.numbers
+        if prod(have) == prod(want):
+            made = builder.on_its_buffer(value, builder.like(value, f"{value.name}_restated", to), to)
+        else:
+            rank = max(len(have), len(want))
+            have, want = (1,) * (rank - len(have)) + have, (1,) * (rank - len(want)) + want
+            data = cut(state.container.data(record.buffer), have, want, item_bytes(record.type))
+            made = builder.constant(value, f"{value.name}_restated", to, data)
+        builder.order.made[key] = made
+    return made
 
 
 # --- quantized operands ---------------------------------------------------------------------------------------------

@@ -1,0 +1,259 @@
+"""What the nodes of a model need not read: found reader by reader, and done where every reader of a value agrees.
+
+A reader's result keeps its shape, and each operand may be made explicit again with the same bits: what
+`equalize-ranks` and `materialize-broadcasts` would leave alone is not undone either.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import TypeAlias
+
+from graphfix import operators
+from graphfix.graph.broadcast import Alignment, align, exemption, over_limit, taking_part
+from graphfix.graph.edits import Bypass, Edit, Leave, Restate
+from graphfix.graph.passing import bare, constant, source, sources
+from graphfix.graph.view import Graph, Node, Value, is_live
+from graphfix.shapes.shape import Incompatible, Shape, Size, Undecided, broadcast, same, same_shape
+
+Operands: TypeAlias = Mapping[int, Value]
+"""By index: what a node would read."""
+
+
+@dataclass(slots=True)
+class Compaction:
+    """One look at a whole model: what each node may read instead, each question answered once."""
+
+    nearer: dict[Node, Operands] = field(default_factory=dict)
+    goes: dict[Value, bool] = field(default_factory=dict)
+
+    def edits(self, node: Node) -> Sequence[Edit]:
+        """What the node is to read instead: first what stands behind its operands, then its constants in less axes."""
+        freed = {at: value for at, value in self._nearer(node).items() if self._goes(node.operand(at))}
+        restated = [*_restated(node, freed)] if any(map(constant, node.operands)) else []
+        if freed and not any(edit.to.rank > node.operand(edit.operand).shape.rank for edit in restated):
+            restated = []  # a constant is restated once, for all who read it when the others are gone
+        return [*(Bypass(at, value) for at, value in freed.items()), *restated]
+
+    def needed(self, node: Node, at: int, code: str) -> Leave | None:
+        """Why a stretch stays; None where it goes, or nobody reads it."""
+        for value in node.results:
+            if value is not None and value in value.graph.outputs:
+                return Leave(at, "its result is an output of the graph", code)
+            for reader, place in value.reads if value is not None else ():
+                if is_live(reader) and place not in self._nearer(reader):
+                    return _wanted(reader, place, node.operand(at), Leave(at, "", code))
+        return None
+
+    def _nearer(self, node: Node) -> Operands:
+        if node not in self.nearer:
+            try:
+                self.nearer[node] = _nearer(node)
+            except (Undecided, Incompatible):
+                self.nearer[node] = {}  # no reason of this rewrite: the node stays as it is
+        return self.nearer[node]
+
+    def _goes(self, value: Value) -> bool:
+        """Whether everyone who reads a value may read what stands behind it."""
+        if value not in self.goes:
+            self.goes[value] = value not in value.graph.outputs and all(
+                at in self._nearer(reader) for reader, at in value.reads if is_live(reader)
+            )
+        return self.goes[value]
+
+
+def every_node(graphs: Sequence[Graph]) -> Iterator[Node]:
+    """The nodes of a model that are still there, those that edits made behind those of the file."""
+    for graph in graphs:
+        yield from [node for node in (*graph.nodes, *graph.made) if node.operands]
+
+
+# --- what a node may read instead -----------------------------------------------------------------------------------
+
+
+def _nearer(node: Node) -> Operands:
+    """By operand what stands behind it, as far as the node may read that. Raises Undecided or Incompatible."""
+    form = operators.stretch_form(node.domain, node.op)
+    if form is not None:
+        return _behind_a_stretch(node) if form.by == "shape" else {}
+    pairs = [(at, source(value)) for at, value in _taking_part(node)]
+    behind = {at: value for at, value in pairs if value is not None}
+    if not behind:
+        return {}
+    before = align(node)
+    if before is None or not before.result.ranked:
+        return {}
+    farthest = {at: value for at in behind if (value := _farthest(node, before, at)) is not None}
+    carried = {
+        at: replace(value, shape=_with_rank(value.shape, before.rank))
+        for at, value in _taking_part(node)
+        if at not in farthest and constant(value) is not None and _may_lift(before, at)
+    }
+    kept = _kept(node, before, farthest, carried)
+    rest = {**farthest, **carried, **{at: node.operand(at) for at in kept}}
+    return {at: behind[at] for at in farthest if at not in kept or _is_same(node, before, {**rest, at: behind[at]})}
+
+
+def _taking_part(node: Node) -> Iterator[tuple[int, Value]]:
+    """The operands that are broadcast, but for the one whose shape is the result's."""
+    onto = node.row.onto if node.row is not None else None
+    return ((operand.index, value) for operand, value in taking_part(node) if operand.index != onto)
+
+
+def _behind_a_stretch(node: Node) -> Operands:
+    """A stretch to a shape that is stated for every axis aligns its operand itself."""
+    behind, result = source(node.operand(0)), node.results[0]
+    target = node.operand(1).content if len(node.operands) > 1 else None
+    if behind is None or result is None or target is None or not target.ranked:
+        return {}
+    whole = target.rank == result.ranked.rank and same_shape(broadcast(behind.ranked, target), result.shape)
+    return {0: behind} if whole else {}
+
+
+def _farthest(node: Node, before: Alignment, at: int) -> Value | None:
+    """The last of what stands behind an operand that can be made explicit again with the same bits."""
+    found = None
+    for value in sources(node.operand(at)):
+        if value.dtype != node.operand(at).dtype or not _is_exact(node, before, {at: value}):
+            break
+        found = value
+    return found
+
+
+def _kept(node: Node, before: Alignment, farthest: Operands, carried: Operands) -> Sequence[int]:
+    """The operands that stay because without them an axis of the result would be another one.
+
+    Of several the one that is computed first stays: what edits added stands before its reader.
+    """
+    read = {**farthest, **carried}
+    kept: list[int] = []
+    for at in sorted(farthest, key=lambda at: (_place(node.operand(at)), at)):
+        if _is_same(node, before, read):
+            break
+        kept.append(at)
+        read[at] = node.operand(at)
+    for at in [*kept]:
+        if _is_same(node, before, {**read, at: farthest[at]}):
+            read[at] = farthest[at]
+            kept.remove(at)
+    return kept
+
+
+def _place(value: Value) -> tuple[bool, int]:
+    """When a value is computed; what was made in this run comes last."""
+    place = value.place if value.place is not None else 0
+    return place < 0, abs(place)
+
+
+def _is_same(node: Node, before: Alignment, read: Operands) -> bool:
+    """Whether the result has the shape that it has when the node reads other operands."""
+    try:
+        after = align(reading(node, read))
+    except Incompatible:
+        return False
+    return after is not None and after.rank == before.rank and same_shape(after.result, before.result)
+
+
+def _is_exact(node: Node, before: Alignment, read: Operands) -> bool:
+    """Whether what the node would read can be lifted and stretched to what it reads, with the same bits."""
+    old = {operand.index: operand for operand in before.operands}
+    try:
+        after = align(reading(node, read))
+    except Incompatible:
+        return False
+    if after is None or over_limit(node, after) is not None:
+        return False
+    for operand in after.operands:
+        if operand.index in read:
+            ours, theirs = operand.value.ranked, old[operand.index].value.ranked
+            if ours.rank < theirs.rank and exemption(after, operand, operand.operand.keep_rank) is not None:
+                return False
+            stretched = not same_shape(_with_rank(ours, theirs.rank), _with_rank(theirs, ours.rank))
+            if stretched and exemption(after, operand, operand.operand.keep_dims) is not None:
+                return False
+    return True
+
+
+def reading(node: Node, read: Operands) -> Node:
+    """The node with other operands, for a question about its alignment."""
+    return node.reading(tuple(read.get(at, value) for at, value in enumerate(node.operands)))
+
+
+def _with_rank(shape: Shape, rank: int) -> Shape:
+    return Shape((1,) * (rank - shape.rank) + shape.dims)
+
+
+def _may_lift(before: Alignment, at: int) -> bool:
+    operand = next(operand for operand in before.operands if operand.index == at)
+    return exemption(before, operand, operand.operand.keep_rank) is None
+
+
+def _wanted(reader: Node, place: int, behind: Value, leave: Leave) -> Leave:
+    """Say why a reader does not read what stands behind an operand."""
+    name = f"{reader.op} '{reader.label}'"
+    if place not in dict(_taking_part(reader)):
+        return replace(leave, reason=f"{name} reads it, and does not broadcast it")
+    try:
+        before = align(reader)
+        if before is None or not before.result.ranked:
+            return replace(leave, reason=f"the rank of what {name} makes is not known", status="left")
+        if not _is_exact(reader, before, {place: behind}):
+            return replace(leave, reason=f"with less to read {name} may make other bits")
+        after = align(reading(reader, {place: behind}))
+    except (Undecided, Incompatible) as why:
+        return replace(leave, reason=f"{name}: {why}", status="left")
+    ones = after is None or after.rank < before.rank or _is_less(after.result, before.result)
+    if ones:
+        return replace(leave, reason=f"{name} has no other operand of the sizes of its result")
+    return replace(leave, reason=f"that {name} has its shape without it is not known for all sizes", status="left")
+
+
+def _is_less(after: Shape, before: Shape) -> bool:
+    """Whether an axis of the result would be 1 for certain where it is another size."""
+    pairs = zip(after.dims, before.dims, strict=True)
+    return any(same(now, 1) and not same(was, 1) for now, was in pairs)
+
+
+# --- constants ------------------------------------------------------------------------------------------------------
+
+
+def _restated(node: Node, freed: Operands) -> Iterator[Restate]:
+    """Each constant in the fewest axes and elements that leave the result as it is; the first one carries the rank."""
+    try:
+        before = align(node)
+        if before is None or not before.result.ranked:
+            return
+        read = dict(freed)
+        for operand in before.operands:
+            at, value = operand.index, read.get(operand.index, operand.value)
+            held = constant(value)
+            repeats = held.repeats if held is not None else None
+            if repeats is None or not value.shape.ranked:
+                continue
+            for shape in _smaller(value.shape, repeats.least, before.rank):
+                candidate = {**read, at: replace(value, shape=shape)}
+                if _is_same(node, before, candidate) and _is_exact(node, before, {at: candidate[at]}):
+                    read = candidate
+                    break
+            if not same_shape(read.get(at, value).shape, value.shape):
+                yield Restate(at, read[at].shape)
+    except Undecided:
+        return
+
+
+def _smaller(shape: Shape, least: Shape, rank: int) -> Iterator[Shape]:
+    """Shapes of a constant, the smallest first: as few elements as there are different ones, then as few axes."""
+    for dims in dict.fromkeys((least.dims, *_partly(shape, least), shape.dims)):
+        axes = bare(Shape(dims))
+        for more in range(max(rank, len(dims)) - len(axes) + 1):
+            yield Shape((1,) * more + axes)
+
+
+def _partly(shape: Shape, least: Shape) -> Iterator[tuple[Size, ...]]:
+    """The shape with all but one of the axes that repeat cut, then with one of them cut."""
+    axes = [axis for axis, (have, want) in enumerate(zip(shape.dims, least.dims, strict=True)) if have != want]
+    for axis in axes if len(axes) > 1 else ():
+        yield tuple(shape.dims[at] if at == axis else size for at, size in enumerate(least.dims))
+    for axis in axes if len(axes) > 1 else ():
+        yield tuple(least.dims[at] if at == axis else size for at, size in enumerate(shape.dims))

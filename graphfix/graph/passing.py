@@ -1,0 +1,157 @@
+"""Nodes that only say what a broadcasting reader's own alignment says: stretches, lifts, products with ones.
+
+Such a node passes its operand on: element i of its result is the operand's element at i, right-aligned, as a
+broadcasting operator would read it. Right-aligned means that unit axes in front come and go, and no others.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from types import MappingProxyType
+from typing import TypeAlias
+
+from graphfix import operators
+from graphfix.graph.view import Node, Scalar, Value
+from graphfix.operators.row import TFLITE
+from graphfix.shapes.shape import Shape, Size, same, same_shape
+
+RESHAPES = frozenset(
+    {
+        *(("", op) for op in ("Reshape", "Unsqueeze", "Squeeze", "Flatten")),
+        *((TFLITE, op) for op in ("RESHAPE", "EXPAND_DIMS", "SQUEEZE")),
+    }
+)
+"""Operators that keep the elements in their order."""
+DEQUANTIZE = frozenset({"DequantizeLinear", "DEQUANTIZE"})
+COMPLEX = ("complex64", "complex128")
+"""A product of complex numbers adds the product of their second parts: 0, or NaN where one is infinite."""
+
+
+@dataclass(frozen=True, slots=True)
+class Neutral:
+    """The number that an operator of two operands returns the other operand for, every bit of it."""
+
+    number: int
+    right_only: bool = False
+    negative_zero: bool = False
+    """Whether floats need -0.0: x + 0.0 is 0.0 where x is -0.0."""
+
+
+Operator: TypeAlias = tuple[str, str]
+NEUTRAL: Mapping[Operator, Neutral] = MappingProxyType(
+    {
+        (domain, name if domain else name.title()): neutral
+        for domain in ("", TFLITE)
+        for name, neutral in (
+            ("MUL", Neutral(1)),
+            ("DIV", Neutral(1, right_only=True)),
+            ("ADD", Neutral(0, negative_zero=True)),
+            ("SUB", Neutral(0, right_only=True)),
+        )
+    }
+)
+
+
+def passed_operand(node: Node) -> int | None:
+    """Which operand the node passes on; None where it does more."""
+    result = node.results[0] if len(node.results) == 1 else None
+    if result is None or not node.operands or not result.shape.ranked or result.stale is not None:
+        return None
+    form = operators.stretch_form(node.domain, node.op)
+    if form is not None:
+        return 0 if _is_right_aligned(node, form, result.shape) else None
+    if (node.domain, node.op) in RESHAPES:
+        value = node.operands[0]
+        return 0 if value is not None and _keeps(value, result.shape) else None
+    neutral = NEUTRAL.get((node.domain, node.op))
+    return None if neutral is None or node.row is None else _beside(node, neutral, result)
+
+
+def does_nothing(node: Node, at: int) -> bool:
+    """Whether nobody reads the node, or it is arithmetic that returns its operand `at` as it is, of the same shape."""
+    result = node.results[0]
+    if result is None or result in node.graph.outputs:
+        return False
+    same_value = (node.domain, node.op) in NEUTRAL and same_shape(node.operand(at).shape, result.shape)
+    return same_value or not result.is_read
+
+
+def source(value: Value) -> Value | None:
+    """What the node that makes a value passes on as it."""
+    node = value.producer
+    at = passed_operand(node) if node is not None else None
+    return node.operands[at] if node is not None and at is not None else None
+
+
+def sources(value: Value) -> Iterator[Value]:
+    """What stands behind a value, one step after the other."""
+    behind = source(value)
+    while behind is not None:
+        yield behind
+        behind = source(behind)
+
+
+def bare(shape: Shape) -> tuple[Size, ...]:
+    """The axes of a shape without the unit axes in front."""
+    axes = shape.dims
+    return axes[next((at for at, size in enumerate(axes) if not same(size, 1)), len(axes)) :]
+
+
+def _keeps(value: Value, to: Shape) -> bool:
+    """Whether unit axes in front come or go, and nothing else is done to the shape of a value."""
+    if not value.shape.ranked or value.stale is not None or value.shape.rank == to.rank:
+        return False
+    ours, theirs = bare(value.shape), bare(to)
+    return len(ours) == len(theirs) and same_shape(Shape(ours), Shape(theirs))
+
+
+def _is_right_aligned(node: Node, form: operators.StretchForm, to: Shape) -> bool:
+    value = node.operands[0]
+    if value is None or not value.shape.ranked or value.stale is not None:
+        return False
+    rank = value.shape.rank
+    if form.by == "shape":
+        return rank <= to.rank
+    if form.by == "axes":
+        return node.attributes.get("broadcast_dimensions", ()) in (
+            list(range(to.rank - rank, to.rank)),
+            tuple(range(to.rank - rank, to.rank)),
+        )
+    repeats = node.operand(1).literal
+    return repeats is not None and all(
+        repeat == 1 or same(size, 1) for size, repeat in zip(value.shape.dims, repeats, strict=False)
+    )
+
+
+def _beside(node: Node, neutral: Neutral, result: Value) -> int | None:
+    """The operand beside the neutral constant, where the operator is on plain numbers."""
+    values = [value for value in (*node.operands, result) if value is not None]
+    if len(values) != 3 or result.dtype in COMPLEX or node.attributes.get("fused_activation_function"):  # noqa: PLR2004 -- two and the result
+        return None
+    if any(value.scales or not value.shape.ranked or value.stale is not None for value in values):
+        return None
+    for at, other in ((0, 1), (1, 0)):
+        if (not neutral.right_only or other == 1) and _is_number(values[other].number, neutral):
+            return at
+    return None
+
+
+def _is_number(number: Scalar | None, neutral: Neutral) -> bool:
+    if not isinstance(number, (int, float)) or isinstance(number, bool) or number != neutral.number:
+        return False
+    negative = isinstance(number, float) and math.copysign(1, number) < 0
+    return not isinstance(number, float) or bool(neutral.number) or negative == neutral.negative_zero
+
+
+def constant(value: Value | None) -> Value | None:
+    """The constant that a value is, or that it is dequantized from by one scale."""
+    if value is None or value.kind == "constant":
+        return value
+    node = value.producer
+    held = node.operands[0] if node is not None and node.op in DEQUANTIZE and node.operands else None
+    if node is None or held is None or held.kind != "constant" or held.scales > 1:
+        return None
+    parameters = [each.shape for each in node.operands[1:] if each is not None]
+    return held if all(set(shape.axes or (0,)) <= {1} for shape in parameters if shape.axes != ()) else None
