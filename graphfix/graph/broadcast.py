@@ -184,19 +184,28 @@ def align_at_run_time(node: Node) -> Alignment | None:
 
     None where all have one shape, whatever it is. Raises Undecided for a matrix product.
     """
+    whole = _among_unranked(node)
+    shapes = [operand.shape for operand in whole.operands]
+    return None if whole.result.parts and all(shape == whole.result for shape in shapes) else whole
+
+
+def align_anyhow(node: Node) -> Alignment | None:
+    """How the operands broadcast, whether ranks are known or not. Raises Undecided, Incompatible."""
+    return align(node) if has_ranks(node) else _among_unranked(node)
+
+
+def _among_unranked(node: Node) -> Alignment:
     row = node.row
     pairs = list(taking_part(node))
     if row is None or row.style not in ("multidirectional", "unidirectional"):
         for _, value in pairs:
             _ = value.ranked  # raises with the name of the operand whose rank is not known
-        return None
+        raise Undecided(f"the ranks of what {node.op} '{node.label}' reads are not known")
     others = tuple((operand.index, value.shape) for operand, value in pairs)
     if row.onto is not None:
         others = ((row.onto, node.operand(row.onto).shape),)
         pairs = [(operand, value) for operand, value in pairs if operand.index != row.onto]
     whole = broadcast(*(value.shape for _, value in pairs), *(shape for _, shape in others))
-    if whole.parts and all(value.shape == whole for _, value in pairs):
-        return None
     return Alignment(tuple(BroadcastOperand(operand, value, value.shape) for operand, value in pairs), whole, 0, others)
 
 

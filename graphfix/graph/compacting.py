@@ -11,7 +11,7 @@ from dataclasses import dataclass, field, replace
 from typing import TypeAlias
 
 from graphfix import operators
-from graphfix.graph.broadcast import Alignment, align, exemption, over_limit, taking_part
+from graphfix.graph.broadcast import Alignment, align_anyhow, exemption, over_limit, taking_part
 from graphfix.graph.edits import Bypass, Edit, Leave, Restate
 from graphfix.graph.passing import bare, constant, source, sources
 from graphfix.graph.view import Graph, Node, Value, is_live
@@ -81,14 +81,14 @@ def _nearer(node: Node) -> Operands:
     behind = {at: value for at, value in pairs if value is not None}
     if not behind:
         return {}
-    before = align(node)
-    if before is None or not before.result.ranked:
+    before = align_anyhow(node)
+    if before is None:
         return {}
     farthest = {at: value for at in behind if (value := _farthest(node, before, at)) is not None}
     carried = {
         at: replace(value, shape=_with_rank(value.shape, before.rank))
         for at, value in _taking_part(node)
-        if at not in farthest and constant(value) is not None and _may_lift(before, at)
+        if at not in farthest and before.rank and constant(value) is not None and _may_lift(before, at)
     }
     kept = _kept(node, before, farthest, carried)
     rest = {**farthest, **carried, **{at: node.operand(at) for at in kept}}
@@ -105,7 +105,7 @@ def _behind_a_stretch(node: Node) -> Operands:
     """A stretch to a shape that is stated for every axis aligns its operand itself."""
     behind, result = source(node.operand(0)), node.results[0]
     target = node.operand(1).content if len(node.operands) > 1 else None
-    if behind is None or result is None or target is None or not target.ranked:
+    if behind is None or result is None or target is None or not (target.ranked and behind.shape.ranked):
         return {}
     whole = target.rank == result.ranked.rank and same_shape(broadcast(behind.ranked, target), result.shape)
     return {0: behind} if whole else {}
@@ -149,7 +149,7 @@ def _place(value: Value) -> tuple[bool, int]:
 def _is_same(node: Node, before: Alignment, read: Operands) -> bool:
     """Whether the result has the shape that it has when the node reads other operands."""
     try:
-        after = align(reading(node, read))
+        after = align_anyhow(reading(node, read))
     except Incompatible:
         return False
     return after is not None and after.rank == before.rank and same_shape(after.result, before.result)
@@ -159,20 +159,30 @@ def _is_exact(node: Node, before: Alignment, read: Operands) -> bool:
     """Whether what the node would read can be lifted and stretched to what it reads, with the same bits."""
     old = {operand.index: operand for operand in before.operands}
     try:
-        after = align(reading(node, read))
+        after = align_anyhow(reading(node, read))
     except Incompatible:
         return False
     if after is None or over_limit(node, after) is not None:
         return False
-    for operand in after.operands:
-        if operand.index in read:
-            ours, theirs = operand.value.ranked, old[operand.index].value.ranked
-            if ours.rank < theirs.rank and exemption(after, operand, operand.operand.keep_rank) is not None:
-                return False
-            stretched = not same_shape(_with_rank(ours, theirs.rank), _with_rank(theirs, ours.rank))
-            if stretched and exemption(after, operand, operand.operand.keep_dims) is not None:
-                return False
-    return True
+    changed = [(operand, old[operand.index].value) for operand in after.operands if operand.index in read]
+    return not any(
+        (_is_lifted(operand.value, to) and exemption(after, operand, operand.operand.keep_rank) is not None)
+        or (_is_stretched(operand.value, to) and exemption(after, operand, operand.operand.keep_dims) is not None)
+        for operand, to in changed
+    )
+
+
+def _is_lifted(value: Value, to: Value) -> bool:
+    """Whether it takes a lift to make one value of another, as far as is known."""
+    return not (value.shape.ranked and to.shape.ranked) or value.shape.rank < to.shape.rank
+
+
+def _is_stretched(value: Value, to: Value) -> bool:
+    """Whether it takes a stretch."""
+    if not (value.shape.ranked and to.shape.ranked):
+        return True
+    rank = max(value.shape.rank, to.shape.rank)
+    return not same_shape(_with_rank(value.shape, rank), _with_rank(to.shape, rank))
 
 
 def reading(node: Node, read: Operands) -> Node:
@@ -195,12 +205,12 @@ def _wanted(reader: Node, place: int, behind: Value, leave: Leave) -> Leave:
     if place not in dict(_taking_part(reader)):
         return replace(leave, reason=f"{name} reads it, and does not broadcast it")
     try:
-        before = align(reader)
+        before = align_anyhow(reader)
         if before is None or not before.result.ranked:
-            return replace(leave, reason=f"the rank of what {name} makes is not known", status="left")
+            return replace(leave, reason=f"the rank of what {name} makes is not known")
         if not _is_exact(reader, before, {place: behind}):
             return replace(leave, reason=f"with less to read {name} may make other bits")
-        after = align(reading(reader, {place: behind}))
+        after = align_anyhow(reading(reader, {place: behind}))
     except (Undecided, Incompatible) as why:
         return replace(leave, reason=f"{name}: {why}", status="left")
     ones = after is None or after.rank < before.rank or _is_less(after.result, before.result)
@@ -221,7 +231,7 @@ def _is_less(after: Shape, before: Shape) -> bool:
 def _restated(node: Node, freed: Operands) -> Iterator[Restate]:
     """Each constant in the fewest axes and elements that leave the result as it is; the first one carries the rank."""
     try:
-        before = align(node)
+        before = align_anyhow(node)
         if before is None or not before.result.ranked:
             return
         read = dict(freed)

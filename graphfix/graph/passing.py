@@ -57,14 +57,16 @@ NEUTRAL: Mapping[Operator, Neutral] = MappingProxyType(
 def passed_operand(node: Node) -> int | None:
     """Which operand the node passes on; None where it does more."""
     result = node.results[0] if len(node.results) == 1 else None
-    if result is None or not node.operands or not result.shape.ranked or result.stale is not None:
+    if result is None or not node.operands or result.stale is not None:
         return None
     form = operators.stretch_form(node.domain, node.op)
     if form is not None:
         return 0 if _is_right_aligned(node, form, result.shape) else None
+    if not result.shape.ranked:
+        return None
     if (node.domain, node.op) in RESHAPES:
         value = node.operands[0]
-        return 0 if value is not None and _keeps(value, result.shape) else None
+        return 0 if value is not None and _keeps(value, result.shape) and not _may_fail(node, result.shape) else None
     neutral = NEUTRAL.get((node.domain, node.op))
     return None if neutral is None or node.row is None else _beside(node, neutral, result)
 
@@ -107,9 +109,18 @@ def _keeps(value: Value, to: Shape) -> bool:
     return len(ours) == len(theirs) and same_shape(Shape(ours), Shape(theirs))
 
 
+def _may_fail(node: Node, to: Shape) -> bool:
+    """Whether the sizes that ONNX's Reshape is given are computed: a 0 among them stands for another size."""
+    return node.op == "Reshape" and not to.static and node.operand(1).literal is None
+
+
 def _is_right_aligned(node: Node, form: operators.StretchForm, to: Shape) -> bool:
     value = node.operands[0]
-    if value is None or not value.shape.ranked or value.stale is not None:
+    if value is None or value.stale is not None:
+        return False
+    if form.by == "shape" and not (value.shape.ranked and to.ranked):
+        return True
+    if not (value.shape.ranked and to.ranked):
         return False
     rank = value.shape.rank
     if form.by == "shape":
@@ -119,7 +130,7 @@ def _is_right_aligned(node: Node, form: operators.StretchForm, to: Shape) -> boo
             list(range(to.rank - rank, to.rank)),
             tuple(range(to.rank - rank, to.rank)),
         )
-    repeats = node.operand(1).literal
+    repeats = node.operand(1).elements
     return repeats is not None and all(
         repeat == 1 or same(size, 1) for size, repeat in zip(value.shape.dims, repeats, strict=False)
     )

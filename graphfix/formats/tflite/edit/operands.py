@@ -118,22 +118,36 @@ def restate(state: State, value: Value, to: Shape, reader: Node) -> Value:
     """A constant, or what a DEQUANTIZE makes of one, in another shape of the same numbers."""
     source = dequantized(value)
     if source is not None:
-        return _again(state, value, restate(state, source, to, reader), to, (), reader.index)
+        made = restate(state, source, to, reader)
+        return _alike(state, value, made, reader) or _again(state, value, made, to, (), reader.index)
     builder = state.builders[value.graph]
     key = ("restated", value, to)
-    made = builder.order.made.get(key)
-    if made is None:
-        record = builder.subgraph.tensor(value)
-        have, want = value.shape.numbers, to.numbers
-        if prod(have) == prod(want):
-            made = builder.on_its_buffer(value, builder.like(value, f"{value.name}_restated", to), to)
-        else:
-            rank = max(len(have), len(want))
-            have, want = (1,) * (rank - len(have)) + have, (1,) * (rank - len(want)) + want
-            data = cut(state.container.data(record.buffer), have, want, item_bytes(record.type))
-            made = builder.constant(value, f"{value.name}_restated", to, data)
-        builder.order.made[key] = made
-    return made
+    found = builder.order.made.get(key)
+    if found is None:
+        record, have, want = builder.subgraph.tensor(value), value.shape.numbers, to.numbers
+        rank = max(len(have), len(want))
+        have, padded = (1,) * (rank - len(have)) + have, (1,) * (rank - len(want)) + want
+        data = cut(state.container.data(record.buffer), have, padded, item_bytes(record.type))
+        found = builder.held(value, to, data)
+        if found is None and have == padded:
+            found = builder.on_its_buffer(value, builder.like(value, f"{value.name}_restated", to), to)
+        if found is None:
+            found = builder.constant(value, f"{value.name}_restated", to, data)
+        builder.order.made[key] = found
+    return found
+
+
+def _alike(state: State, value: Value, source: Value, reader: Node) -> Value | None:
+    """The result of another DEQUANTIZE in front of the reader that makes the same of a constant."""
+    builder = state.builders[value.graph]
+    ours = builder.subgraph.tensor(value)
+    for node, _ in source.reads:
+        result = node.results[0] if node.op == DEQUANTIZE and 0 <= node.index < reader.index else None
+        if result is not None and result.dtype == value.dtype:
+            theirs = builder.subgraph.tensor(result)
+            if theirs.quantization == ours.quantization and not theirs.variable:
+                return result
+    return None
 
 
 # --- quantized operands ---------------------------------------------------------------------------------------------
