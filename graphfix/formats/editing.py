@@ -62,6 +62,9 @@ class State(Protocol):
     def remove(self, node: Node) -> None:
         """Remove a node whose results nobody reads any more."""
 
+    def carry(self, node: Node) -> None:
+        """Give the results of a carrier, and of those behind it, the shape of what it reads now."""
+
 
 class Builder(Protocol):
     """What adds nodes and constants to one graph."""
@@ -102,6 +105,7 @@ def apply(
                 node = state.put(node, edit.operand, stretch(state, before, node.operand(edit.operand), edit))
             case Bypass():
                 node = state.put(node, edit.operand, edit.source)
+                state.carry(node)
             case Restate():
                 node = state.put(node, edit.operand, restate(state, node.operand(edit.operand), edit.to, node))
             case Leave() | Assume() | Upgrade():

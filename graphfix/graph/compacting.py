@@ -13,7 +13,7 @@ from typing import TypeAlias
 from graphfix import operators
 from graphfix.graph.broadcast import Alignment, align_anyhow, exemption, over_limit, taking_part
 from graphfix.graph.edits import Bypass, Edit, Leave, Restate
-from graphfix.graph.passing import bare, constant, source, sources
+from graphfix.graph.passing import bare, constant, is_carrier, source, sources
 from graphfix.graph.view import Graph, Node, Value, is_live
 from graphfix.shapes.shape import Incompatible, Shape, Size, Undecided, broadcast, same, same_shape
 
@@ -34,7 +34,8 @@ class Compaction:
         restated = [*_restated(node, freed)] if any(map(constant, node.operands)) else []
         if freed and not any(edit.to.rank > node.operand(edit.operand).shape.rank for edit in restated):
             restated = []  # a constant is restated once, for all who read it when the others are gone
-        return [*(Bypass(at, value) for at, value in freed.items()), *restated]
+        nearer = [Bypass(at, value) for at, value in freed.items() if value.place != node.operand(at).place]
+        return [*nearer, *restated]
 
     def needed(self, node: Node, at: int, code: str) -> Leave | None:
         """Why a stretch stays; None where it goes, or nobody reads it."""
@@ -49,10 +50,15 @@ class Compaction:
     def _nearer(self, node: Node) -> Operands:
         if node not in self.nearer:
             try:
-                self.nearer[node] = _nearer(node)
+                self.nearer[node] = self._carried(node) if is_carrier(node) else _nearer(node)
             except (Undecided, Incompatible):
                 self.nearer[node] = {}  # no reason of this rewrite: the node stays as it is
         return self.nearer[node]
+
+    def _carried(self, node: Node) -> Operands:
+        """What a carrier may read: whatever those who read its result may read of it."""
+        behind, result = source(node.operand(0)), node.results[0]
+        return {} if behind is None or result is None or not self._goes(result) else {0: behind}
 
     def _goes(self, value: Value) -> bool:
         """Whether everyone who reads a value may read what stands behind it."""

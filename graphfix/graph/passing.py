@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from types import MappingProxyType
 from typing import TypeAlias
 
@@ -25,6 +25,7 @@ RESHAPES = frozenset(
 )
 """Operators that keep the elements in their order."""
 DEQUANTIZE = frozenset({"DequantizeLinear", "DEQUANTIZE"})
+CARRIERS = frozenset({("", "QuantizeLinear"), ("", "DequantizeLinear")})
 COMPLEX = ("complex64", "complex128")
 """A product of complex numbers adds the product of their second parts: 0, or NaN where one is infinite."""
 
@@ -80,19 +81,32 @@ def does_nothing(node: Node, at: int) -> bool:
     return same_value or not result.is_read
 
 
+def is_carrier(node: Node) -> bool:
+    """Whether the node quantizes or dequantizes each element by one scale: lifts and stretches stand in front of it."""
+    return (node.domain, node.op) in CARRIERS and _has_one_scale(node)
+
+
 def source(value: Value) -> Value | None:
     """What the node that makes a value passes on as it."""
-    node = value.producer
-    at = passed_operand(node) if node is not None else None
-    return node.operands[at] if node is not None and at is not None else None
+    return next(sources(value), None)
 
 
 def sources(value: Value) -> Iterator[Value]:
-    """What stands behind a value, one step after the other."""
-    behind = source(value)
-    while behind is not None:
+    """What stands behind a value, one step after the other.
+
+    Behind what a carrier makes it is the value itself, in the shape of what stands behind the carrier's operand.
+    """
+    node = value.producer
+    while node is not None and node.operands:
+        if is_carrier(node):
+            yield from (replace(value, shape=behind.shape) for behind in sources(node.operand(0)))
+            return
+        at = passed_operand(node)
+        behind = node.operands[at] if at is not None else None
+        if behind is None:
+            return
         yield behind
-        behind = source(behind)
+        node = behind.producer
 
 
 def bare(shape: Shape) -> tuple[Size, ...]:
@@ -164,5 +178,9 @@ def constant(value: Value | None) -> Value | None:
     held = node.operands[0] if node is not None and node.op in DEQUANTIZE and node.operands else None
     if node is None or held is None or held.kind != "constant" or held.scales > 1:
         return None
+    return held if _has_one_scale(node) else None
+
+
+def _has_one_scale(node: Node) -> bool:
     parameters = [each.shape for each in node.operands[1:] if each is not None]
-    return held if all(set(shape.axes or (0,)) <= {1} for shape in parameters if shape.axes != ()) else None
+    return all(shape.axes is not None and set(shape.axes) <= {1} for shape in parameters)

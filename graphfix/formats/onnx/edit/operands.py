@@ -120,6 +120,9 @@ def restate(state: State, value: Value, to: Shape, reader: Node) -> Value:
     tensor = state.views.tensors.get(value)
     producer = value.producer
     if tensor is None and producer is not None and producer.op == DEQUANTIZE:
+        found = _dequantized_already(state, producer, to, reader)
+        if found is not None:
+            return found
         alone = _is_alone(producer, reader)
         source = restate(state, producer.operand(0), to, producer)
         return (_moved if alone else _again)(state, producer.graph.at(producer.index), source, (), reader)
@@ -141,6 +144,25 @@ def restate(state: State, value: Value, to: Shape, reader: Node) -> Value:
         state.views.tensors[made] = held
     home.order.made[key] = made
     return made
+
+
+def _dequantized_already(state: State, node: Node, to: Shape, reader: Node) -> Value | None:
+    """What another DequantizeLinear in front of the reader makes of the same numbers in this shape."""
+    tensor = state.views.tensors.get(node.operand(0))
+    wanted = _restated(state, tensor, to) if tensor is not None and not state.views.is_cut(tensor) else None
+    for other in reader.graph.nodes[: max(reader.index, 0)] if wanted is not None else ():
+        source = other.operands[0] if other.op == DEQUANTIZE and other.operands else None
+        held = state.views.tensors.get(source) if source is not None and other.index != node.index else None
+        alike = other.operands[1:] == node.operands[1:] and dict(other.attributes) == dict(node.attributes)
+        if alike and held is not None and wanted is not None and _same_numbers(held, wanted):
+            return other.results[0]
+    return None
+
+
+def _same_numbers(one: TensorProto, two: TensorProto) -> bool:
+    return (one.data_type, one.dims, one.raw_data) == (two.data_type, two.dims, two.raw_data) and one.HasField(
+        "raw_data"
+    )
 
 
 def _restated(state: State, tensor: TensorProto, to: Shape) -> TensorProto:

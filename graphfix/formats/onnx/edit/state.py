@@ -9,6 +9,7 @@ from onnx import NodeProto
 from graphfix.formats.onnx.edit.new_nodes import NodeBuilder
 from graphfix.formats.onnx.file.messages import Holder
 from graphfix.formats.onnx.view import Views
+from graphfix.graph.passing import is_carrier
 from graphfix.graph.view import Graph, Node, Value, set_node
 from graphfix.shapes.shape import Shape
 
@@ -93,6 +94,13 @@ class State:
         self.builders[graph].reshaped.discard(value)
         self.builders[graph].reshaped.add(new)
         return new
+
+    def carry(self, node: Node) -> None:
+        """Give the results of a carrier, and of those behind it, the shape of what it reads now."""
+        result = node.results[0] if is_carrier(node) else None
+        if result is not None and result.shape != node.operand(0).shape:
+            for reader, _ in self.reshape(result, node.operand(0).shape).reads:
+                self.carry(reader)
 
     def remove(self, node: Node) -> None:
         """Remove a node whose results nobody reads any more."""

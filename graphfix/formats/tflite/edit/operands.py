@@ -117,10 +117,13 @@ def repeated(data: bytes, shape: Sequence[int], to: Sequence[int], item: int) ->
 def restate(state: State, value: Value, to: Shape, reader: Node) -> Value:
     """A constant, or what a DEQUANTIZE makes of one, in another shape of the same numbers."""
     source = dequantized(value)
+    builder = state.builders[value.graph]
     if source is not None:
         made = restate(state, source, to, reader)
-        return _alike(state, value, made, reader) or _again(state, value, made, to, (), reader.index)
-    builder = state.builders[value.graph]
+        copy = ("dequantized", made, value.dtype)
+        found = builder.order.reuse(copy, reader.index) or _alike(state, value, made, reader)
+        builder.order.made[copy] = found = found or _again(state, value, made, to, (), reader.index)
+        return found
     key = ("restated", value, to)
     found = builder.order.made.get(key)
     if found is None:

@@ -48,6 +48,9 @@ class State:
         new.graph.note(new.index, value)
         return new
 
+    def carry(self, node: Node) -> None:
+        """TFLite quantizes by tensors: no operator carries the shape of what another one is bypassed for."""
+
     def remove(self, node: Node) -> None:
         """Remove a node whose results nobody reads any more."""
         node = node.graph.at(node.index)
