@@ -11,7 +11,7 @@ from dataclasses import dataclass, field, replace
 from typing import TypeAlias
 
 from graphfix import operators
-from graphfix.graph.broadcast import Alignment, align_anyhow, exemption, over_limit, taking_part
+from graphfix.graph.broadcast import MATRIX, Alignment, align_anyhow, exemption, over_limit, taking_part
 from graphfix.graph.edits import Bypass, Edit, Leave, Restate
 from graphfix.graph.passing import bare, constant, is_carrier, source, sources
 from graphfix.graph.view import Graph, Node, Value, is_live
@@ -44,7 +44,8 @@ class Compaction:
                 return Leave(at, "its result is an output of the graph", code)
             for reader, place in value.reads if value is not None else ():
                 if is_live(reader) and place not in self._nearer(reader):
-                    return _wanted(reader, place, node.operand(at), Leave(at, "", code))
+                    read = {where: node.operand(at) for other, where in value.reads if other is reader}
+                    return _wanted(reader, read, Leave(at, "", code))
         return None
 
     def _nearer(self, node: Node) -> Operands:
@@ -58,7 +59,9 @@ class Compaction:
     def _carried(self, node: Node) -> Operands:
         """What a carrier may read: whatever those who read its result may read of it."""
         behind, result = source(node.operand(0)), node.results[0]
-        return {} if behind is None or result is None or not self._goes(result) else {0: behind}
+        if behind is None or result is None or source(result) is None or not self._goes(result):
+            return {}
+        return {0: behind}
 
     def _goes(self, value: Value) -> bool:
         """Whether everyone who reads a value may read what stands behind it."""
@@ -90,15 +93,14 @@ def _nearer(node: Node) -> Operands:
     before = align_anyhow(node)
     if before is None:
         return {}
-    farthest = {at: value for at in behind if (value := _farthest(node, before, at)) is not None}
-    carried = {
+    chains = {at: _chain(node, before, at) for at in behind}
+    read = {
         at: replace(value, shape=_with_rank(value.shape, before.rank))
         for at, value in _taking_part(node)
-        if at not in farthest and before.rank and constant(value) is not None and _may_lift(before, at)
+        if at not in chains and before.rank and constant(value) is not None and _may_lift(before, at)
     }
-    kept = _kept(node, before, farthest, carried)
-    rest = {**farthest, **carried, **{at: node.operand(at) for at in kept}}
-    return {at: behind[at] for at in farthest if at not in kept or _is_same(node, before, {**rest, at: behind[at]})}
+    kept = _kept(node, before, chains, read)
+    return {at: behind[at] for at, chain in chains.items() if kept[at]}
 
 
 def _taking_part(node: Node) -> Iterator[tuple[int, Value]]:
@@ -117,48 +119,67 @@ def _behind_a_stretch(node: Node) -> Operands:
     return {0: behind} if whole else {}
 
 
-def _farthest(node: Node, before: Alignment, at: int) -> Value | None:
-    """The last of what stands behind an operand that can be made explicit again with the same bits."""
-    found = None
-    for value in sources(node.operand(at)):
-        if value.dtype != node.operand(at).dtype or not _is_exact(node, before, {at: value}):
+def _chain(node: Node, before: Alignment, at: int) -> Sequence[Value]:
+    """An operand and what stands behind it, as far as it can be made explicit again with the same bits."""
+    chain = [node.operand(at)]
+    for value in sources(chain[0]):
+        if value.dtype != chain[0].dtype or not _is_exact(node, before, {at: value}):
             break
-        found = value
-    return found
+        chain.append(value)
+    return chain
 
 
-def _kept(node: Node, before: Alignment, farthest: Operands, carried: Operands) -> Sequence[int]:
-    """The operands that stay because without them an axis of the result would be another one.
+def _kept(node: Node, before: Alignment, chains: Mapping[int, Sequence[Value]], read: Operands) -> Mapping[int, int]:
+    """How many steps behind each operand the node may read at once: without some an axis would be another one.
 
-    Of several the one that is computed first stays: what edits added stands before its reader.
+    Of several that could stay the one that is computed first does: what edits added stands before its reader.
     """
-    read = {**farthest, **carried}
-    kept: list[int] = []
-    for at in sorted(farthest, key=lambda at: (_place(node.operand(at)), at)):
-        if _is_same(node, before, read):
+    steps = {at: len(chain) - 1 for at, chain in chains.items()}
+
+    def fits() -> bool:
+        return _is_same(node, before, {**read, **{at: chain[steps[at]] for at, chain in chains.items()}})
+
+    each = [(_place(chain[step]), at, step) for at, chain in chains.items() for step in range(len(chain) - 1)]
+    moved: list[int] = []
+    for _, at, step in sorted(each):
+        if fits():
             break
-        kept.append(at)
-        read[at] = node.operand(at)
-    for at in [*kept]:
-        if _is_same(node, before, {**read, at: farthest[at]}):
-            read[at] = farthest[at]
-            kept.remove(at)
-    return kept
+        steps[at] = min(steps[at], step)
+        moved.append(at)
+    for at in dict.fromkeys(moved):
+        least = steps[at]
+        for steps[at] in range(len(chains[at]) - 1, least - 1, -1):
+            if fits():
+                break
+    return steps
 
 
-def _place(value: Value) -> tuple[bool, int]:
-    """When a value is computed; what was made in this run comes last."""
-    place = value.place if value.place is not None else 0
-    return place < 0, abs(place)
+def _place(value: Value) -> tuple[bool, int, int]:
+    """When a value is computed: in an outer graph first; what was made in this run comes last."""
+    place, depth, graph = value.place if value.place is not None else 0, 0, value.graph
+    while graph.outer is not None:
+        depth, graph = depth + 1, graph.outer
+    return place < 0, depth, abs(place)
 
 
 def _is_same(node: Node, before: Alignment, read: Operands) -> bool:
     """Whether the result has the shape that it has when the node reads other operands."""
+    if not all(_is_matrix(node, node.operand(at), value) for at, value in read.items()):
+        return False
     try:
         after = align_anyhow(reading(node, read))
     except Incompatible:
         return False
     return after is not None and after.rank == before.rank and same_shape(after.result, before.result)
+
+
+def _is_matrix(node: Node, was: Value, now: Value) -> bool:
+    """Whether an operand of a matrix product is the same matrix: its last two axes do not broadcast."""
+    if node.row is None or node.row.style != "matmul" or was is now:
+        return True
+    ours, theirs = was.ranked, now.ranked
+    whole = ours.rank >= MATRIX and theirs.rank >= MATRIX
+    return whole and same_shape(Shape(ours.dims[-MATRIX:]), Shape(theirs.dims[-MATRIX:]))
 
 
 def _is_exact(node: Node, before: Alignment, read: Operands) -> bool:
@@ -205,18 +226,18 @@ def _may_lift(before: Alignment, at: int) -> bool:
     return exemption(before, operand, operand.operand.keep_rank) is None
 
 
-def _wanted(reader: Node, place: int, behind: Value, leave: Leave) -> Leave:
+def _wanted(reader: Node, read: Operands, leave: Leave) -> Leave:
     """Say why a reader does not read what stands behind an operand."""
     name = f"{reader.op} '{reader.label}'"
-    if place not in dict(_taking_part(reader)):
+    if not read.keys() <= dict(_taking_part(reader)).keys():
         return replace(leave, reason=f"{name} reads it, and does not broadcast it")
     try:
         before = align_anyhow(reader)
         if before is None or not before.result.ranked:
             return replace(leave, reason=f"the rank of what {name} makes is not known")
-        if not _is_exact(reader, before, {place: behind}):
+        if not _is_exact(reader, before, read):
             return replace(leave, reason=f"with less to read {name} may make other bits")
-        after = align_anyhow(reading(reader, {place: behind}))
+        after = align_anyhow(reading(reader, read))
     except (Undecided, Incompatible) as why:
         return replace(leave, reason=f"{name}: {why}", status="left")
     ones = after is None or after.rank < before.rank or _is_less(after.result, before.result)

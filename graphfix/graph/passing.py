@@ -82,8 +82,8 @@ def does_nothing(node: Node, at: int) -> bool:
 
 
 def is_carrier(node: Node) -> bool:
-    """Whether the node quantizes or dequantizes each element by one scale: lifts and stretches stand in front of it."""
-    return (node.domain, node.op) in CARRIERS and _has_one_scale(node)
+    """Whether the node quantizes or dequantizes each element: its result is lifted and stretched in front of it."""
+    return (node.domain, node.op) in CARRIERS and bool(node.operands)
 
 
 def source(value: Value) -> Value | None:
@@ -99,7 +99,10 @@ def sources(value: Value) -> Iterator[Value]:
     node = value.producer
     while node is not None and node.operands:
         if is_carrier(node):
-            yield from (replace(value, shape=behind.shape) for behind in sources(node.operand(0)))
+            for other in sources(node.operand(0)):
+                if not (_has_one_scale(node) or _keeps_axis(node, other.shape)):
+                    return
+                yield replace(value, shape=other.shape)
             return
         at = passed_operand(node)
         behind = node.operands[at] if at is not None else None
@@ -179,6 +182,14 @@ def constant(value: Value | None) -> Value | None:
     if node is None or held is None or held.kind != "constant" or held.scales > 1:
         return None
     return held if _has_one_scale(node) else None
+
+
+def _keeps_axis(node: Node, to: Shape) -> bool:
+    """Whether the axis that a carrier's scales follow is the same one in another shape of its operand."""
+    shape, axis = node.operand(0).shape, node.attributes.get("axis", 1)
+    if not (shape.ranked and to.ranked) or shape.rank != to.rank or not isinstance(axis, int):
+        return False
+    return -to.rank <= axis < to.rank and same(shape.dims[axis], to.dims[axis]) and "block_size" not in node.attributes
 
 
 def _has_one_scale(node: Node) -> bool:
