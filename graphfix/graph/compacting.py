@@ -13,7 +13,7 @@ from typing import TypeAlias
 from graphfix import operators
 from graphfix.graph.broadcast import MATRIX, Alignment, align_anyhow, exemption, over_limit, taking_part
 from graphfix.graph.edits import Bypass, Edit, Leave, Restate
-from graphfix.graph.passing import bare, constant, is_carrier, source, sources
+from graphfix.graph.passing import bare, constant, is_carried, is_carrier, is_lift, source, sources
 from graphfix.graph.view import Graph, Node, Value, is_live
 from graphfix.shapes.shape import Incompatible, Shape, Size, Undecided, broadcast, same, same_shape
 
@@ -34,7 +34,7 @@ class Compaction:
         restated = [*_restated(node, freed)] if any(map(constant, node.operands)) else []
         if freed and not any(edit.to.rank > node.operand(edit.operand).shape.rank for edit in restated):
             restated = []  # a constant is restated once, for all who read it when the others are gone
-        nearer = [Bypass(at, value) for at, value in freed.items() if value.place != node.operand(at).place]
+        nearer = [Bypass(at, value) for at, value in freed.items() if not is_carried(node.operand(at))]
         return [*nearer, *restated]
 
     def needed(self, node: Node, at: int, code: str) -> Leave | None:
@@ -43,7 +43,7 @@ class Compaction:
             if value is not None and value in value.graph.outputs:
                 return Leave(at, "its result is an output of the graph", code)
             for reader, place in value.reads if value is not None else ():
-                if is_live(reader) and place not in self._nearer(reader):
+                if value is not None and is_live(reader) and place not in self._nearer(reader):
                     read = {where: node.operand(at) for other, where in value.reads if other is reader}
                     return _wanted(reader, read, Leave(at, "", code))
         return None
@@ -112,10 +112,15 @@ def _taking_part(node: Node) -> Iterator[tuple[int, Value]]:
 def _behind_a_stretch(node: Node) -> Operands:
     """A stretch to a shape that is stated for every axis aligns its operand itself."""
     behind, result = source(node.operand(0)), node.results[0]
-    target = node.operand(1).content if len(node.operands) > 1 else None
-    if behind is None or result is None or target is None or not (target.ranked and behind.shape.ranked):
+    target = node.operand(1) if len(node.operands) > 1 else None
+    if behind is None or result is None or target is None or not (behind.shape.ranked and result.shape.ranked):
         return {}
-    whole = target.rank == result.ranked.rank and same_shape(broadcast(behind.ranked, target), result.shape)
+    if target.shape.axes != (result.shape.rank,):
+        return {}
+    if is_lift(node.operand(0)):
+        return {0: behind}
+    content = target.content
+    whole = content is not None and same_shape(broadcast(behind.shape, content), result.shape)
     return {0: behind} if whole else {}
 
 
@@ -137,7 +142,9 @@ def _kept(node: Node, before: Alignment, chains: Mapping[int, Sequence[Value]], 
     steps = {at: len(chain) - 1 for at, chain in chains.items()}
 
     def fits() -> bool:
-        return _is_same(node, before, {**read, **{at: chain[steps[at]] for at, chain in chains.items()}})
+        now = {at: chain[steps[at]] for at, chain in chains.items()}
+        lifts = all(map(is_lift, (value for at, chain in chains.items() for value in chain[: steps[at]])))
+        return _is_same(node, before, {**read, **now}, lifts=lifts)
 
     each = [(_place(chain[step]), at, step) for at, chain in chains.items() for step in range(len(chain) - 1)]
     moved: list[int] = []
@@ -147,8 +154,8 @@ def _kept(node: Node, before: Alignment, chains: Mapping[int, Sequence[Value]], 
         steps[at] = min(steps[at], step)
         moved.append(at)
     for at in dict.fromkeys(moved):
-        least = steps[at]
-        for steps[at] in range(len(chains[at]) - 1, least - 1, -1):
+        for step in range(len(chains[at]) - 1, steps[at] - 1, -1):
+            steps[at] = step
             if fits():
                 break
     return steps
@@ -162,15 +169,20 @@ def _place(value: Value) -> tuple[bool, int, int]:
     return place < 0, depth, abs(place)
 
 
-def _is_same(node: Node, before: Alignment, read: Operands) -> bool:
-    """Whether the result has the shape that it has when the node reads other operands."""
+def _is_same(node: Node, before: Alignment, read: Operands, *, lifts: bool = False) -> bool:
+    """Whether the result has the shape that it has when the node reads other operands.
+
+    `lifts`: all that they lack is unit axes in front, so that the rank alone may be another one.
+    """
     if not all(_is_matrix(node, node.operand(at), value) for at, value in read.items()):
         return False
     try:
         after = align_anyhow(reading(node, read))
     except Incompatible:
         return False
-    return after is not None and after.rank == before.rank and same_shape(after.result, before.result)
+    if after is None or after.rank != before.rank:
+        return False
+    return (lifts and before.rank > 0) or same_shape(after.result, before.result)
 
 
 def _is_matrix(node: Node, was: Value, now: Value) -> bool:

@@ -24,6 +24,7 @@ RESHAPES = frozenset(
     }
 )
 """Operators that keep the elements in their order."""
+UNSQUEEZES = frozenset({"Unsqueeze", "EXPAND_DIMS"})
 DEQUANTIZE = frozenset({"DequantizeLinear", "DEQUANTIZE"})
 CARRIERS = frozenset({("", "QuantizeLinear"), ("", "DequantizeLinear")})
 COMPLEX = ("complex64", "complex128")
@@ -67,7 +68,9 @@ def passed_operand(node: Node) -> int | None:
         return None
     if (node.domain, node.op) in RESHAPES:
         value = node.operands[0]
-        return 0 if value is not None and _keeps(value, result.shape) and not _may_fail(node, result.shape) else None
+        return (
+            0 if value is not None and _keeps(node, value, result.shape) and not _may_fail(node, result.shape) else None
+        )
     neutral = NEUTRAL.get((node.domain, node.op))
     return None if neutral is None or node.row is None else _beside(node, neutral, result)
 
@@ -84,6 +87,18 @@ def does_nothing(node: Node, at: int) -> bool:
 def is_carrier(node: Node) -> bool:
     """Whether the node quantizes or dequantizes each element: its result is lifted and stretched in front of it."""
     return (node.domain, node.op) in CARRIERS and bool(node.operands)
+
+
+def is_carried(value: Value) -> bool:
+    """Whether a carrier makes the value."""
+    node = value.producer
+    return node is not None and is_carrier(node)
+
+
+def is_lift(value: Value) -> bool:
+    """Whether the node that makes the value changes unit axes alone."""
+    node = value.producer
+    return node is not None and (node.domain, node.op) in RESHAPES
 
 
 def source(value: Value) -> Value | None:
@@ -118,12 +133,21 @@ def bare(shape: Shape) -> tuple[Size, ...]:
     return axes[next((at for at, size in enumerate(axes) if not same(size, 1)), len(axes)) :]
 
 
-def _keeps(value: Value, to: Shape) -> bool:
+def _keeps(node: Node, value: Value, to: Shape) -> bool:
     """Whether unit axes in front come or go, and nothing else is done to the shape of a value."""
     if not value.shape.ranked or value.stale is not None or value.shape.rank == to.rank:
         return False
+    if node.op in UNSQUEEZES:
+        return _new_axes(node, to.rank) == [*range(to.rank - value.shape.rank)]
     ours, theirs = bare(value.shape), bare(to)
     return len(ours) == len(theirs) and same_shape(Shape(ours), Shape(theirs))
+
+
+def _new_axes(node: Node, rank: int) -> list[int]:
+    """Where an Unsqueeze or an EXPAND_DIMS adds axes, as far as that is known."""
+    given = node.attributes.get("axes") if len(node.operands) == 1 else node.operand(1).elements
+    axes = given if isinstance(given, (list, tuple)) else ()
+    return sorted(axis % rank for axis in axes if isinstance(axis, int))
 
 
 def _may_fail(node: Node, to: Shape) -> bool:

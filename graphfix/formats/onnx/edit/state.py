@@ -96,11 +96,27 @@ class State:
         return new
 
     def carry(self, node: Node) -> None:
-        """Give the results of a carrier, and of those behind it, the shape of what it reads now."""
+        """Give the results of a carrier, and of those behind it, the shape of what it reads now.
+
+        Where the file has the same carrier of the same value already, that one is read.
+        """
         result = node.results[0] if is_carrier(node) else None
-        if result is not None and result.shape != node.operand(0).shape:
-            for reader, _ in self.reshape(result, node.operand(0).shape).reads:
-                self.carry(reader)
+        if result is None:
+            return
+        twin = self._twin(node)
+        if twin is None and result.shape == node.operand(0).shape:
+            return
+        for reader, at in (result if twin is not None else self.reshape(result, node.operand(0).shape)).reads:
+            self.carry(self.put(reader, at, twin) if twin is not None else reader)
+
+    def _twin(self, node: Node) -> Value | None:
+        """What another node before it makes of the same operands in the same way."""
+        alike = (node.domain, node.op, node.operands, dict(node.attributes))
+        for other, _ in node.operand(0).reads:
+            before = other.graph is node.graph and 0 <= other.index < node.index
+            if before and (other.domain, other.op, other.operands, dict(other.attributes)) == alike:
+                return other.results[0]
+        return None
 
     def remove(self, node: Node) -> None:
         """Remove a node whose results nobody reads any more."""
