@@ -13,7 +13,7 @@ from typing import TypeAlias
 from graphfix import operators
 from graphfix.graph.broadcast import MATRIX, Alignment, align_anyhow, exemption, over_limit, taking_part
 from graphfix.graph.edits import Bypass, Edit, Leave, Restate
-from graphfix.graph.passing import bare, constant, is_carried, is_carrier, is_lift, source, sources
+from graphfix.graph.passing import asked_sizes, bare, constant, is_carried, is_carrier, is_lift, source, sources
 from graphfix.graph.view import Graph, Node, Value, is_live
 from graphfix.shapes.shape import Incompatible, Shape, Size, Undecided, broadcast, same, same_shape
 
@@ -97,7 +97,7 @@ def _nearer(node: Node) -> Operands:
     read = {
         at: replace(value, shape=_with_rank(value.shape, before.rank))
         for at, value in _taking_part(node)
-        if at not in chains and before.rank and constant(value) is not None and _may_lift(before, at)
+        if at not in chains and before.rank and _is_at_hand(value) and _may_lift(before, at)
     }
     kept = _kept(node, before, chains, read)
     return {at: behind[at] for at, chain in chains.items() if kept[at]}
@@ -143,8 +143,10 @@ def _kept(node: Node, before: Alignment, chains: Mapping[int, Sequence[Value]], 
 
     def fits() -> bool:
         now = {at: chain[steps[at]] for at, chain in chains.items()}
-        lifts = all(map(is_lift, (value for at, chain in chains.items() for value in chain[: steps[at]])))
-        return _is_same(node, before, {**read, **now}, lifts=lifts)
+        passed = [value for at, chain in chains.items() for value in chain[: steps[at]]]
+        return _is_same(node, before, {**read, **now}, lifts=all(map(is_lift, passed))) and all(
+            _is_asked(node, {**read, **now}, size) for value in passed for size in asked_sizes(value)
+        )
 
     each = [(_place(chain[step]), at, step) for at, chain in chains.items() for step in range(len(chain) - 1)]
     moved: list[int] = []
@@ -159,6 +161,13 @@ def _kept(node: Node, before: Alignment, chains: Mapping[int, Sequence[Value]], 
             if fits():
                 break
     return steps
+
+
+def _is_asked(node: Node, read: Operands, asked: tuple[int, Size]) -> bool:
+    """Whether another operand has a size at an axis, so that what does not fit it still fails."""
+    axis, size = asked
+    shapes = [read.get(at, value).shape.axes or () for at, value in _taking_part(node)]
+    return any(axis <= len(axes) and same(axes[-axis], size) for axes in shapes)
 
 
 def _place(value: Value) -> tuple[bool, int, int]:
@@ -182,7 +191,25 @@ def _is_same(node: Node, before: Alignment, read: Operands, *, lifts: bool = Fal
         return False
     if after is None or after.rank != before.rank:
         return False
-    return (lifts and before.rank > 0) or same_shape(after.result, before.result)
+    if lifts and before.rank:
+        return True
+    return same_shape(after.result, before.result) and not (before.onto and _checks_less(before, read))
+
+
+def _checks_less(before: Alignment, read: Operands) -> bool:
+    """Whether an operand that is broadcast onto a shape no longer asks for a size of it."""
+    rank = before.result.rank
+    return any(
+        not (same(was, now) or same(was, whole))
+        for operand in before.operands
+        if operand.index in read
+        for was, now, whole in zip(
+            _with_rank(operand.shape, rank).dims,
+            _with_rank(read[operand.index].ranked, rank).dims,
+            before.result.dims,
+            strict=True,
+        )
+    )
 
 
 def _is_matrix(node: Node, was: Value, now: Value) -> bool:
@@ -233,6 +260,12 @@ def _with_rank(shape: Shape, rank: int) -> Shape:
     return Shape((1,) * (rank - shape.rank) + shape.dims)
 
 
+def _is_at_hand(value: Value) -> bool:
+    """Whether a value is a constant that can be stated in another shape."""
+    held = constant(value)
+    return held is not None and held.repeats is not None and (held is value or _is_alone(value))
+
+
 def _may_lift(before: Alignment, at: int) -> bool:
     operand = next(operand for operand in before.operands if operand.index == at)
     return exemption(before, operand, operand.operand.keep_rank) is None
@@ -271,15 +304,15 @@ def _restated(node: Node, freed: Operands) -> Iterator[Restate]:
     """Each constant in the fewest axes and elements that leave the result as it is; the first one carries the rank."""
     try:
         before = align_anyhow(node)
-        if before is None or not before.result.ranked:
+        if before is None:
             return
         read = dict(freed)
         for operand in before.operands:
-            at, value = operand.index, read.get(operand.index, operand.value)
-            held = constant(value)
+            at, value = operand.index, operand.value
+            held = constant(value) if at not in freed else None
             repeats = held.repeats if held is not None else None
-            if repeats is None or not value.shape.ranked:
-                continue
+            if repeats is None or not value.shape.ranked or (held is not value and not _is_alone(value)):
+                continue  # a constant that is dequantized for others too would be dequantized twice
             for shape in _smaller(value.shape, repeats.least, before.rank):
                 candidate = {**read, at: replace(value, shape=shape)}
                 if _is_same(node, before, candidate) and _is_exact(node, before, {at: candidate[at]}):
@@ -289,6 +322,11 @@ def _restated(node: Node, freed: Operands) -> Iterator[Restate]:
                 yield Restate(at, read[at].shape)
     except Undecided:
         return
+
+
+def _is_alone(value: Value) -> bool:
+    """Whether one operand of one node is all that a value is for."""
+    return value not in value.graph.outputs and sum(is_live(reader) for reader, _ in value.reads) == 1
 
 
 def _smaller(shape: Shape, least: Shape, rank: int) -> Iterator[Shape]:

@@ -89,6 +89,11 @@ def is_carrier(node: Node) -> bool:
     return (node.domain, node.op) in CARRIERS and bool(node.operands)
 
 
+def of_scales(node: Node) -> Mapping[str, object]:
+    """What the attributes of a carrier say: nothing is said by the axis of a single scale."""
+    return {key: value for key, value in node.attributes.items() if key != "axis" or not _has_one_scale(node)}
+
+
 def is_carried(value: Value) -> bool:
     """Whether a carrier makes the value."""
     node = value.producer
@@ -125,6 +130,21 @@ def sources(value: Value) -> Iterator[Value]:
             return
         yield behind
         node = behind.producer
+
+
+def asked_sizes(value: Value) -> Iterator[tuple[int, Size]]:
+    """(axis from the right, size) of what a stretch asks of its operand that is not certain: it may fail by them."""
+    node = value.producer
+    form = operators.stretch_form(node.domain, node.op) if node is not None else None
+    if node is None or form is None or form.by != "shape":
+        return
+    content, shape = node.operand(1).content, node.operand(0).shape
+    if content is None or not (content.ranked and shape.ranked):
+        return
+    pairs = zip(reversed(shape.dims), reversed(content.dims), strict=False)
+    for axis, (have, want) in enumerate(pairs, 1):
+        if not (same(have, want) or same(have, 1) or same(want, 1)):
+            yield axis, want
 
 
 def bare(shape: Shape) -> tuple[Size, ...]:

@@ -154,14 +154,18 @@ def _dequantized_already(state: State, node: Node, to: Shape, reader: Node) -> V
         source = other.operands[0] if other.op == DEQUANTIZE and other.operands else None
         held = state.views.tensors.get(source) if source is not None and other.index != node.index else None
         alike = other.operands[1:] == node.operands[1:] and dict(other.attributes) == dict(node.attributes)
-        if alike and held is not None and wanted is not None and _same_numbers(held, wanted):
+        if alike and held is not None and wanted is not None and _same_numbers(state, held, wanted):
             return other.results[0]
     return None
 
 
-def _same_numbers(one: TensorProto, two: TensorProto) -> bool:
-    return (one.data_type, one.dims, one.raw_data) == (two.data_type, two.dims, two.raw_data) and one.HasField(
-        "raw_data"
+def _same_numbers(state: State, one: TensorProto, two: TensorProto) -> bool:
+    if (one.data_type, one.dims) != (two.data_type, two.dims):
+        return False
+    arrays = [state.views.elements(tensor) for tensor in (one, two)]
+    return (
+        all(array is not None for array in arrays)
+        and len({array.tobytes() for array in arrays if array is not None}) == 1
     )
 
 

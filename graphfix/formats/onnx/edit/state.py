@@ -9,7 +9,7 @@ from onnx import NodeProto
 from graphfix.formats.onnx.edit.new_nodes import NodeBuilder
 from graphfix.formats.onnx.file.messages import Holder
 from graphfix.formats.onnx.view import Views
-from graphfix.graph.passing import is_carrier
+from graphfix.graph.passing import is_carrier, of_scales
 from graphfix.graph.view import Graph, Node, Value, set_node
 from graphfix.shapes.shape import Shape
 
@@ -111,10 +111,10 @@ class State:
 
     def _twin(self, node: Node) -> Value | None:
         """What another node before it makes of the same operands in the same way."""
-        alike = (node.domain, node.op, node.operands, dict(node.attributes))
+        alike = (node.domain, node.op, node.operands, of_scales(node))
         for other, _ in node.operand(0).reads:
             before = other.graph is node.graph and 0 <= other.index < node.index
-            if before and (other.domain, other.op, other.operands, dict(other.attributes)) == alike:
+            if before and (other.domain, other.op, other.operands, of_scales(other)) == alike:
                 return other.results[0]
         return None
 
