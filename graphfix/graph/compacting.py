@@ -145,7 +145,7 @@ def _kept(node: Node, before: Alignment, chains: Mapping[int, Sequence[Value]], 
         now = {at: chain[steps[at]] for at, chain in chains.items()}
         passed = [value for at, chain in chains.items() for value in chain[: steps[at]]]
         return _is_same(node, before, {**read, **now}, lifts=all(map(is_lift, passed))) and all(
-            _is_asked(node, {**read, **now}, size) for value in passed for size in asked_sizes(value)
+            _is_asked(node, before, {**read, **now}, size) for value in passed for size in asked_sizes(value)
         )
 
     each = [(_place(chain[step]), at, step) for at, chain in chains.items() for step in range(len(chain) - 1)]
@@ -163,10 +163,11 @@ def _kept(node: Node, before: Alignment, chains: Mapping[int, Sequence[Value]], 
     return steps
 
 
-def _is_asked(node: Node, read: Operands, asked: tuple[int, Size]) -> bool:
-    """Whether another operand has a size at an axis, so that what does not fit it still fails."""
+def _is_asked(node: Node, before: Alignment, read: Operands, asked: tuple[int, Size]) -> bool:
+    """Whether what an operand meets has a size at an axis, so that what does not fit it still fails."""
     axis, size = asked
     shapes = [read.get(at, value).shape.axes or () for at, value in _taking_part(node)]
+    shapes.append(before.result.axes or () if before.onto else ())
     return any(axis <= len(axes) and same(axes[-axis], size) for axes in shapes)
 
 
@@ -200,7 +201,7 @@ def _checks_less(before: Alignment, read: Operands) -> bool:
     """Whether an operand that is broadcast onto a shape no longer asks for a size of it."""
     rank = before.result.rank
     return any(
-        not (same(was, now) or same(was, whole))
+        not (same(was, now) or same_shape(Shape((was,)), broadcast(Shape((now,)), Shape((whole,)))))
         for operand in before.operands
         if operand.index in read
         for was, now, whole in zip(
@@ -315,13 +316,20 @@ def _restated(node: Node, freed: Operands) -> Iterator[Restate]:
                 continue  # a constant that is dequantized for others too would be dequantized twice
             for shape in _smaller(value.shape, repeats.least, before.rank):
                 candidate = {**read, at: replace(value, shape=shape)}
-                if _is_same(node, before, candidate) and _is_exact(node, before, {at: candidate[at]}):
+                fits = before.rank or _has_rank_beside(before, at, value.shape.rank)
+                if fits and _is_same(node, before, candidate) and _is_exact(node, before, {at: candidate[at]}):
                     read = candidate
                     break
             if not same_shape(read.get(at, value).shape, value.shape):
                 yield Restate(at, read[at].shape)
     except Undecided:
         return
+
+
+def _has_rank_beside(before: Alignment, at: int, rank: int) -> bool:
+    """Whether another operand is known to have so many axes, where the result's rank is not known."""
+    others = (operand.value.shape for operand in before.operands if operand.index != at)
+    return any(shape.ranked and shape.rank >= rank for shape in others)
 
 
 def _is_alone(value: Value) -> bool:

@@ -15,7 +15,7 @@ from typing import TypeAlias
 from graphfix import operators
 from graphfix.graph.view import Node, Scalar, Value
 from graphfix.operators.row import TFLITE
-from graphfix.shapes.shape import Shape, Size, same, same_shape
+from graphfix.shapes.shape import Shape, Size, cstr_broadcastable, same, same_shape
 
 RESHAPES = frozenset(
     {
@@ -143,7 +143,7 @@ def asked_sizes(value: Value) -> Iterator[tuple[int, Size]]:
         return
     pairs = zip(reversed(shape.dims), reversed(content.dims), strict=False)
     for axis, (have, want) in enumerate(pairs, 1):
-        if not (same(have, want) or same(have, 1) or same(want, 1)):
+        if cstr_broadcastable(Shape((have,)), Shape((want,))) is not True:
             yield axis, want
 
 
@@ -158,16 +158,16 @@ def _keeps(node: Node, value: Value, to: Shape) -> bool:
     if not value.shape.ranked or value.stale is not None or value.shape.rank == to.rank:
         return False
     if node.op in UNSQUEEZES:
-        return _new_axes(node, to.rank) == [*range(to.rank - value.shape.rank)]
+        return _adds_in_front(node, to)
     ours, theirs = bare(value.shape), bare(to)
     return len(ours) == len(theirs) and same_shape(Shape(ours), Shape(theirs))
 
 
-def _new_axes(node: Node, rank: int) -> list[int]:
-    """Where an Unsqueeze or an EXPAND_DIMS adds axes, as far as that is known."""
+def _adds_in_front(node: Node, to: Shape) -> bool:
+    """Whether an Unsqueeze or an EXPAND_DIMS adds axes in front, or between unit axes that are there."""
     given = node.attributes.get("axes") if len(node.operands) == 1 else node.operand(1).elements
-    axes = given if isinstance(given, (list, tuple)) else ()
-    return sorted(axis % rank for axis in axes if isinstance(axis, int))
+    axes = [axis % to.rank for axis in given if isinstance(axis, int)] if isinstance(given, (list, tuple)) else []
+    return bool(axes) and all(same(size, 1) for size in to.dims[: max(axes) + 1])
 
 
 def _may_fail(node: Node, to: Shape) -> bool:
