@@ -46,20 +46,27 @@ def check(state: State, node: Node, edit: Edit) -> None:
     if why is not None:
         raise Refused(why)
     match edit:
-        case Lift():
-            _check_lift(state, builder, node.operand(edit.operand))
-        case Stretch():
-            _check_stretch(state, builder, node, edit)
+        case Lift() | Stretch() | Bypass() | Restate():
+            _check_operand(state, builder, node, edit)
         case Canonicalize():
             _check_repeated(node.operand(0))
-        case Bypass():
-            _check_behind(state, builder, node.operand(edit.operand), edit.source)
-        case Restate():
-            _check_restate(state, builder, node.operand(edit.operand))
         case Fold() | Evaluate() | Replace():
             _check_node(state, builder, node, edit)
         case Upgrade() | Inline():
             _check_branch(state, builder, operator, edit)
+
+
+def _check_operand(state: State, builder: NodeBuilder, node: Node, edit: Lift | Stretch | Bypass | Restate) -> None:
+    value = node.operand(edit.operand)
+    match edit:
+        case Lift():
+            _check_lift(state, builder, value)
+        case Stretch():
+            _check_stretch(state, builder, node, edit)
+        case Bypass():
+            _check_behind(state, builder, value, edit.source)
+        case Restate():
+            _check_restate(state, builder, value)
 
 
 def _check_branch(state: State, builder: NodeBuilder, operator: Operator, edit: Upgrade | Inline) -> None:

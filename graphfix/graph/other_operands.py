@@ -1,0 +1,120 @@
+"""A broadcasting node with other operands: whether it makes the same of them, shape and bits."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import TypeAlias
+
+from graphfix.graph.broadcast import MATRIX, Alignment, align_anyhow, exemption, over_limit, taking_part
+from graphfix.graph.passing import constant
+from graphfix.graph.view import Node, Value, is_live
+from graphfix.shapes.shape import Incompatible, Shape, broadcast, same, same_shape
+
+Operands: TypeAlias = Mapping[int, Value]
+"""By index: what a node would read."""
+
+
+def broadcast_operands(node: Node) -> Iterator[tuple[int, Value]]:
+    """The operands that are broadcast, but for the one whose shape is the result's."""
+    onto = node.row.onto if node.row is not None else None
+    return ((operand.index, value) for operand, value in taking_part(node) if operand.index != onto)
+
+
+def reading(node: Node, read: Operands) -> Node:
+    """The node with other operands, for a question about its alignment."""
+    return node.reading(tuple(read.get(at, value) for at, value in enumerate(node.operands)))
+
+
+def keeps_result(node: Node, before: Alignment, read: Operands, *, lifts: bool = False) -> bool:
+    """Whether the result has the shape that it has when the node reads other operands.
+
+    `lifts`: all that they lack is unit axes in front, so that the rank alone may be another one.
+    """
+    if not all(_is_matrix(node, node.operand(at), value) for at, value in read.items()):
+        return False
+    try:
+        after = align_anyhow(reading(node, read))
+    except Incompatible:
+        return False
+    if after is None or after.rank != before.rank:
+        return False
+    if lifts and before.rank:
+        return True
+    return same_shape(after.result, before.result) and not (before.onto and _checks_less(before, read))
+
+
+def _checks_less(before: Alignment, read: Operands) -> bool:
+    """Whether an operand that is broadcast onto a shape no longer asks for a size of it."""
+    rank = before.result.rank
+    return any(
+        not (same(was, now) or same_shape(Shape((was,)), broadcast(Shape((now,)), Shape((whole,)))))
+        for operand in before.operands
+        if operand.index in read
+        for was, now, whole in zip(
+            with_rank(operand.shape, rank).dims,
+            with_rank(read[operand.index].ranked, rank).dims,
+            before.result.dims,
+            strict=True,
+        )
+    )
+
+
+def _is_matrix(node: Node, was: Value, now: Value) -> bool:
+    """Whether an operand of a matrix product is the same matrix: its last two axes do not broadcast."""
+    if node.row is None or node.row.style != "matmul" or was is now:
+        return True
+    ours, theirs = was.ranked, now.ranked
+    whole = ours.rank >= MATRIX and theirs.rank >= MATRIX
+    return whole and same_shape(Shape(ours.dims[-MATRIX:]), Shape(theirs.dims[-MATRIX:]))
+
+
+def keeps_bits(node: Node, before: Alignment, read: Operands) -> bool:
+    """Whether what the node would read can be lifted and stretched to what it reads, with the same bits."""
+    old = {operand.index: operand for operand in before.operands}
+    try:
+        after = align_anyhow(reading(node, read))
+    except Incompatible:
+        return False
+    if after is None or over_limit(node, after) is not None:
+        return False
+    changed = [(operand, old[operand.index].value) for operand in after.operands if operand.index in read]
+    return not any(
+        (_is_lifted(operand.value, to) and exemption(after, operand, operand.operand.keep_rank) is not None)
+        or (_is_stretched(operand.value, to) and exemption(after, operand, operand.operand.keep_dims) is not None)
+        for operand, to in changed
+    )
+
+
+def _is_lifted(value: Value, to: Value) -> bool:
+    """Whether it takes a lift to make one value of another, as far as is known."""
+    return not (value.shape.ranked and to.shape.ranked) or value.shape.rank < to.shape.rank
+
+
+def _is_stretched(value: Value, to: Value) -> bool:
+    """Whether it takes a stretch."""
+    if not (value.shape.ranked and to.shape.ranked):
+        return True
+    rank = max(value.shape.rank, to.shape.rank)
+    return not same_shape(with_rank(value.shape, rank), with_rank(to.shape, rank))
+
+
+def with_rank(shape: Shape, rank: int) -> Shape:
+    """The shape with unit axes in front, so many that it has at least this rank."""
+    return Shape((1,) * (rank - shape.rank) + shape.dims)
+
+
+def may_lift(before: Alignment, at: int) -> bool:
+    """Whether equalize-ranks would lift an operand that has fewer axes than the result."""
+    operand = next(operand for operand in before.operands if operand.index == at)
+    return exemption(before, operand, operand.operand.keep_rank) is None
+
+
+def is_alone(value: Value) -> bool:
+    """Whether one operand of one node is all that a value is for."""
+    return value not in value.graph.outputs and sum(is_live(reader) for reader, _ in value.reads) == 1
+
+
+def is_at_hand(value: Value) -> bool:
+    """Whether a value is a constant that can be stated in another shape."""
+    held = constant(value)
+    return held is not None and held.repeats is not None and (held is value or is_alone(value))
