@@ -76,12 +76,12 @@ def passed_operand(node: Node) -> int | None:
 
 
 def does_nothing(node: Node, at: int) -> bool:
-    """Whether nobody reads the node, or it is arithmetic that returns its operand `at` as it is, of the same shape."""
+    """Whether nobody ever read the node, or it is arithmetic that returns its operand `at` as it is, of the same shape."""
     result = node.results[0]
     if result is None or result in node.graph.outputs:
         return False
     same_value = (node.domain, node.op) in NEUTRAL and same_shape(node.operand(at).shape, result.shape)
-    return same_value or not result.is_read
+    return same_value or not result.was_read
 
 
 def is_carrier(node: Node) -> bool:

@@ -90,6 +90,11 @@ class Value:
         return any(operand is self for node in self._noted() for operand in node.operands)
 
     @property
+    def was_read(self) -> bool:
+        """Whether anything ever read it, in the file or since."""
+        return any(True for _ in self._noted())
+
+    @property
     def is_used(self) -> bool:
         """Whether anything reads it, or its graph returns it."""
         return self.is_read or self in self.graph.outputs

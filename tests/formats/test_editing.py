@@ -51,7 +51,7 @@ def test_a_name_that_is_taken_gets_a_number() -> None:
 
 def test_what_only_served_a_bypassed_node_stays_and_what_only_served_the_edit_goes() -> None:
     graph, state = chain("a", "b", "c"), State()
-    bypass(state, graph.nodes[1])
+    bypass(state, graph.nodes[1], 0)
     assert graph.nodes[2].operands == graph.nodes[0].results
     graph.nodes[2] = state.put(graph.nodes[2], 0, graph.inputs[0])
     assert remove_dead(state, lambda node: node.name != "b") == []

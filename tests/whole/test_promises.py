@@ -103,7 +103,7 @@ def test_the_rewrites_that_are_offered_are_those_that_run() -> None:
 
 @pytest.mark.parametrize("name", targets.RULES)
 def test_every_rewrite_explains_itself_by_its_own_docstring(name: str, capsys: pytest.CaptureFixture[str]) -> None:
-    room = "broadcasts" if name in targets.GENERAL else "tosa"
+    room = "broadcasts" if name in (*targets.GENERAL, *targets.COMPACT) else "tosa"
     module = importlib.import_module(f"rewrites.{room}.{name.replace('-', '_')}")
     said = ask(capsys, "explain", name)
     assert (said.status, said.err) == (0, "")

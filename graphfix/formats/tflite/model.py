@@ -22,7 +22,7 @@ from graphfix.formats.tflite.file.container import Container, read
 from graphfix.formats.tflite.folding import Evaluator
 from graphfix.formats.tflite.infer.analysis import analyse
 from graphfix.formats.tflite.view import SubgraphView, build
-from graphfix.graph.edits import EXPAND_LIMIT, Edit
+from graphfix.graph.edits import EXPAND_LIMIT, Bypass, Edit, Restate
 from graphfix.graph.view import Graph, Node, Value
 from graphfix.results import GraphfixError, InputValue, StoredSize
 from graphfix.shapes.shape import Size
@@ -55,6 +55,8 @@ class TfliteModel:
         self._sums: Mapping[str, Sum] = {}
         """By label: what is a sum of others."""
         self._own_facts = False
+        self._folds = False
+        """Whether broadcasts were made implicit: stored shapes may look like some then."""
         """Whether no stored shape of a result is believed (`own_facts_only`)."""
         self._notes: list[str] = []
         """What a binding could not ask of LiteRT."""
@@ -157,6 +159,7 @@ class TfliteModel:
         """Carry the edits of one node out, all or none. Raises Refused."""
         node = editing.apply(self._state, node, edits, check, lift, stretch, restate, carry_out)
         self.changed = True
+        self._folds = self._folds or any(isinstance(edit, (Bypass, Restate)) for edit in edits)
         return node
 
     def bind(self, dims: Mapping[str, Size], shapes: Mapping[str, Sequence[int | None]], same: Same = ()) -> None:
@@ -216,7 +219,8 @@ class TfliteModel:
         self._fixed += state.fixed_inputs(self._views[0].graph)
         state.fixed.clear()
         cleanup.drop_dead(state)
-        state_sizes(state)
+        if not self._folds:
+            state_sizes(state)
         for view in self._views:
             state.builders[view.graph].arrange()
         inline(self.container, state.decided, self._idle)

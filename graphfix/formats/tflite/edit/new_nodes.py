@@ -48,8 +48,6 @@ class NodeBuilder:
     fresh: FreshNames
     """Names that no tensor of the subgraph has."""
     order: Order = field(init=False)
-    by_shape: dict[tuple[str, tuple[int, ...]], list[Value]] = field(default_factory=dict)
-    """The constants of the file by type and shape, once anything is looked for."""
 
     def __post_init__(self) -> None:
         self.order = Order(self.subgraph.graph)
@@ -140,20 +138,6 @@ class NodeBuilder:
         if original.signature is not None:
             record.signature = record.shape
         return self.value(record, shape, value.dtype, "constant")
-
-    def held(self, like: Value, shape: Shape, data: bytes) -> Value | None:
-        """A constant of the file in this shape with these bytes, of the type and quantization of `like`."""
-        if not self.by_shape:
-            for value in self.subgraph.values:
-                if value.kind == "constant" and value.shape.static:
-                    self.by_shape.setdefault((value.dtype, value.shape.numbers), []).append(value)
-        ours = self.subgraph.tensor(like)
-        for value in self.by_shape.get((like.dtype, shape.numbers), ()):
-            tensor = self.subgraph.tensor(value)
-            plain = not (tensor.sparse or tensor.external or tensor.variable)
-            if plain and tensor.quantization == ours.quantization and self.container.data(tensor.buffer) == data:
-                return value
-        return None
 
     def constant(self, like: Value, stem: str, shape: Shape, data: bytes) -> Value:
         """A constant with these bytes, of the type and quantization of `like`."""

@@ -30,6 +30,9 @@ class State:
     fixed: dict[Node, None] = field(default_factory=dict)
     """Nodes with an operand that was stretched to stored sizes: it follows no other ones."""
 
+    by_shape: dict[object, dict[tuple[str, tuple[int, ...]], list[Value]]] = field(default_factory=dict)
+    """By graph the constants of the file, by type and shape: filled once anything is looked for."""
+
     def put(self, node: Node, index: int, value: Value) -> Node:
         """Let the node read `value` as operand `index`."""
         node = node.graph.at(node.index)
