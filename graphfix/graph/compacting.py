@@ -12,6 +12,7 @@ from dataclasses import dataclass, field, replace
 from graphfix import operators
 from graphfix.graph.broadcast import Alignment, align_anyhow
 from graphfix.graph.edits import Bypass, Edit, Leave
+from graphfix.graph.liveness import is_live
 from graphfix.graph.other_operands import (
     Operands,
     broadcast_operands,
@@ -24,7 +25,7 @@ from graphfix.graph.other_operands import (
 )
 from graphfix.graph.passing import asked_sizes, constant, is_carried, is_carrier, is_lift, source, sources
 from graphfix.graph.restating import restated
-from graphfix.graph.view import Graph, Node, Value, is_live
+from graphfix.graph.view import Graph, Node, Value
 from graphfix.shapes.shape import Incompatible, Shape, Size, Undecided, broadcast, same, same_shape
 
 
@@ -42,7 +43,7 @@ class Compaction:
         if freed and not any(edit.to.rank > node.operand(edit.operand).shape.rank for edit in constants):
             constants = []  # a constant is restated once, for all who read it when the others are gone
         nearer = [Bypass(at, value) for at, value in freed.items() if not is_carried(node.operand(at))]
-        return [*nearer, *constants]
+        return [*nearer, *constants] if (nearer or constants) and is_live(node) else []
 
     def needed(self, node: Node, at: int, code: str) -> Leave | None:
         """Why a stretch stays; None where it goes, or nobody reads it."""
@@ -90,8 +91,7 @@ def _nearer(node: Node) -> Operands:
     form = operators.stretch_form(node.domain, node.op)
     if form is not None:
         return _behind_a_stretch(node) if form.by == "shape" else {}
-    pairs = [(at, source(value)) for at, value in broadcast_operands(node)]
-    behind = {at: value for at, value in pairs if value is not None}
+    behind = [at for at, value in broadcast_operands(node) if source(value) is not None]
     if not behind:
         return {}
     before = align_anyhow(node)
@@ -104,7 +104,7 @@ def _nearer(node: Node) -> Operands:
         if at not in chains and before.rank and is_at_hand(value) and may_lift(before, at)
     }
     kept = _kept(node, before, chains, read)
-    return {at: behind[at] for at, chain in chains.items() if kept[at]}
+    return {at: chain[kept[at]] for at, chain in chains.items() if kept[at]}
 
 
 def _behind_a_stretch(node: Node) -> Operands:
@@ -129,11 +129,13 @@ def _chain(node: Node, before: Alignment, at: int) -> Sequence[Value]:
         if value.dtype != chain[0].dtype or not keeps_bits(node, before, {at: value}):
             break
         chain.append(value)
+        if is_carried(chain[0]):
+            break  # a step for all who read it
     return chain
 
 
 def _kept(node: Node, before: Alignment, chains: Mapping[int, Sequence[Value]], read: Operands) -> Mapping[int, int]:
-    """How many steps behind each operand the node may read at once: without some an axis would be another one.
+    """How many steps behind each operand the node may read: without some an axis would be another one.
 
     Of several that could stay the one that is computed first does: what edits added stands before its reader.
     """

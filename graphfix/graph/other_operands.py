@@ -6,8 +6,9 @@ from collections.abc import Iterator, Mapping
 from typing import TypeAlias
 
 from graphfix.graph.broadcast import MATRIX, Alignment, align_anyhow, exemption, over_limit, taking_part
+from graphfix.graph.liveness import is_live
 from graphfix.graph.passing import constant
-from graphfix.graph.view import Node, Value, is_live
+from graphfix.graph.view import Node, Value
 from graphfix.shapes.shape import Incompatible, Shape, broadcast, same, same_shape
 
 Operands: TypeAlias = Mapping[int, Value]

@@ -76,7 +76,7 @@ def passed_operand(node: Node) -> int | None:
 
 
 def does_nothing(node: Node, at: int) -> bool:
-    """Whether nobody ever read the node, or it is arithmetic that returns its operand `at` as it is, of the same shape."""
+    """Whether nobody ever read the node, or it is arithmetic that returns its operand `at` in the same shape."""
     result = node.results[0]
     if result is None or result in node.graph.outputs:
         return False

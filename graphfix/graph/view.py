@@ -38,8 +38,6 @@ class Repeats:
 
 NO_ATTRIBUTES: Mapping[str, object] = MappingProxyType({})
 """The attributes of a node that has none."""
-MOST_STEPS = 16
-"""Of a computation of shapes that nobody reads any more, from one of its nodes to its end."""
 LITERAL_LIMIT = 64
 """`Value.literal` reads a constant of at most this many elements."""
 
@@ -92,7 +90,7 @@ class Value:
     @property
     def was_read(self) -> bool:
         """Whether anything ever read it, in the file or since."""
-        return any(True for _ in self._noted())
+        return self in self.graph.noted or self in self.graph.captured
 
     @property
     def is_used(self) -> bool:
@@ -280,15 +278,6 @@ class Graph:
         """Let the notes of one value be those of another."""
         self.noted[new] = self.noted.pop(old, [])
         self.captured[new] = self.captured.pop(old, [])
-
-
-def is_live(node: Node, steps: int = MOST_STEPS) -> bool:
-    """Whether anything comes of a node; a long way is not followed to its end."""
-    results = [value for value in node.results if value is not None]
-    return not (results and steps) or any(
-        value in value.graph.outputs or any(is_live(reader, steps - 1) for reader, _ in value.reads)
-        for value in results
-    )
 
 
 def set_node(node: Node) -> None:

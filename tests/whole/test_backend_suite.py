@@ -17,7 +17,7 @@ from graphfix.runtimes import onnx_reference, onnxruntime
 from graphfix.runtimes.session import RefusedError
 from tests.support.onnx.backend_cases import Case, all_cases
 
-TARGETS = ("ranks", "explicit")
+TARGETS = ("ranks", "explicit", "compact")
 
 REFUSED: dict[str, str] = {}
 """Cases that can't be fixed, with the reason; onnx 1.23 has none."""

@@ -11,6 +11,7 @@ from graphfix.formats.onnx.edit.quantized import check_quantized
 from graphfix.formats.onnx.edit.state import State
 from graphfix.formats.onnx.edit.unroll import check_loop
 from graphfix.graph.edits import Canonicalize, Edit, Evaluate, Fold, Inline, Lift, Refused, Replace, Restate, Stretch
+from graphfix.graph.liveness import is_live
 from graphfix.graph.passing import constant
 from graphfix.graph.view import Node, Value
 
@@ -40,7 +41,7 @@ def _check_restate(state: State, node: Node, value: Value) -> None:
         raise Refused(f"'{value.name}' holds its numbers in an attribute that has no other shape")
     if held.graph is not node.graph and not state.builders[held.graph].holds_initializers:
         raise Refused(f"'{held.name}' is a constant of another scope, which holds no further one")
-    if len(held.reads) > 1 and state.views.is_cut(tensor):
+    if state.views.is_cut(tensor) and sum(is_live(reader) for reader, _ in held.reads) > 1:
         raise Refused(f"'{held.name}' has other readers, and is too big to be there twice")
 
 

@@ -12,7 +12,8 @@ from graphfix.formats.onnx.edit.new_nodes import EXPAND_SINCE
 from graphfix.formats.onnx.edit.quantized import DEQUANTIZE, QUANTIZE, moves_by_node, set_axis
 from graphfix.formats.onnx.edit.state import State
 from graphfix.graph.edits import Refused, Stretch
-from graphfix.graph.view import Node, Value, is_live, set_node
+from graphfix.graph.liveness import is_live
+from graphfix.graph.view import Node, Value, set_node
 from graphfix.shapes.shape import Shape, broadcast, with_axes
 
 
@@ -69,9 +70,12 @@ def _only_reader(value: Value) -> bool:
     return len(value.reads) == 1 and value not in value.graph.outputs
 
 
-def _live_reads(value: Value) -> int:
-    """How many read it, without the nodes that only served what was edited."""
-    return sum(is_live(reader) for reader, _ in value.reads)
+def _serves_only(value: Value, reader: Node) -> bool:
+    """Whether one operand of a node is all that a value is for, but for nodes that only served what was edited."""
+    live = [node for node, _ in value.reads if is_live(node)]
+    return value not in value.graph.outputs and [(node.graph, node.index) for node in live] == [
+        (reader.graph, reader.index)
+    ]
 
 
 def stretch(state: State, before: Node, value: Value, edit: Stretch) -> Value:
@@ -133,7 +137,7 @@ def restate(state: State, value: Value, to: Shape, reader: Node) -> Value:
     found = home.order.reuse(key, reader.index) if value.graph is reader.graph else home.order.made.get(key)
     if found is not None:
         return found
-    if prod(tensor.dims) == prod(to.numbers) and value not in value.graph.outputs and _live_reads(value) == 1:
+    if prod(tensor.dims) == prod(to.numbers) and _serves_only(value, reader):
         tensor.dims[:] = to.numbers
         new = state.reshape(value, to)
         state.views.tensors[new] = state.views.tensors.pop(value)
