@@ -173,17 +173,18 @@ def remove_dead(state: State, is_removable: Callable[[Node], bool]) -> list[Valu
 
     `is_removable` says of a node none of whose results is read whether it may go.
     """
-    constants: list[Value] = []
+    constants: dict[Value, None] = {}
     pending = list(state.dead)
     while pending:
         value = pending.pop()
-        if value.is_used:
-            continue
         node = value.producer
-        if node is None:
-            if value.kind == "constant":
-                constants.append(value)
-        elif not any(result.is_used for result in node.results if result is not None) and is_removable(node):
+        if node is None and value.kind == "constant":
+            constants[value] = None  # looked at once, however many of its readers go
+        elif (
+            node is not None
+            and not any(result.is_used for result in node.results if result is not None)
+            and is_removable(node)
+        ):
             pending += [operand for operand in node.operands if operand is not None]
             state.remove(node)
-    return constants
+    return [value for value in constants if not value.is_used]

@@ -12,7 +12,6 @@ from dataclasses import dataclass, field, replace
 from graphfix import operators
 from graphfix.graph.broadcast import Alignment, align_anyhow
 from graphfix.graph.edits import Bypass, Edit, Leave
-from graphfix.graph.liveness import is_live
 from graphfix.graph.other_operands import (
     Operands,
     broadcast_operands,
@@ -33,6 +32,8 @@ from graphfix.shapes.shape import Incompatible, Shape, Size, Undecided, broadcas
 class Compaction:
     """One look at a whole model: what each node may read instead, each question answered once."""
 
+    dead: frozenset[Node]
+    """The nodes that only served what was bypassed: they ask for nothing."""
     nearer: dict[Node, Operands] = field(default_factory=dict)
     goes: dict[Value, bool] = field(default_factory=dict)
 
@@ -43,7 +44,7 @@ class Compaction:
         if freed and not any(edit.to.rank > node.operand(edit.operand).shape.rank for edit in constants):
             constants = []  # a constant is restated once, for all who read it when the others are gone
         nearer = [Bypass(at, value) for at, value in freed.items() if not is_carried(node.operand(at))]
-        return [*nearer, *constants] if (nearer or constants) and is_live(node) else []
+        return [*nearer, *constants] if (nearer or constants) and node not in self.dead else []
 
     def needed(self, node: Node, at: int, code: str) -> Leave | None:
         """Why a stretch stays; None where it goes, or nobody reads it."""
@@ -51,7 +52,7 @@ class Compaction:
             if value is not None and value in value.graph.outputs:
                 return Leave(at, "its result is an output of the graph", code)
             for reader, place in value.reads if value is not None else ():
-                if value is not None and is_live(reader) and place not in self._nearer(reader):
+                if value is not None and reader not in self.dead and place not in self._nearer(reader):
                     read = {where: node.operand(at) for other, where in value.reads if other is reader}
                     return _wanted(reader, read, Leave(at, "", code))
         return None
@@ -75,7 +76,7 @@ class Compaction:
         """Whether everyone who reads a value may read what stands behind it."""
         if value not in self.goes:
             self.goes[value] = value not in value.graph.outputs and all(
-                at in self._nearer(reader) for reader, at in value.reads if is_live(reader)
+                at in self._nearer(reader) for reader, at in value.reads if reader not in self.dead
             )
         return self.goes[value]
 

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from graphfix.graph.view import Node
+from collections.abc import Sequence
+
+from graphfix.graph.view import Graph, Node
 
 MOST_STEPS = 16
 """Of a computation of shapes, from one node to its end: what goes further is taken to serve."""
@@ -17,3 +19,17 @@ def is_live(node: Node, steps: int = MOST_STEPS) -> bool:
         if any(is_live(reader, steps - 1) for reader, _ in value.reads):
             return True
     return not (results and steps)
+
+
+def served_nothing_else(graphs: Sequence[Graph]) -> frozenset[Node]:
+    """Every node of the file that `is_live` calls none, however long its way: one look, from the last node back."""
+    dead: set[Node] = set()
+    for graph in reversed(graphs):  # bodies before what they stand in
+        for node in reversed(graph.nodes):
+            results = [value for value in node.results if value is not None]
+            if results and all(
+                value.was_read and value not in value.graph.outputs and all(reader in dead for reader, _ in value.reads)
+                for value in results
+            ):
+                dead.add(node)
+    return frozenset(dead)

@@ -85,7 +85,10 @@ class Value:
     @property
     def is_read(self) -> bool:
         """Whether anything reads it."""
-        return any(operand is self for node in self._noted() for operand in node.operands)
+        graph = self.graph
+        return any(
+            operand is self for place in graph.noted.get(self, ()) for operand in graph.at(place).operands
+        ) or any(operand is self for body, place in graph.captured.get(self, ()) for operand in body.at(place).operands)
 
     @property
     def was_read(self) -> bool:

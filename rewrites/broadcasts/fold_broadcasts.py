@@ -26,6 +26,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from graphfix import operators
 from graphfix.graph.compacting import Compaction, every_node
 from graphfix.graph.edits import Bypass, Edit, Fold
+from graphfix.graph.liveness import served_nothing_else
 from graphfix.graph.passing import does_nothing, passed_operand
 from graphfix.graph.view import Graph, Node
 
@@ -38,7 +39,7 @@ def plan_model(graphs: Sequence[Graph]) -> Iterator[tuple[Node, Iterable[Edit]]]
     idle = [(node, at) for node in nodes if (at := passed_operand(node)) is not None and does_nothing(node, at)]
     if idle:
         return ((node, [Fold(CODE, at)]) for node, at in idle)  # the others are seen when these are gone
-    compaction = Compaction()
+    compaction = Compaction(served_nothing_else(graphs))
     plans = [(node, _plan(compaction, node)) for node in nodes]
     if any(isinstance(edit, Bypass) for _, edits in plans for edit in edits):
         return ((node, edits) for node, edits in plans if any(isinstance(edit, Bypass) for edit in edits))

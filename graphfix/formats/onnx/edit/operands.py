@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from itertools import islice
 from math import prod
 
 import onnx
@@ -72,10 +73,10 @@ def _only_reader(value: Value) -> bool:
 
 def _serves_only(value: Value, reader: Node) -> bool:
     """Whether one operand of a node is all that a value is for, but for nodes that only served what was edited."""
-    live = [node for node, _ in value.reads if is_live(node)]
-    return value not in value.graph.outputs and [(node.graph, node.index) for node in live] == [
-        (reader.graph, reader.index)
-    ]
+    if value in value.graph.outputs:
+        return False
+    live = (node for node, _ in value.reads if is_live(node))
+    return [(node.graph, node.index) for node in islice(live, 2)] == [(reader.graph, reader.index)]
 
 
 def stretch(state: State, before: Node, value: Value, edit: Stretch) -> Value:
