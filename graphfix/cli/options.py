@@ -27,7 +27,8 @@ def choices(command: Parser) -> None:
         choices=tuple(targets.TARGETS),
         default="explicit",
         help="explicit (default): no operator broadcasts; ranks: operands have equal ranks, size-1 axes stay; "
-        "tosa: the form that the converters to TOSA read, all sizes bound",
+        "tosa: the form that the converters to TOSA read, all sizes bound; compact: the other way, what an operator's "
+        "own broadcasting makes redundant goes",
     )
     group.add_argument(
         "--broadcasts",

@@ -1,0 +1,66 @@
+"""Real models for the targets beside `explicit` and `ranks`: proved, nothing left to do, and the file's own view."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+import graphfix
+from graphfix.results import Site
+from tests.support.fixed_files import FixedFiles
+from tests.support.fuzz.round_trip import folded, operators
+from tests.support.places import zoo_models
+
+TARGETS = ("compact",)
+MODELS = [*zoo_models("onnx"), *zoo_models("tflite")]
+
+
+def findings(path: Path, target: str) -> list[Site]:
+    return [site for site in graphfix.check(path, target=target).sites if site.status == "found"]
+
+
+@pytest.mark.ci
+@pytest.mark.parametrize("target", TARGETS)
+@pytest.mark.parametrize("path", MODELS)
+def test_a_real_model_is_proved_and_equal(path: Path, target: str, fixed: FixedFiles) -> None:
+    _, outcome = fixed(path, target, verified=True)
+    assert outcome.verdict is not None
+    assert outcome.verdict.status == "proved", outcome.verdict.reason
+
+
+@pytest.mark.ci
+@pytest.mark.parametrize("target", TARGETS)
+@pytest.mark.parametrize("path", MODELS)
+def test_then_nothing_is_found_and_a_second_run_copies(path: Path, target: str, tmp_path: Path) -> None:
+    # unverified: of a model that no runtime runs `fix` believes less when it verifies, and does less
+    out, again = tmp_path / path.name, tmp_path / "again" / path.name
+    again.parent.mkdir()
+    graphfix.fix_file(path, out, target=target, check_result=False)
+    assert findings(out, target) == []
+    assert not graphfix.fix_file(out, again, target=target, check_result=False).changed
+    assert again.read_bytes() == out.read_bytes()
+
+
+@pytest.mark.ci
+@pytest.mark.parametrize("target", TARGETS)
+@pytest.mark.parametrize("path", MODELS)
+def test_the_facts_after_the_edits_are_those_of_the_file_loaded_afresh(path: Path, target: str, tmp_path: Path) -> None:
+    derived = graphfix.load(path)
+    graphfix.fix(derived, target=target)
+    mine = derived.finish()
+    derived.save(tmp_path / path.name)
+    theirs = graphfix.load(tmp_path / path.name).graphs
+    assert [str(node) for graph in mine for node in graph.nodes] == [
+        str(node) for graph in theirs for node in graph.nodes
+    ]
+
+
+@pytest.mark.ci
+@pytest.mark.parametrize("path", MODELS)
+def test_explicit_and_back_has_the_operators_that_folding_alone_leaves(path: Path) -> None:
+    file = path.read_bytes()
+    _, alone, _ = folded(file, "compact")
+    _, back, _ = folded(file, "explicit", "compact")
+    assert back == alone
+    assert back.total() <= operators(graphfix.load(file).graphs).total()
