@@ -249,6 +249,13 @@ def test_quantized_ones_are_no_ones() -> None:
     assert done.view[0].startswith("o[2,4] = MUL")
 
 
+def test_a_variable_is_read_when_the_file_reads_it() -> None:
+    text = f"v:variable[4]\no[2,4] = MUL(v, c:const[2,4]{{{ONES}}})\nz[2,4] = MUL(y[2,4], o)"
+    done = tflite_fixing.fixed(text, target="compact")
+    assert not done.outcome.changed
+    assert [why for _, _, why in done.left] == ["'v' is a variable, which may be written before it is read here"]
+
+
 @pytest.mark.parametrize("name", ["ranks", "explicit"])
 def test_the_round_trip_is_what_folding_alone_makes(name: str) -> None:
     path = Path(__file__).parents[2] / "models" / "encoder.onnx"

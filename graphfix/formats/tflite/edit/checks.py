@@ -101,6 +101,7 @@ def _check_rank(node: Node, new: New) -> None:
 
 
 def _check_behind(state: State, builder: NodeBuilder, value: Value, source: Value) -> None:
+    _check_lasting(builder, source)
     if not _same_scales(state, builder, source, value):
         raise Refused(f"'{source.name}' and '{value.name}' have other scales or zero points")
     if source.kind == "constant" and 0 in (source.shape.axes or ()):
@@ -116,7 +117,14 @@ def _check_restate(state: State, builder: NodeBuilder, value: Value) -> None:
         raise Refused(f"'{held.name}' has a scale for each index of an axis")
 
 
+def _check_lasting(builder: NodeBuilder, source: Value) -> None:
+    """Refuse to read a variable later than the file does: an operator in between may write to it."""
+    if builder.subgraph.tensor(source).variable:
+        raise Refused(f"'{source.name}' is a variable, which may be written before it is read here")
+
+
 def _check_bypass(state: State, builder: NodeBuilder, node: Node, value: Value) -> None:
+    _check_lasting(builder, value)
     for result in node.results:
         if result is not None and not _same_scales(state, builder, value, result):
             raise Refused(f"'{value.name}' and '{result.name}' have other scales or zero points")
