@@ -104,14 +104,24 @@ def apply(
             case Stretch():
                 node = state.put(node, edit.operand, stretch(state, before, node.operand(edit.operand), edit))
             case Bypass():
-                node = state.put(node, edit.operand, edit.source)
-                state.carry(node)
+                node = _bypassed(state, node, edit)
             case Restate():
                 node = state.put(node, edit.operand, restate(state, node.operand(edit.operand), edit.to, node))
             case Leave() | Assume() | Upgrade():
                 pass  # the engine reports the first two, a model upgrades itself
             case _:
                 node = carry_out(state, node, edit)
+    return node
+
+
+def _bypassed(state: State, node: Node, edit: Bypass) -> Node:
+    """Let the node read the source; a node that edits made for it alone goes at once."""
+    old = node.operand(edit.operand)
+    node = state.put(node, edit.operand, edit.source)
+    state.carry(node)
+    made = old.producer
+    if made is not None and made.index < 0 and not old.is_used:
+        state.remove(made)
     return node
 
 

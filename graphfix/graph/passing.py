@@ -237,5 +237,8 @@ def _keeps_axis(node: Node, to: Shape) -> bool:
 
 
 def _has_one_scale(node: Node) -> bool:
-    parameters = [each.shape for each in node.operands[1:] if each is not None]
-    return all(shape.axes is not None and set(shape.axes) <= {1} for shape in parameters)
+    """Whether a carrier has one scale, and no axis that a scale of one element might follow."""
+    parameters = [each.shape.axes for each in node.operands[1:] if each is not None]
+    return all(
+        axes == () or (axes is not None and set(axes) <= {1} and "axis" not in node.attributes) for axes in parameters
+    )

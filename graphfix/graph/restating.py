@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from graphfix.graph.broadcast import Alignment, align_anyhow
 from graphfix.graph.edits import Restate
 from graphfix.graph.other_operands import Operands, is_alone, keeps_bits, keeps_result
 from graphfix.graph.passing import bare, constant
-from graphfix.graph.view import Node
+from graphfix.graph.view import Node, Value
 from graphfix.shapes.shape import Shape, Size, Undecided, same_shape
 
 
@@ -20,22 +20,32 @@ def restated(node: Node, freed: Operands) -> Iterator[Restate]:
         if before is None:
             return
         read = dict(freed)
-        for operand in before.operands:
-            at, value = operand.index, operand.value
-            held = constant(value) if at not in freed else None
-            repeats = held.repeats if held is not None else None
-            if repeats is None or not value.shape.ranked or (held is not value and not is_alone(value)):
-                continue  # a constant that is dequantized for others too would be dequantized twice
-            for shape in _smaller(value.shape, repeats.least, before.rank):
-                candidate = {**read, at: replace(value, shape=shape)}
-                fits = before.rank or _has_rank_beside(before, at, value.shape.rank)
-                if fits and keeps_result(node, before, candidate) and keeps_bits(node, before, {at: candidate[at]}):
-                    read = candidate
-                    break
-            if not same_shape(read.get(at, value).shape, value.shape):
-                yield Restate(at, read[at].shape)
+        for value in dict.fromkeys(operand.value for operand in before.operands if operand.index not in freed):
+            places = [operand.index for operand in before.operands if operand.value is value]
+            smallest = _smallest(node, before, value, places, read)
+            if smallest is not None:
+                read |= dict.fromkeys(places, smallest)
+                yield from (Restate(at, smallest.shape) for at in places)
     except Undecided:
         return
+
+
+def _smallest(node: Node, before: Alignment, value: Value, places: Sequence[int], read: Operands) -> Value | None:
+    """A constant in the smallest shape that serves, None where that is its own, or it can't be stated in another.
+
+    A constant that is dequantized for others too would be dequantized twice.
+    """
+    held = constant(value)
+    repeats = held.repeats if held is not None else None
+    if repeats is None or not value.shape.ranked or (held is not value and not is_alone(value)):
+        return None
+    if not before.rank and not _has_rank_beside(before, places, value.shape.rank):
+        return None
+    for shape in _smaller(value.shape, repeats.least, before.rank):
+        now = dict.fromkeys(places, replace(value, shape=shape))
+        if keeps_result(node, before, {**read, **now}) and keeps_bits(node, before, now):
+            return None if same_shape(shape, value.shape) else now[places[0]]
+    return None
 
 
 def _smaller(shape: Shape, least: Shape, rank: int) -> Iterator[Shape]:
@@ -55,7 +65,7 @@ def _partly(shape: Shape, least: Shape) -> Iterator[tuple[Size, ...]]:
         yield tuple(least.dims[at] if at == axis else size for at, size in enumerate(shape.dims))
 
 
-def _has_rank_beside(before: Alignment, at: int, rank: int) -> bool:
+def _has_rank_beside(before: Alignment, places: Sequence[int], rank: int) -> bool:
     """Whether another operand is known to have so many axes, where the result's rank is not known."""
-    others = (operand.value.shape for operand in before.operands if operand.index != at)
+    others = (operand.value.shape for operand in before.operands if operand.index not in places)
     return any(shape.ranked and shape.rank >= rank for shape in others)

@@ -185,10 +185,13 @@ class TermTable:
 
     def check_fit(self, extents: frozenset[Extent]) -> frozenset[Extent]:
         """Enter that a node sees these shapes to fit, some of a rank that is not known."""
+        checked = _without_leading_ones(extents)
+        if len(checked) <= 1:
+            return extents  # one shape fits itself
         if self.closed:
-            self.second_checks[extents, self.algebra.place] = None
+            self.second_checks[checked, self.algebra.place] = None
         else:
-            add_once(self.checks.setdefault(extents, []), self.algebra.place)
+            add_once(self.checks.setdefault(checked, []), self.algebra.place)
         return extents
 
     def unmatched_check(self) -> str | None:
@@ -238,6 +241,18 @@ class TermTable:
         if new:
             core.content = core.sizes = ()
         return View(core, (None,) * len(sizes), sizes)
+
+
+def _without_leading_ones(extents: frozenset[Extent]) -> frozenset[Extent]:
+    """The shapes as far as they decide whether all fit: unit axes in front fit anything, and so does a scalar."""
+    bare: set[Extent] = set()
+    for each in extents:
+        if isinstance(each, View):
+            bare.add(each)
+            continue
+        first = next((axis for axis, size in enumerate(each) if size != 1), len(each))
+        bare.add(each[first:])
+    return frozenset(bare - {()})
 
 
 def whole(core: Core) -> View:
