@@ -38,7 +38,7 @@ NO_FAULTS: Mapping[tuple[str, str], str] = {
     (".tflite", "another_operator"): "SELECT and SELECT_V2 are one where the condition is a scalar or has all axes",
 }
 """Kinds of change that leave some models what they are, and how. The runs then have to find the same."""
-RARE = 6
+RARE = 8
 """How often, at most."""
 SCOPE = pytest.mark.parametrize("every", [False, pytest.param(True, marks=pytest.mark.ci)], ids=["cover", "all"])
 """Faults are planted into the cover of the committed models, or into all of them."""
