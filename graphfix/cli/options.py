@@ -48,7 +48,7 @@ def choices(command: Parser) -> None:
         group.add_argument(
             "--keep-fusions",
             action="store_true",
-            help="leave scalar and rank-1 constants, by whose shapes onnxruntime fuses operators",
+            help="leave the operands by whose shapes onnxruntime fuses operators on a CPU (Gelu, Gemm ..)",
         )
 
 

@@ -7,22 +7,22 @@ second is not in the list. Other rewrites plan what their target needs: nothing 
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from math import prod
 
 from graphfix import operators
+from graphfix.engine.fusions import Fusions, find
 from graphfix.engine.targets import Broadcasts, Unknown
 from graphfix.graph.broadcast import align, has_ranks
 from graphfix.graph.edits import Assume, Edit, Fold, Leave, Lift, Stretch
 from graphfix.graph.protocols import Rewrite
-from graphfix.graph.view import Node
+from graphfix.graph.view import Graph, Node, Value
 from graphfix.results import GraphfixError
 from graphfix.shapes.shape import Shape
 
 EQUALIZE, MATERIALIZE = "equalize-ranks", "materialize-broadcasts"
 NORMALIZE, FOLD = "normalize-expand", "fold-broadcasts"
-FUSED = "a runtime fuses the operator by this constant's shape (--keep-fusions)"
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,15 +35,18 @@ class Policy:
     folds: bool = False
     """Whether fold-broadcasts runs too: it takes the lift away that an Expand aligns by itself."""
 
-    def edits(self, rewrite: Rewrite, node: Node) -> Sequence[Edit]:
-        """The edits of one node that are carried out. Raises as the plan does, and GraphfixError (--unknown error)."""
+    def edits(self, rewrite: Rewrite, node: Node, kept: Fusions | None = None) -> Sequence[Edit]:
+        """The edits of one node that are carried out, but those that would end a fusion that is to be kept.
+
+        Raises as the plan does, and GraphfixError (--unknown error).
+        """
         if rewrite.name == NORMALIZE and self.folds:
             return _without_lifts(node, list(rewrite.plan(node)))
         if rewrite.name not in (EQUALIZE, MATERIALIZE):
             return list(rewrite.plan(node))
         if not (self._expands or has_ranks(node)):
             align(node)  # raises with the name of the operand whose rank is not known
-        edits = [self._fused(rewrite, node, edit) for edit in rewrite.plan(node)]
+        edits = [_unless_fused(node, edit, kept) for edit in rewrite.plan(node)]
         stretches = [edit for edit in edits if isinstance(edit, Stretch)]
         others = [edit for edit in edits if not isinstance(edit, Stretch)]
         return [*others, *(edit for stretch in self._two_sided(node, stretches) for edit in self._known(node, stretch))]
@@ -53,17 +56,9 @@ class Policy:
         """Whether what is not known is stretched by the run-time form, which aligns ranks as well."""
         return self.broadcasts != "keep" and self.unknown == "expand"
 
-    def _fused(self, rewrite: Rewrite, node: Node, edit: Edit) -> Edit:
-        """Leave a scalar or rank-1 constant as it is where fusions are to be kept."""
-        if not self.keep_fusions or not isinstance(edit, (Lift, Stretch, Leave)) or edit.operand is None:
-            return edit
-        if isinstance(edit, Leave) and edit.code != "GF301":
-            return edit  # left for a reason that holds whatever the user chose
-        value = node.operand(edit.operand)
-        if value.kind != "constant" or value.shape.rank > 1:
-            return edit
-        unknown = isinstance(edit, Stretch) and not edit.to.ranked
-        return Leave(edit.operand, FUSED, "GF101" if rewrite.name == EQUALIZE else "GF103" if unknown else "GF102")
+    def fusions(self, rewrite: Rewrite, graph: Graph) -> Mapping[int, Fusions]:
+        """By place of a node: the fusions that its plan heeds."""
+        return find(graph) if self.keep_fusions and rewrite.name in (EQUALIZE, MATERIALIZE) else {}
 
     def _two_sided(self, node: Node, stretches: Sequence[Stretch]) -> Sequence[Stretch]:
         """With `two-sided`, the cheapest until at most one operand is repeated by the operator itself."""
@@ -108,6 +103,31 @@ def _without_lifts(node: Node, edits: Sequence[Edit]) -> Sequence[Edit]:
     if form is None or form.by != "shape" or any(isinstance(edit, Fold) for edit in edits):
         return edits
     return [edit for edit in edits if not isinstance(edit, Lift)]
+
+
+def _unless_fused(node: Node, edit: Edit, kept: Fusions | None) -> Edit:
+    """Leave an operand as it is where a fusion that is kept matches its shape."""
+    if kept is None or not isinstance(edit, (Lift, Stretch)):
+        return edit
+    if isinstance(edit, Lift):
+        name = kept.fused(node, edit.operand, "rank")
+    else:
+        name = kept.fused(node, edit.operand, "sizes", _read_when_run(edit))
+    return edit if name is None else Leave(edit.operand, fused_into(name, node.operand(edit.operand)), edit.code)
+
+
+def fused_into(name: str, value: Value) -> str:
+    """The reason why an operand that is part of a fusion is left."""
+    what = "constant" if value.kind == "constant" else "operand"
+    return f"onnxruntime fuses this into {name} by this {what}'s shape (--keep-fusions)"
+
+
+def _read_when_run(stretch: Stretch) -> Collection[int]:
+    """Which operands' run-time shapes a stretch reads: none where the sizes are known."""
+    if stretch.to.static:
+        return ()
+    parts = [part for whole in stretch.by for part in (whole if isinstance(whole, tuple) else (whole,))]
+    return {part[0] if isinstance(part, tuple) else part for part in parts}
 
 
 def _bytes(node: Node, stretch: Stretch) -> int:

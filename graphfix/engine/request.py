@@ -98,8 +98,9 @@ def policy(request: Request) -> Policy:
             raise GraphfixError(f"{what} {given!r} is not one of {', '.join(known)}")
     target = targets.TARGETS[request.target]
     folds = FOLD in request.only or (not request.only and FOLD in target.rules and FOLD not in request.skip)
+    keep_fusions = request.keep_fusions or target.keep_fusions
     broadcasts = request.broadcasts or target.broadcasts
-    return Policy(broadcasts, request.unknown, request.keep_fusions, folds)  # type: ignore[arg-type]  # checked above
+    return Policy(broadcasts, request.unknown, keep_fusions, folds)  # type: ignore[arg-type]  # checked above
 
 
 def limit(model: Model, request: Request) -> None:

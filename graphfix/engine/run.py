@@ -103,15 +103,17 @@ def _rewrite(job: Job, rewrite: Rewrite | ModelRewrite, rewrites: Sequence[Rewri
         return
     others = [other for other in rewrites if isinstance(other, Rewrite) and rewrite.name in other.instead_of]
     for graph in job.model.graphs:
+        fusions = job.policy.fusions(rewrite, graph)
         for index in range(len(graph.nodes)):
             node = graph.nodes[index]
             if not rewrite.concerns(node) or (others and any(other.concerns(node) for other in others)):
                 continue
             known = len(job.report.sites)
-            if rewrite.sees == "operands":
+            kept = fusions.get(index)  # those of the graph as the rewrite finds it: what it changes ends none of them
+            if rewrite.sees == "operands" and kept is None:
                 _by_looks(job, rewrite, node)
             else:
-                _apply(job, rewrite, node, _planned(job, rewrite, node, partial(job.policy.edits, rewrite, node)))
+                _apply(job, rewrite, node, _planned(job, rewrite, node, partial(job.policy.edits, rewrite, node, kept)))
             if len(job.report.sites) > known:
                 job.seen.see(node, job.report.sites[known:])
 

@@ -13,7 +13,7 @@ Left as they are, with the reason: rank-1 operands of a matrix product (they are
 matrix weight (onnxruntime prepacks it: another kernel, other last bits), the scale and bias of a normalization, a Pow
 exponent of one element under axes of size 1, PRELU's alpha, the condition of TFLite's SELECT (a scalar, or it
 follows axis 0), the operands of TFLite's POW where both may have one element, and an operand whose rank is not known.
-`--keep-fusions` also leaves scalar and rank-1 constants: onnxruntime fuses operators by their shapes.
+`--keep-fusions` also leaves the operands by whose rank onnxruntime fuses operators, with the name of the fusion.
 
 Left as findings: a result of more axes than the runtime broadcasts (GF301), and operands of different shapes where an
 operator looks like one that broadcasts but needs equal shapes, as ATAN2 and StableHLO's do (GF105).

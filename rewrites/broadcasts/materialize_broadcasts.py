@@ -18,8 +18,8 @@ form), `keep` (left, reported), `assume` (sizes that are not known are taken to 
 assumption is written into the report and the model's metadata) or `error`.
 
 Left as they are, with the reason: an exponent that may have one element, the operands of an ONNX matrix product, the
-scale and bias of a normalization, PRELU's alpha in TFLite; with `--keep-fusions` scalar and rank-1 constants. Left as a
-finding: a result of more axes than the runtime broadcasts (GF301).
+scale and bias of a normalization, PRELU's alpha in TFLite; with `--keep-fusions` what onnxruntime fuses by its sizes.
+Left as a finding: a result of more axes than the runtime broadcasts (GF301).
 """
 
 from __future__ import annotations

@@ -3,46 +3,63 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from unittest import mock
 
 import pytest
 
+import graphfix
+from graphfix.engine import targets
 from graphfix.engine.policy import Policy
+from graphfix.engine.request import Request, policy
+from graphfix.engine.targets import Target
 from graphfix.graph.edits import Assume, Edit, Leave, Lift, Stretch
 from graphfix.graph.protocols import Rewrite
 from graphfix.graph.view import UnrankedOperand
 from graphfix.results import GraphfixError
 from tests.support.named import rules
-from tests.support.notation import node
+from tests.support.notation import model, node
 
 EQUALIZE, MATERIALIZE = rules("equalize-ranks", "materialize-broadcasts")
 TWO_SIDED = Policy("two-sided")
 
 
-def chosen(text: str, policy: Policy, rewrite: object = MATERIALIZE) -> Sequence[Edit]:
+def chosen(text: str, asked: Policy, rewrite: object = MATERIALIZE) -> Sequence[Edit]:
     assert isinstance(rewrite, Rewrite)
-    return policy.edits(rewrite, node(text))
+    return asked.edits(rewrite, node(text))
+
+
+def test_keep_fusions_leaves_what_a_fusion_matches() -> None:
+    scaled = graphfix.load(model("t = MatMul(a[2,3], b[3,4])\ny = Mul(t, s:const[]{0.5})")).graphs[0]
+    asked, product = Policy(keep_fusions=True), scaled.nodes[1]
+    kept = asked.fusions(MATERIALIZE, scaled).get(1)
+    (edit,) = asked.edits(MATERIALIZE, product, kept)
+    assert isinstance(edit, Leave)
+    assert (edit.code, edit.status) == ("GF102", "exempt")
+    assert edit.reason == "onnxruntime fuses this into FusedMatMul by this constant's shape (--keep-fusions)"
+    assert [type(edit) for edit in asked.edits(EQUALIZE, product, kept)] == [Lift]
 
 
 @pytest.mark.parametrize("text", ["y[2,3] = Mul(x[2,3], s:const[]{2.0})", "y[2,3] = Add(x[2,3], b:const[3])"])
-def test_keep_fusions_leaves_constants_of_rank_0_and_1(text: str) -> None:
-    for rewrite, code in ((EQUALIZE, "GF101"), (MATERIALIZE, "GF102")):
-        (edit,) = chosen(text, Policy(keep_fusions=True), rewrite)
-        assert isinstance(edit, Leave)
-        assert (edit.code, edit.status) == (code, "exempt")
-        assert "--keep-fusions" in edit.reason
-
-
-@pytest.mark.parametrize("text", ["y[2,3] = Add(x[2,3], b[3])", "y[2,3,4] = Add(x[2,3,4], b:const[3,4])"])
 def test_keep_fusions_leaves_nothing_else(text: str) -> None:
-    assert chosen(text, Policy(keep_fusions=True), EQUALIZE) == [Lift(1, (0,))]
+    asked = Policy(keep_fusions=True)
+    graph = graphfix.load(model(text)).graphs[0]
+    assert not asked.fusions(EQUALIZE, graph)
+    assert [type(edit) for edit in asked.edits(EQUALIZE, graph.nodes[0])] == [Lift]
 
 
-def test_a_fused_constant_is_left_for_that_reason_above_the_runtime_s_limit_too() -> None:
-    text = "y[2,1,1,1,1,1,1,1,3] = tflite.ADD(a[2,1,1,1,1,1,1,1,3], b:const[3])"
-    for policy, status in ((Policy(), "left"), (Policy(keep_fusions=True), "exempt")):
-        (edit,) = chosen(text, policy, EQUALIZE)
-        assert isinstance(edit, Leave)
-        assert edit.status == status
+def test_nothing_is_searched_for_other_rewrites_or_without_the_option() -> None:
+    graph = graphfix.load(model("t = MatMul(a[2,3], b[3,4])\ny = Mul(t, s:const[]{0.5})")).graphs[0]
+    (other,) = rules("normalize-expand")
+    assert isinstance(other, Rewrite)
+    assert not Policy(keep_fusions=True).fusions(other, graph)
+    assert not Policy().fusions(EQUALIZE, graph)
+
+
+def test_a_target_may_keep_fusions() -> None:
+    for keeps in (False, True):
+        with mock.patch.dict(targets.__dict__, {"TARGETS": {"mine": Target("keep", (), keep_fusions=keeps)}}):
+            assert policy(Request(target="mine")).keep_fusions is keeps
+            assert policy(Request(target="mine", keep_fusions=True)).keep_fusions
 
 
 TWO = {
@@ -96,11 +113,11 @@ def test_unknown_error_has_nothing_against_a_certain_stretch() -> None:
     assert (edit.operand, edit.by, edit.code) == (0, (1,), "GF102")
 
 
-@pytest.mark.parametrize("policy", [Policy("keep"), Policy(unknown="keep")], ids=["keep", "unknown keep"])
-def test_without_the_run_time_form_a_rank_that_is_not_known_is_undecided(policy: Policy) -> None:
+@pytest.mark.parametrize("asked", [Policy("keep"), Policy(unknown="keep")], ids=["keep", "unknown keep"])
+def test_without_the_run_time_form_a_rank_that_is_not_known_is_undecided(asked: Policy) -> None:
     for rewrite in (EQUALIZE, MATERIALIZE):
         with pytest.raises(UnrankedOperand, match="the rank of 'x' is not known"):
-            chosen("y[*] = Add(x[*], b[3])", policy, rewrite)
+            chosen("y[*] = Add(x[*], b[3])", asked, rewrite)
 
 
 def test_two_sided_stretches_all_operands_where_a_rank_is_not_known() -> None:

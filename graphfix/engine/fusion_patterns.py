@@ -1,0 +1,289 @@
+"""The patterns of `operators.fusions` as records: lines, the order in which they are found, and what they ask."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache
+from typing import Literal, TypeAlias, cast
+
+from graphfix.graph.view import Node, Value
+from graphfix.operators.fusions import FUSIONS, RAREST, Fusion
+from graphfix.shapes.shape import same, same_shape
+
+Operator: TypeAlias = tuple[str, str]
+"""(domain, operator)."""
+Mark: TypeAlias = Literal["", "!", "~", "^"]
+"""What must not change, as `operators.fusions` says it."""
+CLOSE = 1e-3
+"""How far a number may be from the pattern's, in proportion: in half precision too it is the same number."""
+SEQUENCE, IMAGE = 3, 3
+"""The axes of [batch, sequence, hidden], and the fewest of [batch, channels, .. pixels]."""
+DEEP = 8
+"""How many nodes a constant may be computed by."""
+NEUTRAL = {"Add": (0,), "Sub": (0,), "Mul": (1,), "Div": (1,)}
+"""By operator: the scalar that leaves the other operand as it is."""
+LINE = re.compile(r"\s*(?P<results>[\w, ]+)(?P<shared>\*?) = (?P<op>[\w.]+)\((?P<operands>.*)\)")
+OPERAND = re.compile(r"(?P<name>\w+)(?::(?P<kind>\w+))?(?P<mark>[!~^]?)(?:\{(?P<number>.*)\})?")
+
+
+@dataclass(frozen=True, slots=True)
+class Outside:
+    """What a pattern asks of an operand, all of it where no line makes it."""
+
+    name: str
+    kind: str | None
+    mark: Mark
+    number: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """One node of a pattern."""
+
+    operator: Operator
+    operands: tuple[Outside, ...]
+    orders: tuple[tuple[int, ...], ...]
+    """Which operand of the node each of the pattern's is: one order, or two."""
+    results: tuple[str, ...]
+    shared: bool
+    """Whether more nodes may read the result, of an operator that reads it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """How the next line is found: as what makes a value that is known, or as what reads it."""
+
+    at: int
+    line: Line
+    by: str | None
+    """None for the first, which is given."""
+    is_reader: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Pattern:
+    """A fusion, read."""
+
+    name: str
+    until: int | None
+    """The last operator set that it is matched in."""
+    lines: tuple[Line, ...]
+    own: tuple[int, ...]
+    """The lines whose operands it is asked for."""
+    links: Mapping[str, int]
+    """By the name of what a line makes and another reads: the line."""
+    steps: tuple[Step, ...]
+    beginnings: tuple[int, ...]
+    """By step: a number of the steps up to it, the same for every pattern that begins with them."""
+    operators: frozenset[Operator]
+    before: frozenset[Operator]
+    """The operators that make what the first line reads."""
+    behind: frozenset[Operator]
+    """The operators that read what the first line makes."""
+
+
+# --- what is asked of an operand from outside -------------------------------------------------------------------------
+
+
+def met(operand: Outside, value: Value, node: Node) -> bool:
+    """Whether a value that a node reads is what a pattern asks of an operand."""
+    if operand.kind is not None and not KINDS[operand.kind](value, node):
+        return False
+    if operand.number is None:
+        return True
+    elements = value.elements
+    number = elements[0] if elements else None
+    return isinstance(number, (int, float)) and abs(number - operand.number) <= CLOSE * abs(operand.number)
+
+
+def _rank(value: Value) -> int | None:
+    return value.shape.rank if value.shape.ranked else None
+
+
+def _is_constant(value: Value, _: Node | None = None, depth: int = DEEP) -> bool:
+    """A constant of the file, or what nodes make of such: onnxruntime folds them first."""
+    producer = value.producer
+    if value.kind == "constant" or producer is None:
+        return value.kind == "constant"
+    operands = [operand for operand in producer.operands if operand is not None]
+    return bool(depth and operands) and all(_is_constant(operand, None, depth - 1) for operand in operands)
+
+
+def _beside(value: Value, node: Node) -> Value | None:
+    return next((each for each in node.operands if each is not None and each is not value), None)
+
+
+def _is_one(value: Value, node: Node) -> bool:
+    """One element, which adds no axis to the result."""
+    if not value.shape.ranked or not _is_constant(value) or any(size != 1 for size in value.shape.dims):
+        return False
+    other = _beside(value, node)
+    rank = None if other is None else _rank(other)
+    return rank is not None and value.shape.rank <= max(rank, 1)
+
+
+def _is_made(value: Value, node: Node) -> bool:
+    """Made by a node, and the result is none of the graph's: what does nothing goes only then."""
+    return value.producer is not None and not any(result in node.graph.outputs for result in node.results)
+
+
+def _is_scalar(value: Value, _: Node) -> bool:
+    return value.shape.ranked and value.shape.dims in ((), (1,)) and _is_constant(value)
+
+
+def _is_last(value: Value, node: Node) -> bool:
+    """[H] beside [.., H]."""
+    other = _beside(value, node)
+    if other is None or _rank(value) != 1 or not _rank(other):
+        return False
+    return same(value.shape.dims[0], other.shape.dims[-1])
+
+
+def _is_whole(value: Value, node: Node) -> bool:
+    """The shape of the result, of three axes, the last of a known size."""
+    result = node.results[0]
+    if result is None or _rank(value) != SEQUENCE or not same_shape(value.shape, result.shape):
+        return False
+    return isinstance(value.shape.dims[-1], int)
+
+
+def _is_channels(value: Value, node: Node) -> bool:
+    """[C,1,1] or [1,C,1,1] beside [N,C,H,W]."""
+    result = node.results[0]
+    rank = None if result is None else _rank(result)
+    if not value.shape.static or not _is_constant(value) or result is None or not rank or rank < IMAGE:
+        return False
+    sizes = (1,) * (rank - value.shape.rank) + value.shape.dims
+    return (
+        value.shape.rank >= rank - 1
+        and sizes[1] == result.shape.dims[1]
+        and all(size == 1 for axis, size in enumerate(sizes) if axis != 1)
+    )
+
+
+def _is_columns(value: Value, node: Node) -> bool:
+    """[N] beside [..,N], of a type that onnxruntime's Gemm takes."""
+    return value.dtype in ("float32", "float16", "bfloat16") and _is_last(value, node)
+
+
+def _is_row(value: Value, node: Node) -> bool:
+    """[N] or [1,N] beside [M,N]."""
+    return value.dtype in ("float32", "float16", "bfloat16") and _rank(value) in (1, 2) and bool(node.results)
+
+
+KINDS: Mapping[str, Callable[[Value, Node], bool]] = {
+    "constant": _is_constant,
+    "one": _is_one,
+    "scalar": _is_scalar,
+    "number": lambda value, node: _is_scalar(value, node) and value.shape.rank == 0,
+    "made": _is_made,
+    "vector": lambda value, _: _rank(value) == 1 and _is_constant(value),
+    "matrix": lambda value, _: _rank(value) == 2,  # noqa: PLR2004 -- what a matrix is
+    "fixed": lambda value, _: value.shape.static and value.shape.rank != 2,  # noqa: PLR2004
+    "float": lambda value, _: value.dtype.startswith("float"),
+    "last": _is_last,
+    "whole": _is_whole,
+    "channels": _is_channels,
+    "columns": _is_columns,
+    "row": _is_row,
+}
+
+
+def is_identity(node: Node) -> bool:
+    """Whether onnxruntime takes the node away first: Identity, Dropout, a Cast to the same type, adding 0."""
+    first = node.operands[0] if node.operands else None
+    if node.domain or first is None or not node.results:
+        return False
+    if node.op == "Cast":
+        return node.results[0] is not None and node.results[0].dtype == first.dtype
+    if node.op in NEUTRAL:
+        by = node.operands[1] if len(node.operands) > 1 else None
+        return (
+            by is not None and by.kind == "constant" and by.shape.dims in ((), (1,)) and by.literal == NEUTRAL[node.op]
+        )
+    return node.op in ("Identity", "Dropout")
+
+
+# --- reading the patterns ---------------------------------------------------------------------------------------------
+
+
+@cache
+def patterns() -> Mapping[Operator, Sequence[Pattern]]:
+    """Return the patterns by the operator that they are looked for at."""
+    found: dict[Operator, list[Pattern]] = {}
+    numbers: dict[tuple[Step, ...], int] = {}
+    for fusion in FUSIONS:
+        pattern = _pattern(fusion, numbers)
+        found.setdefault(pattern.steps[0].line.operator, []).append(pattern)
+    return found
+
+
+def _pattern(fusion: Fusion, numbers: dict[tuple[Step, ...], int]) -> Pattern:
+    beside, own = _lines(fusion.beside), _lines(fusion.pattern)
+    lines = beside + own
+    read = {operand.name for line in lines for operand in line.operands}
+    links = {name: at for at, line in enumerate(lines) for name in line.results if name in read}
+    for operand in (operand for line in lines for operand in line.operands):
+        if operand.name in links and (operand.kind or operand.mark or operand.number is not None):
+            raise ValueError(f"{fusion.name}: {operand.name!r} is made by a line, and nothing can be asked of it")
+    steps = tuple(_steps(lines, links))
+    beginnings = tuple(numbers.setdefault(steps[:count], len(numbers)) for count in range(1, len(steps) + 1))
+    first = steps[0].line
+    before = {lines[links[operand.name]].operator for operand in first.operands if operand.name in links}
+    behind = {line.operator for line in lines if any(each.name in first.results for each in line.operands)}
+    return Pattern(
+        fusion.name,
+        fusion.until,
+        lines,
+        tuple(range(len(beside), len(lines))),
+        links,
+        steps,
+        beginnings,
+        frozenset(line.operator for line in lines),
+        frozenset(before),
+        frozenset(behind),
+    )
+
+
+def _steps(lines: Sequence[Line], links: Mapping[str, int]) -> Sequence[Step]:
+    """Return the lines from the rarest on, each with a value that leads to it: of the lines that are next the first."""
+    rarity = [RAREST.index(line.operator[1]) if line.operator[1] in RAREST else len(RAREST) for line in lines]
+    first = rarity.index(min(rarity))
+    steps = [Step(first, lines[first], None, is_reader=False)]
+    left = [at for at in range(len(lines)) if at != first]
+    while left:
+        known = {name for step in steps for name in (*step.line.results, *(each.name for each in step.line.operands))}
+        ways = (
+            [(at, name, False) for at in left for name in lines[at].results if name in known],
+            [(at, each.name, True) for at in left for each in lines[at].operands if each.name in known & links.keys()],
+        )
+        at, name, is_reader = min(way for some in ways for way in some)
+        steps.append(Step(at, lines[at], name, is_reader))
+        left.remove(at)
+    return steps
+
+
+def _lines(pattern: str) -> tuple[Line, ...]:
+    return tuple(_line(text) for text in pattern.splitlines() if text.strip())
+
+
+def _line(text: str) -> Line:
+    parts = LINE.fullmatch(text)
+    if parts is None:
+        raise ValueError(f"{text!r} is no line of a pattern")
+    domain, _, op = parts["op"].rpartition(".")
+    either = "|" in parts["operands"]
+    operands = tuple(_operand(each.strip()) for each in re.split(r"[,|]", parts["operands"]))
+    order = tuple(range(len(operands)))
+    results = tuple(name.strip() for name in parts["results"].split(","))
+    return Line((domain, op), operands, (order, order[::-1]) if either else (order,), results, bool(parts["shared"]))
+
+
+def _operand(text: str) -> Outside:
+    parts = OPERAND.fullmatch(text)
+    if parts is None:
+        raise ValueError(f"{text!r} is no operand of a pattern")
+    mark, number = cast("Mark", parts["mark"]), parts["number"]
+    return Outside(parts["name"], parts["kind"], mark, float(number) if number else None)

@@ -1,0 +1,188 @@
+"""Which operands onnxruntime's fusions match by their shapes: the patterns of `operators.fusions`, found in the view.
+
+Each pattern is looked for at its rarest operator; producers and readers lead from there to its other lines, in an order
+that is worked out once. Patterns that begin alike are followed together, so that a graph is searched in one pass.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache
+from typing import Literal, TypeAlias
+
+from graphfix.engine.fusion_patterns import Line, Operator, Outside, Pattern, Step, is_identity, met, patterns
+from graphfix.graph.view import Graph, Node, Value
+
+Change: TypeAlias = Literal["rank", "sizes"]
+"""What an edit changes of an operand's shape: unit axes come or go, or axes are stretched, or are no longer."""
+FEW = 16
+"""A link is read by a few nodes; a value with more readers is none, and is not searched."""
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """A node as a line of a pattern that was found."""
+
+    pattern: Pattern
+    line: Line
+    order: tuple[int, ...]
+    """Which operand of the node each of the line's is."""
+
+    def ends(self, node: Node, operand: int, change: Change, by: Collection[int]) -> bool:
+        """Whether the fusion ends: a link survives no node between its ends, and no reader of its run-time shape."""
+        for outside, index in zip(self.line.operands, self.order, strict=True):
+            link = outside.name in self.pattern.links
+            if (index == operand and (link or _is_kept(outside, change, node))) or (link and index in by):
+                return True
+        return False
+
+
+@dataclass(frozen=True, slots=True)
+class Fusions:
+    """The fusions that a node is part of."""
+
+    places: Sequence[Place]
+
+    def fused(self, node: Node, operand: int, change: Change, by: Collection[int] = ()) -> str | None:
+        """Return the name of the fusion that such a change of an operand's shape ends, None where there is none.
+
+        `by` are the operands of the node whose shapes the changed operand would get when the model runs.
+        """
+        return next((place.pattern.name for place in self.places if place.ends(node, operand, change, by)), None)
+
+
+@dataclass(frozen=True, slots=True)
+class Match:
+    """The nodes and values that a pattern was matched with so far, by line and by name."""
+
+    nodes: Mapping[int, Node]
+    values: Mapping[str, Value]
+    orders: Mapping[int, tuple[int, ...]]
+
+
+def find(graph: Graph) -> Mapping[int, Fusions]:
+    """Return by place of its nodes the fusions that they are part of; those of bodies are found in the bodies."""
+    found: dict[int, list[Place]] = {}
+    for node in graph.nodes:
+        wanted = patterns().get((node.domain, node.op)) if node.operands else None
+        known: dict[int, list[Match]] = {}
+        for pattern in _fitting(node) if wanted else ():
+            for match in _matches(pattern, node, known):
+                for at in pattern.own:
+                    place = Place(pattern, pattern.lines[at], match.orders[at])
+                    found.setdefault(match.nodes[at].index, []).append(place)
+    return {place: Fusions(fusions) for place, fusions in found.items()}
+
+
+def fused(node: Node, operand: int, change: Change, by: Collection[int] = ()) -> str | None:
+    """Return the name of the fusion that a change of one operand's shape ends; `find` answers for a whole graph."""
+    fusions = find(node.graph).get(node.index)
+    return fusions.fused(node, operand, change, by) if fusions is not None else None
+
+
+def _is_kept(operand: Outside, change: Change, node: Node) -> bool:
+    if operand.mark == "^" and change == "rank":
+        return any(result is not None and not result.shape.static for result in node.results)
+    return operand.mark == "!" or (bool(operand.mark) and change == "sizes")
+
+
+# --- matching ---------------------------------------------------------------------------------------------------------
+
+
+def _fitting(node: Node) -> Sequence[Pattern]:
+    """Return the patterns that are looked for at the node, by the operators before and behind it."""
+    before = (_source(operand).producer for operand in node.operands if operand is not None)
+    behind = (reader for result in node.results if result is not None for reader in _readers(result))
+    return _around(
+        (node.domain, node.op),
+        frozenset((each.domain, each.op) for each in before if each is not None),
+        frozenset((each.domain, each.op) for each in behind),
+    )
+
+
+@cache
+def _around(operator: Operator, before: frozenset[Operator], behind: frozenset[Operator]) -> Sequence[Pattern]:
+    return [each for each in patterns()[operator] if each.before <= before and each.behind <= behind]
+
+
+def _matches(pattern: Pattern, node: Node, known: dict[int, list[Match]]) -> Iterator[Match]:
+    """Yield the ways in which the pattern stands around the node; `known` are those of the beginnings of patterns."""
+    if pattern.until is not None and node.version > pattern.until:
+        return
+    matches = [Match({}, {}, {})]
+    for step, beginning in zip(pattern.steps, pattern.beginnings, strict=True):
+        if beginning not in known:
+            known[beginning] = [further for match in matches for further in _further(step, node, match)]
+        matches = known[beginning]
+        if not matches:
+            return
+    yield from (match for match in matches if _is_closed(pattern, match))
+
+
+def _further(step: Step, start: Node, match: Match) -> Iterator[Match]:
+    """Yield the match with one node more, for each that may be it and each order of its operands."""
+    for node in _candidates(step, start, match):
+        if (node.domain, node.op) == step.line.operator and node not in match.nodes.values():
+            for order in step.line.orders:
+                values = _bound(step.line, order, node, match)
+                if values is not None:
+                    yield Match({**match.nodes, step.at: node}, values, {**match.orders, step.at: order})
+
+
+def _candidates(step: Step, start: Node, match: Match) -> Sequence[Node]:
+    if step.by is None:
+        return (start,)
+    value = match.values[step.by]
+    if step.is_reader:
+        return list(_readers(value))
+    producer = _source(value).producer
+    return () if producer is None else (producer,)
+
+
+def _bound(line: Line, order: tuple[int, ...], node: Node, match: Match) -> dict[str, Value] | None:
+    """Return the values by name where the node's operands and results are those of the line."""
+    values = dict(match.values)
+    for operand, index in zip(line.operands, order, strict=True):
+        given = node.operands[index] if index < len(node.operands) else None
+        value = None if given is None else _source(given)
+        if value is None or values.setdefault(operand.name, value) is not value or not met(operand, value, node):
+            return None
+    for name, result in zip(line.results, node.results, strict=False):
+        if result is None or values.setdefault(name, result) is not result:
+            return None
+    return values
+
+
+def _is_closed(pattern: Pattern, match: Match) -> bool:
+    """Whether nothing outside reads what the fusion would no longer make."""
+    inside = match.nodes.values()
+    for name, at in pattern.links.items():
+        value = match.values[name]
+        others = [node for node in _readers(value) if node not in inside]
+        if value in value.graph.outputs or (others and not pattern.lines[at].shared):
+            return False
+        if any((node.domain, node.op) not in pattern.operators for node in others):
+            return False
+    return True
+
+
+def _source(value: Value) -> Value:
+    """The value without what onnxruntime takes away first."""
+    producer = value.producer
+    while producer is not None and is_identity(producer):
+        value = producer.operand(0)
+        producer = value.producer
+    return value
+
+
+def _readers(value: Value) -> Iterator[Node]:
+    """Yield who reads a link; more than a few readers are none."""
+    if len(value.graph.noted.get(value, ())) > FEW:
+        return
+    for node in {id(node): node for node, _ in value.reads}.values():
+        result = node.results[0] if node.results and is_identity(node) else None
+        if result is not None and result not in result.graph.outputs:
+            yield from _readers(result)
+        else:
+            yield node

@@ -1,0 +1,190 @@
+"""What onnxruntime 1.31 fuses on a CPU by the shapes of operands, as patterns of nodes.
+
+A pattern is a line a node. `Add(x, b)` are operands in that order, `Add(x | b)` in either. A name that a line makes is
+a link: whatever stands between the two nodes ends the fusion. Any other name is an operand from outside, followed by
+what the matcher asks of it (`:scalar`), what of it must not change (`!`), and the number that it must be (`{0.5}`).
+A link that is made as `n*` may be read by more nodes of the operator that reads it in the pattern.
+
+    !  neither its rank nor its sizes: the matcher asks for the shape
+    ~  not its sizes: the matcher takes unit axes, and no constant of more elements
+    ^  not its sizes, and where a size of the result is free not its rank either: the matcher takes unit axes where
+       onnxruntime's own inference knows the rank beside it, which is often less than this program knows
+
+What is not marked may change, but not be stretched to the run-time shape of a link: that is another reader of it.
+
+Each line was asked of the runtime: tests/engine/test_fusions.py builds the patterns, changes one operand at a time,
+and compares what onnxruntime makes of them (docs/decisions.md has the list).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class Fusion:
+    """What is fused into one operator."""
+
+    name: str
+    """Of the operator, or of onnxruntime's rule where no operator is left."""
+    pattern: str
+    beside: str = ""
+    """What must stand beside the pattern; its own operands are those of another fusion, that it is part of as well."""
+    until: int | None = None
+    """The last operator set of the model in which it is matched."""
+
+
+_ERF = """
+    d = Div(x, s:scalar!{1.41421356})
+    e = Erf(d)
+    a = Add(e | o:scalar!{1})
+"""
+_GELUS = (
+    _ERF + "m = Mul(x | a)\n y = Mul(m | h:scalar!{0.5})",
+    _ERF + "h = Mul(x | half:scalar!{0.5})\n y = Mul(h | a)",
+)
+_TANH = """
+    t = Tanh(v)
+    o = Add(t | one:scalar!{1})
+    h = Mul(x | half:scalar!{0.5})
+    y = Mul(h | o)
+"""
+_FAST_GELUS = (
+    """
+    p = Pow(x, e:scalar!{3})
+    c = Mul(p | k:scalar!{0.044715})
+    a = Add(x | c)
+    v = Mul(a | r:scalar!{0.79788456})
+"""
+    + _TANH,
+    """
+    a = Mul(x | k:scalar!{0.044715})
+    b = Mul(x | a)
+    c = Add(b | e:scalar!{1})
+    d = Mul(x | r:scalar!{0.79788456})
+    v = Mul(d | c)
+"""
+    + _TANH,
+)
+_BIAS = "x = Add(before | bias:last!)\n"
+_ROOT = """
+    p = Pow(d, two:one{2})
+    v = ReduceMean(p)
+    q = Add(v, eps:constant)
+    r = Sqrt(q)
+"""
+_SCALED = """
+    n = Div(d, r)
+    s = Mul(n | g:vector!)
+    y = Add(s | b:vector!)
+"""
+_NORMS = (
+    "m = ReduceMean(x)\n d = Sub(x, m)\n" + _ROOT + _SCALED,
+    "m = ReduceMean(x)\n d = Sub(x, m)\n f = Sub(x, m)\n" + _ROOT + _SCALED.replace("Div(d", "Div(f"),
+)
+_SUM = "x = Add(u:whole!, k:whole!)\n"
+_LEFT = "c = Add(u, e:last!)\n x = Add(c, k:whole!)\n"
+_RIGHT = "c = Add(u, e:last!)\n x = Add(k:whole!, c)\n"
+_INTEGERS = "i = MatMulInteger(q, w)\n c = Cast(i)\n"
+_DYNAMIC = "q, f = DynamicQuantizeLinear(x)\n" + _INTEGERS + "k = Mul(f, ws)\n m = Mul(c | k)\n"
+_FLOAT = _INTEGERS + "k = Mul(f, ws)\n m = Mul(c | k)\n"
+_CONV = "c = Conv(x, w:constant)\n"
+_CHANNELS = ("y = Add(c, b:channels~)", "y = Mul(c | b:channels~)", "y = Mul(c, b:number!)")
+
+
+_PRODUCT = "t = MatMul(q:float, k)\n"
+_SCALES = ("y = Mul(t | s:one^)", "y = Div(t, s:one^)")
+
+
+def _after(first: str, lines: tuple[str, ...], link: str) -> tuple[str, ...]:
+    """Return the patterns in which such a line stands behind another."""
+    before = first.replace("y =", "m =").replace("b:", "e:").replace("s:", "e:")
+    return tuple(f"{before}\n{each.replace(f'({link}', '(m')}" for each in lines)
+
+
+_HEADS = """
+    qm = MatMul(x, wq)
+    qa = Add(qm, bq:vector!)
+    qr = Reshape(qa)
+    qt = Transpose(qr)
+    km = MatMul(x, wk)
+    ka = Add(km, bk:vector!)
+    kr = Reshape(ka)
+    kt = Transpose(kr)
+    vm = MatMul(x, wv)
+    va = Add(vm, bv:vector!)
+    vr = Reshape(va)
+    vt = Transpose(vr)
+    qk = MatMul(qt, kt)
+    qd = Div(qk, c:scalar!)
+    mm* = Mul(ms, far:scalar!)
+    ma = Add(qd, mm)
+    sm = Softmax(ma)
+    sv = MatMul(sm, vt)
+    st = Transpose(sv)
+    sr = Reshape(st)
+    om = MatMul(sr, wo)
+    oa = Add(om, bo:vector!)
+    y = Add(oa, x)
+"""
+_ATTENTIONS = tuple(
+    mask + _HEADS for mask in ("mc = Cast(m)\n ms = Sub(one:scalar!{1}, mc)", "ms = Sub(one:scalar!{1}, m)")
+)
+"""Of BERT, up to operator set 12."""
+
+FUSIONS = (
+    *(Fusion("Attention", attention, until=12) for attention in _ATTENTIONS),
+    *(Fusion("BiasGelu", _BIAS, gelu) for gelu in (*_GELUS, *_FAST_GELUS)),
+    *(Fusion("BiasGelu", _BIAS, f"y = {gelu}(x)") for gelu in ("Gelu", "com.microsoft.Gelu")),
+    *(Fusion("Gelu", gelu) for gelu in _GELUS),
+    *(Fusion("FastGelu", gelu) for gelu in _FAST_GELUS),
+    Fusion("QuickGelu", "a = Mul(x | k:scalar!)\n s = Sigmoid(a)\n y = Mul(x | s)"),
+    *(Fusion("LayerNormalization", norm) for norm in _NORMS),
+    Fusion("SimplifiedLayerNormalization", _ROOT + "n = Div(d, r)\n y = Mul(n | g:vector!)"),
+    Fusion("SimplifiedLayerNormalization", _ROOT + "i = Div(o:one~{1}, r)\n n = Mul(d | i)\n y = Mul(n | g:vector!)"),
+    *(
+        Fusion("SkipLayerNormalization", added, norm)
+        for added in (_LEFT, _RIGHT, _SUM)
+        for norm in ("y = LayerNormalization(x)", *_NORMS)
+    ),
+    Fusion("Gemm", "m = MatMul(x:fixed, w:matrix!)\n y = Add(m | b:columns!)"),
+    Fusion("Gemm", "m = MatMul(x:matrix, w:matrix)\n y = Add(m | b:row)"),
+    Fusion("Gemm", "m = Gemm(a, w)\n y = Sum(m | b:row)"),
+    *(
+        Fusion("FusedMatMul", _PRODUCT + second)
+        for first in _SCALES
+        for second in (first, *_after(first, _SCALES, "t"))
+    ),
+    Fusion("FusedMatMul", "t = Mul(q:float | s:one^)\n y = MatMul(t | k)"),
+    Fusion("FusedMatMul", "t = Div(q:float, s:one^)\n y = MatMul(t | k)"),
+    *(Fusion("Conv", _CONV + second) for first in _CHANNELS for second in (first, *_after(first, _CHANNELS, "c"))),
+    Fusion("DynamicQuantizeMatMul", _DYNAMIC + "y = Add(m | b:constant~)"),
+    Fusion("DynamicQuantizeMatMul", _DYNAMIC),
+    Fusion("MatMulIntegerToFloat", _FLOAT + "y = Add(m | b:constant~)"),
+    Fusion("MatMulIntegerToFloat", _FLOAT),
+    Fusion("NoopElimination", "y = Add(x:made | z:one^{0})"),
+    Fusion("NoopElimination", "y = Sub(x:made, z:one^{0})"),
+    Fusion("NoopElimination", "y = Mul(x:made | z:one^{1})"),
+    Fusion("NoopElimination", "y = Div(x:made, z:one^{1})"),
+    Fusion("DivMulFusion", "d = Div(o:one~{1}, x)\n y = Mul(d | k)"),
+    Fusion("NotWhereFusion", "n* = Not(c)\n y = Where(n, x, k)"),
+)
+"""The longer ones stand first: the first that holds is named."""
+RAREST = (
+    "Softmax",
+    "Erf",
+    "Tanh",
+    "Sqrt",
+    "Sigmoid",
+    "Gelu",
+    "LayerNormalization",
+    "DynamicQuantizeLinear",
+    "MatMulInteger",
+    "Not",
+    "Conv",
+    "Gemm",
+    "MatMul",
+    "Sub",
+    "Div",
+)
+"""A pattern is looked for where the first of these operators stands that it has; the rarer they are, the sooner."""

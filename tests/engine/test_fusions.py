@@ -1,0 +1,167 @@
+"""What onnxruntime fuses by the shapes of operands: each claim of the table is asked of the runtime."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import pytest
+from onnx import ModelProto
+
+import graphfix
+from graphfix.engine import fusions
+from graphfix.engine.fusions import Fusions
+from graphfix.engine.policy import Policy
+from graphfix.engine.run import run
+from graphfix.graph.edits import Edit, Leave, Lift, Stretch
+from graphfix.graph.protocols import Rewrite, flat
+from graphfix.graph.view import Graph, Node
+from graphfix.operators.fusions import FUSIONS
+from tests.support.named import rules
+from tests.support.notation import model
+from tests.support.onnx.fixing import fixed
+from tests.support.onnx.fusion_patterns import CAUTIOUS, OPSETS, PATTERNS
+from tests.support.onnx.optimized import operators
+
+EQUALIZE, MATERIALIZE = (replace(rule, sees="node") for rule in flat(rules("equalize-ranks", "materialize-broadcasts")))
+NAMES = sorted({fusion.name for fusion in FUSIONS})
+At = tuple[str, str, int]
+"""(rewrite, result of the node, operand)."""
+
+
+@dataclass(frozen=True, slots=True)
+class One(Policy):
+    """Only what is done to one operand is carried out."""
+
+    at: At = ("", "", 0)
+
+    def edits(self, rewrite: Rewrite, node: Node, kept: Fusions | None = None) -> list[Edit]:
+        before = self.at[0] == MATERIALIZE.name
+        return [
+            edit
+            for edit in Policy.edits(self, rewrite, node, kept)
+            if isinstance(edit, (Lift, Stretch)) and _at(rewrite, node, edit) in _both(self.at, both=before)
+        ]
+
+
+def _both(at: At, *, both: bool) -> tuple[At, ...]:
+    """A stretch of an operand of lower rank is a lift first."""
+    return (at, (EQUALIZE.name, *at[1:])) if both else (at,)
+
+
+def _at(rewrite: Rewrite, node: Node, edit: Lift | Stretch | Leave) -> At:
+    result = node.results[0]
+    return rewrite.name, result.name if result is not None else "", -1 if edit.operand is None else edit.operand
+
+
+def built(name: str) -> ModelProto:
+    return model(PATTERNS[name], opset=OPSETS.get(name, 18))
+
+
+def planned(graph: Graph, *, keep: bool) -> Iterator[tuple[At, Edit]]:
+    """Yield the edits of the nodes of a graph as it is, before any is carried out."""
+    policy = Policy(keep_fusions=keep)
+    for rewrite in (EQUALIZE, MATERIALIZE):
+        kept: Mapping[int, Fusions] = policy.fusions(rewrite, graph)
+        for node in graph.nodes:
+            if rewrite.concerns(node):
+                for edit in policy.edits(rewrite, node, kept.get(node.index)):
+                    if isinstance(edit, (Lift, Stretch, Leave)):
+                        yield _at(rewrite, node, edit), edit
+
+
+def one_by_one(name: str) -> Iterator[tuple[At, bool]]:
+    """Yield each operand that is changed, with whether onnxruntime then runs more operators that compute."""
+    proto = built(name)
+    before = operators(proto.SerializeToString()).total()
+    for at, edit in planned(graphfix.load(proto).graphs[0], keep=False):
+        if not isinstance(edit, Leave):
+            changed = graphfix.load(proto)
+            run(changed, (EQUALIZE, MATERIALIZE), One(at=at))
+            yield at, operators(changed.tobytes()).total() > before
+
+
+@pytest.mark.parametrize("name", PATTERNS)
+def test_what_is_left_is_what_ends_a_fusion(name: str) -> None:
+    graph = graphfix.load(built(name)).graphs[0]
+    left = {at for at, edit in planned(graph, keep=True) if isinstance(edit, Leave) and "--keep-fusions" in edit.reason}
+    ended = {at for at, lost in one_by_one(name) if lost}
+    assert left - CAUTIOUS.get(name, set()) == ended
+
+
+@pytest.mark.parametrize("target", ["ranks", "explicit"])
+@pytest.mark.parametrize("name", PATTERNS)
+def test_the_option_keeps_every_fusion_that_is_lost_without_it(name: str, target: str) -> None:
+    before = operators(built(name).SerializeToString())
+    kept = fixed(built(name), target=target, keep_fusions=True).after.SerializeToString()
+    lost = fixed(built(name), target=target).after.SerializeToString()
+    assert operators(kept).total() <= before.total()
+    codes = {EQUALIZE.name} | ({MATERIALIZE.name} if target == "explicit" else set())
+    if any(ended for (rewrite, *_), ended in one_by_one(name) if rewrite in codes):
+        assert operators(lost).total() > operators(kept).total()
+
+
+@pytest.mark.parametrize("fusion", NAMES)
+def test_every_fusion_of_the_table_is_found_in_some_pattern(fusion: str) -> None:
+    found = (fusions.find(graphfix.load(built(name)).graphs[0]).values() for name in PATTERNS)
+    assert any(place.pattern.name == fusion for each in found for fusions_ in each for place in fusions_.places)
+
+
+def test_a_reason_names_the_fusion_and_says_whether_it_is_a_constant() -> None:
+    graph = graphfix.load(built("LayerNormalization")).graphs[0]
+    reasons = [edit.reason for _, edit in planned(graph, keep=True) if isinstance(edit, Leave)]
+    assert "onnxruntime fuses this into LayerNormalization by this constant's shape (--keep-fusions)" in reasons
+    assert "onnxruntime fuses this into LayerNormalization by this operand's shape (--keep-fusions)" in reasons
+
+
+def test_one_operand_is_answered_for_as_the_whole_graph_is() -> None:
+    graph = graphfix.load(built("MatMulScale after")).graphs[0]
+    scale = graph.nodes[1]
+    assert fusions.fused(scale, 1, "sizes") == "FusedMatMul"
+    assert fusions.fused(scale, 1, "rank") is None
+    assert fusions.fused(scale, 0, "rank") == "FusedMatMul"
+    assert fusions.fused(graph.nodes[0], 0, "rank") is None
+
+
+def test_an_operand_that_has_the_shape_of_the_others_by_an_expand_stays() -> None:
+    text = (
+        "e = Expand(k[1,3,8], to:const{2,3,8})\na = Add(x[2,3,8], e)\ny = LayerNormalization(a, g:const[8], b:const[8])"
+    )
+    graph = graphfix.load(model(text)).graphs[0]
+    assert fusions.fused(graph.nodes[1], 1, "sizes") == "SkipLayerNormalization"
+
+
+def test_a_value_with_many_readers_is_no_link() -> None:
+    many = "\n".join(f"y{at} = Mul(t, s:const[]{{0.5}})" for at in range(100))
+    graph = graphfix.load(model(f"t = MatMul(a[2,3], b[3,4])\n{many}")).graphs[0]
+    assert not fusions.find(graph)
+
+
+def test_a_body_reads_what_is_outside_of_it() -> None:
+    """A link that a body reads too is read by another node."""
+    text = "t = MatMul(a[2,4,3,8], b[2,4,8,3])\ny = Mul(t, s:const[]{0.5})"
+    proto = model(text)
+    assert fusions.find(graphfix.load(proto).graphs[0])
+    body = model("z = Identity(t[2,4,3,3])").graph
+    del body.input[:]
+    node = proto.graph.node.add(op_type="If", input=["c"], output=["w"])
+    for name in ("then_branch", "else_branch"):
+        node.attribute.add(name=name, type=5).g.CopyFrom(body)
+    proto.graph.input.add().CopyFrom(model("n:bool = Not(c:bool[])").graph.input[0])
+    proto.graph.output.add().CopyFrom(body.output[0])
+    proto.graph.output[-1].name = "w"
+    assert not fusions.find(graphfix.load(proto).graphs[0])
+
+
+@pytest.mark.parametrize(
+    "name", ["albert", "bert_pair", "gpt2", "llama_sdpa_past", "mamba", "segformer", "swin", "t5_encoder", "vit"]
+)
+def test_exported_models_keep_their_fusions(name: str) -> None:
+    """Computed constants, casts to the same type, ranks that onnxruntime does not infer, several layers."""
+    path = Path(__file__).parents[2] / "models" / "exported" / f"{name}_legacy.onnx"
+    before = operators(path.read_bytes()).total()
+    kept, lost = (graphfix.load(path) for _ in range(2))
+    graphfix.fix(kept, target="ranks", keep_fusions=True)
+    graphfix.fix(lost, target="ranks")
+    assert operators(kept.tobytes()).total() <= before < operators(lost.tobytes()).total()
