@@ -1,0 +1,185 @@
+"""Time inference of fixed models beside their originals: onnxruntime and LiteRT, one thread, as they run by default.
+
+    python scripts/bench_inference.py [--rounds N] [--models PATTERN ..] [--variants TARGET,..] [--reruns N]
+                                      [--write docs/targets.md]
+
+Models are those of models/zoo.toml, or those that a PATTERN names. All variants of a model are loaded into one process
+and take turns, some runs each a round, in another order each round, and are loaded anew a few times; the median of the
+rounds' quotients by the original counts. A second session of the original runs among them: its quotient is what the
+machine's noise makes of equal models. Memory is what a process of its own takes at most to load and run the model.
+Operators are those of the graph that onnxruntime optimized, or those of the TFLite file, and the parts of it that
+XNNPACK takes. A target that does not exist is left out, with a line that says so.
+
+Free sizes are those of scripts/tosa_zoo.py, else 1, or what a TFLite file stores. For Linux.
+"""
+
+from __future__ import annotations
+
+import argparse
+import importlib.metadata
+import platform
+import sys
+import tempfile
+import time
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+
+from fetch_zoo import read_zoo
+from inference_models import Run, lines, load, peak
+from inference_table import AGAIN, ORIGINAL, Cell, Row, Times, difference, order, ratio, table, worst, write
+from tosa_zoo import ONNX, Case
+
+import graphfix
+from graphfix.engine.targets import TARGETS
+
+ROOT = Path(__file__).resolve().parent.parent
+VARIANTS = ("ranks", "explicit", "compact", "onnxruntime")
+BLOCK = 0.02
+"""Seconds that the runs of a round take, of each variant."""
+MOST = 200
+"""Runs of a round, at most."""
+LOADS = 4
+"""How often the models are loaded: where a session's buffers happen to lie makes up to 1.8 times of the time."""
+RUNTIMES = {".onnx": ("onnx", "onnxruntime"), ".tflite": ("tflite", "ai-edge-litert")}
+
+
+def interleaved(loaded: Mapping[str, Run], rounds: int) -> Times:
+    """Let them take turns, and return the seconds of one run in each round."""
+    for run in loaded.values():
+        run()
+    started = time.perf_counter()
+    loaded[ORIGINAL]()
+    runs = min(MOST, max(1, round(BLOCK / max(time.perf_counter() - started, 1e-9))))
+    times: dict[str, list[float]] = {name: [] for name in loaded}
+    for turn in range(rounds):
+        for name in order([*loaded], turn):
+            started = time.perf_counter()
+            for _ in range(runs):
+                loaded[name]()
+            times[name].append((time.perf_counter() - started) / runs)
+    return times
+
+
+def measured(name: str, files: Mapping[str, Path], case: Case, rounds: int) -> Row:
+    """Measure a model beside its variants; what can't be run is named, and the others are measured."""
+    cells: dict[str, Cell] = {}
+    operators: dict[str, Counter[str]] = {}
+    for label, path in files.items():
+        try:
+            loaded = load(path, case)
+            loaded.run()
+            operators[label] = loaded.operators
+        except Exception as error:  # noqa: BLE001 -- runtimes raise what they like, and the others are to be measured
+            cells[label] = Cell(error=f"does not run: {_short(error)}")
+    if ORIGINAL not in operators:
+        return Row(name, 0, 1, error=cells[ORIGINAL].error)
+    times = in_turn({**{label: files[label] for label in operators}, AGAIN: files[ORIGINAL]}, case, rounds)
+    memory = {label: peak(files[label], case) for label in operators}
+    for label in operators.keys() - {ORIGINAL}:
+        changed = difference(operators[ORIGINAL], operators[label])
+        cells[label] = Cell(ratio(times, label), memory[label] / memory[ORIGINAL], changed)
+    return Row(name, 1000 * min(times[ORIGINAL]), ratio(times, AGAIN), cells)
+
+
+def in_turn(files: Mapping[str, Path], case: Case, rounds: int) -> Times:
+    """Load all of them a few times, in another order each time, and let them take turns."""
+    times: dict[str, list[float]] = {label: [] for label in files}
+    for turn in range(min(LOADS, rounds)):
+        names = order([*files], turn)
+        runs = {label: load(files[label], case, count=False).run for label in names}
+        for label, each in interleaved(runs, -(-rounds // LOADS)).items():
+            times[label] += each
+    return times
+
+
+def _short(error: Exception) -> str:
+    return " ".join(str(error).split())[:80] or type(error).__name__
+
+
+def variants_of(path: Path, targets: Sequence[str], folder: Path) -> tuple[dict[str, Path], dict[str, str], str]:
+    """Fix the model for each target; return the files, why there is none, and what compact took out."""
+    files, errors, redundant = {ORIGINAL: path}, {}, "-"
+    for target in targets:
+        try:
+            model = graphfix.load(path)
+            outcome = graphfix.fix(model, target=target)
+            files[target] = folder / f"{target}{path.suffix}"
+            model.save(files[target])
+        except Exception as error:  # noqa: BLE001 -- a model that a target breaks is a cell of the table
+            errors[target] = f"not fixed: {_short(error)}"
+            continue
+        if target == "compact":
+            redundant = ", ".join(f"{count} {rule}" for rule, count in outcome.rewrites.items() if count) or "nothing"
+    return files, errors, redundant
+
+
+def bench(path: Path, targets: Sequence[str], rounds: int) -> Row:
+    """Fix and measure one model."""
+    name = "/".join(path.parts[-2:])
+    with tempfile.TemporaryDirectory(prefix="graphfix-") as folder:
+        files, errors, redundant = variants_of(path, targets, Path(folder))
+        row = measured(name, files, ONNX.get(name, Case()), rounds)
+    cells = {**row.cells, **{target: Cell(error=text) for target, text in errors.items()}}
+    return replace(row, cells=cells, redundant=redundant)
+
+
+def models(patterns: Sequence[str]) -> Iterator[Path]:
+    """Yield the models of the zoo, or those whose name or path a pattern fits; a pattern may be another file's path."""
+    folder = ROOT / "models" / "zoo"
+    zoo = [
+        folder / package.name / each.name
+        for package in read_zoo(folder.with_suffix(".toml"))
+        for each in package.models
+    ]
+    yield from dict.fromkeys(path for path in zoo if not patterns or any(map(path.match, patterns)))
+    yield from (path for path in map(Path, patterns) if path.is_file() and path.resolve() not in zoo)
+
+
+def setting(suffix: str, rounds: int) -> str:
+    """Return what the numbers depend on."""
+    runtime = RUNTIMES[suffix][1]
+    machine = next(
+        (line.partition(":")[2].strip() for line in lines("/proc/cpuinfo") if line.startswith("model name")),
+        platform.machine(),
+    )
+    version = importlib.metadata.version(runtime)
+    return f"{machine}; {runtime} {version}, one thread; graphfix {graphfix.__version__}; {rounds} rounds.\n"
+
+
+def main() -> int:
+    """Measure, print the tables, and write them where asked."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--rounds", type=int, default=24)
+    parser.add_argument("--models", metavar="PATTERN", nargs="+", default=[], help="nmp*.onnx, magika/*, or a path")
+    parser.add_argument("--variants", default=",".join(VARIANTS), help=f"targets (default {','.join(VARIANTS)})")
+    parser.add_argument("--write", type=Path, metavar="FILE", help="put the tables between the markers of this file")
+    parser.add_argument("--reruns", type=int, default=1, metavar="N", help="measure N times; the last table is written")
+    options = parser.parse_args()
+    asked = options.variants.split(",")
+    variants = [name for name in asked if name in TARGETS]
+    for name in asked:
+        if name not in TARGETS:
+            print(f"target {name} is not there yet: left out")
+    for rerun in range(options.reruns):
+        for suffix, (kind, _) in RUNTIMES.items():
+            paths = [path for path in models(options.models) if path.suffix == suffix]
+            rows = [_told(bench(path, variants, options.rounds)) for path in paths]
+            if rows:
+                text = "\n".join([setting(suffix, options.rounds), *table(rows, variants)])
+                print(text)
+                print(f"run {rerun + 1}, {kind}: worst: {worst(rows, variants)}", flush=True)
+                if options.write is not None:
+                    write(options.write, kind, text)
+    return 0
+
+
+def _told(row: Row) -> Row:
+    times = {name: cell.error or f"{cell.time:.3f}" for name, cell in row.cells.items()}
+    print(f"{row.model}: {row.error or f'{row.milliseconds:.2f} ms, noise {row.noise:.3f}, {times}'}", file=sys.stderr)
+    return row
+
+
+if __name__ == "__main__":
+    sys.exit(main())
