@@ -15,11 +15,11 @@ from graphfix import operators
 from graphfix.engine.fusions import Fusions, find
 from graphfix.engine.targets import Broadcasts, Unknown
 from graphfix.graph.broadcast import align, has_ranks
-from graphfix.graph.edits import Assume, Edit, Fold, Leave, Lift, Stretch
-from graphfix.graph.protocols import Rewrite
+from graphfix.graph.edits import Assume, Bypass, Edit, Fold, Leave, Lift, Restate, Stretch
+from graphfix.graph.protocols import ModelRewrite, Rewrite
 from graphfix.graph.view import Graph, Node, Value
 from graphfix.results import GraphfixError
-from graphfix.shapes.shape import Shape
+from graphfix.shapes.shape import Shape, same_shape
 
 EQUALIZE, MATERIALIZE = "equalize-ranks", "materialize-broadcasts"
 NORMALIZE, FOLD = "normalize-expand", "fold-broadcasts"
@@ -56,9 +56,9 @@ class Policy:
         """Whether what is not known is stretched by the run-time form, which aligns ranks as well."""
         return self.broadcasts != "keep" and self.unknown == "expand"
 
-    def fusions(self, rewrite: Rewrite, graph: Graph) -> Mapping[int, Fusions]:
+    def fusions(self, rewrite: Rewrite | ModelRewrite, graph: Graph) -> Mapping[int, Fusions]:
         """By place of a node: the fusions that its plan heeds."""
-        return find(graph) if self.keep_fusions and rewrite.name in (EQUALIZE, MATERIALIZE) else {}
+        return find(graph) if self.keep_fusions and rewrite.name in (EQUALIZE, MATERIALIZE, FOLD) else {}
 
     def _two_sided(self, node: Node, stretches: Sequence[Stretch]) -> Sequence[Stretch]:
         """With `two-sided`, the cheapest until at most one operand is repeated by the operator itself."""
@@ -114,6 +114,26 @@ def _unless_fused(node: Node, edit: Edit, kept: Fusions | None) -> Edit:
     else:
         name = kept.fused(node, edit.operand, "sizes", _read_when_run(edit))
     return edit if name is None else Leave(edit.operand, fused_into(name, node.operand(edit.operand)), edit.code)
+
+
+def unless_fused(node: Node, edits: Sequence[Edit], kept: Fusions | None) -> Sequence[Edit]:
+    """Leave a node as it is where what it reads is to be folded, and a fusion that is kept matches its shape."""
+    for edit in edits if kept is not None else ():
+        if kept is not None and isinstance(edit, (Bypass, Restate)):
+            value = node.operand(edit.operand)
+            after = edit.source.shape if isinstance(edit, Bypass) else edit.to
+            name = kept.fused(node, edit.operand, "rank" if _differ_in_rank(value.shape, after) else "sizes")
+            if name is not None:
+                return [Leave(edit.operand, fused_into(name, value), edit.code)]
+    return edits
+
+
+def _differ_in_rank(one: Shape, two: Shape) -> bool:
+    """Whether unit axes in front are all that two shapes differ in."""
+    if not (one.ranked and two.ranked):
+        return False
+    rank = max(one.rank, two.rank)
+    return same_shape(*(Shape((1,) * (rank - each.rank) + each.dims) for each in (one, two)))
 
 
 def fused_into(name: str, value: Value) -> str:

@@ -9,7 +9,7 @@ from typing import Literal, TypeAlias
 
 from graphfix.engine.limits import Questions
 from graphfix.engine.open_sizes import Seen, open_sizes
-from graphfix.engine.policy import Policy
+from graphfix.engine.policy import Policy, unless_fused
 from graphfix.engine.sites import SiteFields, fields, kept, left, operand_of
 from graphfix.graph.edits import Assume, Edit, Leave, Lift, Refused, Replace, Stretch, Upgrade
 from graphfix.graph.protocols import Model, ModelRewrite, Rewrite, Step, UntilNothingChanges, flat
@@ -157,8 +157,11 @@ def _together(job: Job, rewrite: ModelRewrite) -> None:
     report = job.report
     before = len(report.sites)
     plans: list[tuple[Node, Sequence[Edit]]] = []
+    fusions = {graph: job.policy.fusions(rewrite, graph) for graph in job.model.graphs}
     for node, plan in rewrite.plan_model(job.model.graphs):
-        edits = _planned(job, rewrite, node, partial(iter, plan))
+        edits = unless_fused(
+            node, _planned(job, rewrite, node, partial(iter, plan)), fusions[node.graph].get(node.index)
+        )
         if edits:
             plans.append((node, edits))
     undecided = report.sites[before:]

@@ -82,5 +82,6 @@ TARGETS: Mapping[str, Target] = MappingProxyType(
         "ranks": Target("keep", GENERAL),
         "tosa": Target("keep", tuple(name for name in RULES if name not in COMPACT or name in GENERAL), static=True),
         "compact": Target("keep", COMPACT),
+        "onnxruntime": Target("keep", COMPACT, keep_fusions=True),
     }
 )

@@ -12,7 +12,7 @@ from tests.support.fixed_files import FixedFiles
 from tests.support.fuzz.round_trip import folded, operators
 from tests.support.places import zoo_models
 
-TARGETS = ("compact",)
+TARGETS = ("compact", "onnxruntime")
 MODELS = [*zoo_models("onnx"), *zoo_models("tflite")]
 
 
