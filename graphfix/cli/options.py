@@ -28,7 +28,7 @@ def choices(command: Parser) -> None:
         default="explicit",
         help="explicit (default): no operator broadcasts; ranks: operands have equal ranks, size-1 axes stay; "
         "tosa: the form that the converters to TOSA read, all sizes bound; compact: the other way, what an operator's "
-        "own broadcasting makes redundant goes",
+        "own broadcasting makes redundant goes; onnxruntime: compact, but for what its fusions match by shape",
     )
     group.add_argument(
         "--broadcasts",

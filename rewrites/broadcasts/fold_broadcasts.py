@@ -16,7 +16,8 @@ otherwise be needed for the rank of the result, a constant has that rank, which 
 
 Where two operands of a node are stretched and one of them has to be, the one that is computed first stays. An operand
 that can't be made explicit with the same bits is not made implicit either: a stretched exponent, a matrix product's
-constant. No attribute, input or output of a graph changes. What stays is listed with its reason.
+constant. With `--keep-fusions` (target `onnxruntime`) what a fusion of onnxruntime matches by its shape stays too. No
+attribute, input or output of a graph changes. What stays is listed with its reason.
 """
 
 from __future__ import annotations

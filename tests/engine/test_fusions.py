@@ -102,6 +102,20 @@ def test_the_option_keeps_every_fusion_that_is_lost_without_it(name: str, target
         assert operators(lost).total() > operators(kept).total()
 
 
+ONE_ELEMENT = {"MatMulAdd, a weight of one column"}
+"""A bias of one element, which folding states as a scalar: nothing says that it had an axis before it was stretched."""
+
+
+@pytest.mark.parametrize("name", PATTERNS)
+def test_the_target_keeps_every_fusion_and_gets_those_back_that_explicit_forms_ended(name: str) -> None:
+    before = operators(built(name).SerializeToString()).total()
+    folded = fixed(built(name), target="onnxruntime").after
+    assert operators(folded.SerializeToString()).total() <= before
+    there = fixed(built(name), target="explicit").after
+    back = fixed(there, target="onnxruntime").after
+    assert (operators(back.SerializeToString()).total() <= before) == (name not in ONE_ELEMENT)
+
+
 @pytest.mark.parametrize("fusion", NAMES)
 def test_every_fusion_of_the_table_is_found_in_some_pattern(fusion: str) -> None:
     found = (fusions.find(graphfix.load(built(name)).graphs[0]).values() for name in PATTERNS)
