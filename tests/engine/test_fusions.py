@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
-from pathlib import Path
 
 import pytest
 from onnx import ModelProto
@@ -23,6 +22,7 @@ from tests.support.notation import model
 from tests.support.onnx.fixing import fixed
 from tests.support.onnx.fusion_patterns import CAUTIOUS, OPSETS, PATTERNS
 from tests.support.onnx.optimized import operators
+from tests.support.places import MODELS
 
 EQUALIZE, MATERIALIZE = (replace(rule, sees="node") for rule in flat(rules("equalize-ranks", "materialize-broadcasts")))
 NAMES = sorted({fusion.name for fusion in FUSIONS})
@@ -152,6 +152,12 @@ def test_a_value_with_many_readers_is_no_link() -> None:
     assert not fusions.find(graph)
 
 
+def test_nothing_is_fused_in_tflite() -> None:
+    graph = graphfix.load(MODELS / "rfc_rank_expansion.tflite").graphs[0]
+    assert graph.nodes
+    assert not fusions.find(graph)
+
+
 def test_a_body_reads_what_is_outside_of_it() -> None:
     """A link that a body reads too is read by another node."""
     text = "t = MatMul(a[2,4,3,8], b[2,4,8,3])\ny = Mul(t, s:const[]{0.5})"
@@ -173,7 +179,7 @@ def test_a_body_reads_what_is_outside_of_it() -> None:
 )
 def test_exported_models_keep_their_fusions(name: str) -> None:
     """Computed constants, casts to the same type, ranks that onnxruntime does not infer, several layers."""
-    path = Path(__file__).parents[2] / "models" / "exported" / f"{name}_legacy.onnx"
+    path = MODELS / "exported" / f"{name}_legacy.onnx"
     before = operators(path.read_bytes()).total()
     kept, lost = (graphfix.load(path) for _ in range(2))
     graphfix.fix(kept, target="ranks", keep_fusions=True)
