@@ -156,6 +156,15 @@ PATTERNS = {
     "MatMulAdd of matrices, a scalar": "m = MatMul(x[3,8], w:const[8,4])\ny = Add(m, b:const[])",
     "MatMulAdd": "m = MatMul(x[2,3,8], w:const[8,4])\ny = Add(m, b:const[4])",
     "MatMulAdd, bias first": "m = MatMul(x[2,3,8], w:const[8,4])\ny = Add(b:const[4], m)",
+    "MatMulAdd, a bias of one element": "m = MatMul(x[2,3,8], w:const[8,4])\ny = Add(m, b:const[1]{3.0})",
+    "BiasGelu, a bias of one element": "x = Add(i[2,3,8], b:const[1]{3.0})\ny = com.microsoft.Gelu(x)",
+    "SkipLayerNormalization, a bias of one element": "c = Add(x[2,3,8], e:const[1]{3.0})\na = Add(c, k[2,3,8])\n"
+    "y = LayerNormalization(a, g:const[8], b:const[8])",
+    "LayerNormalization, a scale of one element": NORM.replace("@", "x[2,3,8]")
+    + "s = Mul(n, g:const[1]{3.0})\ny = Add(s, b:const[8])",
+    "SimplifiedLayerNormalization, a scale of one element": RMS + "n = Div(x, r)\ny = Mul(n, g:const[1]{3.0})",
+    "LayerNormalization, both of one element": NORM.replace("@", "x[2,3,8]")
+    + "s = Mul(n, g:const[1]{3.0})\ny = Add(s, b:const[1]{3.0})",
     "MatMulAdd, a vector": "m = MatMul(x[2,3,8], w:const[8,4])\ny = Add(m, b[4])",
     "MatMulAdd, a weight that is computed": "m = MatMul(x[2,3,8], w[8,4])\ny = Add(m, b:const[4])",
     "MatMulAdd, a weight of one column": "m = MatMul(x[2,3,8], w:const[8,1])\ny = Add(m, b:const[1])",
@@ -301,8 +310,15 @@ OPSETS = {
     "QLinearWhere": 18,
 }
 CAUTIOUS = {
+    # where sizes are free, onnxruntime often does not know the rank beside a scalar
     "Attention of a newer operator set": {("equalize-ranks", "qd", 1)},
     "MatMulScale of free sizes": {("equalize-ranks", "u", 1), ("equalize-ranks", "y", 1)},
     "no-op Add of free sizes": {("equalize-ranks", "a", 1)},
+    # a scale and a bias of different sizes are no LayerNormalization; nobody writes it
+    "LayerNormalization, a scale of one element": {
+        ("materialize-broadcasts", "d", 1),
+        ("equalize-ranks", "y", 1),
+        ("materialize-broadcasts", "y", 1),
+    },
 }
-"""What is left though this lift ends nothing: where sizes are free onnxruntime often does not know the rank beside."""
+"""What is left though a change of it alone ends nothing."""
