@@ -102,8 +102,13 @@ def test_the_option_keeps_every_fusion_that_is_lost_without_it(name: str, target
         assert operators(lost).total() > operators(kept).total()
 
 
-ONE_ELEMENT = {"MatMulAdd, a weight of one column"}
-"""A bias of one element, which folding states as a scalar: nothing says that it had an axis before it was stretched."""
+ONE_ELEMENT = {
+    "MatMulAdd, a weight of one column",
+    "LayerNormalization, a scale of one element",
+    "SimplifiedLayerNormalization, a scale of one element",
+    "LayerNormalization, both of one element",
+}
+"""What folding states as a scalar: nothing says that it had an axis before it was stretched."""
 
 
 @pytest.mark.parametrize("name", PATTERNS)
