@@ -8,6 +8,8 @@ from rewrites.broadcasts import (
     fold_broadcasts,
     materialize_broadcasts,
     normalize_expand,
+    reshape_for_unit_axes,
+    tile_for_broadcast_to,
     upgrade_legacy_broadcast,
 )
 from rewrites.tosa import (
@@ -72,6 +74,8 @@ ALL: tuple[Step, ...] = in_order(
     concat_constant_operands,
     normalize_expand,
     until_nothing_changes(fold_broadcasts),
+    tile_for_broadcast_to,
+    reshape_for_unit_axes,
     batch_matmul_batch_dims,
     atan2_operands,
     prelu_alpha_rank,

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from graphfix import formats
-from graphfix.engine import binding, targets
+from graphfix.engine import binding
 from graphfix.results import GraphfixError, Site
 
 if TYPE_CHECKING:
@@ -59,7 +59,7 @@ def _bound(source: Path, request: Request) -> tuple[Model, Sizes]:
 
         model, lines = bind_defaults(model, partial(_anew, source, request), source, sizes.values)
         sizes = binding.static_shapes(model, sizes, lines)
-    if targets.TARGETS[request.target].static:
+    if request.goal.static:
         _refuse_impossible(model, source, free)
     return model, sizes
 
@@ -78,7 +78,7 @@ def several_signatures(source: Path, request: Request) -> str | None:
 
 def function_sites(source: Path, request: Request) -> list[Site]:
     """A finding for a model that is several functions, for a target that has one. Raises GraphfixError."""
-    why = several_signatures(source, request) if targets.TARGETS[request.target].static else None
+    why = several_signatures(source, request) if request.goal.static else None
     return [Site("GF305", source.name, "model", "main", None, None, None, "left", None, why)] if why else []
 
 

@@ -122,7 +122,7 @@ def check(source: Path, request: Request) -> Outcome:
     model, sizes = _loaded(source, request, seconds)
     with _named(source), timed(seconds, "plan"):
         report = _run(model, request, policy, steps, "found")
-        report.sites[:0] = [*loading.function_sites(source, request), *binding.free_sites(model, request.target)]
+        report.sites[:0] = [*loading.function_sites(source, request), *binding.free_sites(model, request.goal)]
     return replace(_outcome("check", source, model, report, request, seconds, sizes), changed=False)
 
 
@@ -170,7 +170,7 @@ def _chosen(request: Request, policy: Policy) -> tuple[Step, ...]:
         if name not in targets.RULES:
             raise GraphfixError(f"{name!r} is no rewrite; known: {', '.join(targets.RULES)}")
     left = {*request.skip, *([MATERIALIZE] if policy.broadcasts == "keep" else [])}
-    return chosen(ALL, set(request.only or targets.TARGETS[request.target].rules) - left)
+    return chosen(ALL, set(request.only or request.goal.rules) - left)
 
 
 def _run(
@@ -179,7 +179,7 @@ def _run(
     """Run the rewrites, and ask what the target can't take; nothing is asked where rewrites were named."""
     from graphfix.engine import limits, run
 
-    questions = None if request.only else limits.BY_TARGET.get(request.target)
+    questions = None if request.only else limits.of(request.goal)
     return run.run(model, steps, policy, done, questions)
 
 
@@ -242,7 +242,7 @@ def _outcome(
         command,
         str(path),
         model.format,
-        target=request.target,
+        target=request.goal.name,
         changed=model.changed,
         rewrites=report.rewrites,
         sites=(*report.sites, *stale),

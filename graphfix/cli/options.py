@@ -22,13 +22,21 @@ class Parser(argparse.ArgumentParser):
 def choices(command: Parser) -> None:
     """Offer what is made explicit: target, broadcasts, rewrites."""
     group = command.add_argument_group("what is made explicit")
-    group.add_argument(
+    either = group.add_mutually_exclusive_group()
+    either.add_argument(
         "--target",
         choices=tuple(targets.TARGETS),
         default="explicit",
         help="explicit (default): no operator broadcasts; ranks: operands have equal ranks, size-1 axes stay; "
         "tosa: the form that the converters to TOSA read, all sizes bound; compact: the other way, what an operator's "
-        "own broadcasting makes redundant goes; onnxruntime: compact, but for what its fusions match by shape",
+        "own broadcasting makes redundant goes; onnxruntime: compact, but for what its fusions match by shape; "
+        "litert-gpu, ethos-u: ranks, in the operators that those take (`graphfix explain TARGET`)",
+    )
+    either.add_argument(
+        "--target-file",
+        metavar="TOML",
+        type=Path,
+        help="a target of your own: base, options and limits in a TOML file (docs/targets.md)",
     )
     group.add_argument(
         "--broadcasts",

@@ -10,7 +10,7 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
-from graphfix.engine import targets
+from graphfix.engine.targets import Target
 from graphfix.results import GraphfixError, InputNumber, InputValue, Site
 
 if TYPE_CHECKING:
@@ -164,14 +164,14 @@ def _by_default(model: Model, value: Value, known: dict[Parts, int]) -> Iterator
 
 def demand_static(model: Model, path: Path, request: Request) -> None:
     """Raise GraphfixError where a target needs sizes that are free, with the options that would bind them."""
-    if targets.TARGETS[request.target].static and free_inputs(model):
+    if request.goal.static and free_inputs(model):
         more = "--bind-defaults found none at which the model runs" if request.bind_defaults else "or --bind-defaults"
-        raise GraphfixError(f"{path}: target {request.target} needs sizes: {proposal(model)} ({more})")
+        raise GraphfixError(f"{path}: target {request.goal.name} needs sizes: {proposal(model)} ({more})")
 
 
-def free_sites(model: Model, target: str) -> list[Site]:
+def free_sites(model: Model, target: Target) -> list[Site]:
     """A finding for each input with a free size, for a target that needs numbers."""
-    if not targets.TARGETS[target].static:
+    if not target.static:
         return []
     why = "the target needs sizes that are numbers: bind them (--dim, --shape, --bind-defaults)"
     return [

@@ -2,20 +2,23 @@
 
     ADD(x[1,1,2,1,3,1,4], y[..])      rank 7: the level ends at 6                      GF301
     ADD(x[?,3], y[?,3])               a free size: TOSA 1.0 has none                   GF302
+    y[2,3] = BROADCAST_TO(x[1,3])     the target takes a TILE in its place             GF304
     y = LSTM(x, w, r)                 the converters have no form for it               GF305
     p = Pow(x, e)                     x may be negative: TOSA leaves that open         GF305
 
-The tables are a target's (`operators.tosa`); the questions are asked in order, and the first answer about an operator
-is the one that is reported. What only one format can ask is in `limits_onnx` and `limits_tflite`.
+What a target takes stands in its tables (`engine.targets`). TOSA asks more, before them: its tables are in
+`operators.tosa`, and what only one format can ask is in `limits_onnx` and `limits_tflite`. Of the sizes and of the
+operator of a node the first answer is the one that is reported.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from types import MappingProxyType
+from collections.abc import Callable, Iterable, Iterator
+from functools import partial
 from typing import TypeAlias
 
 from graphfix.engine import limits_onnx, limits_tflite
+from graphfix.engine.targets import MOVEMENT, Target
 from graphfix.graph.edits import Leave
 from graphfix.graph.view import Node, Value
 from graphfix.operators import tosa
@@ -26,28 +29,70 @@ Questions: TypeAlias = Callable[[Node], Iterator[Leave]]
 """What stands in the way of a node."""
 
 
-def of_tosa(node: Node) -> Iterator[Leave]:
-    """A finding for each thing that TOSA or a converter to it can't take."""
+def of(target: Target) -> Questions | None:
+    """What is asked of each node for a target; None where it takes whatever its rewrites make."""
+    tables = (target.max_rank, target.movement, target.operators, target.types)
+    some = target.questions or target.static or target.elements or target.not_supported
+    return partial(_asked, target) if some or any(table is not None for table in tables) else None
+
+
+def _asked(target: Target, node: Node) -> Iterator[Leave]:
+    """A finding for a size, and one for the operator, that the target can't take."""
     values = [value for value in (*node.operands, *node.results) if value is not None]
-    sizes = next(filter(None, map(_size, values)), None)
-    if sizes is not None:
-        yield sizes
-    why = _form(node) or _owner(node) or _scales(node) or _type(node, values)
-    if why is not None:
-        yield Leave(None, why, "GF305", "left", blocks=why not in tosa.PASSED)
+    size = next(filter(None, (_size(target, value) for value in values)), None)
+    if size is not None:
+        yield size
+    operator = (_of_tosa(node, values) if target.questions == "tosa" else None) or _operator(target, node, values)
+    if operator is not None:
+        yield operator
 
 
-def _size(value: Value) -> Leave | None:
-    """Too long, too open, or nothing at all."""
+# --- what stands in a target's tables -------------------------------------------------------------------------------
+
+
+def _size(target: Target, value: Value) -> Leave | None:
+    """Too open, too long, or nothing at all."""
     axes = value.shape.axes
-    if axes is None or not value.shape.static:
-        return Leave(None, f"{value} has a size that is free: TOSA 1.0 has none", "GF302", "left")
-    if len(axes) > tosa.MAX_RANK:
-        why = f"{value} has rank {len(axes)}: TOSA's level 8k ends at {tosa.MAX_RANK}"
-        return Leave(None, why, "GF301", "left", blocks=True)
-    if 0 in axes and value.kind != "constant" and value.is_read:
-        return Leave(None, f"{value} has no elements: TOSA has no size 0", "GF305", "left")
+    if target.static and not value.shape.static:
+        return _left(f"{value} has a size that is free: target {target.name} has none", "GF302")
+    if target.max_rank is not None and (axes is None or len(axes) > target.max_rank):
+        what = "a rank that is not known" if axes is None else f"rank {len(axes)}"
+        return _left(f"{value} has {what}: target {target.name} ends at {target.max_rank}", "GF301", blocks=True)
+    if target.elements and axes is not None and 0 in axes and value.kind != "constant" and value.is_read:
+        return _left(f"{value} has no elements: target {target.name} has no size 0")
     return None
+
+
+def _operator(target: Target, node: Node, values: list[Value]) -> Leave | None:
+    """An operator of another kind, or of other types, than the target takes."""
+    movement = target.movement
+    if movement is not None and node.op in MOVEMENT and node.op not in movement:
+        known = ", ".join(sorted(name for name in movement if name.isupper() == (node.domain == TFLITE)))
+        return _left(f"of the operators that add and repeat axes the target takes {known}: {target.outside}", "GF304")
+    if target.reads is not None and (target.reads == "tflite") != (node.domain.startswith(TFLITE)):
+        return None  # the tables are in the names of the other format
+    if node.op in target.not_supported:
+        return _left(target.not_supported[node.op], "GF305")
+    if target.operators is not None and node.op not in target.operators:
+        return _left(f"{node.op} is none of the operators that it takes: {target.outside}", "GF305")
+    computed = [value for value in values if value.kind != "constant"]
+    other = next((value for value in computed if target.types is not None and value.dtype not in target.types), None)
+    if other is not None:
+        return _left(f"'{other.name}' is {other.dtype}, which is none of the types that it takes: {target.outside}")
+    return None
+
+
+def _left(why: str, code: str = "GF305", *, blocks: bool = False) -> Leave:
+    return Leave(None, why, code, "left", blocks)
+
+
+# --- what TOSA can't take -------------------------------------------------------------------------------------------
+
+
+def _of_tosa(node: Node, values: list[Value]) -> Leave | None:
+    """The first thing that TOSA or a converter to it can't take."""
+    why = _form(node) or _owner(node) or _scales(node) or _type(node, values)
+    return _left(why, blocks=why not in tosa.PASSED) if why is not None else None
 
 
 def _owner(node: Node) -> str | None:
@@ -104,7 +149,3 @@ def leaves_int64(sites: Iterable[Site]) -> bool:
 
 def _steering(value: Value) -> bool:
     return value.kind == "constant"
-
-
-BY_TARGET: Mapping[str, Questions] = MappingProxyType({"tosa": of_tosa})
-"""Target -> what it can't take; any other target takes whatever its rewrites make."""

@@ -15,7 +15,7 @@ from graphfix import operators
 from graphfix.engine.fusions import Fusions, find
 from graphfix.engine.targets import Broadcasts, Unknown
 from graphfix.graph.broadcast import align, has_ranks
-from graphfix.graph.edits import Assume, Bypass, Edit, Fold, Leave, Lift, Restate, Stretch
+from graphfix.graph.edits import Assume, Bypass, Canonicalize, Edit, Fold, Leave, Lift, Restate, Stretch
 from graphfix.graph.protocols import ModelRewrite, Rewrite
 from graphfix.graph.view import Graph, Node, Value
 from graphfix.results import GraphfixError
@@ -34,14 +34,16 @@ class Policy:
     keep_fusions: bool = False
     folds: bool = False
     """Whether fold-broadcasts runs too: it takes the lift away that an Expand aligns by itself."""
+    movement: Collection[str] | None = None
+    """The operators by which the target has stretches written: those stay what they are; None: all."""
 
     def edits(self, rewrite: Rewrite, node: Node, kept: Fusions | None = None) -> Sequence[Edit]:
         """The edits of one node that are carried out, but those that would end a fusion that is to be kept.
 
         Raises as the plan does, and GraphfixError (--unknown error).
         """
-        if rewrite.name == NORMALIZE and self.folds:
-            return _without_lifts(node, list(rewrite.plan(node)))
+        if rewrite.name == NORMALIZE:
+            return self._normalized(node, list(rewrite.plan(node)))
         if rewrite.name not in (EQUALIZE, MATERIALIZE):
             return list(rewrite.plan(node))
         if not (self._expands or has_ranks(node)):
@@ -50,6 +52,12 @@ class Policy:
         stretches = [edit for edit in edits if isinstance(edit, Stretch)]
         others = [edit for edit in edits if not isinstance(edit, Stretch)]
         return [*others, *(edit for stretch in self._two_sided(node, stretches) for edit in self._known(node, stretch))]
+
+    def _normalized(self, node: Node, edits: Sequence[Edit]) -> Sequence[Edit]:
+        """Where the target takes the operator as it is, it stays."""
+        if self.movement is not None and node.op in self.movement:
+            edits = [edit for edit in edits if not isinstance(edit, Canonicalize)]
+        return _without_lifts(node, edits) if self.folds else edits
 
     @property
     def _expands(self) -> bool:

@@ -8,7 +8,7 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Literal
 
-from graphfix.engine import targets
+from graphfix.engine import target_files, targets
 from graphfix.results import GraphfixError
 
 if TYPE_CHECKING:
@@ -30,6 +30,10 @@ class Request:
 
     # what is made explicit
     target: str = "explicit"
+    target_file: str | Path | None = None
+    """A target of the user's own, in place of `target`."""
+    goal: targets.Target = field(init=False, repr=False, compare=False)
+    """What either of them says."""
     broadcasts: str | None = None
     """None: what the target does."""
     unknown: str = "expand"
@@ -79,10 +83,18 @@ class Request:
     """Whether the output may be the input."""
     progress: Progress = field(default=_silent, repr=False, compare=False)
 
+    def __post_init__(self) -> None:
+        """Look the target up, or read it. Raises GraphfixError."""
+        if self.target_file is not None and self.target != "explicit":
+            raise GraphfixError(f"{self.target_file}: a target file and target {self.target!r}: say one of them")
+        goal = targets.named(self.target) if self.target_file is None else target_files.read(Path(self.target_file))
+        object.__setattr__(self, "goal", goal)
+
     @classmethod
     def of(cls, asked: Mapping[str, Any]) -> Request:
         """The record of what has a field's name, in argparse's answers or a function's locals; None is the default."""
-        return cls(**{each.name: asked[each.name] for each in fields(cls) if asked.get(each.name) is not None})
+        given = (each.name for each in fields(cls) if each.init)
+        return cls(**{name: asked[name] for name in given if asked.get(name) is not None})
 
 
 def policy(request: Request) -> Policy:
@@ -90,21 +102,22 @@ def policy(request: Request) -> Policy:
     from graphfix.engine.policy import FOLD, Policy
 
     for given, known, what in (
-        (request.target, tuple(targets.TARGETS), "target"),
         (request.broadcasts or "keep", targets.BROADCASTS, "broadcasts"),
         (request.unknown, targets.UNKNOWN, "unknown"),
     ):
         if given not in known:
             raise GraphfixError(f"{what} {given!r} is not one of {', '.join(known)}")
-    target = targets.TARGETS[request.target]
+    target = request.goal
     folds = FOLD in request.only or (not request.only and FOLD in target.rules and FOLD not in request.skip)
     keep_fusions = request.keep_fusions or target.keep_fusions
     broadcasts = request.broadcasts or target.broadcasts
-    return Policy(broadcasts, request.unknown, keep_fusions, folds)  # type: ignore[arg-type]  # checked above
+    movement = target.movement
+    return Policy(broadcasts, request.unknown, keep_fusions, folds, movement)  # type: ignore[arg-type]  # checked above
 
 
 def limit(model: Model, request: Request) -> None:
-    """Set how big a constant may get when it is stretched. Raises GraphfixError."""
+    """Set how big a constant may get when it is stretched, and by which operators. Raises GraphfixError."""
+    model.movement = request.goal.movement
     most = request.max_expand_bytes
     if most is not None and most < 0:
         raise GraphfixError(f"a size is at least 0 bytes, not {most}")

@@ -11,6 +11,7 @@ from graphfix.engine.limits import Questions
 from graphfix.engine.open_sizes import Seen, open_sizes
 from graphfix.engine.policy import Policy, unless_fused
 from graphfix.engine.sites import SiteFields, fields, kept, left, operand_of
+from graphfix.engine.targets import RESHAPES, TILES
 from graphfix.graph.edits import Assume, Edit, Leave, Lift, Refused, Replace, Stretch, Upgrade
 from graphfix.graph.protocols import Model, ModelRewrite, Rewrite, Step, UntilNothingChanges, flat
 from graphfix.graph.view import Graph, Node, StaleShape, UnrankedOperand
@@ -121,7 +122,11 @@ def _rewrite(job: Job, rewrite: Rewrite | ModelRewrite, rewrites: Sequence[Rewri
 def _ask(job: Job, limits: Questions) -> None:
     """A site for each thing that the target can't take, in what the rewrites made of the model."""
     job.model.refresh()
-    said = {(site.graph, site.node) for site in job.report.sites if site.status == "left" and site.code == "GF305"}
+    said = {
+        (site.graph, site.node)
+        for site in job.report.sites
+        if site.status == "left" and (site.code == "GF305" or site.rewrite in (TILES, RESHAPES))
+    }
     for graph in job.model.graphs:
         for node in graph.nodes:
             if node.operands and (graph.path, node.label) not in said:

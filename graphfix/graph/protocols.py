@@ -146,6 +146,9 @@ class Model(Protocol):
     expand_limit: int
     """Bytes that one materialized constant may take; above it, and in ONNX always, a stretch is a node."""
 
+    movement: Collection[str] | None
+    """The operators by which lifts and stretches are written, from the next `refresh` on; None: all of them."""
+
     @property
     def added(self) -> int:
         """Bytes of materialized constants that edits have added."""

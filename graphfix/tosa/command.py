@@ -73,7 +73,7 @@ def _original(source: Path, folder: Path, request: Request) -> Path:
 
 def _of_the_fix(request: Request) -> Request:
     """What is asked of the rewritten model: it is held to every bit, whatever is near enough for the converted one."""
-    return replace(request, target="tosa", stop_where_blocked=True, atol=None, rtol=None)
+    return replace(request, target="tosa", target_file=None, stop_where_blocked=True, atol=None, rtol=None)
 
 
 def fix_and_convert(source: Path, output: Path, request: Request) -> Outcome:

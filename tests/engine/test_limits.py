@@ -1,12 +1,21 @@
-"""What target tosa names and can't change: plans only, no format."""
+"""What a target names and can't change: plans only, no format."""
 
 from __future__ import annotations
 
 import pytest
 
-from graphfix.engine.limits import of_tosa
+from graphfix.engine import limits
+from graphfix.engine.targets import TARGETS
 from graphfix.graph.edits import Leave
+from graphfix.graph.view import Node
 from tests.support.notation import node
+
+
+def asked(target: str, about: Node) -> list[Leave]:
+    questions = limits.of(TARGETS[target])
+    assert questions is not None
+    return list(questions(about))
+
 
 NAMED = {
     "rank 7": ("y[1,1,1,1,1,1,2] = tflite.ADD(a[1,1,1,1,1,1,2], b[1,1,1,1,1,1,2])", "GF301", "rank 7"),
@@ -24,7 +33,7 @@ NAMED = {
 @pytest.mark.parametrize("case", NAMED)
 def test_what_stands_in_the_way_is_named(case: str) -> None:
     text, code, words = NAMED[case]
-    (found,) = of_tosa(node(text))
+    (found,) = asked("tosa", node(text))
     assert isinstance(found, Leave)
     assert (found.code, found.status) == (code, "left")
     assert words in found.reason
@@ -40,7 +49,7 @@ FINE = {
 
 @pytest.mark.parametrize("case", FINE)
 def test_what_converts_is_no_finding(case: str) -> None:
-    assert not list(of_tosa(node(FINE[case])))
+    assert not asked("tosa", node(FINE[case]))
 
 
 BLOCKING = {
@@ -57,5 +66,49 @@ BLOCKING = {
 
 @pytest.mark.parametrize("case", BLOCKING)
 def test_what_no_converter_gets_right_ends_the_work(case: str) -> None:
-    (found,) = of_tosa(node(NAMED[case][0]))
+    (found,) = asked("tosa", node(NAMED[case][0]))
     assert found.blocks == BLOCKING[case]
+
+
+BY_TABLES = {
+    ("litert-gpu", "y[2,1,1,1,3] = tflite.ADD(a[2,1,1,1,3], b[2,1,1,1,3])"): ("GF301", "ends at 4"),
+    ("litert-gpu", "y[*] = tflite.RELU(x[*])"): ("GF301", "not known"),
+    ("litert-gpu", "y[2,3] = tflite.BROADCAST_TO(x[1,3], s:const:int32[2]{2, 3})"): ("GF304", "RESHAPE, TILE"),
+    ("litert-gpu", "y[1,2] = tflite.EXPAND_DIMS(x[2], a:const:int32[]{0})"): ("GF304", "off the GPU"),
+    ("litert-gpu", "y[2] = tflite.FILL(s:const:int32[1]{2}, v[])"): ("GF305", "FILL"),
+    ("litert-gpu", "y[2,3] = Expand(x[1,3], s:const:int64[2]{2, 3})"): ("GF304", "Reshape"),
+    ("ethos-u", "y:int8[N,3] = tflite.ADD(a:int8[N,3], b:int8[N,3])"): ("GF302", "free"),
+    ("ethos-u", "y[2] = tflite.ADD(a[2], b[2])"): ("GF305", "float32"),
+    ("ethos-u", "y:int8[2] = tflite.COS(a:int8[2])"): ("GF305", "COS"),
+}
+
+
+@pytest.mark.parametrize(("target", "text"), BY_TABLES)
+def test_what_is_in_no_table_of_a_target_is_named(target: str, text: str) -> None:
+    code, words = BY_TABLES[target, text]
+    (found,) = asked(target, node(text))
+    assert (found.code, found.status) == (code, "left")
+    assert words in found.reason
+
+
+TAKEN = {
+    ("litert-gpu", "y[N,2,1,3] = tflite.ADD(a[N,2,1,3], b[1,2,1,3])"),
+    ("litert-gpu", "y[2,3] = tflite.TILE(x[1,3], s:const:int32[2]{2, 1})"),
+    ("litert-gpu", "y[2,3] = Tile(x[1,3], s:const:int64[2]{2, 1})"),
+    ("ethos-u", "y:int8[1,2] = tflite.EXPAND_DIMS(x:int8[2], a:const:int64[]{0})"),
+    ("ethos-u", "y[2] = Cos(x[2])"),  # the tables are of TFLite's operators
+}
+
+
+@pytest.mark.parametrize(("target", "text"), sorted(TAKEN))
+def test_what_is_in_its_tables_is_no_finding(target: str, text: str) -> None:
+    assert not asked(target, node(text))
+
+
+def test_a_target_of_forms_alone_asks_nothing() -> None:
+    assert [name for name, row in TARGETS.items() if limits.of(row) is None] == [
+        "explicit",
+        "ranks",
+        "compact",
+        "onnxruntime",
+    ]

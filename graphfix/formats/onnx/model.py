@@ -52,6 +52,7 @@ class OnnxModel:
         self.inferring = 0.0
         """Seconds that shape inference has taken."""
         self.expand_limit = EXPAND_LIMIT
+        self.movement: Collection[str] | None = None
         self._ranges: dict[str, Size] = {}
         """By symbol, or by `input[axis]` where there is none: what a size of the inputs is."""
         self._stated: list[Sequence[str]] = []
@@ -134,6 +135,7 @@ class OnnxModel:
         if self._upgraded or self._written or self._state.renews:
             self._write_edits()
             self._rebuild_and_complete()
+        self._state.movement = self.movement
 
     @property
     def assumes(self) -> Sequence[str]:

@@ -45,6 +45,7 @@ class TfliteModel:
         self.inferring = 0.0
         """Seconds that shape inference has taken."""
         self.expand_limit = EXPAND_LIMIT
+        self.movement: Collection[str] | None = None
         self._ranges: dict[str, Size] = {}
         self._same: list[Sequence[str]] = []
         """The sizes that are stated to be equal."""
@@ -81,7 +82,7 @@ class TfliteModel:
             view.graph: NodeBuilder(self.container, view, buffers, FreshNames({value.name for value in view.values}))
             for view in self._views
         }
-        self._state = State(self.container, builders, self.expand_limit, evaluator)
+        self._state = State(self.container, builders, self.expand_limit, evaluator, self.movement)
         self._written = False
         """Whether the edits of this view are in the file."""
 
@@ -104,6 +105,7 @@ class TfliteModel:
             (self._views[0].values[at], None) for at, tensor in enumerate(tensors) if id(tensor) in read
         )
         self._state.expand_limit = self.expand_limit
+        self._state.movement = self.movement
 
     @property
     def added(self) -> int:

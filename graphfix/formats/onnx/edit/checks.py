@@ -26,8 +26,10 @@ def check(state: State, node: Node, edit: Edit) -> None:
             check_quantized(node.operand(edit.operand), None)
         case Stretch():
             _check_stretch(state, node, edit)
+            _check_expand(state)
         case Canonicalize():
             _check_version(state, node, EXPAND_SINCE)
+            _check_expand(state)
         case Restate():
             _check_restate(state, node, node.operand(edit.operand))
         case Fold() | Evaluate() | Replace() | Inline():
@@ -83,6 +85,11 @@ def _check_stretch(state: State, node: Node, edit: Stretch) -> None:
     version = state.builders[node.graph].version
     if version < EXPAND_SINCE and not (edit.to.static and value.shape.static):
         raise Refused(f"opset {version} has no Expand, and a Tile needs sizes that are known")
+
+
+def _check_expand(state: State) -> None:
+    if state.movement is not None and "Expand" not in state.movement:
+        raise Refused("converters make a BROADCAST_TO of an Expand, which the target does not take")
 
 
 def _check_evaluate(state: State, node: Node, used: Sequence[Value]) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import dataclass, field, replace
 
 from onnx import NodeProto
@@ -43,6 +44,8 @@ class State:
     views: Views
     builders: dict[object, NodeBuilder]
     """By graph."""
+    movement: Collection[str] | None = None
+    """The operators by which lifts and stretches are written; None: all of them."""
     dead: dict[Value, None] = field(default_factory=dict)
     """Values that lost a reader: those that nobody reads in the end are removed."""
     removed: dict[Graph, set[str]] = field(default_factory=dict)

@@ -6,8 +6,8 @@ from math import prod
 
 from graphfix import operators
 from graphfix.formats.tflite.edit.inline import decide
-from graphfix.formats.tflite.edit.new_nodes import NodeBuilder
-from graphfix.formats.tflite.edit.operands import DEQUANTIZE, dequantized, stretched_source
+from graphfix.formats.tflite.edit.new_nodes import NodeBuilder, reshapes
+from graphfix.formats.tflite.edit.operands import DEQUANTIZE, NOT_TILED, dequantized, stretched_source
 from graphfix.formats.tflite.edit.state import State
 from graphfix.formats.tflite.file.reader import MalformedError
 from graphfix.formats.tflite.file.records import Operator
@@ -30,7 +30,7 @@ from graphfix.graph.edits import (
 )
 from graphfix.graph.view import Node, Value
 from graphfix.operators.row import TFLITE
-from graphfix.shapes.shape import same_shape
+from graphfix.shapes.shape import Shape, same_shape, with_axes
 
 DENSIFY, PRODUCT = "DENSIFY", "BATCH_MATMUL"
 QUANTIZED = frozenset({"int8", "int4"})
@@ -50,6 +50,7 @@ def check(state: State, node: Node, edit: Edit) -> None:
             _check_operand(state, builder, node, edit)
         case Canonicalize():
             _check_repeated(node.operand(0))
+            _check_repeating_operator(state, node.operand(0), edit.to)
         case Fold() | Evaluate() | Replace():
             _check_node(state, builder, node, edit)
         case Upgrade() | Inline():
@@ -194,10 +195,29 @@ def _check_stretch(state: State, builder: NodeBuilder, node: Node, edit: Stretch
             f"XNNPACK takes the {value.dtype} operand of a {PRODUCT} in float32 for a constant, whatever makes it"
         )
     _check_insertion(state)
+    _check_repeating_operator(state, value, edit.to)
     if edit.to.static and value.shape.static:
         return
     if value.dtype == "string":
         raise Refused("BROADCAST_TO takes no strings, and a TILE needs sizes that are known")
+
+
+def _check_lifting_operator(state: State, value: Value, edit: Lift) -> None:
+    """RESHAPE holds one free size, and takes 0 for another one; EXPAND_DIMS holds any."""
+    if state.movement is None or value.kind == "constant" or dequantized(value) is not None:
+        return
+    lifted = with_axes(value.shape, edit.axes)
+    op = "RESHAPE" if reshapes(lifted) else "EXPAND_DIMS"
+    if op not in state.movement:
+        raise Refused(f"{value} can be lifted by {op} alone, which the target does not take: bind its sizes (--dim)")
+
+
+def _check_repeating_operator(state: State, value: Value, to: Shape) -> None:
+    """TILE repeats by numbers, BROADCAST_TO by sizes that the run says."""
+    op = "TILE" if to.static and value.shape.static and value.dtype not in NOT_TILED else "BROADCAST_TO"
+    if state.movement is not None and op not in state.movement:
+        how = ": bind the free sizes (--dim)" if value.dtype not in NOT_TILED and op == "BROADCAST_TO" else ""
+        raise Refused(f"{value} can be stretched to {to} by {op} alone, which the target does not take{how}")
 
 
 def _check_repeated(value: Value) -> None:

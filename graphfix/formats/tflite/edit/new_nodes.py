@@ -37,6 +37,11 @@ from graphfix.operators.row import TFLITE
 from graphfix.shapes.shape import Shape, with_axes
 
 
+def reshapes(shape: Shape) -> bool:
+    """Whether a RESHAPE can state this shape: it leaves one size open, and 0 stands for another one in it."""
+    return sum(not isinstance(size, int) for size in shape.dims) <= 1 and 0 not in shape.dims
+
+
 @dataclass(slots=True, eq=False, repr=False)
 class NodeBuilder:
     """Makes the new tensors and operators of one subgraph; file and view alike."""
@@ -173,7 +178,7 @@ class NodeBuilder:
             return found
         shape = with_axes(value.shape, axes)
         free = [axis for axis, size in enumerate(shape.dims) if not isinstance(size, int)]
-        if len(free) > 1 or 0 in shape.dims:
+        if not reshapes(shape):
             made = self._one_by_one(value, axes, reader)
         else:
             made = self._reshaped(value, shape, axes, free, reader)

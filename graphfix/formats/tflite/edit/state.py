@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import dataclass, field
 
 from graphfix.formats.tflite.edit.inline import Decided
@@ -21,6 +22,8 @@ class State:
     expand_limit: int
     """Bytes that one materialized constant may take; above it a stretch is an operator."""
     evaluator: Evaluator
+    movement: Collection[str] | None = None
+    """The operators by which lifts and stretches are written; None: all of them."""
     added: int = 0
     """Bytes of constants that edits have added."""
     dead: dict[Value, None] = field(default_factory=dict)

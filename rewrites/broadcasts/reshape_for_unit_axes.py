@@ -1,0 +1,33 @@
+"""Write an EXPAND_DIMS or SQUEEZE that the model already has as a RESHAPE (TFLite only).
+
+    EXPAND_DIMS(x[2,4], axis=0)   ->  RESHAPE(x[2,4], [1,2,4])
+    SQUEEZE(x[N,1,4])             ->  RESHAPE(x[N,1,4], [-1,4])
+
+For targets whose tools read RESHAPE alone. A RESHAPE leaves at most one size open: a node with more free sizes is left,
+as a finding (GF304).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from graphfix.graph.edits import Edit, New, Numbers, Replace
+from graphfix.graph.view import Node
+from graphfix.operators.row import TFLITE
+from graphfix.shapes.shape import Undecided
+
+ON = frozenset({(TFLITE, "EXPAND_DIMS"), (TFLITE, "SQUEEZE")})
+CODE = "GF304"
+
+
+def plan(node: Node) -> Iterator[Edit]:
+    """State the result's sizes, the free one as -1."""
+    result = node.results[0] if node.results else None
+    if result is None:
+        return
+    shape = result.ranked
+    sizes = tuple(size if isinstance(size, int) else -1 for size in shape.dims)
+    if sizes.count(-1) > 1 or 0 in sizes:
+        raise Undecided(f"a RESHAPE leaves one size open, and {shape} has more free sizes, or none: bind them (--dim)")
+    target = Numbers(sizes, (len(sizes),), "int32")
+    yield Replace(New("RESHAPE", (0, target), shape, result.dtype, (("new_shape", sizes),)), CODE)
