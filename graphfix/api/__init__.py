@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from inspect import cleandoc
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
 from graphfix.api import pipeline
-from graphfix.engine import targets
 from graphfix.engine.request import NONE, Progress, Request, Texts
-from graphfix.results import GraphfixError, Outcome, Verdict
+from graphfix.results import Outcome, Verdict
 
 if TYPE_CHECKING:
     from onnx import ModelProto
@@ -34,6 +32,7 @@ def fix(
     model: Model,
     *,
     target: str = "explicit",
+    target_file: str | Path | None = None,
     broadcasts: str | None = None,
     unknown: str = "expand",
     rewrites: Sequence[Step] | None = None,
@@ -49,6 +48,7 @@ def fix_file(
     output: str | Path,
     *,
     target: str = "explicit",
+    target_file: str | Path | None = None,
     broadcasts: str | None = None,
     unknown: str = "expand",
     dims: Texts = NONE,
@@ -84,6 +84,7 @@ def check(
     source: str | Path,
     *,
     target: str = "explicit",
+    target_file: str | Path | None = None,
     broadcasts: str | None = None,
     unknown: str = "expand",
     dims: Texts = NONE,
@@ -154,16 +155,7 @@ def show(
 
 
 def explain(topic: str) -> str:
-    """The page of a rewrite or a finding code, as Markdown. Raises GraphfixError for an unknown topic."""
-    from graphfix.report import pages
+    """The page of a rewrite, a finding code or a target, as Markdown. Raises GraphfixError for an unknown topic."""
+    from graphfix.api import explaining
 
-    if topic in targets.RULES:
-        from graphfix.graph.protocols import flat
-        from rewrites import ALL
-
-        rewrite = next(each for each in flat(ALL) if each.name == topic)
-        return f"# {topic}\n\n{cleandoc(rewrite.page)}\n"
-    if topic.upper() in pages.codes():
-        return pages.page(topic.upper())
-    known = ", ".join((*targets.RULES, *pages.codes()))
-    raise GraphfixError(f"explain {topic}: no such rule or code; known: {known}")
+    return explaining.explain(topic)

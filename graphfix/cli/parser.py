@@ -138,5 +138,7 @@ def _tosa(command: Parser) -> None:
 
 def _explain(command: Parser) -> None:
     command.add_argument(
-        "topic", metavar="RULE|CODE", help=f"one of {', '.join(targets.RULES)}; or a code such as GF101"
+        "topic",
+        metavar="RULE|CODE|TARGET",
+        help=f"one of {', '.join(targets.RULES)}; a code such as GF101; or a target: {', '.join(targets.TARGETS)}",
     )

@@ -326,7 +326,7 @@ def test_every_code_has_a_page(code: str) -> None:
 
 
 def test_an_unknown_topic_names_the_known_ones() -> None:
-    with pytest.raises(GraphfixError, match=r"explain GF999: no such rule or code; known: upgrade-.*GF101"):
+    with pytest.raises(GraphfixError, match=r"explain GF999: no such rule, code or target; known: upgrade-.*GF101"):
         graphfix.explain("GF999")
 
 

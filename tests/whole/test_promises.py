@@ -103,13 +103,26 @@ def test_the_rewrites_that_are_offered_are_those_that_run() -> None:
 
 @pytest.mark.parametrize("name", targets.RULES)
 def test_every_rewrite_explains_itself_by_its_own_docstring(name: str, capsys: pytest.CaptureFixture[str]) -> None:
-    room = "broadcasts" if name in (*targets.GENERAL, *targets.COMPACT) else "tosa"
+    anywhere = {rule for row in targets.TARGETS.values() for rule in row.rules if row.name != "tosa"}
+    room = "broadcasts" if name in anywhere else "tosa"
     module = importlib.import_module(f"rewrites.{room}.{name.replace('-', '_')}")
     said = ask(capsys, "explain", name)
     assert (said.status, said.err) == (0, "")
     assert module.__doc__ is not None
     assert module.__doc__.splitlines()[0] in said.out
     assert len(said.out.splitlines()) > 3
+
+
+@pytest.mark.parametrize("name", targets.TARGETS)
+def test_every_target_has_a_page_with_its_row_and_its_evidence(name: str, capsys: pytest.CaptureFixture[str]) -> None:
+    said = ask(capsys, "explain", name)
+    assert (said.status, said.err) == (0, "")
+    assert said.out.startswith(f"# target {name}\n")
+    row = targets.TARGETS[name]
+    assert row.evidence
+    assert all(f"\n- {line}\n" in said.out for line in row.evidence)
+    assert f"\n- rewrites: {', '.join(row.rules)}\n" in said.out
+    assert f"`{name}`" in (ROOT / "docs" / "targets.md").read_text(encoding="utf-8")
 
 
 def codes_in_the_program() -> set[str]:

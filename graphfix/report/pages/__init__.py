@@ -1,4 +1,4 @@
-"""The pages of the finding codes: one Markdown file each, beside this module."""
+"""The pages of the finding codes and of the targets: one Markdown file each, beside this module and in `targets`."""
 
 from __future__ import annotations
 
@@ -20,3 +20,8 @@ def page(code: str) -> str:
     if code not in codes():
         raise GraphfixError(f"{code}: no such finding code; known: {', '.join(codes())}")
     return resources.files(__name__).joinpath(f"{code}{SUFFIX}").read_text(encoding="utf-8")
+
+
+def target(name: str) -> str:
+    """The page of a target, as Markdown; its first line is `# target NAME`."""
+    return resources.files(f"{__name__}.targets").joinpath(f"{name}{SUFFIX}").read_text(encoding="utf-8")

@@ -6,7 +6,8 @@ from math import prod
 
 from graphfix import operators
 from graphfix.formats.tflite.edit.inline import decide
-from graphfix.formats.tflite.edit.new_nodes import NodeBuilder, reshapes
+from graphfix.formats.tflite.edit.new_nodes import NodeBuilder
+from graphfix.formats.tflite.edit.new_records import reshapes
 from graphfix.formats.tflite.edit.operands import DEQUANTIZE, NOT_TILED, dequantized, stretched_source
 from graphfix.formats.tflite.edit.state import State
 from graphfix.formats.tflite.file.reader import MalformedError
@@ -62,6 +63,7 @@ def _check_operand(state: State, builder: NodeBuilder, node: Node, edit: Lift | 
     match edit:
         case Lift():
             _check_lift(state, builder, value)
+            _check_lifting_operator(state, value, edit)
         case Stretch():
             _check_stretch(state, builder, node, edit)
         case Bypass():

@@ -25,6 +25,7 @@ from graphfix.formats.tflite.edit.new_records import (
     new_tensor,
     options_of,
     repeats_of,
+    reshapes,
     tile_version,
 )
 from graphfix.formats.tflite.file.container import Container
@@ -35,11 +36,6 @@ from graphfix.graph.edits import New, Numbers
 from graphfix.graph.view import NO_ATTRIBUTES, Kind, Node, Value
 from graphfix.operators.row import TFLITE
 from graphfix.shapes.shape import Shape, with_axes
-
-
-def reshapes(shape: Shape) -> bool:
-    """Whether a RESHAPE can state this shape: it leaves one size open, and 0 stands for another one in it."""
-    return sum(not isinstance(size, int) for size in shape.dims) <= 1 and 0 not in shape.dims
 
 
 @dataclass(slots=True, eq=False, repr=False)

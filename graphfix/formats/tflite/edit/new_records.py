@@ -99,6 +99,11 @@ def broadcast_to_version(dtype: str) -> int:
     return 3 if dtype in ("int8", "int16") else 2
 
 
+def reshapes(shape: Shape) -> bool:
+    """Whether a RESHAPE can state this shape: it leaves one size open, and 0 stands for another one in it."""
+    return sum(not isinstance(size, int) for size in shape.dims) <= 1 and 0 not in shape.dims
+
+
 def repeats_of(shape: Shape, to: Shape) -> list[int]:
     """How often a TILE repeats each axis: [2,1,4] to [2,3,4] -> 1, 3, 1."""
     pairs = zip(shape.numbers, to.numbers, strict=True)

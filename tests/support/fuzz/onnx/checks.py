@@ -31,6 +31,7 @@ OPTIONS: tuple[dict[str, str | bool], ...] = (
     {"target": "explicit", "unknown": "assume"},
     {"target": "ranks", "keep_fusions": True},
     {"target": "compact"},
+    {"target": "litert-gpu"},
 )
 WAYS = ("as made", "ones", "random", "free", "random", "zeros")
 NUMPY_RULE = frozenset(op.name for op in OPS)

@@ -1,0 +1,55 @@
+"""The pages of `explain`: a rewrite's is its docstring, a code's is a file, a target's is a file and its row."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from inspect import cleandoc
+
+from graphfix.engine.targets import RULES, TARGETS, Target
+from graphfix.report import pages
+from graphfix.results import GraphfixError
+
+
+def explain(topic: str) -> str:
+    """The page, as Markdown. Raises GraphfixError for an unknown topic."""
+    if topic in RULES:
+        return _rewrite(topic)
+    if topic.lower() in TARGETS:
+        return _target(TARGETS[topic.lower()])
+    if topic.upper() in pages.codes():
+        return pages.page(topic.upper())
+    known = ", ".join((*RULES, *pages.codes(), *TARGETS))
+    raise GraphfixError(f"explain {topic}: no such rule, code or target; known: {known}")
+
+
+def _rewrite(name: str) -> str:
+    from graphfix.graph.protocols import flat
+    from rewrites import ALL
+
+    rewrite = next(each for each in flat(ALL) if each.name == name)
+    return f"# {name}\n\n{cleandoc(rewrite.page)}\n"
+
+
+def _target(target: Target) -> str:
+    lines = "\n".join(f"- {line}" for line in _row(target))
+    evidence = "\n".join(f"- {line}" for line in target.evidence)
+    return f"{pages.target(target.name)}\n## The row\n\n{lines}\n\n## Evidence\n\n{evidence}\n"
+
+
+def _row(target: Target) -> Iterator[str]:
+    """What `--target NAME` stands for."""
+    yield f"broadcasts: {target.broadcasts}"
+    yield f"rewrites: {', '.join(target.rules)}"
+    said = {
+        "keep-fusions: what onnxruntime's fusions match stays": target.keep_fusions,
+        "static: every size is bound": target.static,
+        "elements: no value may have a size 0": target.elements,
+        f"reads: {target.reads}": target.reads is not None,
+        f"max-rank: {target.max_rank}": target.max_rank is not None,
+    }
+    yield from (line for line, holds in said.items() if holds)
+    for what, names in (("movement", target.movement), ("operators", target.operators), ("types", target.types)):
+        if names is not None:
+            yield f"{what}: {', '.join(sorted(names))}"
+    for operator, why in target.not_supported.items():
+        yield f"not-supported: {operator}: {why}"

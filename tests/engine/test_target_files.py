@@ -1,0 +1,151 @@
+"""Targets of the user's own: what a file may say, and what is refused, in one line."""
+
+from __future__ import annotations
+
+from dataclasses import fields
+from typing import TYPE_CHECKING
+
+import pytest
+
+import graphfix
+from graphfix.engine import target_files, targets
+from graphfix.results import GraphfixError
+from models.builders.tflite.text import model
+from tests.support.asking import ask, refused
+from tests.support.places import ROOT
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+FULL = """
+name = "my-npu"
+base = "ethos-u"
+evidence = ["measured on board 3"]
+
+[options]
+broadcasts = "explicit"
+keep-fusions = true
+add = ["select-v1-to-v2"]
+skip = ["normalize-expand"]
+
+[limits]
+static = false
+max-rank = 5
+movement = ["RESHAPE", "TILE"]
+operators = ["ADD", "RESHAPE", "TILE"]
+types = ["int8"]
+elements = false
+reads = "tflite"
+outside = "it runs on the CPU"
+
+[limits.not-supported]
+FILL = "the driver has no FILL"
+"""
+
+
+def written(folder: Path, text: str) -> Path:
+    path = folder / "board.toml"
+    path.write_text(text, encoding="utf-8")
+    return path
+
+
+def test_every_field_can_be_said(tmp_path: Path) -> None:
+    target = target_files.read(written(tmp_path, FULL))
+    assert target == targets.Target(
+        "explicit",
+        (
+            "upgrade-legacy-broadcast",
+            "select-v1-to-v2",
+            "tile-for-broadcast-to",
+            "reshape-for-unit-axes",
+            "equalize-ranks",
+            "materialize-broadcasts",
+        ),
+        "my-npu",
+        static=False,
+        max_rank=5,
+        movement=frozenset({"RESHAPE", "TILE"}),
+        keep_fusions=True,
+        operators=frozenset({"ADD", "RESHAPE", "TILE"}),
+        not_supported={"FILL": "the driver has no FILL"},
+        types=frozenset({"int8"}),
+        elements=False,
+        outside="it runs on the CPU",
+        reads="tflite",
+        evidence=("measured on board 3",),
+    )
+    keys = {
+        key.replace("-", "_")
+        for table in (target_files.TOP, target_files.OPTIONS, target_files.LIMITS)
+        for key in table
+    }
+    assert {field.name for field in fields(targets.Target)} <= keys | {"rules", "questions"}
+
+
+@pytest.mark.parametrize("base", targets.TARGETS)
+def test_a_file_that_says_its_base_alone_is_that_target_under_its_own_name(base: str, tmp_path: Path) -> None:
+    target = target_files.read(written(tmp_path, f'base = "{base}"'))
+    row = targets.TARGETS[base]
+    assert target.name == "board"
+    assert all(getattr(target, field.name) == getattr(row, field.name) for field in fields(row) if field.name != "name")
+
+
+BROKEN = {
+    "no TOML": ("base = ", "no TOML"),
+    "another key": ('form = "x"', "'form' is no key of a target; known: name, base, evidence, options, limits"),
+    "another option": ("[options]\nranks = 3", "'options.ranks' is no key of a target"),
+    "another limit": ("[limits]\nrank = 3", "'limits.rank' is no key of a target"),
+    "no such base": ('base = "moon"', "'base' is one of explicit, ranks, tosa"),
+    "no such form": ('[options]\nbroadcasts = "all"', "'options.broadcasts' is one of keep, two-sided, explicit"),
+    "no such rewrite": ('[options]\nadd = ["moon"]', "'options.add' is a list of names of upgrade-legacy-broadcast"),
+    "no list": ('[options]\nskip = "tosa"', "'options.skip' is a list of names"),
+    "no rank": ("[limits]\nmax-rank = 0", "'limits.max-rank' is a whole number of 1 or more, not 0"),
+    "no whole number": ("[limits]\nmax-rank = true", "'limits.max-rank' is a whole number"),
+    "no truth value": ("[limits]\nstatic = 1", "'limits.static' is true or false, not 1"),
+    "no movement": ('[limits]\nmovement = ["GATHER"]', "'limits.movement' is a list of names of BROADCAST_TO"),
+    "no reasons": ('[limits]\nnot-supported = ["FILL"]', "'limits.not-supported' is a table of operators and reasons"),
+    "no table": ("limits = 3", "'limits' is a table, not 3"),
+    "a name of two lines": ('name = "a\\nb"', "'name' is a text of one line"),
+    "a name that is a list": ("base = [1]", "'base' is one of explicit"),
+}
+
+
+@pytest.mark.parametrize("case", BROKEN)
+def test_what_means_nothing_is_one_line(case: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    text, words = BROKEN[case]
+    path = written(tmp_path, text)
+    for command in (["check"], ["fix", "-o", tmp_path / "o.onnx"]):
+        said = refused(capsys, tmp_path, *command, ROOT / "models" / "encoder.onnx", "--target-file", path)
+        assert words in said
+        assert str(path) in said
+
+
+def test_a_file_that_is_not_there_or_no_text_is_one_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    model_file, path = ROOT / "models" / "encoder.onnx", tmp_path / "t.toml"
+    assert "No such file" in refused(capsys, tmp_path, "check", model_file, "--target-file", path)
+    path.write_bytes(b"\xff\xfe")
+    assert "no TOML" in refused(capsys, tmp_path, "check", model_file, "--target-file", path)
+    path.write_bytes(b"#" * (target_files.LARGEST + 1))
+    assert "at most" in refused(capsys, tmp_path, "check", model_file, "--target-file", path)
+
+
+def test_a_target_and_a_target_file_exclude_each_other(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    model_file, path = ROOT / "models" / "encoder.onnx", written(tmp_path, 'base = "ranks"')
+    assert "not allowed" in refused(capsys, tmp_path, "check", model_file, "--target", "ranks", "--target-file", path)
+    with pytest.raises(GraphfixError, match="say one of them"):
+        graphfix.check(model_file, target="ranks", target_file=path)
+
+
+def test_check_and_fix_go_by_the_file(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    before, after = tmp_path / "m.tflite", tmp_path / "o.tflite"
+    before.write_bytes(model("e[2,4] = BROADCAST_TO(x[1,4], s:const:int32[2]{2,4})\nz[2,4] = COS(e)"))
+    path = written(
+        tmp_path, '[limits]\nmovement = ["RESHAPE", "TILE"]\noperators = ["TILE"]\noutside = "the board lacks it"'
+    )
+    found = ask(capsys, "check", before, "--target-file", path)
+    assert found.status == 1
+    assert "target board" in found.out
+    assert "COS is none of the operators that it takes: the board lacks it" in found.out
+    assert ask(capsys, "fix", before, "-o", after, "--target-file", path).status == 0
+    assert [node.op for node in graphfix.load(after).graphs[0].nodes] == ["TILE", "COS"]
+    assert graphfix.check(after, target_file=path).target == "board"

@@ -1,0 +1,129 @@
+"""What a target's movement operators do to lifts and stretches: those that a model has, and those that are added."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from graphfix.checker.proof import prove
+from tests.support.notation import model
+from tests.support.onnx import fixing as onnx_fixing
+from tests.support.tflite import fixing as tflite_fixing
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+WRITTEN = {
+    "a BROADCAST_TO is a TILE": (
+        "e[2,3,4] = BROADCAST_TO(x[1,1,4], s:const:int32[3]{2,3,4})\nz[2,3,4] = ABS(e)",
+        "litert-gpu",
+        ["e[2,3,4] = TILE(x[1,1,4], shape_2x3x1[3])", "z[2,3,4] = ABS(e[2,3,4])"],
+    ),
+    "of another rank it is lifted": (
+        "e[2,4] = BROADCAST_TO(x[4], s:const:int32[2]{2,4})\nz[2,4] = ABS(e)",
+        "ethos-u",
+        [
+            "x_lifted[1,4] = RESHAPE(x[4], shape_1xfree[2])",
+            "e[2,4] = TILE(x_lifted[1,4], shape_2x1[2])",
+            "z[2,4] = ABS(e[2,4])",
+        ],
+    ),
+    "an EXPAND_DIMS is a RESHAPE": (
+        "e[1,4] = EXPAND_DIMS(x[4], a:const:int32[]{0})\nz[1,4] = ABS(e)",
+        "litert-gpu",
+        ["e[1,4] = RESHAPE(x[4], constant[2])", "z[1,4] = ABS(e[1,4])"],
+    ),
+    "with a free size": (
+        "e[N,1,4] = EXPAND_DIMS(x[N,4], a:const:int32[]{1})\nz[N,1,4] = ABS(e)",
+        "litert-gpu",
+        ["e[?,1,4] = RESHAPE(x[?,4], constant[3])", "z[?,1,4] = ABS(e[?,1,4])"],
+    ),
+    "a SQUEEZE is a RESHAPE": (
+        "e[4] = SQUEEZE(x[1,4], squeeze_dims=[0])\nz[4] = ABS(e)",
+        "litert-gpu",
+        ["e[4] = RESHAPE(x[1,4], constant[1])", "z[4] = ABS(e[4])"],
+    ),
+    "where both are taken they stay": (
+        "e[1,4] = EXPAND_DIMS(x[4], a:const:int32[]{0})\nz[1,4] = ABS(e)",
+        "ethos-u",
+        ["e[1,4] = EXPAND_DIMS(x[4], a[])", "z[1,4] = ABS(e[1,4])"],
+    ),
+    "a run-time operand without axes is lifted": (
+        "z:int8[1,4] = ADD(x:int8[1,4], s:int8[])\n# scales z 0.5 0\n# scales x 0.5 0\n# scales s 0.5 0",
+        "ethos-u",
+        ["s_lifted[1,1] = RESHAPE(s[], shape_1x1[2])", "z[1,4] = ADD(x[1,4], s_lifted[1,1])"],
+    ),
+}
+
+
+@pytest.mark.parametrize("case", WRITTEN)
+def test_lifts_and_stretches_are_written_in_what_the_target_takes(case: str, tmp_path: Path) -> None:
+    text, target, after = WRITTEN[case]
+    done = tflite_fixing.fixed(text, target=target)
+    assert done.view == after
+    before, written = tmp_path / "before.tflite", tmp_path / "after.tflite"
+    before.write_bytes(done.before)
+    written.write_bytes(done.data)
+    assert prove(before, written, tflite=True).proved
+
+
+LEFT = {
+    "a BROADCAST_TO to free sizes": (
+        "s:int32[2] = SHAPE(y[N,4])\ne[N,4] = BROADCAST_TO(x[1,4], s)\nz[N,4] = ABS(e)",
+        {"target": "litert-gpu"},
+        "a TILE repeats by numbers",
+    ),
+    "an EXPAND_DIMS with two free sizes": (
+        "e[1,N,M] = EXPAND_DIMS(x[N,M], a:const:int32[]{0})\nz[1,N,M] = ABS(e)",
+        {"target": "litert-gpu"},
+        "a RESHAPE leaves one size open",
+    ),
+    "a lift with two free sizes": (
+        "z[2,N,M] = ADD(y[2,N,M], x[N,M])",
+        {"target": "litert-gpu"},
+        "can be lifted by EXPAND_DIMS alone",
+    ),
+    "a stretch that only the run decides": (
+        "z[N,4] = ADD(y[N,4], x[1,4])",
+        {"target": "litert-gpu", "broadcasts": "explicit"},
+        "can be stretched to [?, 4] by BROADCAST_TO alone",
+    ),
+}
+
+
+@pytest.mark.parametrize("case", LEFT)
+def test_what_only_another_operator_could_do_is_left_with_the_reason(case: str) -> None:
+    text, options, why = LEFT[case]
+    done = tflite_fixing.fixed(text, **options)
+    assert not done.outcome.changed
+    assert any(why in reason for _, _, reason in done.left), done.left
+    assert not any("BROADCAST_TO" in line for line in done.view) or "BROADCAST_TO" in text
+
+
+def test_a_stretch_that_is_asked_for_is_a_tile() -> None:
+    done = tflite_fixing.fixed("z[2,4] = ADD(y[2,4], x[1,4])", target="litert-gpu", broadcasts="explicit")
+    assert done.view == ["x_stretched[2,4] = TILE(x[1,4], shape_2x1[2])", "z[2,4] = ADD(y[2,4], x_stretched[2,4])"]
+
+
+def test_onnx_gains_no_expand_for_a_target_whose_converters_would_make_a_broadcast_to_of_it() -> None:
+    text = "t[2,4] = Tile(b[1,4], r:const{2,1})\nz[2,4] = Add(t, c[1,4])"
+    done = onnx_fixing.fixed(model(text), target="litert-gpu", broadcasts="explicit")
+    assert not done.outcome.changed
+    assert [why for _, _, why in done.left] == [
+        "converters make a BROADCAST_TO of an Expand, which the target does not take"
+    ]
+
+
+def test_an_expand_that_an_onnx_model_has_is_named() -> None:
+    done = onnx_fixing.fixed(model("e[2,4] = Expand(b[1,4], s:const{2,4})\nz[2,4] = Relu(e)"), target="ethos-u")
+    assert not done.outcome.changed
+    assert [(code, why) for code, _, why in done.left] == [
+        (
+            "GF304",
+            (
+                "of the operators that add and repeat axes the target takes Reshape, Squeeze, Tile, Unsqueeze: "
+                "Vela leaves it to the CPU"
+            ),
+        )
+    ]
