@@ -48,7 +48,8 @@ def _terms(node: Node) -> Sequence[str] | None:
     left, arrow, out = str(text).replace(" ", "").partition("->")
     terms = [*left.split(","), out]
     counts = Counter("".join(terms))
-    if not arrow or "." in left or any(len(set(term)) < len(term) for term in terms) or min(counts.values()) < PAIR:
+    repeated = any(len(set(term)) < len(term) for term in terms)
+    if not arrow or "." in left or repeated or min(counts.values(), default=0) < PAIR:
         return None
     return terms if len(terms) - 1 == len(node.operands) > PAIR else None
 

@@ -313,11 +313,11 @@ def test_wrong_usage_is_one_line_and_status_2(capsys: pytest.CaptureFixture[str]
 # --- what is offered ------------------------------------------------------------------------------------------------
 
 OFFERED = {
-    "fix": "-o --output --in-place --target --broadcasts --unknown --dim --shape --same --trust-stored --signature "
-    "--set --narrow-inputs --drop-set-inputs --only --skip --bind-defaults --max-expand-bytes --keep-fusions "
-    "--no-verify --strict-proof --runs --seed --report --json -q --quiet",
-    "check": "--target --broadcasts --unknown --dim --shape --same --trust-stored --signature --narrow-inputs --set "
-    "--only --skip --bind-defaults --max-expand-bytes --report --json -q --quiet",
+    "fix": "-o --output --in-place --target --target-file --broadcasts --unknown --dim --shape --same --trust-stored "
+    "--signature --set --narrow-inputs --drop-set-inputs --only --skip --bind-defaults --max-expand-bytes "
+    "--keep-fusions --no-verify --strict-proof --runs --seed --report --json -q --quiet",
+    "check": "--target --target-file --broadcasts --unknown --dim --shape --same --trust-stored --signature "
+    "--narrow-inputs --set --only --skip --bind-defaults --max-expand-bytes --report --json -q --quiet",
     "verify": "--dim --shape --same --trust-stored --signature --set --inputs --runs --seed --proof-only "
     "--strict-proof --narrow-inputs --atol --rtol --report --json -q --quiet",
     "show": "--maps --broadcasts-only --dim --shape --same --trust-stored --signature --narrow-inputs --set",

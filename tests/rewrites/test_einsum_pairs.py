@@ -73,6 +73,8 @@ def test_random_equations_give_the_same_bits() -> None:
 
 
 KEPT = {
+    "scalars alone": "y[] = Einsum(a[], b[], c[], equation=',,->')",
+    "no letter": "y[] = Einsum(a[], equation='->')",
     "two operands": "y[2,4] = Einsum(a[2,3], b[3,4], equation='ab,bc->ac')",
     "a letter in one term alone": "y[2,4] = Einsum(a[2,3,5], b[3,4], c[4], equation='abe,bc,c->ac')",
     "a letter twice": "y[2,4] = Einsum(a[2,2,3], b[3,4], c[4], equation='aab,bc,c->ac')",

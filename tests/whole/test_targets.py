@@ -7,12 +7,14 @@ from pathlib import Path
 import pytest
 
 import graphfix
+from graphfix.engine import targets
+from graphfix.graph.view import Node
 from graphfix.results import Site
 from tests.support.fixed_files import FixedFiles
 from tests.support.fuzz.round_trip import folded, operators
 from tests.support.places import zoo_models
 
-TARGETS = ("compact", "onnxruntime")
+TARGETS = ("compact", "onnxruntime", "litert-gpu", "ethos-u")
 MODELS = [*zoo_models("onnx"), *zoo_models("tflite")]
 
 
@@ -36,7 +38,7 @@ def test_then_nothing_is_found_and_a_second_run_copies(path: Path, target: str, 
     # unverified: of a model that no runtime runs `fix` believes less when it verifies, and does less
     out, again = tmp_path / path.name, tmp_path / "again" / path.name
     again.parent.mkdir()
-    graphfix.fix_file(path, out, target=target, check_result=False)
+    graphfix.fix_file(path, out, target=target, check_result=False, bind_defaults=targets.TARGETS[target].static)
     assert findings(out, target) == []
     assert not graphfix.fix_file(out, again, target=target, check_result=False).changed
     assert again.read_bytes() == out.read_bytes()
@@ -64,3 +66,30 @@ def test_explicit_and_back_has_the_operators_that_folding_alone_leaves(path: Pat
     _, back, _ = folded(file, "explicit", "compact")
     assert back == alone
     assert back.total() <= operators(graphfix.load(file).graphs).total()
+
+
+def ranks(node: Node) -> set[int]:
+    """Those of the operands that are known."""
+    return {value.shape.rank for value in node.operands if value is not None and value.shape.ranked}
+
+
+@pytest.mark.ci
+@pytest.mark.parametrize("target", ["litert-gpu", "ethos-u"])
+@pytest.mark.parametrize("path", MODELS)
+def test_what_the_target_can_not_take_is_listed_and_nothing_else_is_left(
+    path: Path, target: str, fixed: FixedFiles
+) -> None:
+    out, _ = fixed(path, target, verified=True)
+    row = targets.TARGETS[target]
+    assert row.movement is not None
+    named = {(site.graph, site.node, site.code): site.reason for site in graphfix.check(out, target=target).sites}
+    assert all(named.values()), "each with its reason"
+    said = {(graph, node) for graph, node, _ in named}
+    for node in (node for graph in graphfix.load(out).graphs for node in graph.nodes if node.operands):
+        where = node.graph.path, node.label
+        if node.row is not None and node.row.style == "multidirectional" and len(ranks(node)) > 1:
+            assert where in said, f"operands of several ranks: {node}"
+        if row.max_rank is not None and max(ranks(node), default=0) > row.max_rank:
+            assert (*where, "GF301") in named, f"above rank {row.max_rank}: {node}"
+        if node.op in targets.MOVEMENT - row.movement:
+            assert where in said, f"not taken: {node}"

@@ -237,7 +237,7 @@ def _of_the_shapes(seen: Sequence[Seen], outcome: Outcome, options: Mapping[str,
     if options["target"] == "compact":
         return
     excused = {(site.node, site.operand) for site in outcome.sites if site.status in ("left", "exempt")}
-    ranks_only = options["target"] == "ranks" or options.get("unknown", "expand") != "expand"
+    ranks_only = options["target"] in ("ranks", "litert-gpu") or options.get("unknown", "expand") != "expand"
     for it in seen:
         odd = [at for at in implicit(it, ranks_only) if not excused & {(it.node, at), (it.node, None)}]
         if len(odd) > (options.get("broadcasts") == "two-sided"):
