@@ -15,6 +15,7 @@ import pytest
 import graphfix
 from graphfix.engine import targets
 from graphfix.graph.protocols import flat
+from graphfix.report import pages
 from rewrites import ALL
 from tests.support.asking import ask
 from tests.support.places import ROOT
@@ -118,6 +119,7 @@ def test_every_target_has_a_page_with_its_row_and_its_evidence(name: str, capsys
     said = ask(capsys, "explain", name)
     assert (said.status, said.err) == (0, "")
     assert said.out.startswith(f"# target {name}\n")
+    assert max(map(len, pages.target(name).splitlines())) <= 120
     row = targets.TARGETS[name]
     assert row.evidence
     assert all(f"\n- {line}\n" in said.out for line in row.evidence)
