@@ -122,15 +122,15 @@ def _rewrite(job: Job, rewrite: Rewrite | ModelRewrite, rewrites: Sequence[Rewri
 def _ask(job: Job, limits: Questions) -> None:
     """A site for each thing that the target can't take, in what the rewrites made of the model."""
     job.model.refresh()
-    said = {
-        (site.graph, site.node)
-        for site in job.report.sites
-        if site.status == "left" and (site.code == "GF305" or site.rewrite in (TILES, RESHAPES))
-    }
+    left_sites = [site for site in job.report.sites if site.status == "left"]
+    said = {(site.graph, site.node) for site in left_sites if site.code == "GF305"}
+    forms = {(site.graph, site.node) for site in left_sites if site.rewrite in (TILES, RESHAPES)}
     for graph in job.model.graphs:
         for node in graph.nodes:
-            if node.operands and (graph.path, node.label) not in said:
-                job.report.sites += kept(node, list(limits(node)), None)
+            where = graph.path, node.label
+            if node.operands and where not in said:
+                found = [leave for leave in limits(node) if not (leave.code == "GF304" and where in forms)]
+                job.report.sites += kept(node, found, None)
 
 
 def _by_looks(job: Job, rewrite: Rewrite, node: Node) -> None:

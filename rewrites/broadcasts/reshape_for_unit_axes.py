@@ -27,7 +27,9 @@ def plan(node: Node) -> Iterator[Edit]:
         return
     shape = result.ranked
     sizes = tuple(size if isinstance(size, int) else -1 for size in shape.dims)
-    if sizes.count(-1) > 1 or 0 in sizes:
-        raise Undecided(f"a RESHAPE leaves one size open, and {shape} has more free sizes, or none: bind them (--dim)")
+    if sizes.count(-1) > 1:
+        raise Undecided(f"a RESHAPE leaves one size open, and {shape} has more that are free: bind them (--dim)")
+    if 0 in sizes:
+        raise Undecided(f"a RESHAPE takes a 0 for a size that stays, and {shape} has no elements")
     target = Numbers(sizes, (len(sizes),), "int32")
     yield Replace(New("RESHAPE", (0, target), shape, result.dtype, (("new_shape", sizes),)), CODE)

@@ -79,6 +79,16 @@ LEFT = {
         {"target": "litert-gpu"},
         "a RESHAPE leaves one size open",
     ),
+    "an EXPAND_DIMS without elements": (
+        "e[1,0,4] = EXPAND_DIMS(x[0,4], a:const:int32[]{0})\nz[1,0,4] = ABS(e)",
+        {"target": "litert-gpu"},
+        "a RESHAPE takes a 0 for a size that stays",
+    ),
+    "a rank above the target's, beside it": (
+        "s:int32[5] = SHAPE(y[N,1,1,1,4])\ne[N,1,1,1,4] = BROADCAST_TO(x[1,1,1,1,4], s)\nz[N,1,1,1,4] = ABS(e)",
+        {"target": "litert-gpu"},
+        "x[1,1,1,1,4] has rank 5: target litert-gpu ends at 4",
+    ),
     "a lift with two free sizes": (
         "z[2,N,M] = ADD(y[2,N,M], x[N,M])",
         {"target": "litert-gpu"},

@@ -24,7 +24,7 @@ from tests.support.runtimes.litert_groups import KERNELS, Job, Ran, run
 
 OPTIONS: tuple[dict[str, str] | None, ...] = (
     None, {"target": "ranks"}, {"target": "explicit"}, {"target": "explicit", "broadcasts": "two-sided"},
-    {"target": "explicit", "unknown": "keep"},
+    {"target": "explicit", "unknown": "keep"}, {"target": "litert-gpu"},
 )  # fmt: skip
 """None: the changed model is the first one itself."""
 SHORT, CHANGES = 15, 20

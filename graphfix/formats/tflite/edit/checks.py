@@ -8,7 +8,7 @@ from graphfix import operators
 from graphfix.formats.tflite.edit.inline import decide
 from graphfix.formats.tflite.edit.new_nodes import NodeBuilder
 from graphfix.formats.tflite.edit.new_records import reshapes
-from graphfix.formats.tflite.edit.operands import DEQUANTIZE, NOT_TILED, dequantized, stretched_source
+from graphfix.formats.tflite.edit.operands import DEQUANTIZE, NOT_TILED, dequantized, stretched_source, tiles
 from graphfix.formats.tflite.edit.state import State
 from graphfix.formats.tflite.file.reader import MalformedError
 from graphfix.formats.tflite.file.records import Operator
@@ -211,12 +211,13 @@ def _check_lifting_operator(state: State, value: Value, edit: Lift) -> None:
     lifted = with_axes(value.shape, edit.axes)
     op = "RESHAPE" if reshapes(lifted) else "EXPAND_DIMS"
     if op not in state.movement:
-        raise Refused(f"{value} can be lifted by {op} alone, which the target does not take: bind its sizes (--dim)")
+        how = "" if lifted.static else ": bind its sizes (--dim)"
+        raise Refused(f"{value} can be lifted by {op} alone, which the target does not take{how}")
 
 
 def _check_repeating_operator(state: State, value: Value, to: Shape) -> None:
     """TILE repeats by numbers, BROADCAST_TO by sizes that the run says."""
-    op = "TILE" if to.static and value.shape.static and value.dtype not in NOT_TILED else "BROADCAST_TO"
+    op = "TILE" if tiles(value, to) else "BROADCAST_TO"
     if state.movement is not None and op not in state.movement:
         how = ": bind the free sizes (--dim)" if value.dtype not in NOT_TILED and op == "BROADCAST_TO" else ""
         raise Refused(f"{value} can be stretched to {to} by {op} alone, which the target does not take{how}")

@@ -13,7 +13,7 @@ from graphfix.formats.tflite.edit.new_records import (
     repeats_of,
     tile_version,
 )
-from graphfix.formats.tflite.edit.operands import NOT_TILED
+from graphfix.formats.tflite.edit.operands import tiles
 from graphfix.formats.tflite.edit.state import State
 from graphfix.formats.tflite.file.records import Operator, Options
 from graphfix.formats.tflite.file.schema import CODES
@@ -77,7 +77,7 @@ def _canonicalize(state: State, node: Node, to: Shape) -> Node:
     """Write the node as a stretch of its operand 0 to a static shape: TILE, or BROADCAST_TO."""
     builder = state.builders[node.graph]
     value = node.operand(0)
-    tiled = value.shape.static and value.dtype not in NOT_TILED
+    tiled = tiles(value, to)
     op = "TILE" if tiled else "BROADCAST_TO"
     version = tile_version(value.dtype) if tiled else broadcast_to_version(value.dtype)
     target = builder.integers(repeats_of(value.shape, to) if tiled else to.numbers)

@@ -37,6 +37,12 @@ def lift(state: State, value: Value, axes: tuple[int, ...], reader: Node) -> Val
 # --- stretch --------------------------------------------------------------------------------------------------------
 
 
+def tiles(value: Value, to: Shape) -> bool:
+    """Whether a TILE can stretch it: one number for each axis says how often."""
+    known = to.static and value.shape.static and value.shape.rank == to.rank
+    return known and value.dtype not in NOT_TILED
+
+
 def stretch(state: State, before: Node, value: Value, edit: Stretch) -> Value:
     """The value stretched, by the run-time sizes of the node's operands as they were before its edits."""
     builder, reader = state.builders[before.graph], before.index
@@ -46,7 +52,7 @@ def stretch(state: State, before: Node, value: Value, edit: Stretch) -> Value:
         return made
     if edit.to.static:
         state.fixed[before] = None
-        if value.shape.static and value.dtype not in NOT_TILED:
+        if tiles(value, edit.to):
             return builder.tiled(value, edit.to, reader)
         return builder.expanded(value, builder.integers(edit.to.numbers), broadcast(value.shape, edit.to), reader)
     for by in edit.by:

@@ -29,6 +29,8 @@ MORE: tuple[Options, ...] = (
     {"target": "explicit", "unknown": "error"},
     {"target": "explicit", "max_expand_bytes": 0},
     {"target": "ranks", "keep_fusions": True},
+    {"target": "litert-gpu"},
+    {"target": "litert-gpu", "broadcasts": "explicit"},
 )
 WAYS = ("as made", "ones", "random")
 
@@ -56,7 +58,8 @@ class Fixed:
     @property
     def allowed(self) -> int | None:
         """How many operands an operator may still stretch; None where only the ranks must be equal."""
-        if self.options["target"] == "ranks" or self.options.get("unknown", "expand") != "expand":
+        ranks_only = self.options["target"] != "explicit" and "broadcasts" not in self.options
+        if ranks_only or self.options.get("unknown", "expand") != "expand":
             return None
         return int(self.options.get("broadcasts") == "two-sided")
 
