@@ -18,7 +18,7 @@ from functools import partial
 from typing import TypeAlias
 
 from graphfix.engine import limits_onnx, limits_tflite
-from graphfix.engine.targets import MOVEMENT, Target
+from graphfix.engine.targets import MOVEMENT, ONNX_MOVEMENT, Target
 from graphfix.graph.edits import Leave
 from graphfix.graph.view import Node, Value
 from graphfix.operators import tosa
@@ -66,8 +66,9 @@ def _size(target: Target, value: Value) -> Leave | None:
 def _operator(target: Target, node: Node, values: list[Value]) -> Leave | None:
     """An operator of another kind, or of other types, than the target takes."""
     movement = target.movement
-    if movement is not None and node.op in MOVEMENT and node.op not in movement:
-        known = ", ".join(sorted(name for name in movement if name.isupper() == (node.domain == TFLITE)))
+    kin = MOVEMENT if node.domain == TFLITE else ONNX_MOVEMENT
+    if movement is not None and node.op in kin - movement:
+        known = ", ".join(sorted(movement & kin))
         return _left(f"of the operators that add and repeat axes the target takes {known}: {target.outside}", "GF304")
     if target.reads is not None and (target.reads == "tflite") != (node.domain.startswith(TFLITE)):
         return None  # the tables are in the names of the other format

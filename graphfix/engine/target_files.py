@@ -13,7 +13,7 @@
     [limits]
     static = true
     max-rank = 4
-    movement = ["RESHAPE", "TILE"]           the operators by which lifts and stretches are written
+    movement = ["RESHAPE", "TILE"]           TFLite: the operators by which lifts and stretches are written
     operators = ["ADD", "MUL", "RESHAPE"]    all that the target takes
     types = ["int8", "int32"]
     reads = "tflite"                         the format whose operators these are
@@ -35,7 +35,7 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
-from graphfix.engine.targets import BROADCASTS, MOVEMENT, RULES, TARGETS, Target, moving
+from graphfix.engine.targets import BROADCASTS, MOVEMENT, RULES, TARGETS, Target, moved_by, moving
 from graphfix.results import GraphfixError
 
 Table = Mapping[str, Any]
@@ -122,6 +122,10 @@ def _set_of(known: tuple[str, ...] | None, value: object) -> frozenset[str]:
     return frozenset(_some_of(known, value))
 
 
+def _movement(value: object) -> frozenset[str]:
+    return moved_by(*_some_of(tuple(sorted(MOVEMENT)), value))
+
+
 def _rank(value: object) -> object:
     if type(value) is not int or value < 1:
         raise ValueError("a whole number of 1 or more")
@@ -156,7 +160,7 @@ LIMITS: Mapping[str, Convert] = MappingProxyType(
     {
         "static": _flag,
         "max-rank": _rank,
-        "movement": partial(_set_of, tuple(sorted(MOVEMENT))),
+        "movement": _movement,
         "operators": partial(_set_of, None),
         "types": partial(_set_of, None),
         "elements": _flag,

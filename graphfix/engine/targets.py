@@ -30,7 +30,7 @@ class Target:
     max_rank: int | None = None
     """The most axes that a value may have."""
     movement: frozenset[str] | None = None
-    """The operators by which lifts and stretches are written; None: all. Of those in MOVEMENT no other may be left."""
+    """The operators that write lifts and stretches (`moved_by`); None: all. No other that moves may be left."""
     keep_fusions: bool = False
     """Whether what onnxruntime's fusions match by shape stays as it is (`--keep-fusions`)."""
     operators: frozenset[str] | None = None
@@ -51,11 +51,10 @@ class Target:
     """What the row rests on: links, and the commands of measurements."""
 
 
-MOVEMENT = frozenset(
-    "RESHAPE EXPAND_DIMS SQUEEZE TILE BROADCAST_TO STABLEHLO_BROADCAST_IN_DIM"
-    " Reshape Unsqueeze Squeeze Tile Expand".split()
-)
-"""The operators of both formats that add and repeat axes, of which a target may take only some."""
+MOVEMENT = frozenset("RESHAPE EXPAND_DIMS SQUEEZE TILE BROADCAST_TO STABLEHLO_BROADCAST_IN_DIM".split())
+"""TFLite's operators that add and repeat axes, of which a target may take only some."""
+ONNX_MOVEMENT = frozenset("Reshape Unsqueeze Squeeze Tile Expand".split())
+"""ONNX's. Converters write them in operators that each target takes, but an Expand as a BROADCAST_TO."""
 GENERAL = ("upgrade-legacy-broadcast", "normalize-expand", "equalize-ranks", "materialize-broadcasts")
 """What every target runs that makes broadcasts explicit."""
 COMPACT = ("upgrade-legacy-broadcast", "normalize-expand", "fold-broadcasts")
@@ -100,9 +99,13 @@ RULES = (
 """The rewrites in the order in which they run; a test compares them with `rewrites.ALL`."""
 TILES, RESHAPES = "tile-for-broadcast-to", "reshape-for-unit-axes"
 """What writes the stretches and lifts of a TFLite model in the operators that a target takes (`movement`)."""
-ONNX_MOVEMENT = frozenset("Reshape Unsqueeze Squeeze Tile".split())
-"""What converters write in operators that each target takes; an Expand becomes a BROADCAST_TO."""
 LITERT = "https://github.com/google-ai-edge/LiteRT/issues"
+
+
+def moved_by(*operators: str) -> frozenset[str]:
+    """A target's movement, of those of TFLite that it takes: with what may stand for them in ONNX."""
+    onnx = ONNX_MOVEMENT if "BROADCAST_TO" in operators else ONNX_MOVEMENT - {"Expand"}
+    return onnx.union(operators)
 
 
 def moving(rules: Iterable[str], movement: frozenset[str] | None) -> tuple[str, ...]:
@@ -115,8 +118,8 @@ def moving(rules: Iterable[str], movement: frozenset[str] | None) -> tuple[str, 
     return tuple(name for name in RULES if name in wanted)
 
 
-_LITERT_GPU = ONNX_MOVEMENT | {"RESHAPE", "TILE"}
-_ETHOS_U = ONNX_MOVEMENT | {"RESHAPE", "EXPAND_DIMS", "SQUEEZE", "TILE"}
+_LITERT_GPU = moved_by("RESHAPE", "TILE")
+_ETHOS_U = moved_by("RESHAPE", "EXPAND_DIMS", "SQUEEZE", "TILE")
 TARGETS: Mapping[str, Target] = MappingProxyType(
     {
         row.name: row

@@ -64,7 +64,7 @@ def test_every_field_can_be_said(tmp_path: Path) -> None:
         "my-npu",
         static=False,
         max_rank=5,
-        movement=frozenset({"RESHAPE", "TILE"}),
+        movement=frozenset({"RESHAPE", "TILE", "Reshape", "Unsqueeze", "Squeeze", "Tile"}),
         keep_fusions=True,
         operators=frozenset({"ADD", "RESHAPE", "TILE"}),
         not_supported={"FILL": "the driver has no FILL"},

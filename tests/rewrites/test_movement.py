@@ -116,6 +116,16 @@ def test_a_stretch_that_is_asked_for_is_a_tile() -> None:
     assert done.view == ["x_stretched[2,4] = TILE(x[1,4], shape_2x1[2])", "z[2,4] = ADD(y[2,4], x_stretched[2,4])"]
 
 
+def test_a_target_without_tile_has_stretches_written_as_broadcast_to(tmp_path: Path) -> None:
+    path = tmp_path / "t.toml"
+    path.write_text('[limits]\nmovement = ["RESHAPE", "BROADCAST_TO"]', encoding="utf-8")
+    done = tflite_fixing.fixed("z[2,4] = ADD(y[2,4], x[1,4])", target_file=path)
+    assert done.view == [
+        "x_stretched[2,4] = BROADCAST_TO(x[1,4], shape_2x4[2])",
+        "z[2,4] = ADD(y[2,4], x_stretched[2,4])",
+    ]
+
+
 def test_onnx_gains_no_expand_for_a_target_whose_converters_would_make_a_broadcast_to_of_it() -> None:
     text = "t[2,4] = Tile(b[1,4], r:const{2,1})\nz[2,4] = Add(t, c[1,4])"
     done = onnx_fixing.fixed(model(text), target="litert-gpu", broadcasts="explicit")

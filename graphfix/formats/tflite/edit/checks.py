@@ -217,7 +217,7 @@ def _check_lifting_operator(state: State, value: Value, edit: Lift) -> None:
 
 def _check_repeating_operator(state: State, value: Value, to: Shape) -> None:
     """TILE repeats by numbers, BROADCAST_TO by sizes that the run says."""
-    op = "TILE" if tiles(value, to) else "BROADCAST_TO"
+    op = "TILE" if tiles(state, value, to) else "BROADCAST_TO"
     if state.movement is not None and op not in state.movement:
         how = ": bind the free sizes (--dim)" if value.dtype not in NOT_TILED and op == "BROADCAST_TO" else ""
         raise Refused(f"{value} can be stretched to {to} by {op} alone, which the target does not take{how}")

@@ -77,7 +77,7 @@ def _canonicalize(state: State, node: Node, to: Shape) -> Node:
     """Write the node as a stretch of its operand 0 to a static shape: TILE, or BROADCAST_TO."""
     builder = state.builders[node.graph]
     value = node.operand(0)
-    tiled = tiles(value, to)
+    tiled = tiles(state, value, to)
     op = "TILE" if tiled else "BROADCAST_TO"
     version = tile_version(value.dtype) if tiled else broadcast_to_version(value.dtype)
     target = builder.integers(repeats_of(value.shape, to) if tiled else to.numbers)

@@ -37,10 +37,11 @@ def lift(state: State, value: Value, axes: tuple[int, ...], reader: Node) -> Val
 # --- stretch --------------------------------------------------------------------------------------------------------
 
 
-def tiles(value: Value, to: Shape) -> bool:
-    """Whether a TILE can stretch it: one number for each axis says how often."""
+def tiles(state: State, value: Value, to: Shape) -> bool:
+    """Whether a TILE stretches it, where one can: a number for each axis says how often."""
     known = to.static and value.shape.static and value.shape.rank == to.rank
-    return known and value.dtype not in NOT_TILED
+    taken = state.movement is None or "TILE" in state.movement or "BROADCAST_TO" not in state.movement
+    return known and taken and value.dtype not in NOT_TILED
 
 
 def stretch(state: State, before: Node, value: Value, edit: Stretch) -> Value:
@@ -52,7 +53,7 @@ def stretch(state: State, before: Node, value: Value, edit: Stretch) -> Value:
         return made
     if edit.to.static:
         state.fixed[before] = None
-        if tiles(value, edit.to):
+        if tiles(state, value, edit.to):
             return builder.tiled(value, edit.to, reader)
         return builder.expanded(value, builder.integers(edit.to.numbers), broadcast(value.shape, edit.to), reader)
     for by in edit.by:
