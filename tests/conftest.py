@@ -23,12 +23,13 @@ LEFT_OUT = pytest.StashKey[Counter[str]]()
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Refuse to start where something is absent that the environment calls required."""
+    """Refuse to start where something is absent that the environment demands."""
     config.stash[LEFT_OUT] = Counter()
     for need in NEEDS:
         reason = need.absent()
-        if reason and os.environ.get(need.variable) == "required":
-            raise pytest.UsageError(f"{need.variable}=required, and {reason}")
+        demanded = os.environ.get(need.variable)
+        if reason and demanded:
+            raise pytest.UsageError(f"{need.variable}={demanded}, and {reason}")
     if sys.dont_write_bytecode:
         _compile_once_for_children(config)
 

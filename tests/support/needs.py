@@ -1,8 +1,9 @@
-"""What tests may need beside the package: real models, the TOSA tools, IREE; and what is absent of it."""
+"""What tests may need beside the package: real models, the TOSA tools, IREE, Vela; and what is absent of it."""
 
 from __future__ import annotations
 
 import os
+import shutil
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from functools import cache
@@ -15,7 +16,10 @@ from tests.support.places import ROOT, ZOO, zoo_paths
 
 @dataclass(frozen=True)
 class Need:
-    """A marker of tests, the variable that may say `required`, and what is absent here: one line, or nothing."""
+    """A marker of tests, the variable that demands it, and what is absent here: one line, or nothing.
+
+    The variable says `required`, or names the tool.
+    """
 
     marker: str
     variable: str
@@ -39,10 +43,16 @@ def _iree() -> str:
     return "" if named else "iree: GRAPHFIX_IREE names no Python with iree-base-compiler and iree-base-runtime"
 
 
+def _vela() -> str:
+    found = shutil.which(os.environ.get("GRAPHFIX_VELA") or "vela")
+    return "" if found else "vela: not on the PATH, nor named by GRAPHFIX_VELA (ethos-u-vela)"
+
+
 NEEDS = (
     Need("zoo", "GRAPHFIX_ZOO", _zoo),
     Need("tosa", "GRAPHFIX_TOSA", _tosa),
     Need("iree", "GRAPHFIX_IREE", _iree),
+    Need("vela", "GRAPHFIX_VELA", _vela),
 )
 
 
