@@ -19,6 +19,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from pathlib import Path
+from textwrap import wrap
 
 from vela_measure import (
     ACCELERATORS,
@@ -195,7 +196,12 @@ def _table(title: str, rows: Sequence[Row]) -> list[str]:
         cells = [row.name, *map(str, totals), *cells] if row.cells else [row.name, "", _short(row.error)]
         lines.append(f"| {' | '.join(cell.replace('|', chr(92) + '|') for cell in cells)} |")
     same = [row.name for row in rows if row not in changed]
-    return [*lines, "", *([f"Nothing changes for {'; '.join(same)}.", ""] if same else [])]
+    return [
+        *lines,
+        "",
+        *(wrap(f"Nothing changes for {'; '.join(same)}.", 120) if same else []),
+        *([""] if same else []),
+    ]
 
 
 def _arrows(values: Sequence[str]) -> str:
