@@ -15,7 +15,7 @@ pytestmark = [pytest.mark.ci, pytest.mark.vela]
 
 U55, U85 = ACCELERATORS
 RISES = {
-    # Vela slices what has more than five axes, and reads an operand that was lifted anew for each slice.
+    # Above rank 5 Vela estimates that a slice reads more of a lifted operand.
     "ADD, rank 6": {U85},
     "shapes/rank_6_int8.tflite": {U55, U85},
     "shapes/rank_8_int8.tflite": {U55},
