@@ -4,7 +4,8 @@
     SQUEEZE(x[N,1,4])             ->  RESHAPE(x[N,1,4], [-1,4])
 
 For targets whose tools read RESHAPE alone. A RESHAPE leaves at most one size open: a node with more free sizes is left,
-as a finding (GF304).
+as a finding (GF304). So is a SQUEEZE of an axis that is not known to have size 1: it fails at any other size, where a
+RESHAPE may run.
 """
 
 from __future__ import annotations
@@ -25,7 +26,9 @@ def plan(node: Node) -> Iterator[Edit]:
     result = node.results[0] if node.results else None
     if result is None:
         return
-    shape = result.ranked
+    operand, shape = node.operand(0).ranked, result.ranked
+    if [size for size in operand.dims if size != 1] != [size for size in shape.dims if size != 1]:
+        raise Undecided(f"a RESHAPE does not ask for size 1, and {operand} is not known to have it: bind it (--dim)")
     sizes = tuple(size if isinstance(size, int) else -1 for size in shape.dims)
     if sizes.count(-1) > 1:
         raise Undecided(f"a RESHAPE leaves one size open, and {shape} has more that are free: bind them (--dim)")

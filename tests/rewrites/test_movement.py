@@ -84,6 +84,11 @@ LEFT = {
         {"target": "litert-gpu"},
         "a RESHAPE takes a 0 for a size that stays",
     ),
+    "a SQUEEZE of an axis that may have another size": (
+        "e[N] = SQUEEZE(x[N,M], squeeze_dims=[1])\nz[N] = ABS(e)",
+        {"target": "litert-gpu"},
+        "a RESHAPE does not ask for size 1",
+    ),
     "a rank above the target's, beside it": (
         "s:int32[5] = SHAPE(y[N,1,1,1,4])\ne[N,1,1,1,4] = BROADCAST_TO(x[1,1,1,1,4], s)\nz[N,1,1,1,4] = ABS(e)",
         {"target": "litert-gpu"},
