@@ -1,16 +1,18 @@
 """Time inference of fixed models beside their originals: onnxruntime and LiteRT, one thread, as they run by default.
 
-    python scripts/bench_inference.py [--rounds N] [--models PATTERN ..] [--variants TARGET,..] [--reruns N]
-                                      [--write docs/targets.md]
+    python scripts/bench_inference.py [--redundant] [--rounds N] [--models PATTERN ..] [--variants TARGET,..]
+                                      [--reruns N] [--write docs/targets.md]
 
-Models are those of models/zoo.toml, or those that a PATTERN names. All variants of a model are loaded into one process
-and take turns, some runs each a round, in another order each round, and are loaded anew a few times; the median of the
-rounds' quotients by the original counts. A second session of the original runs among them: its quotient is what the
-machine's noise makes of equal models. Memory is what a process of its own takes at most to load and run the model.
+Models are those of models/zoo.toml, or those that a PATTERN names; with --redundant those of models/exported that hold
+an explicit stretch, or a product with ones, that target compact takes out. All variants of a model are loaded into one
+process and take turns, some runs each a round, in another order each round, and are loaded anew a few times; the median
+of the rounds' quotients by the original counts. A second session of the original runs among them: its quotient is what
+the machine's noise makes of equal models. Memory is what a process of its own takes at most to load and run the model.
 Operators are those of the graph that onnxruntime optimized, or those of the TFLite file, and the parts of it that
 XNNPACK takes. A target that does not exist is left out, with a line that says so.
 
-Free sizes are those of scripts/tosa_zoo.py, else 1, or what a TFLite file stores. For Linux.
+Free sizes are those of scripts/tosa_zoo.py and models/exported/sizes.json, else 1, or what a TFLite file stores. For
+Linux.
 """
 
 from __future__ import annotations
@@ -22,19 +24,18 @@ import sys
 import tempfile
 import time
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from fetch_zoo import read_zoo
+from inference_cases import case_of, redundant, zoo
 from inference_models import Run, lines, load, peak
 from inference_table import AGAIN, ORIGINAL, Cell, Row, Times, difference, order, ratio, table, worst, write
-from tosa_zoo import ONNX, Case
+from tosa_zoo import Case
 
 import graphfix
 from graphfix.engine.targets import TARGETS
 
-ROOT = Path(__file__).resolve().parent.parent
 VARIANTS = ("ranks", "explicit", "compact", "onnxruntime")
 BLOCK = 0.02
 """Seconds that the runs of a round take, of each variant."""
@@ -100,7 +101,7 @@ def _short(error: Exception) -> str:
 
 def variants_of(path: Path, targets: Sequence[str], folder: Path) -> tuple[dict[str, Path], dict[str, str], str]:
     """Fix the model for each target; return the files, why there is none, and what compact took out."""
-    files, errors, redundant = {ORIGINAL: path}, {}, "-"
+    files, errors, gone = {ORIGINAL: path}, {}, "-"
     for target in targets:
         try:
             model = graphfix.load(path)
@@ -111,30 +112,18 @@ def variants_of(path: Path, targets: Sequence[str], folder: Path) -> tuple[dict[
             errors[target] = f"not fixed: {_short(error)}"
             continue
         if target == "compact":
-            redundant = ", ".join(f"{count} {rule}" for rule, count in outcome.rewrites.items() if count) or "nothing"
-    return files, errors, redundant
+            gone = ", ".join(f"{count} {rule}" for rule, count in outcome.rewrites.items() if count) or "nothing"
+    return files, errors, gone
 
 
 def bench(path: Path, targets: Sequence[str], rounds: int) -> Row:
     """Fix and measure one model."""
     name = "/".join(path.parts[-2:])
     with tempfile.TemporaryDirectory(prefix="graphfix-") as folder:
-        files, errors, redundant = variants_of(path, targets, Path(folder))
-        row = measured(name, files, ONNX.get(name, Case()), rounds)
+        files, errors, gone = variants_of(path, targets, Path(folder))
+        row = measured(name, files, case_of(path), rounds)
     cells = {**row.cells, **{target: Cell(error=text) for target, text in errors.items()}}
-    return replace(row, cells=cells, redundant=redundant)
-
-
-def models(patterns: Sequence[str]) -> Iterator[Path]:
-    """Yield the models of the zoo, or those whose name or path a pattern fits; a pattern may be another file's path."""
-    folder = ROOT / "models" / "zoo"
-    zoo = [
-        folder / package.name / each.name
-        for package in read_zoo(folder.with_suffix(".toml"))
-        for each in package.models
-    ]
-    yield from dict.fromkeys(path for path in zoo if not patterns or any(map(path.match, patterns)))
-    yield from (path for path in map(Path, patterns) if path.is_file() and path.resolve() not in zoo)
+    return replace(row, cells=cells, redundant=gone)
 
 
 def setting(suffix: str, rounds: int) -> str:
@@ -151,6 +140,7 @@ def setting(suffix: str, rounds: int) -> str:
 def main() -> int:
     """Measure, print the tables, and write them where asked."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--redundant", action="store_true", help="exported models that hold stretches for nothing")
     parser.add_argument("--rounds", type=int, default=24)
     parser.add_argument("--models", metavar="PATTERN", nargs="+", default=[], help="nmp*.onnx, magika/*, or a path")
     parser.add_argument("--variants", default=",".join(VARIANTS), help=f"targets (default {','.join(VARIANTS)})")
@@ -162,10 +152,11 @@ def main() -> int:
     for name in asked:
         if name not in TARGETS:
             print(f"target {name} is not there yet: left out")
+    paths = [*(redundant if options.redundant else zoo)(options.models)]
     for rerun in range(options.reruns):
-        for suffix, (kind, _) in RUNTIMES.items():
-            paths = [path for path in models(options.models) if path.suffix == suffix]
-            rows = [_told(bench(path, variants, options.rounds)) for path in paths]
+        for suffix, (format_, _) in RUNTIMES.items():
+            kind = f"{format_} redundant" if options.redundant else format_
+            rows = [_told(bench(path, variants, options.rounds)) for path in paths if path.suffix == suffix]
             if rows:
                 text = "\n".join([setting(suffix, options.rounds), *table(rows, variants)])
                 print(text)

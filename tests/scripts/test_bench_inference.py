@@ -8,6 +8,7 @@ from itertools import pairwise
 from pathlib import Path
 
 import bench_inference
+import inference_cases
 import inference_models
 import inference_table
 import onnx
@@ -133,6 +134,15 @@ def test_a_target_that_is_not_there_is_left_out_with_a_line(
 
 
 def test_patterns_choose_models_of_the_zoo_and_other_files() -> None:
-    names = [path.name for path in bench_inference.models(["nmp*.onnx", str(SMALL)])]
+    names = [path.name for path in inference_cases.zoo(["nmp*.onnx", str(SMALL)])]
     assert names == ["nmp.onnx", SMALL.name]
-    assert len(list(bench_inference.models([]))) > 30
+    assert len(list(inference_cases.zoo([]))) > 30
+
+
+def test_exported_models_that_hold_a_redundant_stretch_are_found_and_fed_what_they_take() -> None:
+    names = ["senet_*.onnx", "gemma_batch.tflite", "resnet_legacy.onnx"]
+    found = {path.name: path for path in inference_cases.redundant(names)}
+    assert list(found) == ["gemma_batch.tflite", "senet_dynamo.onnx", "senet_legacy.onnx"]
+    case = inference_cases.case_of(found["senet_legacy.onnx"])
+    assert all(int(size) > 1 for size in case.shapes["image"].split(","))
+    inference_models.load(found["senet_legacy.onnx"], case).run()
