@@ -77,9 +77,19 @@ def leaning(model: Model) -> Leaning:
 
 
 def unwitnessed(sites: Sequence[Site], before: Collection[Site], leans: Leaning) -> list[Site]:
-    """The sites of a plan by own facts alone: what is left now, and was not `before`, says why."""
+    """The sites of a plan by own facts alone: what is left now, and was not `before`, says why.
+
+    So does what was done before, and by own facts alone is nothing to do.
+    """
     kept = {(site.graph, site.node, site.operand) for site in before if site.status == "left"}
-    return [_unwitnessed(site, kept, leans.get((site.graph, site.node))) for site in sites]
+    named = {(site.graph, site.node, site.operand) for site in sites}
+    undone = [
+        replace(site, status="left", after=None, reason="", bytes=0)
+        for site in before
+        if site.status == "changed" and (site.graph, site.node, site.operand) not in named
+    ]
+    found = (_unwitnessed(site, kept, leans.get((site.graph, site.node))) for site in (*sites, *undone))
+    return [site for site in found if site.status != "left" or site.reason]
 
 
 def _unwitnessed(site: Site, kept: Collection[tuple[str, str, int | None]], value: str | None) -> Site:

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from math import prod
+from typing import TypeAlias
 
 from graphfix import operators
 from graphfix.engine.fusions import Fusions, find
@@ -21,6 +22,8 @@ from graphfix.graph.view import Graph, Node, Value
 from graphfix.results import GraphfixError
 from graphfix.shapes.shape import Shape, same_shape
 
+Plans: TypeAlias = Sequence[tuple[Node, Sequence[Edit]]]
+"""Nodes and what is to be done to each."""
 EQUALIZE, MATERIALIZE = "equalize-ranks", "materialize-broadcasts"
 NORMALIZE, FOLD = "normalize-expand", "fold-broadcasts"
 
@@ -124,8 +127,34 @@ def _unless_fused(node: Node, edit: Edit, kept: Fusions | None) -> Edit:
     return edit if name is None else Leave(edit.operand, fused_into(name, node.operand(edit.operand)), edit.code)
 
 
-def unless_fused(node: Node, edits: Sequence[Edit], kept: Fusions | None) -> Sequence[Edit]:
-    """Leave a node as it is where what it reads is to be folded, and a fusion that is kept matches its shape."""
+def unless_fused(plans: Plans, fusions: Mapping[Graph, Mapping[int, Fusions]]) -> Plans:
+    """Leave nodes as they are where what they read is to be folded, and a fusion that is kept matches its shape.
+
+    What stays for one of its readers stays for all: nothing would be saved.
+    """
+    chosen = [(node, _fused_or(node, edits, fusions[node.graph].get(node.index))) for node, edits in plans]
+    staying: set[Value] = set()
+    for (node, edits), (_, after) in zip(plans, chosen, strict=True):
+        if after is not edits:
+            staying |= _freed(node, edits)
+    while staying:
+        further: set[Value] = set()
+        for at, (node, edits) in enumerate(chosen):
+            freed = _freed(node, edits)
+            if not staying.isdisjoint(freed):
+                chosen[at] = node, ()
+                further |= freed - staying
+        staying = further
+    return [(node, edits) for node, edits in chosen if edits]
+
+
+def _freed(node: Node, edits: Sequence[Edit]) -> set[Value]:
+    """The operands that a node is no longer to read."""
+    return {node.operand(edit.operand) for edit in edits if isinstance(edit, Bypass)}
+
+
+def _fused_or(node: Node, edits: Sequence[Edit], kept: Fusions | None) -> Sequence[Edit]:
+    """The edits of a node, or why it is left."""
     for edit in edits if kept is not None else ():
         if kept is not None and isinstance(edit, (Bypass, Restate)):
             value = node.operand(edit.operand)

@@ -161,14 +161,9 @@ def _together(job: Job, rewrite: ModelRewrite) -> None:
     """All planned nodes or none."""
     report = job.report
     before = len(report.sites)
-    plans: list[tuple[Node, Sequence[Edit]]] = []
     fusions = {graph: job.policy.fusions(rewrite, graph) for graph in job.model.graphs}
-    for node, plan in rewrite.plan_model(job.model.graphs):
-        edits = unless_fused(
-            node, _planned(job, rewrite, node, partial(iter, plan)), fusions[node.graph].get(node.index)
-        )
-        if edits:
-            plans.append((node, edits))
+    planned = rewrite.plan_model(job.model.graphs)
+    plans = unless_fused([(node, _planned(job, rewrite, node, partial(iter, plan))) for node, plan in planned], fusions)
     undecided = report.sites[before:]
     if undecided:
         first = undecided[0]

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from math import prod
 
 
-def least_sizes(data: bytes, sizes: Sequence[int], item: int) -> tuple[int, ...]:
+def least_sizes(data: bytes | memoryview, sizes: Sequence[int], item: int) -> tuple[int, ...]:
     """The sizes, with 1 for each axis along which nothing changes: [[1, 1], [2, 2]] has [2,2] and least [2,1]."""
     least = list(sizes)
     if 0 in least:
@@ -37,5 +37,5 @@ def cut(data: bytes, sizes: Sequence[int], to: Sequence[int], item: int) -> byte
     return data
 
 
-def _first_rows(data: bytes, row: int, block: int) -> bytes:
+def _first_rows(data: bytes | memoryview, row: int, block: int) -> bytes:
     return b"".join([data[at : at + row] for at in range(0, len(data), block)])

@@ -7,6 +7,7 @@ A reader's result keeps its shape, and each operand may be made explicit again w
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 
 from graphfix import operators
@@ -32,19 +33,37 @@ from graphfix.shapes.shape import Incompatible, Shape, Size, Undecided, broadcas
 class Compaction:
     """One look at a whole model: what each node may read instead, each question answered once."""
 
+    nodes: Sequence[Node]
     dead: frozenset[Node]
     """The nodes that only served what was bypassed: they ask for nothing."""
     nearer: dict[Node, Operands] = field(default_factory=dict)
     goes: dict[Value, bool] = field(default_factory=dict)
+    alignments: dict[Node, Alignment | Incompatible | None] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        for node in reversed(self.nodes):  # readers first: what is asked of a node is answered by those that read it
+            self._nearer(node)
 
     def edits(self, node: Node) -> Sequence[Edit]:
         """What the node is to read instead: first what stands behind its operands, then its constants in less axes."""
         freed = {at: value for at, value in self._nearer(node).items() if self._goes(node.operand(at))}
-        constants = [*restated(node, freed)] if any(map(constant, node.operands)) else []
+        before = self.alignment(node) if any(map(constant, node.operands)) else None
+        constants = [*restated(node, before, freed)] if isinstance(before, Alignment) else []
         if freed and not any(edit.to.rank > node.operand(edit.operand).shape.rank for edit in constants):
             constants = []  # a constant is restated once, for all who read it when the others are gone
         nearer = [Bypass(at, value) for at, value in freed.items() if not is_carried(node.operand(at))]
         return [*nearer, *constants] if (nearer or constants) and node not in self.dead else []
+
+    def alignment(self, node: Node) -> Alignment | Incompatible | None:
+        """How the operands broadcast, or why they do not; None where they need not, and where that is not known."""
+        if node not in self.alignments:
+            try:
+                self.alignments[node] = align_anyhow(node)
+            except Undecided:
+                self.alignments[node] = None
+            except Incompatible as why:
+                self.alignments[node] = why
+        return self.alignments[node]
 
     def needed(self, node: Node, at: int, code: str) -> Leave | None:
         """Why a stretch stays; None where it goes, or nobody reads it."""
@@ -59,11 +78,28 @@ class Compaction:
 
     def _nearer(self, node: Node) -> Operands:
         if node not in self.nearer:
-            try:
-                self.nearer[node] = self._carried(node) if is_carrier(node) else _nearer(node)
-            except (Undecided, Incompatible):
-                self.nearer[node] = {}  # no reason of this rewrite: the node stays as it is
+            self.nearer[node] = {}  # where the plan is undecided the node stays as it is
+            with suppress(Undecided, Incompatible):
+                self.nearer[node] = self._carried(node) if is_carrier(node) else self._behind(node)
         return self.nearer[node]
+
+    def _behind(self, node: Node) -> Operands:
+        """By operand what stands behind it, as far as the node may read that. Raises Undecided."""
+        form = operators.stretch_form(node.domain, node.op)
+        if form is not None:
+            return _behind_a_stretch(node) if form.by == "shape" else {}
+        behind = [at for at, value in broadcast_operands(node) if source(value) is not None]
+        before = self.alignment(node) if behind else None
+        if not isinstance(before, Alignment):
+            return {}
+        chains = {at: _chain(node, before, at) for at in behind}
+        read = {
+            at: replace(value, shape=with_rank(value.shape, before.rank))
+            for at, value in broadcast_operands(node)
+            if at not in chains and before.rank and is_at_hand(value) and may_lift(before, at)
+        }
+        kept = _kept(node, before, chains, read)
+        return {at: chain[kept[at]] for at, chain in chains.items() if kept[at]}
 
     def _carried(self, node: Node) -> Operands:
         """What a carrier may read: whatever those who read its result may read of it."""
@@ -85,27 +121,6 @@ def every_node(graphs: Sequence[Graph]) -> Iterator[Node]:
     """The nodes of a model that are still there, those that edits made behind those of the file."""
     for graph in graphs:
         yield from [node for node in (*graph.nodes, *graph.made) if node.operands]
-
-
-def _nearer(node: Node) -> Operands:
-    """By operand what stands behind it, as far as the node may read that. Raises Undecided or Incompatible."""
-    form = operators.stretch_form(node.domain, node.op)
-    if form is not None:
-        return _behind_a_stretch(node) if form.by == "shape" else {}
-    behind = [at for at, value in broadcast_operands(node) if source(value) is not None]
-    if not behind:
-        return {}
-    before = align_anyhow(node)
-    if before is None:
-        return {}
-    chains = {at: _chain(node, before, at) for at in behind}
-    read = {
-        at: replace(value, shape=with_rank(value.shape, before.rank))
-        for at, value in broadcast_operands(node)
-        if at not in chains and before.rank and is_at_hand(value) and may_lift(before, at)
-    }
-    kept = _kept(node, before, chains, read)
-    return {at: chain[kept[at]] for at, chain in chains.items() if kept[at]}
 
 
 def _behind_a_stretch(node: Node) -> Operands:

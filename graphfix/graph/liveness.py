@@ -6,19 +6,21 @@ from collections.abc import Sequence
 
 from graphfix.graph.view import Graph, Node
 
-MOST_STEPS = 16
-"""Of a computation of shapes, from one node to its end: what goes further is taken to serve."""
+MOST_NODES = 64
+"""Of a computation of shapes: what goes further is taken to serve."""
 
 
-def is_live(node: Node, steps: int = MOST_STEPS) -> bool:
+def is_live(node: Node) -> bool:
     """Whether a node serves more than what edits bypassed; what the file itself has for nothing stays, and does."""
-    results = [value for value in node.results if value is not None]
-    for value in results if steps else ():
-        if value in value.graph.outputs or not value.was_read:
+    seen = [node]
+    for each in seen:
+        results = [value for value in each.results if value is not None]
+        if not results or any(value in value.graph.outputs or not value.was_read for value in results):
             return True
-        if any(is_live(reader, steps - 1) for reader, _ in value.reads):
+        seen += {reader for value in results for reader, _ in value.reads}.difference(seen)
+        if len(seen) > MOST_NODES:
             return True
-    return not (results and steps)
+    return False
 
 
 def served_nothing_else(graphs: Sequence[Graph]) -> frozenset[Node]:

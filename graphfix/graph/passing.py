@@ -27,8 +27,14 @@ RESHAPES = frozenset(
 UNSQUEEZES = frozenset({"Unsqueeze", "EXPAND_DIMS"})
 DEQUANTIZE = frozenset({"DequantizeLinear", "DEQUANTIZE"})
 CARRIERS = frozenset({("", "QuantizeLinear"), ("", "DequantizeLinear")})
-COMPLEX = ("complex64", "complex128")
-"""A product of complex numbers adds the product of their second parts: 0, or NaN where one is infinite."""
+NUMBERS: Mapping[str, frozenset[str]] = MappingProxyType(
+    {
+        "": frozenset("int8 int16 int32 int64 uint8 uint16 uint32 uint64 float16 float32 float64".split()),
+        TFLITE: frozenset({"float32", "int32", "int64"}),
+    }
+)
+"""By domain the types of which x * 1 is x: a complex product adds the product of the second parts, which is 0, or NaN
+where one is infinite, and a TFLite kernel of less than 32 bits multiplies by scales."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,12 +82,15 @@ def passed_operand(node: Node) -> int | None:
 
 
 def does_nothing(node: Node, at: int) -> bool:
-    """Whether nobody ever read the node, or it is arithmetic that returns its operand `at` in the same shape."""
+    """Whether it is arithmetic that returns its operand `at` in the same shape, or what nobody ever read.
+
+    What may fail by a size that it asks for does something, though nobody reads it.
+    """
     result = node.results[0]
     if result is None or result in node.graph.outputs:
         return False
     same_value = (node.domain, node.op) in NEUTRAL and same_shape(node.operand(at).shape, result.shape)
-    return same_value or not result.was_read
+    return same_value or not (result.was_read or any(asked_sizes(result)))
 
 
 def is_carrier(node: Node) -> bool:
@@ -114,18 +123,23 @@ def source(value: Value) -> Value | None:
 def sources(value: Value) -> Iterator[Value]:
     """What stands behind a value, one step after the other.
 
-    Behind what a carrier makes it is the value itself, in the shape of what stands behind the carrier's operand.
+    Behind what carriers make it is the value itself, in the shape of what stands behind the first one's operand.
     """
-    node = value.producer
-    while node is not None and node.operands:
-        if is_carrier(node):
-            for other in sources(node.operand(0)):
-                if not (_has_one_scale(node) or _keeps_axis(node, other.shape)):
-                    return
-                yield replace(value, shape=other.shape)
+    carriers, first = [], value
+    while (node := first.producer) is not None and is_carrier(node):
+        carriers.append(node)
+        first = node.operand(0)
+    for other in _passed_on(first):
+        if not all(_has_one_scale(node) or _keeps_axis(node, other.shape) for node in carriers):
             return
-        at = passed_operand(node)
-        behind = node.operands[at] if at is not None else None
+        yield replace(value, shape=other.shape) if carriers else other
+
+
+def _passed_on(value: Value) -> Iterator[Value]:
+    """What nodes that pass a value on read, up to what a carrier makes: that is seen from the carrier."""
+    node = value.producer
+    while node is not None and (at := passed_operand(node)) is not None:
+        behind = node.operands[at]
         if behind is None:
             return
         yield behind
@@ -200,14 +214,23 @@ def _is_right_aligned(node: Node, form: operators.StretchForm, to: Shape) -> boo
 def _beside(node: Node, neutral: Neutral, result: Value) -> int | None:
     """The operand beside the neutral constant, where the operator is on plain numbers."""
     values = [value for value in (*node.operands, result) if value is not None]
-    if len(values) != 3 or result.dtype in COMPLEX or node.attributes.get("fused_activation_function"):  # noqa: PLR2004 -- two and the result
+    if len(values) != 3 or result.dtype not in NUMBERS[node.domain] or node.attributes.get("fused_activation_function"):  # noqa: PLR2004 -- two and the result
         return None
     if any(value.scales or not value.shape.ranked or value.stale is not None for value in values):
         return None
     for at, other in ((0, 1), (1, 0)):
-        if (not neutral.right_only or other == 1) and _is_number(values[other].number, neutral):
+        if (not neutral.right_only or other == 1) and _is_number(_number(values[other]), neutral):
             return at
     return None
+
+
+def _number(value: Value) -> Scalar | None:
+    """The number that all elements of a constant are, or of what a ConstantOfShape makes."""
+    node = value.producer
+    if node is None or (node.domain, node.op) != ("", "ConstantOfShape"):
+        return value.number
+    number = node.attributes.get("value", 0.0)
+    return number if isinstance(number, (int, float)) else None
 
 
 def _is_number(number: Scalar | None, neutral: Neutral) -> bool:

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from dataclasses import replace
 
-from graphfix.graph.broadcast import Alignment, align_anyhow
+from graphfix.graph.broadcast import MATRIX, Alignment
 from graphfix.graph.edits import Restate
 from graphfix.graph.other_operands import Operands, is_alone, keeps_bits, keeps_result
 from graphfix.graph.passing import bare, constant
@@ -13,21 +14,19 @@ from graphfix.graph.view import Node, Value
 from graphfix.shapes.shape import Shape, Size, Undecided, same_shape
 
 
-def restated(node: Node, freed: Operands) -> Iterator[Restate]:
-    """Each constant in the fewest axes and elements that leave the result as it is; the first one carries the rank."""
-    try:
-        before = align_anyhow(node)
-        if before is None:
-            return
-        read = dict(freed)
+def restated(node: Node, before: Alignment, freed: Operands) -> Iterator[Restate]:
+    """Each constant in the fewest axes and elements that leave the result as it is; the first one carries the rank.
+
+    `before` is how the node's operands broadcast, `freed` what it is to read in place of some of them.
+    """
+    read = dict(freed)
+    with suppress(Undecided):
         for value in dict.fromkeys(operand.value for operand in before.operands if operand.index not in freed):
             places = [operand.index for operand in before.operands if operand.value is value]
             smallest = _smallest(node, before, value, places, read)
             if smallest is not None:
                 read |= dict.fromkeys(places, smallest)
                 yield from (Restate(at, smallest.shape) for at in places)
-    except Undecided:
-        return
 
 
 def _smallest(node: Node, before: Alignment, value: Value, places: Sequence[int], read: Operands) -> Value | None:
@@ -35,6 +34,8 @@ def _smallest(node: Node, before: Alignment, value: Value, places: Sequence[int]
 
     A constant that is dequantized for others too would be dequantized twice.
     """
+    if node.row is not None and node.row.style == "matmul" and value.shape.ranked and value.shape.rank <= MATRIX:
+        return None  # all of it is one matrix: its numbers, which may be many, need not be read
     held = constant(value)
     repeats = held.repeats if held is not None else None
     if repeats is None or not value.shape.ranked or (held is not value and not is_alone(value)):

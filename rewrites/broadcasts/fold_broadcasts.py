@@ -17,19 +17,20 @@ otherwise be needed for the rank of the result, a constant has that rank, which 
 Where two operands of a node are stretched and one of them has to be, the one that is computed first stays. An operand
 that can't be made explicit with the same bits is not made implicit either: a stretched exponent, a matrix product's
 constant. With `--keep-fusions` (target `onnxruntime`) what a fusion of onnxruntime matches by its shape stays too. No
-attribute, input or output of a graph changes. What stays is listed with its reason.
+attribute, input or output of a graph changes. A stretch or a product with ones that stays is listed with its reason.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
+from itertools import chain
 
-from graphfix import operators
 from graphfix.graph.compacting import Compaction, every_node
 from graphfix.graph.edits import Bypass, Edit, Fold
 from graphfix.graph.liveness import served_nothing_else
-from graphfix.graph.passing import does_nothing, passed_operand
+from graphfix.graph.passing import does_nothing, is_lift, passed_operand
 from graphfix.graph.view import Graph, Node
+from graphfix.shapes.shape import Incompatible
 
 CODE = "GF203"
 
@@ -40,16 +41,24 @@ def plan_model(graphs: Sequence[Graph]) -> Iterator[tuple[Node, Iterable[Edit]]]
     idle = [(node, at) for node in nodes if (at := passed_operand(node)) is not None and does_nothing(node, at)]
     if idle:
         return ((node, [Fold(CODE, at)]) for node, at in idle)  # the others are seen when these are gone
-    compaction = Compaction(served_nothing_else(graphs))
+    compaction = Compaction(nodes, served_nothing_else(graphs))
     plans = [(node, _plan(compaction, node)) for node in nodes]
     if any(isinstance(edit, Bypass) for _, edits in plans for edit in edits):
         return ((node, edits) for node, edits in plans if any(isinstance(edit, Bypass) for edit in edits))
-    return ((node, edits) for node, edits in plans if edits)
+    whys = ((node, compaction.alignment(node)) for node in nodes if node.row is not None and node.graph.path == "main")
+    clashing = ((node, _clash(why)) for node, why in whys if isinstance(why, Incompatible))  # a body may never run
+    return chain(((node, edits) for node, edits in plans if edits), clashing)
 
 
 def _plan(compaction: Compaction, node: Node) -> Sequence[Edit]:
     edits, at = [*compaction.edits(node)], passed_operand(node)
-    if not edits and at is not None and operators.stretch_form(node.domain, node.op) is not None:
+    if not edits and at is not None and not any(map(is_lift, filter(None, node.results))):
         leave = compaction.needed(node, at, CODE)
         return [leave] if leave is not None else []
     return edits
+
+
+def _clash(why: Incompatible) -> Iterator[Edit]:
+    """Raise it, as every plan does of operands that do not broadcast."""
+    raise why
+    yield

@@ -185,3 +185,20 @@ def test_a_model_that_runs_is_planned_by_its_stored_shapes_too(tmp_path: Path, m
     assert any("stored rank" in text for text in outcome.assumes)
     with pytest.raises(LookupError):
         graphfix.fix_file(custom_onnx(tmp_path / "m.onnx"), tmp_path / "f.onnx")
+
+
+@pytest.mark.parametrize("op", ["Add", "ADD"], ids=["onnx", "tflite"])
+def test_what_folding_would_have_done_by_a_stored_shape_is_named(tmp_path: Path, op: str) -> None:
+    text = NOBODY_RUNS.replace("b[3]", "b:const[1,3]")
+    if op == "Add":
+        proto = model(text.format("own.Frob", "Add", "Add"))
+        proto.graph.value_info.append(onnx.helper.make_tensor_value_info("t", onnx.TensorProto.FLOAT, [2, 3]))
+        data, suffix = proto.SerializeToString(), ".onnx"
+    else:
+        data, suffix = tflite(text.format("CUSTOM.Frob", "ADD", "ADD")), ".tflite"
+    (tmp_path / f"m{suffix}").write_bytes(data)
+    outcome = graphfix.fix_file(tmp_path / f"m{suffix}", tmp_path / f"f{suffix}", target="compact")
+    assert {(site.node[-2:], site.status, site.reason) for site in outcome.sites} == {
+        ("#1", "left", WHY),
+        ("#2", "changed", None),
+    }

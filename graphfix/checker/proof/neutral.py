@@ -37,9 +37,9 @@ def _is_neutral(op: str, view: View, *, right: bool) -> bool:
     if op not in NUMBERS or (op in RIGHT_ONLY and not right):
         return False
     array = constant_folding.literal(_one_element(view))
-    if array is None or array.dtype.kind not in "fi" or not bool((array == NUMBERS[op]).all()):
+    if array is None or array.dtype.kind not in "fiu" or not bool((array == NUMBERS[op]).all()):
         return False
-    return array.dtype.kind == "i" or op in ("MUL", "DIV") or bool((np.signbit(array) == (op == "ADD")).all())
+    return array.dtype.kind in "iu" or op in ("MUL", "DIV") or bool((np.signbit(array) == (op == "ADD")).all())
 
 
 def _one_element(view: View) -> View | None:

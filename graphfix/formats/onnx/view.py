@@ -86,7 +86,8 @@ class Views:
             array, sizes = self.elements(self.tensors[value]), value.shape.numbers
             if array is None or array.dtype.hasobject or array.shape != sizes:
                 return None
-            least = Shape(least_sizes(array.tobytes(), sizes, array.itemsize))
+            data = array.reshape(-1).view(np.uint8).data  # no copy: the weights may be large
+            least = Shape(least_sizes(data, sizes, array.itemsize))
             one = bool(array.size) and set(least.dims) <= {1}
             self.repeated[value] = Repeats(least, array.reshape(-1)[0].item() if one else None)
         return self.repeated.get(value)

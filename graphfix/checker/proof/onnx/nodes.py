@@ -35,6 +35,14 @@ BYTES = frozenset(number for name, number in TensorProto.DataType.items() if nam
 TWO_TYPES_SINCE = 12
 """From this version on a power takes integers, and an exponent of another type than the base's."""
 SQUARING = frozenset({"Mul", "Pow"})
+NUMBERS = frozenset(
+    {
+        *(TensorProto.INT8, TensorProto.INT16, TensorProto.INT32, TensorProto.INT64),
+        *(TensorProto.UINT8, TensorProto.UINT16, TensorProto.UINT32, TensorProto.UINT64),
+        *(TensorProto.FLOAT16, TensorProto.FLOAT, TensorProto.DOUBLE),
+    }
+)
+"""Of these types x * 1, x / 1 and x - 0 are x."""
 RAISED = frozenset({TensorProto.FLOAT, TensorProto.DOUBLE, TensorProto.INT32, TensorProto.INT64})
 """The types of which onnxruntime has a power."""
 PRODUCTS = "a power by 2 and a PRelu of float32 have the bits of the products that they are, as in onnxruntime"
@@ -91,7 +99,7 @@ def _each(call: Call) -> View | None:
 
 
 def _beside_neutral(call: Call, one: View, two: View) -> View | None:
-    plain = {dtype(one.core), dtype(two.core)} <= RAISED and dtype(one.core) == dtype(two.core) and loads(call)
+    plain = {dtype(one.core), dtype(two.core)} <= NUMBERS and dtype(one.core) == dtype(two.core) and loads(call)
     return neutral.beside(call.table.algebra, call.op.upper(), one, two) if plain else None
 
 

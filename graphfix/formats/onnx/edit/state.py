@@ -103,14 +103,18 @@ class State:
 
         Where the file has the same carrier of the same value already, that one is read.
         """
-        result = node.results[0] if is_carrier(node) else None
-        if result is None:
-            return
-        twin = self._twin(node)
-        if twin is None and result.shape == node.operand(0).shape:
-            return
-        for reader, at in (result if twin is not None else self.reshape(result, node.operand(0).shape)).reads:
-            self.carry(self.put(reader, at, twin) if twin is not None else reader)
+        pending = [node]
+        while pending:
+            node = pending.pop()
+            node = node.graph.at(node.index)
+            result = node.results[0] if is_carrier(node) else None
+            if result is None:
+                continue
+            twin = self._twin(node)
+            if twin is not None:
+                pending += [self.put(reader, at, twin) for reader, at in result.reads]
+            elif result.shape != node.operand(0).shape:
+                pending += [reader for reader, _ in self.reshape(result, node.operand(0).shape).reads]
 
     def _twin(self, node: Node) -> Value | None:
         """What another node before it makes of the same operands in the same way."""

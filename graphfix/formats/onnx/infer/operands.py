@@ -15,6 +15,7 @@ from graphfix.operators import Row
 from graphfix.shapes.shape import Shape, Size
 from graphfix.shapes.terms import Terms
 
+FLOATS = (TensorProto.FLOAT16, TensorProto.FLOAT, TensorProto.DOUBLE)
 MOST_AXES = 64
 """A vector of more elements is no shape, and names no axes."""
 
@@ -31,7 +32,7 @@ READ: Mapping[int, Callable[[AttributeProto], object]] = {
 def attributes(node: NodeProto) -> dict[str, object]:
     """Return the attributes that are numbers, text, or lists of these (as tuples), by name; no references.
 
-    Of the tensor that a ConstantOfShape is filled with the one whole number, None where it holds anything else.
+    Of the tensor that a ConstantOfShape is filled with the one number, None where it holds anything else.
     """
     found: dict[str, object] = {}
     for attribute in node.attribute:
@@ -42,7 +43,7 @@ def attributes(node: NodeProto) -> dict[str, object]:
         if read is not None:
             found[attribute.name] = read(attribute)
         elif kind == AttributeProto.TENSOR and node.op_type == "ConstantOfShape":
-            found[attribute.name] = _whole_number(attribute.t)
+            found[attribute.name] = _number(attribute.t)
     return found
 
 
@@ -53,13 +54,14 @@ def attributes_of(step: Step) -> dict[str, object]:
     return step.attributes
 
 
-def _whole_number(tensor: TensorProto) -> int | None:
-    """The one element of a tensor of whole numbers or bools: what a ConstantOfShape is filled with."""
-    if tensor.data_type not in (*INTEGERS, TensorProto.BOOL) or tuple(tensor.dims) not in ((), (1,)):
+def _number(tensor: TensorProto) -> int | float | None:
+    """The one element of a tensor: what a ConstantOfShape is filled with; a bool is 0 or 1."""
+    if tensor.data_type not in (*INTEGERS, *FLOATS, TensorProto.BOOL) or tuple(tensor.dims) not in ((), (1,)):
         return None
     if tensor.data_location == TensorProto.EXTERNAL:
         return None
-    return int(onnx.numpy_helper.to_array(tensor).item())
+    number = onnx.numpy_helper.to_array(tensor).item()
+    return number if isinstance(number, float) else int(number)
 
 
 @dataclass(slots=True)
