@@ -22,8 +22,8 @@ SEQUENCE, IMAGE = 3, 3
 """The axes of [batch, sequence, hidden], and the fewest of [batch, channels, .. pixels]."""
 DEEP = 8
 """How many nodes a constant may be computed by."""
-NEUTRAL = {"Add": (0,), "Sub": (0,), "Mul": (1,), "Div": (1,)}
-"""By operator: the scalar that leaves the other operand as it is."""
+NO_OPS = {"Add": (0,), "Sub": (0,), "Mul": (1,), "Div": (1,)}
+"""By operator: the scalar beside which onnxruntime takes it out (0.0 beside -0.0 too)."""
 LINE = re.compile(r"\s*(?P<results>[\w, ]+)(?P<shared>\*?) = (?P<op>[\w.]+)\((?P<operands>.*)\)")
 OPERAND = re.compile(r"(?P<name>\w+)(?::(?P<kind>\w+))?(?P<mark>[!~^]?)(?:\{(?P<number>.*)\})?")
 
@@ -198,10 +198,10 @@ def is_identity(node: Node) -> bool:
         return False
     if node.op == "Cast":
         return node.results[0] is not None and node.results[0].dtype == first.dtype
-    if node.op in NEUTRAL:
+    if node.op in NO_OPS:
         by = node.operands[1] if len(node.operands) > 1 else None
         return (
-            by is not None and by.kind == "constant" and by.shape.dims in ((), (1,)) and by.literal == NEUTRAL[node.op]
+            by is not None and by.kind == "constant" and by.shape.dims in ((), (1,)) and by.literal == NO_OPS[node.op]
         )
     return node.op in ("Identity", "Dropout")
 

@@ -75,12 +75,6 @@ def find(graph: Graph) -> Mapping[int, Fusions]:
     return {place: Fusions(fusions) for place, fusions in found.items()}
 
 
-def fused(node: Node, operand: int, change: Change, by: Collection[int] = ()) -> str | None:
-    """Return the name of the fusion that a change of one operand's shape ends; `find` answers for a whole graph."""
-    fusions = find(node.graph).get(node.index)
-    return fusions.fused(node, operand, change, by) if fusions is not None else None
-
-
 def _is_kept(operand: Outside, change: Change, node: Node) -> bool:
     if operand.mark == "^" and change == "rank":
         return any(result is not None and not result.shape.static for result in node.results)

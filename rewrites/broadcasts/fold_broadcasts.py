@@ -9,15 +9,17 @@
 
 A node goes where every reader broadcasts anyway and has the result that it had, for all sizes: an Expand, a Tile, a
 BROADCAST_TO, a TILE, a STABLEHLO_BROADCAST_IN_DIM, a Reshape, Squeeze or Unsqueeze that changes unit axes in front
-only, a product with ones, and a sum with zeros of whole numbers, or with -0.0. (x + 0.0 is another number where x is
--0.0, and stays.) An Expand that reads such a lift aligns its operand itself. What computed shapes for them alone goes
+only, a product with ones (a constant, or a ConstantOfShape), and a sum with zeros of whole numbers, or with -0.0. (x +
+0.0 is another number where x is -0.0, and stays.) A stretch that nobody reads goes as well, unless it may fail by the
+size that it asks for. An Expand that reads a lift aligns its operand itself. What computed shapes for them alone goes
 too. Constants lose the unit axes in front and the axes along which nothing changes; where another operand's lift would
 otherwise be needed for the rank of the result, a constant has that rank, which costs nothing.
 
-Where two operands of a node are stretched and one of them has to be, the one that is computed first stays. An operand
-that can't be made explicit with the same bits is not made implicit either: a stretched exponent, a matrix product's
-constant. With `--keep-fusions` (target `onnxruntime`) what a fusion of onnxruntime matches by its shape stays too. No
-attribute, input or output of a graph changes. A stretch or a product with ones that stays is listed with its reason.
+Where one reader needs a node, all read it still. Where two operands of a node are stretched and one of them has to be,
+the one that is computed first stays. An operand that can't be made explicit with the same bits is not made implicit
+either: a stretched exponent, a matrix product's constant. With `--keep-fusions` (target `onnxruntime`) what a fusion of
+onnxruntime matches by its shape stays too. No attribute, input or output of a graph changes. A stretch or a product
+with ones that stays is listed with its reason; a lift is not.
 """
 
 from __future__ import annotations

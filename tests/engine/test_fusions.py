@@ -10,7 +10,7 @@ from onnx import ModelProto
 
 import graphfix
 from graphfix.engine import fusions
-from graphfix.engine.fusions import Fusions
+from graphfix.engine.fusions import Change, Fusions
 from graphfix.engine.policy import Policy
 from graphfix.engine.run import run
 from graphfix.graph.edits import Edit, Leave, Lift, Stretch
@@ -134,13 +134,19 @@ def test_a_reason_names_the_fusion_and_says_whether_it_is_a_constant() -> None:
     assert "onnxruntime fuses this into LayerNormalization by this operand's shape (--keep-fusions)" in reasons
 
 
-def test_one_operand_is_answered_for_as_the_whole_graph_is() -> None:
+def fused(node: Node, operand: int, change: Change) -> str | None:
+    """The fusion that a change of one operand's shape ends."""
+    found = fusions.find(node.graph).get(node.index)
+    return found.fused(node, operand, change) if found is not None else None
+
+
+def test_a_scale_is_asked_for_by_its_elements_and_the_product_by_its_rank() -> None:
     graph = graphfix.load(built("MatMulScale after")).graphs[0]
     scale = graph.nodes[1]
-    assert fusions.fused(scale, 1, "sizes") == "FusedMatMul"
-    assert fusions.fused(scale, 1, "rank") is None
-    assert fusions.fused(scale, 0, "rank") == "FusedMatMul"
-    assert fusions.fused(graph.nodes[0], 0, "rank") is None
+    assert fused(scale, 1, "sizes") == "FusedMatMul"
+    assert fused(scale, 1, "rank") is None
+    assert fused(scale, 0, "rank") == "FusedMatMul"
+    assert fused(graph.nodes[0], 0, "rank") is None
 
 
 def test_an_operand_that_has_the_shape_of_the_others_by_an_expand_stays() -> None:
@@ -148,7 +154,7 @@ def test_an_operand_that_has_the_shape_of_the_others_by_an_expand_stays() -> Non
         "e = Expand(k[1,3,8], to:const{2,3,8})\na = Add(x[2,3,8], e)\ny = LayerNormalization(a, g:const[8], b:const[8])"
     )
     graph = graphfix.load(model(text)).graphs[0]
-    assert fusions.fused(graph.nodes[1], 1, "sizes") == "SkipLayerNormalization"
+    assert fused(graph.nodes[1], 1, "sizes") == "SkipLayerNormalization"
 
 
 def test_a_value_with_many_readers_is_no_link() -> None:
