@@ -17,6 +17,7 @@ from graphfix.engine.fusions import Fusions, find
 from graphfix.engine.targets import Broadcasts, Unknown
 from graphfix.graph.broadcast import align, has_ranks
 from graphfix.graph.edits import Assume, Bypass, Canonicalize, Edit, Fold, Leave, Lift, Restate, Stretch
+from graphfix.graph.passing import carried_from, is_carried
 from graphfix.graph.protocols import ModelRewrite, Rewrite
 from graphfix.graph.view import Graph, Node, Value
 from graphfix.results import GraphfixError
@@ -149,8 +150,9 @@ def unless_fused(plans: Plans, fusions: Mapping[Graph, Mapping[int, Fusions]]) -
 
 
 def _freed(node: Node, edits: Sequence[Edit]) -> set[Value]:
-    """The operands that a node is no longer to read."""
-    return {node.operand(edit.operand) for edit in edits if isinstance(edit, Bypass)}
+    """What a node is no longer to read, itself or in front of what quantizes its operands."""
+    carried = {carried_from(value)[1] for value in node.operands if edits and value is not None and is_carried(value)}
+    return carried | {node.operand(edit.operand) for edit in edits if isinstance(edit, Bypass)}
 
 
 def _fused_or(node: Node, edits: Sequence[Edit], kept: Fusions | None) -> Sequence[Edit]:

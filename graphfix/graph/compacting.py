@@ -16,9 +16,9 @@ from graphfix.graph.edits import Bypass, Edit, Leave
 from graphfix.graph.other_operands import (
     Operands,
     broadcast_operands,
-    is_at_hand,
     keeps_bits,
     keeps_result,
+    may_carry,
     may_lift,
     reading,
     with_rank,
@@ -37,22 +37,33 @@ class Compaction:
     dead: frozenset[Node]
     """The nodes that only served what was bypassed: they ask for nothing."""
     nearer: dict[Node, Operands] = field(default_factory=dict)
+    """By operand what a node may read instead, as long as nobody else needs the operand."""
+    passed: dict[tuple[Node, int], Sequence[Value]] = field(default_factory=dict)
+    """The values that such an operand is a way around: itself, and those on the way to what is read instead."""
     goes: dict[Value, bool] = field(default_factory=dict)
     alignments: dict[Node, Alignment | Incompatible | None] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         for node in reversed(self.nodes):  # readers first: what is asked of a node is answered by those that read it
             self._nearer(node)
+        free = [node for node in reversed(self.nodes) if self.nearer[node]]
+        while failing := [node for node in free if self.nearer[node] and not self._holds(node)]:
+            self.nearer |= {node: {} for node in failing}
+            self.goes.clear()
 
     def edits(self, node: Node) -> Sequence[Edit]:
         """What the node is to read instead: first what stands behind its operands, then its constants in less axes."""
-        freed = {at: value for at, value in self._nearer(node).items() if self._goes(node.operand(at))}
+        freed = self.freed(node)
         before = self.alignment(node) if any(map(constant, node.operands)) else None
         constants = [*restated(node, before, freed)] if isinstance(before, Alignment) else []
         if freed and not any(edit.to.rank > node.operand(edit.operand).shape.rank for edit in constants):
             constants = []  # a constant is restated once, for all who read it when the others are gone
         nearer = [Bypass(at, value) for at, value in freed.items() if not is_carried(node.operand(at))]
         return [*nearer, *constants] if (nearer or constants) and node not in self.dead else []
+
+    def freed(self, node: Node) -> Operands:
+        """By operand what the node is to read instead, where everyone who reads the operand may do without it."""
+        return {at: value for at, value in self._nearer(node).items() if self._goes(node.operand(at))}
 
     def alignment(self, node: Node) -> Alignment | Incompatible | None:
         """How the operands broadcast, or why they do not; None where they need not, and where that is not known."""
@@ -96,10 +107,23 @@ class Compaction:
         read = {
             at: replace(value, shape=with_rank(value.shape, before.rank))
             for at, value in broadcast_operands(node)
-            if at not in chains and before.rank and is_at_hand(value) and may_lift(before, at)
+            if at not in chains and before.rank and may_lift(before, at) and may_carry(node, value)
         }
         kept = _kept(node, before, chains, read)
+        self.passed.update({(node, at): chain[: kept[at]] for at, chain in chains.items()})
         return {at: chain[kept[at]] for at, chain in chains.items() if kept[at]}
+
+    def _holds(self, node: Node) -> bool:
+        """Whether a node has the result that it had without those of its operands alone that all may do without."""
+        result, freed, before = node.results[0], self.freed(node), self.alignment(node)
+        if is_carrier(node):
+            return result is not None and self._goes(result)
+        if not freed or not isinstance(before, Alignment):
+            return True
+        passed = [value for at in freed for value in self.passed[node, at]]
+        constants = {edit.operand: edit.to for edit in restated(node, before, freed)}
+        read = {**freed, **{at: replace(node.operand(at), shape=shape) for at, shape in constants.items()}}
+        return _is_as_it_was(node, before, read, passed)
 
     def _carried(self, node: Node) -> Operands:
         """What a carrier may read: whatever those who read its result may read of it."""
@@ -160,9 +184,7 @@ def _kept(node: Node, before: Alignment, chains: Mapping[int, Sequence[Value]], 
     def fits() -> bool:
         now = {at: chain[steps[at]] for at, chain in chains.items()}
         passed = [value for at, chain in chains.items() for value in chain[: steps[at]]]
-        return keeps_result(node, before, {**read, **now}, lifts=all(map(is_lift, passed))) and all(
-            _is_asked(node, before, {**read, **now}, size) for value in passed for size in asked_sizes(value)
-        )
+        return _is_as_it_was(node, before, {**read, **now}, passed)
 
     each = [(_place(chain[step]), at, step) for at, chain in chains.items() for step in range(len(chain) - 1)]
     moved: list[int] = []
@@ -177,6 +199,13 @@ def _kept(node: Node, before: Alignment, chains: Mapping[int, Sequence[Value]], 
             if fits():
                 break
     return steps
+
+
+def _is_as_it_was(node: Node, before: Alignment, read: Operands, passed: Sequence[Value]) -> bool:
+    """Whether a node has its result, and fails where it failed, with other operands, without what was passed."""
+    return keeps_result(node, before, read, lifts=all(map(is_lift, passed))) and all(
+        _is_asked(node, before, read, size) for value in passed for size in asked_sizes(value)
+    )
 
 
 def _is_asked(node: Node, before: Alignment, read: Operands, asked: tuple[int, Size]) -> bool:

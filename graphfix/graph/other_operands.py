@@ -9,8 +9,11 @@ from graphfix.graph.broadcast import MATRIX, Alignment, align_anyhow, exemption,
 from graphfix.graph.liveness import is_live
 from graphfix.graph.passing import constant
 from graphfix.graph.view import Node, Value
+from graphfix.operators.row import TFLITE
 from graphfix.shapes.shape import Incompatible, Shape, broadcast, same, same_shape
 
+PAIR = 2
+SQUARED = ("int8", "uint8")
 Operands: TypeAlias = Mapping[int, Value]
 """By index: what a node would read."""
 
@@ -31,7 +34,7 @@ def keeps_result(node: Node, before: Alignment, read: Operands, *, lifts: bool =
 
     `lifts`: all that they lack is unit axes in front, so that the rank alone may be another one.
     """
-    if not all(_is_matrix(node, node.operand(at), value) for at, value in read.items()):
+    if not all(_is_matrix(node, node.operand(at), value) for at, value in read.items()) or becomes_square(node, read):
         return False
     try:
         after = align_anyhow(reading(node, read))
@@ -42,6 +45,14 @@ def keeps_result(node: Node, before: Alignment, read: Operands, *, lifts: bool =
     if lifts and before.rank:
         return True
     return same_shape(after.result, before.result) and not (before.onto and _checks_less(before, read))
+
+
+def becomes_square(node: Node, read: Operands) -> bool:
+    """Whether a product of 8 bits would read one value twice: XNNPACK rounds a square otherwise."""
+    if (node.domain, node.op) != (TFLITE, "MUL") or len(node.operands) != PAIR or node.operand(0).dtype not in SQUARED:
+        return False
+    one, two = (read.get(at, node.operand(at)) for at in range(PAIR))
+    return one is two and node.operands[0] is not node.operands[1]
 
 
 def _checks_less(before: Alignment, read: Operands) -> bool:
@@ -115,7 +126,14 @@ def is_alone(value: Value) -> bool:
     return value not in value.graph.outputs and sum(is_live(reader) for reader, _ in value.reads) == 1
 
 
-def is_at_hand(value: Value) -> bool:
-    """Whether a value is a constant that can be stated in another shape."""
+def may_carry(node: Node, value: Value) -> bool:
+    """Whether a value is a constant that can be stated in more axes, for the rank of a node's result."""
     held = constant(value)
-    return held is not None and held.repeats is not None and (held is value or is_alone(value))
+    if held is None or held.repeats is None or not (held is value or is_alone(value)):
+        return False
+    return not is_lost(node, value.shape, 0)
+
+
+def is_lost(node: Node, shape: Shape, rank: int) -> bool:
+    """Whether axes of a constant beyond this rank do not count: of one element XNNPACK drops them."""
+    return node.domain == TFLITE and shape.rank > rank and set(shape.dims) <= {1}

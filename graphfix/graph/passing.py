@@ -7,7 +7,7 @@ broadcasting operator would read it. Right-aligned means that unit axes in front
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from types import MappingProxyType
 from typing import TypeAlias
@@ -30,11 +30,12 @@ CARRIERS = frozenset({("", "QuantizeLinear"), ("", "DequantizeLinear")})
 NUMBERS: Mapping[str, frozenset[str]] = MappingProxyType(
     {
         "": frozenset("int8 int16 int32 int64 uint8 uint16 uint32 uint64 float16 float32 float64".split()),
-        TFLITE: frozenset({"float32", "int32", "int64"}),
+        TFLITE: frozenset({"int32", "int64"}),
     }
 )
 """By domain the types of which x * 1 is x: a complex product adds the product of the second parts, which is 0, or NaN
-where one is infinite, and a TFLite kernel of less than 32 bits multiplies by scales."""
+where one is infinite; LiteRT's kernels of floats cut an infinity off at the largest float, and those of less than 32
+bits multiply by scales."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,14 +126,20 @@ def sources(value: Value) -> Iterator[Value]:
 
     Behind what carriers make it is the value itself, in the shape of what stands behind the first one's operand.
     """
-    carriers, first = [], value
-    while (node := first.producer) is not None and is_carrier(node):
-        carriers.append(node)
-        first = node.operand(0)
+    carriers, first = carried_from(value)
     for other in _passed_on(first):
         if not all(_has_one_scale(node) or _keeps_axis(node, other.shape) for node in carriers):
             return
         yield replace(value, shape=other.shape) if carriers else other
+
+
+def carried_from(value: Value) -> tuple[Sequence[Node], Value]:
+    """The carriers that make a value, the last one first, and what the first one reads; none, and the value itself."""
+    carriers = []
+    while (node := value.producer) is not None and is_carrier(node):
+        carriers.append(node)
+        value = node.operand(0)
+    return carriers, value
 
 
 def _passed_on(value: Value) -> Iterator[Value]:
@@ -157,7 +164,8 @@ def asked_sizes(value: Value) -> Iterator[tuple[int, Size]]:
         return
     pairs = zip(reversed(shape.dims), reversed(content.dims), strict=False)
     for axis, (have, want) in enumerate(pairs, 1):
-        if cstr_broadcastable(Shape((have,)), Shape((want,))) is not True:
+        one_way = node.domain == TFLITE and same(want, 1) and not same(have, 1)
+        if one_way or cstr_broadcastable(Shape((have,)), Shape((want,))) is not True:
             yield axis, want
 
 

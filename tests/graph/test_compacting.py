@@ -169,5 +169,8 @@ def test_the_numbers_of_a_matrix_are_not_read() -> None:
 
 
 def test_tflite_ones_beside_a_lift_go() -> None:
-    text = "r[1,4] = RESHAPE(x[4], s:const:int32[2]{1,4})\nm[1,4] = MUL(r, c:const[]{1.0})\nz[2,4] = ADD(y[2,4], m)"
+    text = (
+        "r:int32[1,4] = RESHAPE(x:int32[4], s:const:int32[2]{1,4})\nm:int32[1,4] = MUL(r, c:const:int32[]{1})\n"
+        "z:int32[2,4] = ADD(y:int32[2,4], m)"
+    )
     assert tflite_fixing.fixed(text, target="compact").view == ["z[2,4] = ADD(y[2,4], x[4])"]

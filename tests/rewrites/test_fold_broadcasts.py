@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
@@ -12,12 +13,16 @@ from onnx import ModelProto
 
 import graphfix
 from graphfix.checker.proof import prove
+from models.builders.tflite.text import model as model_tflite
 from tests.support.notation import model
 from tests.support.onnx import fixing as onnx_fixing
+from tests.support.proved import unproved
+from tests.support.runtimes import litert_runs
 from tests.support.tflite import fixing as tflite_fixing
 
 FOLD = "fold-broadcasts"
 ONES, ZEROS = ",".join(["1.0"] * 8), ",".join(["0.0"] * 8)
+WHOLE_ONES = ",".join(["1"] * 8)
 NEGATIVE = ",".join(["-0.0"] * 8)
 
 GOES = {
@@ -223,7 +228,7 @@ TFLITE = {
         ["y[2,?,?] = SUB(x[2,?,?], b[?,?])"],
     ),
     "a product with ones": (
-        f"o[2,4] = MUL(x[4], c:const[2,4]{{{ONES}}})\nz[2,4] = MUL(y[2,4], o)",
+        (f"o:int32[2,4] = MUL(x:int32[4], c:const:int32[2,4]{{{WHOLE_ONES}}})\nz:int32[2,4] = MUL(y:int32[2,4], o)"),
         ["z[2,4] = MUL(y[2,4], x[4])"],
     ),
     "a constant that was written out in full": (
@@ -243,6 +248,70 @@ def test_tflite(text: str, after: list[str], tmp_path: Path) -> None:
     assert prove(before, written, tflite=True).proved
 
 
+@pytest.mark.parametrize(("op", "number"), [("MUL", 1.0), ("DIV", 1.0), ("ADD", -0.0), ("SUB", 0.0)])
+def test_litert_cuts_infinities_off_beside_float_ones_and_zeros_so_they_stay(
+    op: str, number: float, tmp_path: Path
+) -> None:
+    before = f"o[2] = {op}(x[2], c:const[]{{{number}}})\nz[2] = ABS(o)"
+    done = tflite_fixing.fixed(before, target="compact")
+    assert not done.outcome.changed
+    bare = model_tflite("z[2] = ABS(x[2])")
+    assert unproved(done.before, bare) is not None
+    cut, whole = litert(tmp_path, (done.before, bare), np.array([np.inf, 1.0], np.float32), "reference")
+    assert whole[0] == np.inf
+    assert cut[0] == np.finfo(np.float32).max
+
+
+def litert(folder: Path, models: Sequence[bytes], x: np.ndarray, kernels: str) -> list[np.ndarray]:
+    """The output of each model at `x`."""
+    paths = [folder / f"{at}.tflite" for at in range(len(models))]
+    for path, data in zip(paths, models, strict=True):
+        path.write_bytes(data)
+    return [ran.outputs[0] for ran in litert_runs.run([litert_runs.Job(path, kernels, {"x": x}) for path in paths])]
+
+
+def test_a_copy_beside_the_value_stays_in_a_product_of_8_bits_which_xnnpack_rounds_otherwise_as_a_square(
+    tmp_path: Path,
+) -> None:
+    scales = "".join(f"\n# scales {name} 0.5 0" for name in "xvy")
+    before = f"v:int8[256] = BROADCAST_TO(x:int8[256], s:const:int32[1]{{256}})\ny:int8[256] = MUL(v, x){scales}"
+    for target in ("compact", "explicit", "ranks"):
+        done = tflite_fixing.fixed(before, target=target)
+        assert not done.outcome.changed
+    square = model_tflite(f"y:int8[256] = MUL(x:int8[256], x){scales.replace(chr(10) + '# scales v 0.5 0', '')}")
+    assert unproved(done.before, square) is not None
+    one, other = litert(tmp_path, (done.before, square), np.arange(-128, 128, dtype=np.int8), "xnnpack")
+    assert not np.array_equal(one, other)
+
+
+def test_a_constant_of_one_element_carries_no_rank_which_xnnpack_would_drop(tmp_path: Path) -> None:
+    scales = "".join(f"\n# scales {name} 0.5 0" for name in "xrcy")
+    text = (
+        "r:int8[1,8,3] = EXPAND_DIMS(x:int8[8,3], a:const:int32[]{0})\n"
+        f"y:int8[1,8,3] = ADD(r, c:const:int8[3]{{1,1,1}}, fused_activation_function=RELU){scales}"
+    )
+    done = tflite_fixing.fixed(text, target="compact")
+    assert done.view == ["y[1,8,3] = ADD(x[8,3], c_restated[1,1,3])"]
+    x = np.ones((8, 3), np.int8)
+    assert [out.shape for out in litert(tmp_path, (done.before, done.data), x, "xnnpack")] == [(1, 8, 3)] * 2
+    dropped = model_tflite(
+        f"y:int8[1,8,3] = ADD(x:int8[8,3], c:const:int8[1,1,1]{{1}}, fused_activation_function=RELU){scales}"
+    )
+    assert litert(tmp_path, (dropped,), x, "xnnpack")[0].shape == (8, 3), "LiteRT keeps the rank: take the rule out"
+
+
+def test_which_zero_a_where_returns_goes_by_shapes_which_the_proof_assumes_away(tmp_path: Path) -> None:
+    text = "e[2] = Expand(z[], s:const{2})\nv[2] = Where(c:bool[], w[2], e)\ny[2] = Neg(v)"
+    done = onnx_fixing.fixed(text, target="compact")
+    assert done.view == ["v[2] = Where(c[], w[2], z[])", "y[2] = Neg(v[2])"]
+    paths = tmp_path / "before.onnx", tmp_path / "after.onnx"
+    for path, proto in zip(paths, (done.before, done.after), strict=True):
+        onnx.save(proto, path)
+    proof = prove(*paths)
+    assert proof.proved
+    assert any("sign of zero" in text for text in proof.assumes)
+
+
 def test_quantized_ones_are_no_ones() -> None:
     text = "o:int8[2,4] = MUL(x:int8[2,4], c:const:int8[]{1})\nz:int8[2,4] = ABS(o)\n# scales c 0.5 0\n"
     done = tflite_fixing.fixed(text, target="compact")
@@ -250,7 +319,7 @@ def test_quantized_ones_are_no_ones() -> None:
 
 
 def test_a_variable_is_read_when_the_file_reads_it() -> None:
-    text = f"v:variable[4]\no[2,4] = MUL(v, c:const[2,4]{{{ONES}}})\nz[2,4] = MUL(y[2,4], o)"
+    text = "v:variable[4]\no[2,4] = BROADCAST_TO(v, s:const:int32[2]{2,4})\nz[2,4] = MUL(y[2,4], o)"
     done = tflite_fixing.fixed(text, target="compact")
     assert not done.outcome.changed
     assert [why for _, _, why in done.left] == ["'v' is a variable, which may be written before it is read here"]

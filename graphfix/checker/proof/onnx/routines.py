@@ -33,7 +33,8 @@ _BY_SHAPE = frozenset(
     ("", op)
     for op in (
         "Acos Acosh Asin Asinh Atan Atanh Celu Cos Cosh Elu Erf Exp Gelu Log Mish Selu Sigmoid Sin Sinh Softplus"
-        " Softsign Swish Tan Tanh Pow Max Min PRelu LayerNormalization SimplifiedLayerNormalization RMSNormalization"
+        " Softsign Swish Tan Tanh Pow Max Min Where PRelu LayerNormalization SimplifiedLayerNormalization"
+        " RMSNormalization"
     ).split()
 ) | {("com.microsoft", "Gelu"), ("com.microsoft", "QuickGelu")}
 """Operators of floats that onnxruntime computes by another routine at the end of a buffer, or by an operand's size."""
@@ -85,7 +86,7 @@ def enter_mapped(call: Call, core: Core) -> None:
 
 
 def _enter_routine(call: Call, core: Core, operator: tuple[str, str]) -> None:
-    assumed = _assumed(call, floats=call.kinds[0] in _FLOATS)
+    assumed = _assumed(call, floats=call.kinds[call.op == "Where"] in _FLOATS)
     if assumed is None:
         return
     packs = _PACKING.get(operator, ())

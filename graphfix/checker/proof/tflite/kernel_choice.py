@@ -52,9 +52,12 @@ def ways(call: Call, views: Sequence[View]) -> tuple[object, ...]:
         return ()
     if call.operator.name == "POW":
         return (_multiplied_out(*views),)
-    if call.operator.name in ("ADD", "MUL") and call.result.dtype in INTEGERS and _overflows_packets(call, views):
-        return tuple(map(_stretch, views))
-    return ()
+    if call.operator.name not in ("ADD", "MUL") or call.result.dtype not in INTEGERS:
+        return ()
+    stretches = tuple(map(_stretch, views)) if _overflows_packets(call, views) else ()
+    # XNNPACK squares one tensor with another rounding than it multiplies two that hold the same
+    squared = call.operator.name == "MUL" and views[0] == views[1] and call.inputs[0] is call.inputs[1]
+    return (*stretches, "squared") if squared else stretches
 
 
 # --- a power ----------------------------------------------------------------------------------------------------------

@@ -22,7 +22,9 @@ PLANE = 2
 """The trailing axes that a transform acts on."""
 NEAREST = "RESIZE_NEAREST_NEIGHBOR"
 PAIR, IMAGE_RANK = 2, 4
-PLAIN = frozenset({"float32", "int32", "int64"})
+WHOLE = frozenset({"int32", "int64"})
+"""Of these types x * 1 and x + 0 are x. Of floats they are not: kernels cut an infinity off at the largest float, and
+XNNPACK takes what is no normal number for 0."""
 OLD_COORDINATES = ("alignCorners", False), ("halfPixelCenters", False)
 CENTERS = ("alignCorners", False), ("halfPixelCenters", True)
 ALIKE = {"SELECT": "SELECT", "SELECT_V2": "SELECT", "REAL": "REAL", "RFFT2D": "RFFT2D"}
@@ -67,7 +69,7 @@ def _broadcast(call: Call, key: tuple[object, ...], views: Sequence[View]) -> Vi
 def beside_neutral(call: Call) -> View | None:
     """Read a product with ones, or a sum with zeros that no -0.0 tells, as the other operand, stretched."""
     tensors = [tensor for tensor in (*call.inputs, call.result) if tensor is not None]
-    if len(call.views) != PAIR or call.integer("fusedActivationFunction") or {each.dtype for each in tensors} - PLAIN:
+    if len(call.views) != PAIR or call.integer("fusedActivationFunction") or {each.dtype for each in tensors} - WHOLE:
         return None
     if any(tensor.quantization is not None for tensor in tensors):
         return None

@@ -32,12 +32,11 @@ def drop_dead(state: State) -> None:
 
 
 def _is_removable(state: State, node: Node) -> bool:
-    """Whether a node whose results nobody reads is one of the file, still there and without a body."""
-    return (
-        node.index >= 0
-        and node.index not in state.builders[node.graph].order.gone
-        and not any(attribute.HasField("g") or attribute.graphs for attribute in state.message(node).attribute)
-    )
+    """Whether a node whose results nobody reads is still there, and has no body."""
+    if node.index in state.builders[node.graph].order.gone:
+        return False
+    held = state.message(node).attribute if node.index >= 0 else ()
+    return not any(attribute.HasField("g") or attribute.graphs for attribute in held)
 
 
 def share_payloads(state: State, builder: NodeBuilder, is_cut: Callable[[TensorProto], bool]) -> None:

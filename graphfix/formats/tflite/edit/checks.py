@@ -29,6 +29,7 @@ from graphfix.graph.edits import (
     Stretch,
     Upgrade,
 )
+from graphfix.graph.other_operands import becomes_square
 from graphfix.graph.view import Node, Value
 from graphfix.operators.row import TFLITE
 from graphfix.shapes.shape import Shape, same_shape, with_axes
@@ -136,6 +137,8 @@ def _check_bypass(state: State, builder: NodeBuilder, node: Node, value: Value) 
         raise Refused(f"LiteRT refuses the constant '{value.name}', which has no elements, where it takes its copy")
     if value.kind == "constant" and DEQUANTIZE in readers:
         raise Refused("XNNPACK leaves the result of a DEQUANTIZE unset that reads a constant")
+    if any(becomes_square(reader, {at: value}) for result in node.results if result for reader, at in result.reads):
+        raise Refused("XNNPACK rounds the product of a value with itself otherwise than that with its copy")
 
 
 def _same_scales(state: State, builder: NodeBuilder, one: Value, two: Value) -> bool:
