@@ -21,7 +21,7 @@ from graphfix.engine import limits_onnx, limits_tflite
 from graphfix.engine.targets import MOVEMENT, ONNX_MOVEMENT, Target
 from graphfix.graph.edits import Leave
 from graphfix.graph.view import Node, Value
-from graphfix.operators import tosa
+from graphfix.operators import names, tosa
 from graphfix.operators.row import TFLITE
 from graphfix.results import Site
 
@@ -72,9 +72,10 @@ def _operator(target: Target, node: Node, values: list[Value]) -> Leave | None:
         return _left(f"of the operators that add and repeat axes the target takes {known}: {target.outside}", "GF304")
     if target.reads is not None and (target.reads == "tflite") != (node.domain.startswith(TFLITE)):
         return None  # the tables are in the names of the other format
-    if node.op in target.not_supported:
-        return _left(target.not_supported[node.op], "GF305")
-    if target.operators is not None and node.op not in target.operators:
+    name = names.in_tables(node.domain, node.op)
+    if name in target.not_supported:
+        return _left(target.not_supported[name], "GF305")
+    if target.operators is not None and name not in target.operators:
         return _left(f"{node.op} is none of the operators that it takes: {target.outside}", "GF305")
     computed = [value for value in values if value.kind != "constant"]
     other = next((value for value in computed if target.types is not None and value.dtype not in target.types), None)

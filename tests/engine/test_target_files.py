@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from dataclasses import fields
 from typing import TYPE_CHECKING
 
@@ -12,6 +13,7 @@ from graphfix.engine import target_files, targets
 from graphfix.results import GraphfixError
 from models.builders.tflite.text import model
 from tests.support.asking import ask, refused
+from tests.support.notation import model as onnx_model
 from tests.support.places import ROOT
 
 if TYPE_CHECKING:
@@ -92,21 +94,52 @@ def test_a_file_that_says_its_base_alone_is_that_target_under_its_own_name(base:
 
 BROKEN = {
     "no TOML": ("base = ", "no TOML"),
+    "a number of 6000 digits": (f"[limits]\nmax-rank = {'9' * 6000}", "no TOML: Exceeds the limit"),
+    "a number that no error can show": (f"[limits]\nmax-rank = 0x{'f' * 6000}", "a whole number from 1 to 1000, not a"),
+    "lists in lists": (f"evidence = {'[' * 20_000}", "no TOML: it is nested too deeply"),
     "another key": ('form = "x"', "'form' is no key of a target; known: name, base, evidence, options, limits"),
     "another option": ("[options]\nranks = 3", "'options.ranks' is no key of a target"),
     "another limit": ("[limits]\nrank = 3", "'limits.rank' is no key of a target"),
     "no such base": ('base = "moon"', "'base' is one of explicit, ranks, tosa"),
     "no such form": ('[options]\nbroadcasts = "all"', "'options.broadcasts' is one of keep, two-sided, explicit"),
-    "no such rewrite": ('[options]\nadd = ["moon"]', "'options.add' is a list of names of upgrade-legacy-broadcast"),
+    "no such rewrite": ('[options]\nadd = ["moon"]', "'moon' is none; `graphfix explain --help` lists them"),
+    "a rewrite that is misspelled": ('[options]\nskip = ["normalise-expand"]', "did you mean 'normalize-expand'?"),
+    "a rewrite that the base does not run": (
+        'base = "ranks"\n[options]\nskip = ["pow-to-mul"]',
+        "'options.skip' is of rewrites of the base: 'pow-to-mul' is none of upgrade-legacy-broadcast, ",
+    ),
+    "a rewrite that is added and skipped": (
+        '[options]\nadd = ["pow-to-mul"]\nskip = ["pow-to-mul"]',
+        "'pow-to-mul' is in 'options.add' and in 'options.skip'",
+    ),
     "no list": ('[options]\nskip = "tosa"', "'options.skip' is a list of names"),
-    "no rank": ("[limits]\nmax-rank = 0", "'limits.max-rank' is a whole number of 1 or more, not 0"),
+    "no rank": ("[limits]\nmax-rank = 0", "'limits.max-rank' is a whole number from 1 to 1000, not 0"),
     "no whole number": ("[limits]\nmax-rank = true", "'limits.max-rank' is a whole number"),
     "no truth value": ("[limits]\nstatic = 1", "'limits.static' is true or false, not 1"),
     "no movement": ('[limits]\nmovement = ["GATHER"]', "'limits.movement' is a list of names of BROADCAST_TO"),
+    "an empty movement": ("[limits]\nmovement = []", "'limits.movement' is a list of one name or more, not []"),
     "no reasons": ('[limits]\nnot-supported = ["FILL"]', "'limits.not-supported' is a table of operators and reasons"),
+    "no such type": ('[limits]\ntypes = ["int99"]', "'limits.types' is of types of onnx or tflite: 'int99' is none"),
+    "a type of the other format": (
+        '[limits]\nreads = "onnx"\ntypes = ["resource"]',
+        "'limits.types' is of types of onnx: 'resource' is none",
+    ),
+    "another name of a type": ('[limits]\ntypes = ["float"]', "'float' is none; did you mean 'float"),
+    "no such operator": ('[limits]\noperators = ["ADDD"]', "'ADDD' is none; did you mean 'ADD'"),
+    "an operator in small letters": ('[limits]\nreads = "tflite"\noperators = ["add"]', "did you mean 'ADD'"),
+    "no such operator with a reason": ('[limits.not-supported]\nFILLL = "x"', "'FILLL' is none; did you mean 'FILL'"),
+    "an operator of the other format": (
+        'base = "ethos-u"\n[limits]\noperators = ["Add"]',
+        "'limits.operators' is of operators of tflite: 'Add' is none; did you mean 'ADD'",
+    ),
+    "a base whose tables are of the other format": (
+        'base = "ethos-u"\n[limits]\nreads = "onnx"',
+        "'limits.operators' is of operators of onnx: 'ABS' is none; did you mean 'Abs'",
+    ),
     "no table": ("limits = 3", "'limits' is a table, not 3"),
     "a name of two lines": ('name = "a\\nb"', "'name' is a text of one line"),
     "a name that is a list": ("base = [1]", "'base' is one of explicit"),
+    "the name of another target": ('name = "explicit"', "'name' is 'explicit', a target that there is"),
 }
 
 
@@ -127,6 +160,45 @@ def test_a_file_that_is_not_there_or_no_text_is_one_line(tmp_path: Path, capsys:
     assert "no TOML" in refused(capsys, tmp_path, "check", model_file, "--target-file", path)
     path.write_bytes(b"#" * (target_files.LARGEST + 1))
     assert "at most" in refused(capsys, tmp_path, "check", model_file, "--target-file", path)
+
+
+def test_a_folder_and_a_pipe_are_one_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    model_file, path = ROOT / "models" / "encoder.onnx", tmp_path / "t.toml"
+    assert "this is a folder" in refused(capsys, tmp_path, "check", model_file, "--target-file", tmp_path)
+    os.mkfifo(path)
+    assert "this is a device or a pipe" in refused(capsys, tmp_path, "check", model_file, "--target-file", path)
+
+
+def test_a_byte_order_mark_is_no_part_of_the_text(tmp_path: Path) -> None:
+    path = tmp_path / "t.toml"
+    path.write_bytes(b'\xef\xbb\xbfname = "mine"')
+    assert target_files.read(path).name == "mine"
+
+
+@pytest.mark.parametrize(
+    ("limits", "reads"),
+    [
+        ('operators = ["ADD", "RESHAPE"]', "tflite"),
+        ('operators = ["ADD", "custom:Mine"]', "tflite"),
+        ('[limits.not-supported]\nExpand = "slow"', "onnx"),
+        ('operators = ["ADD", "Add"]', None),
+        ('operators = ["LSTM"]', None),
+        ('operators = ["custom:Mine"]', None),
+        ('types = ["int8"]', None),
+    ],
+)
+def test_operators_of_one_format_say_what_the_target_reads(limits: str, reads: str | None, tmp_path: Path) -> None:
+    assert target_files.read(written(tmp_path, f"[limits]\n{limits}")).reads == reads
+
+
+def test_a_custom_operator_has_a_name_of_its_own(tmp_path: Path) -> None:
+    before = tmp_path / "m.onnx"
+    before.write_bytes(onnx_model("y[2] = mine.Gelu(x[2])\nz[2] = Gelu(y)").SerializeToString())
+    path = written(tmp_path, '[limits]\noperators = ["Gelu"]\noutside = "the board lacks it"')
+    (site,) = [site for site in graphfix.check(before, target_file=path).sites if site.code == "GF305"]
+    assert site.op == "Gelu"
+    path = written(tmp_path, '[limits]\noperators = ["Gelu", "custom:Gelu"]')
+    assert not [site for site in graphfix.check(before, target_file=path).sites if site.code == "GF305"]
 
 
 def test_a_target_and_a_target_file_exclude_each_other(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
