@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Literal
 
 from graphfix.api import pipeline
 from graphfix.engine.request import NONE, Progress, Request, Texts
-from graphfix.results import Outcome, Verdict
+from graphfix.results import GraphfixError, Outcome, Verdict
 
 if TYPE_CHECKING:
     from onnx import ModelProto
@@ -154,8 +154,15 @@ def show(
     return pipeline.show(Path(source), Request.of(locals()), maps=maps, broadcasts_only=broadcasts_only)
 
 
-def explain(topic: str) -> str:
-    """The page of a rewrite, a finding code or a target, as Markdown. Raises GraphfixError for an unknown topic."""
+def explain(topic: str = "", *, target_file: str | Path | None = None) -> str:
+    """The page of a rewrite, a finding code or a target, or the row of a target file, as Markdown.
+
+    Raises GraphfixError for an unknown topic, and for a file that is none.
+    """
     from graphfix.api import explaining
 
-    return explaining.explain(topic)
+    if target_file is None:
+        return explaining.explain(topic)
+    if topic:
+        raise GraphfixError(f"{target_file}: a target file and topic {topic!r}: say one of them")
+    return explaining.explain_file(Path(target_file))

@@ -13,6 +13,7 @@ from graphfix import formats
 from graphfix.api import loading
 from graphfix.engine import binding, targets
 from graphfix.engine import request as asked
+from graphfix.engine.spelling import hint
 from graphfix.formats import publish
 from graphfix.results import Claims, GraphfixError, Outcome, Site, Verdict
 
@@ -168,7 +169,8 @@ def _chosen(request: Request, policy: Policy) -> tuple[Step, ...]:
 
     for name in (*request.only, *request.skip):
         if name not in targets.RULES:
-            raise GraphfixError(f"{name!r} is no rewrite; known: {', '.join(targets.RULES)}")
+            how = hint(name, targets.RULES, "; `graphfix explain --help` lists them")
+            raise GraphfixError(f"{name!r} is no rewrite{how}")
     left = {*request.skip, *([MATERIALIZE] if policy.broadcasts == "keep" else [])}
     return chosen(ALL, set(request.only or request.goal.rules) - left)
 

@@ -94,7 +94,7 @@ def _show(options: Namespace) -> int:
 def _explain(options: Namespace) -> int:
     from graphfix import api
 
-    print(api.explain(options.topic).rstrip("\n"))
+    print(api.explain(options.topic or "", target_file=options.target_file).rstrip("\n"))
     return DONE
 
 

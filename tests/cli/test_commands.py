@@ -324,7 +324,7 @@ OFFERED = {
     "tosa": "-o --output --run --inputs --atol --rtol --seed --only --skip --dim --shape --same "
     "--trust-stored --signature --narrow-inputs --set --drop-set-inputs --bind-defaults --max-expand-bytes --no-verify "
     "--report --json -q --quiet",
-    "explain": "",
+    "explain": "--target-file",
 }
 
 

@@ -221,3 +221,34 @@ def test_check_and_fix_go_by_the_file(tmp_path: Path, capsys: pytest.CaptureFixt
     assert ask(capsys, "fix", before, "-o", after, "--target-file", path).status == 0
     assert [node.op for node in graphfix.load(after).graphs[0].nodes] == ["TILE", "COS"]
     assert graphfix.check(after, target_file=path).target == "board"
+
+
+def test_the_row_of_a_file_is_explained(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    said = ask(capsys, "explain", "--target-file", written(tmp_path, FULL))
+    assert (said.status, said.err) == (0, "")
+    for line in ("# Target my-npu", "- movement: RESHAPE, TILE", "- max-rank: 5", "- not-supported: FILL: the driver"):
+        assert line in said.out
+    assert "- outside: it runs on the CPU" in said.out
+    assert "- measured on board 3" in said.out
+    path = written(tmp_path, "x = 1")
+    assert "no key" in refused(capsys, tmp_path, "explain", "--target-file", path)
+    assert "not allowed" in refused(capsys, tmp_path, "explain", "ranks", "--target-file", path)
+    assert "required" in refused(capsys, tmp_path, "explain")
+    with pytest.raises(GraphfixError, match="say one of them"):
+        graphfix.explain("ranks", target_file=path)
+
+
+@pytest.mark.parametrize("name", ["litert-gpu", "ethos-u"])
+def test_the_row_that_is_printed_of_a_target_can_be_said_in_a_file(name: str, tmp_path: Path) -> None:
+    (line,) = [line for line in graphfix.explain(name).splitlines() if line.startswith("- movement: ")]
+    names = ", ".join(f'"{each}"' for each in line.removeprefix("- movement: ").split(", "))
+    target = target_files.read(written(tmp_path, f'base = "ranks"\n[limits]\nmovement = [{names}]'))
+    assert target.movement == targets.TARGETS[name].movement
+
+
+def test_a_file_in_place_of_a_target_s_name_is_told_its_option(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    model_file = ROOT / "models" / "encoder.onnx"
+    said = refused(capsys, tmp_path, "check", model_file, "--target", "my-npu.toml")
+    assert "a file of one is named by --target-file" in said
