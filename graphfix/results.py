@@ -25,6 +25,10 @@ class GraphfixError(Exception):
     """A request that could not be carried out: one line, what, where and what to do (exit status 2)."""
 
 
+class OverwriteError(GraphfixError):
+    """A report would replace a file that is read: none is written."""
+
+
 @dataclass(slots=True)
 class Site:
     """One operand of one node (or the node itself, `operand` None) that a finding is about.

@@ -15,7 +15,7 @@ from graphfix.engine import binding, targets
 from graphfix.engine import request as asked
 from graphfix.engine.spelling import hint
 from graphfix.formats import publish
-from graphfix.results import Claims, GraphfixError, Outcome, Site, Verdict
+from graphfix.results import Claims, GraphfixError, Outcome, OverwriteError, Site, Verdict
 
 if TYPE_CHECKING:
     from graphfix.engine.binding import Sizes
@@ -48,6 +48,8 @@ def fix_file(source: Path, output: Path, request: Request) -> Outcome:
     policy = asked.policy(request)
     job = _Fix(source, output, request, policy, _chosen(request, policy))
     publish.refuse(source, output, in_place=request.in_place)
+    if request.target_file is not None:
+        publish.refuse_overwrite(output, "the output", {"the target file": Path(request.target_file)})
     outcome, unwitnessed = job.done(None)
     return outcome if unwitnessed is None else job.done(unwitnessed)[0]
 
@@ -153,12 +155,22 @@ def _loaded(source: Path, request: Request, seconds: Seconds, output: Path | Non
     with timed(seconds, "load"):
         model, sizes = loading.bound(source, request)
         asked.limit(model, request)
+        _refuse_reports(model, request)
         if output is not None:
             model.refuse_output(output)
             binding.demand_static(model, source, request)
     seconds["infer"] = round(model.inferring, 6)
     seconds["load"] = round(seconds["load"] - model.inferring, 6)
     return model, sizes
+
+
+def _refuse_reports(model: Model, request: Request) -> None:
+    """Raise OverwriteError where a report would replace a data file of the model."""
+    try:
+        for path in request.report:
+            model.refuse_output(path)
+    except GraphfixError as error:
+        raise OverwriteError(str(error)) from None
 
 
 def _chosen(request: Request, policy: Policy) -> tuple[Step, ...]:

@@ -81,6 +81,8 @@ class Request:
 
     in_place: bool = False
     """Whether the output may be the input."""
+    report: Sequence[Path] = ()
+    """The reports that are written afterwards: they may replace no file that is read."""
     progress: Progress = field(default=_silent, repr=False, compare=False)
 
     def __post_init__(self) -> None:
