@@ -270,3 +270,5 @@ class Outcome:
     """Of `tosa` alone."""
     open_sizes: Sequence[OpenSizes] = ()
     """What is not known of sizes; on the first most nodes depend."""
+    notes: Sequence[str] = ()
+    """What the target asks and could not be asked of this model: sentences."""

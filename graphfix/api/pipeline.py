@@ -249,6 +249,8 @@ def _outcome(
     seconds: Seconds,
     sizes: Sizes | None = None,
 ) -> Outcome:
+    from graphfix.engine import limits
+
     stale = [
         Site("GF204", name, "value", graph, None, None, None, "left", None, why) for graph, name, why in model.stale
     ]
@@ -262,6 +264,7 @@ def _outcome(
         sites=(*report.sites, *stale),
         assumes=(*(sizes.by_default if sizes is not None else ()), *model.assumes, *report.assumes),
         open_sizes=report.open_sizes,
+        notes=() if request.only else tuple(limits.unasked(request.goal, model.format)),
         seconds=seconds,
     )
 

@@ -25,6 +25,7 @@ from graphfix.operators import names, tosa
 from graphfix.operators.row import TFLITE
 from graphfix.results import Site
 
+FORMATS = {"onnx": "ONNX", "tflite": "TFLite"}
 Questions: TypeAlias = Callable[[Node], Iterator[Leave]]
 """What stands in the way of a node."""
 
@@ -34,6 +35,18 @@ def of(target: Target) -> Questions | None:
     tables = (target.max_rank, target.movement, target.operators, target.types)
     some = target.questions or target.static or target.elements or target.not_supported
     return partial(_asked, target) if some or any(table is not None for table in tables) else None
+
+
+def unasked(target: Target, format_: str) -> Iterator[str]:
+    """What the tables hold that can't be asked of a model of this format: they are in the other one's names."""
+    if target.reads in (None, format_):
+        return
+    tables = {"operators": target.operators is not None or target.not_supported, "types": target.types is not None}
+    what = " and ".join(name for name, said in tables.items() if said)
+    if what:
+        theirs, its = FORMATS[target.reads], FORMATS[format_]
+        why = f"the {what} of target {target.name} are {theirs}'s, and the model is {its}'s"
+        yield f"{why}: convert it, and check the result"
 
 
 def _asked(target: Target, node: Node) -> Iterator[Leave]:

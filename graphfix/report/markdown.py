@@ -87,6 +87,7 @@ def _facts(outcome: Outcome) -> Iterator[str]:
     rewrites = ", ".join(f"{name} {count}" for name, count in outcome.rewrites.items() if count)
     if rewrites:
         yield f"- Rewrites: {rewrites}"
+    yield from (f"- Note: {_prose(text)}" for text in outcome.notes)
     if not outcome.sites and outcome.command != "verify":
         yield "- Nothing is implicit"
     if outcome.seconds:

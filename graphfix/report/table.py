@@ -25,6 +25,8 @@ from graphfix.results import OpenSizes, Outcome, Site
 
 REMOVED = "GF203"
 """The finding whose edit takes a node away: no operand is made explicit by it."""
+LIMITS = frozenset({"GF301", "GF302", "GF304", "GF305"})
+"""The findings that a target's tables make."""
 EDITED, STAYING, OPEN, ASSUMED = 20, 6, 4, 5
 """How many lines the table shows: of operands made explicit or found, of each kind that stays, of sizes that are not
 known, of assumptions."""
@@ -45,6 +47,7 @@ def table(outcome: Outcome) -> str:
     if outcome.command == "verify":
         lines += [*_assumed(assumed), *noted_lines(outcome.verdict), *unproved_lines(outcome.verdict)]
     lines += [*_sites(outcome.sites, edited), *_open(outcome.open_sizes), *_assumed(outcome.assumes)]
+    lines += [f"  {printable(text)}" for text in outcome.notes]
     if outcome.command in ("fix", "tosa"):
         lines += [_fixed(outcome), *_assumed(assumed), *noted_lines(outcome.verdict), *unproved_lines(outcome.verdict)]
     lines += conversion_lines(outcome)
@@ -124,11 +127,28 @@ def _found(outcome: Outcome) -> str:
     target = f" for target {outcome.target}" if outcome.target else ""
     if codes:
         return f"{counted(codes.total(), 'finding')}{target}{tally(dict(sorted(codes.items())))}"
-    return f"{'nothing found' if findings(outcome) else 'clean'}{target}"
+    if _is_of_the_target(outcome):
+        number = counted(len(findings(outcome)), "site")
+        return f"{number} that target {outcome.target} can't take, and nothing that fix would change"
+    if findings(outcome):
+        return f"nothing that fix would change{target}"
+    return f"clean{target}{', as far as it can be asked' if outcome.notes else ''}"
+
+
+def _is_of_the_target(outcome: Outcome) -> bool:
+    """Whether all that a check names is what the target can't take."""
+    named = findings(outcome)
+    return (
+        bool(named)
+        and outcome.target is not None
+        and all(site.code in LIMITS for site in named)
+        and not any(site.status == "found" for site in named)
+    )
 
 
 def _kept(outcome: Outcome) -> str:
-    statuses = Counter(site.status for site in outcome.sites)
+    counted_before = outcome.command == "check" and _is_of_the_target(outcome)
+    statuses = Counter(site.status for site in outcome.sites if not (counted_before and site.status == "left"))
     return "".join(f", {statuses[status]} {status}" for status in ("left", "exempt") if statuses[status])
 
 

@@ -112,3 +112,12 @@ def test_a_target_of_forms_alone_asks_nothing() -> None:
         "compact",
         "onnxruntime",
     ]
+
+
+def test_tables_in_the_names_of_the_other_format_are_no_silent_clean_bill() -> None:
+    (note,) = limits.unasked(TARGETS["ethos-u"], "onnx")
+    assert note.startswith("the operators and types of target ethos-u are TFLite's, and the model is ONNX's: convert")
+    (note,) = limits.unasked(TARGETS["litert-gpu"], "onnx")
+    assert note.startswith("the operators of target litert-gpu are TFLite's")
+    for name, format_ in (("ethos-u", "tflite"), ("ranks", "onnx"), ("tosa", "onnx")):
+        assert not list(limits.unasked(TARGETS[name], format_))

@@ -109,8 +109,25 @@ def test_a_model_with_exempt_sites_only_is_clean() -> None:
 
 def test_a_model_with_a_site_left_undecided_is_not_called_clean() -> None:
     undecided = replace(CHECKED, sites=(LEFT,))
-    assert report.table(undecided).splitlines()[0] == "m.onnx: nothing found for target ranks, 1 left"
+    assert report.table(undecided).splitlines()[0] == "m.onnx: nothing that fix would change for target ranks, 1 left"
     assert report.findings(undecided) == [LEFT]
+
+
+def test_what_the_target_can_not_take_is_called_that() -> None:
+    limits = replace(CHECKED, sites=(replace(LEFT, code="GF304"), replace(LEFT, code="GF305")))
+    line = report.table(limits).splitlines()[0]
+    assert line == "m.onnx: 2 sites that target ranks can't take, and nothing that fix would change"
+    mixed = replace(CHECKED, sites=(LEFT, replace(LEFT, code="GF305")))
+    assert report.table(mixed).splitlines()[0].endswith("nothing that fix would change for target ranks, 2 left")
+
+
+def test_a_model_that_was_not_asked_everything_is_clean_so_far() -> None:
+    asked = replace(CLEAN, notes=("its operators are another format's",))
+    lines = report.table(asked).splitlines()
+    assert lines[0] == "c.onnx: clean for target ranks, as far as it can be asked, 1 exempt"
+    assert "  its operators are another format's" in lines
+    assert report.document(asked)["notes"] == ["its operators are another format's"]
+    assert "- Note: its operators are another format's" in report.markdown([asked])
 
 
 def test_the_totals_tell_clean_found_and_failed_models_apart() -> None:
@@ -237,7 +254,7 @@ def test_a_name_can_not_steer_the_terminal_or_break_a_line() -> None:
 def test_the_document_has_the_fields_of_the_contract() -> None:
     document = json.loads(report.json_text([FIXED]))
     head = "schema graphfix command model output format target changed rewrites"
-    assert " ".join(document) == f"{head} sites verdict assumes open_sizes seconds conversion"
+    assert " ".join(document) == f"{head} sites verdict assumes open_sizes notes seconds conversion"
     assert (document["schema"], document["command"], document["output"]) == (1, "fix", "f.onnx")
     assert document["rewrites"] == {"normalize-expand": 0, "equalize-ranks": 1, "materialize-broadcasts": 1}
     assert document["sites"][1] == {
