@@ -29,7 +29,7 @@ def explain(topic: str) -> str:
 def explain_file(path: Path) -> str:
     """The row of a target of the user's own, as Markdown. Raises GraphfixError."""
     target = target_files.read(path)
-    return f"# Target {target.name}\n\n{_tables(target)}"
+    return f"# target {target.name}\n\n{_tables(target)}"
 
 
 def _rewrite(name: str) -> str:
@@ -56,7 +56,7 @@ def _row(target: Target) -> Iterator[str]:
     yield f"rewrites: {', '.join(target.rules)}"
     said = {
         "keep-fusions: what onnxruntime's fusions match stays": target.keep_fusions,
-        "static: every size is bound": target.static,
+        "static: the sizes of all inputs are bound": target.static,
         "elements: no value may have a size 0": target.elements,
         f"reads: {target.reads}": target.reads is not None,
         f"max-rank: {target.max_rank}": target.max_rank is not None,

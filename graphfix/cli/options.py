@@ -29,7 +29,7 @@ def choices(command: Parser) -> None:
         choices=tuple(targets.TARGETS),
         default="explicit",
         help="explicit (default): no operator broadcasts; ranks: operands have equal ranks, size-1 axes stay; "
-        "tosa: the form that the converters to TOSA read, all sizes bound; compact: the other way, what an operator's "
+        "tosa: the form that the converters to TOSA read, all inputs bound; compact: the other way, what an operator's "
         "own broadcasting makes redundant goes; onnxruntime: compact, but for what its fusions match by shape; "
         "litert-gpu, ethos-u: ranks, in the operators that those take (`graphfix explain TARGET`)",
     )

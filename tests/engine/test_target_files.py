@@ -226,7 +226,7 @@ def test_check_and_fix_go_by_the_file(tmp_path: Path, capsys: pytest.CaptureFixt
 def test_the_row_of_a_file_is_explained(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     said = ask(capsys, "explain", "--target-file", written(tmp_path, FULL))
     assert (said.status, said.err) == (0, "")
-    for line in ("# Target my-npu", "- movement: RESHAPE, TILE", "- max-rank: 5", "- not-supported: FILL: the driver"):
+    for line in ("# target my-npu", "- movement: RESHAPE, TILE", "- max-rank: 5", "- not-supported: FILL: the driver"):
         assert line in said.out
     assert "- outside: it runs on the CPU" in said.out
     assert "- measured on board 3" in said.out

@@ -162,6 +162,53 @@ def test_a_request_that_makes_no_sense_writes_nothing(tmp_path: Path, options: d
     assert names(tmp_path) == {"m.onnx"}
 
 
+WRONG = {
+    "fix of a path": (lambda path: graphfix.fix(str(path)), "fix takes a model that graphfix.load returned, not str"),  # type: ignore[arg-type] -- wrong on purpose
+    "fix of a ModelProto": (
+        lambda path: graphfix.fix(onnx.load(path)),  # type: ignore[arg-type] -- as above
+        "fix takes a model that graphfix.load returned, not ModelProto",
+    ),
+    "load of nothing": (
+        lambda _: graphfix.load(None),
+        "load takes a path, bytes or an onnx ModelProto, not NoneType",
+    ),  # type: ignore[arg-type] -- as above
+    "check of a model": (
+        lambda path: graphfix.check(graphfix.load(path)),
+        "check takes the paths of files, not OnnxModel",
+    ),  # type: ignore[arg-type] -- as above
+    "verify of bytes": (lambda path: graphfix.verify(path, b"x"), "verify takes the paths of files, not bytes"),  # type: ignore[arg-type] -- as above
+    "fix_file to nothing": (lambda path: graphfix.fix_file(path, None), "fix_file takes the paths of files"),  # type: ignore[arg-type] -- as above
+    "no target file": (
+        lambda path: graphfix.check(path, target_file=""),
+        "target_file is an empty text; give the path",
+    ),
+    "a shape that is no text": (
+        lambda path: graphfix.check(path, shapes={"x": (1, 2)}),  # type: ignore[dict-item] -- as above
+        "shapes 'x' is (1, 2); give a text, as the command line takes it: '1,3,224,224'",
+    ),
+    "a size that is no text": (lambda path: graphfix.check(path, dims={"N": 4}), "dims 'N' is 4; give a text"),  # type: ignore[dict-item] -- as above
+    "a list of sizes": (lambda path: graphfix.check(path, dims=["N=4"]), "dims is a mapping of names to texts"),  # type: ignore[arg-type] -- as above
+}
+
+
+@pytest.mark.parametrize("case", WRONG)
+def test_a_value_of_another_type_is_one_line(case: str, tmp_path: Path) -> None:
+    source = write(tmp_path / "m.onnx", FREE)
+    call, message = WRONG[case]
+    with pytest.raises(GraphfixError) as caught:
+        call(source)
+    assert message in str(caught.value)
+    assert "\n" not in str(caught.value)
+
+
+def test_free_sizes_are_sites_of_a_loaded_model_and_end_a_file_s_fix(tmp_path: Path) -> None:
+    source = write(tmp_path / "m.onnx", FREE)
+    outcome = graphfix.fix(graphfix.load(source), target="ethos-u")
+    assert "GF302" in {site.code for site in outcome.sites}
+    with pytest.raises(GraphfixError, match="target ethos-u needs sizes"):
+        graphfix.fix_file(source, tmp_path / "f.onnx", target="ethos-u")
+
+
 def test_incompatible_shapes_name_the_file_the_operator_and_all_shapes(tmp_path: Path) -> None:
     source = tmp_path / "m.onnx"
     proto = parsed("main (float[2,3] x, float[4,3] b, float[3] c) => (float[] y) { [head] y = Sum(x, b, c) }")
@@ -338,6 +385,10 @@ def test_an_unknown_topic_says_where_the_known_ones_are(topic: str, how: str) ->
     with pytest.raises(GraphfixError, match=rf"explain {topic}: no such rule, code or target; {how}") as raised:
         graphfix.explain(topic)
     assert len(str(raised.value)) < 200
+
+
+def test_the_public_names_are_listed() -> None:
+    assert set(graphfix.__all__) <= set(dir(graphfix))
 
 
 def test_the_public_face_has_at_most_ten_names() -> None:
