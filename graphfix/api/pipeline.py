@@ -175,7 +175,6 @@ def _refuse_reports(model: Model, request: Request) -> None:
 
 def _chosen(request: Request, policy: Policy) -> tuple[Step, ...]:
     """The rewrites that run: those named, else the target's, without the skipped ones. Raises GraphfixError."""
-    from graphfix.engine.policy import MATERIALIZE
     from graphfix.graph.protocols import chosen
     from rewrites import ALL
 
@@ -183,7 +182,7 @@ def _chosen(request: Request, policy: Policy) -> tuple[Step, ...]:
         if name not in targets.RULES:
             how = hint(name, targets.RULES, "; `graphfix explain --help` lists them")
             raise GraphfixError(f"{name!r} is no rewrite{how}")
-    left = {*request.skip, *([MATERIALIZE] if policy.broadcasts == "keep" else [])}
+    left = {*request.skip, *([targets.MATERIALIZE] if policy.broadcasts == "keep" else [])}
     return chosen(ALL, set(request.only or request.goal.rules) - left)
 
 

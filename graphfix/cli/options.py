@@ -48,12 +48,8 @@ def choices(command: Parser) -> None:
         "assume that they are equal, or an error",
     )
     rules(group)
-    if command.prog.endswith(" fix"):
-        group.add_argument(
-            "--keep-fusions",
-            action="store_true",
-            help="leave the operands by whose shapes onnxruntime fuses operators on a CPU (Gelu, Gemm ..)",
-        )
+    what = "leave the operands by whose shapes onnxruntime fuses operators on a CPU (Gelu, Gemm ..)"
+    group.add_argument("--keep-fusions", action="store_true", help=what)
 
 
 def target_file(group: argparse._ActionsContainer, what: str) -> None:

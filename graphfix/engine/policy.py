@@ -13,7 +13,7 @@ from math import prod
 
 from graphfix import operators
 from graphfix.engine.fusions import Fusions, find
-from graphfix.engine.targets import Broadcasts, Unknown
+from graphfix.engine.targets import MATERIALIZE, Broadcasts, Unknown
 from graphfix.graph.broadcast import align, has_ranks
 from graphfix.graph.edits import Assume, Bypass, Canonicalize, Edit, Fold, Leave, Lift, Restate, Stretch
 from graphfix.graph.protocols import ModelRewrite, Rewrite
@@ -21,8 +21,7 @@ from graphfix.graph.view import Graph, Node, Value
 from graphfix.results import GraphfixError
 from graphfix.shapes.shape import Shape, same_shape
 
-EQUALIZE, MATERIALIZE = "equalize-ranks", "materialize-broadcasts"
-NORMALIZE, FOLD = "normalize-expand", "fold-broadcasts"
+EQUALIZE, NORMALIZE, FOLD = "equalize-ranks", "normalize-expand", "fold-broadcasts"
 
 
 @dataclass(frozen=True, slots=True)

@@ -124,6 +124,9 @@ def policy(request: Request) -> Policy:
         if given not in known:
             raise GraphfixError(f"{what} {given!r} is not one of {', '.join(known)}")
     target = request.goal
+    if request.broadcasts not in (None, "keep") and not request.only and targets.MATERIALIZE not in target.rules:
+        why = f"target {target.name} takes stretches out and makes none"
+        raise GraphfixError(f"broadcasts {request.broadcasts!r}: {why}; leave it out, or choose another target")
     folds = FOLD in request.only or (not request.only and FOLD in target.rules and FOLD not in request.skip)
     keep_fusions = request.keep_fusions or target.keep_fusions
     broadcasts = request.broadcasts or target.broadcasts

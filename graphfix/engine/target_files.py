@@ -38,7 +38,7 @@ from types import MappingProxyType
 from typing import Any
 
 from graphfix.engine.spelling import hint
-from graphfix.engine.targets import BROADCASTS, MOVEMENT, RULES, TARGETS, Target, moved_by, moving
+from graphfix.engine.targets import BROADCASTS, MATERIALIZE, MOVEMENT, RULES, TARGETS, Target, moved_by, moving
 from graphfix.operators.names import CUSTOM, OPERATORS, TYPES, Format
 from graphfix.results import GraphfixError
 
@@ -98,6 +98,8 @@ def _target(table: Table, stem: str) -> Target:
     other = next((name for name in skipped if name not in rules), None)
     if other is not None:
         raise ValueError(f"'options.skip' is of rewrites of the base: {other!r} is none of {', '.join(rules)}")
+    if options.get("broadcasts", "keep") != "keep" and MATERIALIZE not in limits["rules"]:
+        raise ValueError(f"'options.broadcasts' is {options['broadcasts']!r}, and no rewrite of the target stretches")
     target = replace(base, **{**top, **options, **limits})
     target = replace(target, reads=target.reads or _read_by(target))
     _check_names(target)

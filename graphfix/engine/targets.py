@@ -97,6 +97,8 @@ RULES = (
     "materialize-broadcasts",
 )
 """The rewrites in the order in which they run; a test compares them with `rewrites.ALL`."""
+MATERIALIZE = "materialize-broadcasts"
+"""What makes the stretches that `broadcasts` is about."""
 TILES, RESHAPES = "tile-for-broadcast-to", "reshape-for-unit-axes"
 """What writes the stretches and lifts of a TFLite model in the operators that a target takes (`movement`)."""
 LITERT = "https://github.com/google-ai-edge/LiteRT/issues"

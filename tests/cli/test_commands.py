@@ -321,7 +321,7 @@ OFFERED = {
     "--signature --set --narrow-inputs --drop-set-inputs --only --skip --bind-defaults --max-expand-bytes "
     "--keep-fusions --no-verify --strict-proof --runs --seed --report --json -q --quiet",
     "check": "--target --target-file --broadcasts --unknown --dim --shape --same --trust-stored --signature "
-    "--narrow-inputs --set --only --skip --bind-defaults --max-expand-bytes --report --json -q --quiet",
+    "--narrow-inputs --set --only --skip --bind-defaults --max-expand-bytes --keep-fusions --report --json -q --quiet",
     "verify": "--dim --shape --same --trust-stored --signature --set --inputs --runs --seed --proof-only "
     "--strict-proof --narrow-inputs --atol --rtol --report --json -q --quiet",
     "show": "--maps --broadcasts-only --dim --shape --same --trust-stored --signature --narrow-inputs --set",

@@ -102,6 +102,10 @@ BROKEN = {
     "another limit": ("[limits]\nrank = 3", "'limits.rank' is no key of a target"),
     "no such base": ('base = "moon"', "'base' is one of explicit, ranks, tosa"),
     "no such form": ('[options]\nbroadcasts = "all"', "'options.broadcasts' is one of keep, two-sided, explicit"),
+    "stretches for a target that makes none": (
+        'base = "compact"\n[options]\nbroadcasts = "explicit"',
+        "'options.broadcasts' is 'explicit', and no rewrite of the target stretches",
+    ),
     "no such rewrite": ('[options]\nadd = ["moon"]', "'moon' is none; `graphfix explain --help` lists them"),
     "a rewrite that is misspelled": ('[options]\nskip = ["normalise-expand"]', "did you mean 'normalize-expand'?"),
     "a rewrite that the base does not run": (

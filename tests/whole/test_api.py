@@ -138,6 +138,10 @@ REFUSED = {
         {"broadcasts": "some"},
         "broadcasts 'some' is not one of keep, two-sided, explicit",
     ),
+    "broadcasts for a target that makes none": (
+        {"target": "compact", "broadcasts": "explicit"},
+        "broadcasts 'explicit': target compact takes stretches out and makes none; leave it out",
+    ),
     "unknown unknown": ({"unknown": "guess"}, "unknown 'guess' is not one of expand, keep, assume, error"),
     "an unknown rewrite": ({"only": ["tidy"]}, "'tidy' is no rewrite; `graphfix explain --help` lists them"),
     "an unknown rewrite to skip": ({"skip": ["tidy"]}, "'tidy' is no rewrite"),
