@@ -68,5 +68,5 @@ def _row(target: Target) -> Iterator[str]:
             yield f"{what}: {', '.join(sorted(names))}"
     for operator, why in target.not_supported.items():
         yield f"not-supported: {operator}: {why}"
-    if target.movement is not None or target.operators is not None or target.types is not None:
+    if target.outside:
         yield f"outside: {target.outside}"

@@ -67,6 +67,8 @@ def _size(target: Target, value: Value) -> Leave | None:
     """Too open, too long, or nothing at all."""
     axes = value.shape.axes
     if target.static and not value.shape.static:
+        if axes is None:
+            return _left(f"{value} has no known rank: target {target.name} needs numbers", "GF302")
         return _left(f"{value} has a size that is free: target {target.name} has none", "GF302")
     if target.max_rank is not None and (axes is None or len(axes) > target.max_rank):
         what = "a rank that is not known" if axes is None else f"rank {len(axes)}"
@@ -81,20 +83,25 @@ def _operator(target: Target, node: Node, values: list[Value]) -> Leave | None:
     movement = target.movement
     kin = MOVEMENT if node.domain == TFLITE else ONNX_MOVEMENT
     if movement is not None and node.op in kin - movement:
-        known = ", ".join(sorted(movement & kin))
-        return _left(f"of the operators that add and repeat axes the target takes {known}: {target.outside}", "GF304")
+        *others, last = sorted(movement & kin)
+        takes = f"{', '.join(others)} and {last}" if others else last
+        return _left(f"target {target.name} takes {takes}, no {node.op}{_what_becomes(target)}", "GF304")
     if target.reads is not None and (target.reads == "tflite") != (node.domain.startswith(TFLITE)):
         return None  # the tables are in the names of the other format
     name = names.in_tables(node.domain, node.op)
     if name in target.not_supported:
         return _left(target.not_supported[name], "GF305")
     if target.operators is not None and name not in target.operators:
-        return _left(f"{node.op} is none of the operators that it takes: {target.outside}", "GF305")
+        return _left(f"target {target.name} takes no {node.op}{_what_becomes(target)}", "GF305")
     computed = [value for value in values if value.kind != "constant"]
     other = next((value for value in computed if target.types is not None and value.dtype not in target.types), None)
     if other is not None:
-        return _left(f"'{other.name}' is {other.dtype}, which is none of the types that it takes: {target.outside}")
+        return _left(f"target {target.name} takes no {other.dtype}, as '{other.name}' is{_what_becomes(target)}")
     return None
+
+
+def _what_becomes(target: Target) -> str:
+    return f": {target.outside}" if target.outside else ""
 
 
 def _left(why: str, code: str = "GF305", *, blocks: bool = False) -> Leave:

@@ -41,8 +41,8 @@ class Target:
     """The types of what is computed when the model runs; None: all."""
     elements: bool = False
     """Whether a value must have elements."""
-    outside: str = "the target does not take it"
-    """What becomes of a node that is in none of these tables."""
+    outside: str = ""
+    """What becomes of a node that is in none of these tables, where that is known."""
     reads: Literal["onnx", "tflite"] | None = None
     """The format that its tools read, whose operators the tables name; None: both."""
     questions: Literal["tosa"] | None = None
@@ -178,7 +178,7 @@ TARGETS: Mapping[str, Target] = MappingProxyType(
                 max_rank=4,
                 movement=_LITERT_GPU,
                 not_supported=MappingProxyType({"FILL": "the accelerator has no FILL"}),
-                outside="one such operator takes the whole model off the GPU",
+                outside="one takes the whole model off the GPU",
                 reads="tflite",
                 evidence=(
                     f"{LITERT}/8980: operands of mixed ranks are misaligned without a word; a RESHAPE helps",

@@ -12,6 +12,7 @@ from graphfix.report.text import (
     Failure,
     counted,
     findings,
+    folds,
     node_text,
     operand_text,
     printable,
@@ -105,21 +106,25 @@ def _verdict(outcome: Outcome) -> str:
 
 def _made(outcome: Outcome, edited: Edited) -> str:
     edits = sum(outcome.rewrites.values())
-    if not edits and outcome.output is None:
-        return "no operand had to be made explicit"
     if not edits:
-        copied = ", copied" if outcome.output is not None else ""
-        stated = "; only what the file states was changed"
-        return f"nothing to make explicit{stated if outcome.changed else copied}"
+        return _nothing(outcome)
     number = sum(
         operand is not None and any(step.code != REMOVED for step in steps) for (_, _, operand), steps in edited.items()
     )
     made = f"{counted(number, 'operand')} made explicit"
-    if not number:
+    if not number or folds(outcome):
         number = len({(graph, node) for graph, node, _ in edited})
         made = f"{counted(number, 'node')} rewritten"
     by = f" by {counted(edits, 'edit')}" if edits != number else ""
     return f"{made}{by}{tally(outcome.rewrites)}"
+
+
+def _nothing(outcome: Outcome) -> str:
+    """No edit: what there was none of, and what was written."""
+    if outcome.output is None:
+        return "nothing had to be taken out" if folds(outcome) else "no operand had to be made explicit"
+    stated = "; only what the file states was changed" if outcome.changed else ", copied"
+    return f"nothing to {'take out' if folds(outcome) else 'make explicit'}{stated}"
 
 
 def _found(outcome: Outcome) -> str:

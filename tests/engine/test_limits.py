@@ -72,8 +72,12 @@ def test_what_no_converter_gets_right_ends_the_work(case: str) -> None:
 
 BY_TABLES = {
     ("litert-gpu", "y[2,1,1,1,3] = tflite.ADD(a[2,1,1,1,3], b[2,1,1,1,3])"): ("GF301", "ends at 4"),
+    ("ethos-u", "y:int8[*] = tflite.RELU(x:int8[*])"): ("GF302", "has no known rank: target ethos-u needs numbers"),
     ("litert-gpu", "y[*] = tflite.RELU(x[*])"): ("GF301", "not known"),
-    ("litert-gpu", "y[2,3] = tflite.BROADCAST_TO(x[1,3], s:const:int32[2]{2, 3})"): ("GF304", "RESHAPE, TILE"),
+    ("litert-gpu", "y[2,3] = tflite.BROADCAST_TO(x[1,3], s:const:int32[2]{2, 3})"): (
+        "GF304",
+        "target litert-gpu takes RESHAPE and TILE, no BROADCAST_TO: one takes",
+    ),
     ("litert-gpu", "y[1,2] = tflite.EXPAND_DIMS(x[2], a:const:int32[]{0})"): ("GF304", "off the GPU"),
     ("litert-gpu", "y[2] = tflite.FILL(s:const:int32[1]{2}, v[])"): ("GF305", "FILL"),
     ("litert-gpu", "y[2,3] = Expand(x[1,3], s:const:int64[2]{2, 3})"): ("GF304", "Reshape"),

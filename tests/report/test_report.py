@@ -130,6 +130,13 @@ def test_a_model_that_was_not_asked_everything_is_clean_so_far() -> None:
     assert "- Note: its operators are another format's" in report.markdown([asked])
 
 
+def test_the_other_way_is_not_called_explicit_in_markdown() -> None:
+    folded = report.markdown([replace(FIXED, rewrites={"fold-broadcasts": 2})])
+    assert "### Taken out: 2" in folded
+    assert "- Nothing is redundant" in report.markdown([replace(FIXED, rewrites={"fold-broadcasts": 0}, sites=())])
+    assert "### Made explicit: 2" in report.markdown([FIXED])
+
+
 def test_the_totals_tell_clean_found_and_failed_models_apart() -> None:
     assert report.totals([CHECKED, CLEAN, FAILED]) == "3 models: 1 clean, 1 with findings, 1 could not be checked"
     assert report.totals([CLEAN, CLEAN]) == "2 models: 2 clean, 0 with findings"
@@ -143,6 +150,16 @@ def test_the_totals_tell_clean_found_and_failed_models_apart() -> None:
             Outcome("fix", "m", "onnx", output="f", changed=True),
             "m -> f: nothing to make explicit; only what the file states was changed",
             id="dims bound or an assumption noted",
+        ),
+        pytest.param(
+            Outcome("fix", "m", "onnx", output="f", rewrites={"fold-broadcasts": 0}),
+            "m -> f: nothing to take out, copied",
+            id="copy, the other way",
+        ),
+        pytest.param(
+            replace(FIXED, rewrites={"fold-broadcasts": 2}, sites=(LIFTED, STRETCHED)),
+            "m.onnx -> f.onnx: 1 node rewritten by 2 edits (fold-broadcasts 2)",
+            id="the other way no operand is made explicit",
         ),
         pytest.param(
             replace(FIXED, rewrites={"equalize-ranks": 1}, sites=(LIFTED,)),
