@@ -96,7 +96,8 @@ def _operator(target: Target, node: Node, values: list[Value]) -> Leave | None:
     computed = [value for value in values if value.kind != "constant"]
     other = next((value for value in computed if target.types is not None and value.dtype not in target.types), None)
     if other is not None:
-        return _left(f"target {target.name} takes no {other.dtype}, as '{other.name}' is{_what_becomes(target)}")
+        why = f"'{other.name}' is {other.dtype}, which target {target.name} does not take"
+        return _left(f"{why}{_what_becomes(target)}")
     return None
 
 
