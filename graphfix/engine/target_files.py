@@ -97,7 +97,7 @@ def _target(table: Table, stem: str) -> Target:
     limits["rules"] = tuple(name for name in rules if name not in skipped)
     other = next((name for name in skipped if name not in rules), None)
     if other is not None:
-        raise ValueError(f"'options.skip' is of rewrites of the base: {other!r} is none of {', '.join(rules)}")
+        raise ValueError(f"'options.skip' is of rewrites that run: the target runs no {other!r}")
     if options.get("broadcasts", "keep") != "keep" and MATERIALIZE not in limits["rules"]:
         raise ValueError(f"'options.broadcasts' is {options['broadcasts']!r}, and no rewrite of the target stretches")
     target = replace(base, **{**top, **options, **limits})

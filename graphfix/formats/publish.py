@@ -36,9 +36,8 @@ def refuse_overwrite(path: Path, what: str, others: Mapping[str, Path]) -> None:
 def is_one_file(one: Path, two: Path) -> bool:
     """Whether two names lead to one file, by links too, or will, where there is none yet."""
     try:
-        return one.samefile(two)
-    except FileNotFoundError:
-        return os.path.realpath(one) == os.path.realpath(two)
+        both = one.exists() and two.exists()
+        return one.samefile(two) if both else os.path.realpath(one) == os.path.realpath(two)
     except (OSError, ValueError):  # what can't be looked at is refused where it is read
         return False
 

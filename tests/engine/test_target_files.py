@@ -110,7 +110,7 @@ BROKEN = {
     "a rewrite that is misspelled": ('[options]\nskip = ["normalise-expand"]', "did you mean 'normalize-expand'?"),
     "a rewrite that the base does not run": (
         'base = "ranks"\n[options]\nskip = ["pow-to-mul"]',
-        "'options.skip' is of rewrites of the base: 'pow-to-mul' is none of upgrade-legacy-broadcast, ",
+        "'options.skip' is of rewrites that run: the target runs no 'pow-to-mul'",
     ),
     "a rewrite that is added and skipped": (
         '[options]\nadd = ["pow-to-mul"]\nskip = ["pow-to-mul"]',

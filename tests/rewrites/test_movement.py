@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from graphfix.checker.proof import prove
+from tests.support.named import rules
 from tests.support.notation import model
 from tests.support.onnx import fixing as onnx_fixing
 from tests.support.tflite import fixing as tflite_fixing
@@ -147,6 +148,14 @@ def test_what_only_another_operator_could_do_is_left_with_the_reason(case: str, 
 def test_a_stretch_that_is_asked_for_is_a_tile() -> None:
     done = tflite_fixing.fixed("z[2,4] = ADD(y[2,4], x[1,4])", target="litert-gpu", broadcasts="explicit")
     assert done.view == ["x_stretched[2,4] = TILE(x[1,4], shape_2x1[2])", "z[2,4] = ADD(y[2,4], x_stretched[2,4])"]
+
+
+def test_sizes_that_are_known_are_not_asked_for() -> None:
+    stretch = rules("materialize-broadcasts")  # alone: nothing lifts the operand, and a TILE wants one rank
+    text = "z[2,4] = ADD(y[2,4], x[4])"
+    done = tflite_fixing.fixed(text, target="litert-gpu", broadcasts="explicit", rewrites=stretch)
+    (reason,) = {why for _, _, why in done.left}
+    assert reason == "x[4] can be stretched to [2, 4] by BROADCAST_TO alone, which the target does not take"
 
 
 def test_a_target_without_tile_has_stretches_written_as_broadcast_to(tmp_path: Path) -> None:
