@@ -173,6 +173,8 @@ def explain(topic: str = "", *, target_file: str | Path | None = None) -> str:
     """
     from graphfix.api import explaining
 
+    if target_file is None and not (isinstance(topic, str) and topic):
+        raise GraphfixError("explain takes a rewrite, a finding code, a target, or a target file")
     if target_file is None:
         return explaining.explain(topic)
     if topic:

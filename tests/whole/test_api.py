@@ -182,6 +182,8 @@ WRONG = {
     ),  # type: ignore[arg-type] -- as above
     "verify of bytes": (lambda path: graphfix.verify(path, b"x"), "verify takes the paths of files, not bytes"),  # type: ignore[arg-type] -- as above
     "fix_file to nothing": (lambda path: graphfix.fix_file(path, None), "fix_file takes the paths of files"),  # type: ignore[arg-type] -- as above
+    "explain of nothing": (lambda _: graphfix.explain(), "explain takes a rewrite, a finding code, a target"),
+    "explain of a number": (lambda _: graphfix.explain(3), "explain takes a rewrite"),  # type: ignore[arg-type] -- as above
     "no target file": (
         lambda path: graphfix.check(path, target_file=""),
         "target_file is an empty text; give the path",
