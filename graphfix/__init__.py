@@ -22,3 +22,8 @@ def __getattr__(name: str) -> object:
     from importlib import import_module
 
     return getattr(import_module("graphfix.results" if name in _RESULTS else "graphfix.api"), name)
+
+
+def __dir__() -> list[str]:
+    """The public names too, which are imported when they are asked for."""
+    return sorted({*globals(), *__all__})

@@ -25,6 +25,10 @@ class GraphfixError(Exception):
     """A request that could not be carried out: one line, what, where and what to do (exit status 2)."""
 
 
+class OverwriteError(GraphfixError):
+    """A report would replace a file that is read: none is written."""
+
+
 @dataclass(slots=True)
 class Site:
     """One operand of one node (or the node itself, `operand` None) that a finding is about.
@@ -266,3 +270,5 @@ class Outcome:
     """Of `tosa` alone."""
     open_sizes: Sequence[OpenSizes] = ()
     """What is not known of sizes; on the first most nodes depend."""
+    notes: Sequence[str] = ()
+    """What the target asks and could not be asked of this model: sentences."""

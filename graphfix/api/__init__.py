@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
 from graphfix.api import pipeline
 from graphfix.engine.request import NONE, Progress, Request, Texts
-from graphfix.results import Outcome, Verdict
+from graphfix.results import GraphfixError, Outcome, Verdict
 
 if TYPE_CHECKING:
     from onnx import ModelProto
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
     from graphfix.formats.tflite.model import TfliteModel
     from graphfix.graph.protocols import Model, Step
 
+FORMATS = ("onnx", "tflite")
 # Each function hands its keywords over by `Request.of(locals())`, so that they stand once, in its signature; a test
 # compares the signatures with the record.
 
@@ -25,7 +27,11 @@ def load(source: str | Path | bytes | ModelProto) -> OnnxModel | TfliteModel:
     """Read a model: a path, a file's bytes, or an onnx ModelProto. Raises GraphfixError for what is no model."""
     from graphfix import formats
 
-    return formats.load(Path(source) if isinstance(source, str) else source)
+    if isinstance(source, (str, os.PathLike)):
+        return formats.load(Path(source))
+    if not (isinstance(source, bytes) or hasattr(source, "SerializeToString")):
+        raise GraphfixError(f"load takes a path, bytes or an onnx ModelProto, not {_kind(source)}")
+    return formats.load(source)
 
 
 def fix(
@@ -39,7 +45,13 @@ def fix(
     keep_fusions: bool = False,
     max_expand_bytes: int | None = None,
 ) -> Outcome:
-    """Make the model's implicit broadcasts explicit, in place; `verify` and `model.save` are the next steps."""
+    """Make the model's implicit broadcasts explicit, in place; `verify` and `model.save` are the next steps.
+
+    A size that is free stays free, also for a target that needs numbers (`static`): each node that has one is a site
+    (GF302), where `fix_file` and the command line stop. `model.bind` binds it before. Raises GraphfixError.
+    """
+    if getattr(model, "format", None) not in FORMATS:
+        raise GraphfixError(f"fix takes a model that graphfix.load returned, not {_kind(model)}; fix_file takes a path")
     return pipeline.fix(model, Request.of(locals()), rewrites)
 
 
@@ -77,7 +89,7 @@ def fix_file(
     for granted, or when nothing could be decided, unless `check_result` is False. Undecided but unchanged is enough: a
     copy of the file. With `strict_proof` it must be proved. Raises GraphfixError.
     """
-    return pipeline.fix_file(Path(source), Path(output), Request.of(locals()))
+    return pipeline.fix_file(_path("fix_file", source), _path("fix_file", output), Request.of(locals()))
 
 
 def check(
@@ -101,7 +113,7 @@ def check(
     max_expand_bytes: int | None = None,
 ) -> Outcome:
     """List what is implicit in a file, for a target; nothing is written. Raises GraphfixError."""
-    return pipeline.check(Path(source), Request.of(locals()))
+    return pipeline.check(_path("check", source), Request.of(locals()))
 
 
 def verify(
@@ -127,14 +139,14 @@ def verify(
 
     With `proof` "only" nothing is run; with "without" the runs alone are asked.
     """
-    return pipeline.compare(Path(before), Path(after), Request.of(locals()), {})
+    return pipeline.compare(_path("verify", before), _path("verify", after), Request.of(locals()), {})
 
 
 def format_of(source: str | Path) -> str:
     """`onnx` or `tflite`, by the file's content. Raises GraphfixError for what can't be read."""
     from graphfix import formats
 
-    return formats.format_of(Path(source))
+    return formats.format_of(_path("format_of", source))
 
 
 def show(
@@ -151,11 +163,31 @@ def show(
     narrow_inputs: bool = False,
 ) -> Iterator[str]:
     """The model in the notation `y[2,3] = Add(x[2,3], b[3])`, a line a node, with indexing maps where asked."""
-    return pipeline.show(Path(source), Request.of(locals()), maps=maps, broadcasts_only=broadcasts_only)
+    return pipeline.show(_path("show", source), Request.of(locals()), maps=maps, broadcasts_only=broadcasts_only)
 
 
-def explain(topic: str) -> str:
-    """The page of a rewrite, a finding code or a target, as Markdown. Raises GraphfixError for an unknown topic."""
+def explain(topic: str = "", *, target_file: str | Path | None = None) -> str:
+    """The page of a rewrite, a finding code or a target, or the row of a target file, as Markdown.
+
+    Raises GraphfixError for an unknown topic, and for a file that is none.
+    """
     from graphfix.api import explaining
 
-    return explaining.explain(topic)
+    if target_file is None and not (isinstance(topic, str) and topic):
+        raise GraphfixError("explain takes a rewrite, a finding code, a target, or a target file")
+    if target_file is None:
+        return explaining.explain(topic)
+    if topic:
+        raise GraphfixError(f"{target_file}: a target file and topic {topic!r}: say one of them")
+    return explaining.explain_file(Path(target_file))
+
+
+def _path(function: str, value: object) -> Path:
+    """Raises GraphfixError for what is no path."""
+    if not isinstance(value, (str, os.PathLike)):
+        raise GraphfixError(f"{function} takes the paths of files, not {_kind(value)}")
+    return Path(value)
+
+
+def _kind(value: object) -> str:
+    return type(value).__name__

@@ -4,8 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from inspect import cleandoc
+from pathlib import Path
 
-from graphfix.engine.targets import RULES, TARGETS, Target
+from graphfix.engine import target_files
+from graphfix.engine.spelling import hint
+from graphfix.engine.targets import MOVEMENT, RULES, TARGETS, Target
 from graphfix.report import pages
 from graphfix.results import GraphfixError
 
@@ -18,8 +21,15 @@ def explain(topic: str) -> str:
         return _target(TARGETS[topic.lower()])
     if topic.upper() in pages.codes():
         return pages.page(topic.upper())
-    known = ", ".join((*RULES, *pages.codes(), *TARGETS))
-    raise GraphfixError(f"explain {topic}: no such rule, code or target; known: {known}")
+    file = "; a target file is shown by --target-file" if topic.endswith(".toml") else ""
+    how = file or hint(topic, (*RULES, *pages.codes(), *TARGETS), "; `graphfix explain --help` lists them")
+    raise GraphfixError(f"explain {topic}: no such rule, code or target{how}")
+
+
+def explain_file(path: Path) -> str:
+    """The row of a target of the user's own, as Markdown. Raises GraphfixError."""
+    target = target_files.read(path)
+    return f"# target {target.name}\n\n{_tables(target)}"
 
 
 def _rewrite(name: str) -> str:
@@ -31,9 +41,13 @@ def _rewrite(name: str) -> str:
 
 
 def _target(target: Target) -> str:
+    return f"{pages.target(target.name)}\n{_tables(target)}"
+
+
+def _tables(target: Target) -> str:
     lines = "\n".join(f"- {line}" for line in _row(target))
     evidence = "\n".join(f"- {line}" for line in target.evidence)
-    return f"{pages.target(target.name)}\n## The row\n\n{lines}\n\n## Evidence\n\n{evidence}\n"
+    return f"## The row\n\n{lines}\n" + (f"\n## Evidence\n\n{evidence}\n" if evidence else "")
 
 
 def _row(target: Target) -> Iterator[str]:
@@ -42,14 +56,17 @@ def _row(target: Target) -> Iterator[str]:
     yield f"rewrites: {', '.join(target.rules)}"
     said = {
         "keep-fusions: what onnxruntime's fusions match stays": target.keep_fusions,
-        "static: every size is bound": target.static,
+        "static: the sizes of all inputs are bound": target.static,
         "elements: no value may have a size 0": target.elements,
         f"reads: {target.reads}": target.reads is not None,
         f"max-rank: {target.max_rank}": target.max_rank is not None,
     }
     yield from (line for line, holds in said.items() if holds)
-    for what, names in (("movement", target.movement), ("operators", target.operators), ("types", target.types)):
+    movement = target.movement & MOVEMENT if target.movement is not None else None  # what a target file may say
+    for what, names in (("movement", movement), ("operators", target.operators), ("types", target.types)):
         if names is not None:
             yield f"{what}: {', '.join(sorted(names))}"
     for operator, why in target.not_supported.items():
         yield f"not-supported: {operator}: {why}"
+    if target.outside:
+        yield f"outside: {target.outside}"

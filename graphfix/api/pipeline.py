@@ -13,8 +13,9 @@ from graphfix import formats
 from graphfix.api import loading
 from graphfix.engine import binding, targets
 from graphfix.engine import request as asked
+from graphfix.engine.spelling import hint
 from graphfix.formats import publish
-from graphfix.results import Claims, GraphfixError, Outcome, Site, Verdict
+from graphfix.results import Claims, GraphfixError, Outcome, OverwriteError, Site, Verdict
 
 if TYPE_CHECKING:
     from graphfix.engine.binding import Sizes
@@ -47,6 +48,8 @@ def fix_file(source: Path, output: Path, request: Request) -> Outcome:
     policy = asked.policy(request)
     job = _Fix(source, output, request, policy, _chosen(request, policy))
     publish.refuse(source, output, in_place=request.in_place)
+    if request.target_file is not None:
+        publish.refuse_overwrite(output, "the output", {"the target file": Path(request.target_file)})
     outcome, unwitnessed = job.done(None)
     return outcome if unwitnessed is None else job.done(unwitnessed)[0]
 
@@ -152,6 +155,7 @@ def _loaded(source: Path, request: Request, seconds: Seconds, output: Path | Non
     with timed(seconds, "load"):
         model, sizes = loading.bound(source, request)
         asked.limit(model, request)
+        _refuse_reports(model, request)
         if output is not None:
             model.refuse_output(output)
             binding.demand_static(model, source, request)
@@ -160,16 +164,25 @@ def _loaded(source: Path, request: Request, seconds: Seconds, output: Path | Non
     return model, sizes
 
 
+def _refuse_reports(model: Model, request: Request) -> None:
+    """Raise OverwriteError where a report would replace a data file of the model."""
+    try:
+        for path in request.report:
+            model.refuse_output(path)
+    except GraphfixError as error:
+        raise OverwriteError(str(error)) from None
+
+
 def _chosen(request: Request, policy: Policy) -> tuple[Step, ...]:
     """The rewrites that run: those named, else the target's, without the skipped ones. Raises GraphfixError."""
-    from graphfix.engine.policy import MATERIALIZE
     from graphfix.graph.protocols import chosen
     from rewrites import ALL
 
     for name in (*request.only, *request.skip):
         if name not in targets.RULES:
-            raise GraphfixError(f"{name!r} is no rewrite; known: {', '.join(targets.RULES)}")
-    left = {*request.skip, *([MATERIALIZE] if policy.broadcasts == "keep" else [])}
+            how = hint(name, targets.RULES, "; `graphfix explain --help` lists them")
+            raise GraphfixError(f"{name!r} is no rewrite{how}")
+    left = {*request.skip, *([targets.MATERIALIZE] if policy.broadcasts == "keep" else [])}
     return chosen(ALL, set(request.only or request.goal.rules) - left)
 
 
@@ -235,6 +248,8 @@ def _outcome(
     seconds: Seconds,
     sizes: Sizes | None = None,
 ) -> Outcome:
+    from graphfix.engine import limits
+
     stale = [
         Site("GF204", name, "value", graph, None, None, None, "left", None, why) for graph, name, why in model.stale
     ]
@@ -248,6 +263,7 @@ def _outcome(
         sites=(*report.sites, *stale),
         assumes=(*(sizes.by_default if sizes is not None else ()), *model.assumes, *report.assumes),
         open_sizes=report.open_sizes,
+        notes=() if request.only else tuple(limits.unasked(request.goal, model.format)),
         seconds=seconds,
     )
 

@@ -15,7 +15,7 @@ from types import MappingProxyType
 from graphfix import report
 from graphfix.cli import parser
 from graphfix.engine.request import Progress, Request
-from graphfix.results import GraphfixError, Outcome
+from graphfix.results import GraphfixError, Outcome, OverwriteError
 
 DONE, NO, FAILED, UNDECIDED = 0, 1, 2, 3
 WORST = (DONE, NO, UNDECIDED, FAILED)
@@ -94,7 +94,7 @@ def _show(options: Namespace) -> int:
 def _explain(options: Namespace) -> int:
     from graphfix import api
 
-    print(api.explain(options.topic).rstrip("\n"))
+    print(api.explain(options.topic or "", target_file=options.target_file).rstrip("\n"))
     return DONE
 
 
@@ -105,7 +105,8 @@ def _request(options: Namespace, progress: Progress | None) -> Request:
         "shapes": _once("--shape", options.shapes),
         "values": _once("--set", options.values),
     }
-    return Request.of({**vars(options), **bound, "progress": progress})
+    reports = tuple(getattr(options, "report", ()))
+    return Request.of({**vars(options), **bound, "report": reports, "progress": progress})
 
 
 def _once(option: str, pairs: Sequence[tuple[str, str]]) -> dict[str, str]:
@@ -121,10 +122,9 @@ def _once(option: str, pairs: Sequence[tuple[str, str]]) -> dict[str, str]:
 
 def _answer(options: Namespace) -> int:
     """Ask `fix`, `check`, `verify` or `tosa` about each model; the failure of one does not stop the others."""
-    for path in options.report:
-        report.refuse(path)  # before the work, not after it
-    ask = ASKS[options.command]
     models: Sequence[Path] = options.models if options.command == "check" else [options.model]
+    _refuse_reports(options, models)  # before the work, not after it
+    ask = ASKS[options.command]
     entries: list[report.Entry] = []
     for model in models:
         options.model = model
@@ -140,10 +140,27 @@ def _answer(options: Namespace) -> int:
     return max((_status(entry, strict=strict) for entry in entries), key=WORST.index)
 
 
+def _refuse_reports(options: Namespace, models: Sequence[Path]) -> None:
+    """Raise GraphfixError for a report that can't be written, or would replace a file that is read or written."""
+    from graphfix.formats import publish
+
+    named = {"the target file": "target_file", "the output": "output", "the second model": "after"}
+    files = {what: getattr(options, name, None) for what, name in named.items()}
+    inputs = [path for path in (getattr(options, "inputs", None), *getattr(options, "run_on", ())) if path is not None]
+    for path in options.report:
+        report.refuse(path)
+        publish.refuse_overwrite(path, "the report", {what: file for what, file in files.items() if file is not None})
+        for what, several in (("the model", models), ("what the runs read", inputs)):
+            for file in several:
+                publish.refuse_overwrite(path, "the report", {what: file})
+
+
 def _entry(options: Namespace, ask: Callable[[Namespace, Progress | None], Outcome]) -> report.Entry:
     try:
         with _progress(options) as progress:
             return ask(options, progress)
+    except OverwriteError:
+        raise
     except GraphfixError as error:
         return report.Failure(options.command, str(options.model), str(error))
 

@@ -25,19 +25,15 @@ def choices(command: Parser) -> None:
     either = group.add_mutually_exclusive_group()
     either.add_argument(
         "--target",
+        type=_target,
         choices=tuple(targets.TARGETS),
         default="explicit",
         help="explicit (default): no operator broadcasts; ranks: operands have equal ranks, size-1 axes stay; "
-        "tosa: the form that the converters to TOSA read, all sizes bound; compact: the other way, what an operator's "
+        "tosa: the form that the converters to TOSA read, all inputs bound; compact: the other way, what an operator's "
         "own broadcasting makes redundant goes; onnxruntime: compact, but for what its fusions match by shape; "
         "litert-gpu, ethos-u: ranks, in the operators that those take (`graphfix explain TARGET`)",
     )
-    either.add_argument(
-        "--target-file",
-        metavar="TOML",
-        type=Path,
-        help="a target of your own: base, options and limits in a TOML file (docs/targets.md)",
-    )
+    target_file(either, "a target of your own: base, options and limits in a TOML file (docs/targets.md)")
     group.add_argument(
         "--broadcasts",
         choices=targets.BROADCASTS,
@@ -52,12 +48,20 @@ def choices(command: Parser) -> None:
         "assume that they are equal, or an error",
     )
     rules(group)
-    if command.prog.endswith(" fix"):
-        group.add_argument(
-            "--keep-fusions",
-            action="store_true",
-            help="leave the operands by whose shapes onnxruntime fuses operators on a CPU (Gelu, Gemm ..)",
-        )
+    what = "leave the operands by whose shapes onnxruntime fuses operators on a CPU (Gelu, Gemm ..)"
+    group.add_argument("--keep-fusions", action="store_true", help=what)
+
+
+def target_file(group: argparse._ActionsContainer, what: str) -> None:
+    """Offer a target of the user's own; `what` it is for."""
+    group.add_argument("--target-file", metavar="TOML", type=Path, help=what)
+
+
+def _target(text: str) -> str:
+    """The name of a target; what looks like a file has another option."""
+    if text.endswith(".toml"):
+        raise argparse.ArgumentTypeError(f"{text!r} is no target: a file of one is named by --target-file")
+    return text
 
 
 def rules(group: argparse._ArgumentGroup) -> None:

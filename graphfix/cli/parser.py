@@ -31,12 +31,18 @@ def parser() -> Parser:
     )
     whole.add_argument("--version", action="version", version=f"graphfix {VERSION}")
     commands = whole.add_subparsers(dest="command", metavar="COMMAND", required=True)
-    _fix(_command(commands, "fix", "make the implicit broadcasts of a model explicit, verify, and write the result"))
+    _fix(
+        _command(
+            commands,
+            "fix",
+            "make the implicit broadcasts of a model explicit, or take explicit ones out, verify, and write the result",
+        )
+    )
     _check(_command(commands, "check", "list what is implicit in models, for a target; change nothing"))
     _verify(_command(commands, "verify", "prove two models equal, and run both and compare every output bit by bit"))
     _show(_command(commands, "show", "print a model's nodes as y[2,3] = Add(x[2,3], b[3])"))
     _tosa(_command(commands, "tosa", "fix a model for TOSA, convert it, validate it, and run it if asked"))
-    _explain(_command(commands, "explain", "print the page of a rewrite or a finding code"))
+    _explain(_command(commands, "explain", "print the page of a rewrite, a finding code or a target"))
     return whole
 
 
@@ -137,8 +143,11 @@ def _tosa(command: Parser) -> None:
 
 
 def _explain(command: Parser) -> None:
-    command.add_argument(
+    either = command.add_mutually_exclusive_group(required=True)
+    either.add_argument(
         "topic",
         metavar="RULE|CODE|TARGET",
+        nargs="?",
         help=f"one of {', '.join(targets.RULES)}; a code such as GF101; or a target: {', '.join(targets.TARGETS)}",
     )
+    options.target_file(either, "the row of a target of your own")

@@ -96,4 +96,4 @@ def _unwitnessed(site: Site, kept: Collection[tuple[str, str, int | None]], valu
     if site.status != "left" or value is None or (site.graph, site.node, site.operand) in kept:
         return site
     why = "leans on a stored shape or on another program's inference"
-    return replace(site, reason=f"no runtime runs the model, and the size of '{value}' {why}")
+    return replace(site, reason=f"no runtime runs all of the model, and the size of '{value}' {why}")

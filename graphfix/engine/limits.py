@@ -21,10 +21,11 @@ from graphfix.engine import limits_onnx, limits_tflite
 from graphfix.engine.targets import MOVEMENT, ONNX_MOVEMENT, Target
 from graphfix.graph.edits import Leave
 from graphfix.graph.view import Node, Value
-from graphfix.operators import tosa
+from graphfix.operators import names, tosa
 from graphfix.operators.row import TFLITE
 from graphfix.results import Site
 
+FORMATS = {"onnx": "ONNX", "tflite": "TFLite"}
 Questions: TypeAlias = Callable[[Node], Iterator[Leave]]
 """What stands in the way of a node."""
 
@@ -34,6 +35,18 @@ def of(target: Target) -> Questions | None:
     tables = (target.max_rank, target.movement, target.operators, target.types)
     some = target.questions or target.static or target.elements or target.not_supported
     return partial(_asked, target) if some or any(table is not None for table in tables) else None
+
+
+def unasked(target: Target, format_: str) -> Iterator[str]:
+    """What the tables hold that can't be asked of a model of this format: they are in the other one's names."""
+    if target.reads in (None, format_):
+        return
+    tables = {"operators": target.operators is not None or target.not_supported, "types": target.types is not None}
+    what = " and ".join(name for name, said in tables.items() if said)
+    if what:
+        theirs, its = FORMATS[target.reads], FORMATS[format_]
+        why = f"the {what} of target {target.name} are {theirs}'s, and the model is {its}'s"
+        yield f"{why}: convert it, and check the result"
 
 
 def _asked(target: Target, node: Node) -> Iterator[Leave]:
@@ -54,6 +67,8 @@ def _size(target: Target, value: Value) -> Leave | None:
     """Too open, too long, or nothing at all."""
     axes = value.shape.axes
     if target.static and not value.shape.static:
+        if axes is None:
+            return _left(f"{value} has no known rank: target {target.name} needs numbers", "GF302")
         return _left(f"{value} has a size that is free: target {target.name} has none", "GF302")
     if target.max_rank is not None and (axes is None or len(axes) > target.max_rank):
         what = "a rank that is not known" if axes is None else f"rank {len(axes)}"
@@ -68,19 +83,26 @@ def _operator(target: Target, node: Node, values: list[Value]) -> Leave | None:
     movement = target.movement
     kin = MOVEMENT if node.domain == TFLITE else ONNX_MOVEMENT
     if movement is not None and node.op in kin - movement:
-        known = ", ".join(sorted(movement & kin))
-        return _left(f"of the operators that add and repeat axes the target takes {known}: {target.outside}", "GF304")
+        *others, last = sorted(movement & kin)
+        takes = f"{', '.join(others)} and {last}" if others else last
+        return _left(f"target {target.name} takes {takes}, no {node.op}{_what_becomes(target)}", "GF304")
     if target.reads is not None and (target.reads == "tflite") != (node.domain.startswith(TFLITE)):
         return None  # the tables are in the names of the other format
-    if node.op in target.not_supported:
-        return _left(target.not_supported[node.op], "GF305")
-    if target.operators is not None and node.op not in target.operators:
-        return _left(f"{node.op} is none of the operators that it takes: {target.outside}", "GF305")
+    name = names.in_tables(node.domain, node.op)
+    if name in target.not_supported:
+        return _left(target.not_supported[name], "GF305")
+    if target.operators is not None and name not in target.operators:
+        return _left(f"target {target.name} takes no {node.op}{_what_becomes(target)}", "GF305")
     computed = [value for value in values if value.kind != "constant"]
     other = next((value for value in computed if target.types is not None and value.dtype not in target.types), None)
     if other is not None:
-        return _left(f"'{other.name}' is {other.dtype}, which is none of the types that it takes: {target.outside}")
+        why = f"'{other.name}' is {other.dtype}, which target {target.name} does not take"
+        return _left(f"{why}{_what_becomes(target)}")
     return None
+
+
+def _what_becomes(target: Target) -> str:
+    return f": {target.outside}" if target.outside else ""
 
 
 def _left(why: str, code: str = "GF305", *, blocks: bool = False) -> Leave:

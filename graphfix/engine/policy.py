@@ -14,7 +14,7 @@ from typing import TypeAlias
 
 from graphfix import operators
 from graphfix.engine.fusions import Fusions, find
-from graphfix.engine.targets import Broadcasts, Unknown
+from graphfix.engine.targets import MATERIALIZE, Broadcasts, Unknown
 from graphfix.graph.broadcast import align, has_ranks
 from graphfix.graph.edits import Assume, Bypass, Canonicalize, Edit, Fold, Leave, Lift, Restate, Stretch
 from graphfix.graph.passing import carried_from, is_carried
@@ -25,8 +25,7 @@ from graphfix.shapes.shape import Shape, same_shape
 
 Plans: TypeAlias = Sequence[tuple[Node, Sequence[Edit]]]
 """Nodes and what is to be done to each."""
-EQUALIZE, MATERIALIZE = "equalize-ranks", "materialize-broadcasts"
-NORMALIZE, FOLD = "normalize-expand", "fold-broadcasts"
+EQUALIZE, NORMALIZE, FOLD = "equalize-ranks", "normalize-expand", "fold-broadcasts"
 
 
 @dataclass(frozen=True, slots=True)

@@ -81,10 +81,16 @@ class Request:
 
     in_place: bool = False
     """Whether the output may be the input."""
+    report: Sequence[Path] = ()
+    """The reports that are written afterwards: they may replace no file that is read."""
     progress: Progress = field(default=_silent, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         """Look the target up, or read it. Raises GraphfixError."""
+        for name in ("dims", "shapes", "values"):
+            _check_texts(name, getattr(self, name))
+        if self.target_file == "":
+            raise GraphfixError("target_file is an empty text; give the path of a TOML file, or None")
         if self.target_file is not None and self.target != "explicit":
             raise GraphfixError(f"{self.target_file}: a target file and target {self.target!r}: say one of them")
         goal = targets.named(self.target) if self.target_file is None else target_files.read(Path(self.target_file))
@@ -95,6 +101,16 @@ class Request:
         """The record of what has a field's name, in argparse's answers or a function's locals; None is the default."""
         given = (each.name for each in fields(cls) if each.init)
         return cls(**{name: asked[name] for name in given if asked.get(name) is not None})
+
+
+def _check_texts(name: str, texts: object) -> None:
+    """Raise GraphfixError for what is no mapping of texts."""
+    if not isinstance(texts, Mapping):
+        raise GraphfixError(f"{name} is a mapping of names to texts, not {texts!r}")
+    for key, text in texts.items():
+        if not isinstance(text, str):
+            example = {"dims": "4", "shapes": "1,3,224,224", "values": "16000"}[name]
+            raise GraphfixError(f"{name} {key!r} is {text!r}; give a text, as the command line takes it: {example!r}")
 
 
 def policy(request: Request) -> Policy:
@@ -108,6 +124,9 @@ def policy(request: Request) -> Policy:
         if given not in known:
             raise GraphfixError(f"{what} {given!r} is not one of {', '.join(known)}")
     target = request.goal
+    if request.broadcasts not in (None, "keep") and not request.only and targets.MATERIALIZE not in target.rules:
+        why = f"target {target.name} takes stretches out and makes none"
+        raise GraphfixError(f"broadcasts {request.broadcasts!r}: {why}; leave it out, or choose another target")
     folds = FOLD in request.only or (not request.only and FOLD in target.rules and FOLD not in request.skip)
     keep_fusions = request.keep_fusions or target.keep_fusions
     broadcasts = request.broadcasts or target.broadcasts

@@ -110,11 +110,13 @@ def _rewrite(job: Job, rewrite: Rewrite | ModelRewrite, rewrites: Sequence[Rewri
             if not rewrite.concerns(node) or (others and any(other.concerns(node) for other in others)):
                 continue
             known = len(job.report.sites)
-            kept = fusions.get(index)  # those of the graph as the rewrite finds it: what it changes ends none of them
-            if rewrite.sees == "operands" and kept is None:
+            # those of the graph as the rewrite finds it: what it changes ends none of them
+            fusions_of_node = fusions.get(index)
+            if rewrite.sees == "operands" and fusions_of_node is None:
                 _by_looks(job, rewrite, node)
             else:
-                _apply(job, rewrite, node, _planned(job, rewrite, node, partial(job.policy.edits, rewrite, node, kept)))
+                plan = partial(job.policy.edits, rewrite, node, fusions_of_node)
+                _apply(job, rewrite, node, _planned(job, rewrite, node, plan))
             if len(job.report.sites) > known:
                 job.seen.see(node, job.report.sites[known:])
 
@@ -220,7 +222,8 @@ def _carry_out(
     try:
         after = model.apply(node, edits)
     except Refused as why:
-        report.sites += [left(edit.code, node, operand_of(edit), str(why), name) for edit in edits]
+        places = dict.fromkeys((edit.code, operand_of(edit)) for edit in edits)  # a lift and what follows it are one
+        report.sites += [left(code, node, operand, str(why), name) for code, operand in places]
         return
     report.rewrites[name] += len(edits)
     if planned is None:

@@ -22,11 +22,13 @@
     [limits.not-supported]
     FILL = "the driver has no FILL"
 
-Every key may be left out. A key that is none of these is an error, as are a name and a value that mean nothing.
+Every key may be left out. A key that is none of these is an error, as are a name and a value that mean nothing. A
+custom operator is `custom:` and its name. Where `reads` is not said and all operators are of one format, it is that.
 """
 
 from __future__ import annotations
 
+import stat
 import tomllib
 from collections.abc import Callable, Mapping
 from dataclasses import replace
@@ -35,7 +37,9 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
-from graphfix.engine.targets import BROADCASTS, MOVEMENT, RULES, TARGETS, Target, moved_by, moving
+from graphfix.engine.spelling import hint
+from graphfix.engine.targets import BROADCASTS, MATERIALIZE, MOVEMENT, RULES, TARGETS, Target, moved_by, moving
+from graphfix.operators.names import CUSTOM, OPERATORS, TYPES, Format
 from graphfix.results import GraphfixError
 
 Table = Mapping[str, Any]
@@ -43,24 +47,39 @@ Convert = Callable[[Any], Any]
 """What a key's value becomes. Raises ValueError, with what it should be."""
 LARGEST = 1 << 20
 """Bytes: a target is a page of text."""
+SHOWN = 100
+"""How many letters of a value an error shows."""
+MOST_AXES = 1000
+"""More than any format writes."""
 
 
 def read(path: Path) -> Target:
     """The target that a file describes. Raises GraphfixError."""
     try:
-        with path.open("rb") as file:
-            content = file.read(LARGEST + 1)
-        if len(content) > LARGEST:
-            raise GraphfixError(f"{path}: a target file takes at most {LARGEST} bytes")
-        table = tomllib.loads(content.decode())
+        table = tomllib.loads(_content(path).decode("utf-8-sig"))
     except OSError as error:
-        raise GraphfixError(f"{path}: {error.strerror}") from None
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise GraphfixError(f"{path}: no TOML: {error}") from None
+        raise GraphfixError(f"{path}: {error.strerror}; give the path of a TOML file") from None
+    except RecursionError:
+        raise GraphfixError(f"{path}: no TOML: it is nested too deeply") from None
+    except ValueError as error:  # also of a number that has too many digits for Python to read it
+        raise GraphfixError(f"{path}: no TOML: {str(error).partition(';')[0]}") from None
     try:
         return _target(table, path.stem)
     except ValueError as error:
         raise GraphfixError(f"{path}: {error}") from None
+
+
+def _content(path: Path) -> bytes:
+    # asked before it is opened: to open a pipe waits for its writer
+    mode = path.stat().st_mode
+    if not stat.S_ISREG(mode):
+        what = "a folder" if stat.S_ISDIR(mode) else "a device or a pipe"
+        raise GraphfixError(f"{path}: this is {what}; give the path of a TOML file")
+    with path.open("rb") as file:
+        content = file.read(LARGEST + 1)
+    if len(content) > LARGEST:
+        raise GraphfixError(f"{path}: a target file takes at most {LARGEST} bytes")
+    return content
 
 
 def _target(table: Table, stem: str) -> Target:
@@ -68,10 +87,57 @@ def _target(table: Table, stem: str) -> Target:
     base = TARGETS[top.pop("base", "explicit")]
     options, limits = _known(top.pop("options", {}), OPTIONS, "options."), top.pop("limits", {})
     limits = _known(limits, LIMITS, "limits.")
-    added, skipped = options.pop("add", ()), options.pop("skip", ())
+    name = top.setdefault("name", stem)
+    if name.casefold() in TARGETS:
+        raise ValueError(f"'name' is {name!r}, a target that there is: say another one")
     limits["movement"] = limits.get("movement", base.movement)
-    rules = [name for name in moving({*base.rules, *added}, limits["movement"]) if name not in skipped]
-    return replace(base, **{"name": stem, "rules": tuple(rules), **top, **options, **limits})
+    added, skipped = options.pop("add", ()), options.pop("skip", ())
+    _check_rewrites(added, skipped)
+    rules = moving({*base.rules, *added}, limits["movement"])
+    limits["rules"] = tuple(name for name in rules if name not in skipped)
+    other = next((name for name in skipped if name not in rules), None)
+    if other is not None:
+        raise ValueError(f"'options.skip' is of rewrites that run: the target runs no {other!r}")
+    if options.get("broadcasts", "keep") != "keep" and MATERIALIZE not in limits["rules"]:
+        raise ValueError(f"'options.broadcasts' is {options['broadcasts']!r}, and no rewrite of the target stretches")
+    target = replace(base, **{**top, **options, **limits})
+    target = replace(target, reads=target.reads or _read_by(target))
+    _check_names(target)
+    return target
+
+
+def _check_rewrites(added: tuple[str, ...], skipped: tuple[str, ...]) -> None:
+    """Raise ValueError for a name that is no rewrite, or stands in both lists."""
+    for key, names in (("add", added), ("skip", skipped)):
+        other = next((name for name in names if name not in RULES), None)
+        if other is not None:
+            how = hint(other, RULES, "; `graphfix explain --help` lists them")
+            raise ValueError(f"'options.{key}' is of rewrites: {_shown(other)} is none{how}")
+    both = next((name for name in added if name in skipped), None)
+    if both is not None:
+        raise ValueError(f"{both!r} is in 'options.add' and in 'options.skip': say one of them")
+
+
+def _read_by(target: Target) -> Format | None:
+    """The one format that has all of the operators; None where both have, or none has."""
+    names = {name for name in (*(target.operators or ()), *target.not_supported) if not name.startswith(CUSTOM)}
+    formats = [format_ for format_, known in OPERATORS.items() if names and names <= known]
+    return formats[0] if len(formats) == 1 else None
+
+
+def _check_names(target: Target) -> None:
+    """Raise ValueError for an operator or a type that the format, or neither of them, has."""
+    whose = target.reads or "onnx or tflite"
+    for key, names, known in (
+        ("operators", target.operators, OPERATORS),
+        ("not-supported", target.not_supported, OPERATORS),
+        ("types", target.types, TYPES),
+    ):
+        there = known[target.reads] if target.reads else frozenset[str]().union(*known.values())
+        other = next((name for name in sorted(names or ()) if name not in there and not name.startswith(CUSTOM)), None)
+        if other is not None:
+            what = "types" if key == "types" else "operators"
+            raise ValueError(f"'limits.{key}' is of {what} of {whose}: {_shown(other)} is none{hint(other, there)}")
 
 
 def _known(table: Table, keys: Mapping[str, Convert], where: str) -> dict[str, Any]:
@@ -83,8 +149,17 @@ def _known(table: Table, keys: Mapping[str, Convert], where: str) -> dict[str, A
         try:
             found[key.replace("-", "_")] = keys[key](value)
         except ValueError as error:
-            raise ValueError(f"'{where}{key}' is {error}, not {value!r}") from None
+            raise ValueError(f"'{where}{key}' is {error}, not {_shown(value)}") from None
     return found
+
+
+def _shown(value: object) -> str:
+    """A value in an error of one line."""
+    try:
+        text = repr(value)
+    except ValueError:
+        text = "a number of so many digits"
+    return text if len(text) <= SHOWN else f"{text[:SHOWN]} .."
 
 
 # --- what a value may be --------------------------------------------------------------------------------------------
@@ -108,27 +183,29 @@ def _one_of(known: tuple[str, ...], value: object) -> object:
     return value
 
 
-def _some_of(known: tuple[str, ...] | None, value: object) -> tuple[str, ...]:
-    """A list of names, of those that are known, where the list is closed."""
+def _names(value: object) -> tuple[str, ...]:
     if not isinstance(value, list) or not all(isinstance(name, str) for name in value):
         raise ValueError("a list of names")
-    other = next((name for name in value if known is not None and name not in known), None)
-    if known is not None and other is not None:
-        raise ValueError(f"a list of names of {', '.join(known)}")
     return tuple(value)
 
 
-def _set_of(known: tuple[str, ...] | None, value: object) -> frozenset[str]:
-    return frozenset(_some_of(known, value))
+def _some(value: object) -> frozenset[str]:
+    names = _names(value)
+    if not names:
+        raise ValueError("a list of one name or more")
+    return frozenset(names)
 
 
 def _movement(value: object) -> frozenset[str]:
-    return moved_by(*_some_of(tuple(sorted(MOVEMENT)), value))
+    names = _some(value)
+    if not names <= MOVEMENT:
+        raise ValueError(f"a list of names of {', '.join(sorted(MOVEMENT))}")
+    return moved_by(*names)
 
 
 def _rank(value: object) -> object:
-    if type(value) is not int or value < 1:
-        raise ValueError("a whole number of 1 or more")
+    if type(value) is not int or not 1 <= value <= MOST_AXES:
+        raise ValueError(f"a whole number from 1 to {MOST_AXES}")
     return value
 
 
@@ -143,7 +220,7 @@ TOP: Mapping[str, Convert] = MappingProxyType(
     {
         "name": _name,
         "base": partial(_one_of, tuple(TARGETS)),
-        "evidence": partial(_some_of, None),
+        "evidence": _names,
         "options": _table,
         "limits": _table,
     }
@@ -152,8 +229,8 @@ OPTIONS: Mapping[str, Convert] = MappingProxyType(
     {
         "broadcasts": partial(_one_of, BROADCASTS),
         "keep-fusions": _flag,
-        "add": partial(_some_of, RULES),
-        "skip": partial(_some_of, RULES),
+        "add": _names,
+        "skip": _names,
     }
 )
 LIMITS: Mapping[str, Convert] = MappingProxyType(
@@ -161,8 +238,8 @@ LIMITS: Mapping[str, Convert] = MappingProxyType(
         "static": _flag,
         "max-rank": _rank,
         "movement": _movement,
-        "operators": partial(_set_of, None),
-        "types": partial(_set_of, None),
+        "operators": _some,
+        "types": _some,
         "elements": _flag,
         "reads": partial(_one_of, ("onnx", "tflite")),
         "outside": _name,

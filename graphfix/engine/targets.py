@@ -41,8 +41,8 @@ class Target:
     """The types of what is computed when the model runs; None: all."""
     elements: bool = False
     """Whether a value must have elements."""
-    outside: str = "the target does not take it"
-    """What becomes of a node that is in none of these tables."""
+    outside: str = ""
+    """What becomes of a node that is in none of these tables, where that is known."""
     reads: Literal["onnx", "tflite"] | None = None
     """The format that its tools read, whose operators the tables name; None: both."""
     questions: Literal["tosa"] | None = None
@@ -97,6 +97,8 @@ RULES = (
     "materialize-broadcasts",
 )
 """The rewrites in the order in which they run; a test compares them with `rewrites.ALL`."""
+MATERIALIZE = "materialize-broadcasts"
+"""What makes the stretches that `broadcasts` is about."""
 TILES, RESHAPES = "tile-for-broadcast-to", "reshape-for-unit-axes"
 """What writes the stretches and lifts of a TFLite model in the operators that a target takes (`movement`)."""
 LITERT = "https://github.com/google-ai-edge/LiteRT/issues"
@@ -176,7 +178,7 @@ TARGETS: Mapping[str, Target] = MappingProxyType(
                 max_rank=4,
                 movement=_LITERT_GPU,
                 not_supported=MappingProxyType({"FILL": "the accelerator has no FILL"}),
-                outside="one such operator takes the whole model off the GPU",
+                outside="one takes the whole model off the GPU",
                 reads="tflite",
                 evidence=(
                     f"{LITERT}/8980: operands of mixed ranks are misaligned without a word; a RESHAPE helps",

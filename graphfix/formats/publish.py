@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import contextlib
+import os
 import re
 import secrets
 import shutil
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 from graphfix.results import GraphfixError
@@ -21,9 +22,24 @@ def refuse(source: Path, output: Path, *, in_place: bool) -> None:
         raise GraphfixError(f"{output}: its folder does not exist")
     if output.exists() and not output.is_file():
         raise GraphfixError(f"{output}: this is no file that can be replaced; choose another name")
-    same = source.exists() and output.exists() and source.samefile(output)
-    if same and not in_place:
+    if not in_place and is_one_file(source, output):
         raise GraphfixError(f"{output}: the output is the input; choose another name, or say --in-place")
+
+
+def refuse_overwrite(path: Path, what: str, others: Mapping[str, Path]) -> None:
+    """Raise GraphfixError where `path`, which is `what`, is a file that is read, or written as something else."""
+    for other, file in others.items():
+        if is_one_file(path, file):
+            raise GraphfixError(f"{path}: {what} is {other}; choose another name")
+
+
+def is_one_file(one: Path, two: Path) -> bool:
+    """Whether two names lead to one file, by links too, or will, where there is none yet."""
+    try:
+        both = one.exists() and two.exists()
+        return one.samefile(two) if both else os.path.realpath(one) == os.path.realpath(two)
+    except (OSError, ValueError):  # what can't be looked at is refused where it is read
+        return False
 
 
 @contextlib.contextmanager

@@ -18,7 +18,7 @@ MAX_PRODUCT_RANK = 5
 
 # Every reason completes the sentence "left alone because".
 VECTOR = Exempt("a matrix product of LiteRT takes no operand of rank 1", when="rank 1")
-ALPHA_RANK = Exempt("PRELU's alpha stays one rank below its input: converters to TOSA refuse a lifted one")
+ALPHA_RANK = Exempt("PRELU's alpha stays one rank below its input: some tools refuse a lifted one")
 ALPHA_DIMS = Exempt("PRELU stretches its alpha itself, and no tool asks for a stretched one")
 CONDITION = Exempt("the condition of SELECT is a scalar or follows axis 0, and is not right-aligned")
 PREDICATE = Exempt("the predicate is a scalar by definition, or has the shape of the other operands")

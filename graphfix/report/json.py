@@ -30,6 +30,7 @@ def document(entry: Entry) -> dict[str, Any]:
         "verdict": _plain(entry.verdict),
         "assumes": list(entry.assumes),
         "open_sizes": _plain(entry.open_sizes),
+        "notes": list(entry.notes),
         "seconds": dict(entry.seconds),
         "conversion": _plain(entry.conversion),
     }

@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from graphfix.report.text import Entry, Failure, counted, printable, seconds_text, shape_text
+from graphfix.report.text import Entry, Failure, counted, folds, printable, seconds_text, shape_text
 from graphfix.report.tosa import converted_text, run_text
 from graphfix.report.verdict import bindings_text, map_lines, unmatched, verdict_text
 from graphfix.results import VERSION, Conversion, Facts, Gap, Outcome, Run, Site, Verdict
@@ -66,6 +66,7 @@ def _section(entry: Entry) -> Iterator[str]:
     for status, heading in HEADINGS:
         sites = [site for site in entry.sites if site.status == status]
         if sites:
+            heading = "Taken out" if status == "changed" and folds(entry) else heading  # noqa: PLW2901 -- the other way
             yield from ("", f"### {heading}: {len(sites)}", "", *_table(SITES, map(_site, sites)))
     if entry.open_sizes:
         yield from ("", "### What is not known of sizes", "", *(f"- {_prose(each.text)}" for each in entry.open_sizes))
@@ -87,8 +88,9 @@ def _facts(outcome: Outcome) -> Iterator[str]:
     rewrites = ", ".join(f"{name} {count}" for name, count in outcome.rewrites.items() if count)
     if rewrites:
         yield f"- Rewrites: {rewrites}"
+    yield from (f"- Note: {_prose(text)}" for text in outcome.notes)
     if not outcome.sites and outcome.command != "verify":
-        yield "- Nothing is implicit"
+        yield f"- Nothing is {'redundant' if folds(outcome) else 'implicit'}"
     if outcome.seconds:
         yield f"- Seconds: {seconds_text(outcome.seconds)}"
 

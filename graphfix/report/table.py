@@ -12,6 +12,7 @@ from graphfix.report.text import (
     Failure,
     counted,
     findings,
+    folds,
     node_text,
     operand_text,
     printable,
@@ -25,6 +26,8 @@ from graphfix.results import OpenSizes, Outcome, Site
 
 REMOVED = "GF203"
 """The finding whose edit takes a node away: no operand is made explicit by it."""
+LIMITS = frozenset({"GF301", "GF302", "GF304", "GF305"})
+"""The findings that a target's tables make."""
 EDITED, STAYING, OPEN, ASSUMED = 20, 6, 4, 5
 """How many lines the table shows: of operands made explicit or found, of each kind that stays, of sizes that are not
 known, of assumptions."""
@@ -45,6 +48,7 @@ def table(outcome: Outcome) -> str:
     if outcome.command == "verify":
         lines += [*_assumed(assumed), *noted_lines(outcome.verdict), *unproved_lines(outcome.verdict)]
     lines += [*_sites(outcome.sites, edited), *_open(outcome.open_sizes), *_assumed(outcome.assumes)]
+    lines += [f"  {printable(text)}" for text in outcome.notes]
     if outcome.command in ("fix", "tosa"):
         lines += [_fixed(outcome), *_assumed(assumed), *noted_lines(outcome.verdict), *unproved_lines(outcome.verdict)]
     lines += conversion_lines(outcome)
@@ -102,21 +106,25 @@ def _verdict(outcome: Outcome) -> str:
 
 def _made(outcome: Outcome, edited: Edited) -> str:
     edits = sum(outcome.rewrites.values())
-    if not edits and outcome.output is None:
-        return "no operand had to be made explicit"
     if not edits:
-        copied = ", copied" if outcome.output is not None else ""
-        stated = "; only what the file states was changed"
-        return f"nothing to make explicit{stated if outcome.changed else copied}"
+        return _nothing(outcome)
     number = sum(
         operand is not None and any(step.code != REMOVED for step in steps) for (_, _, operand), steps in edited.items()
     )
     made = f"{counted(number, 'operand')} made explicit"
-    if not number:
+    if not number or folds(outcome):
         number = len({(graph, node) for graph, node, _ in edited})
         made = f"{counted(number, 'node')} rewritten"
     by = f" by {counted(edits, 'edit')}" if edits != number else ""
     return f"{made}{by}{tally(outcome.rewrites)}"
+
+
+def _nothing(outcome: Outcome) -> str:
+    """No edit: what there was none of, and what was written."""
+    if outcome.output is None:
+        return "nothing had to be taken out" if folds(outcome) else "no operand had to be made explicit"
+    stated = "; only what the file states was changed" if outcome.changed else ", copied"
+    return f"nothing to {'take out' if folds(outcome) else 'make explicit'}{stated}"
 
 
 def _found(outcome: Outcome) -> str:
@@ -124,11 +132,28 @@ def _found(outcome: Outcome) -> str:
     target = f" for target {outcome.target}" if outcome.target else ""
     if codes:
         return f"{counted(codes.total(), 'finding')}{target}{tally(dict(sorted(codes.items())))}"
-    return f"{'nothing found' if findings(outcome) else 'clean'}{target}"
+    if _is_of_the_target(outcome):
+        number = counted(len(findings(outcome)), "site")
+        return f"{number} that target {outcome.target} can't take, and nothing that fix would change"
+    if findings(outcome):
+        return f"nothing that fix would change{target}"
+    return f"clean{target}{', as far as it can be asked' if outcome.notes else ''}"
+
+
+def _is_of_the_target(outcome: Outcome) -> bool:
+    """Whether all that a check names is what the target can't take."""
+    named = findings(outcome)
+    return (
+        bool(named)
+        and outcome.target is not None
+        and all(site.code in LIMITS for site in named)
+        and not any(site.status == "found" for site in named)
+    )
 
 
 def _kept(outcome: Outcome) -> str:
-    statuses = Counter(site.status for site in outcome.sites)
+    counted_before = outcome.command == "check" and _is_of_the_target(outcome)
+    statuses = Counter(site.status for site in outcome.sites if not (counted_before and site.status == "left"))
     return "".join(f", {statuses[status]} {status}" for status in ("left", "exempt") if statuses[status])
 
 

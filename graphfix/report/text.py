@@ -71,3 +71,8 @@ def seconds_text(seconds: Mapping[str, float]) -> str:
 def findings(outcome: Outcome) -> list[Site]:
     """The sites for which `check` ends with 1: what it found, and what it could not decide."""
     return [site for site in outcome.sites if site.status in ("found", "left")]
+
+
+def folds(outcome: Outcome) -> bool:
+    """Whether the target goes the other way: what is explicit is taken out."""
+    return "fold-broadcasts" in outcome.rewrites and "equalize-ranks" not in outcome.rewrites

@@ -194,14 +194,17 @@ def test_undecided_is_worse_than_no_and_better_than_an_error(
 # --- what is asked --------------------------------------------------------------------------------------------------
 
 
-def test_every_option_of_fix_reaches_the_pipeline(asked: Asked) -> None:
+def test_every_option_of_fix_reaches_the_pipeline(
+    asked: Asked, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
     command = (
         "fix m.onnx -o f.onnx --in-place --target ranks --broadcasts two-sided --unknown keep --dim N=4 "
         "--dim a=b=2..64 --shape x=1,3,224,224 --shape s= "
         "--set s=16000 --set flags=true,false --drop-set-inputs --same a[0]=b[0] --same M=N --trust-stored "
         "--narrow-inputs --only equalize-ranks --only normalize-expand "
         "--skip materialize-broadcasts --bind-defaults --max-expand-bytes 4096 "
-        "--keep-fusions --no-verify --strict-proof --runs 7 --seed 9"
+        "--keep-fusions --no-verify --strict-proof --runs 7 --seed 9 --report r.md"
     )
     assert commands.main(command.split()) == 0
     assert asked.calls == [
@@ -231,6 +234,7 @@ def test_every_option_of_fix_reaches_the_pipeline(asked: Asked) -> None:
                     runs=7,
                     seed=9,
                     in_place=True,
+                    report=(Path("r.md"),),
                 ),
             ),
         )
@@ -317,14 +321,14 @@ OFFERED = {
     "--signature --set --narrow-inputs --drop-set-inputs --only --skip --bind-defaults --max-expand-bytes "
     "--keep-fusions --no-verify --strict-proof --runs --seed --report --json -q --quiet",
     "check": "--target --target-file --broadcasts --unknown --dim --shape --same --trust-stored --signature "
-    "--narrow-inputs --set --only --skip --bind-defaults --max-expand-bytes --report --json -q --quiet",
+    "--narrow-inputs --set --only --skip --bind-defaults --max-expand-bytes --keep-fusions --report --json -q --quiet",
     "verify": "--dim --shape --same --trust-stored --signature --set --inputs --runs --seed --proof-only "
     "--strict-proof --narrow-inputs --atol --rtol --report --json -q --quiet",
     "show": "--maps --broadcasts-only --dim --shape --same --trust-stored --signature --narrow-inputs --set",
     "tosa": "-o --output --run --inputs --atol --rtol --seed --only --skip --dim --shape --same "
     "--trust-stored --signature --narrow-inputs --set --drop-set-inputs --bind-defaults --max-expand-bytes --no-verify "
     "--report --json -q --quiet",
-    "explain": "",
+    "explain": "--target-file",
 }
 
 

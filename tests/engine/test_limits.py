@@ -72,8 +72,12 @@ def test_what_no_converter_gets_right_ends_the_work(case: str) -> None:
 
 BY_TABLES = {
     ("litert-gpu", "y[2,1,1,1,3] = tflite.ADD(a[2,1,1,1,3], b[2,1,1,1,3])"): ("GF301", "ends at 4"),
+    ("ethos-u", "y:int8[*] = tflite.RELU(x:int8[*])"): ("GF302", "has no known rank: target ethos-u needs numbers"),
     ("litert-gpu", "y[*] = tflite.RELU(x[*])"): ("GF301", "not known"),
-    ("litert-gpu", "y[2,3] = tflite.BROADCAST_TO(x[1,3], s:const:int32[2]{2, 3})"): ("GF304", "RESHAPE, TILE"),
+    ("litert-gpu", "y[2,3] = tflite.BROADCAST_TO(x[1,3], s:const:int32[2]{2, 3})"): (
+        "GF304",
+        "target litert-gpu takes RESHAPE and TILE, no BROADCAST_TO: one takes",
+    ),
     ("litert-gpu", "y[1,2] = tflite.EXPAND_DIMS(x[2], a:const:int32[]{0})"): ("GF304", "off the GPU"),
     ("litert-gpu", "y[2] = tflite.FILL(s:const:int32[1]{2}, v[])"): ("GF305", "FILL"),
     ("litert-gpu", "y[2,3] = Expand(x[1,3], s:const:int64[2]{2, 3})"): ("GF304", "Reshape"),
@@ -112,3 +116,12 @@ def test_a_target_of_forms_alone_asks_nothing() -> None:
         "compact",
         "onnxruntime",
     ]
+
+
+def test_tables_in_the_names_of_the_other_format_are_no_silent_clean_bill() -> None:
+    (note,) = limits.unasked(TARGETS["ethos-u"], "onnx")
+    assert note.startswith("the operators and types of target ethos-u are TFLite's, and the model is ONNX's: convert")
+    (note,) = limits.unasked(TARGETS["litert-gpu"], "onnx")
+    assert note.startswith("the operators of target litert-gpu are TFLite's")
+    for name, format_ in (("ethos-u", "tflite"), ("ranks", "onnx"), ("tosa", "onnx")):
+        assert not list(limits.unasked(TARGETS[name], format_))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from dataclasses import fields
 from typing import TYPE_CHECKING
 
@@ -12,6 +13,7 @@ from graphfix.engine import target_files, targets
 from graphfix.results import GraphfixError
 from models.builders.tflite.text import model
 from tests.support.asking import ask, refused
+from tests.support.notation import model as onnx_model
 from tests.support.places import ROOT
 
 if TYPE_CHECKING:
@@ -92,21 +94,56 @@ def test_a_file_that_says_its_base_alone_is_that_target_under_its_own_name(base:
 
 BROKEN = {
     "no TOML": ("base = ", "no TOML"),
+    "a number of 6000 digits": (f"[limits]\nmax-rank = {'9' * 6000}", "no TOML: Exceeds the limit"),
+    "a number that no error can show": (f"[limits]\nmax-rank = 0x{'f' * 6000}", "a whole number from 1 to 1000, not a"),
+    "lists in lists": (f"evidence = {'[' * 20_000}", "no TOML: it is nested too deeply"),
     "another key": ('form = "x"', "'form' is no key of a target; known: name, base, evidence, options, limits"),
     "another option": ("[options]\nranks = 3", "'options.ranks' is no key of a target"),
     "another limit": ("[limits]\nrank = 3", "'limits.rank' is no key of a target"),
     "no such base": ('base = "moon"', "'base' is one of explicit, ranks, tosa"),
     "no such form": ('[options]\nbroadcasts = "all"', "'options.broadcasts' is one of keep, two-sided, explicit"),
-    "no such rewrite": ('[options]\nadd = ["moon"]', "'options.add' is a list of names of upgrade-legacy-broadcast"),
+    "stretches for a target that makes none": (
+        'base = "compact"\n[options]\nbroadcasts = "explicit"',
+        "'options.broadcasts' is 'explicit', and no rewrite of the target stretches",
+    ),
+    "no such rewrite": ('[options]\nadd = ["moon"]', "'moon' is none; `graphfix explain --help` lists them"),
+    "a rewrite that is misspelled": ('[options]\nskip = ["normalise-expand"]', "did you mean 'normalize-expand'?"),
+    "a rewrite that the base does not run": (
+        'base = "ranks"\n[options]\nskip = ["pow-to-mul"]',
+        "'options.skip' is of rewrites that run: the target runs no 'pow-to-mul'",
+    ),
+    "a rewrite that is added and skipped": (
+        '[options]\nadd = ["pow-to-mul"]\nskip = ["pow-to-mul"]',
+        "'pow-to-mul' is in 'options.add' and in 'options.skip'",
+    ),
     "no list": ('[options]\nskip = "tosa"', "'options.skip' is a list of names"),
-    "no rank": ("[limits]\nmax-rank = 0", "'limits.max-rank' is a whole number of 1 or more, not 0"),
+    "no rank": ("[limits]\nmax-rank = 0", "'limits.max-rank' is a whole number from 1 to 1000, not 0"),
     "no whole number": ("[limits]\nmax-rank = true", "'limits.max-rank' is a whole number"),
     "no truth value": ("[limits]\nstatic = 1", "'limits.static' is true or false, not 1"),
     "no movement": ('[limits]\nmovement = ["GATHER"]', "'limits.movement' is a list of names of BROADCAST_TO"),
+    "an empty movement": ("[limits]\nmovement = []", "'limits.movement' is a list of one name or more, not []"),
     "no reasons": ('[limits]\nnot-supported = ["FILL"]', "'limits.not-supported' is a table of operators and reasons"),
+    "no such type": ('[limits]\ntypes = ["int99"]', "'limits.types' is of types of onnx or tflite: 'int99' is none"),
+    "a type of the other format": (
+        '[limits]\nreads = "onnx"\ntypes = ["resource"]',
+        "'limits.types' is of types of onnx: 'resource' is none",
+    ),
+    "another name of a type": ('[limits]\ntypes = ["float"]', "'float' is none; did you mean 'float"),
+    "no such operator": ('[limits]\noperators = ["ADDD"]', "'ADDD' is none; did you mean 'ADD'"),
+    "an operator in small letters": ('[limits]\nreads = "tflite"\noperators = ["add"]', "did you mean 'ADD'"),
+    "no such operator with a reason": ('[limits.not-supported]\nFILLL = "x"', "'FILLL' is none; did you mean 'FILL'"),
+    "an operator of the other format": (
+        'base = "ethos-u"\n[limits]\noperators = ["Add"]',
+        "'limits.operators' is of operators of tflite: 'Add' is none; did you mean 'ADD'",
+    ),
+    "a base whose tables are of the other format": (
+        'base = "ethos-u"\n[limits]\nreads = "onnx"',
+        "'limits.operators' is of operators of onnx: 'ABS' is none; did you mean 'Abs'",
+    ),
     "no table": ("limits = 3", "'limits' is a table, not 3"),
     "a name of two lines": ('name = "a\\nb"', "'name' is a text of one line"),
     "a name that is a list": ("base = [1]", "'base' is one of explicit"),
+    "the name of another target": ('name = "explicit"', "'name' is 'explicit', a target that there is"),
 }
 
 
@@ -129,6 +166,45 @@ def test_a_file_that_is_not_there_or_no_text_is_one_line(tmp_path: Path, capsys:
     assert "at most" in refused(capsys, tmp_path, "check", model_file, "--target-file", path)
 
 
+def test_a_folder_and_a_pipe_are_one_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    model_file, path = ROOT / "models" / "encoder.onnx", tmp_path / "t.toml"
+    assert "this is a folder" in refused(capsys, tmp_path, "check", model_file, "--target-file", tmp_path)
+    os.mkfifo(path)
+    assert "this is a device or a pipe" in refused(capsys, tmp_path, "check", model_file, "--target-file", path)
+
+
+def test_a_byte_order_mark_is_no_part_of_the_text(tmp_path: Path) -> None:
+    path = tmp_path / "t.toml"
+    path.write_bytes(b'\xef\xbb\xbfname = "mine"')
+    assert target_files.read(path).name == "mine"
+
+
+@pytest.mark.parametrize(
+    ("limits", "reads"),
+    [
+        ('operators = ["ADD", "RESHAPE"]', "tflite"),
+        ('operators = ["ADD", "custom:Mine"]', "tflite"),
+        ('[limits.not-supported]\nExpand = "slow"', "onnx"),
+        ('operators = ["ADD", "Add"]', None),
+        ('operators = ["LSTM"]', None),
+        ('operators = ["custom:Mine"]', None),
+        ('types = ["int8"]', None),
+    ],
+)
+def test_operators_of_one_format_say_what_the_target_reads(limits: str, reads: str | None, tmp_path: Path) -> None:
+    assert target_files.read(written(tmp_path, f"[limits]\n{limits}")).reads == reads
+
+
+def test_a_custom_operator_has_a_name_of_its_own(tmp_path: Path) -> None:
+    before = tmp_path / "m.onnx"
+    before.write_bytes(onnx_model("y[2] = mine.Gelu(x[2])\nz[2] = Gelu(y)").SerializeToString())
+    path = written(tmp_path, '[limits]\noperators = ["Gelu"]\noutside = "the board lacks it"')
+    (site,) = [site for site in graphfix.check(before, target_file=path).sites if site.code == "GF305"]
+    assert site.op == "Gelu"
+    path = written(tmp_path, '[limits]\noperators = ["Gelu", "custom:Gelu"]')
+    assert not [site for site in graphfix.check(before, target_file=path).sites if site.code == "GF305"]
+
+
 def test_a_target_and_a_target_file_exclude_each_other(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     model_file, path = ROOT / "models" / "encoder.onnx", written(tmp_path, 'base = "ranks"')
     assert "not allowed" in refused(capsys, tmp_path, "check", model_file, "--target", "ranks", "--target-file", path)
@@ -145,7 +221,38 @@ def test_check_and_fix_go_by_the_file(tmp_path: Path, capsys: pytest.CaptureFixt
     found = ask(capsys, "check", before, "--target-file", path)
     assert found.status == 1
     assert "target board" in found.out
-    assert "COS is none of the operators that it takes: the board lacks it" in found.out
+    assert "target board takes no COS: the board lacks it" in found.out
     assert ask(capsys, "fix", before, "-o", after, "--target-file", path).status == 0
     assert [node.op for node in graphfix.load(after).graphs[0].nodes] == ["TILE", "COS"]
     assert graphfix.check(after, target_file=path).target == "board"
+
+
+def test_the_row_of_a_file_is_explained(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    said = ask(capsys, "explain", "--target-file", written(tmp_path, FULL))
+    assert (said.status, said.err) == (0, "")
+    for line in ("# target my-npu", "- movement: RESHAPE, TILE", "- max-rank: 5", "- not-supported: FILL: the driver"):
+        assert line in said.out
+    assert "- outside: it runs on the CPU" in said.out
+    assert "- measured on board 3" in said.out
+    path = written(tmp_path, "x = 1")
+    assert "no key" in refused(capsys, tmp_path, "explain", "--target-file", path)
+    assert "not allowed" in refused(capsys, tmp_path, "explain", "ranks", "--target-file", path)
+    assert "required" in refused(capsys, tmp_path, "explain")
+    with pytest.raises(GraphfixError, match="say one of them"):
+        graphfix.explain("ranks", target_file=path)
+
+
+@pytest.mark.parametrize("name", ["litert-gpu", "ethos-u"])
+def test_the_row_that_is_printed_of_a_target_can_be_said_in_a_file(name: str, tmp_path: Path) -> None:
+    (line,) = [line for line in graphfix.explain(name).splitlines() if line.startswith("- movement: ")]
+    names = ", ".join(f'"{each}"' for each in line.removeprefix("- movement: ").split(", "))
+    target = target_files.read(written(tmp_path, f'base = "ranks"\n[limits]\nmovement = [{names}]'))
+    assert target.movement == targets.TARGETS[name].movement
+
+
+def test_a_file_in_place_of_a_target_s_name_is_told_its_option(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    model_file = ROOT / "models" / "encoder.onnx"
+    said = refused(capsys, tmp_path, "check", model_file, "--target", "my-npu.toml")
+    assert "a file of one is named by --target-file" in said

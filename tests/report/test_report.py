@@ -109,8 +109,32 @@ def test_a_model_with_exempt_sites_only_is_clean() -> None:
 
 def test_a_model_with_a_site_left_undecided_is_not_called_clean() -> None:
     undecided = replace(CHECKED, sites=(LEFT,))
-    assert report.table(undecided).splitlines()[0] == "m.onnx: nothing found for target ranks, 1 left"
+    assert report.table(undecided).splitlines()[0] == "m.onnx: nothing that fix would change for target ranks, 1 left"
     assert report.findings(undecided) == [LEFT]
+
+
+def test_what_the_target_can_not_take_is_called_that() -> None:
+    limits = replace(CHECKED, sites=(replace(LEFT, code="GF304"), replace(LEFT, code="GF305")))
+    line = report.table(limits).splitlines()[0]
+    assert line == "m.onnx: 2 sites that target ranks can't take, and nothing that fix would change"
+    mixed = replace(CHECKED, sites=(LEFT, replace(LEFT, code="GF305")))
+    assert report.table(mixed).splitlines()[0].endswith("nothing that fix would change for target ranks, 2 left")
+
+
+def test_a_model_that_was_not_asked_everything_is_clean_so_far() -> None:
+    asked = replace(CLEAN, notes=("its operators are another format's",))
+    lines = report.table(asked).splitlines()
+    assert lines[0] == "c.onnx: clean for target ranks, as far as it can be asked, 1 exempt"
+    assert "  its operators are another format's" in lines
+    assert report.document(asked)["notes"] == ["its operators are another format's"]
+    assert "- Note: its operators are another format's" in report.markdown([asked])
+
+
+def test_the_other_way_is_not_called_explicit_in_markdown() -> None:
+    folded = report.markdown([replace(FIXED, rewrites={"fold-broadcasts": 2})])
+    assert "### Taken out: 2" in folded
+    assert "- Nothing is redundant" in report.markdown([replace(FIXED, rewrites={"fold-broadcasts": 0}, sites=())])
+    assert "### Made explicit: 2" in report.markdown([FIXED])
 
 
 def test_the_totals_tell_clean_found_and_failed_models_apart() -> None:
@@ -126,6 +150,16 @@ def test_the_totals_tell_clean_found_and_failed_models_apart() -> None:
             Outcome("fix", "m", "onnx", output="f", changed=True),
             "m -> f: nothing to make explicit; only what the file states was changed",
             id="dims bound or an assumption noted",
+        ),
+        pytest.param(
+            Outcome("fix", "m", "onnx", output="f", rewrites={"fold-broadcasts": 0}),
+            "m -> f: nothing to take out, copied",
+            id="copy, the other way",
+        ),
+        pytest.param(
+            replace(FIXED, rewrites={"fold-broadcasts": 2}, sites=(LIFTED, STRETCHED)),
+            "m.onnx -> f.onnx: 1 node rewritten by 2 edits (fold-broadcasts 2)",
+            id="the other way no operand is made explicit",
         ),
         pytest.param(
             replace(FIXED, rewrites={"equalize-ranks": 1}, sites=(LIFTED,)),
@@ -237,7 +271,7 @@ def test_a_name_can_not_steer_the_terminal_or_break_a_line() -> None:
 def test_the_document_has_the_fields_of_the_contract() -> None:
     document = json.loads(report.json_text([FIXED]))
     head = "schema graphfix command model output format target changed rewrites"
-    assert " ".join(document) == f"{head} sites verdict assumes open_sizes seconds conversion"
+    assert " ".join(document) == f"{head} sites verdict assumes open_sizes notes seconds conversion"
     assert (document["schema"], document["command"], document["output"]) == (1, "fix", "f.onnx")
     assert document["rewrites"] == {"normalize-expand": 0, "equalize-ranks": 1, "materialize-broadcasts": 1}
     assert document["sites"][1] == {

@@ -138,8 +138,12 @@ REFUSED = {
         {"broadcasts": "some"},
         "broadcasts 'some' is not one of keep, two-sided, explicit",
     ),
+    "broadcasts for a target that makes none": (
+        {"target": "compact", "broadcasts": "explicit"},
+        "broadcasts 'explicit': target compact takes stretches out and makes none; leave it out",
+    ),
     "unknown unknown": ({"unknown": "guess"}, "unknown 'guess' is not one of expand, keep, assume, error"),
-    "an unknown rewrite": ({"only": ["tidy"]}, "'tidy' is no rewrite; known: upgrade-legacy-broadcast"),
+    "an unknown rewrite": ({"only": ["tidy"]}, "'tidy' is no rewrite; `graphfix explain --help` lists them"),
     "an unknown rewrite to skip": ({"skip": ["tidy"]}, "'tidy' is no rewrite"),
     "a size that is no number": (
         {"dims": {"N": "four"}},
@@ -160,6 +164,55 @@ def test_a_request_that_makes_no_sense_writes_nothing(tmp_path: Path, options: d
     assert message in str(caught.value)
     assert "\n" not in str(caught.value)
     assert names(tmp_path) == {"m.onnx"}
+
+
+WRONG = {
+    "fix of a path": (lambda path: graphfix.fix(str(path)), "fix takes a model that graphfix.load returned, not str"),  # type: ignore[arg-type] -- wrong on purpose
+    "fix of a ModelProto": (
+        lambda path: graphfix.fix(onnx.load(path)),  # type: ignore[arg-type] -- as above
+        "fix takes a model that graphfix.load returned, not ModelProto",
+    ),
+    "load of nothing": (
+        lambda _: graphfix.load(None),
+        "load takes a path, bytes or an onnx ModelProto, not NoneType",
+    ),  # type: ignore[arg-type] -- as above
+    "check of a model": (
+        lambda path: graphfix.check(graphfix.load(path)),
+        "check takes the paths of files, not OnnxModel",
+    ),  # type: ignore[arg-type] -- as above
+    "verify of bytes": (lambda path: graphfix.verify(path, b"x"), "verify takes the paths of files, not bytes"),  # type: ignore[arg-type] -- as above
+    "fix_file to nothing": (lambda path: graphfix.fix_file(path, None), "fix_file takes the paths of files"),  # type: ignore[arg-type] -- as above
+    "explain of nothing": (lambda _: graphfix.explain(), "explain takes a rewrite, a finding code, a target"),
+    "explain of a number": (lambda _: graphfix.explain(3), "explain takes a rewrite"),  # type: ignore[arg-type] -- as above
+    "no target file": (
+        lambda path: graphfix.check(path, target_file=""),
+        "target_file is an empty text; give the path",
+    ),
+    "a shape that is no text": (
+        lambda path: graphfix.check(path, shapes={"x": (1, 2)}),  # type: ignore[dict-item] -- as above
+        "shapes 'x' is (1, 2); give a text, as the command line takes it: '1,3,224,224'",
+    ),
+    "a size that is no text": (lambda path: graphfix.check(path, dims={"N": 4}), "dims 'N' is 4; give a text"),  # type: ignore[dict-item] -- as above
+    "a list of sizes": (lambda path: graphfix.check(path, dims=["N=4"]), "dims is a mapping of names to texts"),  # type: ignore[arg-type] -- as above
+}
+
+
+@pytest.mark.parametrize("case", WRONG)
+def test_a_value_of_another_type_is_one_line(case: str, tmp_path: Path) -> None:
+    source = write(tmp_path / "m.onnx", FREE)
+    call, message = WRONG[case]
+    with pytest.raises(GraphfixError) as caught:
+        call(source)
+    assert message in str(caught.value)
+    assert "\n" not in str(caught.value)
+
+
+def test_free_sizes_are_sites_of_a_loaded_model_and_end_a_file_s_fix(tmp_path: Path) -> None:
+    source = write(tmp_path / "m.onnx", FREE)
+    outcome = graphfix.fix(graphfix.load(source), target="ethos-u")
+    assert "GF302" in {site.code for site in outcome.sites}
+    with pytest.raises(GraphfixError, match="target ethos-u needs sizes"):
+        graphfix.fix_file(source, tmp_path / "f.onnx", target="ethos-u")
 
 
 def test_incompatible_shapes_name_the_file_the_operator_and_all_shapes(tmp_path: Path) -> None:
@@ -325,9 +378,23 @@ def test_every_code_has_a_page(code: str) -> None:
     assert code.upper() in graphfix.explain(code)
 
 
-def test_an_unknown_topic_names_the_known_ones() -> None:
-    with pytest.raises(GraphfixError, match=r"explain GF999: no such rule, code or target; known: upgrade-.*GF101"):
-        graphfix.explain("GF999")
+@pytest.mark.parametrize(
+    ("topic", "how"),
+    [
+        ("GF999", "`graphfix explain --help` lists them"),
+        ("equalise-ranks", "did you mean 'equalize-ranks'"),
+        ("ethos-u55", "did you mean 'ethos-u'"),
+        ("npu.toml", "a target file is shown by --target-file"),
+    ],
+)
+def test_an_unknown_topic_says_where_the_known_ones_are(topic: str, how: str) -> None:
+    with pytest.raises(GraphfixError, match=rf"explain {topic}: no such rule, code or target; {how}") as raised:
+        graphfix.explain(topic)
+    assert len(str(raised.value)) < 200
+
+
+def test_the_public_names_are_listed() -> None:
+    assert set(graphfix.__all__) <= set(dir(graphfix))
 
 
 def test_the_public_face_has_at_most_ten_names() -> None:

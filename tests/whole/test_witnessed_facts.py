@@ -117,7 +117,7 @@ t[2,3] = {}(x[2,3])
 y[2,3] = {}(t, b[3])
 z[2,3] = {}(x, b)
 """
-WHY = "no runtime runs the model, and the size of 't' leans on a stored shape or on another program's inference"
+WHY = "no runtime runs all of the model, and the size of 't' leans on a stored shape or on another program's inference"
 
 
 def custom_onnx(path: Path) -> Path:

@@ -56,9 +56,9 @@ class TfliteModel:
         self._sums: Mapping[str, Sum] = {}
         """By label: what is a sum of others."""
         self._own_facts = False
+        """Whether no stored shape of a result is believed (`own_facts_only`)."""
         self._folds = False
         """Whether broadcasts were made implicit: stored shapes may look like some then."""
-        """Whether no stored shape of a result is believed (`own_facts_only`)."""
         self._notes: list[str] = []
         """What a binding could not ask of LiteRT."""
         self._idle: set[int] = set()

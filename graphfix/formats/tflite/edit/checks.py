@@ -7,8 +7,15 @@ from math import prod
 from graphfix import operators
 from graphfix.formats.tflite.edit.inline import decide
 from graphfix.formats.tflite.edit.new_nodes import NodeBuilder
-from graphfix.formats.tflite.edit.new_records import reshapes
-from graphfix.formats.tflite.edit.operands import DEQUANTIZE, NOT_TILED, dequantized, stretched_source, tiles
+from graphfix.formats.tflite.edit.operands import (
+    DEQUANTIZE,
+    NOT_TILED,
+    dequantized,
+    lifts,
+    stretched_source,
+    tiles,
+    tiles_lifted,
+)
 from graphfix.formats.tflite.edit.state import State
 from graphfix.formats.tflite.file.reader import MalformedError
 from graphfix.formats.tflite.file.records import Operator
@@ -52,7 +59,8 @@ def check(state: State, node: Node, edit: Edit) -> None:
             _check_operand(state, builder, node, edit)
         case Canonicalize():
             _check_repeated(node.operand(0))
-            _check_repeating_operator(state, node.operand(0), edit.to)
+            tiled = tiles_lifted(state, node.operand(0), edit.to)  # where ranks differ, a lift stands before it
+            _check_repeating_operator(state, node.operand(0), edit.to, tiled=tiled)
         case Fold() | Evaluate() | Replace():
             _check_node(state, builder, node, edit)
         case Upgrade() | Inline():
@@ -200,7 +208,7 @@ def _check_stretch(state: State, builder: NodeBuilder, node: Node, edit: Stretch
             f"XNNPACK takes the {value.dtype} operand of a {PRODUCT} in float32 for a constant, whatever makes it"
         )
     _check_insertion(state)
-    _check_repeating_operator(state, value, edit.to)
+    _check_repeating_operator(state, value, edit.to, tiled=tiles(state, value, edit.to))
     if edit.to.static and value.shape.static:
         return
     if value.dtype == "string":
@@ -208,22 +216,26 @@ def _check_stretch(state: State, builder: NodeBuilder, node: Node, edit: Stretch
 
 
 def _check_lifting_operator(state: State, value: Value, edit: Lift) -> None:
-    """RESHAPE holds one free size, and takes 0 for another one; EXPAND_DIMS holds any."""
     if state.movement is None or value.kind == "constant" or dequantized(value) is not None:
         return
-    lifted = with_axes(value.shape, edit.axes)
-    op = "RESHAPE" if reshapes(lifted) else "EXPAND_DIMS"
-    if op not in state.movement:
-        how = "" if lifted.static else ": bind its sizes (--dim)"
-        raise Refused(f"{value} can be lifted by {op} alone, which the target does not take{how}")
+    op, lifted = lifts(state, value, edit.axes), with_axes(value.shape, edit.axes)
+    if op in state.movement:
+        return
+    if op == "RESHAPE":
+        raise Refused(f"{value} can be lifted by RESHAPE or EXPAND_DIMS alone, and the target takes neither")
+    how = ": bind its sizes (--dim)" if "RESHAPE" in state.movement and not lifted.static else ""
+    raise Refused(f"{value} can be lifted by EXPAND_DIMS alone, which the target does not take{how}")
 
 
-def _check_repeating_operator(state: State, value: Value, to: Shape) -> None:
+def _check_repeating_operator(state: State, value: Value, to: Shape, *, tiled: bool) -> None:
     """TILE repeats by numbers, BROADCAST_TO by sizes that the run says."""
-    op = "TILE" if tiles(state, value, to) else "BROADCAST_TO"
-    if state.movement is not None and op not in state.movement:
-        how = ": bind the free sizes (--dim)" if value.dtype not in NOT_TILED and op == "BROADCAST_TO" else ""
-        raise Refused(f"{value} can be stretched to {to} by {op} alone, which the target does not take{how}")
+    if state.movement is None or ("TILE" if tiled else "BROADCAST_TO") in state.movement:
+        return
+    if tiled:
+        raise Refused(f"{value} can be stretched to {to} by TILE or BROADCAST_TO alone, and the target takes neither")
+    free = not (to.static and value.shape.static)
+    how = ": bind the free sizes (--dim)" if free and value.dtype not in NOT_TILED and "TILE" in state.movement else ""
+    raise Refused(f"{value} can be stretched to {to} by BROADCAST_TO alone, which the target does not take{how}")
 
 
 def _check_repeated(value: Value) -> None:

@@ -25,7 +25,6 @@ from graphfix.formats.tflite.edit.new_records import (
     new_tensor,
     options_of,
     repeats_of,
-    reshapes,
     tile_version,
 )
 from graphfix.formats.tflite.file.container import Container
@@ -166,24 +165,21 @@ class NodeBuilder:
 
     # --- operators ----------------------------------------------------------------------------------------------
 
-    def lifted(self, value: Value, axes: tuple[int, ...], reader: int) -> Value:
-        """Unit axes by RESHAPE where at most one size is free, by an EXPAND_DIMS for each axis otherwise."""
+    def lifted(self, value: Value, axes: tuple[int, ...], reader: int, *, reshaped: bool) -> Value:
+        """Unit axes by one RESHAPE, or by an EXPAND_DIMS for each axis."""
         key = ("lift", value, axes)
         found = self.order.reuse(key, reader)
         if found is not None:
             return found
         shape = with_axes(value.shape, axes)
-        free = [axis for axis, size in enumerate(shape.dims) if not isinstance(size, int)]
-        if not reshapes(shape):
-            made = self._one_by_one(value, axes, reader)
-        else:
-            made = self._reshaped(value, shape, axes, free, reader)
+        made = self._reshaped(value, shape, axes, reader) if reshaped else self._one_by_one(value, axes, reader)
         self.order.made[key] = made
         return made
 
-    def _reshaped(self, value: Value, shape: Shape, axes: tuple[int, ...], free: Sequence[int], reader: int) -> Value:
+    def _reshaped(self, value: Value, shape: Shape, axes: tuple[int, ...], reader: int) -> Value:
         # Of sizes that are all stored the first one is left open: it is the batch, and callers resize it.
         first = [axis for axis in range(shape.rank) if axis not in axes][:1]
+        free = [axis for axis, size in enumerate(shape.dims) if not isinstance(size, int)]
         open_at = [*free, *first][:1]
         target = tuple(
             size if isinstance(size, int) and axis not in open_at else -1 for axis, size in enumerate(shape.dims)

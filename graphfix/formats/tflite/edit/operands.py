@@ -7,6 +7,7 @@ from math import prod
 
 from graphfix.formats.repeated import cut
 from graphfix.formats.tflite.edit.new_nodes import NodeBuilder
+from graphfix.formats.tflite.edit.new_records import reshapes
 from graphfix.formats.tflite.edit.state import State
 from graphfix.formats.tflite.file.schema import item_bytes
 from graphfix.graph.edits import Refused, Stretch
@@ -31,7 +32,13 @@ def lift(state: State, value: Value, axes: tuple[int, ...], reader: Node) -> Val
     source = dequantized(value)
     if source is not None:
         return _again(state, value, lift(state, source, axes, reader), with_axes(value.shape, axes), axes, reader.index)
-    return builder.lifted(value, axes, reader.index)
+    return builder.lifted(value, axes, reader.index, reshaped=lifts(state, value, axes) == "RESHAPE")
+
+
+def lifts(state: State, value: Value, axes: tuple[int, ...]) -> str:
+    """What lifts it: a RESHAPE holds one free size, and takes 0 for another one; EXPAND_DIMS holds any."""
+    taken = state.movement is None or "RESHAPE" in state.movement or "EXPAND_DIMS" not in state.movement
+    return "RESHAPE" if taken and reshapes(with_axes(value.shape, axes)) else "EXPAND_DIMS"
 
 
 # --- stretch --------------------------------------------------------------------------------------------------------
@@ -39,7 +46,12 @@ def lift(state: State, value: Value, axes: tuple[int, ...], reader: Node) -> Val
 
 def tiles(state: State, value: Value, to: Shape) -> bool:
     """Whether a TILE stretches it, where one can: a number for each axis says how often."""
-    known = to.static and value.shape.static and value.shape.rank == to.rank
+    return tiles_lifted(state, value, to) and value.shape.rank == to.rank
+
+
+def tiles_lifted(state: State, value: Value, to: Shape) -> bool:
+    """The same, of what is lifted to the rank of `to` first."""
+    known = to.static and value.shape.static
     taken = state.movement is None or "TILE" in state.movement or "BROADCAST_TO" not in state.movement
     return known and taken and value.dtype not in NOT_TILED
 

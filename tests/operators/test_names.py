@@ -1,0 +1,30 @@
+"""The names that a target's tables may hold are those that the views of both formats know."""
+
+from __future__ import annotations
+
+from onnx import TensorProto
+
+from graphfix.engine.targets import TARGETS
+from graphfix.formats.onnx.view import dtype_name
+from graphfix.formats.tflite.file.schema import TENSOR_TYPES
+from graphfix.operators import names
+
+
+def test_the_types_are_those_of_the_views() -> None:
+    assert names.TYPES["onnx"] == {dtype_name(code) for code in TensorProto.DataType.values()} - {"?"}
+    assert names.TYPES["tflite"] == {name for name, _ in TENSOR_TYPES.values()}
+
+
+def test_the_tables_of_every_target_hold_known_names() -> None:
+    for target in TARGETS.values():
+        for format_ in [target.reads] if target.reads else names.OPERATORS:
+            assert {*(target.operators or ()), *target.not_supported} <= names.OPERATORS[format_]
+            assert (target.types or set()) <= names.TYPES[format_]
+
+
+def test_a_custom_operator_is_named_as_such() -> None:
+    assert names.in_tables("tflite", "ADD") == "ADD"
+    assert names.in_tables("tflite.custom", "ADD") == "custom:ADD"
+    assert names.in_tables("ai.onnx", "Add") == "Add"
+    assert names.in_tables("com.microsoft", "Gelu") == "Gelu"
+    assert names.in_tables("mine", "Gelu") == "custom:Gelu"
