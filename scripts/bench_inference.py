@@ -9,7 +9,7 @@ process and take turns, some runs each a round, in another order each round, and
 of the rounds' quotients by the original counts. A second session of the original runs among them: its quotient is what
 the machine's noise makes of equal models. Memory is what a process of its own takes at most to load and run the model.
 Operators are those of the graph that onnxruntime optimized, or those of the TFLite file, and the parts of it that
-XNNPACK takes. A target that does not exist is left out, with a line that says so.
+XNNPACK takes.
 
 Free sizes are those of scripts/tosa_zoo.py and models/exported/sizes.json, else 1, or what a TFLite file stores. For
 Linux.
@@ -126,6 +126,15 @@ def bench(path: Path, targets: Sequence[str], rounds: int) -> Row:
     return replace(row, cells=cells, redundant=gone)
 
 
+def targets(text: str) -> list[str]:
+    """Return the targets that a list with commas names. Raises ArgumentTypeError for one that there is not."""
+    names = text.split(",")
+    unknown = [name for name in names if name not in TARGETS]
+    if unknown:
+        raise argparse.ArgumentTypeError(f"no target '{', '.join(unknown)}'; there are {', '.join(TARGETS)}")
+    return names
+
+
 def setting(suffix: str, rounds: int) -> str:
     """Return what the numbers depend on."""
     runtime = RUNTIMES[suffix][1]
@@ -143,15 +152,12 @@ def main() -> int:
     parser.add_argument("--redundant", action="store_true", help="exported models that hold stretches for nothing")
     parser.add_argument("--rounds", type=int, default=24)
     parser.add_argument("--models", metavar="PATTERN", nargs="+", default=[], help="nmp*.onnx, magika/*, or a path")
-    parser.add_argument("--variants", default=",".join(VARIANTS), help=f"targets (default {','.join(VARIANTS)})")
+    chosen = ",".join(VARIANTS)
+    parser.add_argument("--variants", type=targets, default=chosen, metavar="TARGET,..", help=f"default {chosen}")
     parser.add_argument("--write", type=Path, metavar="FILE", help="put the tables between the markers of this file")
     parser.add_argument("--reruns", type=int, default=1, metavar="N", help="measure N times; the last table is written")
     options = parser.parse_args()
-    asked = options.variants.split(",")
-    variants = [name for name in asked if name in TARGETS]
-    for name in asked:
-        if name not in TARGETS:
-            print(f"target {name} is not there yet: left out")
+    variants = options.variants
     paths = [*(redundant if options.redundant else zoo)(options.models)]
     for rerun in range(options.reruns):
         for suffix, (format_, _) in RUNTIMES.items():

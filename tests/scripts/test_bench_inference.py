@@ -16,6 +16,7 @@ import pytest
 from inference_table import AGAIN, ORIGINAL, Cell, Row
 from tosa_zoo import Case
 
+from graphfix.engine.targets import TARGETS
 from tests.support.notation import model
 from tests.support.places import MODELS
 
@@ -121,16 +122,28 @@ def test_a_table_is_written_between_its_markers_and_nothing_else_changes(tmp_pat
     )
 
 
-def test_a_target_that_is_not_there_is_left_out_with_a_line(
+def test_a_target_that_there_is_not_is_an_error_that_names_those_there_are(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    asked = ["bench_inference.py", "--models", str(SMALL), "--variants", "ranks,unheard-of", "--rounds", "1"]
+    asked = ["bench_inference.py", "--models", str(SMALL), "--variants", "ranks,onnxruntim", "--rounds", "1"]
+    monkeypatch.setattr("sys.argv", asked)
+    with pytest.raises(SystemExit) as stopped:
+        bench_inference.main()
+    printed = capsys.readouterr()
+    assert (stopped.value.code, printed.out) == (2, "")
+    assert f"no target 'onnxruntim'; there are {', '.join(TARGETS)}" in printed.err
+
+
+def test_the_targets_that_are_asked_for_are_measured(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    asked = ["bench_inference.py", "--models", str(SMALL), "--variants", "ranks,ethos-u", "--rounds", "1"]
     monkeypatch.setattr("sys.argv", asked)
     assert bench_inference.main() == 0
     printed = capsys.readouterr().out
-    assert "target unheard-of is not there yet: left out" in printed
     assert "ranks: time" in printed
-    assert "unheard-of: time" not in printed
+    assert "ethos-u: time" in printed
+    assert "compact: time" not in printed
 
 
 def test_patterns_choose_models_of_the_zoo_and_other_files() -> None:

@@ -1,4 +1,4 @@
-"""What tests may need beside the package: real models, the TOSA tools, IREE, Vela; and what is absent of it."""
+"""What tests may need beside the package: real models, TOSA tools, IREE, Vela, onnxsim; and what is absent of it."""
 
 from __future__ import annotations
 
@@ -48,11 +48,17 @@ def _vela() -> str:
     return "" if found else "vela: not on the PATH, nor named by GRAPHFIX_VELA (ethos-u-vela)"
 
 
+def _onnxsim() -> str:
+    found = shutil.which(os.environ.get("GRAPHFIX_ONNXSIM") or "onnxsim")
+    return "" if found else "onnxsim: not on the PATH, nor named by GRAPHFIX_ONNXSIM"
+
+
 NEEDS = (
     Need("zoo", "GRAPHFIX_ZOO", _zoo),
     Need("tosa", "GRAPHFIX_TOSA", _tosa),
     Need("iree", "GRAPHFIX_IREE", _iree),
     Need("vela", "GRAPHFIX_VELA", _vela),
+    Need("onnxsim", "GRAPHFIX_ONNXSIM", _onnxsim),
 )
 
 

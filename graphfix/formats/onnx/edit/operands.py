@@ -9,12 +9,13 @@ from math import prod
 import onnx
 from onnx import NodeProto, TensorProto
 
+from graphfix.formats.onnx.edit.dequantized import digest_of
 from graphfix.formats.onnx.edit.new_nodes import EXPAND_SINCE
 from graphfix.formats.onnx.edit.quantized import DEQUANTIZE, QUANTIZE, moves_by_node, set_axis
 from graphfix.formats.onnx.edit.state import State
 from graphfix.graph.edits import Refused, Stretch
 from graphfix.graph.liveness import is_live
-from graphfix.graph.view import Node, Value, set_node
+from graphfix.graph.view import Node, Value
 from graphfix.shapes.shape import Shape, broadcast, with_axes
 
 
@@ -154,24 +155,16 @@ def restate(state: State, value: Value, to: Shape, reader: Node) -> Value:
 def _dequantized_already(state: State, node: Node, to: Shape, reader: Node) -> Value | None:
     """What another DequantizeLinear in front of the reader makes of the same numbers in this shape."""
     tensor = state.views.tensors.get(node.operand(0))
-    wanted = _restated(state, tensor, to) if tensor is not None and not state.views.is_cut(tensor) else None
-    for other in reader.graph.nodes[: max(reader.index, 0)] if wanted is not None else ():
-        source = other.operands[0] if other.op == DEQUANTIZE and other.operands else None
-        held = state.views.tensors.get(source) if source is not None and other.index != node.index else None
-        alike = other.operands[1:] == node.operands[1:] and dict(other.attributes) == dict(node.attributes)
-        if alike and held is not None and wanted is not None and _same_numbers(state, held, wanted):
-            return other.results[0]
-    return None
+    if tensor is None or state.views.is_cut(tensor):
+        return None
+    known = state.constants_of(reader.graph)
 
+    def digest() -> bytes | None:
+        if prod(tensor.dims) == prod(to.numbers):
+            return known.digest(tensor)
+        return digest_of(state.views, _restated(state, tensor, to))
 
-def _same_numbers(state: State, one: TensorProto, two: TensorProto) -> bool:
-    if (one.data_type, one.dims) != (two.data_type, two.dims):
-        return False
-    arrays = [state.views.elements(tensor) for tensor in (one, two)]
-    return (
-        all(array is not None for array in arrays)
-        and len({array.tobytes() for array in arrays if array is not None}) == 1
-    )
+    return known.first(node, tensor.data_type, to.numbers, digest, reader.index)
 
 
 def _restated(state: State, tensor: TensorProto, to: Shape) -> TensorProto:
@@ -228,7 +221,7 @@ def _moved(state: State, node: Node, source: Value, axes: tuple[int, ...], reade
     operands = (source, *node.operands[1:])
     state.builders[node.graph].order.reuse_before(source, min(node.index, reader.index))
     new = replace(node, operands=operands, attributes=attributes)
-    set_node(new)
+    state.enter(new)
     state.dead[node.operand(0)] = None
     new.graph.note(new.index, source)
     old = new.results[0]

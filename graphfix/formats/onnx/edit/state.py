@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, replace
 
 from onnx import NodeProto
 
+from graphfix.formats.onnx.edit.dequantized import DequantizedConstants
 from graphfix.formats.onnx.edit.new_nodes import NodeBuilder
 from graphfix.formats.onnx.file.messages import Holder
 from graphfix.formats.onnx.view import Views
@@ -52,6 +53,8 @@ class State:
     """Results of nodes that were removed: no stored shape may be left of them."""
     decided: list[Decided] = field(default_factory=list)
     """Branches to be put in the place of their nodes, an outer one before those inside it."""
+    dequantized: dict[Graph, DequantizedConstants] = field(default_factory=dict)
+    """What DequantizeLinear nodes make of constants, by graph: looked through once anything is asked for."""
     renews: bool = False
     """Whether more may be known of the model after what was done: the view is to be built anew."""
 
@@ -60,6 +63,19 @@ class State:
         if node.index >= 0:
             return self.views.protos[node.graph][node.index]
         return self.builders[node.graph].templates[node.index]
+
+    def enter(self, node: Node) -> None:
+        """Put a node in its place, instead of the one that is there."""
+        set_node(node)
+        known = self.dequantized.get(node.graph)
+        if known is not None and node.index >= 0:
+            known.changed.add(node.index)
+
+    def constants_of(self, graph: Graph) -> DequantizedConstants:
+        """Return what the DequantizeLinear nodes of a graph make of constants."""
+        if graph not in self.dequantized:
+            self.dequantized[graph] = DequantizedConstants(graph, self.views)
+        return self.dequantized[graph]
 
     def put(self, node: Node, index: int, value: Value) -> Node:
         """Let the node read `value` as operand `index`."""
@@ -70,7 +86,7 @@ class State:
         if node.index >= 0:
             self.message(node).input[index] = value.name
         new = node.reading((*node.operands[:index], value, *node.operands[index + 1 :]))
-        set_node(new)
+        self.enter(new)
         maker = value.producer
         if old is not None and (maker is None or old not in maker.operands):
             self.dead[old] = None
@@ -85,14 +101,14 @@ class State:
         """Replace a value by one with its name; whoever read it reads that one."""
         graph = value.graph
         for reader, _ in value.reads:
-            set_node(reader.reading(tuple(new if it is value else it for it in reader.operands)))
+            self.enter(reader.reading(tuple(new if it is value else it for it in reader.operands)))
         graph.restate(value, new)
         if value in graph.outputs:
             graph.outputs.remove(value)
             graph.outputs.add(new)
         producer = value.producer
         if producer is not None:
-            set_node(replace(producer, results=tuple(new if it is value else it for it in producer.results)))
+            self.enter(replace(producer, results=tuple(new if it is value else it for it in producer.results)))
         self.dead.pop(value, None)
         self.builders[graph].reshaped.discard(value)
         self.builders[graph].reshaped.add(new)
@@ -130,5 +146,5 @@ class State:
         node = node.graph.at(node.index)
         self.dead.update(dict.fromkeys(value for value in node.operands if value is not None))
         self.removed.setdefault(node.graph, set()).update(value.name for value in node.results if value is not None)
-        set_node(node.reading(()))
+        self.enter(node.reading(()))
         self.builders[node.graph].order.gone.add(node.index)

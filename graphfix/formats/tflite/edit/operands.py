@@ -150,29 +150,13 @@ def restate(state: State, value: Value, to: Shape, reader: Node) -> Value:
         rank = max(len(have), len(want))
         have, padded = (1,) * (rank - len(have)) + have, (1,) * (rank - len(want)) + want
         data = cut(state.container.data(record.buffer), have, padded, item_bytes(record.type))
-        found = _held(state, builder, value, to, data)
+        found = state.held_constants(builder.subgraph).first(value, to, data)
         if found is None and have == padded:
             found = builder.on_its_buffer(value, builder.like(value, f"{value.name}_restated", to), to)
         if found is None:
             found = builder.constant(value, f"{value.name}_restated", to, data)
         builder.order.made[key] = found
     return found
-
-
-def _held(state: State, builder: NodeBuilder, like: Value, shape: Shape, data: bytes) -> Value | None:
-    """A constant of the file in this shape with these bytes, of the type and quantization of `like`."""
-    subgraph = builder.subgraph
-    known = state.by_shape.setdefault(subgraph.graph, {})
-    for value in subgraph.values if not known else ():
-        if value.kind == "constant" and value.shape.static:
-            known.setdefault((value.dtype, value.shape.numbers), []).append(value)
-    for value in known.get((like.dtype, shape.numbers), ()):
-        tensor = subgraph.tensor(value)
-        plain = not (tensor.sparse or tensor.external or tensor.variable)
-        alike = plain and tensor.quantization == subgraph.tensor(like).quantization
-        if alike and state.container.data(tensor.buffer) == data:
-            return value
-    return None
 
 
 def _alike(state: State, value: Value, source: Value, reader: Node) -> Value | None:

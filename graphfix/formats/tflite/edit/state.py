@@ -5,10 +5,12 @@ from __future__ import annotations
 from collections.abc import Collection
 from dataclasses import dataclass, field
 
+from graphfix.formats.tflite.edit.held_constants import HeldConstants
 from graphfix.formats.tflite.edit.inline import Decided
 from graphfix.formats.tflite.edit.new_nodes import NodeBuilder
 from graphfix.formats.tflite.file.container import Container
 from graphfix.formats.tflite.folding import Evaluator
+from graphfix.formats.tflite.view import SubgraphView
 from graphfix.graph.view import Graph, Node, Value, set_node
 
 
@@ -32,9 +34,14 @@ class State:
     """Branches to be put in the place of their operators when the other edits are in the file."""
     fixed: dict[Node, None] = field(default_factory=dict)
     """Nodes with an operand that was stretched to stored sizes: it follows no other ones."""
+    held: dict[Graph, HeldConstants] = field(default_factory=dict)
+    """The constants of each graph by what they hold: looked through once anything is asked for."""
 
-    by_shape: dict[object, dict[tuple[str, tuple[int, ...]], list[Value]]] = field(default_factory=dict)
-    """By graph the constants of the file, by type and shape: filled once anything is looked for."""
+    def held_constants(self, subgraph: SubgraphView) -> HeldConstants:
+        """Return the constants of a subgraph by what they hold."""
+        if subgraph.graph not in self.held:
+            self.held[subgraph.graph] = HeldConstants(subgraph, self.container.data)
+        return self.held[subgraph.graph]
 
     def put(self, node: Node, index: int, value: Value) -> Node:
         """Let the node read `value` as operand `index`."""

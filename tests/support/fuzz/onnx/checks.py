@@ -31,8 +31,11 @@ OPTIONS: tuple[dict[str, str | bool], ...] = (
     {"target": "explicit", "unknown": "assume"},
     {"target": "ranks", "keep_fusions": True},
     {"target": "compact"},
+    {"target": "onnxruntime"},
     {"target": "litert-gpu"},
 )
+FOLDED = frozenset({"compact", "onnxruntime"})
+"""The targets that leave to an operator what it can stretch by itself."""
 WAYS = ("as made", "ones", "random", "free", "random", "zeros")
 NUMPY_RULE = frozenset(op.name for op in OPS)
 ERRORS = tuple(error for error in vars(state).values() if isinstance(error, type) and issubclass(error, Exception))
@@ -234,7 +237,7 @@ def executions(profiled: onnxruntime.InferenceSession) -> list[Seen]:
 
 def _of_the_shapes(seen: Sequence[Seen], outcome: Outcome, options: Mapping[str, str | bool]) -> Iterator[str]:
     """No operand of another rank (another shape, for `explicit`) than its node's result, unless a site says why."""
-    if options["target"] == "compact":
+    if options["target"] in FOLDED:
         return
     excused = {(site.node, site.operand) for site in outcome.sites if site.status in ("left", "exempt")}
     ranks_only = options["target"] in ("ranks", "litert-gpu") or options.get("unknown", "expand") != "expand"

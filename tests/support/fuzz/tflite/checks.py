@@ -31,7 +31,11 @@ MORE: tuple[Options, ...] = (
     {"target": "ranks", "keep_fusions": True},
     {"target": "litert-gpu"},
     {"target": "litert-gpu", "broadcasts": "explicit"},
+    {"target": "compact"},
+    {"target": "onnxruntime"},
 )
+FOLDED = frozenset({"compact", "onnxruntime"})
+"""The targets that leave to an operator what it can stretch by itself."""
 WAYS = ("as made", "ones", "random")
 
 
@@ -54,6 +58,11 @@ class Fixed:
     """By subgraph: of its operators, in the order of the file."""
     excused: set[tuple[str, str, int | None]]
     """(subgraph, operator, operand) that a site says is left."""
+
+    @property
+    def folded(self) -> bool:
+        """Whether operands may have any rank and shape that broadcasts."""
+        return self.options["target"] in FOLDED
 
     @property
     def allowed(self) -> int | None:
