@@ -7,13 +7,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-RANK = "of the operands that are constants another one keeps the axes that the result needs; a string keeps its own"
+RANK = "a constant has other unit axes: of several another keeps the result's; strings and what is expanded keep a lift"
 WRITTEN_OUT = "a constant that is written out where the result has no elements has lost its numbers"
 EMPTY = "LiteRT refuses a constant without elements where it takes its copy: the copy stays, and the site says so"
 QUANTIZED = (
     "what several operators read of one (de)quantized operand, or by several scales, comes back for some of them"
 )
-VIEW = "a Reshape, Unsqueeze or Tile that others read too: the way back reads what it reads, folding alone leaves it"
+VIEW = "a Reshape, Unsqueeze or Tile that others read too: one of the ways reads what it reads, the other leaves it"
 CAST = "before IR version 4 a Cast makes int64 constants"
 OWN_STRETCH = "a stretch, a lift or a product with ones that the model had goes, or stays, by another operand's rank"
 
