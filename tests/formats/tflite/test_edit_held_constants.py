@@ -30,19 +30,17 @@ def test_of_several_the_first_of_the_file_is_read() -> None:
 
 
 @pytest.mark.parametrize(
-    ("constants", "kind", "scales"),
+    ("restated", "held", "kind"),
     [
-        pytest.param(("{1,2,3,4}", "{1,2,3,5}"), "", "", id="other bytes"),
-        pytest.param(("{1,2,3,4}", "{1,2,3,4}"), ":int8", "# scales x 1 0\n# scales c 0.5 0", id="another scale"),
+        pytest.param("{1,2,3,4}", "{1,2,3,5}", "", id="other bytes"),
+        pytest.param("{1,2,3,4}", "{1,2,3,4}", ":int8", id="a quantization of its own"),
     ],
 )
-def test_a_constant_that_is_not_the_same_is_not_read(constants: tuple[str, str], kind: str, scales: str) -> None:
-    restated, held = constants
-    constant = (kind and f":const{kind}") or ":const"
+def test_a_constant_that_is_not_the_same_is_not_read(restated: str, held: str, kind: str) -> None:
+    constant = f":const{kind}"
     lines = (
         f"y{kind}[2,4] = ADD(x{kind}[2,4], c{constant}[1,4]{restated})",
         f"z{kind}[2,4] = ADD(y, e{constant}[4]{held})",
-        scales,
     )
     assert added(*lines)[0] == "y[2,4] = ADD(x[2,4], c_restated[4])"
 
