@@ -179,17 +179,11 @@ def _keeps(node: Node, value: Value, to: Shape) -> bool:
     """Whether unit axes in front come or go, and nothing else is done to the shape of a value."""
     if not value.shape.ranked or value.stale is not None or value.shape.rank == to.rank:
         return False
-    if node.op in UNSQUEEZES:
-        return _adds_in_front(node, to)
     ours, theirs = bare(value.shape), bare(to)
-    return len(ours) == len(theirs) and same_shape(Shape(ours), Shape(theirs))
-
-
-def _adds_in_front(node: Node, to: Shape) -> bool:
-    """Whether an Unsqueeze or an EXPAND_DIMS adds axes in front, or between unit axes that are there."""
-    given = node.attributes.get("axes") if len(node.operands) == 1 else node.operand(1).elements
-    axes = [axis % to.rank for axis in given if isinstance(axis, int)] if isinstance(given, (list, tuple)) else []
-    return bool(axes) and all(same(size, 1) for size in to.dims[: max(axes) + 1])
+    if len(ours) != len(theirs):
+        return False
+    # an axis of size 1 that is added elsewhere is one more behind those in front
+    return node.op in UNSQUEEZES or same_shape(Shape(ours), Shape(theirs))
 
 
 def _may_fail(node: Node, to: Shape) -> bool:

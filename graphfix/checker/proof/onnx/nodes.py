@@ -10,7 +10,7 @@ from graphfix.checker.proof import broadcast, constant_folding, neutral
 from graphfix.checker.proof.onnx import sequence_shapes, shapes
 from graphfix.checker.proof.onnx import table as onnx_ops
 from graphfix.checker.proof.onnx.routines import enter_exact, enter_mapped
-from graphfix.checker.proof.onnx.types import dtype
+from graphfix.checker.proof.onnx.types import NUMBERS, dtype
 from graphfix.checker.proof.onnx.validate import loads
 from graphfix.checker.proof.onnx.versions import meaning
 from graphfix.checker.proof.onnx.views import viewed
@@ -35,14 +35,6 @@ BYTES = frozenset(number for name, number in TensorProto.DataType.items() if nam
 TWO_TYPES_SINCE = 12
 """From this version on a power takes integers, and an exponent of another type than the base's."""
 SQUARING = frozenset({"Mul", "Pow"})
-NUMBERS = frozenset(
-    {
-        *(TensorProto.INT8, TensorProto.INT16, TensorProto.INT32, TensorProto.INT64),
-        *(TensorProto.UINT8, TensorProto.UINT16, TensorProto.UINT32, TensorProto.UINT64),
-        *(TensorProto.FLOAT16, TensorProto.FLOAT, TensorProto.DOUBLE),
-    }
-)
-"""Of these types x * 1, x / 1 and x - 0 are x."""
 RAISED = frozenset({TensorProto.FLOAT, TensorProto.DOUBLE, TensorProto.INT32, TensorProto.INT64})
 """The types of which onnxruntime has a power."""
 PRODUCTS = "a power by 2 and a PRelu of float32 have the bits of the products that they are, as in onnxruntime"
