@@ -16,9 +16,9 @@ from graphfix.graph.edits import Bypass, Edit, Leave
 from graphfix.graph.other_operands import (
     Operands,
     broadcast_operands,
+    is_at_hand,
     keeps_bits,
     keeps_result,
-    may_carry,
     may_lift,
     reading,
     with_rank,
@@ -107,7 +107,7 @@ class Compaction:
         read = {
             at: replace(value, shape=with_rank(value.shape, before.rank))
             for at, value in broadcast_operands(node)
-            if at not in chains and before.rank and may_lift(before, at) and may_carry(node, value)
+            if at not in chains and before.rank and is_at_hand(value) and may_lift(before, at)
         }
         kept = _kept(node, before, chains, read)
         self.passed.update({(node, at): chain[: kept[at]] for at, chain in chains.items()})

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import TypeAlias
 
 from graphfix.graph.broadcast import MATRIX, Alignment, align_anyhow, exemption, over_limit, taking_part
@@ -13,7 +13,6 @@ from graphfix.operators.row import TFLITE
 from graphfix.shapes.shape import Incompatible, Shape, broadcast, same, same_shape
 
 PAIR = 2
-SQUARED = ("int8", "uint8")
 Operands: TypeAlias = Mapping[int, Value]
 """By index: what a node would read."""
 
@@ -36,6 +35,8 @@ def keeps_result(node: Node, before: Alignment, read: Operands, *, lifts: bool =
     """
     if not all(_is_matrix(node, node.operand(at), value) for at, value in read.items()) or becomes_square(node, read):
         return False
+    if _loses_rank(node, before, read):
+        return False
     try:
         after = align_anyhow(reading(node, read))
     except Incompatible:
@@ -47,9 +48,30 @@ def keeps_result(node: Node, before: Alignment, read: Operands, *, lifts: bool =
     return same_shape(after.result, before.result) and not (before.onto and _checks_less(before, read))
 
 
+def _loses_rank(node: Node, before: Alignment, read: Operands) -> bool:
+    """Whether only constants of one element would have the rank of an activated result of 8 bits: XNNPACK drops it."""
+    if not (before.rank and _is_of_8_bits(node) and node.attributes.get("fused_activation_function")):
+        return False
+    was = [operand.value for operand in before.operands]
+    now = [read.get(operand.index, operand.value) for operand in before.operands]
+    return _carried_rank(now) < before.rank <= _carried_rank(was)
+
+
+def _is_of_8_bits(node: Node) -> bool:
+    return node.domain == TFLITE and node.operand(0).dtype in ("int8", "uint8")
+
+
+def _carried_rank(values: Sequence[Value]) -> int:
+    return max((value.shape.rank for value in values if not _is_one(value)), default=0)
+
+
+def _is_one(value: Value) -> bool:
+    return constant(value) is not None and set(value.shape.dims) <= {1}
+
+
 def becomes_square(node: Node, read: Operands) -> bool:
     """Whether a product of 8 bits would read one value twice: XNNPACK rounds a square otherwise."""
-    if (node.domain, node.op) != (TFLITE, "MUL") or len(node.operands) != PAIR or node.operand(0).dtype not in SQUARED:
+    if node.op != "MUL" or len(node.operands) != PAIR or not _is_of_8_bits(node):
         return False
     one, two = (read.get(at, node.operand(at)) for at in range(PAIR))
     return one is two and node.operands[0] is not node.operands[1]
@@ -126,14 +148,7 @@ def is_alone(value: Value) -> bool:
     return value not in value.graph.outputs and sum(is_live(reader) for reader, _ in value.reads) == 1
 
 
-def may_carry(node: Node, value: Value) -> bool:
-    """Whether a value is a constant that can be stated in more axes, for the rank of a node's result."""
+def is_at_hand(value: Value) -> bool:
+    """Whether a value is a constant that can be stated in another shape."""
     held = constant(value)
-    if held is None or held.repeats is None or not (held is value or is_alone(value)):
-        return False
-    return not is_lost(node, value.shape, 0)
-
-
-def is_lost(node: Node, shape: Shape, rank: int) -> bool:
-    """Whether axes of a constant beyond this rank do not count: of one element XNNPACK drops them."""
-    return node.domain == TFLITE and shape.rank > rank and set(shape.dims) <= {1}
+    return held is not None and held.repeats is not None and (held is value or is_alone(value))

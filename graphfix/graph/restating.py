@@ -8,7 +8,7 @@ from dataclasses import replace
 
 from graphfix.graph.broadcast import MATRIX, Alignment
 from graphfix.graph.edits import Restate
-from graphfix.graph.other_operands import Operands, is_alone, is_lost, keeps_bits, keeps_result
+from graphfix.graph.other_operands import Operands, is_alone, keeps_bits, keeps_result
 from graphfix.graph.passing import bare, constant
 from graphfix.graph.view import Node, Value
 from graphfix.shapes.shape import Shape, Size, Undecided, same_shape
@@ -42,10 +42,7 @@ def _smallest(node: Node, before: Alignment, value: Value, places: Sequence[int]
         return None
     if not before.rank and not _has_rank_beside(before, places, value.shape.rank):
         return None
-    others = [read.get(each.index, each.value).shape.axes or () for each in before.operands if each.index not in places]
     for shape in _smaller(value.shape, repeats.least, before.rank):
-        if is_lost(node, shape, max(map(len, others), default=shape.rank)):
-            continue
         now = dict.fromkeys(places, replace(value, shape=shape))
         if keeps_result(node, before, {**read, **now}) and keeps_bits(node, before, now):
             return None if same_shape(shape, value.shape) else now[places[0]]
