@@ -231,8 +231,8 @@ def _number(value: Value) -> Scalar | None:
     node = value.producer
     if node is None or (node.domain, node.op) != ("", "ConstantOfShape"):
         return value.number
-    number = node.attributes.get("value", 0.0)
-    return number if isinstance(number, (int, float)) else None
+    number, empty = node.attributes.get("value", 0.0), 0 in (value.shape.axes or ())
+    return number if isinstance(number, (int, float)) and not empty else None
 
 
 def _is_number(number: Scalar | None, neutral: Neutral) -> bool:

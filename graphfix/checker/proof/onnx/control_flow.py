@@ -5,6 +5,8 @@ from __future__ import annotations
 from itertools import zip_longest
 from typing import TYPE_CHECKING, Protocol, TypeAlias
 
+from onnx import TensorProto
+
 from graphfix.checker.proof import constant_folding
 from graphfix.checker.proof.onnx.inferred_shapes import told
 from graphfix.checker.proof.onnx.types import dtype, set_type
@@ -150,8 +152,13 @@ def _loop(reader: Reader, call: Call, environment: Environment) -> list[View]:
     states = [None if view is None else view.sizes for view in call.views[2:]]
     place = owner, reader.occurrence(owner)
     ahead = [_scalar(value) for value in _body(call).input[:2]]
-    kept, given = _settled(reader, call, environment, place, ([*ahead, *states], slice(2, None), 1))
+    types = [TensorProto.INT64, TensorProto.BOOL, *map(_type, call.views[2:])]
+    kept, given = _settled(reader, call, environment, place, types, ([*ahead, *states], slice(2, None), 1))
     return _looped(reader, call, (*owner, place[1], kept, given), kept[2:], given[1:], _body(call).output[1:])
+
+
+def _type(view: View | None) -> int | bytes | None:
+    return None if view is None else dtype(view.core)
 
 
 def _scalar(value: ValueInfoProto) -> Sizes | None:
@@ -164,12 +171,13 @@ def _settled(
     call: Call,
     environment: Environment,
     place: tuple[object, ...],
+    types: Sequence[int | bytes | None],
     values: tuple[Sequence[Sizes | None], slice, int],
 ) -> tuple[tuple[Guess, ...], tuple[View, ...]]:
     """Read a body; return the shapes of what goes into it that hold in each iteration, and what it returns.
 
-    `values` are the shapes of what goes in first, which of them are states, and how many results are in front of
-    theirs. States are assumed to keep their shape; where the body returns another one, it is widened.
+    `types` are those of what goes in, `values` its shapes at first, which of them are states, and how many results are
+    in front of theirs. States are assumed to keep their shape; where the body returns another one, it is widened.
     """
     shapes, states, ahead = values
     before, noted = len(reader.effects), len(reader.notes.taken) if reader.notes is not None else 0
@@ -180,6 +188,8 @@ def _settled(
             reader.notes.forget(noted)
         occurrences, kept = dict(reader.occurrences), tuple(guesses)
         parameters = [reader.parameter(place, index, guess) for index, guess in enumerate(guesses)]
+        for parameter, kind in zip(parameters, types, strict=False):
+            set_type(parameter.core, kind)
         given = reader.body(_body(call), environment, parameters, place, f"{call.label}.body")
         for index, view in zip(range(len(guesses))[states], given[ahead:], strict=False):
             guesses[index] = _widened(guesses[index], parameters[index], view)
@@ -251,7 +261,8 @@ def _scan(reader: Reader, call: Call, environment: Environment) -> list[View]:
         sizes = None if view is None or skipped else view.sizes
         shapes.append(_sliced(sizes, call, index - count) if index >= count and sizes is not None else sizes)
     place = owner, reader.occurrence(owner)
-    kept, given = _settled(reader, call, environment, place, (shapes, slice(max(count, 0)), 0))
+    types = [_type(view) for view in call.views[skipped:]]
+    kept, given = _settled(reader, call, environment, place, types, (shapes, slice(max(count, 0)), 0))
     axes = call.integers("scan_output_axes") or ()
     key = (*owner, place[1], kept, given)
     first = call.views[count] if not skipped and 0 <= count < len(call.views) else None
