@@ -18,6 +18,7 @@ from graphfix.graph.edits import (
     Lift,
     New,
     Numbers,
+    Refused,
     Replace,
     Restate,
     Source,
@@ -62,6 +63,9 @@ class State(Protocol):
     def remove(self, node: Node) -> None:
         """Remove a node whose results nobody reads any more."""
 
+    def is_gone(self, node: Node) -> bool:
+        """Whether a node was removed."""
+
     def carry(self, node: Node) -> None:
         """Give the results of a carrier, and of those behind it, the shape of what it reads now."""
 
@@ -96,6 +100,7 @@ def apply(
     """
     before = node = node.graph.at(node.index)
     for edit in edits:
+        _check_source(state, edit)
         check(state, node, edit)
     for edit in edits:
         match edit:
@@ -112,6 +117,15 @@ def apply(
             case _:
                 node = carry_out(state, node, edit)
     return node
+
+
+def _check_source(state: State, edit: Edit) -> None:
+    """Raise Refused where an edit before this one took out or changed what the node is to read: it is planned again."""
+    if not isinstance(edit, Bypass):
+        return
+    maker = edit.source.producer
+    if not edit.source.was_read or (maker is not None and state.is_gone(maker)):
+        raise Refused(f"'{edit.source.name}' is not what it was when this was planned")
 
 
 def _bypassed(state: State, node: Node, edit: Bypass) -> Node:

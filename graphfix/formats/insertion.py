@@ -29,10 +29,15 @@ class Order:
         return -1 - len(self.anchors)
 
     def reuse(self, key: object, reader: int) -> Value | None:
-        """Return what was made for this key, moved before `reader` if its first reader came later."""
+        """Return what was made for this key, moved before `reader` if its first reader came later.
+
+        What was taken out since, or has another shape now, is made again.
+        """
         value = self.made.get(key)
-        if value is not None:
-            self.reuse_before(value, reader)
+        producer = value.producer if value is not None else None
+        if value is None or (producer is not None and (producer.index in self.gone or value not in producer.results)):
+            return None
+        self.reuse_before(value, reader)
         return value
 
     def reuse_before(self, value: Value, reader: int) -> None:

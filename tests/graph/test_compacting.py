@@ -174,3 +174,26 @@ def test_tflite_ones_beside_a_lift_go() -> None:
         "z:int32[2,4] = ADD(y:int32[2,4], m)"
     )
     assert tflite_fixing.fixed(text, target="compact").view == ["z[2,4] = ADD(y[2,4], x[4])"]
+
+
+def test_what_another_edit_took_out_or_changed_in_the_meantime_is_planned_again() -> None:
+    lifted = """
+    s:int64[4] = Shape(n[1,3,3,1])
+    e[1,3,3,1] = Expand(x[3,3,1], s)
+    t[1,3,3,2] = Tile(e, r:const{1,1,1,2})
+    y[1,3,3,2] = Mul(w[1,2], t)
+    """
+    renewed = """
+    q:uint8[1,3,1] = QuantizeLinear(u[1,3,1], k:const[]{0.5}, z:const:uint8[]{0})
+    d[1,3,1] = DequantizeLinear(q, k, z)
+    e[1,1,3,4] = Expand(d, s:const{1,1,3,4})
+    y[1,1,3,4] = Div(w[1,1,3,4], e)
+    """
+    for text in (
+        lifted,
+        renewed,
+        "u[1,3,1] = Reshape(x[1,1,3,1], g:const{1,3,1})\n" + renewed.replace("u[1,3,1]", "u"),
+    ):
+        done = fixing.fixed(text, target="compact")
+        assert unproved(done.before.SerializeToString(), done.after.SerializeToString()) is None
+        assert not {"Expand", "Tile"} & {each.op_type for each in done.after.graph.node} or "t" in done.view[-2]

@@ -141,6 +141,10 @@ class State:
                 return other.results[0]
         return None
 
+    def is_gone(self, node: Node) -> bool:
+        """Whether a node was removed."""
+        return node.index in self.builders[node.graph].order.gone
+
     def remove(self, node: Node) -> None:
         """Remove a node whose results nobody reads any more."""
         node = node.graph.at(node.index)

@@ -64,6 +64,10 @@ class State:
     def carry(self, node: Node) -> None:
         """TFLite quantizes by tensors: no operator carries the shape of what another one is bypassed for."""
 
+    def is_gone(self, node: Node) -> bool:
+        """Whether a node was removed."""
+        return node.index in self.builders[node.graph].order.gone
+
     def remove(self, node: Node) -> None:
         """Remove a node whose results nobody reads any more."""
         node = node.graph.at(node.index)
