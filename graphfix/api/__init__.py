@@ -173,13 +173,13 @@ def explain(topic: str = "", *, target_file: str | Path | None = None) -> str:
     """
     from graphfix.api import explaining
 
-    if target_file is None and not (isinstance(topic, str) and topic):
+    if target_file is not None:
+        if topic:
+            raise GraphfixError(f"{target_file}: a target file and topic {topic!r}: say one of them")
+        return explaining.explain_file(Path(target_file))
+    if not (isinstance(topic, str) and topic):
         raise GraphfixError("explain takes a rewrite, a finding code, a target, or a target file")
-    if target_file is None:
-        return explaining.explain(topic)
-    if topic:
-        raise GraphfixError(f"{target_file}: a target file and topic {topic!r}: say one of them")
-    return explaining.explain_file(Path(target_file))
+    return explaining.explain(topic)
 
 
 def _path(function: str, value: object) -> Path:

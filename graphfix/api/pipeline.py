@@ -49,7 +49,7 @@ def fix_file(source: Path, output: Path, request: Request) -> Outcome:
     job = _Fix(source, output, request, policy, _chosen(request, policy))
     publish.refuse(source, output, in_place=request.in_place)
     if request.target_file is not None:
-        publish.refuse_overwrite(output, "the output", {"the target file": Path(request.target_file)})
+        publish.refuse_overwrite(output, "the output", [("the target file", Path(request.target_file))])
     outcome, unwitnessed = job.done(None)
     return outcome if unwitnessed is None else job.done(unwitnessed)[0]
 

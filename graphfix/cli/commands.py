@@ -145,14 +145,14 @@ def _refuse_reports(options: Namespace, models: Sequence[Path]) -> None:
     from graphfix.formats import publish
 
     named = {"the target file": "target_file", "the output": "output", "the second model": "after"}
-    files = {what: getattr(options, name, None) for what, name in named.items()}
-    inputs = [path for path in (getattr(options, "inputs", None), *getattr(options, "run_on", ())) if path is not None]
+    files = [(what, getattr(options, name, None)) for what, name in named.items()]
+    files += [("the model", model) for model in models]
+    files += [
+        ("what the runs read", file) for file in (getattr(options, "inputs", None), *getattr(options, "run_on", ()))
+    ]
     for path in options.report:
         report.refuse(path)
-        publish.refuse_overwrite(path, "the report", {what: file for what, file in files.items() if file is not None})
-        for what, several in (("the model", models), ("what the runs read", inputs)):
-            for file in several:
-                publish.refuse_overwrite(path, "the report", {what: file})
+        publish.refuse_overwrite(path, "the report", ((what, file) for what, file in files if file is not None))
 
 
 def _entry(options: Namespace, ask: Callable[[Namespace, Progress | None], Outcome]) -> report.Entry:

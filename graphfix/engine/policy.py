@@ -17,6 +17,7 @@ from graphfix.engine.fusions import Fusions, find
 from graphfix.engine.targets import MATERIALIZE, Broadcasts, Unknown
 from graphfix.graph.broadcast import align, has_ranks
 from graphfix.graph.edits import Assume, Bypass, Canonicalize, Edit, Fold, Leave, Lift, Restate, Stretch
+from graphfix.graph.other_operands import with_rank
 from graphfix.graph.passing import carried_from, is_carried
 from graphfix.graph.protocols import ModelRewrite, Rewrite
 from graphfix.graph.view import Graph, Node, Value
@@ -171,7 +172,7 @@ def _differ_in_rank(one: Shape, two: Shape) -> bool:
     if not (one.ranked and two.ranked):
         return False
     rank = max(one.rank, two.rank)
-    return same_shape(*(Shape((1,) * (rank - each.rank) + each.dims) for each in (one, two)))
+    return same_shape(with_rank(one, rank), with_rank(two, rank))
 
 
 def fused_into(name: str, value: Value) -> str:

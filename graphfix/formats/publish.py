@@ -8,7 +8,7 @@ import re
 import secrets
 import shutil
 import tempfile
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from graphfix.results import GraphfixError
@@ -26,9 +26,9 @@ def refuse(source: Path, output: Path, *, in_place: bool) -> None:
         raise GraphfixError(f"{output}: the output is the input; choose another name, or say --in-place")
 
 
-def refuse_overwrite(path: Path, what: str, others: Mapping[str, Path]) -> None:
+def refuse_overwrite(path: Path, what: str, others: Iterable[tuple[str, Path]]) -> None:
     """Raise GraphfixError where `path`, which is `what`, is a file that is read, or written as something else."""
-    for other, file in others.items():
+    for other, file in others:
         if is_one_file(path, file):
             raise GraphfixError(f"{path}: {what} is {other}; choose another name")
 

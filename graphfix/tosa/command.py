@@ -83,8 +83,7 @@ def fix_and_convert(source: Path, output: Path, request: Request) -> Outcome:
         raise GraphfixError(f"{output}: the bytecode gets this name; name the TOSA file, such as {output.stem}.tosa")
     for path in (output, bytecode):
         publish.refuse(source, path, in_place=False)
-        for file in request.run_on:
-            publish.refuse_overwrite(path, "the output", {"what the runs read": file})
+        publish.refuse_overwrite(path, "the output", (("what the runs read", file) for file in request.run_on))
     for path in request.run_on:  # they are read at the end of it all: a slip in a name is reported before
         if not path.exists():
             raise GraphfixError(f"{path}: no such file; --inputs takes an .npz file or a test_data_set folder")

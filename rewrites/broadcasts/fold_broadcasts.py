@@ -44,9 +44,10 @@ def plan_model(graphs: Sequence[Graph]) -> Iterator[tuple[Node, Iterable[Edit]]]
     if idle:
         return ((node, [Fold(CODE, at)]) for node, at in idle)  # the others are seen when these are gone
     compaction = Compaction(nodes, served_nothing_else(graphs))
-    plans = [(node, _plan(compaction, node)) for node in nodes]
+    plans = [(node, _plan(compaction, node)) for node in nodes if compaction.freed(node)]
     if any(isinstance(edit, Bypass) for _, edits in plans for edit in edits):
-        return ((node, edits) for node, edits in plans if edits and compaction.freed(node))
+        return ((node, edits) for node, edits in plans if edits)  # what else there is to do is planned behind these
+    plans = [(node, _plan(compaction, node)) for node in nodes]
     whys = ((node, compaction.alignment(node)) for node in nodes if node.row is not None and node.graph.path == "main")
     clashing = ((node, _clash(why)) for node, why in whys if isinstance(why, Incompatible))  # a body may never run
     return chain(((node, edits) for node, edits in plans if edits), clashing)

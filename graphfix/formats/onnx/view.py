@@ -86,8 +86,7 @@ class Views:
             array, sizes = self.elements(self.tensors[value]), value.shape.numbers
             if array is None or array.dtype.hasobject or array.shape != sizes:
                 return None
-            data = array.reshape(-1).view(np.uint8).data  # no copy: the weights may be large
-            least = Shape(least_sizes(data, sizes, array.itemsize))
+            least = Shape(least_sizes(bytes_of(array), sizes, array.itemsize))
             one = bool(array.size) and set(least.dims) <= {1}
             self.repeated[value] = Repeats(least, array.reshape(-1)[0].item() if one else None)
         return self.repeated.get(value)
@@ -224,6 +223,11 @@ class _Builder:
         ):
             return None
         return tuple(onnx.numpy_helper.to_array(tensor).reshape(-1).tolist())
+
+
+def bytes_of(array: Array) -> memoryview:
+    """The bytes of an array's elements, in order and without a copy: weights may be large."""
+    return array.reshape(-1).view(np.uint8).data
 
 
 def constant_tensor(proto: NodeProto) -> TensorProto | None:

@@ -10,7 +10,7 @@ from graphfix.checker.proof import broadcast, constant_folding, neutral
 from graphfix.checker.proof.onnx import sequence_shapes, shapes
 from graphfix.checker.proof.onnx import table as onnx_ops
 from graphfix.checker.proof.onnx.routines import enter_exact, enter_mapped
-from graphfix.checker.proof.onnx.types import NUMBERS, dtype
+from graphfix.checker.proof.onnx.types import dtype
 from graphfix.checker.proof.onnx.validate import loads
 from graphfix.checker.proof.onnx.versions import meaning
 from graphfix.checker.proof.onnx.views import viewed
@@ -91,8 +91,10 @@ def _each(call: Call) -> View | None:
 
 
 def _beside_neutral(call: Call, one: View, two: View) -> View | None:
-    plain = {dtype(one.core), dtype(two.core)} <= NUMBERS and dtype(one.core) == dtype(two.core) and loads(call)
-    return neutral.beside(call.table.algebra, call.op.upper(), one, two) if plain else None
+    if dtype(one.core) is None or dtype(one.core) != dtype(two.core):
+        return None
+    found = neutral.beside(call.table.algebra, call.op.upper(), one, two)
+    return found if found is not None and loads(call) else None  # most operands are no neutral constants
 
 
 def _pair(call: Call, one: View, two: View) -> View:

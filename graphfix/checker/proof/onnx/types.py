@@ -19,14 +19,6 @@ if TYPE_CHECKING:
 
 KNOWN_TYPES = frozenset(TensorProto.DataType.values())
 """Types of elements that onnx knows."""
-NUMBERS = frozenset(
-    {
-        *(TensorProto.INT8, TensorProto.INT16, TensorProto.INT32, TensorProto.INT64),
-        *(TensorProto.UINT8, TensorProto.UINT16, TensorProto.UINT32, TensorProto.UINT64),
-        *(TensorProto.FLOAT16, TensorProto.FLOAT, TensorProto.DOUBLE),
-    }
-)
-"""Types of real numbers that arrays hold: x * 1, x / 1 and x - 0 are x."""
 _FREE = frozenset({"declared", "input"})
 """What names a size that an input may have freely."""
 NAMES = {"float": "float32", "double": "float64"}

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from onnx import TensorProto
 
 from graphfix.formats.onnx.edit.quantized import DEQUANTIZE
-from graphfix.formats.onnx.view import Views
+from graphfix.formats.onnx.view import Views, bytes_of
 from graphfix.graph.view import Graph, Node, Value
 
 Key = tuple[object, ...]
@@ -123,7 +123,7 @@ class DequantizedConstants:
 def digest_of(views: Views, tensor: TensorProto) -> bytes | None:
     """Return the digest of a tensor's elements; None where they can't be read."""
     array = views.elements(tensor)
-    return hashlib.sha256(array.tobytes()).digest() if array is not None else None
+    return hashlib.sha256(bytes_of(array)).digest() if array is not None else None
 
 
 def _key(node: Node, data_type: int, dims: tuple[int, ...]) -> Key:
