@@ -273,30 +273,26 @@ def litert(folder: Path, models: Sequence[bytes], x: np.ndarray, kernels: str) -
 def test_a_copy_beside_the_value_stays_in_a_product_of_8_bits_which_xnnpack_rounds_otherwise_as_a_square(
     tmp_path: Path,
 ) -> None:
-    scales = "".join(f"\n# scales {name} 0.5 0" for name in "xvy")
-    before = f"v:int8[256] = BROADCAST_TO(x:int8[256], s:const:int32[1]{{256}})\ny:int8[256] = MUL(v, x){scales}"
+    before = "v:int8[256] = BROADCAST_TO(x:int8[256], s:const:int32[1]{256})\ny:int8[256] = MUL(v, x)"
     for target in ("compact", "explicit", "ranks"):
         done = tflite_fixing.fixed(before, target=target)
         assert not done.outcome.changed
-    square = model_tflite(f"y:int8[256] = MUL(x:int8[256], x){scales.replace(chr(10) + '# scales v 0.5 0', '')}")
+    square = model_tflite("y:int8[256] = MUL(x:int8[256], x)")
     assert unproved(done.before, square) is not None
     one, other = litert(tmp_path, (done.before, square), np.arange(-128, 128, dtype=np.int8), "xnnpack")
     assert not np.array_equal(one, other)
 
 
 def test_a_constant_of_one_element_carries_no_rank_which_xnnpack_would_drop(tmp_path: Path) -> None:
-    scales = "".join(f"\n# scales {name} 0.5 0" for name in "xrcy")
     text = (
         "r:int8[1,8,3] = EXPAND_DIMS(x:int8[8,3], a:const:int32[]{0})\n"
-        f"y:int8[1,8,3] = ADD(r, c:const:int8[3]{{1,1,1}}, fused_activation_function=RELU){scales}"
+        "y:int8[1,8,3] = ADD(r, c:const:int8[3]{1,1,1}, fused_activation_function=RELU)"
     )
     done = tflite_fixing.fixed(text, target="compact")
     assert done.view == ["y[1,8,3] = ADD(x[8,3], c_restated[1,1,3])"]
     x = np.ones((8, 3), np.int8)
     assert [out.shape for out in litert(tmp_path, (done.before, done.data), x, "xnnpack")] == [(1, 8, 3)] * 2
-    dropped = model_tflite(
-        f"y:int8[1,8,3] = ADD(x:int8[8,3], c:const:int8[1,1,1]{{1}}, fused_activation_function=RELU){scales}"
-    )
+    dropped = model_tflite("y:int8[1,8,3] = ADD(x:int8[8,3], c:const:int8[1,1,1]{1}, fused_activation_function=RELU)")
     assert litert(tmp_path, (dropped,), x, "xnnpack")[0].shape == (8, 3), "LiteRT keeps the rank: take the rule out"
 
 
@@ -313,7 +309,7 @@ def test_which_zero_a_where_returns_goes_by_shapes_which_the_proof_assumes_away(
 
 
 def test_quantized_ones_are_no_ones() -> None:
-    text = "o:int8[2,4] = MUL(x:int8[2,4], c:const:int8[]{1})\nz:int8[2,4] = ABS(o)\n# scales c 0.5 0\n"
+    text = "o:int8[2,4] = MUL(x:int8[2,4], c:const:int8[]{1})\nz:int8[2,4] = ABS(o)"
     done = tflite_fixing.fixed(text, target="compact")
     assert done.view[0].startswith("o[2,4] = MUL")
 
