@@ -83,6 +83,8 @@ class Request:
     """Whether the output may be the input."""
     report: Sequence[Path] = ()
     """The reports that are written afterwards: they may replace no file that is read."""
+    excerpt: bool = False
+    """Whether the outcome holds what a report draws of the model."""
     progress: Progress = field(default=_silent, repr=False, compare=False)
 
     def __post_init__(self) -> None:

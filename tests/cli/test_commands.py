@@ -21,7 +21,7 @@ import pytest
 
 import graphfix
 from graphfix.api import pipeline
-from graphfix.cli import commands
+from graphfix.cli import answers, commands
 from graphfix.engine import targets
 from graphfix.engine.request import Request
 from graphfix.results import GraphfixError, Outcome, Site, Verdict, VerdictStatus
@@ -186,8 +186,8 @@ def test_of_several_models_the_worst_decides_and_an_error_of_one_stops_no_other(
 def test_undecided_is_worse_than_no_and_better_than_an_error(
     monkeypatch: pytest.MonkeyPatch, statuses: tuple[int, ...], worst: int
 ) -> None:
-    answers = iter(statuses)
-    monkeypatch.setattr(commands, "_status", lambda _, **__: next(answers))
+    one_by_one = iter(statuses)
+    monkeypatch.setattr(answers, "_status", lambda _, **__: next(one_by_one))
     assert commands.main(["check", *("m" for _ in statuses)]) == worst
 
 

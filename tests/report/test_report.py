@@ -315,7 +315,8 @@ def test_the_document_has_the_fields_of_the_contract() -> None:
 
 
 def test_no_field_of_an_outcome_is_missing_from_its_document() -> None:
-    assert {field.name for field in fields(Outcome)} <= set(report.document(FIXED))
+    drawn = {"excerpt"}  # what pages draw: the model itself says it
+    assert {field.name for field in fields(Outcome)} - drawn <= set(report.document(FIXED))
 
 
 def test_several_models_stand_under_one_key_and_a_failed_one_with_its_error() -> None:

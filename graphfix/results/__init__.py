@@ -2,15 +2,46 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final, Literal
 
+from graphfix.results.claims import ClaimedShape, Claims, Contradiction, Facts, StoredSize, Term
+from graphfix.results.excerpt import Certainty, Excerpt, JsonShape, NodeExcerpt, OperandAxis, OperandExcerpt
+
+__all__ = [
+    "VERSION",
+    "Certainty",
+    "ClaimedShape",
+    "Claims",
+    "Contradiction",
+    "Conversion",
+    "ConversionStatus",
+    "Excerpt",
+    "Facts",
+    "Gap",
+    "GraphfixError",
+    "InexactSite",
+    "InputNumber",
+    "InputValue",
+    "JsonShape",
+    "NodeExcerpt",
+    "OpenSizes",
+    "OperandAxis",
+    "OperandExcerpt",
+    "Outcome",
+    "OverwriteError",
+    "Run",
+    "Site",
+    "Status",
+    "StoredSize",
+    "Term",
+    "Verdict",
+    "VerdictStatus",
+]
+
 VERSION = "0.1.0"
 """Of graphfix, as pyproject.toml declares it (a test compares both)."""
-
-JsonShape = tuple[int | str | None, ...] | None
-"""A shape as JSON shows it: ints, strings for symbols, None for an unknown dim; None when unranked."""
 
 InputNumber = bool | int | float
 InputValue = InputNumber | tuple[InputNumber, ...]
@@ -56,88 +87,6 @@ class Site:
     """Whether no converter to the target makes anything right of the model as long as it is so."""
     inexact: Final[str | None] = None
     """Why the numbers may differ, and by how much at most; None where every bit is the same."""
-
-
-@dataclass(frozen=True, slots=True)
-class Term:
-    """A size that is no number: what names it, and the least and the greatest that it can be."""
-
-    names: tuple[str, ...]
-    """One name is one size wherever it stands; several are the broadcast of those sizes; () is anonymous."""
-    least: int
-    most: int | None
-    """None is unbounded."""
-
-
-ClaimedShape = tuple[int | Term, ...]
-
-
-@dataclass(frozen=True, slots=True, order=True)
-class StoredSize:
-    """A size that a file stores of a value, and that is believed: `s0 + 1`."""
-
-    value: str
-    axis: int
-    text: str
-
-    def __str__(self) -> str:
-        return f"the stored size of '{self.value}'[{self.axis}] in main is '{self.text}'"
-
-
-@dataclass(frozen=True, slots=True)
-class Claims:
-    """What the view of a model claims of the sizes that its broadcasting operators read."""
-
-    inputs: Mapping[str, ClaimedShape]
-    """All inputs of the main graph that have a rank: they say what a name is in a run."""
-    values: Mapping[str, ClaimedShape]
-    """What is read in the main graph, or from there; what is constant has its dims in the file, and none is claimed."""
-    elsewhere: int = 0
-    """How many more there are in bodies and functions, where nothing is observed."""
-
-    believed: Sequence[StoredSize] = ()
-    """The stored sizes that are believed: each is compared with what its text says of the inputs' sizes."""
-
-    @property
-    def named(self) -> Collection[str]:
-        """The values of the main graph that are to be observed."""
-        return {**dict.fromkeys(self.values), **dict.fromkeys(stored.value for stored in self.believed)}
-
-    @property
-    def count(self) -> int:
-        """How many values have a claim."""
-        return len(self.named) + self.elsewhere
-
-
-@dataclass(frozen=True, slots=True)
-class Contradiction:
-    """A value of which the runtime gave other sizes than the view claims."""
-
-    value: str
-    claim: str
-    """As the report shows it: `[2,N]`."""
-    observed: tuple[int, ...]
-    why: str
-    """Which axis is not as claimed, where the numbers do not say it; else empty."""
-
-    def __str__(self) -> str:
-        found = ",".join(map(str, self.observed))
-        why = f" ({self.why})" if self.why else ""
-        return f"the view says {self.claim} of '{self.value}', the runtime gave [{found}]{why}"
-
-
-@dataclass(frozen=True, slots=True)
-class Facts:
-    """What the runs of the original say of the sizes that the view claims."""
-
-    claimed: int
-    observed: int
-    """Values whose sizes came out of at least one run, or follow in it from those that did."""
-    contradicted: int
-    first: Contradiction | None = None
-    """The first one, in the order of execution."""
-    ran: bool = True
-    """Whether a runtime runs the original, all of it: where none does, nobody witnesses a shape that is only stored."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -272,3 +221,5 @@ class Outcome:
     """What is not known of sizes; on the first most nodes depend."""
     notes: Sequence[str] = ()
     """What the target asks and could not be asked of this model: sentences."""
+    excerpt: Excerpt | None = None
+    """The nodes that sites are about, and those around them, where a report that draws them was asked for."""

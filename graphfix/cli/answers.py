@@ -1,0 +1,142 @@
+"""`fix`, `check`, `verify` and `tosa`: ask about each model, print the answer, return the status that says it."""
+
+from __future__ import annotations
+
+import sys
+from argparse import Namespace
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from types import MappingProxyType
+
+from graphfix import report
+from graphfix.cli import terminal
+from graphfix.cli.requests import request
+from graphfix.cli.status import DONE, FAILED, NO, UNDECIDED, WORST
+from graphfix.engine.request import Progress
+from graphfix.results import GraphfixError, Outcome, OverwriteError
+
+
+def _fix(options: Namespace, progress: Progress | None) -> Outcome:
+    from graphfix.api import pipeline
+
+    output = options.output or (options.model if options.in_place else None)
+    if output is None:
+        raise GraphfixError(f"{options.model}: say where the result goes: -o OUT, or --in-place")
+    return pipeline.fix_file(options.model, output, request(options, progress))
+
+
+def _check(options: Namespace, progress: Progress | None) -> Outcome:
+    from graphfix.api import pipeline
+
+    return pipeline.check(options.model, request(options, progress))
+
+
+def _verify(options: Namespace, progress: Progress | None) -> Outcome:
+    from graphfix.api import pipeline
+
+    if options.proof == "only" and any(given is not None for given in (options.inputs, options.atol, options.rtol)):
+        raise GraphfixError(f"{options.model}: --proof-only runs nothing: leave out --inputs, --atol and --rtol")
+    return pipeline.verify(options.model, options.after, request(options, progress))
+
+
+def _tosa(options: Namespace, progress: Progress | None) -> Outcome:
+    from graphfix.tosa import command
+
+    if options.run_on and not options.run:
+        raise GraphfixError(f"{options.model}: --inputs says what to run on: say --run too")
+    return command.fix_and_convert(options.model, options.output, request(options, progress))
+
+
+def answer(options: Namespace) -> int:
+    """Ask `fix`, `check`, `verify` or `tosa` about each model; the failure of one does not stop the others."""
+    models: Sequence[Path] = options.models if options.command == "check" else [options.model]
+    _refuse_reports(options, models)  # before the work, not after it
+    ask = ASKS[options.command]
+    entries: list[report.Entry] = []
+    for model in models:
+        options.model = model
+        entries.append(_entry(options, ask))
+        _print_answer(options, entries[-1])
+    if options.json:
+        print(report.json_text(entries), end="")
+    elif len(entries) > 1 and not options.quiet:
+        print(report.totals(entries))
+    for path in options.report:
+        report.write(path, entries)
+    strict = getattr(options, "strict_proof", False)
+    return max((_status(entry, strict=strict) for entry in entries), key=WORST.index)
+
+
+def _refuse_reports(options: Namespace, models: Sequence[Path]) -> None:
+    """Raise GraphfixError for a report that can't be written, or would replace a file that is read or written."""
+    from graphfix.formats import publish
+
+    named = {"the target file": "target_file", "the output": "output", "the second model": "after"}
+    files = [(what, getattr(options, name, None)) for what, name in named.items()]
+    files += [("the model", model) for model in models]
+    files += [
+        ("what the runs read", file) for file in (getattr(options, "inputs", None), *getattr(options, "run_on", ()))
+    ]
+    for path in options.report:
+        report.refuse(path)
+        publish.refuse_overwrite(path, "the report", ((what, file) for what, file in files if file is not None))
+
+
+def _entry(options: Namespace, ask: Callable[[Namespace, Progress | None], Outcome]) -> report.Entry:
+    try:
+        with terminal.watched(options) as progress:
+            return ask(options, progress)
+    except OverwriteError:
+        raise
+    except GraphfixError as error:
+        return report.Failure(options.command, str(options.model), str(error))
+
+
+def _print_answer(options: Namespace, entry: report.Entry) -> None:
+    if isinstance(entry, report.Failure):
+        sys.stdout.flush()  # where both streams are one, the lines stay in order
+        terminal.say(entry.error)
+    elif not (options.json or options.quiet):
+        print(report.table(entry))
+    if isinstance(entry, Outcome) and _kept_back(entry, options):
+        sys.stdout.flush()
+        terminal.say(report.unwritten(entry))
+
+
+def _kept_back(outcome: Outcome, options: Namespace) -> bool:
+    """Whether stderr must say why nothing was written: to those without the table, and always where `tosa` failed."""
+    if outcome.command not in ("fix", "tosa") or outcome.output is not None:
+        return False
+    refused = outcome.conversion is not None and outcome.conversion.status == "refused"
+    return refused or bool(options.json or options.quiet)
+
+
+def _status(entry: report.Entry, *, strict: bool = False) -> int:
+    if isinstance(entry, report.Failure):
+        return FAILED
+    if entry.conversion is not None:
+        return CONVERTED[entry.conversion.status]
+    if entry.command == "check":
+        return NO if report.findings(entry) else DONE
+    if entry.command == "fix" and entry.output is not None:
+        return DONE
+    different = entry.verdict is not None and entry.verdict.status in ("different", "contradicted")
+    enough = ("proved",) if strict else ("equal", "proved")
+    agreed = entry.command == "verify" and entry.verdict is not None and entry.verdict.status in enough
+    return NO if different else DONE if agreed else UNDECIDED
+
+
+CONVERTED: Mapping[str, int] = MappingProxyType(
+    {
+        "converted": DONE,
+        "agrees": DONE,
+        "differs": NO,
+        "unpredictable": NO,
+        "refused": FAILED,
+        "not run": UNDECIDED,
+    }
+)
+"""What `tosa` ends with."""
+ASKS: Mapping[str, Callable[[Namespace, Progress | None], Outcome]] = MappingProxyType(
+    {"fix": _fix, "check": _check, "verify": _verify, "tosa": _tosa}
+)

@@ -1,0 +1,28 @@
+"""What the options of a command ask, as the request that `api` takes."""
+
+from __future__ import annotations
+
+from argparse import Namespace
+from collections.abc import Sequence
+
+from graphfix.engine.request import Progress, Request
+from graphfix.results import GraphfixError
+
+
+def request(options: Namespace, progress: Progress | None) -> Request:
+    """What was asked: the parser keeps each option under the name of the request's field."""
+    bound = {
+        "dims": _once("--dim", options.dims),
+        "shapes": _once("--shape", options.shapes),
+        "values": _once("--set", options.values),
+    }
+    reports = tuple(getattr(options, "report", ()))
+    return Request.of({**vars(options), **bound, "report": reports, "progress": progress})
+
+
+def _once(option: str, pairs: Sequence[tuple[str, str]]) -> dict[str, str]:
+    names = [name for name, _ in pairs]
+    for name in names:
+        if names.count(name) > 1:
+            raise GraphfixError(f"{option} {name}: given more than once; say it once")
+    return dict(pairs)
