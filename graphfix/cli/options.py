@@ -174,7 +174,7 @@ def answer(command: Parser) -> None:
         type=Path,
         action="append",
         default=[],
-        help="write a report too: .json or .md; repeatable",
+        help="write a report too: .json, .md or .html; repeatable",
     )
     group = command.add_mutually_exclusive_group()
     group.add_argument("--json", action="store_true", help="print one JSON document instead of the table")

@@ -1,4 +1,4 @@
-"""Outcomes and verdicts as text: a table for people, JSON for programs, Markdown for a pull request."""
+"""Outcomes and verdicts: a table for people, JSON for programs, Markdown for a pull request, a page to look at."""
 
 from __future__ import annotations
 
@@ -28,7 +28,14 @@ __all__ = [
     "write",
 ]
 
-FORMS: Mapping[str, Callable[[Sequence[Entry]], str]] = {".json": json_text, ".md": markdown}
+
+def _page(entries: Sequence[Entry]) -> str:
+    from graphfix.report import html  # its assets are read where a page is asked for
+
+    return html.page(entries)
+
+
+FORMS: Mapping[str, Callable[[Sequence[Entry]], str]] = {".json": json_text, ".md": markdown, ".html": _page}
 """Suffix of a report file -> what writes it."""
 
 

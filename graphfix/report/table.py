@@ -78,14 +78,30 @@ def _edited(sites: Sequence[Site]) -> Edited:
     return edited
 
 
+def answer(outcome: Outcome) -> str:
+    """What the command did or found, in a sentence that names no file."""
+    return _answer(outcome, _edited(outcome.sites))
+
+
 def _headline(outcome: Outcome, edited: Edited) -> str:
     match outcome.command:
         case "verify":
-            return f"{printable(outcome.model)}, {printable(outcome.output or '')}: {_verdict(outcome)}"
+            files = f"{printable(outcome.model)}, {printable(outcome.output or '')}"
         case "check":
-            return f"{printable(outcome.model)}: {_found(outcome)}{_kept(outcome)}"
+            files = printable(outcome.model)
         case _:
-            return f"{_files(outcome)}: {_made(outcome, edited)}{_kept(outcome)}"
+            files = _files(outcome)
+    return f"{files}: {_answer(outcome, edited)}"
+
+
+def _answer(outcome: Outcome, edited: Edited) -> str:
+    match outcome.command:
+        case "verify":
+            return _verdict(outcome)
+        case "check":
+            return f"{_found(outcome)}{_kept(outcome)}"
+        case _:
+            return f"{_made(outcome, edited)}{_kept(outcome)}"
 
 
 def _files(outcome: Outcome) -> str:

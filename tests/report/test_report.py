@@ -389,8 +389,8 @@ def test_the_suffix_chooses_the_form_and_nothing_else_is_left_in_the_folder(tmp_
 @pytest.mark.parametrize(
     ("name", "said"),
     [
-        ("r.html", "the form of a report is chosen by its suffix; known: .json, .md"),
-        ("r", "the form of a report is chosen by its suffix; known: .json, .md"),
+        ("r.htm", "the form of a report is chosen by its suffix; known: .json, .md, .html"),
+        ("r", "the form of a report is chosen by its suffix; known: .json, .md, .html"),
         ("none/r.md", "the folder of the report does not exist; create it first"),
         ("folder.md", "a folder; name the report's file"),
     ],
