@@ -90,6 +90,17 @@ def fixed(nodes: int = 12, *, name: str = "m.onnx", drawn: bool = True) -> Outco
     )
 
 
+def large(sites: int) -> Outcome:
+    """A model of exactly so many sites."""
+    made = fixed(sites * 5 // 9)
+    return replace(made, sites=made.sites[:sites])
+
+
+def verified() -> Outcome:
+    """Two files that compute different things."""
+    return Outcome("verify", "m.onnx", "onnx", output="f.onnx", verdict=DIFFERENT, seconds={"verify": 1.5})
+
+
 def renamed(outcome: Outcome, names: tuple[str, ...]) -> Outcome:
     """The same with other names of nodes and graphs, in turn."""
     names_of = {
@@ -99,7 +110,7 @@ def renamed(outcome: Outcome, names: tuple[str, ...]) -> Outcome:
         replace(
             site,
             node=names_of[site.node],
-            graph=names[(at + 3) % len(names)],
+            graph=names[len(site.node) % len(names)],
             op=names[(at + 5) % len(names)],
             reason=names[(at + 7) % len(names)],
             status="left",

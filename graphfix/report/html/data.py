@@ -4,17 +4,19 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import astuple, dataclass, field, replace
 from typing import Any
 
-from graphfix.report.drawing import broadcast_svg, right_aligned
+from graphfix.report.drawing import broadcast_svg, right_aligned, svg
 from graphfix.report.text import Entry, Failure, printable, shape_text
-from graphfix.results import Excerpt, NodeExcerpt, Outcome, Site
+from graphfix.results import Excerpt, JsonShape, NodeExcerpt, OperandExcerpt, Outcome, Site
 
 ALIGNED = ("GF101", "GF102", "GF103")
 """Codes whose sites say by `before` and `after` how an operand lies under the result."""
 MOST_DRAWN = 2_000
 """Distinct drawings in one page: of a model with more, later sites have none, and the page stays openable."""
+MOST_LETTERS = 500
+"""Of a name or a reason."""
 OUTSIDE = str.maketrans({"<": "\\u003c", ">": "\\u003e", "&": "\\u0026"})
 """JSON's own escapes for what could end a script element."""
 
@@ -35,15 +37,49 @@ class _Interned:
         return self.numbers.setdefault(text, len(self.numbers))
 
     def name(self, text: str | None) -> int:
-        """The number of a name or a sentence, its control characters written out."""
-        return self.number(printable(text or ""))
+        """The number of a name or a sentence, its control characters written out; a very long one is cut."""
+        return self.number(svg.cut(text or "", MOST_LETTERS))
+
+
+@dataclass(slots=True)
+class _Drawings:
+    """Drawings by number: nameless, so that many sites share one."""
+
+    texts: _Interned = field(default_factory=_Interned)
+    known: dict[tuple[object, ...], int] = field(default_factory=dict)
+
+    def number(self, site: Site, node: NodeExcerpt | None) -> int:
+        """The number of the site's drawing, -1 where it has none."""
+        drawn = _drawn(site, node)
+        if drawn is None:
+            return -1
+        space, operands = drawn
+        lie = tuple((each.index, each.shape, each.matrix, *map(astuple, each.axes)) for each in operands)
+        key = (site.op, space, site.operand, lie)
+        if key not in self.known:
+            if len(self.known) >= MOST_DRAWN:
+                return -1
+            picture = broadcast_svg(printable(site.op), space, operands, focus=site.operand)
+            self.known[key] = self.texts.number(picture)
+        return self.known[key]
+
+
+def _drawn(site: Site, node: NodeExcerpt | None) -> tuple[JsonShape, list[OperandExcerpt]] | None:
+    """What is drawn of a site: the operands of its node, else the one operand by what the site says."""
+    if node is not None and node.space is not None and any(each.index == site.operand for each in node.operands):
+        return node.space, [replace(operand, value="") for operand in node.operands]
+    before, after = site.before, site.after
+    if site.code not in ALIGNED or site.operand is None or before is None or after is None or len(before) > len(after):
+        return None
+    return after, [right_aligned(site.operand, "", before, after)]
 
 
 def _model(outcome: Outcome) -> dict[str, Any]:
-    texts, drawings = _Interned(), _Interned()
-    excerpt = outcome.excerpt
-    nodes = {(node.graph, node.node): node for node in excerpt.nodes} if excerpt is not None else {}
-    drawn = [_drawing(site, nodes.get((site.graph, site.node))) for site in outcome.sites]
+    texts, drawings = _Interned(), _Drawings()
+    nodes = outcome.excerpt.nodes if outcome.excerpt is not None else ()
+    places = {(node.graph, node.node): at for at, node in enumerate(nodes)}
+    at = [places.get((site.graph, site.node), -1) for site in outcome.sites]
+    drawn = zip(outcome.sites, at, strict=True)
     columns = {
         "code": [texts.name(site.code) for site in outcome.sites],
         "status": [texts.name(site.status) for site in outcome.sites],
@@ -57,12 +93,13 @@ def _model(outcome: Outcome) -> dict[str, Any]:
         "bytes": [site.bytes for site in outcome.sites],
         "reason": [texts.name(site.reason) for site in outcome.sites],
         "inexact": [texts.name(site.inexact) for site in outcome.sites],
-        "drawing": [_number(drawings, svg) for svg in drawn],
+        "drawing": [drawings.number(site, nodes[place] if place >= 0 else None) for site, place in drawn],
+        "at": at,
     }
     return {
         "sites": columns,
-        "drawings": list(drawings.numbers),
-        "excerpt": _excerpt(excerpt, texts),
+        "drawings": list(drawings.texts.numbers),
+        "excerpt": _excerpt(outcome.excerpt, texts),
         "texts": list(texts.numbers),
     }
 
@@ -74,26 +111,6 @@ def _shape(site: Site, *, after: bool) -> str:
     if after and site.after is None and site.status in ("left", "exempt"):
         return ""
     return shape_text(site.after if after else site.before)
-
-
-def _drawing(site: Site, node: NodeExcerpt | None) -> str:
-    """The drawing of a site: by the model's excerpt, else by what the site says; nameless, so that many share one."""
-    if node is not None and node.space is not None and any(each.index == site.operand for each in node.operands):
-        operands = [replace(operand, value="") for operand in node.operands]
-        return broadcast_svg(printable(site.op), node.space, operands, focus=site.operand)
-    before, after = site.before, site.after
-    if site.code not in ALIGNED or site.operand is None or before is None or after is None or len(before) > len(after):
-        return ""
-    return broadcast_svg(
-        printable(site.op), after, [right_aligned(site.operand, "", before, after)], focus=site.operand
-    )
-
-
-def _number(drawings: _Interned, svg: str) -> int:
-    """Which drawing it is, -1 for none."""
-    if not svg or (svg not in drawings.numbers and len(drawings.numbers) >= MOST_DRAWN):
-        return -1
-    return drawings.number(svg)
 
 
 def _excerpt(excerpt: Excerpt | None, texts: _Interned) -> dict[str, Any] | None:

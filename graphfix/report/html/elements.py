@@ -6,15 +6,17 @@ from collections.abc import Iterable, Sequence
 from html import escape
 from itertools import chain
 
+from graphfix.report.drawing import svg
 from graphfix.report.text import printable
 
+MOST_LETTERS = 1000
 FOLDED = 12
 """Of more items than that a list is closed until it is opened."""
 
 
 def words(text: object) -> str:
-    """A sentence: on one line, without marks of HTML; what it quotes can't turn the line around."""
-    return f"<bdi>{escape(printable(str(text)))}</bdi>"
+    """A sentence: on one line, without marks of HTML; what it quotes can't turn the line around, or fill the page."""
+    return f"<bdi>{escape(svg.cut(str(text), MOST_LETTERS))}</bdi>"
 
 
 def code(text: object) -> str:

@@ -29,7 +29,7 @@ function element(tag, attributes, ...children) {
 // A name or a sentence of the model: right-to-left letters in it turn nothing else around.
 const isolated = (text) => element("bdi", null, text);
 
-const keyOf = (graph, node) => `${graph}\0${node}`;
+const cut = (text, letters) => (text.length > letters ? `${text.slice(0, letters - 1)}…` : text);
 
 function readModel(raw) {
   const { sites: columns, texts } = raw;
@@ -53,12 +53,15 @@ function readModel(raw) {
       reason: said("reason", at),
       inexact: said("inexact", at),
       drawing: columns.drawing[at],
+      place: columns.at[at],
     };
     const { code, op, node, graph, shapes, rewrite, reason, status } = site;
     site.searched = [code, status, op, node, graph, shapes, rewrite, reason].join("\n").toLowerCase();
     return site;
   });
-  return { sites, drawings: raw.drawings, excerpt: raw.excerpt && readExcerpt(raw.excerpt, texts) };
+  const excerpt = raw.excerpt && readExcerpt(raw.excerpt, texts);
+  for (const site of sites) if (site.place >= 0) excerpt.nodes[site.place].sites.push(site);
+  return { sites, drawings: raw.drawings, excerpt };
 }
 
 function readExcerpt(raw, texts) {
@@ -71,9 +74,9 @@ function readExcerpt(raw, texts) {
     after: raw.after[at] < 0 ? null : texts[raw.after[at]],
     reads: { before: raw.reads_before[at], after: raw.reads_after[at] },
     readBy: { before: [], after: [] },
+    sites: [],
   }));
   for (const node of nodes)
     for (const side of ["before", "after"]) for (const read of node.reads[side]) nodes[read].readBy[side].push(node.at);
-  const named = new Map(nodes.map((node) => [keyOf(node.graph, node.node), node]));
-  return { nodes, named, steps: raw.steps, leftOut: raw.left_out };
+  return { nodes, steps: raw.steps, leftOut: raw.left_out };
 }

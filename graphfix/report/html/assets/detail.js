@@ -4,18 +4,11 @@ const SAID = { changed: "Changed", found: "Found", left: "Left alone because", e
 
 function detail(model, number, go, step) {
   const view = element("section", { class: "detail", "aria-label": "The selected site", tabindex: "-1" });
-  const bySite = new Map();
-  for (const site of model.sites) {
-    const key = keyOf(site.graph, site.node);
-    if (!bySite.has(key)) bySite.set(key, []);
-    bySite.get(key).push(site);
-  }
-  const sitesOf = (node) => bySite.get(keyOf(node.graph, node.node)) || [];
   let side = "after";
 
   function show(site) {
     const excerpt = model.excerpt;
-    const node = excerpt && excerpt.named.get(keyOf(site.graph, site.node));
+    const node = site.place < 0 ? null : excerpt.nodes[site.place];
     view.replaceChildren(...[head(site), told(site), notation(excerpt, node, site), element("div", { class: "figures" }, ...[figure(site), graph(excerpt, node)].filter(Boolean))].filter(Boolean));
     const scroller = view.querySelector(".scroller");
     if (scroller) scroller.scrollLeft = Number(scroller.dataset.middle) - scroller.clientWidth / 2;
@@ -55,7 +48,7 @@ function detail(model, number, go, step) {
     const figure = element("figure", { class: "graph" });
     const redraw = (focused) => {
       const other = node[side] === null ? (side === "after" ? "before" : "after") : side;
-      const found = neighbourhood(excerpt, node, other, sitesOf, go);
+      const found = neighbourhood(excerpt, node, other, go);
       const scroller = element("div", { class: "scroller", tabindex: "0", role: "group", "aria-label": "The graph, scrolls", "data-middle": found.middle }, found.svg);
       const buttons = ["before", "after"].map((each) => element("button", {
         type: "button", "aria-pressed": each === other, disabled: node[each] === null,

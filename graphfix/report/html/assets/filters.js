@@ -61,7 +61,7 @@ function filters(model, name, asked, changed) {
   const choice = (key, label, all) => {
     const found = [...counts(model.sites, key)].sort(([one], [other]) => collator.compare(one, other));
     if (found.length < 2) return null;
-    const options = found.map(([value, count]) => element("option", { value }, `${value} (${count.toLocaleString("en")})`));
+    const options = found.map(([value, count]) => element("option", { value }, `${cut(value, 60)} (${count.toLocaleString("en")})`));
     return element("select", {
       "aria-label": label,
       onchange: (event) => { asked[key] = event.target.value; changed(); },

@@ -77,12 +77,13 @@ function grid(model, number, select) {
     event.preventDefault();
   }
 
-  function show(found, selected) {
+  // The first rows are seen, or the selected one where `kept`.
+  function show(found, selected, kept) {
     sites = found;
     active = selected ? sites.indexOf(selected) : -1;
     view.setAttribute("aria-rowcount", sites.length + 1);
     const high = height();
-    if (active < 0) body.scrollTop = 0;
+    if (active < 0 || !kept) body.scrollTop = 0;
     else if (active * high < body.scrollTop || (active + 1) * high > body.scrollTop + body.clientHeight) body.scrollTop = active * high;
     draw();
   }

@@ -12,15 +12,13 @@ function drawn(tag, attributes, ...children) {
   return made;
 }
 
-const cut = (text, letters) => (text.length > letters ? `${text.slice(0, letters - 1)}…` : text);
-
 function kindOf(node, side, start) {
   const only = side === "after" ? node.before === null && "made" : node.after === null && "gone";
   return ["node", only, node === start && "here"].filter(Boolean).join(" ");
 }
 
-// `sitesOf(node)` are its sites; `go(site)` selects one.
-function neighbourhood(excerpt, start, side, sitesOf, go) {
+// `go(site)` selects a site of another node.
+function neighbourhood(excerpt, start, side, go) {
   const part = around(excerpt, start, side);
   const { rows, paths, width } = placed(part, WIDE, 16);
   const full = width + 2 * EDGE;
@@ -38,7 +36,7 @@ function neighbourhood(excerpt, start, side, sitesOf, go) {
     const to = path[path.length - 1];
     return drawn("path", { class: "tip", d: `M${to.x + EDGE - 3.5} ${top(to) - 6}h7l-3.5 6z` });
   });
-  const boxes = rows.flat().filter((place) => place.node).map((place) => boxOf(place, top(place), side, start, sitesOf, go));
+  const boxes = rows.flat().filter((place) => place.node).map((place) => boxOf(place, top(place), side, start, go));
   const title = `The graph around ${start.op} '${start.node}', ${side} the edits`;
   const told = `${part.nodes.length} nodes at most ${excerpt.steps} edges away${part.more ? `, and ${part.more} or more that are not drawn` : ""}.`;
   const svg = drawn("svg", { class: "around", role: "group", "aria-label": title, width: full, height: high, viewBox: `0 0 ${full} ${high}` },
@@ -47,17 +45,17 @@ function neighbourhood(excerpt, start, side, sitesOf, go) {
   return { svg, told, middle: here ? here.x + EDGE : full / 2, kinds: new Set(part.nodes.map((node) => kindOf(node, side, null))) };
 }
 
-function boxOf(place, y, side, start, sitesOf, go) {
+function boxOf(place, y, side, start, go) {
   const { node } = place;
   const x = place.x + EDGE - WIDE / 2;
-  const sites = sitesOf(node);
+  const { sites } = node;
   const result = node[side].split(" = ")[0];
   const open = sites.length && node !== start;
   const parts = [
     drawn("title", {}, node[side]),
     drawn("rect", { x, y, width: WIDE, height: HIGH, rx: 6 }),
-    drawn("text", { class: "op", x: x + 12, y: y + 18 }, cut(node.op, 19)),
-    drawn("text", { class: "result", x: x + 12, y: y + 34 }, cut(result, 22)),
+    drawn("text", { class: "op", x: x + 12, y: y + 18 }, cut(node.op, 17)),
+    drawn("text", { class: "result", x: x + 12, y: y + 34 }, cut(result, 20)),
   ];
   if (sites.length) parts.push(drawn("circle", { class: "dot", cx: x + WIDE - 12, cy: y + 13, r: 4 }));
   const label = `${node.op} '${node.node}'${sites.length ? `, ${sites.length} ${sites.length === 1 ? "site" : "sites"}` : ""}`;

@@ -20,18 +20,18 @@ function explore(host, number) {
   });
   const about = detail(model, number, go, (by) => table.step(by));
   const name = document.getElementById(`m${number}-name`).textContent;
-  const update = () => {
+  const update = (kept = false) => {
     const found = matching(order, asked);
-    table.show(found, selected);
+    table.show(found, selected, kept);
     const all = model.sites.length.toLocaleString("en");
     live.textContent = found.length === model.sites.length ? `${all} sites` : `${found.length.toLocaleString("en")} of ${all} sites`;
   };
-  const controls = filters(model, name, asked, update);
+  const controls = filters(model, name, asked, () => update());
 
   function go(site) {
     if (!matching([site], asked).length) controls.querySelector(".clear").click();
     selected = site;
-    update();
+    update(true);
     about.show(site);
     about.view.focus({ preventScroll: true });
   }
