@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass
 
 from graphfix.graph.broadcast import Alignment, align
@@ -25,6 +25,8 @@ class Snapshot:
     nodes: Mapping[Key, Node]
     reads: Mapping[Key, tuple[Key, ...]]
     """Of each node: those whose results it reads, in bodies inside too."""
+    dead: Set[Key]
+    """The nodes whose results serve no output."""
 
 
 def snapshot(graphs: Sequence[Graph]) -> Snapshot:
@@ -32,7 +34,7 @@ def snapshot(graphs: Sequence[Graph]) -> Snapshot:
     nodes = {_key(node): node for graph in graphs for node in _in_order(graph)}
     makers = {result: key for key, node in nodes.items() for result in node.results if result is not None}
     reads = {key: tuple(dict.fromkeys(_makers(node, makers))) for key, node in nodes.items()}
-    return Snapshot(nodes, reads)
+    return Snapshot(nodes, reads, _dead(nodes, reads))
 
 
 def excerpt(before: Snapshot, after: Snapshot, sites: Sequence[Site]) -> Excerpt:
@@ -46,13 +48,26 @@ def excerpt(before: Snapshot, after: Snapshot, sites: Sequence[Site]) -> Excerpt
 
 
 def _without_taken(after: Snapshot, before: Snapshot) -> Snapshot:
-    """Without the nodes that edits took out: they stand where they stood, and read nothing any more."""
+    """Without the nodes that edits took out: they stand where they stood, but read nothing, or nothing reads them."""
+    dead = after.dead - before.dead
     nodes = {
         key: node
         for key, node in after.nodes.items()
-        if node.operands or (key in before.nodes and not before.nodes[key].operands)
+        if key not in dead and (node.operands or (key in before.nodes and not before.nodes[key].operands))
     }
-    return Snapshot(nodes, {key: tuple([each for each in after.reads[key] if each in nodes]) for key in nodes})
+    reads = {key: tuple([each for each in after.reads[key] if each in nodes]) for key in nodes}
+    return Snapshot(nodes, reads, after.dead)
+
+
+def _dead(nodes: dict[Key, Node], reads: Mapping[Key, Sequence[Key]]) -> Set[Key]:
+    dead: set[Key] = set()
+    read: set[Key] = set()
+    for key, node in reversed(nodes.items()):
+        if key in read or any(result in node.graph.outputs for result in node.results):
+            read.update(reads[key])
+        else:
+            dead.add(key)
+    return dead
 
 
 def _in_order(graph: Graph) -> Iterator[Node]:
