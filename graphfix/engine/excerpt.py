@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence, Set
+from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 
 from graphfix.graph.broadcast import Alignment, align
@@ -25,7 +26,7 @@ class Snapshot:
     nodes: Mapping[Key, Node]
     reads: Mapping[Key, tuple[Key, ...]]
     """Of each node: those whose results it reads, in bodies inside too."""
-    dead: Set[Key]
+    dead: AbstractSet[Key]
     """The nodes whose results serve no output."""
 
 
@@ -59,7 +60,7 @@ def _without_taken(after: Snapshot, before: Snapshot) -> Snapshot:
     return Snapshot(nodes, reads, after.dead)
 
 
-def _dead(nodes: dict[Key, Node], reads: Mapping[Key, Sequence[Key]]) -> Set[Key]:
+def _dead(nodes: dict[Key, Node], reads: Mapping[Key, Sequence[Key]]) -> AbstractSet[Key]:
     dead: set[Key] = set()
     read: set[Key] = set()
     for key, node in reversed(nodes.items()):
