@@ -18,6 +18,7 @@ __all__ = [
     "Failure",
     "document",
     "findings",
+    "is_drawn",
     "json_text",
     "markdown",
     "printable",
@@ -37,6 +38,11 @@ def _page(entries: Sequence[Entry]) -> str:
 
 FORMS: Mapping[str, Callable[[Sequence[Entry]], str]] = {".json": json_text, ".md": markdown, ".html": _page}
 """Suffix of a report file -> what writes it."""
+
+
+def is_drawn(path: Path) -> bool:
+    """Whether a report shows the model itself: `Outcome.excerpt` is for it."""
+    return path.suffix.lower() == ".html"
 
 
 def refuse(path: Path) -> None:
