@@ -216,7 +216,7 @@ def test_a_site_of_a_model_without_an_excerpt_is_drawn_as_far_as_it_says_itself(
         assert found.page.locator(".around").count() == 0
         found.page.get_by_role("searchbox").fill("GF104")
         found.page.locator(".sizer .row").first.click()
-        assert "Left alone because: the rank of 'x6' is not known." in found.text(".told")
+        assert "Left alone because the rank of 'x6' is not known." in found.text(".told")
         assert found.page.locator(".drawing svg").count() == 0
 
 

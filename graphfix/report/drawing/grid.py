@@ -10,8 +10,8 @@ from graphfix.report.text import printable
 from graphfix.results import OperandAxis, OperandExcerpt
 
 FEW_AXES = 4
-WIDE, NARROW = 62.0, 48.0
-"""Of a cell: where there are few axes, and where there are many."""
+NARROW, WIDE, WIDEST = 48.0, 62.0, 88.0
+"""Of a cell: the least where there are many axes, the least where there are few and the most of many, the most."""
 HIGH, GAP, HEAD = 38.0, 6.0, 22.0
 LETTER, SMALL_LETTER = 7.3, 6.7
 """How wide letters are."""
@@ -128,7 +128,10 @@ def _text(size: int | str | None) -> str:
 
 
 def _cell(space: Sequence[int | str | None]) -> float:
-    return WIDE if len(space) <= FEW_AXES else NARROW
+    """How wide a cell is: as the longest size asks, within what the number of axes allows."""
+    least, most = (WIDE, WIDEST) if len(space) <= FEW_AXES else (NARROW, WIDE)
+    longest = max((len(_text(size)) for size in space), default=0)
+    return min(max((longest + 2) * LETTER, least), most)
 
 
 def _label(op: str, operands: Sequence[OperandExcerpt]) -> float:

@@ -31,6 +31,9 @@ const isolated = (text) => element("bdi", null, text);
 
 const cut = (text, letters) => (text.length > letters ? `${text.slice(0, letters - 1)}…` : text);
 
+// Of a path the end says more than the beginning.
+const tail = (text, letters) => (text.length > letters ? `…${text.slice(1 - letters)}` : text);
+
 function readModel(raw) {
   const { sites: columns, texts } = raw;
   const said = (key, at) => texts[columns[key][at]];

@@ -1,6 +1,6 @@
 // What is known of the selected site: notation, drawing, the graph around it.
 
-const SAID = { changed: "Changed", found: "Found", left: "Left alone because", exempt: "Exempt" };
+const SAID = { changed: "Changed:", found: "Found:", left: "Left alone because", exempt: "Exempt because" };
 
 function detail(model, number, go, step) {
   const view = element("section", { class: "detail", "aria-label": "The selected site", tabindex: "-1" });
@@ -25,9 +25,9 @@ function detail(model, number, go, step) {
   }
 
   function told(site) {
-    const parts = [];
-    if (site.status === "changed" || site.status === "found") parts.push(site.rewrite ? `${SAID[site.status]}: ${site.rewrite}.` : `${SAID[site.status]}.`);
-    if (site.reason) parts.push(site.status === "left" ? `${SAID.left}: ${site.reason}.` : `${site.reason}.`);
+    const done = site.status === "changed" || site.status === "found";
+    const why = done ? [site.rewrite, site.reason].filter(Boolean).join("; ") : site.reason;
+    const parts = [`${SAID[site.status]} ${why || "no reason is given"}.`];
     if (site.bytes) parts.push(`The file's constants grow by ${site.bytes.toLocaleString("en")} bytes.`);
     if (site.inexact) parts.push(`Not bit-exact: ${site.inexact}.`);
     const page = document.getElementById(site.code);

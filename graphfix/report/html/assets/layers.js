@@ -54,8 +54,8 @@ function boxOf(place, y, side, start, go) {
   const parts = [
     drawn("title", {}, node[side]),
     drawn("rect", { x, y, width: WIDE, height: HIGH, rx: 6 }),
-    drawn("text", { class: "op", x: x + 12, y: y + 18 }, cut(node.op, 17)),
-    drawn("text", { class: "result", x: x + 12, y: y + 34 }, cut(result, 20)),
+    drawn("text", { class: "op", x: x + 12, y: y + 18 }, cut(node.op, 15)),
+    drawn("text", { class: "result", x: x + 12, y: y + 34 }, tail(result, 20)),
   ];
   if (sites.length) parts.push(drawn("circle", { class: "dot", cx: x + WIDE - 12, cy: y + 13, r: 4 }));
   const label = `${node.op} '${node.node}'${sites.length ? `, ${sites.length} ${sites.length === 1 ? "site" : "sites"}` : ""}`;
