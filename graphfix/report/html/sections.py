@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from html import escape
@@ -80,8 +79,10 @@ def _summary(outcome: Outcome) -> Iterator[str]:
         yield f'<p class="answer{kind}">{words(answer(outcome))}</p>'
     if verdict is not None:
         kind = "good" if verdict.status in GOOD else "bad" if verdict.status in BAD else "open"
-        status, rest = re.split(r"\b(?=\W|$)", printable(verdict_text(verdict)), maxsplit=1)
-        yield f'<p class="verdict {kind}"><strong>{escape(status)}</strong>{words(rest)}</p>'
+        said = printable(verdict_text(verdict))
+        status = verdict.status if said.startswith(verdict.status) else ""
+        rest = words(said.removeprefix(status))
+        yield f'<p class="verdict {kind}"><strong>{status}</strong>{rest}</p>'
     yield facts(_facts(outcome))
     yield listed([words(text) for text in outcome.notes], "notes") if outcome.notes else ""
 
