@@ -20,6 +20,8 @@ if TYPE_CHECKING:
 pytestmark = pytest.mark.browser
 
 MOST_SITES = 10_000
+A4 = 718
+"""Pixels between the margins of a sheet."""
 TRIES = 5
 """Other work may run on the machine: the best of a few tries is what the page can do."""
 Write = Callable[[str], Path]
@@ -247,10 +249,21 @@ def test_several_models_are_shown_one_at_a_time_and_printed_all(browser: Browser
         page = found.page
         assert page.locator("section.model:visible h2").all_inner_texts() == ["b.onnx"]
         page.get_by_role("link", name="bad.onnx").click()
+        page.locator("#m2-name:visible").wait_for()
         assert page.locator("section.model:visible h2").all_inner_texts() == ["bad.onnx"]
         assert page.evaluate("document.activeElement.id") == "m2-name"
         page.emulate_media(media="print")
         assert page.locator("section.model:visible h2").count() == 3
+
+
+@pytest.mark.parametrize("name", ["fix", "verify", "check", "hostile"])
+def test_what_is_printed_fits_a_sheet_in_light_colours(browser: Browser, write: Write, name: str) -> None:
+    with opened(browser, write(name), width=A4, color_scheme="dark") as found:
+        found.page.emulate_media(media="print")
+        found.page.evaluate("dispatchEvent(new Event('beforeprint'))")
+        assert found.check("overflows") == []
+        assert found.check("tooLittleContrast") == []
+        assert found.page.evaluate("getComputedStyle(document.documentElement).colorScheme") == "light"
 
 
 def test_the_table_is_printed_further_than_it_is_seen(browser: Browser, write: Write) -> None:

@@ -25,10 +25,12 @@ def code(text: object) -> str:
 
 
 def table(heads: Sequence[str], rows: Iterable[Sequence[str]], *, caption: str) -> str:
-    """Write a table with its caption; cells are HTML, the first of each row is its heading."""
-    head = "".join(f'<th scope="col">{escape(each)}</th>' for each in heads)
+    """Write a table with its caption; cells are HTML, the first of each row is its heading; no column is empty."""
+    kept = [column for column in zip(heads, *rows, strict=True) if any(column[1:])]
+    head = "".join(f'<th scope="col">{escape(each)}</th>' for each, *_ in kept)
+    cells = zip(*(column[1:] for column in kept), strict=True)
     body = "".join(
-        f'<tr><th scope="row">{first}</th>{"".join(f"<td>{cell}</td>" for cell in rest)}</tr>' for first, *rest in rows
+        f'<tr><th scope="row">{first}</th>{"".join(f"<td>{cell}</td>" for cell in rest)}</tr>' for first, *rest in cells
     )
     region = f'role="region" tabindex="0" aria-label="{escape(caption)}"'
     return (

@@ -78,7 +78,14 @@ def _run(run: Run) -> list[str]:
     ran_by = run.kernels or f"optimizations {run.optimizations}"
     signature = f", signature {code(run.signature)}" if run.signature else ""
     sizes = words(bindings_text(run) or "as declared")
-    return [sizes, words(ran_by) + signature, run.status, str(run.outputs), largest, words(run.reason or "")]
+    return [
+        sizes,
+        words(ran_by) + signature,
+        run.status,
+        str(run.outputs),
+        largest,
+        words(run.reason) if run.reason else "",
+    ]
 
 
 def _exceptions(exceptions: Sequence[Mapping[str, Any]]) -> Iterator[str]:

@@ -22,11 +22,8 @@ def models(entries: Sequence[Entry]) -> str:
     """Write the table of models, where there are several; each leads to its part."""
     if len(entries) < 2:  # noqa: PLR2004 -- several
         return ""
-    present = {site.status for entry in entries if isinstance(entry, Outcome) for site in entry.sites}
-    kinds = [(status, name) for status, name in COUNTED if status in present]
-    heads = ("model", *(name for _, name in kinds), "answer", "seconds")
-    statuses = [status for status, _ in kinds]
-    rows = table(heads, (_row(number, entry, statuses) for number, entry in enumerate(entries)), caption="Models")
+    heads = ("model", *(name for _, name in COUNTED), "answer", "seconds")
+    rows = table(heads, (_row(number, entry) for number, entry in enumerate(entries)), caption="Models")
     return f'<nav id="models" aria-label="Models"><h2>Models</h2>{rows}</nav>'
 
 
@@ -42,12 +39,12 @@ def model(number: int, entry: Entry) -> str:
     return f"{head}{title}</h2>{body}</section>"
 
 
-def _row(number: int, entry: Entry, kinds: Sequence[str]) -> list[str]:
+def _row(number: int, entry: Entry) -> list[str]:
     name = f'<a href="#m{number}">{words(entry.model)}</a>'
     if isinstance(entry, Failure):
-        return [name, *("" for _ in kinds), f'<span class="error">{words(f"error: {entry.error}")}</span>', ""]
+        return [name, *("" for _ in COUNTED), f'<span class="error">{words(f"error: {entry.error}")}</span>', ""]
     statuses = Counter[str](site.status for site in entry.sites)
-    counts = [str(statuses[status] or "") for status in kinds]
+    counts = [str(statuses[status] or "") for status, _ in COUNTED]
     said = verdict_text(entry.verdict) if entry.verdict is not None else answer(entry)
     return [name, *counts, words(said), f"{sum(entry.seconds.values()):.2f}"]
 

@@ -43,6 +43,7 @@ function grid(model, number, select) {
 
   function draw() {
     const high = height();
+    body.style.setProperty("--all", `${model.sites.length * high}px`);
     const from = printing ? 0 : Math.max(0, Math.floor(body.scrollTop / high) - SPARE);
     const seen = printing ? PRINTED : Math.ceil(body.clientHeight / high) + 2 * SPARE;
     const rows = [];
