@@ -106,8 +106,7 @@ def test_what_is_planted_on_a_page_can_run_no_script_and_fetch_nothing(fix: Open
         "document.body.insertAdjacentHTML('beforeend', '<img src=https://example.invalid/x onerror=alert(1)>')"
     )
     fix.page.wait_for_timeout(50)
-    assert fix.said != []
-    assert not any(line.startswith("dialog") for line in fix.said)
+    assert {"Content Security Policy" in line for line in fix.said} == {True}
 
 
 # --- the table --------------------------------------------------------------------------------------------------------
@@ -132,6 +131,12 @@ def test_a_search_a_status_a_code_and_an_operator_narrow_the_table(fix: Opened) 
     page.get_by_role("button", name="Clear").click()
     page.get_by_label("Operator", exact=True).select_option("Pow")
     assert fix.text(".matches") == "5 of 80 sites"
+
+
+def test_the_table_fits_a_narrow_screen_without_scrolling_sideways(browser: Browser, write: Write) -> None:
+    with opened(browser, write("fix"), width=NARROW) as found:
+        table = found.page.locator(".grid")
+        assert table.evaluate("(one) => one.scrollWidth - one.clientWidth") == 0
 
 
 def test_a_column_sorts_up_then_down_then_as_the_file_is(fix: Opened) -> None:
