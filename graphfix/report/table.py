@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 from itertools import groupby
 from typing import TypeAlias
 
+from graphfix.report import pages
 from graphfix.report.text import (
     Entry,
     Failure,
@@ -42,7 +43,7 @@ TableRow: TypeAlias = tuple[str, str, str, str, str, str]
 def table(outcome: Outcome) -> str:
     """What a command did with one model, in lines. Long lists are cut: a report file has all of them."""
     edited = _edited(outcome.sites)
-    lines = [_headline(outcome, edited)]
+    lines = [headline(outcome)]
     verdicts = outcome.verdict.assumes if outcome.verdict is not None else ()
     assumed = [text for text in verdicts if text not in outcome.assumes]
     if outcome.command == "verify":
@@ -66,8 +67,26 @@ def totals(entries: Sequence[Entry]) -> str:
     """The last line of a `check` of several models."""
     failed = sum(isinstance(entry, Failure) for entry in entries)
     found = sum(isinstance(entry, Outcome) and bool(findings(entry)) for entry in entries)
+    known = sum(entry.suppressed for entry in entries if isinstance(entry, Outcome))
     parts = [f"{len(entries) - failed - found} clean", f"{found} with findings"]
-    return f"{counted(len(entries), 'model')}: {', '.join(parts + [f'{failed} could not be checked'] * bool(failed))}"
+    parts += [f"{failed} could not be checked"] * bool(failed) + [
+        f"{counted(known, 'finding')} in the baseline"
+    ] * bool(known)
+    return f"{counted(len(entries), 'model')}: {', '.join(parts)}"
+
+
+def statistics(entries: Sequence[Entry]) -> str:
+    """How many findings of each code there are in all models, the most frequent first."""
+    codes = Counter(site.code for entry in entries if isinstance(entry, Outcome) for site in findings(entry))
+    rows = sorted(codes.items(), key=lambda row: (-row[1], row[0]))
+    width = max((len(str(number)) for _, number in rows), default=1)
+    lines = [f"{number:>{width}}  {code}  {_title(code)}" for code, number in rows]
+    return "\n".join(lines or ["0  findings"])
+
+
+def _title(code: str) -> str:
+    """`rank-mismatch`, as the code's page has it."""
+    return pages.page(code).partition("\n")[0].removeprefix(f"# {code} ")
 
 
 def _edited(sites: Sequence[Site]) -> Edited:
@@ -78,14 +97,16 @@ def _edited(sites: Sequence[Site]) -> Edited:
     return edited
 
 
-def _headline(outcome: Outcome, edited: Edited) -> str:
+def headline(outcome: Outcome) -> str:
+    """What a command did with one model, in one line."""
     match outcome.command:
         case "verify":
             return f"{printable(outcome.model)}, {printable(outcome.output or '')}: {_verdict(outcome)}"
         case "check":
-            return f"{printable(outcome.model)}: {_found(outcome)}{_kept(outcome)}"
+            known = f", {outcome.suppressed} in the baseline" * bool(outcome.suppressed)
+            return f"{printable(outcome.model)}: {_found(outcome)}{_kept(outcome)}{known}"
         case _:
-            return f"{_files(outcome)}: {_made(outcome, edited)}{_kept(outcome)}"
+            return f"{_files(outcome)}: {_made(outcome, _edited(outcome.sites))}{_kept(outcome)}"
 
 
 def _files(outcome: Outcome) -> str:
