@@ -54,7 +54,7 @@ class Settings:
             if layer.names(model):
                 for key, value in layer.values.items():
                     name = self.actions[key].dest
-                    self._say(values, origins, name, self.defaults[name] if value is None else value)
+                    self._say(values, origins, name, value)
                     origins[name] = layer.origin
         for name, value in self.given.items():
             self._say(values, origins, name, value)
@@ -62,11 +62,13 @@ class Settings:
         return values, origins
 
     def _say(self, values: dict[str, object], origins: dict[str, str], name: str, value: object) -> None:
-        if value != self.defaults.get(name):
-            for other in {other for group in self.alone if name in group for other in group} - {name}:
-                if other in self.defaults:
-                    values[other] = self.defaults[other]
-                    origins.pop(other, None)
+        if value is None:  # a switch that is off
+            values[name] = self.defaults.get(name)
+            return
+        for other in {other for group in self.alone if name in group for other in group} - {name}:
+            if other in self.defaults:
+                values[other] = self.defaults[other]
+                origins.pop(other, None)
         values[name] = value
 
 

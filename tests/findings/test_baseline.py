@@ -56,7 +56,6 @@ def test_the_order_of_the_findings_does_not_show_in_the_file() -> None:
     one = {"y": baseline.described(outcome(*sites)), "x": baseline.described(outcome(sites[0]))}
     two = {"x": baseline.described(outcome(sites[0])), "y": baseline.described(outcome(*reversed(sites)))}
     assert baseline.text(one) == baseline.text(two)
-    assert [line[6:30] for line in baseline.text(one).splitlines() if "code" in line][0] == '{"code": "GF101", "graph'
     assert list(json.loads(baseline.text(one))["files"]) == ["x", "y"]
 
 
@@ -99,14 +98,14 @@ def test_models_are_named_from_the_folder_of_the_baseline(tmp_path: Path, monkey
 def test_what_is_no_baseline_is_refused_by_name(tmp_path: Path, content: str, said: str) -> None:
     path = tmp_path / "b.json"
     path.write_text(content, encoding="utf-8")
-    with pytest.raises(GraphfixError, match="^") as refused:
+    with pytest.raises(GraphfixError, match=r"no baseline|another version") as refused:
         baseline.read(path)
     assert str(refused.value).startswith(f"{path}: ")
     assert said in str(refused.value)
 
 
 def test_a_baseline_that_is_not_there_or_a_folder_says_what_to_do(tmp_path: Path) -> None:
-    with pytest.raises(GraphfixError, match="no such baseline; --write-baseline"):
+    with pytest.raises(GraphfixError, match=r"no such baseline; --write-baseline"):
         baseline.read(tmp_path / "b.json")
     with pytest.raises(GraphfixError, match="can't be read"):
         baseline.read(tmp_path)
