@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from itertools import groupby
@@ -29,6 +30,8 @@ REMOVED = "GF203"
 """The finding whose edit takes a node away: no operand is made explicit by it."""
 LIMITS = frozenset({"GF301", "GF302", "GF304", "GF305"})
 """The findings that a target's tables make."""
+QUOTED = re.compile(r"'[^']*'")
+"""The name of a value in a reason."""
 EDITED, STAYING, OPEN, ASSUMED = 20, 6, 4, 5
 """How many lines the table shows: of operands made explicit or found, of each kind that stays, of sizes that are not
 known, of assumptions."""
@@ -220,9 +223,7 @@ def _staying(sites: Sequence[Site]) -> Iterator[str]:
     """Yield a line for each reason and operator: `left GF104 Mul 'x', operand 0: the rank of 'a' is not known`."""
     groups: dict[tuple[str, str, str | None], list[Site]] = {}
     for site in sites:
-        # one free size runs through all that follows: the first reason names it
-        free = site.code == "GF302" and site.op != "input"
-        groups.setdefault((site.code, "", None) if free else (site.code, site.op, site.reason), []).append(site)
+        groups.setdefault(_alike(site), []).append(site)
     shown = list(groups.values())[:STAYING]
     for members in shown:
         first = members[0]
@@ -233,6 +234,19 @@ def _staying(sites: Sequence[Site]) -> Iterator[str]:
         where = f"{_with_more(node_text(first), len(nodes))}{which}"
         yield f"  {first.status} {first.code} {where}: {printable(first.reason or 'no reason is given')}"
     yield from _more(len(sites) - sum(map(len, shown)))
+
+
+def _alike(site: Site) -> tuple[str, str, str | None]:
+    """What sites that share a line agree in: the first stands for them.
+
+    One free size runs through all that follows. What a target can't take differs by the value that is named, and not by
+    the operator.
+    """
+    if site.code == "GF302" and site.op != "input":
+        return site.code, "", None
+    if site.code in LIMITS and site.reason is not None:
+        return site.code, "", QUOTED.sub("", site.reason)
+    return site.code, site.op, site.reason
 
 
 def _with_more(text: str, size: int) -> str:

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import gc
 import json
 import shutil
+import weakref
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 from graphfix.api import pipeline
-from graphfix.cli import commands
+from graphfix.cli import checking, commands
 from graphfix.engine.request import Request
 from graphfix.report import pages
 from graphfix.results import GraphfixError, Outcome, Site
@@ -21,6 +23,12 @@ LIFT = Site("GF101", "n", "Add", "main", 1, (4,), (1, 4), "found")
 STRETCH = Site("GF102", "n", "Add", "main", 1, (1, 4), (3, 4), "found")
 LEFT = Site("GF104", "r", "Add", "main", 1, None, None, "left", None, "the rank of 'x' is not known")
 EXEMPT = Site("GF102", "p", "Pow", "main", 1, (1, 1), None, "exempt", None, "another kernel")
+
+
+class Circle:
+    """What only a collector of circles takes away."""
+
+    other: Circle
 
 
 @pytest.fixture
@@ -261,3 +269,38 @@ def test_a_real_model_is_adopted_and_a_new_one_is_found(
     shutil.copy(ROOT / "models" / "rfc_rank_expansion.tflite", tmp_path / "new.tflite")
     status, out, _ = check(".", "--baseline", "base.json", "--target", "ranks")
     assert (status, out.splitlines()[-1]) == (1, "2 models: 1 clean, 1 with findings, 2 findings in the baseline")
+
+
+def test_a_value_is_named_as_the_file_names_it(check: Check, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(ROOT)
+    _, out, _ = check("models/operators/select_ranks.tflite", "--target", "ethos-u")
+    assert "left GF305 SELECT_V2#0: 'x' is float32" in out
+    _, out, _ = check(
+        "models/legacy", "models/shapes", "models/trait", "--target", "tosa", "--select", "GF302", "--json"
+    )
+    reasons = {site["reason"] for each in json.loads(out)["models"] for site in each.get("sites", ())}
+    assert [reason for reason in reasons if "_lifted" in reason or "_stretched" in reason] == []
+
+
+def test_the_memory_of_a_model_that_is_done_is_given_back(
+    sites: Sites, check: Check, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    gone: list[weakref.ref[Circle]] = []
+    answer = pipeline.check
+
+    def remembering(model: Path, request: Request) -> Outcome:
+        assert [ref() for ref in gone] == [None] * len(gone)
+        circle = Circle()
+        circle.other = circle
+        gone.append(weakref.ref(circle))
+        return answer(model, request)
+
+    monkeypatch.setattr(pipeline, "check", remembering)
+    monkeypatch.setattr(checking, "OBJECTS", -1)
+    gc.disable()
+    try:
+        check(*sites)
+    finally:
+        gc.unfreeze()
+        gc.enable()
+    assert len(gone) == len(ALL)

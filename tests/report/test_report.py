@@ -102,6 +102,15 @@ def test_nodes_with_a_free_size_are_one_line() -> None:
     assert lines[1:] == ["  left GF302 Add 'n0' and 1 more: a[N,3] has a size that is free"]
 
 
+def test_what_a_target_does_not_take_is_a_line_for_each_type_whatever_the_operator() -> None:
+    sites = [
+        replace(LEFT, code="GF305", node=f"n{at}", op=op, operand=None, reason=f"'v{at}' is {kind}", graph="main")
+        for at, (op, kind) in enumerate((("Add", "float32"), ("Mul", "int64"), ("Mul", "float32")))
+    ]
+    lines = report.table(Outcome("check", "m.onnx", "onnx", target="mine", sites=tuple(sites))).splitlines()
+    assert lines[1:] == ["  left GF305 Add 'n0' and 1 more: 'v0' is float32", "  left GF305 Mul 'n1': 'v1' is int64"]
+
+
 def test_a_model_with_exempt_sites_only_is_clean() -> None:
     assert report.table(CLEAN).splitlines()[0] == "c.onnx: clean for target ranks, 1 exempt"
     assert report.findings(CLEAN) == []
