@@ -51,6 +51,7 @@ def answer(options: Namespace) -> int:
     """Ask `fix`, `check`, `verify` or `tosa` about each model; the failure of one does not stop the others."""
     models: Sequence[Path] = options.models if options.command == "check" else [options.model]
     _refuse_reports(options, models)  # before the work, not after it
+    _refuse_rewrites(options)
     ask = ASKS[options.command]
     entries: list[report.Entry] = []
     for model in models:
@@ -82,6 +83,14 @@ def _refuse_reports(options: Namespace, models: Sequence[Path]) -> None:
         publish.refuse_overwrite(path, "the report", ((what, file) for what, file in files if file is not None))
 
 
+def _refuse_rewrites(options: Namespace) -> None:
+    """Raise GraphfixError for rewrites that are none, once for all models."""
+    if getattr(options, "rewrites", ()) or getattr(options, "only", ()) or getattr(options, "skip", ()):
+        from graphfix.api import own_rewrites
+
+        own_rewrites.check_names(own_rewrites.load(options.rewrites), (*options.only, *options.skip))
+
+
 def _entry(options: Namespace, ask: Callable[[Namespace, Progress | None], Outcome]) -> report.Entry:
     try:
         with terminal.watched(options) as progress:
@@ -89,6 +98,7 @@ def _entry(options: Namespace, ask: Callable[[Namespace, Progress | None], Outco
     except OverwriteError:
         raise
     except GraphfixError as error:
+        terminal.trace(error, options)
         return report.Failure(options.command, str(options.model), str(error))
 
 
