@@ -15,7 +15,7 @@ from graphfix.report.junit import junit_text
 from graphfix.report.markdown import markdown
 from graphfix.report.node_data import node_data_text
 from graphfix.report.sarif import sarif_text
-from graphfix.report.table import table, totals, unwritten
+from graphfix.report.table import headline, statistics, table, totals, unwritten
 from graphfix.report.text import Entry, Failure, findings, printable
 from graphfix.results import GraphfixError
 
@@ -26,12 +26,15 @@ __all__ = [
     "Failure",
     "document",
     "findings",
+    "headline",
     "json_text",
     "markdown",
     "needs_excerpt",
     "printable",
+    "publish",
     "refuse",
     "schema_text",
+    "statistics",
     "table",
     "totals",
     "unwritten",
@@ -89,12 +92,16 @@ def refuse(path: Path, models: int = 1) -> None:
 def write(path: Path, entries: Sequence[Entry]) -> None:
     """Write a report in the form that the suffix names; it appears whole or not at all. Raises GraphfixError."""
     refuse(path, len(entries))
-    text = FORMS[_suffix(path) or ""](entries)
+    publish(path, FORMS[_suffix(path) or ""](entries), "report")
+
+
+def publish(path: Path, text: str, what: str) -> None:
+    """Write a file that is `what`; it appears whole or not at all. Raises GraphfixError."""
     scratch = path.with_name(f".{path.name}.{os.getpid()}.tmp")
     try:
         scratch.write_text(text, encoding="utf-8", errors="backslashreplace", newline="\n")
         scratch.replace(path)
     except OSError as error:
-        raise GraphfixError(f"{path}: the report can't be written: {error.strerror}") from None
+        raise GraphfixError(f"{path}: the {what} can't be written: {error.strerror}") from None
     finally:
         scratch.unlink(missing_ok=True)

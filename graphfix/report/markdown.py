@@ -105,7 +105,9 @@ def _facts(outcome: Outcome) -> Iterator[str]:
     if rewrites:
         yield f"- Rewrites: {rewrites}"
     yield from (f"- Note: {prose(text)}" for text in outcome.notes)
-    if not outcome.sites and outcome.command != "verify":
+    if outcome.suppressed:
+        yield f"- In the baseline: {counted(outcome.suppressed, 'finding')}"
+    elif not outcome.sites and outcome.command != "verify":
         yield f"- Nothing is {'redundant' if folds(outcome) else 'implicit'}"
     yield f"- Seconds: {seconds_text(outcome.seconds)}"
 
