@@ -340,10 +340,10 @@ def test_config_says_what_the_commands_take_and_can_be_said_again(run: Run) -> N
 
 @pytest.mark.usefixtures("asked")
 def test_hostile_values_are_harmless_in_what_config_prints(run: Run) -> None:
-    Path("graphfix.toml").write_text('signature = "\\u001b[31m\\u202e<script>\\n"\n')
+    Path("graphfix.toml").write_text('signature = "\\U0001F600\\u001b[31m\\u202e<script>\\n"\n')
     out = run("config")[1]
     assert all(line.isprintable() for line in out.splitlines())
-    assert tomllib.loads(out)["signature"] == "\x1b[31m\u202e<script>\n"
+    assert tomllib.loads(out)["signature"] == "\U0001f600\x1b[31m\u202e<script>\n"
 
 
 def test_a_rewrite_that_a_configuration_names_is_a_file_beside_it_or_an_installed_one(
