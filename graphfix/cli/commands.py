@@ -57,6 +57,12 @@ def _explain(options: Namespace) -> int:
     return DONE
 
 
+def _doctor(options: Namespace) -> int:
+    from graphfix.cli import doctor
+
+    return doctor.examine(options)
+
+
 COMMANDS: Mapping[str, Callable[[Namespace], int]] = MappingProxyType(
-    {**dict.fromkeys(answers.ASKS, answers.answer), "show": _show, "explain": _explain}
+    {**dict.fromkeys(answers.ASKS, answers.answer), "show": _show, "explain": _explain, "doctor": _doctor}
 )

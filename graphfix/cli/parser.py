@@ -43,6 +43,7 @@ def parser() -> Parser:
     _show(_command(commands, "show", "print a model's nodes as y[2,3] = Add(x[2,3], b[3])"))
     _tosa(_command(commands, "tosa", "fix a model for TOSA, convert it, validate it, and run it if asked"))
     _explain(_command(commands, "explain", "print the page of a rewrite, a finding code or a target"))
+    _doctor(_command(commands, "doctor", "print versions, and whether each runtime and tool works, for a bug report"))
     return whole
 
 
@@ -151,3 +152,8 @@ def _explain(command: Parser) -> None:
         help=f"one of {', '.join(targets.RULES)}; a code such as GF101; or a target: {', '.join(targets.TARGETS)}",
     )
     options.target_file(either, "the row of a target of your own")
+
+
+def _doctor(command: Parser) -> None:
+    command.set_defaults(quiet=False)
+    command.add_argument("--json", action="store_true", help="print one JSON document instead of the text")
