@@ -329,6 +329,7 @@ OFFERED = {
     "--trust-stored --signature --narrow-inputs --set --drop-set-inputs --bind-defaults --max-expand-bytes --no-verify "
     "--report --json -q --quiet",
     "explain": "--target-file",
+    "doctor": "--json",
 }
 
 
