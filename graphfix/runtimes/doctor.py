@@ -24,7 +24,9 @@ from graphfix.runtimes.process import finished
 from graphfix.runtimes.session import RefusedError, one_line
 
 SECONDS = 120.0
-"""How long a question may take: a first start from a cold disk takes 20 seconds, and a probe's own tools have 60."""
+"""How long a question may take: the answer comes within one where the files are in memory, a cold disk may be slow."""
+_TOOLS = 3
+"""A tool of a probe's may take this part of it: there are two at most, and the probe still has to say what happened."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -140,7 +142,7 @@ def _absent(question: Question) -> str:
 
 def _answered(question: Question, seconds: float) -> str:
     """Return why a runtime or a tool does not work, or nothing."""
-    command = [sys.executable, "-P", "-m", "graphfix.runtimes.probe", question.probe]
+    command = [sys.executable, "-P", "-m", "graphfix.runtimes.probe", question.probe, str(seconds / _TOOLS)]
     try:
         ended = finished(question.name, command, _answer, seconds=seconds)
     except RefusedError as error:

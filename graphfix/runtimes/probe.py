@@ -24,8 +24,6 @@ if TYPE_CHECKING:
 
 ANSWER = "graphfix-probe: "
 WORKS = "works"
-TOOL_SECONDS = 60.0
-"""How long a TOSA tool may take: it runs in a process of the probe's."""
 
 ONNX = base64.b64decode(
     "CAk6SwoOCgF4CgFiEgF5IgNBZGQSBG1haW4qEQgCEAEiCAAAgD8AAABAQgFiWg8KAXgSCgoICAESBAoCCAJiDwoBeRIKCggIARIECgIIAkIE"
@@ -46,10 +44,13 @@ MLIR = """func.func @main(%x: tensor<2xf32>, %b: tensor<2xf32>) -> tensor<2xf32>
 """
 
 
-def main(name: str) -> None:
-    """Ask one runtime or tool, and print the answer."""
+def main(name: str, seconds: str) -> None:
+    """Ask one runtime or tool, and print the answer; a tool, in a process of its own, is stopped after `seconds`."""
     try:
-        PROBES[name]()
+        if name in TOOLS:
+            TOOLS[name](float(seconds))
+        else:
+            RUNTIMES[name]()
         answer = WORKS
     except RefusedError as error:
         answer = str(error)
@@ -86,26 +87,26 @@ def _tflite_reader() -> None:
     raise RefusedError("the tables of a model of one ADD are read otherwise")
 
 
-def _converter(tool: str) -> None:
+def _converter(tool: str, seconds: float) -> None:
     from graphfix.runtimes import tosa
 
     with tempfile.TemporaryDirectory() as scratch:
         suffix, model = (".onnx", ONNX) if tool == tosa.TORCH_MLIR else (".tflite", TFLITE)
         made = Path(scratch, "made.mlirbc")
-        tosa.convert(tool, _file(scratch, f"add{suffix}", model), made, seconds=TOOL_SECONDS)
+        tosa.convert(tool, _file(scratch, f"add{suffix}", model), made, seconds=seconds)
         if not made.stat().st_size:
             raise RefusedError(f"{tool} writes an empty file")
 
 
-def _tosa_tools() -> None:
+def _tosa_tools(seconds: float) -> None:
     from graphfix.runtimes import tosa
 
     with tempfile.TemporaryDirectory() as scratch:
         made = Path(scratch, "add.tosa")
-        validation = tosa.validate(_file(scratch, "add.mlir", MLIR.encode()), made, seconds=TOOL_SECONDS)
+        validation = tosa.validate(_file(scratch, "add.mlir", MLIR.encode()), made, seconds=seconds)
         if not validation.valid:
             raise RefusedError(f"tosa-opt refuses a module of one add: {validation.errors[0]}")
-        _compare(tosa.run(made, [_input(), _input() - 2], seconds=TOOL_SECONDS).outputs)
+        _compare(tosa.run(made, [_input(), _input() - 2], seconds=seconds).outputs)
 
 
 def _input() -> Array:
@@ -127,12 +128,16 @@ def _file(folder: str, name: str, content: bytes) -> Path:
     return path
 
 
-PROBES: Mapping[str, Callable[[], None]] = MappingProxyType(
+RUNTIMES: Mapping[str, Callable[[], None]] = MappingProxyType(
     {
         "onnxruntime": _onnxruntime,
         "onnx": _onnx_reference,
         "tflite": _tflite_reader,
         **{f"litert-{kernels}": partial(_litert, kernels) for kernels in ("reference", "builtin", "xnnpack")},
+    }
+)
+TOOLS: Mapping[str, Callable[[float], None]] = MappingProxyType(
+    {
         **{tool: partial(_converter, tool) for tool in ("tosa-converter-for-tflite", "torch-mlir")},
         "tosa-tools": _tosa_tools,
     }
@@ -140,4 +145,4 @@ PROBES: Mapping[str, Callable[[], None]] = MappingProxyType(
 """What is asked, by the name that the command line has for it."""
 
 if __name__ == "__main__":
-    main(sys.argv[1])
+    main(*sys.argv[1:])

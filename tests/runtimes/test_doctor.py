@@ -92,6 +92,24 @@ def test_a_runtime_that_hangs_is_stopped(monkeypatch: pytest.MonkeyPatch, tmp_pa
     assert found.seconds < 30
 
 
+@pytest.mark.tosa
+@pytest.mark.parametrize(
+    ("text", "reason"),
+    [
+        ("import os\nos.abort()", "tosa-converter-for-tflite aborts the process (SIGABRT)"),
+        ("raise ImportError('no libz')", "tosa-converter-for-tflite fails: ImportError: no libz"),
+        ("import time\ntime.sleep(60)", "tosa-converter-for-tflite was stopped: no answer within 2 seconds"),
+    ],
+    ids=["aborts", "a broken import", "hangs"],
+)
+def test_a_tool_that_does_not_work_is_one_line(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, text: str, reason: str
+) -> None:
+    planted(monkeypatch, tmp_path, "tosa_converter_for_tflite", text)
+    found = asked("tosa-converter-for-tflite", seconds=6)
+    assert (found.status, found.extra, found.reason) == ("fails", "tosa", reason)
+
+
 def test_a_package_of_the_same_name_and_a_wrong_result_are_told(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
@@ -119,9 +137,9 @@ def test_no_question_imports_a_runtime_into_the_asking_process() -> None:
 
 
 def test_every_probe_is_asked_once_and_named_once() -> None:
-    assert set(QUESTIONS) == set(probe.PROBES)
+    assert list(QUESTIONS) == [*probe.RUNTIMES, *probe.TOOLS]
     names = [question.name for question in doctor.QUESTIONS]
-    assert len(set(names)) == len(names) == len(probe.PROBES)
+    assert len(set(names)) == len(names) == len(QUESTIONS)
     assert [f"litert-{kernels}" for kernels in KERNELS] == [name for name in QUESTIONS if name.startswith("litert")]
     assert {name for name, question in QUESTIONS.items() if question.extra == "tosa"} == {
         tosa.CONVERTER,
