@@ -9,24 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.action import ACTION, Ran, action, run_step, step
+from tests.support.action import ACTION, HOSTILE, Ran, action, run_step, step
 
-HOSTILE = [
-    "$(touch pwned).onnx",
-    "`touch pwned`.onnx",
-    '"; touch pwned; ".onnx',
-    "'; touch pwned; '.onnx",
-    "-o.onnx",
-    "--json",
-    "a b\tc.onnx",
-    "*.onnx",
-    "::error::x.onnx",
-    "##[error]x.onnx",
-    "${{ github.token }}.onnx",
-    "<script>alert(1)</script>.onnx",
-    "\u202egnp.onnx",
-    "\x1b[31mred.onnx",
-]
 STAND_IN = """#!/usr/bin/env bash
 printf '%s\\0' "$@" >"$RECORD"
 for argument in "$@"; do

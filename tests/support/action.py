@@ -17,6 +17,24 @@ ACTION = ROOT / "action.yml"
 BASH = ("bash", "--noprofile", "--norc", "-eo", "pipefail")
 """What `shell: bash` is on GitHub."""
 
+HOSTILE = [
+    "$(touch pwned).onnx",
+    "`touch pwned`.onnx",
+    '"; touch pwned; ".onnx',
+    "'; touch pwned; '.onnx",
+    "-o.onnx",
+    "--json",
+    "a b\tc.onnx",
+    "*.onnx",
+    "::error::x.onnx",
+    "##[error]x.onnx",
+    "${{ github.token }}.onnx",
+    "<img src=x onerror=alert(1)>.onnx",
+    "\u202egnp.onnx",
+    "\x1b[31mred.onnx",
+]
+"""Names of files, one a line."""
+
 
 def action() -> dict[str, Any]:
     """The action, parsed."""
