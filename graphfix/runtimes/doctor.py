@@ -36,29 +36,27 @@ class Question:
     probe: str
     """Its name in graphfix.runtimes.probe."""
     name: str
-    package: str
-    """The package that has to be installed for it."""
-    modules: tuple[str, ...]
-    """What it imports."""
+    packages: Mapping[str, str]
+    """What it imports -> the package that holds it."""
     extra: str | None = None
 
 
+_LITERT = MappingProxyType({"ai_edge_litert": "ai-edge-litert"})
 QUESTIONS = (
-    Question("onnxruntime", "onnxruntime", "onnxruntime", ("onnxruntime",)),
-    Question("onnx", "onnx's reference evaluator", "onnx", ("onnx",)),
-    Question("tflite", "the reader of TFLite tables", "tflite", ("tflite", "flatbuffers")),
-    Question("litert-reference", "LiteRT with reference kernels", "ai-edge-litert", ("ai_edge_litert",)),
-    Question("litert-builtin", "LiteRT with default kernels", "ai-edge-litert", ("ai_edge_litert",)),
-    Question("litert-xnnpack", "LiteRT with XNNPACK", "ai-edge-litert", ("ai_edge_litert",)),
-    Question(
-        "tosa-converter-for-tflite",
-        "tosa-converter-for-tflite",
-        "tosa-converter-for-tflite",
-        ("tosa_converter_for_tflite",),
-        "tosa",
+    Question("onnxruntime", "onnxruntime", {"onnxruntime": "onnxruntime"}),
+    Question("onnx", "onnx's reference evaluator", {"onnx": "onnx"}),
+    Question("tflite", "the reader of TFLite tables", {"tflite": "tflite", "flatbuffers": "flatbuffers"}),
+    Question("litert-reference", "LiteRT with reference kernels", _LITERT),
+    Question("litert-builtin", "LiteRT with default kernels", _LITERT),
+    Question("litert-xnnpack", "LiteRT with XNNPACK", _LITERT),
+    *(
+        Question(package, name, {module: package}, "tosa")
+        for package, module, name in (
+            ("tosa-converter-for-tflite", "tosa_converter_for_tflite", "tosa-converter-for-tflite"),
+            ("torch-mlir", "torch_mlir", "torch-mlir"),
+            ("tosa-tools", "tosa_reference_model", "tosa-opt and the TOSA reference model"),
+        )
     ),
-    Question("torch-mlir", "torch-mlir", "torch-mlir", ("torch_mlir",), "tosa"),
-    Question("tosa-tools", "tosa-opt and the TOSA reference model", "tosa-tools", ("tosa_reference_model",), "tosa"),
 )
 ADDS: Mapping[str, str] = MappingProxyType({"tosa": "graphfix tosa: convert to TOSA, validate, run"})
 """What each extra for users adds."""
@@ -88,12 +86,12 @@ def examine(progress: Callable[[str], None] | None = None, *, seconds: float = S
 def ask(question: Question, *, seconds: float = SECONDS) -> Probe:
     """Ask one question in a process apart, which is stopped after `seconds`."""
     begun = time.monotonic()
-    reason = _absent(question) or _answered(question, seconds)
-    absent = question.extra is not None and bool(_absent(question))
+    absent = _absent(question)
+    reason = absent or _answered(question, seconds)
     return Probe(
         name=question.name,
         extra=question.extra,
-        status="absent" if absent else "fails" if reason else "works",
+        status="absent" if absent and question.extra else "fails" if reason else "works",
         reason=without_private_names(reason) or None,
         seconds=round(time.monotonic() - begun, 3),
     )
@@ -134,10 +132,11 @@ def _version(package: str) -> str | None:
 
 def _absent(question: Question) -> str:
     """Say what to install where a module can't be found; to look for it imports nothing."""
-    if all(importlib.util.find_spec(module) is not None for module in question.modules):
-        return ""
-    package = f"graphfix[{question.extra}]" if question.extra else question.package
-    return f"not installed: pip install '{package}'"
+    for module, package in question.packages.items():
+        if importlib.util.find_spec(module) is None:
+            wanted = f"graphfix[{question.extra}]" if question.extra else package
+            return f"not installed: pip install '{wanted}'"
+    return ""
 
 
 def _answered(question: Question, seconds: float) -> str:
