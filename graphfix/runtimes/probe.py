@@ -56,7 +56,8 @@ def main(name: str, seconds: str) -> None:
         answer = str(error)
     except Exception as error:  # noqa: BLE001 - whatever a broken package raises at its import is the answer
         answer = f"{type(error).__name__}: {error}"
-    print(f"\n{ANSWER}{one_line(answer)}", flush=True)  # noqa: T201 - the answer
+    sys.stdout.write(f"\n{ANSWER}{one_line(answer)}\n")
+    sys.stdout.flush()
 
 
 def _onnxruntime() -> None:
@@ -136,13 +137,14 @@ RUNTIMES: Mapping[str, Callable[[], None]] = MappingProxyType(
         **{f"litert-{kernels}": partial(_litert, kernels) for kernels in ("reference", "builtin", "xnnpack")},
     }
 )
+"""What is asked of a package in this process, by the name that the command line has for it."""
 TOOLS: Mapping[str, Callable[[float], None]] = MappingProxyType(
     {
         **{tool: partial(_converter, tool) for tool in ("tosa-converter-for-tflite", "torch-mlir")},
         "tosa-tools": _tosa_tools,
     }
 )
-"""What is asked, by the name that the command line has for it."""
+"""What is asked of a tool that `graphfix.runtimes.tosa` starts, likewise."""
 
 if __name__ == "__main__":
     main(*sys.argv[1:])
