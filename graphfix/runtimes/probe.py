@@ -56,8 +56,9 @@ def main(name: str, seconds: str) -> None:
         answer = str(error)
     except Exception as error:  # noqa: BLE001 - whatever a broken package raises at its import is the answer
         answer = f"{type(error).__name__}: {error}"
-    sys.stdout.write(f"\n{ANSWER}{one_line(answer)}\n")
     sys.stdout.flush()
+    sys.stdout.buffer.write(f"\n{ANSWER}{one_line(answer)}\n".encode(errors="backslashreplace"))
+    sys.stdout.buffer.flush()
 
 
 def _onnxruntime() -> None:

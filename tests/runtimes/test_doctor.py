@@ -73,6 +73,11 @@ def test_the_tools_of_the_extra_work_where_they_are_installed(name: str) -> None
             "ModuleNotFoundError: No module named 'gone_with_the_wind'",
             id="lacks a package",
         ),
+        pytest.param(
+            "raise RuntimeError('caf\\u00e9 \\udc80 \\x00')",
+            "RuntimeError: caf\u00e9 \\udc80 \x00",
+            id="says what no locale can",
+        ),
         pytest.param("a =", "SyntaxError: invalid syntax (__init__.py, line 1)", id="is no Python"),
     ],
 )
