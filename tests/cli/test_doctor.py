@@ -43,6 +43,15 @@ def test_a_broken_runtime_ends_with_1(
     assert "fails   onnxruntime  ImportError: no libstdc++\n" in answer.out
 
 
+def test_a_configuration_that_can_not_be_read_is_no_obstacle(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setattr(doctor, "QUESTIONS", doctor.QUESTIONS[:1])
+    monkeypatch.chdir(tmp_path)
+    Path("graphfix.toml").write_text("json = [", encoding="utf-8")
+    assert ask(capsys, "doctor").status == 0
+
+
 def test_a_python_without_any_of_the_packages_gets_an_answer() -> None:
     command = [sys.executable, "-S", "-P", "-m", "graphfix", "doctor"]
     done = subprocess.run(
