@@ -1,8 +1,8 @@
 """Node data for Google's Model Explorer: the nodes that sites are about, coloured on the graph of the model.
 
-The viewer finds a node by its graph and its id. For TFLite that is the operator's place in its subgraph. The adapter for
-ONNX takes the node's name, `NODE/ATTRIBUTE` for a body, and counts the nodes without a name: that is done here where
-the whole model is known and has no body; else they are left out, and the title counts them.
+The viewer finds a node by its graph and its id. In a TFLite file that is the operator's place in its subgraph. For ONNX
+the adapter takes the node's name, and `NODE/ATTRIBUTE` for a body; nodes without a name it counts, which is done here
+where the whole model is known and has no body: else they are left out, and the title says how many.
 """
 
 from __future__ import annotations
@@ -22,8 +22,10 @@ COLOURS: Mapping[str, tuple[str, str]] = {
     "exempt": ("#d0d7de", "#000000"),
 }
 """Of a node and of its text, by the status of its sites; of several the first here counts."""
-INPUT, MODEL = "input", "model"
+INPUT, VALUE, MODEL = "input", "value", "model"
 """The operators of sites that are about no node."""
+BRANCHES = ("then_branch", "else_branch")
+"""The bodies of If, which the adapter for ONNX draws inside the graph around it."""
 MAIN, UNNAMED = "main", ""
 NOTHING = Excerpt((), 0)
 Places: TypeAlias = Mapping[tuple[str, str], str]
@@ -49,11 +51,13 @@ def _graphs(outcome: Outcome) -> dict[str | None, Any]:
     graphs: dict[str | None, dict[str, list[Site]]] = {}
     hidden: set[tuple[str, str]] = set()
     for site in outcome.sites:
-        graph, node = _graph_id(outcome.format, site.graph, drawn.names), ids(site, places)
-        if site.op == MODEL or node is None or graph == UNNAMED:
-            hidden |= {(site.graph, site.node)} if site.op != MODEL else set()
+        if site.op == MODEL or (site.op == VALUE and outcome.format == "onnx"):
+            continue
+        (graph, prefix), node = _graph_id(outcome.format, site.graph, drawn.names), ids(site, places)
+        if node is None or graph == UNNAMED:
+            hidden.add((site.graph, site.node))
         else:
-            graphs.setdefault(graph, {}).setdefault(node, []).append(site)
+            graphs.setdefault(graph, {}).setdefault(f"{prefix}{node}", []).append(site)
     title = f"graphfix {outcome.command}" + (f", target {outcome.target}" if outcome.target else "")
     title += f" ({counted(len(hidden), 'node')} without a name not shown)" if hidden else ""
     return {graph: _graph(title, nodes) for graph, nodes in graphs.items()}
@@ -80,8 +84,8 @@ def _result(sites: Sequence[Site]) -> dict[str, str]:
 
 
 def _tflite_id(site: Site, places: Places) -> str | None:
-    """The operator's place: its label has it too. An input is found by the name of its tensor."""
-    if site.op == INPUT:
+    """The operator's place: its label has it too. A value is found by the name of its tensor."""
+    if site.op in (INPUT, VALUE):
         return site.node
     return places.get((site.graph, site.node)) or _number(site.node, re.escape(site.op))
 
@@ -118,12 +122,17 @@ def _number(node: str, operator: str = "[^/]+") -> str | None:
     return number[1] if number else None
 
 
-def _graph_id(format_: str, graph: str, names: Mapping[str, str]) -> str | None:
-    """What the viewer calls a graph; None where only the file says it, UNNAMED where the node around it has no name."""
+def _graph_id(format_: str, graph: str, names: Mapping[str, str]) -> tuple[str | None, str]:
+    """What the viewer calls a graph, and what it puts in front of the names of its nodes.
+
+    None is one whose name only the file says, UNNAMED the body of a node without a name.
+    """
     if format_ == "onnx" and graph.startswith("function "):
         domain, _, name = graph.removeprefix("function ").rpartition(".")
-        return f"[function]{domain}::{name}"
+        return f"[function]{domain}::{name}", ""
     if format_ == "onnx" and "/" in graph:
         node, _, attribute = graph.removeprefix(f"{MAIN}/").rpartition(".")
-        return f"{node}/{attribute}" if _number(node) is None else UNNAMED
-    return names.get(graph)
+        if _number(node) is not None:
+            return UNNAMED, ""
+        return (names.get(MAIN), f"{node}/{attribute}/") if attribute in BRANCHES else (f"{node}/{attribute}", "")
+    return names.get(graph), ""

@@ -57,12 +57,12 @@ def test_the_main_graph_has_the_name_that_the_file_gives_it() -> None:
 
 
 def test_onnx_bodies_and_functions_are_named_as_the_adapter_does() -> None:
-    graphs = ("main//a/if.else_branch", "function local.ops.outer", "main")
+    graphs = ("main//a/if.else_branch", "main//a/loop.body", "function local.ops.outer", "main")
     sites = [replace(FOUND, graph=graph) for graph in graphs]
     assert keys(replace(ONNX, sites=sites, excerpt=excerpt(main="g"))) == {
-        "/a/if/else_branch": ["ffn/bias"],
+        "g": ["/a/if/else_branch/ffn/bias", "ffn/bias"],
+        "/a/loop/body": ["ffn/bias"],
         "[function]local.ops::outer": ["ffn/bias"],
-        "g": ["ffn/bias"],
     }
 
 
@@ -125,9 +125,9 @@ def test_a_tflite_operator_is_its_place_in_the_subgraph() -> None:
 
 
 def test_an_input_is_found_by_its_name_and_the_model_is_no_node() -> None:
-    sites = (replace(FOUND, op="input", node="x"), replace(FOUND, op="model", node="m"))
-    assert list(data(replace(ONNX, sites=sites))["results"]) == ["[value] x"]
-    assert list(data(replace(ONNX, format="tflite", sites=sites))["results"]) == ["x"]
+    sites = tuple(replace(FOUND, op=op, node=op) for op in ("input", "value", "model"))
+    assert list(data(replace(ONNX, sites=sites))["results"]) == ["[value] input"]
+    assert list(data(replace(ONNX, format="tflite", sites=sites))["results"]) == ["input", "value"]
 
 
 def test_nothing_found_is_no_graph() -> None:
