@@ -18,7 +18,7 @@ def request(options: Namespace, progress: Progress | None) -> Request:
         "values": _once("--set", options.values),
     }
     reports = tuple(getattr(options, "report", ()))
-    drawn = any(map(report.is_drawn, reports))
+    drawn = any(map(report.needs_excerpt, reports))
     return Request.of({**vars(options), **bound, "report": reports, "excerpt": drawn, "progress": progress})
 
 

@@ -56,6 +56,8 @@ class Rewrite:
     operand, so that nodes that look alike have one plan."""
     instead_of: tuple[str, ...] = ()
     """The rewrites that leave the nodes of this one alone where both run."""
+    source: str = ""
+    """The file, or what else names it, of one of the user's own."""
 
     def concerns(self, node: Node) -> bool:
         """Whether the rewrite plans this node; one that was taken out has no operands."""
@@ -135,6 +137,10 @@ class Model(Protocol):
     @property
     def graphs(self) -> Sequence[Graph]:
         """Every scope of the model as the view has it; an outer scope before the bodies inside it."""
+
+    @property
+    def graph_names(self) -> Mapping[str, str]:
+        """By path: how the file calls the graph, as far as the path does not say it."""
 
     def refresh(self) -> None:
         """Bring the view up to date where edits have outdated it: the engine asks before each rewrite."""

@@ -27,10 +27,12 @@ def document(entry: Entry) -> dict[str, Any]:
         "changed": entry.changed,
         "rewrites": dict(entry.rewrites),
         "sites": _plain(entry.sites),
+        "suppressed": entry.suppressed,
         "verdict": _plain(entry.verdict),
         "assumes": list(entry.assumes),
         "open_sizes": _plain(entry.open_sizes),
         "notes": list(entry.notes),
+        "own_codes": dict(entry.own_codes),
         "seconds": dict(entry.seconds),
         "conversion": _plain(entry.conversion),
     }

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
+import importlib.util
 import os
 import shutil
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from functools import cache
-from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
@@ -56,9 +56,14 @@ def _onnxsim() -> str:
 
 
 def _browser() -> str:
-    if find_spec("playwright") is None:
+    if importlib.util.find_spec("playwright") is None:
         return "browser: not installed: playwright (pip install -e '.[dev]')"
     return "" if browser.executable() else "browser: no chromium on the PATH, nor named by GRAPHFIX_BROWSER"
+
+
+def _explorer() -> str:
+    found = importlib.util.find_spec("model_explorer")
+    return "" if found else "explorer: not installed (pip install --no-deps ai-edge-model-explorer)"
 
 
 NEEDS = (
@@ -68,6 +73,7 @@ NEEDS = (
     Need("vela", "GRAPHFIX_VELA", _vela),
     Need("browser", "GRAPHFIX_BROWSER", _browser),
     Need("onnxsim", "GRAPHFIX_ONNXSIM", _onnxsim),
+    Need("explorer", "GRAPHFIX_EXPLORER", _explorer),
 )
 
 
