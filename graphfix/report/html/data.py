@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from dataclasses import astuple, dataclass, field, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from graphfix.report.drawing import broadcast_svg, right_aligned, svg
@@ -54,7 +54,10 @@ class _Drawings:
         if drawn is None:
             return -1
         space, operands = drawn
-        lie = tuple((each.index, each.shape, each.matrix, *map(astuple, each.axes)) for each in operands)
+        lie = tuple(
+            (each.index, each.shape, each.matrix, *((axis.source, axis.stretched) for axis in each.axes))
+            for each in operands
+        )
         key = (site.op, space, site.operand, lie)
         if key not in self.known:
             if len(self.known) >= MOST_DRAWN:
