@@ -41,6 +41,13 @@ __all__ = [
     "write",
 ]
 
+
+def _page(entries: Sequence[Entry]) -> str:
+    from graphfix.report import html  # its assets are read where a page is asked for
+
+    return html.page(entries)
+
+
 Form: TypeAlias = Callable[[Sequence[Entry]], str]
 TEXTS: Mapping[str, Form] = MappingProxyType(
     {"json": json_text, "markdown": markdown, "sarif": sarif_text, "junit": junit_text, "github": github_text}
@@ -51,6 +58,7 @@ FORMS: Mapping[str, Form] = MappingProxyType(
     {
         ".json": TEXTS["json"],
         ".md": TEXTS["markdown"],
+        ".html": _page,
         ".sarif": TEXTS["sarif"],
         ".xml": TEXTS["junit"],
         NODE_DATA: node_data_text,

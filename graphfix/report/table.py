@@ -103,12 +103,24 @@ def headline(outcome: Outcome) -> str:
     """What a command did with one model, in one line."""
     match outcome.command:
         case "verify":
-            return f"{printable(outcome.model)}, {printable(outcome.output or '')}: {_verdict(outcome)}"
+            files = f"{printable(outcome.model)}, {printable(outcome.output or '')}"
+        case "check":
+            files = printable(outcome.model)
+        case _:
+            files = _files(outcome)
+    return f"{files}: {answer(outcome)}"
+
+
+def answer(outcome: Outcome) -> str:
+    """What the command did or found, in a sentence that names no file."""
+    match outcome.command:
+        case "verify":
+            return _verdict(outcome)
         case "check":
             known = f", {outcome.suppressed} in the baseline" * bool(outcome.suppressed)
-            return f"{printable(outcome.model)}: {_found(outcome)}{_kept(outcome)}{known}"
+            return f"{_found(outcome)}{_kept(outcome)}{known}"
         case _:
-            return f"{_files(outcome)}: {_made(outcome, _edited(outcome.sites))}{_kept(outcome)}"
+            return f"{_made(outcome, _edited(outcome.sites))}{_kept(outcome)}"
 
 
 def _files(outcome: Outcome) -> str:
