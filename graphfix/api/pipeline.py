@@ -14,11 +14,7 @@ from graphfix.api import loading, own_rewrites
 from graphfix.engine import binding, targets
 from graphfix.engine import request as asked
 from graphfix.formats import publish
-<<<<<<< HEAD
 from graphfix.results import Claims, GraphfixError, Outcome, RewriteError, Site, Verdict
-=======
-from graphfix.results import Claims, GraphfixError, Outcome, Site, Verdict
->>>>>>> 2d9dcf06b4c98d5afb564a5e45af0fb14c72b3d4
 
 if TYPE_CHECKING:
     from graphfix.engine.binding import Sizes
