@@ -153,7 +153,8 @@ def _of_module(module: ModuleType, source: str, name: str = "") -> Own:
         raise GraphfixError(f"{source}: BEFORE and AFTER: say one of them")
     for key, value in beside.items():
         if value not in RULES:
-            raise GraphfixError(f"{source}: {key} is {shown(value)}, no rewrite of graphfix{hint(str(value), RULES)}")
+            how = hint(str(value), RULES, "; `graphfix explain --help` lists them")
+            raise GraphfixError(f"{source}: {key} is {shown(value)}, no rewrite of graphfix{how}")
     return Own(guarded(made, source), next(iter(beside.values()), PLACE), "AFTER" in beside)
 
 

@@ -60,7 +60,7 @@ def read(path: Path) -> Target:
     except OSError as error:
         raise GraphfixError(f"{path}: {error.strerror}; give the path of a TOML file") from None
     except RecursionError:
-        raise GraphfixError(f"{path}: no TOML: it is nested too deeply") from None
+        raise GraphfixError(f"{path}: no TOML: it is nested too deeply; write it as docs/targets.md shows") from None
     except ValueError as error:  # also of a number that has too many digits for Python to read it
         raise GraphfixError(f"{path}: no TOML: {str(error).partition(';')[0]}") from None
     try:
@@ -78,7 +78,7 @@ def _content(path: Path) -> bytes:
     with path.open("rb") as file:
         content = file.read(LARGEST + 1)
     if len(content) > LARGEST:
-        raise GraphfixError(f"{path}: a target file takes at most {LARGEST} bytes")
+        raise GraphfixError(f"{path}: a target file takes at most {LARGEST} bytes; give the path of one")
     return content
 
 
@@ -97,9 +97,10 @@ def _target(table: Table, stem: str) -> Target:
     limits["rules"] = tuple(name for name in rules if name not in skipped)
     other = next((name for name in skipped if name not in rules), None)
     if other is not None:
-        raise ValueError(f"'options.skip' is of rewrites that run: the target runs no {other!r}")
+        raise ValueError(f"'options.skip' is of rewrites that run: the target runs no {other!r}; leave it out")
     if options.get("broadcasts", "keep") != "keep" and MATERIALIZE not in limits["rules"]:
-        raise ValueError(f"'options.broadcasts' is {options['broadcasts']!r}, and no rewrite of the target stretches")
+        why = f"no rewrite of the target stretches; add {MATERIALIZE!r} to 'options.add', or leave it out"
+        raise ValueError(f"'options.broadcasts' is {options['broadcasts']!r}, and {why}")
     target = replace(base, **{**top, **options, **limits})
     target = replace(target, reads=target.reads or _read_by(target))
     _check_names(target)

@@ -51,6 +51,8 @@ def write(path: Path, entries: Sequence[Entry]) -> None:
         scratch.write_text(text, encoding="utf-8", errors="backslashreplace", newline="\n")
         scratch.replace(path)
     except OSError as error:
-        raise GraphfixError(f"{path}: the report can't be written: {error.strerror}") from None
+        raise GraphfixError(
+            f"{path}: the report can't be written: {error.strerror}; make room or choose another place"
+        ) from None
     finally:
         scratch.unlink(missing_ok=True)

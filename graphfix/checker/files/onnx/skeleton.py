@@ -47,16 +47,18 @@ def read(path: Path, placeholder: Placeholder | None = None, *, whole: int = 0) 
         with path.open("rb") as file:
             skeleton = _skeleton(file, placeholder, whole)
     except OSError as error:
-        raise GraphfixError(f"{path}: can't be read: {error.strerror}") from None
+        raise GraphfixError(
+            f"{path}: can't be read: {error.strerror}; give the path of a model that can be read"
+        ) from None
     except ValueError as error:
-        raise GraphfixError(f"{path}: no ONNX model: {error}; check the file") from None
+        raise GraphfixError(f"{path}: no ONNX model: {error}; get the file again") from None
     model = onnx.ModelProto()
     try:
         model.ParseFromString(skeleton)
     except DecodeError as error:
-        raise GraphfixError(f"{path}: no ONNX model: {error}; check the file") from None
+        raise GraphfixError(f"{path}: no ONNX model: {error}; get the file again") from None
     if not model.HasField("graph") or not model.opset_import:
-        raise GraphfixError(f"{path}: no ONNX model: it has no graph or no operator set; check the file")
+        raise GraphfixError(f"{path}: no ONNX model: it has no graph or no operator set; get the file again")
     return model
 
 
