@@ -29,7 +29,7 @@ EXCEPTIONS = frozenset(
     "AttributeError".split()
 )
 """Errors, and what becomes one at the boundary, with the file in front."""
-FAILURES = frozenset({"reasons"})
+FAILURES = frozenset({"reasons", "_no_model"})
 """Functions that make one."""
 
 
@@ -63,7 +63,7 @@ def _message(path: str, call: ast.Call) -> Message | None:
     name = call.func.attr if isinstance(call.func, ast.Attribute) else getattr(call.func, "id", "")
     if name not in REASONS | EXCEPTIONS | FAILURES or not call.args:
         return None
-    return Message(path, call.lineno, name, _text(call.args[0]))
+    return Message(path, call.lineno, name, _text(call.args[-1 if name == "_no_model" else 0]))
 
 
 def _text(node: ast.expr) -> str:

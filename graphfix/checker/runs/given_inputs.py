@@ -80,8 +80,10 @@ def _archive(path: Path) -> dict[str, object]:
         raise GraphfixError(
             f"{path}: can't be read: {error.strerror or error}; give an .npz file or a test_data_set folder"
         ) from None
-    except (ValueError, EOFError, zipfile.BadZipFile) as error:
+    except zipfile.BadZipFile as error:
         raise GraphfixError(f"{path}: no .npz of arrays: {error}; save the inputs with numpy.savez") from None
+    except (ValueError, EOFError):  # numpy proposes to load what it calls pickled: whatever it can't read
+        raise GraphfixError(f"{path}: no .npz of arrays, or cut short; save the inputs with numpy.savez") from None
 
 
 def _folder(path: Path, interface: Interface) -> tuple[dict[str, object], dict[str, object]]:
