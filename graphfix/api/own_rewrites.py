@@ -7,11 +7,11 @@ is installed.
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from importlib.metadata import entry_points
 from pathlib import Path
 from types import ModuleType
+from typing import TYPE_CHECKING
 
 from graphfix.api.own_checks import guarded
 from graphfix.api.own_modules import load_file, unusable
@@ -28,6 +28,9 @@ from graphfix.graph.protocols import (
 )
 from graphfix.report import pages
 from graphfix.results import GraphfixError
+
+if TYPE_CHECKING:
+    from importlib.metadata import EntryPoint
 
 GROUP = "graphfix.rewrites"
 """The group of entry points by which a package offers its rewrites: `my-rewrite = "my_package.my_rewrite"`."""
@@ -92,7 +95,7 @@ def check_names(owns: Sequence[Own], chosen: Sequence[str]) -> None:
 
 def installed(name: str) -> Own | None:
     """The rewrite that an installed package offers by this name. Raises GraphfixError for one that is none."""
-    found = list(entry_points(group=GROUP, name=name))
+    found = [entry for entry in _offered() if entry.name == name]
     if len({entry.value for entry in found}) > 1:
         values = " and ".join(sorted({entry.value for entry in found}))
         raise GraphfixError(f"rewrite {name!r}: installed packages offer several: {values}; uninstall all but one")
@@ -104,6 +107,13 @@ def installed(name: str) -> Own | None:
     if not isinstance(module, ModuleType):
         raise GraphfixError(f"{what}: the entry point names {shown(module)}; let it name a module")
     return _of_module(module, getattr(module, "__file__", None) or what, name)
+
+
+def _offered() -> Iterable[EntryPoint]:
+    """What is installed; nothing of it is imported."""
+    from importlib.metadata import entry_points
+
+    return entry_points(group=GROUP)
 
 
 # --- one rewrite ----------------------------------------------------------------------------------------------------
@@ -130,7 +140,7 @@ def _of_text(text: object) -> Own:
         return _of_module(load_file(Path(text)), text)
     own = installed(text)
     if own is None:
-        known = sorted(entry_points(group=GROUP).names)
+        known = sorted({entry.name for entry in _offered()})
         how = hint(text, known, f"; installed: {', '.join(known) or 'none'}")
         raise GraphfixError(f"rewrites {text!r}: neither a Python file (NAME.py) nor an installed rewrite{how}")
     return own

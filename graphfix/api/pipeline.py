@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
 from graphfix import formats
-from graphfix.api import loading, own_rewrites
+from graphfix.api import loading
 from graphfix.engine import binding, targets
 from graphfix.engine import request as asked
 from graphfix.formats import publish
@@ -174,6 +174,7 @@ def _refuse_reports(model: Model, request: Request) -> None:
 
 def _chosen(request: Request, policy: Policy) -> tuple[Step, ...]:
     """The rewrites that run: those named, else the target's, without the skipped ones. Raises GraphfixError."""
+    from graphfix.api import own_rewrites
     from graphfix.graph.protocols import chosen
     from rewrites import ALL
 

@@ -17,6 +17,7 @@ from graphfix.cli import commands, terminal
 from graphfix.engine.targets import RULES
 from graphfix.graph.protocols import flat, rewrite
 from graphfix.results import GraphfixError, RewriteError
+from models.builders.tflite.text import model as tflite_model
 from rewrites import ALL
 from tests.support.notation import model
 from tests.support.places import ROOT
@@ -93,6 +94,18 @@ def test_check_finds_what_it_would_do(tmp_path: Path, capsys: pytest.CaptureFixt
     assert found["own_codes"] == {"MY101": "Drop a multiplication by one (ONNX)."}
     assert run("check", source, "--rewrites", EXAMPLE, "--skip", "drop-unit-scale", "--target", "ranks") == 1
     assert "MY101" not in capsys.readouterr().out
+
+
+def test_one_for_the_other_format_is_verified_as_well(tmp_path: Path) -> None:
+    text = (
+        EXAMPLE.read_text(encoding="utf-8").replace('("", "Mul")', '(TFLITE, "MUL")').replace("Fold,", "Fold, TFLITE,")
+    )
+    source = tmp_path / "m.tflite"
+    source.write_bytes(tflite_model("t[2,3] = MUL(x[2,3], w[1]{1.0})\ny[2,3] = NEG(t)"))
+    outcome = graphfix.fix_file(source, tmp_path / "f.tflite", rewrites=[own(tmp_path, text)])
+    assert outcome.rewrites["mine"] == 1
+    assert outcome.verdict is not None
+    assert outcome.verdict.status in ("equal", "proved")
 
 
 @pytest.fixture
