@@ -226,6 +226,8 @@ class Outcome:
     """What is not known of sizes; on the first most nodes depend."""
     notes: Sequence[str] = ()
     """What the target asks and could not be asked of this model: sentences."""
+    suppressed: int = 0
+    """Of `check`: how many findings are none, because the baseline has them; they are no sites."""
     own_codes: Mapping[str, str] = field(default_factory=dict)
     """By finding code of rewrites of the user's own that ran: the first line of the page."""
     excerpt: Excerpt | None = None
