@@ -16,13 +16,14 @@ from typing import TYPE_CHECKING
 from graphfix.api.own_checks import guarded
 from graphfix.api.own_modules import load_file, unusable
 from graphfix.engine.spelling import hint
-from graphfix.engine.targets import RULES, TARGETS
+from graphfix.engine.targets import MATERIALIZE, RULES, TARGETS
 from graphfix.graph.edit_faults import shown
 from graphfix.graph.protocols import (
     ModelRewrite,
     Rewrite,
     Step,
     UntilNothingChanges,
+    chosen,
     flat,
     rewrite,
 )
@@ -31,6 +32,9 @@ from graphfix.results import GraphfixError
 
 if TYPE_CHECKING:
     from importlib.metadata import EntryPoint
+
+    from graphfix.engine.policy import Policy
+    from graphfix.engine.request import Request
 
 GROUP = "graphfix.rewrites"
 """The group of entry points by which a package offers its rewrites: `my-rewrite = "my_package.my_rewrite"`."""
@@ -61,6 +65,20 @@ def load(given: object) -> tuple[Own, ...]:
     return found
 
 
+def steps(request: Request, policy: Policy) -> tuple[Step, ...]:
+    """The rewrites that run: those named, else the target's and one's own, without those to skip.
+
+    Raises GraphfixError for a name that no rewrite has, and for what `load` refuses.
+    """
+    from rewrites import ALL
+
+    owns = load(request.rewrites)
+    check_names(owns, (*request.only, *request.skip))
+    left = {*request.skip, *([MATERIALIZE] if policy.broadcasts == "keep" else [])}
+    wanted = request.only or (*request.goal.rules, *names(owns))
+    return chosen(placed(ALL, owns), set(wanted) - left)
+
+
 def placed(steps: Sequence[Step], owns: Sequence[Own]) -> Iterator[Step]:
     """The steps, with those of the user's own where they run; beside a group where its rewrites repeat."""
     for step in steps:
@@ -73,6 +91,11 @@ def placed(steps: Sequence[Step], owns: Sequence[Own]) -> Iterator[Step]:
 def names(owns: Sequence[Own]) -> tuple[str, ...]:
     """Of their rewrites."""
     return tuple(each.name for own in owns for each in flat((own.step,)))
+
+
+def codes(owns: Sequence[Own]) -> tuple[str, ...]:
+    """The finding codes of their rewrites."""
+    return tuple(each.code for own in owns for each in flat((own.step,)))
 
 
 def find(owns: Sequence[Own], topic: str) -> Rewrite | ModelRewrite | None:

@@ -11,7 +11,7 @@ from graphfix.cli import globs
 from graphfix.cli.globs import Glob
 from graphfix.cli.options import Parser
 from graphfix.engine.spelling import hint
-from graphfix.findings.selection import names_a_code
+from graphfix.findings.selection import may_be_own, names_a_code
 
 TEXT = "text"
 """The form for people."""
@@ -65,7 +65,7 @@ def _glob(text: str) -> Glob:
     except ValueError as error:
         raise argparse.ArgumentTypeError(f"{text!r} has {error}") from None
     if not text.strip("/"):
-        raise argparse.ArgumentTypeError(f"{text!r} names nothing")
+        raise argparse.ArgumentTypeError(f"{text!r} names nothing; leave it out")
     return Glob(text)
 
 
@@ -76,7 +76,7 @@ def _codes(text: str) -> str:
     known = pages.codes()
     given = tuple(part.strip().upper() for part in text.split(","))
     for code in given:
-        if not names_a_code(code, known):
+        if not (names_a_code(code, known) or may_be_own(code)):  # of those is asked where the rewrites are read
             how = hint(code, known, f"; known: {', '.join(known)}, their beginnings, and ALL")
             raise argparse.ArgumentTypeError(f"no finding code begins with {code!r}{how}")
     return ",".join(given)

@@ -31,7 +31,8 @@ Part = dict[str, Any]
 
 def sarif_text(entries: Sequence[Entry]) -> str:
     """One run for all models. Models that failed, and what was cut, are notifications of its invocation."""
-    rules = [*map(_rule, pages.codes()), _of_verify()]
+    own = {code: what for entry in entries if isinstance(entry, Outcome) for code, what in entry.own_codes.items()}
+    rules = [*map(_rule, pages.codes()), *(_own_rule(code, what) for code, what in own.items()), _of_verify()]
     results = [result for entry in entries if isinstance(entry, Outcome) for result in _results(entry)]
     notifications = [note for entry in entries for note in _notifications(entry)]
     if len(results) > MOST:
@@ -70,6 +71,19 @@ def _rule(code: str) -> Part:
         "shortDescription": {"text": f"{paragraph.split('. ')[0].rstrip('.')}."},
         "fullDescription": {"text": paragraph},
         "help": {"text": text.strip(), "markdown": page},
+        "defaultConfiguration": {"level": WARNING},
+    }
+
+
+def _own_rule(code: str, what: str) -> Part:
+    """The rule of a rewrite of the user's own: the first line of its page."""
+    text = shortened(what, LONGEST)
+    return {
+        "id": code,
+        "name": code,
+        "shortDescription": {"text": text},
+        "fullDescription": {"text": text},
+        "help": {"text": f"{text} `graphfix explain {code} --rewrites FILE` prints the page of the rewrite."},
         "defaultConfiguration": {"level": WARNING},
     }
 
