@@ -72,6 +72,11 @@ def names(owns: Sequence[Own]) -> tuple[str, ...]:
     return tuple(each.name for own in owns for each in flat((own.step,)))
 
 
+def codes(owns: Sequence[Own]) -> tuple[str, ...]:
+    """The finding codes of their rewrites."""
+    return tuple(each.code for own in owns for each in flat((own.step,)))
+
+
 def find(owns: Sequence[Own], topic: str) -> Rewrite | ModelRewrite | None:
     """The one of this name, or the first whose finding code it is, unless the code is one of graphfix's."""
     for own in owns:

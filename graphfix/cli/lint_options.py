@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import copy
+import re
 from pathlib import Path
 
 from graphfix import report
@@ -15,6 +16,8 @@ from graphfix.findings.selection import names_a_code
 
 TEXT = "text"
 """The form for people."""
+OWN = re.compile(r"(?!GF)[A-Z]{2,8}[0-9]{0,3}")
+"""A code of a rewrite of the user's own, or its beginning: whether there is one is known when the rewrites are read."""
 
 
 def sources(command: Parser) -> None:
@@ -76,7 +79,7 @@ def _codes(text: str) -> str:
     known = pages.codes()
     given = tuple(part.strip().upper() for part in text.split(","))
     for code in given:
-        if not names_a_code(code, known):
+        if not (names_a_code(code, known) or OWN.fullmatch(code)):
             how = hint(code, known, f"; known: {', '.join(known)}, their beginnings, and ALL")
             raise argparse.ArgumentTypeError(f"no finding code begins with {code!r}{how}")
     return ",".join(given)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import groupby
 from typing import TypeAlias
 
@@ -84,11 +84,18 @@ def totals(entries: Sequence[Entry]) -> str:
 
 def statistics(entries: Sequence[Entry]) -> str:
     """How many findings of each code there are in all models, the most frequent first."""
-    codes = Counter(site.code for entry in entries if isinstance(entry, Outcome) for site in findings(entry))
+    outcomes = [entry for entry in entries if isinstance(entry, Outcome)]
+    codes = Counter(site.code for outcome in outcomes for site in findings(outcome))
+    titles = {code: title for outcome in outcomes for code, title in outcome.own_codes.items()}
     rows = sorted(codes.items(), key=lambda row: (-row[1], row[0]))
     width = max((len(str(number)) for _, number in rows), default=1)
-    lines = [f"{number:>{width}}  {code}  {pages.title(code).removeprefix(f'{code} ')}" for code, number in rows]
+    lines = [f"{number:>{width}}  {code}  {_title(code, titles)}" for code, number in rows]
     return "\n".join(lines or ["0  findings"])
+
+
+def _title(code: str, own: Mapping[str, str]) -> str:
+    """`rank-mismatch`; of a rewrite of the user's own the first line of its page."""
+    return printable(own[code]) if code in own else pages.title(code).removeprefix(f"{code} ")
 
 
 def _edited(sites: Sequence[Site]) -> Edited:
