@@ -73,7 +73,7 @@ def _glob(text: str) -> Glob:
 
 
 def _codes(text: str) -> str:
-    """The same text, in capitals and without blanks."""
+    """The same text, in capitals and without blanks; only what begins with GF is graphfix's own."""
     from graphfix.report import pages
 
     known = pages.codes()
