@@ -16,7 +16,6 @@ from graphfix.cli.status import DONE, NO, WORST
 from graphfix.engine.request import Progress
 from graphfix.engine.spelling import hint
 from graphfix.findings.selection import Selection, names_a_code
-from graphfix.report import pages
 from graphfix.results import GraphfixError, Outcome
 
 OBJECTS = 100_000
@@ -88,9 +87,9 @@ def _refuse(options: Namespace, asked: Sequence[Namespace]) -> None:
     answers.refuse_reports(options, [own.model for own in asked])
     for own in asked:
         answers.refuse_reports(own, [])  # its target file may be another one
-    for own in {_of_rewrites(own): own for own in asked}.values():
-        answers.refuse_rewrites(own)
-        _refuse_codes(own)
+    distinct = {(*map(str, own.rewrites), " ", *own.only, " ", *own.skip): own for own in asked}
+    own_codes = [code for own in distinct.values() for code in answers.refuse_rewrites(own)]
+    _refuse_codes(asked, own_codes)
     if options.write_baseline is not None:
         files = [("a report", path) for path in options.report] + [("a model", own.model) for own in asked]
         files += [("a target file", own.target_file) for own in (options, *asked) if own.target_file is not None]
@@ -98,23 +97,15 @@ def _refuse(options: Namespace, asked: Sequence[Namespace]) -> None:
         publish.refuse_overwrite(options.write_baseline, "the baseline", files)
 
 
-def _of_rewrites(options: Namespace) -> tuple[object, ...]:
-    """What a model's options say of rewrites and codes: many models say the same."""
-    lists = (options.rewrites, options.only, options.skip, options.select, options.ignore)
-    return tuple(tuple(map(str, each)) for each in lists)
+def _refuse_codes(asked: Sequence[Namespace], own_codes: Sequence[str]) -> None:
+    """Raise GraphfixError for a code that neither graphfix nor a rewrite of the user's own has."""
+    from graphfix.report import pages
 
-
-def _refuse_codes(options: Namespace) -> None:
-    """Raise GraphfixError for a code that is not of graphfix, and of no rewrite of the user's own either."""
-    from graphfix.api import own_rewrites
-
-    codes = [code for code in _codes([*options.select, *options.ignore]) if not names_a_code(code, pages.codes())]
-    if codes:
-        known = [*pages.codes(), *own_rewrites.codes(own_rewrites.load(options.rewrites))]
-        for code in codes:
-            if not names_a_code(code, known):
-                how = hint(code, known, "; --rewrites names the files of rewrites of your own")
-                raise GraphfixError(f"no finding code begins with {code!r}{how}")
+    known = (*pages.codes(), *own_codes)
+    for code in dict.fromkeys(code for own in asked for code in (*_codes(own.select), *_codes(own.ignore))):
+        if not names_a_code(code, known):
+            how = hint(code, known, "; --rewrites FILE names a rewrite that has one")
+            raise GraphfixError(f"no finding code begins with {code!r}{how}")
 
 
 def _print_all(options: Namespace, entries: Sequence[report.Entry]) -> None:

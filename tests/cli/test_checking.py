@@ -115,7 +115,7 @@ def test_a_code_of_a_rewrite_of_ones_own_is_known_by_its_file(sites: Sites, chec
     sites["b.onnx"] = [replace(LIFT, code="MY101"), LIFT]
     status, out, err = check("b.onnx", "--select", "MY1")
     assert (status, out) == (2, "")
-    assert err == "graphfix: no finding code begins with 'MY1'; --rewrites names the files of rewrites of your own\n"
+    assert err == "graphfix: no finding code begins with 'MY1'; --rewrites FILE names a rewrite that has one\n"
     status, out, _ = check("b.onnx", "--select", "MY1", "--rewrites", "mine.py", "--statistics")
     assert (status, out.splitlines()[-1].split("  ")[:2]) == (1, ["1", "MY101"])
     assert "did you mean 'MY101'" in check("b.onnx", "--ignore", "MY102", "--rewrites", "mine.py")[2]
