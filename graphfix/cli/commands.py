@@ -20,6 +20,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="backslashreplace")  # a name that the terminal can't show is no reason to stop
+    options = Namespace()
     try:
         asked = settings.parsed(parser.parser(), argv)
         options = asked.of(asked.model)
@@ -27,6 +28,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         sys.stdout.flush()
     except GraphfixError as error:
         terminal.say(str(error))
+        terminal.trace(error, options)
         return FAILED
     except BrokenPipeError:
         terminal.drop_stdout()
@@ -54,8 +56,14 @@ def _show(options: Namespace) -> int:
 def _explain(options: Namespace) -> int:
     from graphfix import api
 
-    print(api.explain(options.topic or "", target_file=options.target_file).rstrip("\n"))
+    print(api.explain(options.topic or "", target_file=options.target_file, rewrites=options.rewrites).rstrip("\n"))
     return DONE
+
+
+def _doctor(options: Namespace) -> int:
+    from graphfix.cli import doctor
+
+    return doctor.examine(options)
 
 
 COMMANDS: Mapping[str, Callable[[Namespace], int]] = MappingProxyType(
@@ -65,5 +73,6 @@ COMMANDS: Mapping[str, Callable[[Namespace], int]] = MappingProxyType(
         "show": _show,
         "explain": _explain,
         "config": configuration.answer,
+        "doctor": _doctor,
     }
 )
