@@ -110,6 +110,7 @@ def publish(path: Path, text: str, what: str) -> None:
         scratch.write_text(text, encoding="utf-8", errors="backslashreplace", newline="\n")
         scratch.replace(path)
     except OSError as error:
-        raise GraphfixError(f"{path}: the {what} can't be written: {error.strerror}") from None
+        why = f"can't be written: {error.strerror}; make room or choose another place"
+        raise GraphfixError(f"{path}: the {what} {why}") from None
     finally:
         scratch.unlink(missing_ok=True)

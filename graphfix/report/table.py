@@ -87,7 +87,9 @@ def statistics(entries: Sequence[Entry]) -> str:
     codes = Counter(site.code for entry in entries if isinstance(entry, Outcome) for site in findings(entry))
     rows = sorted(codes.items(), key=lambda row: (-row[1], row[0]))
     width = max((len(str(number)) for _, number in rows), default=1)
-    lines = [f"{number:>{width}}  {code}  {pages.title(code).removeprefix(f'{code} ')}" for code, number in rows]
+    own = {code: what for entry in entries if isinstance(entry, Outcome) for code, what in entry.own_codes.items()}
+    names = {code: printable(own.get(code) or pages.title(code).removeprefix(f"{code} ")) for code, _ in rows}
+    lines = [f"{number:>{width}}  {code}  {names[code]}" for code, number in rows]
     return "\n".join(lines or ["0  findings"])
 
 
