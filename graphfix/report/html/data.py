@@ -108,12 +108,9 @@ def _model(outcome: Outcome) -> dict[str, Any]:
 
 
 def _shape(site: Site, *, after: bool) -> str:
-    """A shape as text; nothing where the site is about no operand's shape."""
-    if site.operand is None and site.before is None and site.after is None:
-        return ""
-    if after and site.after is None and site.status in ("left", "exempt"):
-        return ""
-    return shape_text(site.after if after else site.before)
+    """A shape as text; nothing where the site is about no operand's shape, or says none after it."""
+    shape = site.after if after else site.before
+    return "" if shape is None and (after or site.operand is None) else shape_text(shape)
 
 
 def _excerpt(excerpt: Excerpt | None, texts: _Interned) -> dict[str, Any] | None:
