@@ -7,8 +7,9 @@ from inspect import cleandoc
 from pathlib import Path
 
 from graphfix.engine import target_files
+from graphfix.engine.offered import RULES
 from graphfix.engine.spelling import hint
-from graphfix.engine.targets import MOVEMENT, RULES, TARGETS, Target
+from graphfix.engine.targets import MOVEMENT, TARGETS, Target
 from graphfix.report import pages
 from graphfix.results import GraphfixError
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Literal
 
 from graphfix import formats
 from graphfix.api import loading
-from graphfix.engine import binding, targets
+from graphfix.engine import binding, offered, targets
 from graphfix.engine import request as asked
 from graphfix.engine.spelling import hint
 from graphfix.formats import publish
@@ -23,7 +23,9 @@ if TYPE_CHECKING:
     from graphfix.engine.policy import Policy
     from graphfix.engine.request import Request
     from graphfix.engine.run import Report
+    from graphfix.engine.selection import Selection
     from graphfix.graph.protocols import Model, Step
+    from graphfix.results.listing import Listing
 
 Seconds = dict[str, float]
 """By step: how long it took."""
@@ -137,11 +139,13 @@ def verify(before: Path, after: Path, request: Request) -> Outcome:
     return Outcome("verify", str(before), format_, output=str(after), verdict=verdict, seconds=seconds)
 
 
-def show(source: Path, request: Request, *, maps: bool, broadcasts_only: bool) -> Iterator[str]:
-    """The lines that print a model, its sizes bound first. Raises GraphfixError."""
+def show(source: Path, request: Request, selection: Selection) -> Listing:
+    """What `show` prints of a model, its sizes bound first. Raises GraphfixError."""
     from graphfix.engine import listing
 
-    return listing.lines(loading.shown(source, request), maps=maps, broadcasts_only=broadcasts_only)
+    model = loading.shown(source, request)
+    with _named(source):
+        return listing.listing(model, selection)
 
 
 # --- what the commands share ----------------------------------------------------------------------------------------
@@ -179,8 +183,8 @@ def _chosen(request: Request, policy: Policy) -> tuple[Step, ...]:
     from rewrites import ALL
 
     for name in (*request.only, *request.skip):
-        if name not in targets.RULES:
-            how = hint(name, targets.RULES, "; `graphfix explain --help` lists them")
+        if name not in offered.RULES:
+            how = hint(name, offered.RULES, "; `graphfix explain --help` lists them")
             raise GraphfixError(f"{name!r} is no rewrite{how}")
     left = {*request.skip, *([targets.MATERIALIZE] if policy.broadcasts == "keep" else [])}
     return chosen(ALL, set(request.only or request.goal.rules) - left)

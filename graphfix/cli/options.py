@@ -8,7 +8,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import NoReturn
 
-from graphfix.engine import targets
+from graphfix.engine import offered
 
 
 class Parser(argparse.ArgumentParser):
@@ -26,23 +26,23 @@ def choices(command: Parser) -> None:
     either.add_argument(
         "--target",
         type=_target,
-        choices=tuple(targets.TARGETS),
+        choices=offered.TARGETS,
         default="explicit",
         help="explicit (default): no operator broadcasts; ranks: operands have equal ranks, size-1 axes stay; "
         "tosa: the form that the converters to TOSA read, all inputs bound; compact: the other way, what an operator's "
         "own broadcasting makes redundant goes; onnxruntime: compact, but for what its fusions match by shape; "
         "litert-gpu, ethos-u: ranks, in the operators that those take (`graphfix explain TARGET`)",
     )
-    target_file(either, "a target of your own: base, options and limits in a TOML file (docs/targets.md)")
+    target_file(either, "a target of your own: base, options and limits in a TOML file (docs/offered.md)")
     group.add_argument(
         "--broadcasts",
-        choices=targets.BROADCASTS,
+        choices=offered.BROADCASTS,
         help="size-1 axes: leave them, stretch where more than one operand needs it, or stretch all "
         "(default: what the target says)",
     )
     group.add_argument(
         "--unknown",
-        choices=targets.UNKNOWN,
+        choices=offered.UNKNOWN,
         default="expand",
         help="sizes known only at run time: a run-time Expand (default), leave and report, "
         "assume that they are equal, or an error",
@@ -66,12 +66,12 @@ def _target(text: str) -> str:
 
 def rules(group: argparse._ArgumentGroup) -> None:
     """Offer the rewrites, the default sizes and the bound on constants."""
-    known = ", ".join(targets.RULES)
+    known = ", ".join(offered.RULES)
     group.add_argument(
         "--only",
         metavar="RULE",
         action="append",
-        choices=targets.RULES,
+        choices=offered.RULES,
         default=[],
         help=f"only this rewrite, of {known}; repeatable",
     )
@@ -79,7 +79,7 @@ def rules(group: argparse._ArgumentGroup) -> None:
         "--skip",
         metavar="RULE",
         action="append",
-        choices=targets.RULES,
+        choices=offered.RULES,
         default=[],
         help="not this rewrite; repeatable",
     )
@@ -179,6 +179,19 @@ def answer(command: Parser) -> None:
     group = command.add_mutually_exclusive_group()
     group.add_argument("--json", action="store_true", help="print one JSON document instead of the table")
     group.add_argument("-q", "--quiet", action="store_true", help="print nothing but errors")
+
+
+def quiet(command: Parser) -> None:
+    """Offer to say less, where `answer` does not."""
+    command.add_argument("-q", "--quiet", action="store_true", help="print nothing but errors")
+
+
+def spoken(command: Parser) -> None:
+    """Offer to say more, and colours."""
+    what = "say more on stderr: versions, what is in force, where the time goes; and list all in the table"
+    command.add_argument("-v", "--verbose", action="store_true", help=what)
+    what = "colours: auto (default) on a terminal; NO_COLOR and FORCE_COLOR count where this is not said"
+    command.add_argument("--color", choices=("auto", "always", "never"), default="auto", help=what)
 
 
 def named(what: str, *, least: int = 1) -> Callable[[str], tuple[str, str]]:

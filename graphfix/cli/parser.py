@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import argparse
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
+from types import MappingProxyType
 
+from graphfix import __version__
 from graphfix.cli import options
 from graphfix.cli.options import Parser
-from graphfix.engine import targets
-from graphfix.results import VERSION
+from graphfix.engine import offered
 
 STATUS = """exit status:
   0  done, clean, proved or equal
@@ -19,8 +21,8 @@ STATUS = """exit status:
   3  not decided: what could be neither proved nor run"""
 
 
-def parser() -> Parser:
-    """Build the whole command line."""
+def parser(asked: str | None = None) -> Parser:
+    """Build the command line: all of it, or of the options only those of the command that is `asked`."""
     whole = Parser(
         prog="graphfix",
         description="Make every implicit broadcast of an ONNX or TFLite model explicit, "
@@ -29,21 +31,19 @@ def parser() -> Parser:
         formatter_class=argparse.RawDescriptionHelpFormatter,
         allow_abbrev=False,
     )
-    whole.add_argument("--version", action="version", version=f"graphfix {VERSION}")
+    whole.add_argument("--version", action="version", version=f"graphfix {__version__}")
     commands = whole.add_subparsers(dest="command", metavar="COMMAND", required=True)
-    _fix(
-        _command(
-            commands,
-            "fix",
-            "make the implicit broadcasts of a model explicit, or take explicit ones out, verify, and write the result",
-        )
-    )
-    _check(_command(commands, "check", "list what is implicit in models, for a target; change nothing"))
-    _verify(_command(commands, "verify", "prove two models equal, and run both and compare every output bit by bit"))
-    _show(_command(commands, "show", "print a model's nodes as y[2,3] = Add(x[2,3], b[3])"))
-    _tosa(_command(commands, "tosa", "fix a model for TOSA, convert it, validate it, and run it if asked"))
-    _explain(_command(commands, "explain", "print the page of a rewrite, a finding code or a target"))
+    for name, (what, offer) in COMMANDS.items():
+        command = _command(commands, name, what)
+        if asked is None or asked == name:
+            offer(command)
+            options.spoken(command)
     return whole
+
+
+def asked(argv: Sequence[str]) -> str:
+    """The command that a command line names, or nothing."""
+    return next((word for word in argv if word in COMMANDS), "")
 
 
 def _command(commands: argparse._SubParsersAction[Parser], name: str, what: str) -> Parser:
@@ -61,6 +61,11 @@ def _fix(command: Parser) -> None:
     command.add_argument("model", metavar="MODEL", type=Path, help="the ONNX or TFLite file to fix")
     command.add_argument("-o", "--output", metavar="OUT", type=Path, help="the file to write")
     command.add_argument("--in-place", action="store_true", help="let the output be the input; without -o it is")
+    either = command.add_mutually_exclusive_group()
+    what = "say what would be done, and write nothing; it is not verified either"
+    either.add_argument("--dry-run", action="store_true", help=what)
+    what = "print the nodes before and after as a unified diff, and write nothing; it is not verified either"
+    either.add_argument("--diff", action="store_true", help=what)
     options.choices(command)
     options.binding(command)
     options.unverified(command, "write the result without proving or running it")
@@ -109,7 +114,16 @@ def _verify(command: Parser) -> None:
 def _show(command: Parser) -> None:
     command.add_argument("model", metavar="MODEL", type=Path, help="the ONNX or TFLite file to show")
     command.add_argument("--maps", action="store_true", help="with the indexing maps of the nodes that broadcast")
-    command.add_argument("--broadcasts-only", action="store_true", help="only the nodes that broadcast implicitly")
+    group = command.add_argument_group("which nodes", "those that all of these take")
+    group.add_argument("--broadcasts-only", action="store_true", help="only the nodes that broadcast implicitly")
+    what = "only the nodes whose name or operator matches, * and ? for any letters"
+    group.add_argument("--node", dest="nodes", metavar="PATTERN", help=what)
+    what = "only the nodes that are at most N edges away from a node: its name, Op#index, or what it makes"
+    group.add_argument("--around", nargs=2, metavar=("NODE", "N"), help=what)
+    group.add_argument(
+        "--graph", dest="graphs", metavar="PATH", help="only the scopes whose path matches, such as main"
+    )
+    options.quiet(command)
     options.binding(command)
 
 
@@ -148,6 +162,32 @@ def _explain(command: Parser) -> None:
         "topic",
         metavar="RULE|CODE|TARGET",
         nargs="?",
-        help=f"one of {', '.join(targets.RULES)}; a code such as GF101; or a target: {', '.join(targets.TARGETS)}",
+        help=f"one of {', '.join(offered.RULES)}; a code such as GF101; or a target: {', '.join(offered.TARGETS)}",
     )
     options.target_file(either, "the row of a target of your own")
+    options.quiet(command)
+
+
+def _completion(command: Parser) -> None:
+    command.add_argument("shell", choices=("bash", "zsh", "fish"), help="the shell that it is for")
+    options.quiet(command)
+
+
+COMMANDS: Mapping[str, tuple[str, Callable[[Parser], None]]] = MappingProxyType(
+    {
+        "fix": (
+            "make the implicit broadcasts of a model explicit, or take explicit ones out, verify, and write the result",
+            _fix,
+        ),
+        "check": ("list what is implicit in models, for a target; change nothing", _check),
+        "verify": ("prove two models equal, and run both and compare every output bit by bit", _verify),
+        "show": ("print a model's nodes as y[2,3] = Add(x[2,3], b[3])", _show),
+        "tosa": ("fix a model for TOSA, convert it, validate it, and run it if asked", _tosa),
+        "explain": ("print the page of a rewrite, a finding code or a target", _explain),
+        "completion": (
+            "print what completes command lines in a shell; say `source <(graphfix completion bash)`",
+            _completion,
+        ),
+    }
+)
+"""By name: what a command does, and what offers its options."""

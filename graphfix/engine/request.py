@@ -8,7 +8,7 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Literal
 
-from graphfix.engine import target_files, targets
+from graphfix.engine import offered, target_files, targets
 from graphfix.results import GraphfixError
 
 if TYPE_CHECKING:
@@ -120,8 +120,8 @@ def policy(request: Request) -> Policy:
     from graphfix.engine.policy import FOLD, Policy
 
     for given, known, what in (
-        (request.broadcasts or "keep", targets.BROADCASTS, "broadcasts"),
-        (request.unknown, targets.UNKNOWN, "unknown"),
+        (request.broadcasts or "keep", offered.BROADCASTS, "broadcasts"),
+        (request.unknown, offered.UNKNOWN, "unknown"),
     ):
         if given not in known:
             raise GraphfixError(f"{what} {given!r} is not one of {', '.join(known)}")

@@ -22,7 +22,7 @@ import pytest
 import graphfix
 from graphfix.api import pipeline
 from graphfix.cli import answers, commands
-from graphfix.engine import targets
+from graphfix.engine import offered
 from graphfix.engine.request import Request
 from graphfix.results import GraphfixError, Outcome, Site, Verdict, VerdictStatus
 from tests.support.places import ROOT
@@ -353,7 +353,7 @@ def test_help_lists_exactly_the_commands_that_exist(capsys: pytest.CaptureFixtur
 
 def test_the_help_of_fix_names_every_rewrite(capsys: pytest.CaptureFixture[str]) -> None:
     squeezed = re.sub(r"\s+", "", helped(["fix"], capsys))
-    assert [rule for rule in targets.RULES if rule not in squeezed] == []
+    assert [rule for rule in offered.RULES if rule not in squeezed] == []
 
 
 def test_version_is_the_package_s(capsys: pytest.CaptureFixture[str]) -> None:

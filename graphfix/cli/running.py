@@ -1,0 +1,64 @@
+"""A command that was parsed is carried out: what goes wrong becomes one line on stderr and a status."""
+
+from __future__ import annotations
+
+import sys
+from argparse import Namespace
+from collections.abc import Callable, Mapping
+from types import MappingProxyType
+
+from graphfix.cli import answers, terminal
+from graphfix.cli.requests import request
+from graphfix.cli.status import DONE, FAILED, PIPE_CLOSED
+from graphfix.results import GraphfixError
+
+
+def run(options: Namespace) -> int:
+    """Carry the command out and return its status."""
+    try:
+        status = COMMANDS[options.command](options)
+        sys.stdout.flush()
+    except GraphfixError as error:
+        terminal.say(str(error))
+        return FAILED
+    except BrokenPipeError:
+        terminal.drop_stdout()
+        return PIPE_CLOSED
+    except OSError as error:
+        terminal.drop_stdout()
+        terminal.say(f"{error.filename or 'stdout'}: {error.strerror}")
+        return FAILED
+    return status
+
+
+def _show(options: Namespace) -> int:
+    from graphfix.api import pipeline
+    from graphfix.engine.selection import Selection
+    from graphfix.report.listing import listing_lines
+
+    around = options.around and (options.around[0], _edges(*options.around))
+    selection = Selection(options.maps, options.broadcasts_only, options.nodes, around, options.graphs)
+    with terminal.watched(options) as progress:
+        listing = pipeline.show(options.model, request(options, progress), selection)
+    if not options.quiet:
+        for line in listing_lines(listing, width=terminal.width(), paint=terminal.paint(options.color, sys.stdout)):
+            print(line)
+    return DONE
+
+
+def _edges(node: str, number: str) -> int:
+    if not (number.isascii() and number.isdigit()):
+        raise GraphfixError(f"--around {node}: {number!r} is not a whole number from 0 on")
+    return int(number)
+
+
+def _explain(options: Namespace) -> int:
+    from graphfix import api
+
+    print(api.explain(options.topic or "", target_file=options.target_file).rstrip("\n"))
+    return DONE
+
+
+COMMANDS: Mapping[str, Callable[[Namespace], int]] = MappingProxyType(
+    {**dict.fromkeys(answers.ASKS, answers.answer), "show": _show, "explain": _explain}
+)
