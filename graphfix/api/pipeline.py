@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import contextlib
-import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
 from graphfix import formats
 from graphfix.api import loading
+from graphfix.api.steps import Seconds, named, timed
 from graphfix.engine import binding, offered, targets
 from graphfix.engine import request as asked
 from graphfix.engine.spelling import hint
@@ -26,9 +25,6 @@ if TYPE_CHECKING:
     from graphfix.engine.selection import Selection
     from graphfix.graph.protocols import Model, Step
     from graphfix.results.listing import Listing
-
-Seconds = dict[str, float]
-"""By step: how long it took."""
 
 
 def fix(model: Model, request: Request, rewrites: Sequence[Step] | None) -> Outcome:
@@ -84,7 +80,7 @@ class _Fix:
         source, request = self.source, self.request
         seconds: Seconds = {}
         model, sizes = _loaded(source, request, seconds, self.output)
-        with _named(source), timed(seconds, "plan"):
+        with named(source), timed(seconds, "plan"):
             if before is not None:
                 model.own_facts_only()
             leans = facts.leaning(model)
@@ -112,6 +108,26 @@ class _Fix:
         return replace(outcome, output=str(self.output)), None
 
 
+def plan_file(source: Path, output: Path | None, request: Request) -> Outcome:
+    """What `fix_file` would do where no run says otherwise: nothing is written or verified. Raises GraphfixError."""
+    from graphfix.engine import changes, excerpt
+
+    policy = asked.policy(request)
+    steps = _chosen(request, policy)
+    if output is not None:
+        publish.refuse(source, output, in_place=request.in_place)
+    seconds: Seconds = {}
+    model, sizes = _loaded(source, request, seconds, output)
+    if output is None:
+        binding.demand_static(model, source, request)
+    with named(source), timed(seconds, "plan"):
+        before = excerpt.snapshot(model.graphs) if request.diff else None
+        report = _run(model, request, policy, steps, "changed")
+        pairs = changes.changes(before, excerpt.snapshot(model.graphs)) if before is not None else ()
+        outcome = _outcome("fix", source, model, report, request, seconds, sizes)
+        return replace(outcome, dry_run=True, changes=list(pairs))
+
+
 def _good_enough(verdict: Verdict, request: Request, *, changed: bool) -> bool:
     """Whether the result may be written; unchanged it is a copy of the file, whatever that computes."""
     if request.strict_proof:
@@ -125,7 +141,7 @@ def check(source: Path, request: Request) -> Outcome:
     steps = _chosen(request, policy)
     seconds: Seconds = {}
     model, sizes = _loaded(source, request, seconds)
-    with _named(source), timed(seconds, "plan"):
+    with named(source), timed(seconds, "plan"):
         report = _run(model, request, policy, steps, "found")
         report.sites[:0] = [*loading.function_sites(source, request), *binding.free_sites(model, request.goal)]
     return replace(_outcome("check", source, model, report, request, seconds, sizes), changed=False)
@@ -144,7 +160,7 @@ def show(source: Path, request: Request, selection: Selection) -> Listing:
     from graphfix.engine import listing
 
     model = loading.shown(source, request)
-    with _named(source):
+    with named(source):
         return listing.listing(model, selection)
 
 
@@ -275,22 +291,3 @@ def _outcome(
         notes=() if request.only else tuple(limits.unasked(request.goal, model.format)),
         seconds=seconds,
     )
-
-
-@contextlib.contextmanager
-def timed(seconds: Seconds, step: str) -> Iterator[None]:
-    """Enter how long a step took, also one that ends in an error."""
-    started = time.perf_counter()
-    try:
-        yield
-    finally:
-        seconds[step] = round(time.perf_counter() - started, 6)
-
-
-@contextlib.contextmanager
-def _named(path: Path) -> Iterator[None]:
-    """Put the file's name in front of an error that does not have it."""
-    try:
-        yield
-    except GraphfixError as error:
-        raise GraphfixError(f"{path}: {error}") from None

@@ -20,6 +20,10 @@ def _fix(options: Namespace, progress: Progress | None) -> Outcome:
     from graphfix.api import pipeline
 
     output = options.output or (options.model if options.in_place else None)
+    if options.dry_run or options.diff:
+        if options.diff and options.json:
+            raise GraphfixError(f"{options.model}: --diff and --json are two answers: leave one out")
+        return pipeline.plan_file(options.model, output, request(options, progress))
     if output is None:
         raise GraphfixError(f"{options.model}: say where the result goes: -o OUT, or --in-place")
     return pipeline.fix_file(options.model, output, request(options, progress))
@@ -97,15 +101,24 @@ def _print_answer(options: Namespace, entry: report.Entry) -> None:
         sys.stdout.flush()  # where both streams are one, the lines stay in order
         terminal.say(entry.error)
     elif not (options.json or options.quiet):
-        print(report.table(entry))
+        _print_table(options, entry)
     if isinstance(entry, Outcome) and _kept_back(entry, options):
         sys.stdout.flush()
         terminal.say(report.unwritten(entry))
 
 
+def _print_table(options: Namespace, outcome: Outcome) -> None:
+    paint = terminal.paint(options.color, sys.stdout)
+    if getattr(options, "diff", False):
+        for line in report.diff_lines(outcome, paint):
+            print(line)
+    else:
+        print(report.table(outcome, paint, whole=options.verbose))
+
+
 def _kept_back(outcome: Outcome, options: Namespace) -> bool:
     """Whether stderr must say why nothing was written: to those without the table, and always where `tosa` failed."""
-    if outcome.command not in ("fix", "tosa") or outcome.output is not None:
+    if outcome.command not in ("fix", "tosa") or outcome.output is not None or outcome.dry_run:
         return False
     refused = outcome.conversion is not None and outcome.conversion.status == "refused"
     return refused or bool(options.json or options.quiet)
@@ -118,7 +131,7 @@ def _status(entry: report.Entry, *, strict: bool = False) -> int:
         return CONVERTED[entry.conversion.status]
     if entry.command == "check":
         return NO if report.findings(entry) else DONE
-    if entry.command == "fix" and entry.output is not None:
+    if entry.command == "fix" and (entry.output is not None or entry.dry_run):
         return DONE
     different = entry.verdict is not None and entry.verdict.status in ("different", "contradicted")
     enough = ("proved",) if strict else ("equal", "proved")

@@ -81,6 +81,8 @@ class Request:
 
     in_place: bool = False
     """Whether the output may be the input."""
+    diff: bool = False
+    """Whether the outcome holds every node, before and after."""
     report: Sequence[Path] = ()
     """The reports that are written afterwards: they may replace no file that is read."""
     excerpt: bool = False

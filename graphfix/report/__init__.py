@@ -6,6 +6,7 @@ import os
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
+from graphfix.report.diff import diff_lines
 from graphfix.report.json import document, json_text
 from graphfix.report.markdown import markdown
 from graphfix.report.table import table, totals, unwritten
@@ -16,6 +17,7 @@ __all__ = [
     "FORMS",
     "Entry",
     "Failure",
+    "diff_lines",
     "document",
     "findings",
     "json_text",
