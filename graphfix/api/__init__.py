@@ -8,8 +8,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
 from graphfix.api import pipeline
-from graphfix.engine.request import NONE, Progress, Request, Texts
+from graphfix.engine.request import NONE, Request, Texts
 from graphfix.results import GraphfixError, Outcome, Verdict
+from graphfix.results.progress import Progress
 
 if TYPE_CHECKING:
     from onnx import ModelProto

@@ -92,10 +92,12 @@ class _Fix:
         if request.stop_where_blocked and any(site.blocks for site in outcome.sites):
             return outcome, None
         if not request.check_result:
+            request.progress("writing the result")
             with timed(seconds, "write"):
                 model.save(self.output)
             return replace(outcome, output=str(self.output), verdict=Verdict("skipped")), None
         with publish.scratch(self.output) as made:
+            request.progress("writing the result")
             with timed(seconds, "write"):
                 made.extend(model.save(made[0]))
             verdict = compare(source, made[0], request, seconds, sizes, claims)
@@ -172,6 +174,7 @@ def _loaded(source: Path, request: Request, seconds: Seconds, output: Path | Non
 
     The time of shape inference is counted separately.
     """
+    request.progress("reading the model")
     with timed(seconds, "load"):
         model, sizes = loading.bound(source, request)
         asked.limit(model, request)
@@ -212,6 +215,7 @@ def _run(
     """Run the rewrites, and ask what the target can't take; nothing is asked where rewrites were named."""
     from graphfix.engine import excerpt, limits, run
 
+    request.progress("planning")
     before = excerpt.snapshot(model.graphs) if request.excerpt else None
     questions = None if request.only else limits.of(request.goal)
     report = run.run(model, steps, policy, done, questions)

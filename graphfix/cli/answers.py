@@ -12,8 +12,8 @@ from graphfix import report
 from graphfix.cli import terminal
 from graphfix.cli.requests import request
 from graphfix.cli.status import DONE, FAILED, NO, UNDECIDED, WORST
-from graphfix.engine.request import Progress
 from graphfix.results import GraphfixError, Outcome, OverwriteError
+from graphfix.results.progress import Progress
 
 
 def _fix(options: Namespace, progress: Progress | None) -> Outcome:
@@ -57,8 +57,9 @@ def answer(options: Namespace) -> int:
     _refuse_reports(options, models)  # before the work, not after it
     ask = ASKS[options.command]
     entries: list[report.Entry] = []
-    for model in models:
+    for number, model in enumerate(models, 1):
         options.model = model
+        options.named = f"{model} ({number} of {len(models)})" if len(models) > 1 else str(model)
         entries.append(_entry(options, ask))
         _print_answer(options, entries[-1])
     if options.json:
@@ -88,7 +89,7 @@ def _refuse_reports(options: Namespace, models: Sequence[Path]) -> None:
 
 def _entry(options: Namespace, ask: Callable[[Namespace, Progress | None], Outcome]) -> report.Entry:
     try:
-        with terminal.watched(options) as progress:
+        with terminal.watched(options, options.named) as progress:
             return ask(options, progress)
     except OverwriteError:
         raise
@@ -99,12 +100,12 @@ def _entry(options: Namespace, ask: Callable[[Namespace, Progress | None], Outco
 def _print_answer(options: Namespace, entry: report.Entry) -> None:
     if isinstance(entry, report.Failure):
         sys.stdout.flush()  # where both streams are one, the lines stay in order
-        terminal.say(entry.error)
+        terminal.say(entry.error, options.color)
     elif not (options.json or options.quiet):
         _print_table(options, entry)
     if isinstance(entry, Outcome) and _kept_back(entry, options):
         sys.stdout.flush()
-        terminal.say(report.unwritten(entry))
+        terminal.say(report.unwritten(entry), options.color)
 
 
 def _print_table(options: Namespace, outcome: Outcome) -> None:

@@ -5,8 +5,9 @@ from __future__ import annotations
 from argparse import Namespace
 from collections.abc import Sequence
 
-from graphfix.engine.request import Progress, Request
+from graphfix.engine.request import Request
 from graphfix.results import GraphfixError
+from graphfix.results.progress import Progress
 
 
 def request(options: Namespace, progress: Progress | None) -> Request:

@@ -15,18 +15,20 @@ from graphfix.results import GraphfixError
 
 def run(options: Namespace) -> int:
     """Carry the command out and return its status."""
+    if options.verbose:
+        terminal.say(terminal.versions(), options.color)
     try:
         status = COMMANDS[options.command](options)
         sys.stdout.flush()
     except GraphfixError as error:
-        terminal.say(str(error))
+        terminal.say(str(error), options.color)
         return FAILED
     except BrokenPipeError:
         terminal.drop_stdout()
         return PIPE_CLOSED
     except OSError as error:
         terminal.drop_stdout()
-        terminal.say(f"{error.filename or 'stdout'}: {error.strerror}")
+        terminal.say(f"{error.filename or 'stdout'}: {error.strerror}", options.color)
         return FAILED
     return status
 
@@ -38,7 +40,7 @@ def _show(options: Namespace) -> int:
 
     around = options.around and (options.around[0], _edges(*options.around))
     selection = Selection(options.maps, options.broadcasts_only, options.nodes, around, options.graphs)
-    with terminal.watched(options) as progress:
+    with terminal.watched(options, str(options.model)) as progress:
         listing = pipeline.show(options.model, request(options, progress), selection)
     if not options.quiet:
         for line in listing_lines(listing, width=terminal.width(), paint=terminal.paint(options.color, sys.stdout)):
@@ -55,10 +57,21 @@ def _edges(node: str, number: str) -> int:
 def _explain(options: Namespace) -> int:
     from graphfix import api
 
-    print(api.explain(options.topic or "", target_file=options.target_file).rstrip("\n"))
+    text = api.explain(options.topic or "", target_file=options.target_file).rstrip("\n")
+    if not options.quiet:
+        print(text)
+    return DONE
+
+
+def _completion(options: Namespace) -> int:
+    from graphfix.cli import completion
+
+    text = completion.script(options.shell)
+    if not options.quiet:
+        print(text)
     return DONE
 
 
 COMMANDS: Mapping[str, Callable[[Namespace], int]] = MappingProxyType(
-    {**dict.fromkeys(answers.ASKS, answers.answer), "show": _show, "explain": _explain}
+    {**dict.fromkeys(answers.ASKS, answers.answer), "show": _show, "explain": _explain, "completion": _completion}
 )

@@ -6,13 +6,19 @@ import contextlib
 import os
 import shutil
 import sys
+import time
 from argparse import Namespace
 from collections.abc import Iterator
 from typing import TextIO
 
 from graphfix import report
-from graphfix.engine.request import Progress
+from graphfix.cli import progress
 from graphfix.report import colour
+from graphfix.results import VERSION
+from graphfix.results.progress import Progress
+
+PACKAGES = ("numpy", "onnx", "onnxruntime", "flatbuffers", "tflite", "ai-edge-litert")
+"""What every command may ask."""
 
 
 def paint(asked: str, stream: TextIO) -> colour.Paint:
@@ -42,20 +48,27 @@ def say(text: str, color: str = "auto") -> None:
 
 
 @contextlib.contextmanager
-def watched(options: Namespace) -> Iterator[Progress | None]:
-    """One line of stderr that is written over and gone at the end; nothing unless a person watches."""
-    if options.quiet or not sys.stderr.isatty():
+def watched(options: Namespace, model: str) -> Iterator[Progress | None]:
+    """What is told of a long command: a line for each step with -v, a bar where a person watches, else nothing."""
+    if options.verbose:
+        with progress.told(time.monotonic()) as told:
+            yield told
+    elif options.quiet or not sys.stderr.isatty() or os.environ.get("TERM") == "dumb":
         yield None
-        return
-    columns = shutil.get_terminal_size().columns - 1
+    else:
+        with progress.shown(model, color=paint(options.color, sys.stderr) is colour.coloured) as shown:
+            yield shown
 
-    def progress(text: str) -> None:
-        print(f"\r\x1b[2K{report.printable(text)[:columns]}", end="", file=sys.stderr, flush=True)
 
-    try:
-        yield progress
-    finally:
-        print("\r\x1b[2K", end="", file=sys.stderr, flush=True)
+def versions() -> str:
+    """`graphfix 0.1.0, Python 3.11.2, onnx 1.19.0 ...`: what answers, and what it asks."""
+    from importlib.metadata import PackageNotFoundError, version
+
+    found = [f"graphfix {VERSION}", f"Python {sys.version.split(maxsplit=1)[0]}"]
+    for name in PACKAGES:
+        with contextlib.suppress(PackageNotFoundError):
+            found.append(f"{name} {version(name)}")
+    return ", ".join(found)
 
 
 def drop_stdout() -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from pathlib import Path
 from types import MappingProxyType
@@ -10,18 +10,14 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from graphfix.engine import offered, target_files, targets
 from graphfix.results import GraphfixError
+from graphfix.results.progress import Progress, silent
 
 if TYPE_CHECKING:
     from graphfix.engine.policy import Policy
     from graphfix.graph.protocols import Model
 
 Texts = Mapping[str, str]
-Progress = Callable[[str], None]
 NONE: Texts = MappingProxyType({})
-
-
-def _silent(_: str) -> None:
-    """No progress is shown."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -87,7 +83,7 @@ class Request:
     """The reports that are written afterwards: they may replace no file that is read."""
     excerpt: bool = False
     """Whether the outcome holds what a report draws of the model."""
-    progress: Progress = field(default=_silent, repr=False, compare=False)
+    progress: Progress = field(default=silent, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         """Look the target up, or read it. Raises GraphfixError."""
