@@ -59,7 +59,7 @@ def answer(options: Namespace) -> int:
     entries: list[report.Entry] = []
     for number, model in enumerate(models, 1):
         options.model = model
-        options.named = f"{model} ({number} of {len(models)})" if len(models) > 1 else str(model)
+        options.named = f"{model.name} ({number} of {len(models)})" if len(models) > 1 else model.name
         entries.append(_entry(options, ask))
         _print_answer(options, entries[-1])
     if options.json:

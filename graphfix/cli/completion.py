@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import re
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -20,6 +21,8 @@ def script(shell: str) -> str:
         raise GraphfixError("completion needs the package shtab: pip install shtab") from None
     whole = parser.parser()
     for action in _actions(whole):
+        if action.help:
+            action.help = re.split(r"[:;(]", action.help)[0].strip()  # shells show it beside each word
         if action.type is Path:
             action.complete = shtab.FILE  # type: ignore[attr-defined]  # shtab reads it from the parser
         if action.dest == "topic":

@@ -40,7 +40,7 @@ def _show(options: Namespace) -> int:
 
     around = options.around and (options.around[0], _edges(*options.around))
     selection = Selection(options.maps, options.broadcasts_only, options.nodes, around, options.graphs)
-    with terminal.watched(options, str(options.model)) as progress:
+    with terminal.watched(options, options.model.name) as progress:
         listing = pipeline.show(options.model, request(options, progress), selection)
     if not options.quiet:
         for line in listing_lines(listing, width=terminal.width(), paint=terminal.paint(options.color, sys.stdout)):
