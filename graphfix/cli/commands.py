@@ -20,7 +20,10 @@ def main(argv: Sequence[str] | None = None) -> int:
             stream.reconfigure(errors="backslashreplace")  # a name that the terminal can't show is no reason to stop
     words = sys.argv[1:] if argv is None else argv
     try:
-        options = parser.parser(parser.asked(words)).parse_args(words)
+        whole = parser.parser(parser.asked(words))
+        options = whole.parse_args(words)
+        if options.quiet and options.verbose:
+            whole.error("-q/--quiet: not allowed with -v/--verbose")
         from graphfix.cli import running
 
         return running.run(options)

@@ -17,7 +17,7 @@ from graphfix.results.listing import AxisMark, ListedNode, ListedValue, Listing
 GUTTER = 4
 LIMITS = (None, 60, 48, 40, 32, 26, 22, 18)
 """How long names may be, the longest that fits is taken; None: as long as they are."""
-SHORTEST = 12
+SHORTEST = 10
 """How long they may be where even that is too much."""
 NARROWEST = 60
 """A terminal of fewer columns is taken for one of so many: lines wrap."""
@@ -143,7 +143,10 @@ def _fitted_results(node: ListedNode, width: int, paint: Paint) -> str:
 def _fitted_operands(node: ListedNode, width: int, paint: Paint) -> str:
     """The longest form that fits: names are cut first, then operands left out."""
     most = len(node.operands)
-    for limit, shown in (*((limit, most) for limit in LIMITS), *((SHORTEST, n) for n in range(min(most, 20), 0, -1))):
+    for limit, shown in (
+        *((limit, most) for limit in (*LIMITS, 14, SHORTEST)),
+        *((SHORTEST, n) for n in range(min(most, 20), 0, -1)),
+    ):
         if len(_operands(node, limit, shown, plain)) <= width:
             return _operands(node, limit, shown, paint)
     return cut(_operands(node, SHORTEST, 1, plain), width)

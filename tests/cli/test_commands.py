@@ -308,6 +308,11 @@ def test_a_binding_that_is_said_twice_is_refused(asked: Asked, capsys: pytest.Ca
         ("check m.onnx --drop-set-inputs", "--drop-set-inputs"),
         ("fix m.onnx -o f.onnx --json -q", "not allowed with"),
         ("fix m.onnx -o f.onnx --no-ver", "--no-ver"),
+        ("fix m.onnx --dry-run --diff", "not allowed with"),
+        ("explain GF101 -q -v", "-q/--quiet: not allowed with -v/--verbose"),
+        ("show m.onnx --around n1", "--around"),
+        ("show m.onnx --color blue", "--color"),
+        ("completion tcsh", "tcsh"),
         ("verify a.onnx b.onnx --atol nan", "'nan' is not a number from 0 on"),
         ("verify a.onnx b.onnx --rtol -1", "--rtol"),
         ("verify a.onnx", "AFTER"),
@@ -513,7 +518,9 @@ def speaking(_: Path, __: Path, request: Request) -> Outcome:
 
 def slowly(one: Path, two: Path, request: Request) -> Outcome:
     speaking(one, two, request)
-    time.sleep(0.3)
+    until = time.monotonic() + 20
+    while "1/4" not in sys.stderr.getvalue() and time.monotonic() < until:  # type: ignore[attr-defined]  # Terminal's
+        time.sleep(0.01)
     return OUTCOME
 
 
