@@ -8,11 +8,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
 from graphfix import formats
-from graphfix.api import loading
+from graphfix.api import loading, own_rewrites
 from graphfix.api.steps import Seconds, named, timed
-from graphfix.engine import binding, offered, targets
+from graphfix.engine import binding, targets
 from graphfix.engine import request as asked
-from graphfix.engine.spelling import hint
 from graphfix.formats import publish
 from graphfix.results import Claims, GraphfixError, Outcome, OverwriteError, Site, Verdict
 
@@ -27,13 +26,13 @@ if TYPE_CHECKING:
     from graphfix.results.listing import Listing
 
 
-def fix(model: Model, request: Request, rewrites: Sequence[Step] | None) -> Outcome:
-    """Rewrite a loaded model in place, by `rewrites` or by those of the target. Raises GraphfixError."""
+def fix(model: Model, request: Request, steps: Sequence[Step] | None = None) -> Outcome:
+    """Rewrite a loaded model in place, by `steps` or by what was asked. Raises GraphfixError."""
     seconds: Seconds = {}
     with timed(seconds, "plan"):
         policy = asked.policy(request)
         asked.limit(model, request)
-        steps = _chosen(request, policy) if rewrites is None else rewrites
+        steps = _chosen(request, policy) if steps is None else steps
         report = _run(model, request, policy, steps, "changed")
     return _outcome("fix", Path("model"), model, report, request, seconds)
 
@@ -152,6 +151,7 @@ def check(source: Path, request: Request) -> Outcome:
 def verify(before: Path, after: Path, request: Request) -> Outcome:
     """Say whether two files compute the same. Raises GraphfixError."""
     seconds: Seconds = {}
+    _refuse_reports_of(before, after, request)
     verdict = compare(before, after, request, seconds)
     format_ = formats.format_of(before)
     return Outcome("verify", str(before), format_, output=str(after), verdict=verdict, seconds=seconds)
@@ -196,17 +196,26 @@ def _refuse_reports(model: Model, request: Request) -> None:
         raise OverwriteError(str(error)) from None
 
 
+def _refuse_reports_of(before: Path, after: Path, request: Request) -> None:
+    """Raise OverwriteError where a report would replace a data file of a model that the checker alone reads."""
+    for path in (before, after) if any(report.exists() for report in request.report) else ():
+        try:
+            model = formats.load(path)
+        except GraphfixError:  # the checker says what is wrong with it
+            continue
+        _refuse_reports(model, request)
+
+
 def _chosen(request: Request, policy: Policy) -> tuple[Step, ...]:
     """The rewrites that run: those named, else the target's, without the skipped ones. Raises GraphfixError."""
     from graphfix.graph.protocols import chosen
     from rewrites import ALL
 
-    for name in (*request.only, *request.skip):
-        if name not in offered.RULES:
-            how = hint(name, offered.RULES, "; `graphfix explain --help` lists them")
-            raise GraphfixError(f"{name!r} is no rewrite{how}")
+    owns = own_rewrites.load(request.rewrites)
+    own_rewrites.check_names(owns, (*request.only, *request.skip))
     left = {*request.skip, *([targets.MATERIALIZE] if policy.broadcasts == "keep" else [])}
-    return chosen(ALL, set(request.only or request.goal.rules) - left)
+    wanted = request.only or (*request.goal.rules, *own_rewrites.names(owns))
+    return chosen(own_rewrites.placed(ALL, owns), set(wanted) - left)
 
 
 def _run(
@@ -294,4 +303,5 @@ def _outcome(
         excerpt=report.excerpt,
         notes=() if request.only else tuple(limits.unasked(request.goal, model.format)),
         seconds=seconds,
+        own_codes=report.own_codes,
     )

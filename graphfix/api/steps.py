@@ -7,7 +7,7 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 
-from graphfix.results import GraphfixError
+from graphfix.results import GraphfixError, RewriteError
 
 Seconds = dict[str, float]
 """By step: how long it took."""
@@ -29,4 +29,5 @@ def named(path: Path) -> Iterator[None]:
     try:
         yield
     except GraphfixError as error:
-        raise GraphfixError(f"{path}: {error}") from None
+        kind = RewriteError if isinstance(error, RewriteError) else GraphfixError
+        raise kind(f"{path}: {error}") from error.__cause__

@@ -1,4 +1,4 @@
-"""`fix`, `check`, `verify` and `tosa`: ask about each model, print the answer, return the status that says it."""
+"""`fix`, `verify` and `tosa`: ask about a model, print the answer, return the status that says it."""
 
 from __future__ import annotations
 
@@ -11,7 +11,8 @@ from types import MappingProxyType
 from graphfix import report
 from graphfix.cli import terminal
 from graphfix.cli.requests import request
-from graphfix.cli.status import DONE, FAILED, NO, UNDECIDED, WORST
+from graphfix.cli.status import DONE, FAILED, NO, UNDECIDED
+from graphfix.report.colour import Paint
 from graphfix.results import GraphfixError, Outcome, OverwriteError
 from graphfix.results.progress import Progress
 
@@ -27,12 +28,6 @@ def _fix(options: Namespace, progress: Progress | None) -> Outcome:
     if output is None:
         raise GraphfixError(f"{options.model}: say where the result goes: -o OUT, or --in-place")
     return pipeline.fix_file(options.model, output, request(options, progress))
-
-
-def _check(options: Namespace, progress: Progress | None) -> Outcome:
-    from graphfix.api import pipeline
-
-    return pipeline.check(options.model, request(options, progress))
 
 
 def _verify(options: Namespace, progress: Progress | None) -> Outcome:
@@ -52,69 +47,77 @@ def _tosa(options: Namespace, progress: Progress | None) -> Outcome:
 
 
 def answer(options: Namespace) -> int:
-    """Ask `fix`, `check`, `verify` or `tosa` about each model; the failure of one does not stop the others."""
-    models: Sequence[Path] = options.models if options.command == "check" else [options.model]
-    _refuse_reports(options, models)  # before the work, not after it
-    ask = ASKS[options.command]
-    entries: list[report.Entry] = []
-    for number, model in enumerate(models, 1):
-        options.model = model
-        options.named = f"{model.name} ({number} of {len(models)})" if len(models) > 1 else model.name
-        entries.append(_entry(options, ask))
-        _print_answer(options, entries[-1])
+    """Ask `fix`, `verify` or `tosa` about a model."""
+    refuse_reports(options, [options.model])  # before the work, not after it
+    refuse_rewrites(options)
+    made = entry(options, ASKS[options.command])
+    print_answer(options, made)
     if options.json:
-        print(report.json_text(entries), end="")
-    elif len(entries) > 1 and not options.quiet:
-        print(report.totals(entries))
+        print(report.json_text([made]), end="")
     for path in options.report:
-        report.write(path, entries)
-    strict = getattr(options, "strict_proof", False)
-    return max((_status(entry, strict=strict) for entry in entries), key=WORST.index)
+        report.write(path, [made])
+    return status(made, strict=getattr(options, "strict_proof", False))
 
 
-def _refuse_reports(options: Namespace, models: Sequence[Path]) -> None:
+def refuse_reports(options: Namespace, models: Sequence[Path]) -> None:
     """Raise GraphfixError for a report that can't be written, or would replace a file that is read or written."""
     from graphfix.formats import publish
 
     named = {"the target file": "target_file", "the output": "output", "the second model": "after"}
+    named |= {"the baseline": "baseline"}
     files = [(what, getattr(options, name, None)) for what, name in named.items()]
+    files.append(("the configuration", options.settings.file))
     files += [("the model", model) for model in models]
     files += [
         ("what the runs read", file) for file in (getattr(options, "inputs", None), *getattr(options, "run_on", ()))
     ]
     for path in options.report:
-        report.refuse(path)
+        report.refuse(path, len(models))
         publish.refuse_overwrite(path, "the report", ((what, file) for what, file in files if file is not None))
 
 
-def _entry(options: Namespace, ask: Callable[[Namespace, Progress | None], Outcome]) -> report.Entry:
+def refuse_rewrites(options: Namespace) -> None:
+    """Raise GraphfixError for rewrites that are none, once for all models."""
+    if getattr(options, "rewrites", ()) or getattr(options, "only", ()) or getattr(options, "skip", ()):
+        from graphfix.api import own_rewrites
+
+        own_rewrites.check_names(own_rewrites.load(options.rewrites), (*options.only, *options.skip))
+
+
+def entry(
+    options: Namespace, ask: Callable[[Namespace, Progress | None], Outcome], among: tuple[int, int] = (1, 1)
+) -> report.Entry:
+    """What the model is answered, or why nothing is; `among`: which of how many. Raises OverwriteError."""
+    number, models = among
+    name = f"{options.model.name} ({number} of {models})" if models > 1 else options.model.name
     try:
-        with terminal.watched(options, options.named) as progress:
+        with terminal.watched(options, name) as progress:
             return ask(options, progress)
     except OverwriteError:
         raise
     except GraphfixError as error:
+        terminal.trace(error, options)
         return report.Failure(options.command, str(options.model), str(error))
 
 
-def _print_answer(options: Namespace, entry: report.Entry) -> None:
+def print_answer(options: Namespace, entry: report.Entry, *, short: bool = False) -> None:
+    """The table on stdout, or its first line, and errors on stderr."""
     if isinstance(entry, report.Failure):
         sys.stdout.flush()  # where both streams are one, the lines stay in order
         terminal.say(entry.error, options.color)
     elif not (options.json or options.quiet):
-        _print_table(options, entry)
+        _print_table(options, entry, terminal.paint(options.color, sys.stdout), short=short)
     if isinstance(entry, Outcome) and _kept_back(entry, options):
         sys.stdout.flush()
         terminal.say(report.unwritten(entry), options.color)
 
 
-def _print_table(options: Namespace, outcome: Outcome) -> None:
-    paint = terminal.paint(options.color, sys.stdout)
+def _print_table(options: Namespace, outcome: Outcome, paint: Paint, *, short: bool) -> None:
     if getattr(options, "diff", False):
         for line in report.diff_lines(outcome, paint):
             print(line)
     else:
-        print(report.table(outcome, paint, whole=options.verbose))
+        print(report.headline(outcome, paint) if short else report.table(outcome, paint, whole=options.verbose))
 
 
 def _kept_back(outcome: Outcome, options: Namespace) -> bool:
@@ -125,7 +128,8 @@ def _kept_back(outcome: Outcome, options: Namespace) -> bool:
     return refused or bool(options.json or options.quiet)
 
 
-def _status(entry: report.Entry, *, strict: bool = False) -> int:
+def status(entry: report.Entry, *, strict: bool = False) -> int:
+    """The exit status that says the answer."""
     if isinstance(entry, report.Failure):
         return FAILED
     if entry.conversion is not None:
@@ -152,5 +156,5 @@ CONVERTED: Mapping[str, int] = MappingProxyType(
 )
 """What `tosa` ends with."""
 ASKS: Mapping[str, Callable[[Namespace, Progress | None], Outcome]] = MappingProxyType(
-    {"fix": _fix, "check": _check, "verify": _verify, "tosa": _tosa}
+    {"fix": _fix, "verify": _verify, "tosa": _tosa}
 )

@@ -20,12 +20,9 @@ def main(argv: Sequence[str] | None = None) -> int:
             stream.reconfigure(errors="backslashreplace")  # a name that the terminal can't show is no reason to stop
     words = sys.argv[1:] if argv is None else argv
     try:
-        whole = parser.parser(parser.asked(words))
-        options = whole.parse_args(words)
-        if options.quiet and options.verbose:
-            whole.error("-q/--quiet: not allowed with -v/--verbose")
+        said = parser.said(words)
         from graphfix.cli import running
 
-        return running.run(options)
+        return running.run(said)
     except KeyboardInterrupt:
         return INTERRUPTED

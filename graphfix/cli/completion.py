@@ -25,6 +25,8 @@ def script(shell: str) -> str:
             action.help = re.split(r"[:;(]", action.help)[0].strip()  # shells show it beside each word
         if action.type is Path:
             action.complete = shtab.FILE  # type: ignore[attr-defined]  # shtab reads it from the parser
+        if action.dest in ("only", "skip"):
+            action.choices = offered.RULES
         if action.dest == "topic":
             action.choices = (*offered.RULES, *offered.TARGETS, *pages.codes())
     text: str = shtab.complete(whole, shell)

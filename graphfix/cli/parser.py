@@ -6,12 +6,15 @@ import argparse
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from types import MappingProxyType
+from typing import Any, NamedTuple
 
 from graphfix import __version__
-from graphfix.cli import options
+from graphfix.cli import lint_options, options
 from graphfix.cli.options import Parser
 from graphfix.engine import offered
 
+CONFIG = "config"
+"""The command that has all options of the others."""
 STATUS = """exit status:
   0  done, clean, proved or equal
   1  the answer is no: check has findings, verify found a difference, fix found its own result different,
@@ -33,17 +36,46 @@ def parser(asked: str | None = None) -> Parser:
     )
     whole.add_argument("--version", action="version", version=f"graphfix {__version__}")
     commands = whole.add_subparsers(dest="command", metavar="COMMAND", required=True)
+    everything = asked in (None, CONFIG)
     for name, (what, offer) in COMMANDS.items():
         command = _command(commands, name, what)
-        if asked is None or asked == name:
+        if everything or asked == name:
             offer(command)
             options.spoken(command)
+            options.configured(command)
+    if everything:
+        config = commands.choices[CONFIG]
+        for other in commands.choices.values():
+            lint_options.borrow(config, other)
     return whole
 
 
-def asked(argv: Sequence[str]) -> str:
-    """The command that a command line names, or nothing."""
-    return next((word for word in argv if word in COMMANDS), "")
+class Said(NamedTuple):
+    """What a command line says, and what its options are where it does not."""
+
+    command: str
+    parser: Parser
+    """Of that command."""
+    defaults: Mapping[str, object]
+    """By their names in a namespace, as `given` has them."""
+    given: Mapping[str, Any]
+
+
+def said(argv: Sequence[str]) -> Said:
+    """Read a command line; only the options of its command are looked at. Ends the process for a wrong one."""
+    whole = parser(next((word for word in argv if word in COMMANDS), ""))
+    (commands,) = [each for each in whole._actions if isinstance(each, argparse._SubParsersAction)]  # noqa: SLF001
+    defaults: dict[str, dict[str, object]] = {}
+    for name, command in commands.choices.items():
+        optional = [action for action in command._actions if action.option_strings]  # noqa: SLF001
+        defaults[name] = {action.dest: action.default for action in optional if action.dest != "help"}
+        for action in optional:
+            action.default = argparse.SUPPRESS  # so that the namespace holds what is said, and nothing else
+    given = vars(whole.parse_args(argv))
+    if given.get("quiet") and given.get("verbose"):
+        whole.error("-q/--quiet: not allowed with -v/--verbose")
+    name = given["command"]
+    return Said(name, commands.choices[name], defaults[name], given)
 
 
 def _command(commands: argparse._SubParsersAction[Parser], name: str, what: str) -> Parser:
@@ -75,10 +107,13 @@ def _fix(command: Parser) -> None:
 
 
 def _check(command: Parser) -> None:
-    command.add_argument("models", metavar="MODEL", type=Path, nargs="+", help="the ONNX or TFLite files to check")
+    what = "ONNX or TFLite files, folders (searched for .onnx and .tflite) and quoted patterns ('models/**/*.onnx')"
+    command.add_argument("models", metavar="PATH", type=Path, nargs="+", help=what)
+    lint_options.sources(command)
+    lint_options.selection(command)
     options.choices(command)
     options.binding(command)
-    options.answer(command)
+    lint_options.form(command, options.answer(command))
 
 
 def _verify(command: Parser) -> None:
@@ -152,7 +187,7 @@ def _tosa(command: Parser) -> None:
     group = command.add_argument_group("what is rewritten")
     options.rules(group)
     options.unverified(command, "convert the rewritten model without verifying it")
-    command.add_argument("--seed", metavar="N", type=options.whole(0), default=0, help="seed of the inputs (default 0)")
+    command.add_argument("--seed", metavar="N", type=options.Whole(0), default=0, help="seed of the inputs (default 0)")
     options.answer(command)
 
 
@@ -165,6 +200,15 @@ def _explain(command: Parser) -> None:
         help=f"one of {', '.join(offered.RULES)}; a code such as GF101; or a target: {', '.join(offered.TARGETS)}",
     )
     options.target_file(either, "the row of a target of your own")
+    options.own_rewrites(command, "look among rewrites of your own too: a Python file, or an installed one; repeatable")
+    options.quiet(command)
+
+
+def _config(command: Parser) -> None:
+    what = "a model: with what is said for files of its name"
+    command.add_argument("path", metavar="PATH", type=Path, nargs="?", help=what)
+    own = command.add_argument_group("what is asked", "and any option of another command, as if it were said there")
+    own.add_argument("--json", action="store_true", help="print one JSON document instead of the table")
     options.quiet(command)
 
 
@@ -184,6 +228,7 @@ COMMANDS: Mapping[str, tuple[str, Callable[[Parser], None]]] = MappingProxyType(
         "show": ("print a model's nodes as y[2,3] = Add(x[2,3], b[3])", _show),
         "tosa": ("fix a model for TOSA, convert it, validate it, and run it if asked", _tosa),
         "explain": ("print the page of a rewrite, a finding code or a target", _explain),
+        "config": ("print the options that are in force, and where each was said", _config),
         "completion": (
             "print what completes command lines in a shell; say `source <(graphfix completion bash)`",
             _completion,

@@ -7,21 +7,26 @@ from argparse import Namespace
 from collections.abc import Callable, Mapping
 from types import MappingProxyType
 
-from graphfix.cli import answers, terminal
+from graphfix.cli import answers, checking, configuration, settings, terminal
+from graphfix.cli.parser import Said
 from graphfix.cli.requests import request
 from graphfix.cli.status import DONE, FAILED, PIPE_CLOSED
 from graphfix.results import GraphfixError
 
 
-def run(options: Namespace) -> int:
-    """Carry the command out and return its status."""
-    if options.verbose:
-        terminal.say(terminal.versions(), options.color)
+def run(said: Said) -> int:
+    """Carry the command out by what is in force, and return its status."""
+    options = Namespace(color=said.given.get("color", "auto"), verbose=False)
     try:
+        asked = settings.in_force(said)
+        options = asked.of(asked.model)
+        if options.verbose:
+            _say_what_is_in_force(options)
         status = COMMANDS[options.command](options)
         sys.stdout.flush()
     except GraphfixError as error:
         terminal.say(str(error), options.color)
+        terminal.trace(error, options)
         return FAILED
     except BrokenPipeError:
         terminal.drop_stdout()
@@ -31,6 +36,12 @@ def run(options: Namespace) -> int:
         terminal.say(f"{error.filename or 'stdout'}: {error.strerror}", options.color)
         return FAILED
     return status
+
+
+def _say_what_is_in_force(options: Namespace) -> None:
+    terminal.say(terminal.versions(), options.color)
+    file = options.settings.file
+    terminal.say(f"configuration: {file}" if file is not None else "no configuration file", options.color)
 
 
 def _show(options: Namespace) -> int:
@@ -57,7 +68,7 @@ def _edges(node: str, number: str) -> int:
 def _explain(options: Namespace) -> int:
     from graphfix import api
 
-    text = api.explain(options.topic or "", target_file=options.target_file).rstrip("\n")
+    text = api.explain(options.topic or "", target_file=options.target_file, rewrites=options.rewrites).rstrip("\n")
     if not options.quiet:
         print(text)
     return DONE
@@ -73,5 +84,12 @@ def _completion(options: Namespace) -> int:
 
 
 COMMANDS: Mapping[str, Callable[[Namespace], int]] = MappingProxyType(
-    {**dict.fromkeys(answers.ASKS, answers.answer), "show": _show, "explain": _explain, "completion": _completion}
+    {
+        **dict.fromkeys(answers.ASKS, answers.answer),
+        "check": checking.answer,
+        "show": _show,
+        "explain": _explain,
+        "config": configuration.answer,
+        "completion": _completion,
+    }
 )

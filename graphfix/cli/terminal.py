@@ -7,6 +7,7 @@ import os
 import shutil
 import sys
 import time
+import traceback
 from argparse import Namespace
 from collections.abc import Iterator
 from typing import TextIO
@@ -14,7 +15,7 @@ from typing import TextIO
 from graphfix import report
 from graphfix.cli import progress
 from graphfix.report import colour
-from graphfix.results import VERSION
+from graphfix.results import VERSION, GraphfixError, RewriteError
 from graphfix.results.progress import Progress
 
 PACKAGES = ("numpy", "onnx", "onnxruntime", "flatbuffers", "tflite", "ai-edge-litert")
@@ -45,6 +46,13 @@ def width() -> int | None:
 def say(text: str, color: str = "auto") -> None:
     """One line on stderr."""
     print(f"{paint(color, sys.stderr)('graphfix:', 'bad')} {report.printable(text)}", file=sys.stderr)
+
+
+def trace(error: GraphfixError, options: Namespace) -> None:
+    """With -v, what Python raised of a rewrite of the user's own: its author looks for the line."""
+    if isinstance(error, RewriteError) and error.__cause__ is not None and options.verbose:
+        for line in "".join(traceback.format_exception(error.__cause__)).splitlines():
+            print(report.printable(line), file=sys.stderr)
 
 
 @contextlib.contextmanager

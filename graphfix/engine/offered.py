@@ -8,6 +8,8 @@ UNKNOWN = ("expand", "keep", "assume", "error")
 """What `--unknown` says of sizes known only at run time (`targets.Unknown`)."""
 TARGETS = ("explicit", "ranks", "tosa", "compact", "onnxruntime", "litert-gpu", "ethos-u")
 """The names of `targets.TARGETS`; a test compares them."""
+FORMS = ("json", "markdown", "sarif", "junit", "github")
+"""What `check --format` prints beside the table (`report.TEXTS`; a test compares them)."""
 RULES = (
     "upgrade-legacy-broadcast",
     "upgrade-opset",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import sys
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
@@ -10,6 +11,7 @@ from itertools import groupby
 from types import MappingProxyType
 from typing import TypeAlias
 
+from graphfix.report import pages
 from graphfix.report.colour import Paint, Style, plain
 from graphfix.report.text import (
     Entry,
@@ -25,13 +27,15 @@ from graphfix.report.text import (
     tally,
 )
 from graphfix.report.tosa import conversion_lines, unconverted
-from graphfix.report.verdict import noted_lines, unproved_lines, verdict_text
+from graphfix.report.verdict import assumed, noted_lines, unproved_lines, verdict_text
 from graphfix.results import OpenSizes, Outcome, Site
 
 REMOVED = "GF203"
 """The finding whose edit takes a node away: no operand is made explicit by it."""
 LIMITS = frozenset({"GF301", "GF302", "GF304", "GF305"})
 """The findings that a target's tables make."""
+QUOTED = re.compile(r"'[^']*'")
+"""The name of a value in a reason."""
 GROUPED = 2000
 """Of more operands than that only the first are looked at: equal ones are not listed together."""
 
@@ -67,17 +71,20 @@ def table(outcome: Outcome, paint: Paint = plain, *, whole: bool = False) -> str
     """What a command did with one model, in lines. Long lists are cut unless it is asked `whole`."""
     lengths = WHOLE if whole else SHORT
     edited = _edited(outcome.sites)
-    lines = [_headline(outcome, edited, paint)]
-    verdicts = outcome.verdict.assumes if outcome.verdict is not None else ()
-    assumed = [text for text in verdicts if text not in outcome.assumes]
+    lines = [headline(outcome, paint)]
+    proved_under = assumed(outcome)
     if outcome.command == "verify":
-        lines += [*_assumed(assumed, lengths), *noted_lines(outcome.verdict), *unproved_lines(outcome.verdict)]
+        lines += [*_assumed(proved_under, lengths), *noted_lines(outcome.verdict), *unproved_lines(outcome.verdict)]
     lines += _sites(outcome.sites, edited, lengths, paint)
     lines += [*_open(outcome.open_sizes, lengths), *_assumed(outcome.assumes, lengths)]
     lines += [f"  {printable(text)}" for text in outcome.notes]
     if outcome.command in ("fix", "tosa"):
-        lines += [_fixed(outcome, paint), *_assumed(assumed, lengths)]
-        lines += [*noted_lines(outcome.verdict), *unproved_lines(outcome.verdict)]
+        lines += [
+            _fixed(outcome, paint),
+            *_assumed(proved_under, lengths),
+            *noted_lines(outcome.verdict),
+            *unproved_lines(outcome.verdict),
+        ]
     lines += conversion_lines(outcome)
     if outcome.seconds:
         lines.append(seconds_text(outcome.seconds))
@@ -93,8 +100,21 @@ def totals(entries: Sequence[Entry]) -> str:
     """The last line of a `check` of several models."""
     failed = sum(isinstance(entry, Failure) for entry in entries)
     found = sum(isinstance(entry, Outcome) and bool(findings(entry)) for entry in entries)
+    known = sum(entry.suppressed for entry in entries if isinstance(entry, Outcome))
     parts = [f"{len(entries) - failed - found} clean", f"{found} with findings"]
-    return f"{counted(len(entries), 'model')}: {', '.join(parts + [f'{failed} could not be checked'] * bool(failed))}"
+    parts += [f"{failed} could not be checked"] * bool(failed) + [
+        f"{counted(known, 'finding')} in the baseline"
+    ] * bool(known)
+    return f"{counted(len(entries), 'model')}: {', '.join(parts)}"
+
+
+def statistics(entries: Sequence[Entry]) -> str:
+    """How many findings of each code there are in all models, the most frequent first."""
+    codes = Counter(site.code for entry in entries if isinstance(entry, Outcome) for site in findings(entry))
+    rows = sorted(codes.items(), key=lambda row: (-row[1], row[0]))
+    width = max((len(str(number)) for _, number in rows), default=1)
+    lines = [f"{number:>{width}}  {code}  {pages.title(code).removeprefix(f'{code} ')}" for code, number in rows]
+    return "\n".join(lines or ["0  findings"])
 
 
 def _edited(sites: Sequence[Site]) -> Edited:
@@ -105,14 +125,16 @@ def _edited(sites: Sequence[Site]) -> Edited:
     return edited
 
 
-def _headline(outcome: Outcome, edited: Edited, paint: Paint) -> str:
+def headline(outcome: Outcome, paint: Paint = plain) -> str:
+    """What a command did with one model, in one line."""
     match outcome.command:
         case "verify":
             return f"{printable(outcome.model)}, {printable(outcome.output or '')}: {_verdict(outcome, paint)}"
         case "check":
-            return f"{printable(outcome.model)}: {_coloured(_found(outcome), paint)}{_kept(outcome)}"
+            known = f", {outcome.suppressed} in the baseline" * bool(outcome.suppressed)
+            return f"{printable(outcome.model)}: {_coloured(_found(outcome), paint)}{_kept(outcome)}{known}"
         case _:
-            return f"{_files(outcome)}: {_made(outcome, edited)}{_kept(outcome)}"
+            return f"{_files(outcome)}: {_made(outcome, _edited(outcome.sites))}{_kept(outcome)}"
 
 
 def _files(outcome: Outcome) -> str:
@@ -135,8 +157,7 @@ def _verdict(outcome: Outcome, paint: Paint) -> str:
 def _coloured(text: str, paint: Paint) -> str:
     """The text with its first word in the colour of what it says."""
     word = text.split(maxsplit=1)[0].rstrip(":,")
-    style = STYLES.get(word, "doubt")
-    return f"{paint(word, style)}{text[len(word) :]}"
+    return f"{paint(word, STYLES.get(word, 'doubt'))}{text[len(word) :]}"
 
 
 def _made(outcome: Outcome, edited: Edited) -> str:
@@ -164,12 +185,12 @@ def _nothing(outcome: Outcome) -> str:
 
 def _found(outcome: Outcome) -> str:
     codes = Counter(site.code for site in outcome.sites if site.status == "found")
-    target = f" for target {outcome.target}" if outcome.target else ""
+    target = f" for target {printable(outcome.target)}" if outcome.target else ""
     if codes:
         return f"{counted(codes.total(), 'finding')}{target}{tally(dict(sorted(codes.items())))}"
     if _is_of_the_target(outcome):
         number = counted(len(findings(outcome)), "site")
-        return f"{number} that target {outcome.target} can't take, and nothing that fix would change"
+        return f"{number} that target {printable(outcome.target or '')} can't take, and nothing that fix would change"
     if findings(outcome):
         return f"nothing that fix would change{target}"
     return f"clean{target}{', as far as it can be asked' if outcome.notes else ''}"
@@ -211,7 +232,7 @@ def _row(steps: Sequence[Site]) -> TableRow:
     codes = " ".join(dict.fromkeys(step.code for step in steps))
     found = "found" if first.status == "found" else ""
     what = first.reason if first.reason is not None else " -> ".join(shapes)
-    return (found, codes, first.op, node_text(first), operand_text(first), printable(what))
+    return (found, codes, printable(first.op), node_text(first), operand_text(first), printable(what))
 
 
 def _aligned(rows: Sequence[TableRow], lengths: Lengths, paint: Paint) -> Iterator[str]:
@@ -231,12 +252,9 @@ def _aligned(rows: Sequence[TableRow], lengths: Lengths, paint: Paint) -> Iterat
 
 def _staying(sites: Sequence[Site], lengths: Lengths, paint: Paint) -> Iterator[str]:
     """Yield a line for each reason and operator: `left GF104 Mul 'x', operand 0: the rank of 'a' is not known`."""
-    groups: dict[tuple[str, ...], list[Site]] = {}
+    groups: dict[object, list[Site]] = {}
     for number, site in enumerate(sites):
-        # one free size runs through all that follows: the first reason names it
-        free = site.code == "GF302" and site.op != "input"
-        alike = (site.code,) if free else (site.code, site.op, site.reason or "")
-        groups.setdefault(alike if lengths.grouped else (str(number),), []).append(site)
+        groups.setdefault(_alike(site) if lengths.grouped else number, []).append(site)
     shown = list(groups.values())[: lengths.staying]
     for members in shown:
         first = members[0]
@@ -248,6 +266,19 @@ def _staying(sites: Sequence[Site], lengths: Lengths, paint: Paint) -> Iterator[
         what = f"{paint(first.status, 'doubt')} {paint(first.code, 'heading')}"
         yield f"  {what} {where}: {printable(first.reason or 'no reason is given')}"
     yield from _more(len(sites) - sum(map(len, shown)))
+
+
+def _alike(site: Site) -> tuple[str, str, str | None]:
+    """What sites that share a line agree in: the first stands for them.
+
+    One free size runs through all that follows. What a target can't take differs by the value that is named, and not by
+    the operator.
+    """
+    if site.code == "GF302" and site.op != "input":
+        return site.code, "", None
+    if site.code in LIMITS and site.reason is not None:
+        return site.code, "", QUOTED.sub("", site.reason)
+    return site.code, site.op, site.reason
 
 
 def _with_more(text: str, size: int) -> str:

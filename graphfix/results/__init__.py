@@ -32,6 +32,7 @@ __all__ = [
     "OperandExcerpt",
     "Outcome",
     "OverwriteError",
+    "RewriteError",
     "Run",
     "Site",
     "Status",
@@ -55,6 +56,10 @@ ConversionStatus = Literal["converted", "agrees", "differs", "unpredictable", "n
 
 class GraphfixError(Exception):
     """A request that could not be carried out: one line, what, where and what to do (exit status 2)."""
+
+
+class RewriteError(GraphfixError):
+    """A rewrite of the user's own is at fault; its cause is what Python raised."""
 
 
 class OverwriteError(GraphfixError):
@@ -234,6 +239,10 @@ class Outcome:
     """What is not known of sizes; on the first most nodes depend."""
     notes: Sequence[str] = ()
     """What the target asks and could not be asked of this model: sentences."""
+    suppressed: int = 0
+    """Of `check`: how many findings are none, because the baseline has them; they are no sites."""
+    own_codes: Mapping[str, str] = field(default_factory=dict)
+    """By finding code of rewrites of the user's own that ran: the first line of the page."""
     excerpt: Excerpt | None = None
     """The nodes that sites are about, and those around them, where a report that draws them was asked for."""
     dry_run: bool = False

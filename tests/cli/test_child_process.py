@@ -3,14 +3,23 @@
 from __future__ import annotations
 
 import os
+import subprocess
 import tempfile
 import time
 from pathlib import Path
 
 import pytest
 
+from graphfix.runtimes import process
 from graphfix.runtimes.process import Child
 from tests.support.notation import model
+
+
+@pytest.fixture(autouse=True)
+def _not_a_fork(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The process itself, not what stands in for it in other tests."""
+    monkeypatch.setattr(process, "subprocess", subprocess)
+
 
 AT_ONCE = 3
 """Seconds; a process that is not killed is waited for longer."""

@@ -16,6 +16,7 @@ ALLOWED = {
     "graphfix.__main__",
     "graphfix.cli",
     "graphfix.cli.commands",
+    "graphfix.cli.lint_options",
     "graphfix.cli.options",
     "graphfix.cli.parser",
     "graphfix.cli.status",

@@ -102,6 +102,15 @@ def test_nodes_with_a_free_size_are_one_line() -> None:
     assert lines[1:] == ["  left GF302 Add 'n0' and 1 more: a[N,3] has a size that is free"]
 
 
+def test_what_a_target_does_not_take_is_a_line_for_each_type_whatever_the_operator() -> None:
+    sites = [
+        replace(LEFT, code="GF305", node=f"n{at}", op=op, operand=None, reason=f"'v{at}' is {kind}", graph="main")
+        for at, (op, kind) in enumerate((("Add", "float32"), ("Mul", "int64"), ("Mul", "float32")))
+    ]
+    lines = report.table(Outcome("check", "m.onnx", "onnx", target="mine", sites=tuple(sites))).splitlines()
+    assert lines[1:] == ["  left GF305 Add 'n0' and 1 more: 'v0' is float32", "  left GF305 Mul 'n1': 'v1' is int64"]
+
+
 def test_a_model_with_exempt_sites_only_is_clean() -> None:
     assert report.table(CLEAN).splitlines()[0] == "c.onnx: clean for target ranks, 1 exempt"
     assert report.findings(CLEAN) == []
@@ -235,7 +244,7 @@ def test_a_long_table_tells_equal_lines_together_and_says_how_many_are_not_shown
     ).splitlines()
     assert lines[1] == "  found  GF101  Add 'layer.0/bias' and 29 more  operand 1  [64] -> [1,1,64]"
     assert lines[2] == "  found  GF101  Add 'n0'                        operand 1  [64] -> [1,0]"
-    assert lines[-1] == "  ... and 11 more; --report FILE.md lists all"
+    assert lines[-1] == "  ... and 11 more; -v or --report FILE.md lists all"
     assert len(lines) == 1 + 20 + 1
 
 
@@ -271,7 +280,9 @@ def test_a_name_can_not_steer_the_terminal_or_break_a_line() -> None:
 def test_the_document_has_the_fields_of_the_contract() -> None:
     document = json.loads(report.json_text([FIXED]))
     head = "schema graphfix command model output format target changed rewrites"
-    assert " ".join(document) == f"{head} sites verdict assumes open_sizes notes seconds conversion"
+    assert (
+        " ".join(document) == f"{head} sites suppressed verdict assumes open_sizes notes own_codes seconds conversion"
+    )
     assert (document["schema"], document["command"], document["output"]) == (1, "fix", "f.onnx")
     assert document["rewrites"] == {"normalize-expand": 0, "equalize-ranks": 1, "materialize-broadcasts": 1}
     assert document["sites"][1] == {
@@ -315,7 +326,7 @@ def test_the_document_has_the_fields_of_the_contract() -> None:
 
 
 def test_no_field_of_an_outcome_is_missing_from_its_document() -> None:
-    drawn = {"excerpt"}  # what pages draw: the model itself says it
+    drawn = {"excerpt", "changes"}  # what pages and diffs show: the model itself says it
     assert {field.name for field in fields(Outcome)} - drawn <= set(report.document(FIXED))
 
 
@@ -365,7 +376,7 @@ def test_markdown_escapes_what_a_name_could_inject() -> None:
     nasty = replace(LEFT, node="a`b", reason="see [x](http://y) <img> *n*")
     text = report.markdown([replace(CHECKED, sites=(nasty,))])
     assert "`` a`b ``" in text
-    assert r"see [x]\(http://y) \<img> \*n\*" in text
+    assert r"see `[x](http://y)` \<img\> \*n\*" in text
 
 
 def test_the_markdown_of_several_models_begins_with_a_summary() -> None:
@@ -389,8 +400,8 @@ def test_the_suffix_chooses_the_form_and_nothing_else_is_left_in_the_folder(tmp_
 @pytest.mark.parametrize(
     ("name", "said"),
     [
-        ("r.html", "the form of a report is chosen by its suffix; known: .json, .md"),
-        ("r", "the form of a report is chosen by its suffix; known: .json, .md"),
+        ("r.txt", f"the form of a report is chosen by its suffix; known: {', '.join(report.FORMS)}"),
+        ("r", f"the form of a report is chosen by its suffix; known: {', '.join(report.FORMS)}"),
         ("none/r.md", "the folder of the report does not exist; create it first"),
         ("folder.md", "a folder; name the report's file"),
     ],
