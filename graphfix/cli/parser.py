@@ -212,6 +212,11 @@ def _config(command: Parser) -> None:
     options.quiet(command)
 
 
+def _doctor(command: Parser) -> None:
+    command.add_argument("--json", action="store_true", help="print one JSON document instead of the text")
+    options.quiet(command)
+
+
 def _completion(command: Parser) -> None:
     command.add_argument("shell", choices=("bash", "zsh", "fish"), help="the shell that it is for")
     options.quiet(command)
@@ -229,6 +234,7 @@ COMMANDS: Mapping[str, tuple[str, Callable[[Parser], None]]] = MappingProxyType(
         "tosa": ("fix a model for TOSA, convert it, validate it, and run it if asked", _tosa),
         "explain": ("print the page of a rewrite, a finding code or a target", _explain),
         "config": ("print the options that are in force, and where each was said", _config),
+        "doctor": ("print versions, and whether each runtime and tool works, for a bug report", _doctor),
         "completion": (
             "print what completes command lines in a shell; say `source <(graphfix completion bash)`",
             _completion,

@@ -74,6 +74,12 @@ def _explain(options: Namespace) -> int:
     return DONE
 
 
+def _doctor(options: Namespace) -> int:
+    from graphfix.cli import doctor
+
+    return doctor.examine(options)
+
+
 def _completion(options: Namespace) -> int:
     from graphfix.cli import completion
 
@@ -90,6 +96,7 @@ COMMANDS: Mapping[str, Callable[[Namespace], int]] = MappingProxyType(
         "show": _show,
         "explain": _explain,
         "config": configuration.answer,
+        "doctor": _doctor,
         "completion": _completion,
     }
 )

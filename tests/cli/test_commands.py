@@ -342,6 +342,7 @@ OFFERED = {
     "--report --json -q --quiet",
     "explain": "--rewrites --target-file -q --quiet",
     "config": "--json -q --quiet",
+    "doctor": "--json -q --quiet",
     "completion": "-q --quiet",
 }
 EVERYWHERE = "-h --help -v --verbose --color --config --isolated"
