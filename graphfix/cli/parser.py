@@ -15,6 +15,8 @@ from graphfix.engine import offered
 
 CONFIG = "config"
 """The command that has all options of the others."""
+UNCONFIGURED = ("doctor", "completion")
+"""Those that a file which can't be read must not stop."""
 STATUS = """exit status:
   0  done, clean, proved or equal
   1  the answer is no: check has findings, verify found a difference, fix found its own result different,
@@ -42,7 +44,8 @@ def parser(asked: str | None = None) -> Parser:
         if everything or asked == name:
             offer(command)
             options.spoken(command)
-            options.configured(command)
+            if name not in UNCONFIGURED:
+                options.configured(command)
     if everything:
         config = commands.choices[CONFIG]
         for other in commands.choices.values():

@@ -74,7 +74,7 @@ class Settings:
 def in_force(said: Said) -> Settings:
     """What the command line, and the file that it or the working directory names, say. Raises GraphfixError."""
     own = keys.options(said.parser)
-    if said.given.get("isolated"):
+    if said.given.get("isolated") or "config" not in said.defaults:
         return Settings(own, said.defaults, said.given)
     found = config_file.named(said.given["config"]) if "config" in said.given else config_file.nearest()
     if found is None:

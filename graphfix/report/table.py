@@ -79,12 +79,8 @@ def table(outcome: Outcome, paint: Paint = plain, *, whole: bool = False) -> str
     lines += [*_open(outcome.open_sizes, lengths), *_assumed(outcome.assumes, lengths)]
     lines += [f"  {printable(text)}" for text in outcome.notes]
     if outcome.command in ("fix", "tosa"):
-        lines += [
-            _fixed(outcome, paint),
-            *_assumed(proved_under, lengths),
-            *noted_lines(outcome.verdict),
-            *unproved_lines(outcome.verdict),
-        ]
+        lines += [_fixed(outcome, paint), *_assumed(proved_under, lengths)]
+        lines += [*noted_lines(outcome.verdict), *unproved_lines(outcome.verdict)]
     lines += conversion_lines(outcome)
     if outcome.seconds:
         lines.append(seconds_text(outcome.seconds))
