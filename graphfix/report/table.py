@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 import re
-import sys
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from itertools import groupby
 from types import MappingProxyType
 from typing import TypeAlias
 
 from graphfix.report import pages
 from graphfix.report.colour import Paint, Style, plain
+from graphfix.report.lengths import SHORT, WHOLE, Lengths
 from graphfix.report.text import (
     Entry,
     Failure,
@@ -38,25 +37,6 @@ QUOTED = re.compile(r"'[^']*'")
 """The name of a value in a reason."""
 GROUPED = 2000
 """Of more operands than that only the first are looked at: equal ones are not listed together."""
-
-
-@dataclass(frozen=True, slots=True)
-class Lengths:
-    """How many lines of a kind the table shows."""
-
-    edited: int
-    """Operands made explicit, or found."""
-    staying: int
-    """Of each status that stays."""
-    open: int
-    """Sizes that are not known."""
-    assumed: int
-    grouped: bool = True
-    """Whether sites that are alike share a line."""
-
-
-SHORT = Lengths(20, 6, 4, 5)
-WHOLE = Lengths(sys.maxsize, sys.maxsize, sys.maxsize, sys.maxsize, grouped=False)
 STYLES: Mapping[str, Style] = MappingProxyType(
     {"clean": "good", "nothing": "good", "equal": "good", "proved": "good", "different": "bad", "contradicted": "bad"}
 )
@@ -109,7 +89,9 @@ def statistics(entries: Sequence[Entry]) -> str:
     codes = Counter(site.code for entry in entries if isinstance(entry, Outcome) for site in findings(entry))
     rows = sorted(codes.items(), key=lambda row: (-row[1], row[0]))
     width = max((len(str(number)) for _, number in rows), default=1)
-    lines = [f"{number:>{width}}  {code}  {pages.title(code).removeprefix(f'{code} ')}" for code, number in rows]
+    own = {code: what for entry in entries if isinstance(entry, Outcome) for code, what in entry.own_codes.items()}
+    names = {code: printable(own.get(code) or pages.title(code).removeprefix(f"{code} ")) for code, _ in rows}
+    lines = [f"{number:>{width}}  {code}  {names[code]}" for code, number in rows]
     return "\n".join(lines or ["0  findings"])
 
 
@@ -125,12 +107,24 @@ def headline(outcome: Outcome, paint: Paint = plain) -> str:
     """What a command did with one model, in one line."""
     match outcome.command:
         case "verify":
-            return f"{printable(outcome.model)}, {printable(outcome.output or '')}: {_verdict(outcome, paint)}"
+            files = f"{printable(outcome.model)}, {printable(outcome.output or '')}"
+        case "check":
+            files = printable(outcome.model)
+        case _:
+            files = _files(outcome)
+    return f"{files}: {answer(outcome, paint)}"
+
+
+def answer(outcome: Outcome, paint: Paint = plain) -> str:
+    """What the command did or found, in a sentence that names no file."""
+    match outcome.command:
+        case "verify":
+            return _verdict(outcome, paint)
         case "check":
             known = f", {outcome.suppressed} in the baseline" * bool(outcome.suppressed)
-            return f"{printable(outcome.model)}: {_coloured(_found(outcome), paint)}{_kept(outcome)}{known}"
+            return f"{_coloured(_found(outcome), paint)}{_kept(outcome)}{known}"
         case _:
-            return f"{_files(outcome)}: {_made(outcome, _edited(outcome.sites))}{_kept(outcome)}"
+            return f"{_made(outcome, _edited(outcome.sites))}{_kept(outcome)}"
 
 
 def _files(outcome: Outcome) -> str:
