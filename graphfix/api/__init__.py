@@ -9,8 +9,9 @@ from types import ModuleType
 from typing import TYPE_CHECKING, Literal
 
 from graphfix.api import pipeline
-from graphfix.engine.request import NONE, Progress, Request, Texts
+from graphfix.engine.request import NONE, Request, Texts
 from graphfix.results import GraphfixError, Outcome, Verdict
+from graphfix.results.progress import Progress
 
 if TYPE_CHECKING:
     from onnx import ModelProto
@@ -159,6 +160,9 @@ def show(
     *,
     maps: bool = False,
     broadcasts_only: bool = False,
+    nodes: str | None = None,
+    around: tuple[str, int] | None = None,
+    graphs: str | None = None,
     dims: Texts = NONE,
     shapes: Texts = NONE,
     same: Sequence[str] = (),
@@ -167,8 +171,19 @@ def show(
     signature: str | None = None,
     narrow_inputs: bool = False,
 ) -> Iterator[str]:
-    """The model in the notation `y[2,3] = Add(x[2,3], b[3])`, a line a node, with indexing maps where asked."""
-    return pipeline.show(_path("show", source), Request.of(locals()), maps=maps, broadcasts_only=broadcasts_only)
+    """The model in the notation `y[2,3] = Add(x[2,3], b[3])`, a line a node, with indexing maps where asked.
+
+    `nodes` is a pattern for names and operators, `graphs` one for the paths of scopes; `around` a node (its name,
+    `Op#index`, or what it makes) and how many edges away from it others may be. `L` in front of a line: an operand is
+    lifted; `S`: stretched; `?`: perhaps stretched; `!`: not known. Raises GraphfixError.
+    """
+    from graphfix.engine.selection import Selection
+    from graphfix.report.listing import listing_lines
+
+    request = Request.of(locals())
+    return listing_lines(
+        pipeline.show(_path("show", source), request, Selection(maps, broadcasts_only, nodes, around, graphs))
+    )
 
 
 def explain(
