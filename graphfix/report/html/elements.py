@@ -41,7 +41,7 @@ def table(heads: Sequence[str], rows: Iterable[Sequence[str]], *, caption: str) 
 
 def facts(pairs: Iterable[tuple[str, str]]) -> str:
     """Write names and values, the values as HTML."""
-    return f'<dl class="facts">{"".join(f"<dt>{escape(name)}</dt><dd>{value}</dd>" for name, value in pairs)}</dl>'
+    return f'<dl class="facts">{"".join(f"<dt>{words(name)}</dt><dd>{value}</dd>" for name, value in pairs)}</dl>'
 
 
 def listed(items: Sequence[str], what: str) -> str:
