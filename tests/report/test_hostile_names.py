@@ -211,7 +211,7 @@ def read_node_data(text: str) -> Texts:
 
 
 class Page(HTMLParser):
-    """What a browser would make of the page: its tags and its text; what its scripts show of the data a browser says."""
+    """What a browser would make of the page: its tags and its text. What its scripts show, a browser is asked."""
 
     def __init__(self, text: str) -> None:
         super().__init__()

@@ -41,7 +41,8 @@ def table(heads: Sequence[str], rows: Iterable[Sequence[str]], *, caption: str) 
 
 def facts(pairs: Iterable[tuple[str, str]]) -> str:
     """Write names and values, the values as HTML."""
-    return f'<dl class="facts">{"".join(f"<dt>{escape(name)}</dt><dd>{value}</dd>" for name, value in pairs)}</dl>'
+    rows = "".join(f"<dt>{escape(printable(name))}</dt><dd>{value}</dd>" for name, value in pairs)
+    return f'<dl class="facts">{rows}</dl>'
 
 
 def listed(items: Sequence[str], what: str) -> str:
