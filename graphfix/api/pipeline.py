@@ -190,10 +190,14 @@ def _run(
     model: Model, request: Request, policy: Policy, steps: Sequence[Step], done: Literal["changed", "found"]
 ) -> Report:
     """Run the rewrites, and ask what the target can't take; nothing is asked where rewrites were named."""
-    from graphfix.engine import limits, run
+    from graphfix.engine import excerpt, limits, run
 
+    before = excerpt.snapshot(model.graphs) if request.excerpt else None
     questions = None if request.only else limits.of(request.goal)
-    return run.run(model, steps, policy, done, questions)
+    report = run.run(model, steps, policy, done, questions)
+    if before is not None:
+        report.excerpt = excerpt.excerpt(before, excerpt.snapshot(model.graphs), report.sites)
+    return report
 
 
 def compare(
@@ -263,6 +267,7 @@ def _outcome(
         sites=(*report.sites, *stale),
         assumes=(*(sizes.by_default if sizes is not None else ()), *model.assumes, *report.assumes),
         open_sizes=report.open_sizes,
+        excerpt=report.excerpt,
         notes=() if request.only else tuple(limits.unasked(request.goal, model.format)),
         seconds=seconds,
     )

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import Literal, TypeAlias
 
+from graphfix.engine.labels import Labels
 from graphfix.engine.limits import Questions
 from graphfix.engine.open_sizes import Seen, open_sizes
 from graphfix.engine.policy import Policy, unless_fused
@@ -15,7 +16,7 @@ from graphfix.engine.targets import RESHAPES, TILES
 from graphfix.graph.edits import Assume, Edit, Leave, Lift, Refused, Replace, Stretch, Upgrade
 from graphfix.graph.protocols import Model, ModelRewrite, Rewrite, Step, UntilNothingChanges, flat
 from graphfix.graph.view import Graph, Node, StaleShape, UnrankedOperand
-from graphfix.results import GraphfixError, OpenSizes, Site
+from graphfix.results import Excerpt, GraphfixError, OpenSizes, Site
 from graphfix.shapes.shape import Incompatible, Undecided
 
 ASSUMES = "graphfix.assumes"
@@ -33,6 +34,8 @@ class Report:
     assumes: list[str] = field(default_factory=list)
     open_sizes: list[OpenSizes] = field(default_factory=list)
     """What is not known of sizes, and what would decide it."""
+    excerpt: Excerpt | None = None
+    """What is drawn of the model, where that is asked."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,6 +59,11 @@ class Job:
     """The plans of nodes that look alike to a rewrite that sees operands: a big model has few distinct ones."""
     seen: Seen = field(default_factory=Seen)
     """The nodes whose broadcast is not decided."""
+    labels: Labels = field(init=False)
+
+    def __post_init__(self) -> None:
+        """Know the nodes of the file before any is edited."""
+        object.__setattr__(self, "labels", Labels(self.model.graphs))
 
 
 def run(
@@ -99,9 +107,15 @@ def _until_nothing_changes(job: Job, step: UntilNothingChanges, rewrites: Sequen
 def _rewrite(job: Job, rewrite: Rewrite | ModelRewrite, rewrites: Sequence[Rewrite | ModelRewrite]) -> None:
     """Apply one rewrite on every scope."""
     job.model.refresh()
+    names, known = job.labels.names(job.model.graphs), len(job.report.sites)
     if isinstance(rewrite, ModelRewrite):
         _together(job, rewrite)
-        return
+    else:
+        _node_by_node(job, rewrite, rewrites)
+    job.labels.rename(job.report.sites, known, names)
+
+
+def _node_by_node(job: Job, rewrite: Rewrite, rewrites: Sequence[Rewrite | ModelRewrite]) -> None:
     others = [other for other in rewrites if isinstance(other, Rewrite) and rewrite.name in other.instead_of]
     for graph in job.model.graphs:
         fusions = job.policy.fusions(rewrite, graph)
@@ -124,15 +138,17 @@ def _rewrite(job: Job, rewrite: Rewrite | ModelRewrite, rewrites: Sequence[Rewri
 def _ask(job: Job, limits: Questions) -> None:
     """A site for each thing that the target can't take, in what the rewrites made of the model."""
     job.model.refresh()
+    names, known = job.labels.names(job.model.graphs), len(job.report.sites)
     left_sites = [site for site in job.report.sites if site.status == "left"]
     said = {(site.graph, site.node) for site in left_sites if site.code == "GF305"}
     forms = {(site.graph, site.node) for site in left_sites if site.rewrite in (TILES, RESHAPES)}
     for graph in job.model.graphs:
         for node in graph.nodes:
-            where = graph.path, node.label
+            where = graph.path, job.labels.of(node, names)
             if node.operands and where not in said:
                 found = [leave for leave in limits(node) if not (leave.code == "GF304" and where in forms)]
                 job.report.sites += kept(node, found, None)
+    job.labels.rename(job.report.sites, known, names)
 
 
 def _by_looks(job: Job, rewrite: Rewrite, node: Node) -> None:

@@ -1,0 +1,193 @@
+"""What a report draws of a model: the nodes that sites are about and those around them, before and after the edits."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Set as AbstractSet
+from dataclasses import dataclass
+
+from graphfix.graph.broadcast import Alignment, align
+from graphfix.graph.view import Graph, Node, Value
+from graphfix.results import Excerpt, NodeExcerpt, OperandAxis, OperandExcerpt, Site
+from graphfix.shapes.shape import Incompatible, Undecided
+
+STEPS = 2
+"""How many edges away from a site's node a node may be."""
+BITS = re.compile(r"[a-z]+(\d+)")
+Key = tuple[str, str]
+"""The path of a graph, and the first result of a node: edits keep both."""
+
+
+@dataclass(frozen=True, slots=True)
+class Snapshot:
+    """The nodes of a view as they were at one time, in order, and what each reads of the others."""
+
+    nodes: Mapping[Key, Node]
+    reads: Mapping[Key, tuple[Key, ...]]
+    """Of each node: those whose results it reads, in bodies inside too."""
+    dead: AbstractSet[Key]
+    """The nodes whose results serve no output."""
+
+
+def snapshot(graphs: Sequence[Graph]) -> Snapshot:
+    """The view as it is now: what an edit made stands in front of its first reader."""
+    nodes = {_key(node): node for graph in graphs for node in _in_order(graph)}
+    makers = {result: key for key, node in nodes.items() for result in node.results if result is not None}
+    reads = {key: tuple(dict.fromkeys(_makers(node, makers))) for key, node in nodes.items()}
+    return Snapshot(nodes, reads, _dead(nodes, reads))
+
+
+def excerpt(before: Snapshot, after: Snapshot, sites: Sequence[Site]) -> Excerpt:
+    """The nodes of the sites and those at most STEPS edges away, in the model before the edits and after them."""
+    after = _without_taken(after, before)
+    both = _merged(list(before.nodes), list(after.nodes))
+    named = _named(sites, before, after)
+    near = _near(set(named), before, after)
+    nodes = [_node(key, before, after, near, named.get(key)) for key in both if key in near]
+    return Excerpt(nodes, STEPS, len(both) - len(near))
+
+
+def _without_taken(after: Snapshot, before: Snapshot) -> Snapshot:
+    """Without the nodes that edits took out: they stand where they stood, but read nothing, or nothing reads them."""
+    dead = after.dead - before.dead
+    nodes = {
+        key: node
+        for key, node in after.nodes.items()
+        if key not in dead and (node.operands or (key in before.nodes and not before.nodes[key].operands))
+    }
+    reads = {key: tuple([each for each in after.reads[key] if each in nodes]) for key in nodes}
+    return Snapshot(nodes, reads, after.dead)
+
+
+def _dead(nodes: dict[Key, Node], reads: Mapping[Key, Sequence[Key]]) -> AbstractSet[Key]:
+    dead: set[Key] = set()
+    read: set[Key] = set()
+    for key, node in reversed(nodes.items()):
+        if key in read or any(result in node.graph.outputs for result in node.results):
+            read.update(reads[key])
+        else:
+            dead.add(key)
+    return dead
+
+
+def _in_order(graph: Graph) -> Iterator[Node]:
+    """The nodes that are there, each after the made ones that it reads."""
+    made = {result: node for node in graph.made if node.operands for result in node.results}
+    seen: set[int] = set()
+    for node in graph.nodes:
+        waiting = [node]
+        while waiting:  # what is made in front of a node may stand in a row of many
+            last = waiting[-1]
+            missing = [made[value] for value in last.operands if value in made and made[value].index not in seen]
+            if missing:
+                waiting += missing
+                continue
+            waiting.pop()
+            if last.index >= 0:
+                yield last
+            elif last.index not in seen:
+                seen.add(last.index)
+                yield last
+
+
+def _key(node: Node) -> Key:
+    first = next((result.name for result in node.results if result is not None), f" {node.label}")
+    return node.graph.path, first
+
+
+def _named(sites: Sequence[Site], before: Snapshot, after: Snapshot) -> dict[Key, str]:
+    """The nodes of the sites, and what they call them: a node without a name is counted in the view of its site."""
+    keys: dict[tuple[str, str], Key] = {}
+    for view in (before, after):
+        for key, node in view.nodes.items():
+            keys.setdefault((node.graph.path, node.label), key)
+    pairs = ((keys.get((site.graph, site.node)), site.node) for site in sites)
+    return {key: name for key, name in pairs if key is not None}
+
+
+def _makers(node: Node, makers: Mapping[Value, Key]) -> Iterator[Key]:
+    yield from (makers[value] for value in node.operands if value is not None and value in makers)
+
+
+def _merged(before: Sequence[Key], after: Sequence[Key]) -> list[Key]:
+    """Both in one order: what is after alone stands in front of the next node that is in both."""
+    known = set(before)
+    follows: dict[Key | None, list[Key]] = {}
+    waiting: list[Key] = []
+    for key in after:
+        if key in known:
+            follows[key] = waiting
+            waiting = []
+        else:
+            waiting.append(key)
+    return [each for key in before for each in (*follows.get(key, ()), key)] + waiting
+
+
+def _near(named: set[Key], before: Snapshot, after: Snapshot) -> set[Key]:
+    edges: dict[Key, set[Key]] = {}
+    for reads in (before.reads, after.reads):
+        for key, makers in reads.items():
+            for maker in makers:
+                edges.setdefault(key, set()).add(maker)
+                edges.setdefault(maker, set()).add(key)
+    near = set(named)
+    edge_of = set(named)
+    for _ in range(STEPS):
+        edge_of = {other for key in edge_of for other in edges.get(key, ())} - near
+        near |= edge_of
+    return near
+
+
+def _node(key: Key, before: Snapshot, after: Snapshot, near: set[Key], name: str | None) -> NodeExcerpt:
+    """One node; `name` is what sites call it, None where none is about it."""
+    was, now = before.nodes.get(key), after.nodes.get(key)
+    node = was or after.nodes[key]
+    alignment = _aligned(was) if was is not None and name is not None else None
+    ranked = alignment is not None and alignment.result.ranked
+    return NodeExcerpt(
+        key=_text(key),
+        graph=key[0],
+        node=node.label if name is None else name,
+        op=node.op,
+        position=was.index if was is not None else None,
+        before=str(was) if was is not None else None,
+        after=str(now) if now is not None else None,
+        reads_before=[_text(each) for each in before.reads.get(key, ()) if each in near],
+        reads_after=[_text(each) for each in after.reads.get(key, ()) if each in near],
+        space=alignment.result.json if alignment is not None and ranked else None,
+        operands=list(_operands(alignment)) if alignment is not None and ranked else (),
+        site=name is not None,
+    )
+
+
+def _text(key: Key) -> str:
+    return "/".join(key)
+
+
+def _aligned(node: Node) -> Alignment | None:
+    """How it broadcasts; None also where that is not known: a site says why."""
+    try:
+        return align(node)
+    except (Undecided, Incompatible):
+        return None
+
+
+def _operands(alignment: Alignment) -> Iterator[OperandExcerpt]:
+    for operand in alignment.operands:
+        lifted = alignment.result.rank - operand.shape.rank
+        axes = [
+            OperandAxis(axis - lifted if axis >= lifted else None, stretched)
+            for axis, stretched in enumerate(alignment.stretches(operand))
+        ]
+        value = operand.value
+        matrix = value.shape.json[operand.shape.rank :] if value.shape.json is not None else ()
+        yield OperandExcerpt(operand.index, value.name, value.shape.json, axes, matrix, _itemsize(value.dtype))
+
+
+def _itemsize(dtype: str) -> int | None:
+    """Bytes of an element; None for texts, and for elements smaller than a byte."""
+    bits = BITS.match(dtype)
+    if bits is None:
+        return 1 if dtype == "bool" else None
+    return int(bits[1]) // 8 or None
