@@ -1,4 +1,4 @@
-"""`fix`, `check`, `verify` and `tosa`: ask about each model, print the answer, return the status that says it."""
+"""`fix`, `verify` and `tosa`: ask about a model, print the answer, return the status that says it."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from types import MappingProxyType
 from graphfix import report
 from graphfix.cli import terminal
 from graphfix.cli.requests import request
-from graphfix.cli.status import DONE, FAILED, NO, UNDECIDED, WORST
+from graphfix.cli.status import DONE, FAILED, NO, UNDECIDED
 from graphfix.engine.request import Progress
 from graphfix.results import GraphfixError, Outcome, OverwriteError
 
@@ -23,12 +23,6 @@ def _fix(options: Namespace, progress: Progress | None) -> Outcome:
     if output is None:
         raise GraphfixError(f"{options.model}: say where the result goes: -o OUT, or --in-place")
     return pipeline.fix_file(options.model, output, request(options, progress))
-
-
-def _check(options: Namespace, progress: Progress | None) -> Outcome:
-    from graphfix.api import pipeline
-
-    return pipeline.check(options.model, request(options, progress))
 
 
 def _verify(options: Namespace, progress: Progress | None) -> Outcome:
@@ -48,31 +42,25 @@ def _tosa(options: Namespace, progress: Progress | None) -> Outcome:
 
 
 def answer(options: Namespace) -> int:
-    """Ask `fix`, `check`, `verify` or `tosa` about each model; the failure of one does not stop the others."""
-    models: Sequence[Path] = options.models if options.command == "check" else [options.model]
-    _refuse_reports(options, models)  # before the work, not after it
-    ask = ASKS[options.command]
-    entries: list[report.Entry] = []
-    for model in models:
-        options.model = model
-        entries.append(_entry(options, ask))
-        _print_answer(options, entries[-1])
+    """Ask `fix`, `verify` or `tosa` about a model."""
+    refuse_reports(options, [options.model])  # before the work, not after it
+    made = entry(options, ASKS[options.command])
+    print_answer(options, made)
     if options.json:
-        print(report.json_text(entries), end="")
-    elif len(entries) > 1 and not options.quiet:
-        print(report.totals(entries))
+        print(report.json_text([made]), end="")
     for path in options.report:
-        report.write(path, entries)
-    strict = getattr(options, "strict_proof", False)
-    return max((_status(entry, strict=strict) for entry in entries), key=WORST.index)
+        report.write(path, [made])
+    return status(made, strict=getattr(options, "strict_proof", False))
 
 
-def _refuse_reports(options: Namespace, models: Sequence[Path]) -> None:
+def refuse_reports(options: Namespace, models: Sequence[Path]) -> None:
     """Raise GraphfixError for a report that can't be written, or would replace a file that is read or written."""
     from graphfix.formats import publish
 
     named = {"the target file": "target_file", "the output": "output", "the second model": "after"}
+    named |= {"the baseline": "baseline"}
     files = [(what, getattr(options, name, None)) for what, name in named.items()]
+    files.append(("the configuration", options.settings.file))
     files += [("the model", model) for model in models]
     files += [
         ("what the runs read", file) for file in (getattr(options, "inputs", None), *getattr(options, "run_on", ()))
@@ -82,7 +70,8 @@ def _refuse_reports(options: Namespace, models: Sequence[Path]) -> None:
         publish.refuse_overwrite(path, "the report", ((what, file) for what, file in files if file is not None))
 
 
-def _entry(options: Namespace, ask: Callable[[Namespace, Progress | None], Outcome]) -> report.Entry:
+def entry(options: Namespace, ask: Callable[[Namespace, Progress | None], Outcome]) -> report.Entry:
+    """What the model is answered, or why nothing is. Raises OverwriteError, which ends the run."""
     try:
         with terminal.watched(options) as progress:
             return ask(options, progress)
@@ -92,12 +81,13 @@ def _entry(options: Namespace, ask: Callable[[Namespace, Progress | None], Outco
         return report.Failure(options.command, str(options.model), str(error))
 
 
-def _print_answer(options: Namespace, entry: report.Entry) -> None:
+def print_answer(options: Namespace, entry: report.Entry, table: Callable[[Outcome], str] = report.table) -> None:
+    """The table on stdout, and errors on stderr."""
     if isinstance(entry, report.Failure):
         sys.stdout.flush()  # where both streams are one, the lines stay in order
         terminal.say(entry.error)
     elif not (options.json or options.quiet):
-        print(report.table(entry))
+        print(table(entry))
     if isinstance(entry, Outcome) and _kept_back(entry, options):
         sys.stdout.flush()
         terminal.say(report.unwritten(entry))
@@ -111,7 +101,8 @@ def _kept_back(outcome: Outcome, options: Namespace) -> bool:
     return refused or bool(options.json or options.quiet)
 
 
-def _status(entry: report.Entry, *, strict: bool = False) -> int:
+def status(entry: report.Entry, *, strict: bool = False) -> int:
+    """The exit status that says the answer."""
     if isinstance(entry, report.Failure):
         return FAILED
     if entry.conversion is not None:
@@ -138,5 +129,5 @@ CONVERTED: Mapping[str, int] = MappingProxyType(
 )
 """What `tosa` ends with."""
 ASKS: Mapping[str, Callable[[Namespace, Progress | None], Outcome]] = MappingProxyType(
-    {"fix": _fix, "check": _check, "verify": _verify, "tosa": _tosa}
+    {"fix": _fix, "verify": _verify, "tosa": _tosa}
 )

@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping, Sequence
 from types import MappingProxyType
 
 from graphfix import report
-from graphfix.cli import answers, parser, terminal
+from graphfix.cli import answers, checking, configuration, parser, settings, terminal
 from graphfix.cli.requests import request
 from graphfix.cli.status import DONE, FAILED, INTERRUPTED, PIPE_CLOSED
 from graphfix.results import GraphfixError
@@ -20,8 +20,9 @@ def main(argv: Sequence[str] | None = None) -> int:
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="backslashreplace")  # a name that the terminal can't show is no reason to stop
-    options = parser.parser().parse_args(argv)
     try:
+        asked = settings.parsed(parser.parser(), argv)
+        options = asked.of(asked.model)
         status = COMMANDS[options.command](options)
         sys.stdout.flush()
     except GraphfixError as error:
@@ -58,5 +59,11 @@ def _explain(options: Namespace) -> int:
 
 
 COMMANDS: Mapping[str, Callable[[Namespace], int]] = MappingProxyType(
-    {**dict.fromkeys(answers.ASKS, answers.answer), "show": _show, "explain": _explain}
+    {
+        **dict.fromkeys(answers.ASKS, answers.answer),
+        "check": checking.answer,
+        "show": _show,
+        "explain": _explain,
+        "config": configuration.answer,
+    }
 )

@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import math
 from collections.abc import Callable
+from dataclasses import dataclass
 from pathlib import Path
 from typing import NoReturn
 
@@ -92,7 +93,7 @@ def rules(group: argparse._ArgumentGroup) -> None:
     group.add_argument(
         "--max-expand-bytes",
         metavar="N",
-        type=whole(0),
+        type=Whole(0),
         help="TFLite: a constant is written out stretched if it then takes at most N bytes (default 1048576), and all "
         "of them together at most twice the file's size; else an operator stretches it",
     )
@@ -149,9 +150,9 @@ def binding(command: Parser) -> None:
 def runs(command: Parser) -> None:
     """Offer how many runs there are, and their seed."""
     command.add_argument(
-        "--runs", metavar="N", type=whole(1), default=4, help="sets of inputs and sizes to run (default 4)"
+        "--runs", metavar="N", type=Whole(1), default=4, help="sets of inputs and sizes to run (default 4)"
     )
-    command.add_argument("--seed", metavar="N", type=whole(0), default=0, help="seed of the inputs (default 0)")
+    command.add_argument("--seed", metavar="N", type=Whole(0), default=0, help="seed of the inputs (default 0)")
 
 
 def unverified(command: Parser, what: str) -> None:
@@ -166,8 +167,17 @@ def strict(command: Parser) -> None:
     )
 
 
-def answer(command: Parser) -> None:
-    """Offer the forms of the answer."""
+def configured(command: Parser) -> None:
+    """Offer where the options stand that are said once for all."""
+    group = command.add_argument_group("configuration")
+    either = group.add_mutually_exclusive_group()
+    what = "the options' file instead of the nearest graphfix.toml or pyproject.toml ([tool.graphfix])"
+    either.add_argument("--config", metavar="FILE", type=Path, help=what)
+    either.add_argument("--isolated", action="store_true", help="read no such file")
+
+
+def answer(command: Parser) -> argparse._MutuallyExclusiveGroup:
+    """Offer the forms of the answer; what stands in the group that is returned can't be said together."""
     command.add_argument(
         "--report",
         metavar="FILE",
@@ -179,6 +189,7 @@ def answer(command: Parser) -> None:
     group = command.add_mutually_exclusive_group()
     group.add_argument("--json", action="store_true", help="print one JSON document instead of the table")
     group.add_argument("-q", "--quiet", action="store_true", help="print nothing but errors")
+    return group
 
 
 def named(what: str, *, least: int = 1) -> Callable[[str], tuple[str, str]]:
@@ -193,15 +204,17 @@ def named(what: str, *, least: int = 1) -> Callable[[str], tuple[str, str]]:
     return pair
 
 
-def whole(least: int) -> Callable[[str], int]:
-    """Return the type of a whole number from `least` on."""
+@dataclass(frozen=True, slots=True)
+class Whole:
+    """The type of a whole number from `least` on."""
 
-    def number(text: str) -> int:
-        if not (text.isascii() and text.isdigit() and int(text) >= least):
-            raise argparse.ArgumentTypeError(f"{text!r} is not a whole number from {least} on")
+    least: int
+
+    def __call__(self, text: str) -> int:
+        """Raises ArgumentTypeError."""
+        if not (text.isascii() and text.isdigit() and int(text) >= self.least):
+            raise argparse.ArgumentTypeError(f"{text!r} is not a whole number from {self.least} on")
         return int(text)
-
-    return number
 
 
 def tolerance(text: str) -> float:

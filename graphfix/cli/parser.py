@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from graphfix.cli import options
+from graphfix.cli import lint_options, options
 from graphfix.cli.options import Parser
 from graphfix.engine import targets
 from graphfix.results import VERSION
@@ -43,6 +43,9 @@ def parser() -> Parser:
     _show(_command(commands, "show", "print a model's nodes as y[2,3] = Add(x[2,3], b[3])"))
     _tosa(_command(commands, "tosa", "fix a model for TOSA, convert it, validate it, and run it if asked"))
     _explain(_command(commands, "explain", "print the page of a rewrite, a finding code or a target"))
+    for command in commands.choices.values():
+        options.configured(command)
+    _config(_command(commands, "config", "print the options that are in force, and where each was said"), commands)
     return whole
 
 
@@ -70,10 +73,13 @@ def _fix(command: Parser) -> None:
 
 
 def _check(command: Parser) -> None:
-    command.add_argument("models", metavar="MODEL", type=Path, nargs="+", help="the ONNX or TFLite files to check")
+    what = "ONNX or TFLite files, folders (searched for .onnx and .tflite) and quoted patterns ('models/**/*.onnx')"
+    command.add_argument("models", metavar="PATH", type=Path, nargs="+", help=what)
+    lint_options.sources(command)
+    lint_options.selection(command)
     options.choices(command)
     options.binding(command)
-    options.answer(command)
+    lint_options.form(command, options.answer(command))
 
 
 def _verify(command: Parser) -> None:
@@ -138,7 +144,7 @@ def _tosa(command: Parser) -> None:
     group = command.add_argument_group("what is rewritten")
     options.rules(group)
     options.unverified(command, "convert the rewritten model without verifying it")
-    command.add_argument("--seed", metavar="N", type=options.whole(0), default=0, help="seed of the inputs (default 0)")
+    command.add_argument("--seed", metavar="N", type=options.Whole(0), default=0, help="seed of the inputs (default 0)")
     options.answer(command)
 
 
@@ -151,3 +157,13 @@ def _explain(command: Parser) -> None:
         help=f"one of {', '.join(targets.RULES)}; a code such as GF101; or a target: {', '.join(targets.TARGETS)}",
     )
     options.target_file(either, "the row of a target of your own")
+
+
+def _config(command: Parser, commands: argparse._SubParsersAction[Parser]) -> None:
+    what = "a model: with what is said for files of its name"
+    command.add_argument("path", metavar="PATH", type=Path, nargs="?", help=what)
+    own = command.add_argument_group("what is asked", "and any option of another command, as if it were said there")
+    own.add_argument("--json", action="store_true", help="print one JSON document instead of the table")
+    options.configured(command)
+    for other in commands.choices.values():
+        lint_options.borrow(command, other)

@@ -68,13 +68,15 @@ def _size(target: Target, value: Value) -> Leave | None:
     axes = value.shape.axes
     if target.static and not value.shape.static:
         if axes is None:
-            return _left(f"{value} has no known rank: target {target.name} needs numbers", "GF302")
-        return _left(f"{value} has a size that is free: target {target.name} has none", "GF302")
+            return _left(f"{_shown(value)} has no known rank: target {target.name} needs numbers", "GF302")
+        return _left(f"{_shown(value)} has a size that is free: target {target.name} has none", "GF302")
     if target.max_rank is not None and (axes is None or len(axes) > target.max_rank):
         what = "a rank that is not known" if axes is None else f"rank {len(axes)}"
-        return _left(f"{value} has {what}: target {target.name} ends at {target.max_rank}", "GF301", blocks=True)
+        return _left(
+            f"{_shown(value)} has {what}: target {target.name} ends at {target.max_rank}", "GF301", blocks=True
+        )
     if target.elements and axes is not None and 0 in axes and value.kind != "constant" and value.is_read:
-        return _left(f"{value} has no elements: target {target.name} has no size 0")
+        return _left(f"{_shown(value)} has no elements: target {target.name} has no size 0")
     return None
 
 
@@ -96,9 +98,24 @@ def _operator(target: Target, node: Node, values: list[Value]) -> Leave | None:
     computed = [value for value in values if value.kind != "constant"]
     other = next((value for value in computed if target.types is not None and value.dtype not in target.types), None)
     if other is not None:
-        why = f"'{other.name}' is {other.dtype}, which target {target.name} does not take"
+        why = f"'{_of_the_file(other).name}' is {other.dtype}, which target {target.name} does not take"
         return _left(f"{why}{_what_becomes(target)}")
     return None
+
+
+def _of_the_file(value: Value) -> Value:
+    """The value that an edit lifted or stretched to this one: the names of edits are not the user's."""
+    node = value.producer
+    while node is not None and node.index < 0 and node.op in MOVEMENT | ONNX_MOVEMENT:
+        value = node.operand(0)
+        node = value.producer
+    return value
+
+
+def _shown(value: Value) -> str:
+    """`c[N,4]`, and where an edit made it another one: `c[N,4] as [1,N,4]`."""
+    named = _of_the_file(value)
+    return str(value) if named is value else f"{named} as {str(value).removeprefix(value.name)}"
 
 
 def _what_becomes(target: Target) -> str:
@@ -134,7 +151,7 @@ def _scales(node: Node) -> str | None:
     value = next((value for value in node.operands if value is not None and value.scales > 1), None)
     if value is None:
         return None
-    return f"'{value}' has one scale for each index of an axis: no element-wise operator in TOSA does"
+    return f"'{_shown(value)}' has one scale for each index of an axis: no element-wise operator in TOSA does"
 
 
 def _form(node: Node) -> str | None:

@@ -28,8 +28,6 @@ custom operator is `custom:` and its name. Where `reads` is not said and all ope
 
 from __future__ import annotations
 
-import stat
-import tomllib
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from functools import partial
@@ -37,49 +35,27 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
+from graphfix.engine import toml_files
 from graphfix.engine.spelling import hint
 from graphfix.engine.targets import BROADCASTS, MATERIALIZE, MOVEMENT, RULES, TARGETS, Target, moved_by, moving
+from graphfix.engine.toml_files import shown
 from graphfix.operators.names import CUSTOM, OPERATORS, TYPES, Format
 from graphfix.results import GraphfixError
 
 Table = Mapping[str, Any]
 Convert = Callable[[Any], Any]
 """What a key's value becomes. Raises ValueError, with what it should be."""
-LARGEST = 1 << 20
-"""Bytes: a target is a page of text."""
-SHOWN = 100
-"""How many letters of a value an error shows."""
 MOST_AXES = 1000
 """More than any format writes."""
 
 
 def read(path: Path) -> Target:
     """The target that a file describes. Raises GraphfixError."""
-    try:
-        table = tomllib.loads(_content(path).decode("utf-8-sig"))
-    except OSError as error:
-        raise GraphfixError(f"{path}: {error.strerror}; give the path of a TOML file") from None
-    except RecursionError:
-        raise GraphfixError(f"{path}: no TOML: it is nested too deeply") from None
-    except ValueError as error:  # also of a number that has too many digits for Python to read it
-        raise GraphfixError(f"{path}: no TOML: {str(error).partition(';')[0]}") from None
+    table = toml_files.table(path)
     try:
         return _target(table, path.stem)
     except ValueError as error:
         raise GraphfixError(f"{path}: {error}") from None
-
-
-def _content(path: Path) -> bytes:
-    # asked before it is opened: to open a pipe waits for its writer
-    mode = path.stat().st_mode
-    if not stat.S_ISREG(mode):
-        what = "a folder" if stat.S_ISDIR(mode) else "a device or a pipe"
-        raise GraphfixError(f"{path}: this is {what}; give the path of a TOML file")
-    with path.open("rb") as file:
-        content = file.read(LARGEST + 1)
-    if len(content) > LARGEST:
-        raise GraphfixError(f"{path}: a target file takes at most {LARGEST} bytes")
-    return content
 
 
 def _target(table: Table, stem: str) -> Target:
@@ -112,7 +88,7 @@ def _check_rewrites(added: tuple[str, ...], skipped: tuple[str, ...]) -> None:
         other = next((name for name in names if name not in RULES), None)
         if other is not None:
             how = hint(other, RULES, "; `graphfix explain --help` lists them")
-            raise ValueError(f"'options.{key}' is of rewrites: {_shown(other)} is none{how}")
+            raise ValueError(f"'options.{key}' is of rewrites: {shown(other)} is none{how}")
     both = next((name for name in added if name in skipped), None)
     if both is not None:
         raise ValueError(f"{both!r} is in 'options.add' and in 'options.skip': say one of them")
@@ -137,7 +113,7 @@ def _check_names(target: Target) -> None:
         other = next((name for name in sorted(names or ()) if name not in there and not name.startswith(CUSTOM)), None)
         if other is not None:
             what = "types" if key == "types" else "operators"
-            raise ValueError(f"'limits.{key}' is of {what} of {whose}: {_shown(other)} is none{hint(other, there)}")
+            raise ValueError(f"'limits.{key}' is of {what} of {whose}: {shown(other)} is none{hint(other, there)}")
 
 
 def _known(table: Table, keys: Mapping[str, Convert], where: str) -> dict[str, Any]:
@@ -149,17 +125,8 @@ def _known(table: Table, keys: Mapping[str, Convert], where: str) -> dict[str, A
         try:
             found[key.replace("-", "_")] = keys[key](value)
         except ValueError as error:
-            raise ValueError(f"'{where}{key}' is {error}, not {_shown(value)}") from None
+            raise ValueError(f"'{where}{key}' is {error}, not {shown(value)}") from None
     return found
-
-
-def _shown(value: object) -> str:
-    """A value in an error of one line."""
-    try:
-        text = repr(value)
-    except ValueError:
-        text = "a number of so many digits"
-    return text if len(text) <= SHOWN else f"{text[:SHOWN]} .."
 
 
 # --- what a value may be --------------------------------------------------------------------------------------------

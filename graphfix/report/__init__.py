@@ -8,20 +8,24 @@ from pathlib import Path
 
 from graphfix.report.json import document, json_text
 from graphfix.report.markdown import markdown
-from graphfix.report.table import table, totals, unwritten
+from graphfix.report.table import headline, statistics, table, totals, unwritten
 from graphfix.report.text import Entry, Failure, findings, printable
 from graphfix.results import GraphfixError
 
 __all__ = [
     "FORMS",
+    "TEXTS",
     "Entry",
     "Failure",
     "document",
     "findings",
+    "headline",
     "json_text",
     "markdown",
     "printable",
+    "publish",
     "refuse",
+    "statistics",
     "table",
     "totals",
     "unwritten",
@@ -30,6 +34,8 @@ __all__ = [
 
 FORMS: Mapping[str, Callable[[Sequence[Entry]], str]] = {".json": json_text, ".md": markdown}
 """Suffix of a report file -> what writes it."""
+TEXTS: Mapping[str, Callable[[Sequence[Entry]], str]] = {"json": json_text}
+"""Name of a form on stdout -> what writes it."""
 
 
 def refuse(path: Path) -> None:
@@ -45,12 +51,16 @@ def refuse(path: Path) -> None:
 def write(path: Path, entries: Sequence[Entry]) -> None:
     """Write a report in the form that the suffix names; it appears whole or not at all. Raises GraphfixError."""
     refuse(path)
-    text = FORMS[path.suffix.lower()](entries)
+    publish(path, FORMS[path.suffix.lower()](entries), "report")
+
+
+def publish(path: Path, text: str, what: str) -> None:
+    """Write a file that is `what`; it appears whole or not at all. Raises GraphfixError."""
     scratch = path.with_name(f".{path.name}.{os.getpid()}.tmp")
     try:
         scratch.write_text(text, encoding="utf-8", errors="backslashreplace", newline="\n")
         scratch.replace(path)
     except OSError as error:
-        raise GraphfixError(f"{path}: the report can't be written: {error.strerror}") from None
+        raise GraphfixError(f"{path}: the {what} can't be written: {error.strerror}") from None
     finally:
         scratch.unlink(missing_ok=True)

@@ -27,6 +27,7 @@ def document(entry: Entry) -> dict[str, Any]:
         "changed": entry.changed,
         "rewrites": dict(entry.rewrites),
         "sites": _plain(entry.sites),
+        "suppressed": entry.suppressed,
         "verdict": _plain(entry.verdict),
         "assumes": list(entry.assumes),
         "open_sizes": _plain(entry.open_sizes),

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from itertools import groupby
 from typing import TypeAlias
 
+from graphfix.report import pages
 from graphfix.report.text import (
     Entry,
     Failure,
@@ -28,6 +30,8 @@ REMOVED = "GF203"
 """The finding whose edit takes a node away: no operand is made explicit by it."""
 LIMITS = frozenset({"GF301", "GF302", "GF304", "GF305"})
 """The findings that a target's tables make."""
+QUOTED = re.compile(r"'[^']*'")
+"""The name of a value in a reason."""
 EDITED, STAYING, OPEN, ASSUMED = 20, 6, 4, 5
 """How many lines the table shows: of operands made explicit or found, of each kind that stays, of sizes that are not
 known, of assumptions."""
@@ -42,7 +46,7 @@ TableRow: TypeAlias = tuple[str, str, str, str, str, str]
 def table(outcome: Outcome) -> str:
     """What a command did with one model, in lines. Long lists are cut: a report file has all of them."""
     edited = _edited(outcome.sites)
-    lines = [_headline(outcome, edited)]
+    lines = [headline(outcome)]
     verdicts = outcome.verdict.assumes if outcome.verdict is not None else ()
     assumed = [text for text in verdicts if text not in outcome.assumes]
     if outcome.command == "verify":
@@ -66,8 +70,26 @@ def totals(entries: Sequence[Entry]) -> str:
     """The last line of a `check` of several models."""
     failed = sum(isinstance(entry, Failure) for entry in entries)
     found = sum(isinstance(entry, Outcome) and bool(findings(entry)) for entry in entries)
+    known = sum(entry.suppressed for entry in entries if isinstance(entry, Outcome))
     parts = [f"{len(entries) - failed - found} clean", f"{found} with findings"]
-    return f"{counted(len(entries), 'model')}: {', '.join(parts + [f'{failed} could not be checked'] * bool(failed))}"
+    parts += [f"{failed} could not be checked"] * bool(failed) + [
+        f"{counted(known, 'finding')} in the baseline"
+    ] * bool(known)
+    return f"{counted(len(entries), 'model')}: {', '.join(parts)}"
+
+
+def statistics(entries: Sequence[Entry]) -> str:
+    """How many findings of each code there are in all models, the most frequent first."""
+    codes = Counter(site.code for entry in entries if isinstance(entry, Outcome) for site in findings(entry))
+    rows = sorted(codes.items(), key=lambda row: (-row[1], row[0]))
+    width = max((len(str(number)) for _, number in rows), default=1)
+    lines = [f"{number:>{width}}  {code}  {_title(code)}" for code, number in rows]
+    return "\n".join(lines or ["0  findings"])
+
+
+def _title(code: str) -> str:
+    """`rank-mismatch`, as the code's page has it."""
+    return pages.page(code).partition("\n")[0].removeprefix(f"# {code} ")
 
 
 def _edited(sites: Sequence[Site]) -> Edited:
@@ -78,14 +100,16 @@ def _edited(sites: Sequence[Site]) -> Edited:
     return edited
 
 
-def _headline(outcome: Outcome, edited: Edited) -> str:
+def headline(outcome: Outcome) -> str:
+    """What a command did with one model, in one line."""
     match outcome.command:
         case "verify":
             return f"{printable(outcome.model)}, {printable(outcome.output or '')}: {_verdict(outcome)}"
         case "check":
-            return f"{printable(outcome.model)}: {_found(outcome)}{_kept(outcome)}"
+            known = f", {outcome.suppressed} in the baseline" * bool(outcome.suppressed)
+            return f"{printable(outcome.model)}: {_found(outcome)}{_kept(outcome)}{known}"
         case _:
-            return f"{_files(outcome)}: {_made(outcome, edited)}{_kept(outcome)}"
+            return f"{_files(outcome)}: {_made(outcome, _edited(outcome.sites))}{_kept(outcome)}"
 
 
 def _files(outcome: Outcome) -> str:
@@ -199,9 +223,7 @@ def _staying(sites: Sequence[Site]) -> Iterator[str]:
     """Yield a line for each reason and operator: `left GF104 Mul 'x', operand 0: the rank of 'a' is not known`."""
     groups: dict[tuple[str, str, str | None], list[Site]] = {}
     for site in sites:
-        # one free size runs through all that follows: the first reason names it
-        free = site.code == "GF302" and site.op != "input"
-        groups.setdefault((site.code, "", None) if free else (site.code, site.op, site.reason), []).append(site)
+        groups.setdefault(_alike(site), []).append(site)
     shown = list(groups.values())[:STAYING]
     for members in shown:
         first = members[0]
@@ -212,6 +234,19 @@ def _staying(sites: Sequence[Site]) -> Iterator[str]:
         where = f"{_with_more(node_text(first), len(nodes))}{which}"
         yield f"  {first.status} {first.code} {where}: {printable(first.reason or 'no reason is given')}"
     yield from _more(len(sites) - sum(map(len, shown)))
+
+
+def _alike(site: Site) -> tuple[str, str, str | None]:
+    """What sites that share a line agree in: the first stands for them.
+
+    One free size runs through all that follows. What a target can't take differs by the value that is named, and not by
+    the operator.
+    """
+    if site.code == "GF302" and site.op != "input":
+        return site.code, "", None
+    if site.code in LIMITS and site.reason is not None:
+        return site.code, "", QUOTED.sub("", site.reason)
+    return site.code, site.op, site.reason
 
 
 def _with_more(text: str, size: int) -> str:

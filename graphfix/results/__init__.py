@@ -221,5 +221,7 @@ class Outcome:
     """What is not known of sizes; on the first most nodes depend."""
     notes: Sequence[str] = ()
     """What the target asks and could not be asked of this model: sentences."""
+    suppressed: int = 0
+    """Of `check`: how many findings are none, because the baseline has them; they are no sites."""
     excerpt: Excerpt | None = None
     """The nodes that sites are about, and those around them, where a report that draws them was asked for."""

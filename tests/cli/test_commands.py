@@ -163,7 +163,7 @@ def test_an_interrupt_is_quiet_and_130(asked: Asked, capsys: pytest.CaptureFixtu
 
 @pytest.mark.parametrize(
     ("kinds", "status"),
-    [("clean clean", 0), ("clean found", 1), ("found clean bad found", 2), ("bad clean", 2)],
+    [("clean fine", 0), ("clean found", 1), ("found clean bad more-found", 2), ("bad clean", 2)],
 )
 def test_of_several_models_the_worst_decides_and_an_error_of_one_stops_no_other(
     asked: Asked, capsys: pytest.CaptureFixture[str], kinds: str, status: int
@@ -171,7 +171,7 @@ def test_of_several_models_the_worst_decides_and_an_error_of_one_stops_no_other(
     def check(model: Path, _: Request) -> Outcome:
         if model.name == "bad":
             raise GraphfixError("bad: no ONNX model; give one")
-        return Outcome("check", str(model), "onnx", sites=(FOUND,) if model.name == "found" else ())
+        return Outcome("check", str(model), "onnx", sites=(FOUND,) if "found" in model.name else ())
 
     asked.answers["check"] = check
     assert commands.main(["check", *kinds.split()]) == status
@@ -187,8 +187,8 @@ def test_undecided_is_worse_than_no_and_better_than_an_error(
     monkeypatch: pytest.MonkeyPatch, statuses: tuple[int, ...], worst: int
 ) -> None:
     one_by_one = iter(statuses)
-    monkeypatch.setattr(answers, "_status", lambda _, **__: next(one_by_one))
-    assert commands.main(["check", *("m" for _ in statuses)]) == worst
+    monkeypatch.setattr(answers, "status", lambda _, **__: next(one_by_one))
+    assert commands.main(["check", *(f"m{number}" for number, _ in enumerate(statuses))]) == worst
 
 
 # --- what is asked --------------------------------------------------------------------------------------------------
@@ -319,16 +319,19 @@ def test_wrong_usage_is_one_line_and_status_2(capsys: pytest.CaptureFixture[str]
 OFFERED = {
     "fix": "-o --output --in-place --target --target-file --broadcasts --unknown --dim --shape --same --trust-stored "
     "--signature --set --narrow-inputs --drop-set-inputs --only --skip --bind-defaults --max-expand-bytes "
-    "--keep-fusions --no-verify --strict-proof --runs --seed --report --json -q --quiet",
+    "--keep-fusions --no-verify --strict-proof --runs --seed --report --json -q --quiet --config --isolated",
     "check": "--target --target-file --broadcasts --unknown --dim --shape --same --trust-stored --signature "
-    "--narrow-inputs --set --only --skip --bind-defaults --max-expand-bytes --keep-fusions --report --json -q --quiet",
+    "--narrow-inputs --set --only --skip --bind-defaults --max-expand-bytes --keep-fusions --report --json -q --quiet "
+    "--exclude --select --ignore --baseline --write-baseline --exit-zero --format --statistics --config --isolated",
     "verify": "--dim --shape --same --trust-stored --signature --set --inputs --runs --seed --proof-only "
-    "--strict-proof --narrow-inputs --atol --rtol --report --json -q --quiet",
-    "show": "--maps --broadcasts-only --dim --shape --same --trust-stored --signature --narrow-inputs --set",
+    "--strict-proof --narrow-inputs --atol --rtol --report --json -q --quiet --config --isolated",
+    "show": "--maps --broadcasts-only --dim --shape --same --trust-stored --signature --narrow-inputs --set "
+    "--config --isolated",
     "tosa": "-o --output --run --inputs --atol --rtol --seed --only --skip --dim --shape --same "
     "--trust-stored --signature --narrow-inputs --set --drop-set-inputs --bind-defaults --max-expand-bytes --no-verify "
-    "--report --json -q --quiet",
-    "explain": "--target-file",
+    "--report --json -q --quiet --config --isolated",
+    "explain": "--target-file --config --isolated",
+    "config": "--json --config --isolated",
 }
 
 
@@ -362,7 +365,10 @@ def test_version_is_the_package_s(capsys: pytest.CaptureFixture[str]) -> None:
     assert (ended.value.code, capsys.readouterr().out) == (0, f"graphfix {graphfix.__version__}\n")
 
 
-@pytest.mark.parametrize("argv", [["--help"], ["--version"], ["fix", "--help"], ["explain", "GF101"], ["explain"]])
+@pytest.mark.parametrize(
+    "argv",
+    [["--help"], ["--version"], ["fix", "--help"], ["check", "--help"], ["config"], ["explain", "GF101"], ["explain"]],
+)
 def test_a_question_about_graphfix_itself_imports_nothing_heavy(argv: list[str]) -> None:
     program = (
         "import sys\n"

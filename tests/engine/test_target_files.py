@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 import graphfix
-from graphfix.engine import target_files, targets
+from graphfix.engine import target_files, targets, toml_files
 from graphfix.results import GraphfixError
 from models.builders.tflite.text import model
 from tests.support.asking import ask, refused
@@ -162,7 +162,7 @@ def test_a_file_that_is_not_there_or_no_text_is_one_line(tmp_path: Path, capsys:
     assert "No such file" in refused(capsys, tmp_path, "check", model_file, "--target-file", path)
     path.write_bytes(b"\xff\xfe")
     assert "no TOML" in refused(capsys, tmp_path, "check", model_file, "--target-file", path)
-    path.write_bytes(b"#" * (target_files.LARGEST + 1))
+    path.write_bytes(b"#" * (toml_files.LARGEST + 1))
     assert "at most" in refused(capsys, tmp_path, "check", model_file, "--target-file", path)
 
 

@@ -102,6 +102,15 @@ def test_nodes_with_a_free_size_are_one_line() -> None:
     assert lines[1:] == ["  left GF302 Add 'n0' and 1 more: a[N,3] has a size that is free"]
 
 
+def test_what_a_target_does_not_take_is_a_line_for_each_type_whatever_the_operator() -> None:
+    sites = [
+        replace(LEFT, code="GF305", node=f"n{at}", op=op, operand=None, reason=f"'v{at}' is {kind}", graph="main")
+        for at, (op, kind) in enumerate((("Add", "float32"), ("Mul", "int64"), ("Mul", "float32")))
+    ]
+    lines = report.table(Outcome("check", "m.onnx", "onnx", target="mine", sites=tuple(sites))).splitlines()
+    assert lines[1:] == ["  left GF305 Add 'n0' and 1 more: 'v0' is float32", "  left GF305 Mul 'n1': 'v1' is int64"]
+
+
 def test_a_model_with_exempt_sites_only_is_clean() -> None:
     assert report.table(CLEAN).splitlines()[0] == "c.onnx: clean for target ranks, 1 exempt"
     assert report.findings(CLEAN) == []
@@ -271,7 +280,7 @@ def test_a_name_can_not_steer_the_terminal_or_break_a_line() -> None:
 def test_the_document_has_the_fields_of_the_contract() -> None:
     document = json.loads(report.json_text([FIXED]))
     head = "schema graphfix command model output format target changed rewrites"
-    assert " ".join(document) == f"{head} sites verdict assumes open_sizes notes seconds conversion"
+    assert " ".join(document) == f"{head} sites suppressed verdict assumes open_sizes notes seconds conversion"
     assert (document["schema"], document["command"], document["output"]) == (1, "fix", "f.onnx")
     assert document["rewrites"] == {"normalize-expand": 0, "equalize-ranks": 1, "materialize-broadcasts": 1}
     assert document["sites"][1] == {

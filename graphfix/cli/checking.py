@@ -1,0 +1,124 @@
+"""`check`: the models of all sources, each by the options for it; what counts is printed, and remembered if asked."""
+
+from __future__ import annotations
+
+import gc
+from argparse import Namespace
+from collections.abc import Sequence
+from pathlib import Path
+
+from graphfix import report
+from graphfix.cli import answers, known_findings, sources, terminal
+from graphfix.cli.known_findings import KnownFindings
+from graphfix.cli.lint_options import TEXT
+from graphfix.cli.requests import request
+from graphfix.cli.status import DONE, NO, WORST
+from graphfix.engine.request import Progress
+from graphfix.findings.selection import Selection
+from graphfix.results import Outcome
+
+OBJECTS = 100_000
+"""How many objects of models that are done may wait: to look for what they hold costs a hundredth of a second."""
+
+
+def answer(options: Namespace) -> int:
+    """Check each model; the failure of one does not stop the others."""
+    models = sources.models(options.models, options.exclude)
+    asked = [_of(options, model) for model in models]
+    _refuse(options, asked)  # before the work, not after it
+    known = known_findings.opened(options.baseline, options.write_baseline)
+    entries = []
+    for own in asked:
+        entries.append(_entry(own, known, among_others=len(asked) > 1))
+        _forget()
+    _print_all(options, entries)
+    _remember(options, known, entries)
+    for path in options.report:
+        report.write(path, entries)
+    worst = max((answers.status(entry) for entry in entries), key=WORST.index, default=DONE)
+    return DONE if worst == NO and options.exit_zero else worst
+
+
+def _forget() -> None:
+    """Give back the memory of models: nodes and graphs name each other, and the process collects no such circles.
+
+    What stays, stays to the end: it is not looked at again.
+    """
+    if gc.get_count()[0] > OBJECTS:
+        gc.collect()
+        gc.freeze()
+
+
+def _of(options: Namespace, model: Path) -> Namespace:
+    """The options for one model."""
+    own: Namespace = options.settings.of(model)
+    own.model = model
+    own.form = "json" if own.json else own.form
+    return own
+
+
+def _check(options: Namespace, progress: Progress | None) -> Outcome:
+    from graphfix.api import pipeline
+
+    return pipeline.check(options.model, request(options, progress))
+
+
+def _entry(options: Namespace, known: KnownFindings, *, among_others: bool) -> report.Entry:
+    """Check a model, leave out what does not count, and print what is said of it alone."""
+    made = answers.entry(options, _check)
+    if isinstance(made, Outcome):
+        selection = Selection(_codes(options.select), _codes(options.ignore))
+        made = known.counted(options.model, made, selection)
+    if options.form == TEXT or isinstance(made, report.Failure):
+        clean = isinstance(made, Outcome) and not report.findings(made)
+        answers.print_answer(options, made, report.headline if clean and among_others else report.table)
+    return made
+
+
+def _codes(said: Sequence[str]) -> list[str]:
+    return [code for codes in said for code in codes.split(",")]
+
+
+def _refuse(options: Namespace, asked: Sequence[Namespace]) -> None:
+    """Raise GraphfixError where a report or the baseline would replace a file that is read, or written."""
+    from graphfix.formats import publish
+
+    answers.refuse_reports(options, [])
+    for own in asked:
+        answers.refuse_reports(own, [own.model])
+    if options.write_baseline is not None:
+        files = [("a report", path) for path in options.report] + [("a model", own.model) for own in asked]
+        files += [("a target file", own.target_file) for own in (options, *asked) if own.target_file is not None]
+        files += [("the configuration", options.settings.file)] * (options.settings.file is not None)
+        publish.refuse_overwrite(options.write_baseline, "the baseline", files)
+
+
+def _print_all(options: Namespace, entries: Sequence[report.Entry]) -> None:
+    """What is said of all models together."""
+    form = "json" if options.json else options.form
+    if options.quiet:
+        return
+    if form != TEXT:
+        print(report.TEXTS[form](entries), end="")
+        return
+    if not entries:
+        print("no model to check: all that were named are excluded")
+    if len(entries) > 1:
+        print(report.totals(entries))
+    if options.statistics:
+        print(report.statistics(entries))
+
+
+def _remember(options: Namespace, known: KnownFindings, entries: Sequence[report.Entry]) -> None:
+    """Write the baseline, or say how much of it is over."""
+    failed = any(isinstance(entry, report.Failure) for entry in entries)
+    if known.writes and failed:
+        terminal.say(f"{options.write_baseline}: not written: a model could not be checked; mend it, or --exclude it")
+        return
+    gone = 0 if known.writes else known.gone()
+    said = known.write() if known.writes else ""
+    if gone:
+        again = f"--write-baseline {options.baseline} takes them out"
+        said = f"{options.baseline}: {gone} known finding{'s' * (gone != 1)} can't be found any more; {again}"
+    if said and not options.quiet:
+        terminal.say(said)

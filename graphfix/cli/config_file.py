@@ -1,0 +1,152 @@
+"""The file of options that are said once: where it is, and what it says.
+
+[tool.graphfix]                          pyproject.toml; in graphfix.toml the same keys stand at the top
+target = "tosa"
+dim = ["N=4"]
+baseline = "graphfix-baseline.json"
+
+[[tool.graphfix.overrides]]
+files = ["legacy/*.onnx"]
+ignore = ["GF103"]
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Collection, Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from graphfix.cli import globs, keys
+from graphfix.cli.globs import Glob
+from graphfix.cli.keys import Options
+from graphfix.engine import toml_files
+from graphfix.engine.toml_files import shown
+from graphfix.results import GraphfixError
+
+OWN, SHARED = "graphfix.toml", "pyproject.toml"
+OVERRIDES, FILES = "overrides", "files"
+
+
+@dataclass(frozen=True, slots=True)
+class Layer:
+    """Options that one place says."""
+
+    origin: str
+    """`graphfix.toml`, `graphfix.toml: override 2`."""
+    values: Mapping[str, object]
+    """By key: what the command that runs makes of it."""
+    files: tuple[Glob, ...] | None = None
+    """The models that it is about; None: all."""
+
+    def names(self, model: Path | None) -> bool:
+        """Whether it is about this model."""
+        return self.files is None or (model is not None and any(glob.names(model) for glob in self.files))
+
+
+@dataclass(frozen=True, slots=True)
+class Commands:
+    """The options that there are."""
+
+    own: Options
+    """Those of the command that runs."""
+    all: Collection[Options]
+    alone: Collection[frozenset[str]]
+    """Groups of options of which only one can be said."""
+
+
+def nearest() -> tuple[Path, Mapping[str, Any]] | None:
+    """The file that counts in the working directory, and its table: its own, or of those above the nearest.
+
+    Raises GraphfixError for one that can't be read.
+    """
+    here = Path.cwd()
+    for folder in (here, *here.parents):
+        where = Path(os.path.relpath(folder, here))
+        for name in (OWN, SHARED):
+            path = where / name
+            table = _table(path) if path.is_file() else None
+            if table is not None:
+                return path, table
+    return None
+
+
+def named(path: Path) -> tuple[Path, Mapping[str, Any]]:
+    """The file that --config names. Raises GraphfixError for one that can't be read."""
+    table = _table(path)
+    if table is None:
+        raise GraphfixError(f"{path}: there is no table [tool.graphfix] in it; name another file, or write one")
+    return path, table
+
+
+def layers(path: Path, table: Mapping[str, Any], commands: Commands) -> Iterator[Layer]:
+    """What it says of all files, and of some. Raises GraphfixError for what no option takes."""
+    try:
+        rest = {key: said for key, said in table.items() if key != OVERRIDES}
+        yield Layer(str(path), _values(rest, path.parent, commands))
+        overrides = _overrides(path, table)
+    except ValueError as error:
+        raise GraphfixError(f"{path}: {error}") from None
+    for number, override in enumerate(overrides, 1):
+        origin = f"{path}: override {number}"
+        try:
+            yield _override(origin, override, path.parent, commands)
+        except ValueError as error:
+            raise GraphfixError(f"{origin}: {error}") from None
+
+
+def _table(path: Path) -> Mapping[str, Any] | None:
+    """The table of the options; None where the file has none."""
+    table: Any = toml_files.table(path)
+    if path.name != SHARED:
+        return dict(table)
+    tools = table.get("tool", {})
+    table = tools.get("graphfix") if isinstance(tools, dict) else None
+    if table is not None and not isinstance(table, dict):
+        raise GraphfixError(f"{path}: 'tool.graphfix' is a table, [tool.graphfix], not {shown(table)}")
+    return table
+
+
+def _overrides(path: Path, table: Mapping[str, Any]) -> list[Mapping[str, Any]]:
+    """The tables of what is said for some files. Raises ValueError for what is none."""
+    overrides = table.get(OVERRIDES, [])
+    if isinstance(overrides, list) and all(isinstance(each, dict) for each in overrides):
+        return overrides
+    head = f"[[{'tool.graphfix.' * (path.name == SHARED)}{OVERRIDES}]]"
+    raise ValueError(f"'{OVERRIDES}' is of tables, {head}, not {shown(overrides)}")
+
+
+def _override(origin: str, override: Mapping[str, Any], folder: Path, commands: Commands) -> Layer:
+    files = override.get(FILES)
+    if not (isinstance(files, list) and files and all(isinstance(each, str) and each.strip("/") for each in files)):
+        raise ValueError(f"'{FILES}' is a list of names of files or patterns, not {shown(files)}")
+    for each in files:
+        try:
+            globs.regex(each)
+        except ValueError as error:
+            raise ValueError(f"'{FILES}': {shown(each)} has {error}") from None
+    rest = {key: said for key, said in override.items() if key != FILES}
+    for key in rest:
+        if any(action.dest not in keys.OF_A_FILE for action in keys.known(key, commands.all)):
+            raise ValueError(f"'{key}' is for a whole run, not for some files: say it beside the overrides")
+    return Layer(origin, _values(rest, folder, commands), tuple(Glob(each, folder) for each in files))
+
+
+def _values(table: Mapping[str, Any], folder: Path, commands: Commands) -> dict[str, object]:
+    """What each key says. Raises ValueError for what no option takes, and for two of which only one can be said."""
+    values: dict[str, object] = {}
+    said: dict[str, str] = {}
+    for key, each in table.items():
+        action = keys.known(key, commands.all)[0]
+        action = commands.own.get(key, action)
+        made = keys.value(key, action, each, folder)
+        if each is not False:
+            said[action.dest] = key
+        if key in commands.own:
+            values[key] = made
+    for group in commands.alone:
+        both = [said[name] for name in said if name in group]
+        if len(both) > 1:
+            raise ValueError(f"'{both[0]}' and '{both[1]}' can't be said together: leave one out")
+    return values

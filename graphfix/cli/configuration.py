@@ -1,0 +1,59 @@
+"""`config`: what each option is, for all models or for one, and where that was said."""
+
+from __future__ import annotations
+
+import json
+from argparse import Namespace
+from collections.abc import Mapping
+
+from graphfix import report
+from graphfix.cli import keys
+from graphfix.cli.settings import DEFAULT, Settings
+from graphfix.cli.status import DONE
+
+SCHEMA = 1
+
+
+def answer(options: Namespace) -> int:
+    """Print the options as a table of TOML, or as one JSON document."""
+    settings: Settings = options.settings
+    rows = _rows(settings, options)
+    file = str(settings.file) if settings.file is not None else None
+    if options.json:
+        listed = {name: {"value": value, "origin": origin} for name, (value, origin) in rows.items()}
+        path = str(options.path) if options.path is not None else None
+        print(json.dumps({"schema": SCHEMA, "file": file, "model": path, "options": listed}, indent=2))
+        return DONE
+    said = {name: row for name, row in rows.items() if row[1] != DEFAULT}
+    print(f"# {report.printable(file)}" if file is not None else "# no configuration file")
+    _print(said)
+    if said:
+        print()
+    _print({name: row for name, row in rows.items() if name not in said})
+    return DONE
+
+
+def _rows(settings: Settings, options: Namespace) -> Mapping[str, tuple[object, str]]:
+    """By option: its value as TOML has it, and who said it."""
+    rows = {}
+    for name, (value, origin) in sorted(settings.origins(options.path).items()):
+        if name not in keys.SAID_EACH_TIME:
+            of_file = origin if origin in (DEFAULT, "command line") or "override" in origin else f"{origin}: {name}"
+            rows[name] = (keys.text(settings.actions[name], value), of_file)
+    return rows
+
+
+def _print(rows: Mapping[str, tuple[object, str]]) -> None:
+    """Lines of TOML, the origins as comments; an option that has no value is a comment itself."""
+    lines = [
+        (f"{name} = {_toml(value)}" if value is not None else f"# {name}", origin)
+        for name, (value, origin) in rows.items()
+    ]
+    width = max((len(line) for line, _ in lines), default=0)
+    for line, origin in lines:
+        print(report.printable(f"{line.ljust(width)}  # {origin}"))
+
+
+def _toml(value: object) -> str:
+    """A value as TOML writes it: as JSON does."""
+    return json.dumps(value, ensure_ascii=False)

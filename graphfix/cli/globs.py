@@ -1,0 +1,90 @@
+"""Patterns of file names: `*` and `?` stop at a folder's end, `**` does not."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from functools import cache
+from pathlib import Path
+
+MAGIC = frozenset("*?[")
+"""What makes a name a pattern."""
+
+
+@dataclass(frozen=True, slots=True)
+class Glob:
+    """A pattern, and the folder from which it names files; None: the working directory.
+
+    Without a `/` it is about any folder or file of that name; what is in a folder that it names is named too.
+    """
+
+    text: str
+    folder: Path | None = None
+
+    def under(self, folder: Path) -> Glob:
+        """The same pattern, read from another folder."""
+        return replace(self, folder=folder)
+
+    def names(self, path: Path) -> bool:
+        """Whether it names this file, or a folder that the file is in."""
+        parts = _from(path, self.folder)
+        if "/" not in self.text:
+            return any(regex(self.text).fullmatch(part) for part in parts)
+        pattern = regex(self.text.removeprefix("./").rstrip("/"))
+        return any(pattern.fullmatch("/".join(parts[: last + 1])) for last in range(len(parts)))
+
+
+def is_pattern(text: str) -> bool:
+    """Whether a name holds what a shell would replace."""
+    return not MAGIC.isdisjoint(text)
+
+
+@cache
+def regex(pattern: str) -> re.Pattern[str]:
+    """What a pattern matches, of a path that is written with `/`. Raises ValueError for a bad range of letters."""
+    try:
+        return re.compile("".join(_translated(pattern)), re.DOTALL)
+    except re.error:
+        raise ValueError("a bad range of letters between [ and ]") from None
+
+
+def _translated(pattern: str) -> Iterator[str]:
+    at = 0
+    while at < len(pattern):
+        if pattern.startswith("**/", at) and (at == 0 or pattern[at - 1] == "/"):
+            yield "(?:[^/]+/)*"
+            at += 3
+            continue
+        if pattern[at] == "*":
+            end = at + 1
+            while pattern.startswith("*", end):
+                end += 1
+            yield ".*" if end - at > 1 else "[^/]*"
+            at = end
+            continue
+        letter, at = _letter(pattern, at)
+        yield letter
+
+
+def _letter(pattern: str, at: int) -> tuple[str, int]:
+    """One letter, `?`, or a class `[a-z]`, `[!a]`; a `[` that nothing closes is itself."""
+    if pattern[at] == "?":
+        return "[^/]", at + 1
+    close = pattern.find("]", at + 2 + pattern.startswith("!", at + 1)) if pattern[at] == "[" else -1
+    if close < 0:
+        return re.escape(pattern[at]), at + 1
+    inside = pattern[at + 1 : close]
+    no, inside = ("^", inside[1:]) if inside.startswith("!") else ("", inside)
+    escaped = re.sub(r"([\\\[\]^&~|])", r"\\\1", inside)
+    return f"(?!/)[{no}{escaped}]", close + 1
+
+
+def _from(path: Path, folder: Path | None) -> list[str]:
+    """The parts of a path, as they are named from a folder."""
+    try:
+        named = os.path.relpath(path, folder if folder is not None else os.curdir)
+    except ValueError:  # on another drive
+        named = str(path.absolute())
+    return Path(named).as_posix().split("/")

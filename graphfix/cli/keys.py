@@ -1,0 +1,128 @@
+"""What a configuration may say: the long options of the parser, by their names and of the types that they take."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Callable, Collection, Mapping
+from dataclasses import fields
+from pathlib import Path
+from types import MappingProxyType
+from typing import Any, TypeAlias
+
+from graphfix.cli.globs import Glob
+from graphfix.cli.options import Parser, Whole, tolerance
+from graphfix.engine.request import Request
+from graphfix.engine.spelling import hint
+from graphfix.engine.toml_files import shown
+
+Options: TypeAlias = Mapping[str, argparse.Action]
+"""A command's options by their long names, without `--`."""
+NO_KEYS = frozenset({"help", "config", "isolated"})
+"""The option that ends a command line, and those that say where the configuration is."""
+SAID_EACH_TIME = frozenset({"output", "in-place", "write-baseline"})
+"""What replaces files is said on the command line alone."""
+OF_A_FILE = frozenset({each.name for each in fields(Request) if each.init} | {"select", "ignore"}) - {"report"}
+"""What may differ from file to file, as a namespace names it: what is asked of a model, and which findings count."""
+KINDS: Mapping[object, tuple[tuple[type, ...], str]] = MappingProxyType(
+    {Whole: ((int,), "a whole number"), tolerance: ((int, float), "a number")}
+)
+"""What types an option as TOML has it; any other option is a text."""
+
+
+def options(command: Parser) -> Options:
+    """The options of a command that a configuration may say, and those that it is told to say elsewhere."""
+    named = {_name(action): action for action in command._actions}  # noqa: SLF001  # argparse shows them nowhere else
+    return {name: action for name, action in named.items() if name and name not in NO_KEYS}
+
+
+def alone(command: Parser) -> list[frozenset[str]]:
+    """Groups of options, as a namespace names them, of which only one can be said."""
+    groups = command._mutually_exclusive_groups  # noqa: SLF001
+    return [frozenset(action.dest for action in group._group_actions) for group in groups]  # noqa: SLF001
+
+
+def _name(action: argparse.Action) -> str:
+    return next((name[2:] for name in action.option_strings if name.startswith("--")), "")
+
+
+def known(key: str, commands: Collection[Options]) -> list[argparse.Action]:
+    """The options of that name, one for each command that has it. Raises ValueError where there is none."""
+    if key in SAID_EACH_TIME:
+        raise ValueError(f"'{key}' replaces files: it is said on the command line, --{key}, and nowhere else")
+    found = [command[key] for command in commands if key in command]
+    if not found:
+        names = sorted({name for command in commands for name in command} - SAID_EACH_TIME)
+        raise ValueError(f"{shown(key)} is no option{hint(key, names, '; `graphfix config` lists them')}")
+    return found
+
+
+def value(key: str, action: argparse.Action, said: object, folder: Path) -> object:
+    """What an option becomes by a value in a file of this folder. Raises ValueError with what it should be."""
+    if action.nargs == 0:
+        if type(said) is not bool:
+            raise ValueError(f"'{key}' is true or false, not {shown(said)}")
+        return action.const if said else None
+    if not is_repeatable(action):
+        return _converted(key, action, said, folder)
+    if isinstance(said, list):
+        return [_converted(key, action, each, folder) for each in said]
+    raise ValueError(f"'{key}' is a list, such as [{_example(said)}], not {shown(said)}")
+
+
+def is_repeatable(action: argparse.Action) -> bool:
+    """Whether it may be said more than once: a list."""
+    return isinstance(action, argparse._AppendAction)  # noqa: SLF001
+
+
+def _example(said: object) -> str:
+    return shown(said) if isinstance(said, str) else '".."'
+
+
+def _converted(key: str, action: argparse.Action, said: object, folder: Path) -> object:
+    kind = type(action.type) if isinstance(action.type, Whole) else action.type
+    types, what = KINDS.get(kind, ((str,), "a text"))
+    if type(said) not in types or "\0" in str(said):
+        raise ValueError(f"'{key}' is {'of texts' if is_repeatable(action) else what}, not {shown(said)}")
+    try:
+        made = _typed(action.type, str(said))
+    except (argparse.ArgumentTypeError, ValueError) as error:
+        raise ValueError(f"'{key}': {error}") from None
+    if action.choices is not None and made not in action.choices:
+        offered = [str(each) for each in action.choices]
+        how = hint(str(said), offered, f"; known: {', '.join(offered)}")
+        raise ValueError(f"'{key}': {shown(said)} is none that there is{how}")
+    return _from(folder, made)
+
+
+def _typed(convert: Callable[[str], Any] | argparse.FileType | str | None, text: str) -> object:
+    return convert(text) if callable(convert) else text
+
+
+def _from(folder: Path, made: object) -> object:
+    """Names of files are read from the folder of the file that says them."""
+    match made:
+        case Path():
+            return folder / made
+        case Glob():
+            return made.under(folder)
+    return made
+
+
+def text(action: argparse.Action, made: object) -> object:
+    """A value as a configuration would say it: true, a number, a text, or a list of texts; None where none is set."""
+    if action.nargs == 0:
+        return bool(made == action.const)
+    if isinstance(made, list):
+        return [_one(each) for each in made]
+    return _one(made) if made is not None else [] if is_repeatable(action) else None
+
+
+def _one(made: object) -> object:
+    match made:
+        case Path():
+            return made.as_posix()
+        case Glob() | bool() | int() | float():
+            return made.text if isinstance(made, Glob) else made
+        case tuple():
+            return "=".join(made)
+    return str(made)

@@ -1,0 +1,96 @@
+"""Which findings of a model count: those of the codes that are asked for, without those that a baseline has."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+from graphfix import report
+from graphfix.findings import baseline
+from graphfix.findings.baseline import Baseline, Known
+from graphfix.findings.selection import Selection
+from graphfix.results import GraphfixError, Outcome
+
+
+@dataclass(frozen=True, slots=True)
+class Checked:
+    """One model's findings now, those of the baseline with them, and which codes were asked for."""
+
+    findings: Sequence[Known]
+    selection: Selection
+
+    def covers(self, known: Known) -> bool:
+        """Whether such a finding was looked for."""
+        return self.selection.takes(str(known["code"]))
+
+
+@dataclass(frozen=True, slots=True)
+class KnownFindings:
+    """What the baseline has, and what the models have."""
+
+    baseline: Baseline | None
+    writes: bool
+    """Whether all that is found is written into it."""
+    checked: dict[str, Checked] = field(default_factory=dict)
+    """By the baseline's name of a model."""
+
+    def counted(self, model: Path, outcome: Outcome, selection: Selection) -> Outcome:
+        """The outcome with the sites that count."""
+        chosen = replace(outcome, sites=tuple(site for site in outcome.sites if selection.takes(site.code)))
+        if self.baseline is None:
+            return chosen
+        found = Checked(baseline.described(chosen), selection)
+        self.checked[self.baseline.name_of(model)] = found
+        known = {str(each["fingerprint"]) for each in found.findings} if self.writes else self.baseline.known(model)
+        new = baseline.unknown(chosen, known)
+        return replace(chosen, sites=new, suppressed=len(chosen.sites) - len(new))
+
+    def gone(self) -> int:
+        """How many findings of the baseline there are no more, in what was checked and in models that are gone."""
+        files: Mapping[str, Sequence[Known]] = self.baseline.files if self.baseline is not None else {}
+        return sum(self._is_gone(name, each) for name, known in files.items() for each in known)
+
+    def write(self) -> str:
+        """Write the baseline: what was found, and what this run did not look for; return what to say of it.
+
+        Raises GraphfixError where it can't be written.
+        """
+        if self.baseline is None:
+            return ""
+        files = {
+            name: [each for each in known if self._was_not_asked(name, each)]
+            for name, known in self.baseline.files.items()
+        }
+        for name, found in self.checked.items():
+            files[name] = [*files.get(name, ()), *found.findings]
+        report.publish(self.baseline.path, baseline.text(files), "baseline")
+        number = sum(map(len, files.values()))
+        return f"{self.baseline.path}: written, {number} finding{'s' * (number != 1)}"
+
+    def _is_gone(self, name: str, known: Known) -> bool:
+        checked = self.checked.get(name)
+        if checked is None:
+            return not self._is_there(name)
+        now = {each["fingerprint"] for each in checked.findings}
+        return checked.covers(known) and known["fingerprint"] not in now
+
+    def _was_not_asked(self, name: str, known: Known) -> bool:
+        checked = self.checked.get(name)
+        return self._is_there(name) if checked is None else not checked.covers(known)
+
+    def _is_there(self, name: str) -> bool:
+        return self.baseline is not None and os.path.lexists(self.baseline.path.parent / name)
+
+
+def opened(known: Path | None, write: Path | None) -> KnownFindings:
+    """What --baseline and --write-baseline name: the second is written, and then the first is not read.
+
+    Raises GraphfixError for a file that is no baseline: it is neither believed nor replaced.
+    """
+    if write is None:
+        return KnownFindings(baseline.read(known) if known is not None else None, writes=False)
+    if not write.parent.is_dir():
+        raise GraphfixError(f"{write}: the folder of the baseline does not exist; create it first")
+    return KnownFindings(baseline.read(write) if os.path.lexists(write) else Baseline(write), writes=True)

@@ -1,0 +1,82 @@
+"""The options of `check` as a linter, and those that `config` borrows; no format is imported."""
+
+from __future__ import annotations
+
+import argparse
+import copy
+from pathlib import Path
+
+from graphfix import report
+from graphfix.cli import globs
+from graphfix.cli.globs import Glob
+from graphfix.cli.options import Parser
+from graphfix.engine.spelling import hint
+from graphfix.findings.selection import names_a_code
+
+TEXT = "text"
+"""The form for people."""
+
+
+def sources(command: Parser) -> None:
+    """Offer which files are left out."""
+    what = (
+        "leave out files and folders of this name (legacy, '*_old.onnx') or, with a /, at this place "
+        "('models/old/**'); repeatable"
+    )
+    command.add_argument("--exclude", metavar="GLOB", type=_glob, action="append", default=[], help=what)
+
+
+def selection(command: Parser) -> None:
+    """Offer which findings count: by code, and by what was known before."""
+    group = command.add_argument_group("which findings count")
+    for name, what in (
+        ("select", "only these: codes or their beginnings (GF102, GF1, ALL), with commas; repeatable"),
+        ("ignore", "not these; where both have a code, the longer beginning decides; repeatable"),
+    ):
+        group.add_argument(f"--{name}", metavar="CODES", type=_codes, action="append", default=[], help=what)
+    what = "findings that stand in this file are none: only what is new counts"
+    group.add_argument("--baseline", metavar="FILE", type=Path, help=what)
+    what = "write what is found now into FILE for --baseline, which is not read then; files not checked keep their part"
+    group.add_argument("--write-baseline", metavar="FILE", type=Path, help=what)
+    group.add_argument("--exit-zero", action="store_true", help="findings are no failure: exit status 0")
+
+
+def form(command: Parser, either: argparse._MutuallyExclusiveGroup) -> None:
+    """Offer the forms on stdout; of those in `either` only one can be said."""
+    what = "the form on stdout (default text); --json is short for one of them"
+    either.add_argument("--format", dest="form", choices=(TEXT, *report.TEXTS), default=TEXT, help=what)
+    command.add_argument("--statistics", action="store_true", help="text: how many findings of each code in all files")
+
+
+def borrow(command: Parser, other: Parser) -> None:
+    """Let a command take each option of another one that it does not have, without a line in its help."""
+    own = command._option_string_actions  # noqa: SLF001  # argparse shows its options nowhere else
+    for action in other._actions:  # noqa: SLF001
+        names = [name for name in action.option_strings if name not in own]
+        if any(name.startswith("--") for name in names):
+            borrowed = copy.copy(action)
+            borrowed.option_strings, borrowed.required, borrowed.help = names, False, argparse.SUPPRESS
+            command._add_action(borrowed)  # noqa: SLF001
+
+
+def _glob(text: str) -> Glob:
+    try:
+        globs.regex(text)
+    except ValueError as error:
+        raise argparse.ArgumentTypeError(f"{text!r} has {error}") from None
+    if not text.strip("/"):
+        raise argparse.ArgumentTypeError(f"{text!r} names nothing")
+    return Glob(text)
+
+
+def _codes(text: str) -> str:
+    """The same text, in capitals and without blanks."""
+    from graphfix.report import pages
+
+    known = pages.codes()
+    given = tuple(part.strip().upper() for part in text.split(","))
+    for code in given:
+        if not names_a_code(code, known):
+            how = hint(code, known, f"; known: {', '.join(known)}, their beginnings, and ALL")
+            raise argparse.ArgumentTypeError(f"no finding code begins with {code!r}{how}")
+    return ",".join(given)

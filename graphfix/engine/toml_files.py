@@ -1,0 +1,50 @@
+"""The content of a TOML file that a user wrote, or one line on what is wrong with it."""
+
+from __future__ import annotations
+
+import stat
+from pathlib import Path
+from typing import Any
+
+from graphfix.results import GraphfixError
+
+LARGEST = 1 << 20
+"""Bytes: what a person writes is some pages of text."""
+SHOWN = 100
+"""How many letters of a value an error shows."""
+
+
+def table(path: Path) -> dict[str, Any]:
+    """What the file says. Raises GraphfixError."""
+    import tomllib  # no command that reads no such file pays for it
+
+    try:
+        return tomllib.loads(_content(path).decode("utf-8-sig"))
+    except OSError as error:
+        raise GraphfixError(f"{path}: {error.strerror}; give the path of a TOML file") from None
+    except RecursionError:
+        raise GraphfixError(f"{path}: no TOML: it is nested too deeply") from None
+    except ValueError as error:  # also of a number that has too many digits for Python to read it
+        raise GraphfixError(f"{path}: no TOML: {str(error).partition(';')[0]}") from None
+
+
+def shown(value: object) -> str:
+    """A value in an error of one line."""
+    try:
+        text = repr(value)
+    except ValueError:
+        text = "a number of so many digits"
+    return text if len(text) <= SHOWN else f"{text[:SHOWN]} .."
+
+
+def _content(path: Path) -> bytes:
+    # asked before it is opened: to open a pipe waits for its writer
+    mode = path.stat().st_mode
+    if not stat.S_ISREG(mode):
+        what = "a folder" if stat.S_ISDIR(mode) else "a device or a pipe"
+        raise GraphfixError(f"{path}: this is {what}; give the path of a TOML file")
+    with path.open("rb") as file:
+        content = file.read(LARGEST + 1)
+    if len(content) > LARGEST:
+        raise GraphfixError(f"{path}: a TOML file takes at most {LARGEST} bytes")
+    return content

@@ -1,0 +1,115 @@
+"""A file of findings that are known: what stands in it is no finding, so that only what is new counts.
+
+    {
+      "graphfix-baseline": 1,
+      "files": {
+        "models/encoder.onnx": [
+          {"code": "GF101", "graph": "main", "node": "head/add", "operator": "Add", "operand": 1, "fingerprint": ".."}
+        ]
+      }
+    }
+
+Sites are known by their fingerprints; the rest of a line is for people. Paths are written from the folder of the file,
+with `/`. All is sorted and a finding is a line, so that a difference in git shows what came and what went.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TypeAlias
+
+from graphfix.findings.fingerprint import fingerprints
+from graphfix.results import GraphfixError, Outcome, Site
+
+HEAD, VERSION = "graphfix-baseline", 1
+REPAIR = "mend it, or delete it and write it anew by --write-baseline"
+Known: TypeAlias = Mapping[str, object]
+"""A finding of the file: `fingerprint` and `code` are read, the rest is for people."""
+
+
+@dataclass(frozen=True, slots=True)
+class Baseline:
+    """The known findings of a file, or of none that there is yet."""
+
+    path: Path
+    files: Mapping[str, Sequence[Known]] = field(default_factory=dict)
+    """By model, named from the baseline's folder."""
+
+    def name_of(self, model: Path) -> str:
+        """How the baseline names a model: from its own folder, with `/`."""
+        there = os.path.realpath(model.parent)
+        try:
+            folder = os.path.relpath(there, os.path.realpath(self.path.parent))
+        except ValueError:  # on another drive
+            folder = there
+        return (Path(folder) / model.name).as_posix()
+
+    def known(self, model: Path) -> set[str]:
+        """The fingerprints of a model's known findings."""
+        return {str(each["fingerprint"]) for each in self.files.get(self.name_of(model), ())}
+
+
+def read(path: Path) -> Baseline:
+    """Raises GraphfixError for what is no baseline."""
+    try:
+        content = json.loads(path.read_text(encoding="utf-8-sig"))
+    except FileNotFoundError:
+        raise GraphfixError(f"{path}: there is no such baseline; --write-baseline {path} writes it") from None
+    except OSError as error:
+        raise GraphfixError(f"{path}: the baseline can't be read: {error.strerror}") from None
+    except (ValueError, RecursionError):
+        raise GraphfixError(f"{path}: no baseline: it is no JSON; {REPAIR}") from None
+    return Baseline(path, _files(path, content))
+
+
+def _files(path: Path, content: object) -> Mapping[str, Sequence[Known]]:
+    """The findings of a baseline's content. Raises GraphfixError for what is none."""
+    if not isinstance(content, dict) or HEAD not in content:
+        raise GraphfixError(f"{path}: no baseline: it has no '{HEAD}'; name the file that --write-baseline wrote")
+    if content[HEAD] != VERSION:
+        raise GraphfixError(f"{path}: a baseline of another version than {VERSION}; write it anew by --write-baseline")
+    files = content.get("files")
+    if not (isinstance(files, dict) and all(isinstance(known, list) for known in files.values())):
+        raise GraphfixError(f"{path}: no baseline: its 'files' are no lists of findings; {REPAIR}")
+    listed = ((name, number, each) for name, known in files.items() for number, each in enumerate(known, 1))
+    for name, number, each in listed:
+        if not (isinstance(each, dict) and all(isinstance(each.get(key), str) for key in ("fingerprint", "code"))):
+            where = f"finding {number} of {name!r}"
+            raise GraphfixError(f"{path}: no baseline: {where} has no 'code' or no 'fingerprint'; {REPAIR}")
+    return files
+
+
+def described(outcome: Outcome) -> list[Known]:
+    """The findings of a model as the file writes them."""
+    found = zip(outcome.sites, fingerprints(outcome.sites), strict=True)
+    return [_line(site, digits) for site, digits in found if site.status in ("found", "left")]
+
+
+def unknown(outcome: Outcome, known: Collection[str]) -> tuple[Site, ...]:
+    """The sites without the findings that are known."""
+    named = zip(outcome.sites, fingerprints(outcome.sites), strict=True)
+    return tuple(site for site, digits in named if digits not in known or site.status not in ("found", "left"))
+
+
+def text(files: Mapping[str, Sequence[Known]]) -> str:
+    """The file of these findings; a model without one is left out."""
+    blocks = []
+    for name in sorted(files):
+        lines = sorted((_sorted_by(each), f"      {json.dumps(each)}") for each in files[name])
+        if lines:
+            blocks.append(f"    {json.dumps(name)}: [\n" + ",\n".join(line for _, line in lines) + "\n    ]")
+    listed = "{\n" + ",\n".join(blocks) + "\n  }" if blocks else "{}"
+    return f'{{\n  "{HEAD}": {VERSION},\n  "files": {listed}\n}}\n'
+
+
+def _line(site: Site, digits: str) -> Known:
+    about = {"code": site.code, "graph": site.graph, "node": site.node, "operator": site.op, "operand": site.operand}
+    return {**about, "fingerprint": digits}
+
+
+def _sorted_by(each: Known) -> tuple[str, ...]:
+    return tuple(str(each.get(key)) for key in ("graph", "node", "code", "operand", "fingerprint"))
