@@ -42,7 +42,7 @@ def navigation() -> list[object]:
         {titles[folder]: [f"{folder}/index.md", *({name: f"{folder}/{name}.md"} for name in names)]}
         for folder, names in _folders().items()
     ]
-    return [{"Command line": COMMAND_LINE}, {"Python": PYTHON}, *listed]
+    return [{"Command line": COMMAND_LINE}, "configuration.md", {"Python": PYTHON}, *listed]
 
 
 def _folders() -> dict[str, tuple[str, ...]]:
