@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator, Sequence
 from pathlib import Path
+from types import ModuleType
 from typing import TYPE_CHECKING, Literal
 
 from graphfix.api import pipeline
@@ -51,7 +52,9 @@ def fix(
     target_file: str | Path | None = None,
     broadcasts: str | None = None,
     unknown: str = "expand",
-    rewrites: Sequence[Step] | None = None,
+    only: Sequence[str] = (),
+    skip: Sequence[str] = (),
+    rewrites: Sequence[ModuleType | Step | str | Path] = (),
     keep_fusions: bool = False,
     max_expand_bytes: int | None = None,
 ) -> Outcome:
@@ -75,7 +78,7 @@ def fix(
     """
     if getattr(model, "format", None) not in FORMATS:
         raise GraphfixError(f"fix takes a model that graphfix.load returned, not {_kind(model)}; fix_file takes a path")
-    return pipeline.fix(model, Request.of(locals()), rewrites)
+    return pipeline.fix(model, Request.of(locals()))
 
 
 def fix_file(
@@ -96,6 +99,7 @@ def fix_file(
     narrow_inputs: bool = False,
     only: Sequence[str] = (),
     skip: Sequence[str] = (),
+    rewrites: Sequence[ModuleType | Step | str | Path] = (),
     keep_fusions: bool = False,
     bind_defaults: bool = False,
     max_expand_bytes: int | None = None,
@@ -139,6 +143,7 @@ def check(
     narrow_inputs: bool = False,
     only: Sequence[str] = (),
     skip: Sequence[str] = (),
+    rewrites: Sequence[ModuleType | Step | str | Path] = (),
     keep_fusions: bool = False,
     bind_defaults: bool = False,
     max_expand_bytes: int | None = None,
@@ -222,8 +227,15 @@ def show(
     return pipeline.show(_path("show", source), Request.of(locals()), maps=maps, broadcasts_only=broadcasts_only)
 
 
-def explain(topic: str = "", *, target_file: str | Path | None = None) -> str:
+def explain(
+    topic: str = "",
+    *,
+    target_file: str | Path | None = None,
+    rewrites: Sequence[ModuleType | Step | str | Path] = (),
+) -> str:
     """The page of a rewrite, a finding code or a target, or the row of a target file, as Markdown.
+
+    `rewrites` of one's own, and installed ones, are found by their names and codes too.
 
     Raises GraphfixError for an unknown topic, and for a file that is none.
 
@@ -238,7 +250,7 @@ def explain(topic: str = "", *, target_file: str | Path | None = None) -> str:
         return explaining.explain_file(Path(target_file))
     if not (isinstance(topic, str) and topic):
         raise GraphfixError("explain takes a rewrite, a finding code, a target, or a target file")
-    return explaining.explain(topic)
+    return explaining.explain(topic, rewrites)
 
 
 def _path(function: str, value: object) -> Path:

@@ -2,27 +2,37 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from inspect import cleandoc
 from pathlib import Path
 
+from graphfix.api import own_rewrites
 from graphfix.engine import target_files
 from graphfix.engine.spelling import hint
 from graphfix.engine.targets import MOVEMENT, RULES, TARGETS, Target
+from graphfix.graph.protocols import ModelRewrite, Rewrite, flat
 from graphfix.report import pages
 from graphfix.results import GraphfixError
 
 
-def explain(topic: str) -> str:
-    """The page, as Markdown. Raises GraphfixError for an unknown topic."""
+def explain(topic: str, rewrites: Sequence[object] = ()) -> str:
+    """The page, as Markdown; `rewrites` are the user's own. Raises GraphfixError for an unknown topic."""
+    owns = own_rewrites.load(rewrites)
+    own = own_rewrites.find(owns, topic)
+    if own is not None:
+        return _page(own)
     if topic in RULES:
         return _rewrite(topic)
     if topic.lower() in TARGETS:
         return _target(TARGETS[topic.lower()])
     if topic.upper() in pages.codes():
         return pages.page(topic.upper())
+    installed = own_rewrites.installed(topic)
+    if installed is not None:
+        return _page(next(flat((installed.step,))))
     file = "; a target file is shown by --target-file" if topic.endswith(".toml") else ""
-    how = file or hint(topic, (*RULES, *pages.codes(), *TARGETS), "; `graphfix explain --help` lists them")
+    known = (*RULES, *pages.codes(), *TARGETS, *own_rewrites.names(owns))
+    how = file or hint(topic, known, "; `graphfix explain --help` lists them")
     raise GraphfixError(f"explain {topic}: no such rule, code or target{how}")
 
 
@@ -33,11 +43,14 @@ def explain_file(path: Path) -> str:
 
 
 def _rewrite(name: str) -> str:
-    from graphfix.graph.protocols import flat
     from rewrites import ALL
 
-    rewrite = next(each for each in flat(ALL) if each.name == name)
-    return f"# {name}\n\n{cleandoc(rewrite.page)}\n"
+    return _page(next(each for each in flat(ALL) if each.name == name))
+
+
+def _page(rewrite: Rewrite | ModelRewrite) -> str:
+    """The page of a rewrite, whoever's it is."""
+    return f"# {rewrite.name}\n\n{cleandoc(rewrite.page)}\n"
 
 
 def _target(target: Target) -> str:

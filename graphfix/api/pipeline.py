@@ -10,12 +10,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
 from graphfix import formats
-from graphfix.api import loading
+from graphfix.api import loading, own_rewrites
 from graphfix.engine import binding, targets
 from graphfix.engine import request as asked
-from graphfix.engine.spelling import hint
 from graphfix.formats import publish
-from graphfix.results import Claims, GraphfixError, Outcome, OverwriteError, Site, Verdict
+from graphfix.results import Claims, GraphfixError, Outcome, OverwriteError, RewriteError, Site, Verdict
 
 if TYPE_CHECKING:
     from graphfix.engine.binding import Sizes
@@ -29,13 +28,13 @@ Seconds = dict[str, float]
 """By step: how long it took."""
 
 
-def fix(model: Model, request: Request, rewrites: Sequence[Step] | None) -> Outcome:
-    """Rewrite a loaded model in place, by `rewrites` or by those of the target. Raises GraphfixError."""
+def fix(model: Model, request: Request, steps: Sequence[Step] | None = None) -> Outcome:
+    """Rewrite a loaded model in place, by `steps` or by what was asked. Raises GraphfixError."""
     seconds: Seconds = {}
     with timed(seconds, "plan"):
         policy = asked.policy(request)
         asked.limit(model, request)
-        steps = _chosen(request, policy) if rewrites is None else rewrites
+        steps = _chosen(request, policy) if steps is None else steps
         report = _run(model, request, policy, steps, "changed")
     return _outcome("fix", Path("model"), model, report, request, seconds)
 
@@ -178,12 +177,11 @@ def _chosen(request: Request, policy: Policy) -> tuple[Step, ...]:
     from graphfix.graph.protocols import chosen
     from rewrites import ALL
 
-    for name in (*request.only, *request.skip):
-        if name not in targets.RULES:
-            how = hint(name, targets.RULES, "; `graphfix explain --help` lists them")
-            raise GraphfixError(f"{name!r} is no rewrite{how}")
+    owns = own_rewrites.load(request.rewrites)
+    own_rewrites.check_names(owns, (*request.only, *request.skip))
     left = {*request.skip, *([targets.MATERIALIZE] if policy.broadcasts == "keep" else [])}
-    return chosen(ALL, set(request.only or request.goal.rules) - left)
+    wanted = request.only or (*request.goal.rules, *own_rewrites.names(owns))
+    return chosen(own_rewrites.placed(ALL, owns), set(wanted) - left)
 
 
 def _run(
@@ -270,6 +268,7 @@ def _outcome(
         excerpt=report.excerpt,
         notes=() if request.only else tuple(limits.unasked(request.goal, model.format)),
         seconds=seconds,
+        own_codes=report.own_codes,
     )
 
 
@@ -289,4 +288,5 @@ def _named(path: Path) -> Iterator[None]:
     try:
         yield
     except GraphfixError as error:
-        raise GraphfixError(f"{path}: {error}") from None
+        kind = RewriteError if isinstance(error, RewriteError) else GraphfixError
+        raise kind(f"{path}: {error}") from error.__cause__

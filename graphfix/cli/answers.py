@@ -44,6 +44,7 @@ def _tosa(options: Namespace, progress: Progress | None) -> Outcome:
 def answer(options: Namespace) -> int:
     """Ask `fix`, `verify` or `tosa` about a model."""
     refuse_reports(options, [options.model])  # before the work, not after it
+    refuse_rewrites(options)
     made = entry(options, ASKS[options.command])
     print_answer(options, made)
     if options.json:
@@ -70,6 +71,14 @@ def refuse_reports(options: Namespace, models: Sequence[Path]) -> None:
         publish.refuse_overwrite(path, "the report", ((what, file) for what, file in files if file is not None))
 
 
+def refuse_rewrites(options: Namespace) -> None:
+    """Raise GraphfixError for rewrites that are none, once for all models."""
+    if getattr(options, "rewrites", ()) or getattr(options, "only", ()) or getattr(options, "skip", ()):
+        from graphfix.api import own_rewrites
+
+        own_rewrites.check_names(own_rewrites.load(options.rewrites), (*options.only, *options.skip))
+
+
 def entry(options: Namespace, ask: Callable[[Namespace, Progress | None], Outcome]) -> report.Entry:
     """What the model is answered, or why nothing is. Raises OverwriteError, which ends the run."""
     try:
@@ -78,6 +87,7 @@ def entry(options: Namespace, ask: Callable[[Namespace, Progress | None], Outcom
     except OverwriteError:
         raise
     except GraphfixError as error:
+        terminal.trace(error, options)
         return report.Failure(options.command, str(options.model), str(error))
 
 

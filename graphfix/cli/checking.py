@@ -86,6 +86,8 @@ def _refuse(options: Namespace, asked: Sequence[Namespace]) -> None:
     answers.refuse_reports(options, [])
     for own in asked:
         answers.refuse_reports(own, [own.model])
+    for own in {(*map(str, own.rewrites), *own.only, " ", *own.skip): own for own in asked}.values():
+        answers.refuse_rewrites(own)
     if options.write_baseline is not None:
         files = [("a report", path) for path in options.report] + [("a model", own.model) for own in asked]
         files += [("a target file", own.target_file) for own in (options, *asked) if own.target_file is not None]

@@ -27,6 +27,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         sys.stdout.flush()
     except GraphfixError as error:
         terminal.say(str(error))
+        terminal.trace(error, options)
         return FAILED
     except BrokenPipeError:
         terminal.drop_stdout()
@@ -54,7 +55,7 @@ def _show(options: Namespace) -> int:
 def _explain(options: Namespace) -> int:
     from graphfix import api
 
-    print(api.explain(options.topic or "", target_file=options.target_file).rstrip("\n"))
+    print(api.explain(options.topic or "", target_file=options.target_file, rewrites=options.rewrites).rstrip("\n"))
     return DONE
 
 

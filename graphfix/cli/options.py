@@ -65,6 +65,11 @@ def _target(text: str) -> str:
     return text
 
 
+def own_rewrites(group: argparse._ActionsContainer, what: str) -> None:
+    """Offer rewrites of the user's own; `what` for."""
+    group.add_argument("--rewrites", metavar="FILE", action="append", default=[], help=what)
+
+
 def rules(group: argparse._ArgumentGroup) -> None:
     """Offer the rewrites, the default sizes and the bound on constants."""
     known = ", ".join(targets.RULES)
@@ -72,18 +77,17 @@ def rules(group: argparse._ArgumentGroup) -> None:
         "--only",
         metavar="RULE",
         action="append",
-        choices=targets.RULES,
         default=[],
-        help=f"only this rewrite, of {known}; repeatable",
+        help=f"only this rewrite, of {known}, or one of your own (--rewrites); repeatable",
     )
     group.add_argument(
         "--skip",
         metavar="RULE",
         action="append",
-        choices=targets.RULES,
         default=[],
         help="not this rewrite; repeatable",
     )
+    own_rewrites(group, "run a rewrite of your own too: a Python file, or the name of an installed one; repeatable")
     group.add_argument(
         "--bind-defaults",
         action="store_true",

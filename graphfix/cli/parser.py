@@ -157,6 +157,7 @@ def _explain(command: Parser) -> None:
         help=f"one of {', '.join(targets.RULES)}; a code such as GF101; or a target: {', '.join(targets.TARGETS)}",
     )
     options.target_file(either, "the row of a target of your own")
+    options.own_rewrites(command, "look among rewrites of your own too: a Python file, or an installed one; repeatable")
 
 
 def _config(command: Parser, commands: argparse._SubParsersAction[Parser]) -> None:

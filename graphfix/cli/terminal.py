@@ -6,16 +6,25 @@ import contextlib
 import os
 import shutil
 import sys
+import traceback
 from argparse import Namespace
 from collections.abc import Iterator
 
 from graphfix import report
 from graphfix.engine.request import Progress
+from graphfix.results import GraphfixError, RewriteError
 
 
 def say(text: str) -> None:
     """One line on stderr."""
     print(f"graphfix: {report.printable(text)}", file=sys.stderr)
+
+
+def trace(error: GraphfixError, options: Namespace) -> None:
+    """With -v, what Python raised of a rewrite of the user's own: its author looks for the line."""
+    if isinstance(error, RewriteError) and error.__cause__ is not None and getattr(options, "verbose", False):
+        for line in "".join(traceback.format_exception(error.__cause__)).splitlines():
+            print(report.printable(line), file=sys.stderr)
 
 
 @contextlib.contextmanager

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from pathlib import Path
-from types import MappingProxyType
+from types import MappingProxyType, ModuleType
 from typing import TYPE_CHECKING, Any, Literal
 
 from graphfix.engine import target_files, targets
@@ -13,7 +13,7 @@ from graphfix.results import GraphfixError
 
 if TYPE_CHECKING:
     from graphfix.engine.policy import Policy
-    from graphfix.graph.protocols import Model
+    from graphfix.graph.protocols import Model, Step
 
 Texts = Mapping[str, str]
 Progress = Callable[[str], None]
@@ -39,6 +39,8 @@ class Request:
     unknown: str = "expand"
     only: Sequence[str] = ()
     skip: Sequence[str] = ()
+    rewrites: Sequence[ModuleType | Step | str | Path] = ()
+    """The user's own, beside those of the target: modules, rewrites, Python files, names of installed ones."""
     keep_fusions: bool = False
     max_expand_bytes: int | None = None
     """None: the default of the format."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from typing import Literal, TypeAlias
@@ -16,7 +16,7 @@ from graphfix.engine.targets import RESHAPES, TILES
 from graphfix.graph.edits import Assume, Edit, Leave, Lift, Refused, Replace, Stretch, Upgrade
 from graphfix.graph.protocols import Model, ModelRewrite, Rewrite, Step, UntilNothingChanges, flat
 from graphfix.graph.view import Graph, Node, StaleShape, UnrankedOperand
-from graphfix.results import Excerpt, GraphfixError, OpenSizes, Site
+from graphfix.results import Excerpt, GraphfixError, OpenSizes, RewriteError, Site
 from graphfix.shapes.shape import Incompatible, Undecided
 
 ASSUMES = "graphfix.assumes"
@@ -34,6 +34,8 @@ class Report:
     assumes: list[str] = field(default_factory=list)
     open_sizes: list[OpenSizes] = field(default_factory=list)
     """What is not known of sizes, and what would decide it."""
+    own_codes: dict[str, str] = field(default_factory=dict)
+    """By finding code of the user's own rewrites: the first line of the page."""
     excerpt: Excerpt | None = None
     """What is drawn of the model, where that is asked."""
 
@@ -79,7 +81,8 @@ def run(
     Raises GraphfixError for operands of the main graph that can't be broadcast whatever their sizes.
     """
     rewrites = tuple(flat(steps))
-    job = Job(model, policy, done, Report(rewrites={rewrite.name: 0 for rewrite in rewrites}))
+    report = Report(rewrites={rewrite.name: 0 for rewrite in rewrites}, own_codes=dict(_own_codes(rewrites)))
+    job = Job(model, policy, done, report)
     for step in steps:
         if isinstance(step, UntilNothingChanges):
             _until_nothing_changes(job, step, rewrites)
@@ -89,6 +92,13 @@ def run(
         _ask(job, limits)
     job.report.open_sizes = open_sizes(model, job.seen, job.report.sites)
     return job.report
+
+
+def _own_codes(rewrites: Sequence[Rewrite | ModelRewrite]) -> Iterator[tuple[str, str]]:
+    """(code, what it is of) of the user's own rewrites."""
+    for rewrite in rewrites:
+        if isinstance(rewrite, Rewrite) and rewrite.source and not rewrite.code.startswith("GF"):
+            yield rewrite.code, rewrite.page.strip().partition("\n")[0]
 
 
 def _until_nothing_changes(job: Job, step: UntilNothingChanges, rewrites: Sequence[Rewrite | ModelRewrite]) -> None:
@@ -241,6 +251,8 @@ def _carry_out(
         places = dict.fromkeys((edit.code, operand_of(edit)) for edit in edits)  # a lift and what follows it are one
         report.sites += [left(code, node, operand, str(why), name) for code, operand in places]
         return
+    except Exception as error:
+        raise _own_fault(rewrite, node, error) from error
     report.rewrites[name] += len(edits)
     if planned is None:
         planned = [fields(edit, before, after.operands) for edit in edits]
@@ -251,3 +263,11 @@ def _carry_out(
         old = f"the model is of operator set {node.version}, not {edit.version}" if isinstance(edit, Upgrade) else None
         report.sites.append(Site(code, label, op, path, operand, was, now, job.done, name, old, grown, inexact=inexact))
         grown = 0
+
+
+def _own_fault(rewrite: Rewrite | ModelRewrite, node: Node, error: Exception) -> Exception:
+    """Edits of the user's own that can't be carried out are an error of one line; of graphfix's they are a defect."""
+    if not (isinstance(rewrite, Rewrite) and rewrite.source):
+        return error
+    what = f"{type(error).__name__}: {' '.join(str(error).split())}"
+    return RewriteError(f"{rewrite.source}: {node.op} '{node.label}': its edits can't be carried out: {what}")

@@ -56,6 +56,8 @@ class Rewrite:
     operand, so that nodes that look alike have one plan."""
     instead_of: tuple[str, ...] = ()
     """The rewrites that leave the nodes of this one alone where both run."""
+    source: str = ""
+    """The file, or what else names it, of one of the user's own."""
 
     def concerns(self, node: Node) -> bool:
         """Whether the rewrite plans this node; one that was taken out has no operands."""

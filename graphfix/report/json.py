@@ -32,6 +32,7 @@ def document(entry: Entry) -> dict[str, Any]:
         "assumes": list(entry.assumes),
         "open_sizes": _plain(entry.open_sizes),
         "notes": list(entry.notes),
+        "own_codes": dict(entry.own_codes),
         "seconds": dict(entry.seconds),
         "conversion": _plain(entry.conversion),
     }

@@ -31,6 +31,7 @@ __all__ = [
     "OperandExcerpt",
     "Outcome",
     "OverwriteError",
+    "RewriteError",
     "Run",
     "Site",
     "Status",
@@ -54,6 +55,10 @@ ConversionStatus = Literal["converted", "agrees", "differs", "unpredictable", "n
 
 class GraphfixError(Exception):
     """A request that could not be carried out: one line, what, where and what to do (exit status 2)."""
+
+
+class RewriteError(GraphfixError):
+    """A rewrite of the user's own is at fault; its cause is what Python raised."""
 
 
 class OverwriteError(GraphfixError):
@@ -223,5 +228,7 @@ class Outcome:
     """What the target asks and could not be asked of this model: sentences."""
     suppressed: int = 0
     """Of `check`: how many findings are none, because the baseline has them; they are no sites."""
+    own_codes: Mapping[str, str] = field(default_factory=dict)
+    """By finding code of rewrites of the user's own that ran: the first line of the page."""
     excerpt: Excerpt | None = None
     """The nodes that sites are about, and those around them, where a report that draws them was asked for."""

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
+from types import ModuleType
+from typing import TYPE_CHECKING
 
 from graphfix.api import format_of, loading, pipeline
 from graphfix.engine import limits
@@ -12,6 +14,9 @@ from graphfix.engine.request import NONE, Progress, Request, Texts
 from graphfix.formats import publish
 from graphfix.results import GraphfixError, Outcome
 from graphfix.tosa import convert
+
+if TYPE_CHECKING:
+    from graphfix.graph.protocols import Step
 
 BYTECODE = ".mlirbc"
 WRITTEN = frozenset({"converted", "agrees"})
@@ -32,6 +37,7 @@ def tosa_file(
     narrow_inputs: bool = False,
     only: Sequence[str] = (),
     skip: Sequence[str] = (),
+    rewrites: Sequence[ModuleType | Step | str | Path] = (),
     bind_defaults: bool = False,
     max_expand_bytes: int | None = None,
     check_result: bool = True,

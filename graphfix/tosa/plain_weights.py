@@ -14,6 +14,8 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from graphfix import api
+from graphfix.api import pipeline
+from graphfix.engine.request import Request
 from graphfix.graph.edits import Edit, New, Replace
 from graphfix.graph.protocols import rewrite
 from graphfix.graph.view import Node, Value
@@ -46,7 +48,7 @@ def _is_weight(value: Value) -> bool:
 def dequantized(source: Path, output: Path) -> bool:
     """Write a TFLite file anew with such weights dequantized; say whether there were any. Raises GraphfixError."""
     model = api.load(source)
-    done = api.fix(model, rewrites=[rewrite(sys.modules[__name__])])
+    done = pipeline.fix(model, Request(), [rewrite(sys.modules[__name__])])
     if done.changed:
         model.save(output)
     return done.changed

@@ -226,6 +226,7 @@ def test_every_option_of_fix_reaches_the_pipeline(
                     narrow_inputs=True,
                     only=["equalize-ranks", "normalize-expand"],
                     skip=["materialize-broadcasts"],
+                    rewrites=[],
                     max_expand_bytes=4096,
                     bind_defaults=True,
                     keep_fusions=True,
@@ -247,7 +248,7 @@ def test_every_option_of_fix_reaches_the_pipeline(
 def test_without_options_the_defaults_are_those_of_a_request(asked: Asked, command: str) -> None:
     assert commands.main(command.split()) == 0
     ((_, (*_, request)),) = asked.calls
-    assert request == Request(only=[], skip=[]) if command.startswith(("fix", "check")) else Request()
+    assert request == Request(only=[], skip=[], rewrites=[]) if command.startswith(("fix", "check")) else Request()
 
 
 def test_in_place_needs_no_output(asked: Asked) -> None:
@@ -294,7 +295,6 @@ def test_a_binding_that_is_said_twice_is_refused(asked: Asked, capsys: pytest.Ca
         ("frobnicate", "frobnicate"),
         ("fix", "MODEL"),
         ("fix m.onnx -o f.onnx --target gpu", "--target"),
-        ("fix m.onnx -o f.onnx --only nothing", "--only"),
         ("fix m.onnx -o f.onnx --runs 0", "'0' is not a whole number from 1 on"),
         ("fix m.onnx -o f.onnx --seed -1", "--seed"),
         ("fix m.onnx -o f.onnx --dim N", "'N' is not NAME=SIZE"),
@@ -318,19 +318,20 @@ def test_wrong_usage_is_one_line_and_status_2(capsys: pytest.CaptureFixture[str]
 
 OFFERED = {
     "fix": "-o --output --in-place --target --target-file --broadcasts --unknown --dim --shape --same --trust-stored "
-    "--signature --set --narrow-inputs --drop-set-inputs --only --skip --bind-defaults --max-expand-bytes "
+    "--signature --set --narrow-inputs --drop-set-inputs --only --skip --rewrites --bind-defaults --max-expand-bytes "
     "--keep-fusions --no-verify --strict-proof --runs --seed --report --json -q --quiet --config --isolated",
     "check": "--target --target-file --broadcasts --unknown --dim --shape --same --trust-stored --signature "
-    "--narrow-inputs --set --only --skip --bind-defaults --max-expand-bytes --keep-fusions --report --json -q --quiet "
-    "--exclude --select --ignore --baseline --write-baseline --exit-zero --format --statistics --config --isolated",
+    "--narrow-inputs --set --only --skip --rewrites --bind-defaults --max-expand-bytes --keep-fusions --report --json "
+    "-q --quiet --exclude --select --ignore --baseline --write-baseline --exit-zero --format --statistics "
+    "--config --isolated",
     "verify": "--dim --shape --same --trust-stored --signature --set --inputs --runs --seed --proof-only "
     "--strict-proof --narrow-inputs --atol --rtol --report --json -q --quiet --config --isolated",
     "show": "--maps --broadcasts-only --dim --shape --same --trust-stored --signature --narrow-inputs --set "
     "--config --isolated",
-    "tosa": "-o --output --run --inputs --atol --rtol --seed --only --skip --dim --shape --same "
+    "tosa": "-o --output --run --inputs --atol --rtol --seed --only --skip --rewrites --dim --shape --same "
     "--trust-stored --signature --narrow-inputs --set --drop-set-inputs --bind-defaults --max-expand-bytes --no-verify "
     "--report --json -q --quiet --config --isolated",
-    "explain": "--target-file --config --isolated",
+    "explain": "--rewrites --target-file --config --isolated",
     "config": "--json --config --isolated",
 }
 

@@ -280,7 +280,9 @@ def test_a_name_can_not_steer_the_terminal_or_break_a_line() -> None:
 def test_the_document_has_the_fields_of_the_contract() -> None:
     document = json.loads(report.json_text([FIXED]))
     head = "schema graphfix command model output format target changed rewrites"
-    assert " ".join(document) == f"{head} sites suppressed verdict assumes open_sizes notes seconds conversion"
+    assert (
+        " ".join(document) == f"{head} sites suppressed verdict assumes open_sizes notes own_codes seconds conversion"
+    )
     assert (document["schema"], document["command"], document["output"]) == (1, "fix", "f.onnx")
     assert document["rewrites"] == {"normalize-expand": 0, "equalize-ranks": 1, "materialize-broadcasts": 1}
     assert document["sites"][1] == {

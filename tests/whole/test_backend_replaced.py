@@ -9,6 +9,8 @@ import numpy as np
 import pytest
 
 import graphfix
+from graphfix.api import pipeline
+from graphfix.engine.request import Request
 from tests.support.named import rules
 from tests.support.onnx.backend_cases import Case, all_cases
 from tests.support.runtimes.onnx_runs import run
@@ -50,7 +52,7 @@ def examine(cases: Sequence[Case]) -> tuple[list[str], Counter[str]]:
     counts: Counter[str] = Counter()
     for case in cases:
         opened = graphfix.load(case.model)
-        outcome = graphfix.fix(opened, rewrites=RULES)
+        outcome = pipeline.fix(opened, Request(), RULES)
         if not outcome.changed:
             continue
         counts.update(name for name, count in outcome.rewrites.items() if count)
@@ -59,7 +61,7 @@ def examine(cases: Sequence[Case]) -> tuple[list[str], Counter[str]]:
         if before is not None and not same(before, outputs(case, type(case.model).FromString(data))):
             wrong.append(f"{case.name}: differs after {dict(outcome.rewrites)}")
         again = graphfix.load(data)
-        if any(graphfix.fix(again, rewrites=RULES).rewrites.values()):
+        if any(pipeline.fix(again, Request(), RULES).rewrites.values()):
             wrong.append(f"{case.name}: a second run finds more to do")
     return wrong, counts
 

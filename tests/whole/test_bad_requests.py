@@ -40,7 +40,7 @@ REQUESTS = {
     "shape-against-dim": (["--shape", "hidden=3,8,2", "--dim", "batch=2"], "contradicts"),
     "shapes-against-each-other": (["--shape", "hidden=2,8,2", "--shape", "mask=3,8"], "contradicts"),
     "no-such-target": (["--target", "moon"], "invalid choice: 'moon'"),
-    "no-such-rule": (["--only", "moon"], "invalid choice: 'moon'"),
+    "no-such-rule": (["--only", "moon"], "'moon' is no rewrite"),
     "no-such-option": (["--moon"], "--moon"),
 }
 

@@ -11,7 +11,9 @@ import onnxruntime
 import pytest
 
 import graphfix
+from graphfix.api import pipeline
 from graphfix.engine import targets
+from graphfix.engine.request import Request
 from graphfix.graph.protocols import flat
 from graphfix.results import GraphfixError
 from rewrites import ALL
@@ -39,7 +41,7 @@ def examine(seeds: Iterable[int]) -> tuple[list[str], Counter[str]]:
         made = draft(seed)
         opened = graphfix.load(made.model)
         try:
-            outcome = graphfix.fix(opened, rewrites=RULES, target="ranks")
+            outcome = pipeline.fix(opened, Request(target="ranks"), RULES)
         except GraphfixError as error:
             if any(True for _ in _runs(made, seed)):
                 wrong.append(f"{seed}: refused, though it runs: {error}")
@@ -49,7 +51,7 @@ def examine(seeds: Iterable[int]) -> tuple[list[str], Counter[str]]:
         again = graphfix.load(data)
         if lines(again.graphs) != view:
             wrong.append(f"{seed}: the view is not that of the file")
-        if any(graphfix.fix(again, rewrites=RULES, target="ranks").rewrites.values()):
+        if any(pipeline.fix(again, Request(target="ranks"), RULES).rewrites.values()):
             wrong.append(f"{seed}: a second run finds more to do")
         wrong += [f"{seed}: {what}" for what in _of_the_runs(made, data, seed)]
     return wrong, counts

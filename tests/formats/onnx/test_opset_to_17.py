@@ -13,6 +13,8 @@ from onnx import ModelProto, helper, numpy_helper
 from onnxruntime.capi import onnxruntime_pybind11_state as runtime
 
 import graphfix
+from graphfix.api import pipeline
+from graphfix.engine.request import Request
 from tests.support.bits import random_bits, same_bits
 from tests.support.named import rules
 from tests.support.notation import model, parsed
@@ -275,7 +277,7 @@ def test_external_data_stays_where_it_is(tmp_path: Path) -> None:
     tensor.external_data.add(key="location", value="w.bin")
     (tmp_path / "m.onnx").write_bytes(proto.SerializeToString())
     opened = graphfix.load(tmp_path / "m.onnx")
-    outcome = graphfix.fix(opened, rewrites=RULES)
+    outcome = pipeline.fix(opened, Request(), RULES)
     opened.save(tmp_path / "out.onnx")
     assert outcome.rewrites == {"upgrade-opset": 1}
     after = onnx.load(tmp_path / "out.onnx", load_external_data=False)

@@ -11,12 +11,15 @@ import onnx.checker
 from onnx import AttributeProto, ModelProto, helper
 
 import graphfix
+from graphfix.api import pipeline
+from graphfix.engine.request import Request
 from tests.support.notation import model
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
     from graphfix.formats.onnx import OnnxModel
+    from graphfix.graph.protocols import Step
     from graphfix.graph.view import Graph
     from graphfix.results import Outcome
     from graphfix.shapes.shape import Size
@@ -53,19 +56,24 @@ class Fixed:
         return [(it.code, it.operand, it.reason or "") for it in self.outcome.sites if it.status in ("left", "exempt")]
 
 
+def asked(options: Mapping[str, Any]) -> tuple[Request, Sequence[Step] | None]:
+    """Split what was asked: the request, and the rewrites that are run in place of those of its target."""
+    return Request(**{name: value for name, value in options.items() if name != "rewrites"}), options.get("rewrites")
+
+
 def fixed(
     before: ModelProto | str,
     *,
     bind: Mapping[str, Size] | None = None,
     stable: bool = True,
-    **options: Any,  # noqa: ANN401 -- as `graphfix.fix` takes them
+    **options: Any,  # noqa: ANN401 -- as `graphfix.fix` takes them; `rewrites` are run in place of the target's
 ) -> Fixed:
     """Run the rewrites, and see that what holds of every model holds: the checker, the fresh view, the second run."""
     proto = model(before) if isinstance(before, str) else before
     opened = graphfix.load(proto)
     if bind:
         opened.bind(bind, {})
-    outcome = graphfix.fix(opened, **options)
+    outcome = pipeline.fix(opened, *asked(options))
     graphs = opened.finish()
     view, everything, data = listed(graphs), lines(graphs), opened.tobytes()
     after = onnx.load_from_string(data)
@@ -74,7 +82,7 @@ def fixed(
     again = graphfix.load(data)
     assert lines(again.graphs) == everything, "the derived view is not that of the written file"
     if stable:
-        second = graphfix.fix(again, **options)
+        second = pipeline.fix(again, *asked(options))
         assert not any(second.rewrites.values()), second.sites
         assert again.tobytes() == data
     return Fixed(proto, after, outcome, view, everything)

@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Any
 import ai_edge_litert.schema_py_generated as schema
 
 import graphfix
+from graphfix.api import pipeline
 from models.builders.tflite.text import model
-from tests.support.onnx.fixing import lines, listed
+from tests.support.onnx.fixing import asked, lines, listed
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -53,20 +54,20 @@ def fixed(
     *,
     bind: Mapping[str, Size] | None = None,
     stable: bool = True,
-    **options: Any,  # noqa: ANN401 -- as `graphfix.fix` takes them
+    **options: Any,  # noqa: ANN401 -- as `graphfix.fix` takes them; `rewrites` are run in place of the target's
 ) -> Fixed:
     """Run the rewrites, and see that what holds of every model holds: the fresh view, the second run."""
     file = model(before) if isinstance(before, str) else before
     opened = graphfix.load(file)
     if bind:
         opened.bind(bind, {})
-    outcome = graphfix.fix(opened, **options)
+    outcome = pipeline.fix(opened, *asked(options))
     graphs = opened.finish()
     view, everything, data = listed(graphs), lines(graphs), opened.tobytes()
     again = graphfix.load(data)
     assert lines(again.graphs) == everything, "the derived view is not that of the written file"
     if stable:
-        second = graphfix.fix(again, **options)
+        second = pipeline.fix(again, *asked(options))
         assert not any(second.rewrites.values()), second.sites
         assert again.tobytes() == data
     return Fixed(file, data, outcome, view, everything)

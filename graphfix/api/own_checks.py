@@ -1,0 +1,98 @@
+"""A rewrite of the user's own is checked before it runs, and its plan while it does: errors name it, and the node."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from collections.abc import Set as AbstractSet
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from graphfix.api.own_modules import reasons
+from graphfix.engine.spelling import hint
+from graphfix.engine.targets import RULES
+from graphfix.graph.edit_faults import fault, shown
+from graphfix.graph.protocols import ANY, BROADCASTING, Rewrite
+from graphfix.operators.names import OPERATORS
+from graphfix.operators.row import TFLITE
+from graphfix.report import pages
+from graphfix.results import GraphfixError, RewriteError
+from graphfix.shapes.shape import Incompatible, Undecided
+
+if TYPE_CHECKING:
+    from graphfix.graph.edits import Edit
+    from graphfix.graph.protocols import Plan
+    from graphfix.graph.view import Node
+
+NAME = re.compile(r"[A-Za-z][A-Za-z0-9-]{0,63}")
+OWN_CODE = re.compile(r"(?!GF)[A-Z]{2,8}[0-9]{3}")
+
+
+def guarded(made: Rewrite, source: str) -> Rewrite:
+    """The same rewrite, with a plan that says whose fault it is. Raises GraphfixError for wrong parts."""
+    wrong = next(_wrong(made), None)
+    if wrong is not None:
+        raise GraphfixError(f"{source}: {wrong}")
+    on = made.on if isinstance(made.on, str) else frozenset(made.on)
+    return replace(made, on=on, plan=_checked_plan(made, source), source=source)
+
+
+def _wrong(made: Rewrite) -> Iterator[str]:
+    if not NAME.fullmatch(made.name):
+        yield f"a rewrite's name is of letters, digits and -, not {shown(made.name)}; give the file such a name"
+    if not isinstance(made.code, str) or not (OWN_CODE.fullmatch(made.code) or made.code in pages.codes()):
+        how = "give a code of graphfix, or letters but GF and three digits: MY101"
+        yield f"CODE is {shown(made.code)}; {how}"
+    if not callable(made.plan):
+        yield "plan is no function; write plan(node), which yields edits"
+    if made.sees not in ("node", "operands"):
+        yield f"SEES is {shown(made.sees)}; give 'node' or 'operands'"
+    if not (isinstance(made.instead_of, (tuple, list)) and all(name in RULES for name in made.instead_of)):
+        yield f"INSTEAD_OF is {shown(made.instead_of)}; give a tuple of names of graphfix's rewrites"
+    yield from _wrong_on(made.on)
+
+
+def _wrong_on(on: object) -> Iterator[str]:
+    how = "give ANY, BROADCASTING, or a frozenset of (domain, operator): ('', 'Mul'), (TFLITE, 'MUL')"
+    if isinstance(on, str) and on in (ANY, BROADCASTING):
+        return
+    if not isinstance(on, AbstractSet) or not on:
+        yield f"ON is {shown(on)}; {how}"
+        return
+    for each in on:
+        if not (isinstance(each, tuple) and [type(part) for part in each] == [str, str]):
+            yield f"ON holds {shown(each)}; {how}"
+            return
+        domain, op = each
+        known = {"": OPERATORS["onnx"], TFLITE: OPERATORS["tflite"]}.get(domain)
+        if known is not None and op not in known:
+            yield f"ON holds {shown(each)}, and there is no such operator{hint(op, known)}"
+
+
+class _Fault(Exception):  # noqa: N818 -- what is wrong with an edit, as the rest of a sentence
+    """An edit that is none, or can't be one of its node."""
+
+
+def _checked(edit: Edit, node: Node, codes: frozenset[str]) -> Edit:
+    wrong = fault(edit, node, codes)
+    if wrong is not None:
+        raise _Fault(wrong)
+    return edit
+
+
+def _checked_plan(made: Rewrite, source: str) -> Plan:
+    codes = frozenset((made.code, *pages.codes()))
+
+    def plan(node: Node) -> Iterator[Edit]:
+        where = f"{node.op} '{node.label}': "
+        try:
+            for edit in made.plan(node):
+                yield _checked(edit, node, codes)
+        except (Undecided, Incompatible):
+            raise
+        except _Fault as wrong:
+            raise RewriteError(f"{source}: {where}{wrong}") from None
+        except (Exception, SystemExit) as error:
+            raise reasons(error, source, where) from error
+
+    return plan

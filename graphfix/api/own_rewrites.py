@@ -1,0 +1,161 @@
+"""Rewrites of the user's own: modules, Python files and installed ones by name, checked, and put into the order.
+
+A file or an installed module runs only where it is named: what a command makes of a model does not depend on what else
+is installed.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from importlib.metadata import entry_points
+from pathlib import Path
+from types import ModuleType
+
+from graphfix.api.own_checks import guarded
+from graphfix.api.own_modules import load_file, unusable
+from graphfix.engine.spelling import hint
+from graphfix.engine.targets import RULES, TARGETS
+from graphfix.graph.edit_faults import shown
+from graphfix.graph.protocols import (
+    ModelRewrite,
+    Rewrite,
+    Step,
+    UntilNothingChanges,
+    flat,
+    rewrite,
+)
+from graphfix.report import pages
+from graphfix.results import GraphfixError
+
+GROUP = "graphfix.rewrites"
+"""The group of entry points by which a package offers its rewrites: `my-rewrite = "my_package.my_rewrite"`."""
+PLACE = "normalize-expand"
+"""What a rewrite of one's own runs before, where it does not say: what it makes is made explicit as all else is."""
+
+
+@dataclass(frozen=True, slots=True)
+class Own:
+    """A step of the user's own, and where it runs."""
+
+    step: Step
+    beside: str = PLACE
+    after: bool = False
+
+
+def load(given: object) -> tuple[Own, ...]:
+    """What `rewrites` and `--rewrites` name. Raises GraphfixError for what is none, and for names that are taken."""
+    if isinstance(given, (str, os.PathLike)) or not isinstance(given, Sequence):
+        raise GraphfixError(f"rewrites is a list of modules, files and names, not {shown(given)}; write [..] around it")
+    found = tuple(_own(each) for each in given)
+    taken = dict.fromkeys((*RULES, *TARGETS), "graphfix's own")
+    for own in found:
+        for each in flat((own.step,)):
+            if each.name in taken:
+                raise GraphfixError(f"{_source(each)}: the name {each.name!r} is {taken[each.name]}; choose another")
+            taken[each.name] = f"also that of {_source(each)}"
+    return found
+
+
+def placed(steps: Sequence[Step], owns: Sequence[Own]) -> Iterator[Step]:
+    """The steps, with those of the user's own where they run; beside a group where its rewrites repeat."""
+    for step in steps:
+        names = {each.name for each in flat((step,))}
+        yield from (own.step for own in owns if own.beside in names and not own.after)
+        yield step
+        yield from (own.step for own in owns if own.beside in names and own.after)
+
+
+def names(owns: Sequence[Own]) -> tuple[str, ...]:
+    """Of their rewrites."""
+    return tuple(each.name for own in owns for each in flat((own.step,)))
+
+
+def find(owns: Sequence[Own], topic: str) -> Rewrite | ModelRewrite | None:
+    """The one of this name, or the first whose finding code it is, unless the code is one of graphfix's."""
+    for own in owns:
+        for each in flat((own.step,)):
+            if topic == each.name or (topic.upper() == each.code and each.code not in pages.codes()):
+                return each
+    return None
+
+
+def check_names(owns: Sequence[Own], chosen: Sequence[str]) -> None:
+    """Raise GraphfixError for a name to choose by that no rewrite has."""
+    known = (*RULES, *names(owns))
+    for name in chosen:
+        if name not in known:
+            how = hint(name, known, "; `graphfix explain --help` lists them")
+            raise GraphfixError(f"{name!r} is no rewrite{how}")
+
+
+def installed(name: str) -> Own | None:
+    """The rewrite that an installed package offers by this name. Raises GraphfixError for one that is none."""
+    found = list(entry_points(group=GROUP, name=name))
+    if len({entry.value for entry in found}) > 1:
+        values = " and ".join(sorted({entry.value for entry in found}))
+        raise GraphfixError(f"rewrite {name!r}: installed packages offer several: {values}; uninstall all but one")
+    if not found:
+        return None
+    what = f"rewrite {name!r} ({found[0].value})"
+    with unusable(what):
+        module = found[0].load()
+    if not isinstance(module, ModuleType):
+        raise GraphfixError(f"{what}: the entry point names {shown(module)}; let it name a module")
+    return _of_module(module, getattr(module, "__file__", None) or what, name)
+
+
+# --- one rewrite ----------------------------------------------------------------------------------------------------
+
+
+def _own(given: object) -> Own:
+    match given:
+        case ModuleType():
+            return _of_module(given, getattr(given, "__file__", None) or given.__name__)
+        case Rewrite():
+            return Own(guarded(given, given.source or f"rewrite {given.name}"))
+        case ModelRewrite() | UntilNothingChanges():
+            return Own(given)
+        case str() | os.PathLike():
+            return _of_text(os.fspath(given))
+    raise GraphfixError(f"{shown(given)} is no rewrite; give a module, a Rewrite, a Python file or an installed name")
+
+
+def _of_text(text: object) -> Own:
+    """A Python file, or the name of what is installed."""
+    if not isinstance(text, str):
+        raise GraphfixError(f"{shown(text)}: a path of bytes; give it as text")
+    if text.endswith(".py") or os.path.basename(text) != text:  # noqa: PTH119 -- a name is not made a path of
+        return _of_module(load_file(Path(text)), text)
+    own = installed(text)
+    if own is None:
+        known = sorted(entry_points(group=GROUP).names)
+        how = hint(text, known, f"; installed: {', '.join(known) or 'none'}")
+        raise GraphfixError(f"rewrites {text!r}: neither a Python file (NAME.py) nor an installed rewrite{how}")
+    return own
+
+
+def _of_module(module: ModuleType, source: str, name: str = "") -> Own:
+    """The rewrite that a module is. Raises GraphfixError for what lacks a part or has a wrong one."""
+    missing = [part for part in ("ON", "CODE", "plan") if not hasattr(module, part)]
+    if not (module.__doc__ or "").strip():
+        missing.insert(0, "the docstring")
+    if missing:
+        what = f"a rewrite has a docstring, ON, CODE and plan(node): it lacks {', '.join(missing)}"
+        raise GraphfixError(f"{source}: {what}; add what is missing")
+    made = rewrite(module) if not hasattr(module, "plan_model") else None
+    if not isinstance(made, Rewrite):
+        raise GraphfixError(f"{source}: a rewrite of one's own plans node by node; write plan(node), not plan_model")
+    made = replace(made, name=name or made.name)
+    beside = {key: getattr(module, key) for key in ("BEFORE", "AFTER") if hasattr(module, key)}
+    if len(beside) > 1:
+        raise GraphfixError(f"{source}: BEFORE and AFTER: say one of them")
+    for key, value in beside.items():
+        if value not in RULES:
+            raise GraphfixError(f"{source}: {key} is {shown(value)}, no rewrite of graphfix{hint(str(value), RULES)}")
+    return Own(guarded(made, source), next(iter(beside.values()), PLACE), "AFTER" in beside)
+
+
+def _source(each: Rewrite | ModelRewrite) -> str:
+    return each.source if isinstance(each, Rewrite) and each.source else f"rewrite {each.name}"

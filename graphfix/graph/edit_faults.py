@@ -1,0 +1,133 @@
+"""What is wrong with an edit in itself: asked of the plans of rewrites of the user's own, before it is carried out."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator
+from math import prod
+
+from graphfix.graph.edits import (
+    Assume,
+    Bypass,
+    Canonicalize,
+    Edit,
+    Evaluate,
+    Fold,
+    Inline,
+    Leave,
+    Lift,
+    New,
+    Numbers,
+    Replace,
+    Restate,
+    Stretch,
+    Upgrade,
+)
+from graphfix.graph.view import Node, Value
+from graphfix.shapes.shape import Shape
+
+EDITS = (
+    *(Lift, Stretch, Fold, Bypass, Restate, Canonicalize, Upgrade, Evaluate, Inline, Replace),
+    *(Leave, Assume),
+)
+SHOWN = 60
+"""How many letters of a value an error shows."""
+
+
+def fault(edit: object, node: Node, codes: Collection[str]) -> str | None:
+    """What is wrong with what a plan yields for a node, as the rest of a sentence; None where nothing is.
+
+    `codes` are the finding codes that the edit may have.
+    """
+    if not isinstance(edit, EDITS):
+        return f"the plan yields {shown(edit)}, a {type(edit).__name__}, which is no edit"
+    what = type(edit).__name__
+    if edit.code not in codes:
+        return f"{what} has the code {shown(edit.code)}: a rewrite uses its own CODE, or one of graphfix's"
+    found = next(_faults(edit, node), None)
+    return f"{what}: {found}" if found is not None else None
+
+
+def shown(value: object) -> str:
+    """A value in an error of one line."""
+    text = repr(value)
+    return text if len(text) <= SHOWN else f"{text[:SHOWN]} .."
+
+
+def _faults(edit: Edit, node: Node) -> Iterator[str]:
+    if isinstance(edit, (Lift, Stretch, Bypass, Restate, Fold, Assume, Leave)):
+        yield from _of_operand(edit.operand, node) if edit.operand is not None else ()
+    match edit:
+        case Replace():
+            yield from _of_new(edit.node, node)
+            yield from _of_others(edit, node)
+        case Lift():
+            yield from _of_axes(edit, node)
+        case Stretch() | Restate() | Canonicalize():
+            yield from _of_shape("to", edit.to)
+        case Bypass() if not isinstance(edit.source, Value):
+            yield f"source is {shown(edit.source)}, not a Value"
+        case Inline() if edit.branch not in node.attributes:
+            yield f"the node has no attribute {shown(edit.branch)}"
+
+
+def _of_operand(index: object, node: Node) -> Iterator[str]:
+    if not isinstance(index, int) or isinstance(index, bool):
+        yield f"an operand is named by its number, not {shown(index)}"
+    elif not 0 <= index < len(node.operands) or node.operands[index] is None:
+        yield f"the node has no operand {index}"
+
+
+def _of_axes(edit: Lift, node: Node) -> Iterator[str]:
+    shape = node.operand(edit.operand).shape
+    rank = (shape.rank if shape.ranked else 0) + len(edit.axes)
+    axes = [axis for axis in edit.axes if isinstance(axis, int)]
+    if len(set(axes)) != len(edit.axes) or (shape.ranked and any(not 0 <= axis < rank for axis in axes)):
+        yield f"axes are {shown(edit.axes)}, not distinct positions of a shape of rank {rank}"
+
+
+def _of_shape(name: str, shape: object) -> Iterator[str]:
+    if not isinstance(shape, Shape):
+        yield f"{name} is {shown(shape)}, not a Shape"
+
+
+def _of_others(edit: Replace, node: Node) -> Iterator[str]:
+    for at, new in edit.others:
+        if not 0 < at < len(node.results) or node.results[at] is None:
+            yield f"the node has no result {at} behind the first"
+        yield from _of_new(new, node)
+
+
+def _of_new(last: object, node: Node) -> Iterator[str]:
+    """Of the new nodes, each once, however often it is read."""
+    pending, seen = [last], set[int]()
+    while pending:
+        new = pending.pop()
+        if id(new) in seen:
+            continue
+        seen.add(id(new))
+        if isinstance(new, New):
+            yield from _of_one(new)
+            pending += new.operands
+        else:
+            yield from _of_source(new, node)
+    if not isinstance(last, New):
+        yield f"a node is replaced by a New, not {shown(last)}"
+
+
+def _of_one(new: New) -> Iterator[str]:
+    if not (isinstance(new.op, str) and isinstance(new.dtype, str) and isinstance(new.operands, tuple)):
+        yield "of New, op and dtype are texts, and operands are a tuple"
+    yield from _of_shape(f"the shape of the new {shown(new.op)}", new.shape)
+
+
+def _of_source(source: object, node: Node) -> Iterator[str]:
+    match source:
+        case Value():
+            pass
+        case Numbers():
+            if prod(source.dims) != len(source.elements):
+                yield f"Numbers of {list(source.dims)} have {prod(source.dims)} elements, not {len(source.elements)}"
+        case int():
+            yield from _of_operand(source, node)
+        case _:
+            yield f"a new node reads operands, Values, New and Numbers, not {shown(source)}"
