@@ -61,8 +61,8 @@ def fix(
     """Make the model's implicit broadcasts explicit, in place; `model.save` and `verify` are the next steps.
 
     The outcome has a site for each operand that was changed, left or exempt; its shapes are tuples of ints, of texts
-    for named sizes, and of None for unknown ones. Nothing is verified and nothing is written. `rewrites` are run in
-    place of those of the target, in that order, rewrites of one's own too.
+    for named sizes, and of None for unknown ones. Nothing is verified and nothing is written. `rewrites` are the
+    caller's own, modules, files or names of installed ones, which run beside those of the target.
 
     A size that is free stays free, also for a target that needs numbers (`static`): each node that has one is a site
     (GF302), where `fix_file` and the command line stop. `model.bind` binds it before.

@@ -71,6 +71,13 @@ def test_every_block_is_of_a_kind_that_is_known(page: str) -> None:
     assert len(blocks(text)) * 2 == len(re.findall(r"^ *```", text, re.MULTILINE))
 
 
+def test_a_file_that_is_kept_as_an_example_is_what_the_page_shows() -> None:
+    kept = {path.name: path.read_text(encoding="utf-8") for path in (ROOT / "docs" / "examples").iterdir()}
+    shown = [block for text in PAGES.values() for block in blocks(text) if block.title in kept]
+    assert shown
+    assert [block.title for block in shown if block.body != kept[block.title]] == []
+
+
 def examples(zoo: bool) -> Iterator[Any]:
     """The pages that have something to run, with the real models or without."""
     for page, text in sorted(PAGES.items()):
