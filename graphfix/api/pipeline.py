@@ -131,6 +131,7 @@ def check(source: Path, request: Request) -> Outcome:
 def verify(before: Path, after: Path, request: Request) -> Outcome:
     """Say whether two files compute the same. Raises GraphfixError."""
     seconds: Seconds = {}
+    _refuse_reports_of(before, after, request)
     verdict = compare(before, after, request, seconds)
     format_ = formats.format_of(before)
     return Outcome("verify", str(before), format_, output=str(after), verdict=verdict, seconds=seconds)
@@ -170,6 +171,16 @@ def _refuse_reports(model: Model, request: Request) -> None:
             model.refuse_output(path)
     except GraphfixError as error:
         raise OverwriteError(str(error)) from None
+
+
+def _refuse_reports_of(before: Path, after: Path, request: Request) -> None:
+    """Raise OverwriteError where a report would replace a data file of a model that the checker alone reads."""
+    for path in (before, after) if any(report.exists() for report in request.report) else ():
+        try:
+            model = formats.load(path)
+        except GraphfixError:  # the checker says what is wrong with it
+            continue
+        _refuse_reports(model, request)
 
 
 def _chosen(request: Request, policy: Policy) -> tuple[Step, ...]:

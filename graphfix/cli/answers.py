@@ -67,7 +67,7 @@ def refuse_reports(options: Namespace, models: Sequence[Path]) -> None:
         ("what the runs read", file) for file in (getattr(options, "inputs", None), *getattr(options, "run_on", ()))
     ]
     for path in options.report:
-        report.refuse(path)
+        report.refuse(path, len(models))
         publish.refuse_overwrite(path, "the report", ((what, file) for what, file in files if file is not None))
 
 

@@ -20,6 +20,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="backslashreplace")  # a name that the terminal can't show is no reason to stop
+    options = Namespace()
+    options = Namespace()  # what was asked is not known yet
     try:
         asked = settings.parsed(parser.parser(), argv)
         options = asked.of(asked.model)

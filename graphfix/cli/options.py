@@ -67,7 +67,12 @@ def _target(text: str) -> str:
 
 def own_rewrites(group: argparse._ActionsContainer, what: str) -> None:
     """Offer rewrites of the user's own; `what` for."""
-    group.add_argument("--rewrites", metavar="FILE", action="append", default=[], help=what)
+    group.add_argument("--rewrites", metavar="FILE", type=_own_rewrite, action="append", default=[], help=what)
+
+
+def _own_rewrite(text: str) -> Path | str:
+    """A Python file, or the name of an installed rewrite."""
+    return Path(text) if text.endswith(".py") else text
 
 
 def rules(group: argparse._ArgumentGroup) -> None:
@@ -188,7 +193,8 @@ def answer(command: Parser) -> argparse._MutuallyExclusiveGroup:
         type=Path,
         action="append",
         default=[],
-        help="write a report too: .json or .md; repeatable",
+        help="write a report too, in the form of its suffix: .json, .md, .sarif, .xml (JUnit) or .node_data.json "
+        "(Model Explorer); repeatable",
     )
     group = command.add_mutually_exclusive_group()
     group.add_argument("--json", action="store_true", help="print one JSON document instead of the table")

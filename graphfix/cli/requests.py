@@ -5,6 +5,7 @@ from __future__ import annotations
 from argparse import Namespace
 from collections.abc import Sequence
 
+from graphfix import report
 from graphfix.engine.request import Progress, Request
 from graphfix.results import GraphfixError
 
@@ -17,7 +18,8 @@ def request(options: Namespace, progress: Progress | None) -> Request:
         "values": _once("--set", options.values),
     }
     reports = tuple(getattr(options, "report", ()))
-    return Request.of({**vars(options), **bound, "report": reports, "progress": progress})
+    drawn = any(map(report.needs_excerpt, reports))
+    return Request.of({**vars(options), **bound, "report": reports, "excerpt": drawn, "progress": progress})
 
 
 def _once(option: str, pairs: Sequence[tuple[str, str]]) -> dict[str, str]:

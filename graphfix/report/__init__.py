@@ -1,13 +1,20 @@
-"""Outcomes and verdicts as text: a table for people, JSON for programs, Markdown for a pull request."""
+"""Outcomes and verdicts as text: a table for people, and the forms that programs, CI and viewers read."""
 
 from __future__ import annotations
 
 import os
 from collections.abc import Callable, Mapping, Sequence
+from importlib import resources
 from pathlib import Path
+from types import MappingProxyType
+from typing import TypeAlias
 
+from graphfix.report.github import github_text
 from graphfix.report.json import document, json_text
+from graphfix.report.junit import junit_text
 from graphfix.report.markdown import markdown
+from graphfix.report.node_data import node_data_text
+from graphfix.report.sarif import sarif_text
 from graphfix.report.table import headline, statistics, table, totals, unwritten
 from graphfix.report.text import Entry, Failure, findings, printable
 from graphfix.results import GraphfixError
@@ -22,9 +29,11 @@ __all__ = [
     "headline",
     "json_text",
     "markdown",
+    "needs_excerpt",
     "printable",
     "publish",
     "refuse",
+    "schema_text",
     "statistics",
     "table",
     "totals",
@@ -32,16 +41,48 @@ __all__ = [
     "write",
 ]
 
-FORMS: Mapping[str, Callable[[Sequence[Entry]], str]] = {".json": json_text, ".md": markdown}
-"""Suffix of a report file -> what writes it."""
-TEXTS: Mapping[str, Callable[[Sequence[Entry]], str]] = {"json": json_text}
-"""Name of a form on stdout -> what writes it."""
+Form: TypeAlias = Callable[[Sequence[Entry]], str]
+TEXTS: Mapping[str, Form] = MappingProxyType(
+    {"json": json_text, "markdown": markdown, "sarif": sarif_text, "junit": junit_text, "github": github_text}
+)
+"""Name of a form that is printed -> what makes it."""
+NODE_DATA = ".node_data.json"
+FORMS: Mapping[str, Form] = MappingProxyType(
+    {
+        ".json": TEXTS["json"],
+        ".md": TEXTS["markdown"],
+        ".sarif": TEXTS["sarif"],
+        ".xml": TEXTS["junit"],
+        NODE_DATA: node_data_text,
+    }
+)
+"""Suffix of a report file -> what makes it; of two that fit the longer one counts."""
+DRAWN = frozenset({".html", NODE_DATA})
+"""The forms that show where in the model a site is."""
 
 
-def refuse(path: Path) -> None:
-    """Raise GraphfixError where `write` could not succeed: it is asked before a model is touched."""
-    if path.suffix.lower() not in FORMS:
+def schema_text() -> str:
+    """The JSON Schema (draft 2020-12) of what `json_text` writes, as published: `graphfix/report/schema`."""
+    return resources.files("graphfix.report").joinpath("schema/graphfix-1.json").read_text(encoding="utf-8")
+
+
+def needs_excerpt(path: Path) -> bool:
+    """Whether the form of this report draws the model around the sites: the request has to ask for it."""
+    return _suffix(path) in DRAWN
+
+
+def _suffix(path: Path) -> str | None:
+    """The longest suffix of a form that the name ends with."""
+    name = path.name.lower()
+    return max((suffix for suffix in FORMS if name.endswith(suffix)), key=len, default=None)
+
+
+def refuse(path: Path, models: int = 1) -> None:
+    """Raise GraphfixError where `write` could not succeed for so many models: it is asked before one is touched."""
+    if _suffix(path) is None:
         raise GraphfixError(f"{path}: the form of a report is chosen by its suffix; known: {', '.join(FORMS)}")
+    if models > 1 and _suffix(path) == NODE_DATA:
+        raise GraphfixError(f"{path}: node data is of one model, these are {models}; name one, or another form")
     if path.is_dir():
         raise GraphfixError(f"{path}: a folder; name the report's file")
     if not path.parent.is_dir():
@@ -50,8 +91,8 @@ def refuse(path: Path) -> None:
 
 def write(path: Path, entries: Sequence[Entry]) -> None:
     """Write a report in the form that the suffix names; it appears whole or not at all. Raises GraphfixError."""
-    refuse(path)
-    publish(path, FORMS[path.suffix.lower()](entries), "report")
+    refuse(path, len(entries))
+    publish(path, FORMS[_suffix(path) or ""](entries), "report")
 
 
 def publish(path: Path, text: str, what: str) -> None:

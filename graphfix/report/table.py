@@ -23,7 +23,7 @@ from graphfix.report.text import (
     tally,
 )
 from graphfix.report.tosa import conversion_lines, unconverted
-from graphfix.report.verdict import noted_lines, unproved_lines, verdict_text
+from graphfix.report.verdict import assumed, noted_lines, unproved_lines, verdict_text
 from graphfix.results import OpenSizes, Outcome, Site
 
 REMOVED = "GF203"
@@ -47,14 +47,18 @@ def table(outcome: Outcome) -> str:
     """What a command did with one model, in lines. Long lists are cut: a report file has all of them."""
     edited = _edited(outcome.sites)
     lines = [headline(outcome)]
-    verdicts = outcome.verdict.assumes if outcome.verdict is not None else ()
-    assumed = [text for text in verdicts if text not in outcome.assumes]
+    proved_under = assumed(outcome)
     if outcome.command == "verify":
-        lines += [*_assumed(assumed), *noted_lines(outcome.verdict), *unproved_lines(outcome.verdict)]
+        lines += [*_assumed(proved_under), *noted_lines(outcome.verdict), *unproved_lines(outcome.verdict)]
     lines += [*_sites(outcome.sites, edited), *_open(outcome.open_sizes), *_assumed(outcome.assumes)]
     lines += [f"  {printable(text)}" for text in outcome.notes]
     if outcome.command in ("fix", "tosa"):
-        lines += [_fixed(outcome), *_assumed(assumed), *noted_lines(outcome.verdict), *unproved_lines(outcome.verdict)]
+        lines += [
+            _fixed(outcome),
+            *_assumed(proved_under),
+            *noted_lines(outcome.verdict),
+            *unproved_lines(outcome.verdict),
+        ]
     lines += conversion_lines(outcome)
     if outcome.seconds:
         lines.append(seconds_text(outcome.seconds))
@@ -83,13 +87,8 @@ def statistics(entries: Sequence[Entry]) -> str:
     codes = Counter(site.code for entry in entries if isinstance(entry, Outcome) for site in findings(entry))
     rows = sorted(codes.items(), key=lambda row: (-row[1], row[0]))
     width = max((len(str(number)) for _, number in rows), default=1)
-    lines = [f"{number:>{width}}  {code}  {_title(code)}" for code, number in rows]
+    lines = [f"{number:>{width}}  {code}  {pages.title(code).removeprefix(f'{code} ')}" for code, number in rows]
     return "\n".join(lines or ["0  findings"])
-
-
-def _title(code: str) -> str:
-    """`rank-mismatch`, as the code's page has it."""
-    return pages.page(code).partition("\n")[0].removeprefix(f"# {code} ")
 
 
 def _edited(sites: Sequence[Site]) -> Edited:
@@ -153,12 +152,12 @@ def _nothing(outcome: Outcome) -> str:
 
 def _found(outcome: Outcome) -> str:
     codes = Counter(site.code for site in outcome.sites if site.status == "found")
-    target = f" for target {outcome.target}" if outcome.target else ""
+    target = f" for target {printable(outcome.target)}" if outcome.target else ""
     if codes:
         return f"{counted(codes.total(), 'finding')}{target}{tally(dict(sorted(codes.items())))}"
     if _is_of_the_target(outcome):
         number = counted(len(findings(outcome)), "site")
-        return f"{number} that target {outcome.target} can't take, and nothing that fix would change"
+        return f"{number} that target {printable(outcome.target or '')} can't take, and nothing that fix would change"
     if findings(outcome):
         return f"nothing that fix would change{target}"
     return f"clean{target}{', as far as it can be asked' if outcome.notes else ''}"
@@ -202,7 +201,7 @@ def _row(steps: Sequence[Site]) -> TableRow:
     codes = " ".join(dict.fromkeys(step.code for step in steps))
     found = "found" if first.status == "found" else ""
     what = first.reason if first.reason is not None else " -> ".join(shapes)
-    return (found, codes, first.op, node_text(first), operand_text(first), printable(what))
+    return (found, codes, printable(first.op), node_text(first), operand_text(first), printable(what))
 
 
 def _aligned(rows: Sequence[TableRow]) -> Iterator[str]:

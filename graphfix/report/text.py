@@ -33,6 +33,15 @@ def printable(text: str) -> str:
     return "".join(letter if letter.isprintable() else ascii(letter)[1:-1] for letter in text)
 
 
+def shortened(text: str, most: int) -> str:
+    """The text as `printable` writes it; of a longer one the beginning and the end, and how much is between them."""
+    plain = printable(text)
+    if len(plain) <= most:
+        return plain
+    between = f" ...{len(plain) - most} more letters... "
+    return f"{plain[: most // 2]}{between}{plain[-(most - most // 2) :]}"
+
+
 def shape_text(shape: JsonShape) -> str:
     """`[2,N,?]`; `[*]` when the rank is not known."""
     if shape is None:
@@ -49,6 +58,15 @@ def node_text(site: Site) -> str:
 def operand_text(site: Site) -> str:
     """`operand 1`, or nothing for a site that is a whole node."""
     return "" if site.operand is None else f"operand {site.operand}"
+
+
+def change_text(site: Site) -> str:
+    """`[4] -> [1,1,4]`, or why it stays; of an edit that shapes do not show what it is."""
+    if site.reason is not None:
+        return printable(site.reason)
+    shapes = [shape_text(site.before)] if site.operand is not None or site.before is not None else []
+    shapes += [shape_text(site.after)] if site.after is not None else []
+    return " -> ".join(dict.fromkeys(shapes))
 
 
 def counted(number: int, what: str) -> str:

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from graphfix.report.text import counted, printable
-from graphfix.results import Run, Verdict
+from graphfix.results import Outcome, Run, Verdict
 
 LIBRARIES = ("numpy", "onnx")
 """Named in the versions but, beside a runtime, not what ran the model."""
@@ -38,6 +38,20 @@ def _unproved(verdict: Verdict) -> str:
     if verdict.proof.get("status") == "bounded":
         return "; proved but for where it is rounded"
     return f"; not proved: {printable(str(verdict.proof.get('reason')))}"
+
+
+def assumed(outcome: Outcome) -> list[str]:
+    """What the verdict alone assumes: `x is [1, 1], as asked for` is no news beside `x is [1,1], by default`."""
+    said = {_claim(text) for text in outcome.assumes}
+    return [text for text in (outcome.verdict.assumes if outcome.verdict else ()) if _claim(text) not in said]
+
+
+def _claim(text: str) -> str:
+    """What is assumed, without who says it."""
+    for source in (", by default", ", as asked for"):
+        if text.endswith(source):
+            return text.removesuffix(source).replace(", ", ",")
+    return text
 
 
 def noted_lines(verdict: Verdict | None) -> Iterator[str]:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Literal
 
 JsonShape = tuple[int | str | None, ...] | None
@@ -72,3 +72,5 @@ class Excerpt:
     steps: int
     left_out: int = 0
     """How many nodes of the model are further away."""
+    names: Mapping[str, str] = field(default_factory=dict)
+    """By graph, as a node says it: the name that the file has of it, under which viewers know it."""

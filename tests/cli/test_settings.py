@@ -203,7 +203,7 @@ def test_a_table_that_is_none_is_named(run: Run) -> None:
 
 def test_an_option_of_another_command_disturbs_none(asked: Asked, run: Run) -> None:
     Path("graphfix.toml").write_text('select = ["GF1"]\nbaseline = "none.json"\nmaps = true\nstatistics = true\n')
-    assert of(asked, run, "fix", "m.onnx", "-o", "f.onnx") == Request(only=[], skip=[])
+    assert of(asked, run, "fix", "m.onnx", "-o", "f.onnx") == Request(only=[], skip=[], rewrites=[])
     assert run("explain", "GF101")[0] == 0
 
 
@@ -344,3 +344,14 @@ def test_hostile_values_are_harmless_in_what_config_prints(run: Run) -> None:
     out = run("config")[1]
     assert all(line.isprintable() for line in out.splitlines())
     assert tomllib.loads(out)["signature"] == "\x1b[31m\u202e<script>\n"
+
+
+def test_a_rewrite_that_a_configuration_names_is_a_file_beside_it_or_an_installed_one(
+    asked: Asked, run: Run, tmp_path: Path
+) -> None:
+    page = '"""Do nothing."""\nON = "any"\nCODE = "MY101"\n\n\ndef plan(node):\n    yield from ()\n'
+    (tmp_path / "mine.py").write_text(page)
+    Path("../graphfix.toml").write_text('rewrites = ["mine.py"]\n')
+    assert of(asked, run, "fix", "m.onnx", "-o", "f.onnx").rewrites == [Path("../mine.py")]
+    Path("../graphfix.toml").write_text('rewrites = ["installed"]\n')
+    assert "'installed'" in run("fix", "m.onnx", "-o", "f.onnx")[2]

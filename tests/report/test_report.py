@@ -376,7 +376,7 @@ def test_markdown_escapes_what_a_name_could_inject() -> None:
     nasty = replace(LEFT, node="a`b", reason="see [x](http://y) <img> *n*")
     text = report.markdown([replace(CHECKED, sites=(nasty,))])
     assert "`` a`b ``" in text
-    assert r"see [x]\(http://y) \<img> \*n\*" in text
+    assert r"see `[x](http://y)` \<img\> \*n\*" in text
 
 
 def test_the_markdown_of_several_models_begins_with_a_summary() -> None:
@@ -400,8 +400,8 @@ def test_the_suffix_chooses_the_form_and_nothing_else_is_left_in_the_folder(tmp_
 @pytest.mark.parametrize(
     ("name", "said"),
     [
-        ("r.html", "the form of a report is chosen by its suffix; known: .json, .md"),
-        ("r", "the form of a report is chosen by its suffix; known: .json, .md"),
+        ("r.txt", f"the form of a report is chosen by its suffix; known: {', '.join(report.FORMS)}"),
+        ("r", f"the form of a report is chosen by its suffix; known: {', '.join(report.FORMS)}"),
         ("none/r.md", "the folder of the report does not exist; create it first"),
         ("folder.md", "a folder; name the report's file"),
     ],

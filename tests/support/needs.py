@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.util
 import os
 import shutil
 from collections.abc import Callable, Iterable
@@ -53,12 +54,18 @@ def _onnxsim() -> str:
     return "" if found else "onnxsim: not on the PATH, nor named by GRAPHFIX_ONNXSIM"
 
 
+def _explorer() -> str:
+    found = importlib.util.find_spec("model_explorer")
+    return "" if found else "explorer: not installed (pip install --no-deps ai-edge-model-explorer)"
+
+
 NEEDS = (
     Need("zoo", "GRAPHFIX_ZOO", _zoo),
     Need("tosa", "GRAPHFIX_TOSA", _tosa),
     Need("iree", "GRAPHFIX_IREE", _iree),
     Need("vela", "GRAPHFIX_VELA", _vela),
     Need("onnxsim", "GRAPHFIX_ONNXSIM", _onnxsim),
+    Need("explorer", "GRAPHFIX_EXPLORER", _explorer),
 )
 
 

@@ -82,7 +82,9 @@ def test_nor_is_the_target_file_in_python(folder: Path) -> None:
     assert (folder / "t.toml").read_text(encoding="utf-8") == 'name = "mine"\n'
 
 
-@pytest.mark.parametrize("command", ["check", "fix -o o.onnx", "fix -o sub/o.onnx"])
+@pytest.mark.parametrize(
+    "command", ["check", "fix -o o.onnx", "fix -o sub/o.onnx", "verify other.onnx", "verify m.onnx"]
+)
 def test_a_report_does_not_replace_the_model_s_data_file(
     command: str, tmp_path: Path, capsys: Capsys, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -90,6 +92,7 @@ def test_a_report_does_not_replace_the_model_s_data_file(
     (tmp_path / "sub").mkdir()
     external(tmp_path / "m.onnx", "w.json")
     (tmp_path / "w.json").write_bytes(bytes(12))
+    (tmp_path / "other.onnx").write_bytes(model("y[2,3] = Add(x[2,3], b[3])").SerializeToString())
     for report in ["w.json", *(["sub/w.json"] if "sub" in command else [])]:
         said = refused(capsys, tmp_path, *command.split(), "m.onnx", "--report", report)
         assert "this is the name of the model's own data file" in said

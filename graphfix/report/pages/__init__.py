@@ -22,6 +22,11 @@ def page(code: str) -> str:
     return resources.files(__name__).joinpath(f"{code}{SUFFIX}").read_text(encoding="utf-8")
 
 
+def title(code: str) -> str:
+    """`GF101 rank-mismatch`, or the code alone where it has no page."""
+    return page(code).partition("\n")[0].removeprefix("# ") if code in codes() else code
+
+
 def target(name: str) -> str:
     """The page of a target, as Markdown; its first line is `# target NAME`."""
     return resources.files(f"{__name__}.targets").joinpath(f"{name}{SUFFIX}").read_text(encoding="utf-8")

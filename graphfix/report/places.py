@@ -1,0 +1,25 @@
+"""How a model's file is named in reports that other programs join with the files of a repository."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path, PurePath
+
+SAFE = "/-_.~"
+
+
+def relative_path(model: str) -> str | None:
+    """The file below the working folder, with `/` between the parts; None where it is somewhere else."""
+    here = Path(os.path.abspath(model))  # noqa: PTH100  (a link is no other name: it is what the user wrote)
+    return here.relative_to(Path.cwd()).as_posix() if here.is_relative_to(Path.cwd()) else None
+
+
+def uri(model: str) -> str:
+    """A reference (RFC 3986): relative to the working folder, `file://` for what is not below it."""
+    from urllib.parse import quote
+
+    inside = relative_path(model)
+    if inside is not None:
+        return quote(inside, safe=SAFE, errors="surrogatepass")
+    whole = PurePath(os.path.abspath(model)).as_posix()  # noqa: PTH100
+    return f"file://{'' if whole.startswith('/') else '/'}{quote(whole, safe=SAFE, errors='surrogatepass')}"
