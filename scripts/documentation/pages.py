@@ -10,6 +10,7 @@ from documentation import command_line, drawings, python_names
 from documentation.links import CODES, REWRITES, TARGETS_FOLDER
 from graphfix import explain
 from graphfix.engine.targets import RULES, TARGETS
+from graphfix.report import schema_text
 from graphfix.report.pages import codes
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -29,6 +30,7 @@ def made() -> dict[str, str]:
         f"{TARGETS_FOLDER}/index.md": _targets(),
         COMMAND_LINE: command_line.page(),
         PYTHON: python_names.page(),
+        "reference/graphfix-1.json": schema_text(),
         "contributing.md": _from_the_root("CONTRIBUTING.md"),
         "changes.md": _from_the_root("CHANGELOG.md"),
         **drawings.made(),
