@@ -6,6 +6,7 @@ import argparse
 from collections.abc import Iterator
 
 from graphfix.cli.parser import parser
+from graphfix.engine.targets import RULES
 
 
 def page() -> str:
@@ -51,7 +52,7 @@ def _usage(command: argparse.ArgumentParser) -> str:
 def _table(actions: Iterator[argparse.Action] | list[argparse.Action]) -> Iterator[str]:
     yield "| | |\n| --- | --- |"
     for action in actions:
-        yield f"| {_name(action)} | {_escaped(action.help or '')} |"
+        yield f"| {_name(action)} | {told(action)}{_choices(action)} |"
     yield ""
 
 
@@ -62,11 +63,19 @@ def _name(action: argparse.Action) -> str:
     return ", ".join(f"`{option}{value}`" for option in action.option_strings).replace("|", r"\|")
 
 
+def _choices(action: argparse.Action) -> str:
+    return f". One of {', '.join(f'`{each}`' for each in action.choices)}" if action.choices else ""
+
+
 def _metavar(action: argparse.Action) -> str:
-    if action.metavar is None and action.choices is not None:
-        return "{" + ",".join(map(str, action.choices)) + "}"
     shown = action.metavar or action.dest.upper()
     return str(shown) + (" ..." if action.nargs == "+" else "")
+
+
+def told(action: argparse.Action) -> str:
+    """The help of an option, for a cell of a table; the list of all rewrites is a link."""
+    text = _escaped(action.help or "")
+    return text.replace(", ".join(RULES), "[all rewrites](rewrites/index.md)")
 
 
 def _escaped(text: str) -> str:

@@ -12,6 +12,7 @@ from types import ModuleType
 from typing import Any
 
 import graphfix
+from documentation.command_line import told
 from graphfix.cli.parser import parser
 from graphfix.results import OpenSizes, Run, Site
 from graphfix.tosa import tosa_file
@@ -106,8 +107,7 @@ def _options() -> dict[str, tuple[str, str]]:
     for command in reversed(commands.choices.values()):
         for action in command._actions:  # noqa: SLF001
             if action.option_strings and action.help:
-                text = action.help.replace("%%", "%").replace("<", "&lt;").replace("|", "&#124;").replace("*", "&#42;")
-                found[action.dest] = (action.option_strings[-1], text.replace("; repeatable", ""))
+                found[action.dest] = (action.option_strings[-1], told(action).replace("; repeatable", ""))
     return found
 
 
