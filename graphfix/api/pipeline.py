@@ -144,9 +144,6 @@ def show(source: Path, request: Request, *, maps: bool, broadcasts_only: bool) -
     return listing.lines(loading.shown(source, request), maps=maps, broadcasts_only=broadcasts_only)
 
 
-# --- what the commands share ----------------------------------------------------------------------------------------
-
-
 def _loaded(source: Path, request: Request, seconds: Seconds, output: Path | None = None) -> tuple[Model, Sizes]:
     """The model with its sizes bound; with an `output`, only where it can be fixed and written there.
 

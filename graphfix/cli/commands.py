@@ -61,6 +61,12 @@ def _explain(options: Namespace) -> int:
     return DONE
 
 
+def _doctor(options: Namespace) -> int:
+    from graphfix.cli import doctor
+
+    return doctor.examine(options)
+
+
 COMMANDS: Mapping[str, Callable[[Namespace], int]] = MappingProxyType(
     {
         **dict.fromkeys(answers.ASKS, answers.answer),
@@ -68,5 +74,6 @@ COMMANDS: Mapping[str, Callable[[Namespace], int]] = MappingProxyType(
         "show": _show,
         "explain": _explain,
         "config": configuration.answer,
+        "doctor": _doctor,
     }
 )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import copy
+import re
 from pathlib import Path
 
 from graphfix import report
@@ -15,6 +16,8 @@ from graphfix.findings.selection import names_a_code
 
 TEXT = "text"
 """The form for people."""
+OTHER_CODE = re.compile(r"[A-Z]{2,8}[0-9]{0,3}")
+"""What codes of rewrites of the user's own, or their beginnings, look like; which ones there are a run tells."""
 
 
 def sources(command: Parser) -> None:
@@ -70,13 +73,13 @@ def _glob(text: str) -> Glob:
 
 
 def _codes(text: str) -> str:
-    """The same text, in capitals and without blanks."""
+    """The same text, in capitals and without blanks; only what begins with GF is graphfix's own."""
     from graphfix.report import pages
 
     known = pages.codes()
     given = tuple(part.strip().upper() for part in text.split(","))
     for code in given:
-        if not names_a_code(code, known):
+        if not names_a_code(code, known) and (code.startswith("GF") or not OTHER_CODE.fullmatch(code)):
             how = hint(code, known, f"; known: {', '.join(known)}, their beginnings, and ALL")
             raise argparse.ArgumentTypeError(f"no finding code begins with {code!r}{how}")
     return ",".join(given)

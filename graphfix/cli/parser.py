@@ -46,6 +46,7 @@ def parser() -> Parser:
     for command in commands.choices.values():
         options.configured(command)
     _config(_command(commands, "config", "print the options that are in force, and where each was said"), commands)
+    _doctor(_command(commands, "doctor", "print versions, and whether each runtime and tool works, for a bug report"))
     return whole
 
 
@@ -168,3 +169,8 @@ def _config(command: Parser, commands: argparse._SubParsersAction[Parser]) -> No
     options.configured(command)
     for other in commands.choices.values():
         lint_options.borrow(command, other)
+
+
+def _doctor(command: Parser) -> None:
+    command.set_defaults(quiet=False)
+    command.add_argument("--json", action="store_true", help="print one JSON document instead of the text")

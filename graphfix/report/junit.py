@@ -101,7 +101,7 @@ def _cases(entry: Entry) -> Iterator[Case]:
 
 def _codes(outcome: Outcome) -> Iterator[Case]:
     """Yield a case for each code; all come from one walk over the model, whose time they share."""
-    codes = pages.codes()
+    codes = (*pages.codes(), *outcome.own_codes)
     share = sum(outcome.seconds.values()) / len(codes)
     for code in codes:
         sites = [site for site in findings(outcome) if site.code == code]

@@ -31,7 +31,8 @@ Part = dict[str, Any]
 
 def sarif_text(entries: Sequence[Entry]) -> str:
     """One run for all models. Models that failed, and what was cut, are notifications of its invocation."""
-    rules = [*map(_rule, pages.codes()), _of_verify()]
+    own = {code: line for entry in entries if isinstance(entry, Outcome) for code, line in entry.own_codes.items()}
+    rules = [*map(_rule, pages.codes()), *(_own_rule(code, line) for code, line in own.items()), _of_verify()]
     results = [result for entry in entries if isinstance(entry, Outcome) for result in _results(entry)]
     notifications = [note for entry in entries for note in _notifications(entry)]
     if len(results) > MOST:
@@ -70,6 +71,19 @@ def _rule(code: str) -> Part:
         "shortDescription": {"text": f"{paragraph.split('. ')[0].rstrip('.')}."},
         "fullDescription": {"text": paragraph},
         "help": {"text": text.strip(), "markdown": page},
+        "defaultConfiguration": {"level": WARNING},
+    }
+
+
+def _own_rule(code: str, line: str) -> Part:
+    """The rule of a rewrite of the user's own, of which an outcome knows the first line of its page."""
+    text = {"text": printable(line) or code}
+    return {
+        "id": code,
+        "name": code,
+        "shortDescription": text,
+        "fullDescription": text,
+        "help": text,
         "defaultConfiguration": {"level": WARNING},
     }
 

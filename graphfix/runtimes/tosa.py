@@ -97,7 +97,7 @@ def convert(tool: str, model: Path, out: Path, *, narrow: bool = False, seconds:
         shutil.move(made, out)
 
 
-def validate(mlirbc: Path, tosa: Path | None = None) -> Validation:
+def validate(mlirbc: Path, tosa: Path | None = None, *, seconds: float = LONGEST_SECONDS) -> Validation:
     """Check a module strictly against TOSA 1.0 at level 8k, and write it to `tosa` as a flatbuffer where it conforms.
 
     Operators of other dialects are errors by name, also where tosa-opt ends with status 0; tosa.custom is
@@ -112,10 +112,10 @@ def validate(mlirbc: Path, tosa: Path | None = None) -> Validation:
             # by its name alone: a blank in the path of the temporary folder would end the option
             f"--tosa-serialize=tosa-flatbuffer-filename={made.name}",
         ]
-        errors = _optimized(tosa_opt, mlirbc, listing, passes)
+        errors = _optimized(tosa_opt, mlirbc, listing, passes, seconds)
         if any("is unknown" in error for error in errors):
             # a dialect that tosa-opt does not know stops its parser: read once more, to name the operators
-            errors = _optimized(tosa_opt, mlirbc, listing, ["--allow-unregistered-dialect"]) or errors
+            errors = _optimized(tosa_opt, mlirbc, listing, ["--allow-unregistered-dialect"], seconds) or errors
         operators = _operators(listing) if listing.exists() else {}
         unconverted = {name: count for name, count in operators.items() if not name.startswith(_OF_THE_DIALECT)}
         if unconverted:
@@ -130,14 +130,14 @@ def validate(mlirbc: Path, tosa: Path | None = None) -> Validation:
         return Validation(operators={name: n for name, n in operators.items() if name.startswith("tosa.")})
 
 
-def run(tosa: Path, inputs: Sequence[Array]) -> Computed:
+def run(tosa: Path, inputs: Sequence[Array], *, seconds: float = LONGEST_SECONDS) -> Computed:
     """Run a TOSA flatbuffer in the reference model on arrays in the order of its inputs.
 
     Raises RefusedError where the model does not accept the graph or the inputs, `aborted` where its
     process dies (an integer division by zero does that).
     """
     _require(TOSA_TOOLS)
-    (outputs, status), said = _asked(TOSA_TOOLS, "run", (str(tosa.resolve()), list(inputs)), LONGEST_SECONDS)
+    (outputs, status), said = _asked(TOSA_TOOLS, "run", (str(tosa.resolve()), list(inputs)), seconds)
     return Computed(outputs, status, next((line for line in said if _MET.fullmatch(line)), None))
 
 
@@ -210,12 +210,12 @@ def _check_readable(model: Path) -> None:
         raise GraphfixError(f"{model}: {error.strerror}; give the path of a TFLite or ONNX file") from None
 
 
-def _optimized(tosa_opt: str, module: Path, listing: Path, passes: Sequence[str]) -> tuple[str, ...]:
+def _optimized(tosa_opt: str, module: Path, listing: Path, passes: Sequence[str], seconds: float) -> tuple[str, ...]:
     """Run passes over a module, list its operators, one a line and without their weights, and return the errors."""
     shown = ["--mlir-print-op-generic", "--mlir-elide-elementsattrs-if-larger=4", "--mlir-print-op-on-diagnostic=false"]
     shown.append("--mlir-elide-resource-strings-if-larger=4")
     command = [tosa_opt, str(module.resolve()), *passes, *shown, "-o", str(listing)]
-    ended = finished("tosa-opt", command, _complaint, folder=listing.parent, seconds=LONGEST_SECONDS)
+    ended = finished("tosa-opt", command, _complaint, folder=listing.parent, seconds=seconds)
     if ended.cause and not ended.errors:
         return (one_line(f"tosa-opt ends with {ended.cause}: {ended.last}"),)
     return ended.errors

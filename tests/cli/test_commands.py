@@ -333,6 +333,7 @@ OFFERED = {
     "--report --json -q --quiet --config --isolated",
     "explain": "--rewrites --target-file --config --isolated",
     "config": "--json --config --isolated",
+    "doctor": "--json",
 }
 
 

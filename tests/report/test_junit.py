@@ -130,3 +130,9 @@ def test_a_long_failure_is_cut_and_says_so() -> None:
     text = cases(replace(CHECKED, sites=sites))["GF101 rank-mismatch"].result[0].text
     assert text.splitlines()[-1] == "... and 100 more"
     assert len(text.splitlines()) == 201
+
+
+def test_a_code_of_a_rewrite_of_the_users_own_is_a_case() -> None:
+    site = Site("MY101", "n", "Add", "main", 1, (4,), (1, 4), "found", "mine")
+    outcome = Outcome("check", "m.onnx", "onnx", sites=(site,), own_codes={"MY101": "Drop a unit scale."})
+    assert '<testcase name="MY101"' in report.TEXTS["junit"]([outcome])

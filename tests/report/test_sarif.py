@@ -139,3 +139,12 @@ def test_a_message_holds_no_placeholder_and_no_link() -> None:
     site = replace(FOUND, node="{0} [x](http://y)")
     (result,) = run(replace(CHECKED, sites=[site]))["results"]
     assert "{{0}} [x] (http://y)" in result["message"]["text"]
+
+
+def test_a_code_of_a_rewrite_of_the_users_own_is_a_rule_with_the_first_line_of_its_page() -> None:
+    site = Site("MY101", "n", "Add", "main", 1, (4,), (1, 4), "found", "mine")
+    outcome = Outcome("check", "m.onnx", "onnx", sites=(site,), own_codes={"MY101": "Drop a unit scale."})
+    (run,) = json.loads(report.TEXTS["sarif"]([outcome]))["runs"]
+    (result,) = run["results"]
+    rule = run["tool"]["driver"]["rules"][result["ruleIndex"]]
+    assert (rule["id"], rule["shortDescription"]["text"]) == ("MY101", "Drop a unit scale.")

@@ -1,0 +1,62 @@
+"""`graphfix doctor`: the exit status, both forms, and a machine on which nothing is installed."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from graphfix.runtimes import doctor
+from tests.support.asking import ask
+from tests.support.places import ROOT
+
+if TYPE_CHECKING:
+    import pytest
+
+
+def test_here_all_works_and_nothing_private_is_said(capsys: pytest.CaptureFixture[str]) -> None:
+    answer = ask(capsys, "doctor")
+    assert (answer.status, answer.err) == (0, "")
+    assert answer.out.endswith("all that graphfix needs works\n")
+    assert str(Path.home()) not in answer.out
+    assert sys.prefix not in answer.out
+
+
+def test_one_document(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(doctor, "QUESTIONS", doctor.QUESTIONS[:1])
+    answer = ask(capsys, "doctor", "--json")
+    assert answer.status == 0
+    assert [probe["status"] for probe in json.loads(answer.out)["probes"]] == ["works"]
+
+
+def test_a_broken_runtime_ends_with_1(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    (tmp_path / "onnxruntime.py").write_text("raise ImportError('no libstdc++')", encoding="utf-8")
+    monkeypatch.syspath_prepend(tmp_path)
+    monkeypatch.setattr(doctor, "QUESTIONS", doctor.QUESTIONS[:1])
+    answer = ask(capsys, "doctor")
+    assert answer.status == 1
+    assert "fails   onnxruntime  ImportError: no libstdc++\n" in answer.out
+
+
+def test_a_configuration_that_can_not_be_read_is_no_obstacle(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setattr(doctor, "QUESTIONS", doctor.QUESTIONS[:1])
+    monkeypatch.chdir(tmp_path)
+    Path("graphfix.toml").write_text("json = [", encoding="utf-8")
+    assert ask(capsys, "doctor").status == 0
+
+
+def test_a_python_without_any_of_the_packages_gets_an_answer() -> None:
+    command = [sys.executable, "-S", "-P", "-m", "graphfix", "doctor"]
+    done = subprocess.run(
+        command, env={**os.environ, "PYTHONPATH": str(ROOT)}, capture_output=True, text=True, check=False
+    )
+    assert (done.returncode, done.stderr) == (1, "")
+    assert done.stdout.count("fails ") == 6
+    assert "works " not in done.stdout

@@ -1,0 +1,134 @@
+"""The hook of .pre-commit-hooks.yaml, by pre-commit itself, in a repository with models."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+from tests.support.places import MODELS, ROOT
+
+MANIFEST = ROOT / ".pre-commit-hooks.yaml"
+PROJECT = ("pyproject.toml", "README.md", "LICENSE", ".pre-commit-hooks.yaml", "graphfix", "rewrites")
+"""What the package is built from."""
+
+
+@dataclass(frozen=True)
+class Repository:
+    """A repository whose commits the hook checks."""
+
+    folder: Path
+    environment: dict[str, str]
+
+    def run(self, *command: object, folder: Path | None = None) -> subprocess.CompletedProcess[str]:
+        return subprocess.run(
+            [str(part) for part in command],
+            cwd=folder or self.folder,
+            env=self.environment,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+            check=False,
+        )
+
+    def commit(self, *names: str) -> subprocess.CompletedProcess[str]:
+        """Commit these files alone, with what the hook says of them."""
+        assert self.run("git", "reset", "--quiet").returncode == 0
+        assert self.run("git", "add", "--", *names).returncode == 0
+        return self.run("git", "commit", "--message", "models")
+
+
+@pytest.fixture(scope="module")
+def repository(tmp_path_factory: pytest.TempPathFactory) -> Repository:
+    """A repository with the hook installed, from a copy of the project as it stands here."""
+    folder = tmp_path_factory.mktemp("pre-commit")
+    ours, theirs = folder / "graphfix", folder / "models"
+    identity = {
+        f"GIT_{who}_{what}": "test@example.com" for who in ("AUTHOR", "COMMITTER") for what in ("NAME", "EMAIL")
+    }
+    kept = {key: value for key, value in os.environ.items() if not key.startswith(("PYTHONPATH", "GIT_"))}
+    repository = Repository(
+        theirs,
+        {
+            **kept,
+            **identity,
+            "GIT_CONFIG_GLOBAL": os.devnull,
+            "PRE_COMMIT_HOME": str(folder / "cache"),
+        },
+    )
+    for name in PROJECT:
+        if (ROOT / name).is_dir():
+            shutil.copytree(ROOT / name, ours / name, ignore=shutil.ignore_patterns("__pycache__"))
+        else:
+            ours.mkdir(exist_ok=True)
+            shutil.copy(ROOT / name, ours / name)
+    theirs.mkdir()
+    for command in (["git", "init", "-q"], ["git", "add", "-A"], ["git", "commit", "-qm", "graphfix"]):
+        assert repository.run(*command, folder=ours).returncode == 0
+    revision = repository.run("git", "rev-parse", "HEAD", folder=ours).stdout.strip()
+    (theirs / ".pre-commit-config.yaml").write_text(
+        f"repos:\n  - repo: {ours}\n    rev: {revision}\n    hooks:\n      - id: graphfix-check\n", encoding="utf-8"
+    )
+    assert repository.run("git", "init", "-q").returncode == 0
+    installed = repository.run(sys.executable, "-P", "-m", "pre_commit", "install", "--install-hooks")
+    assert installed.returncode == 0, installed.stdout
+    return repository
+
+
+def validated(path: Path) -> int:
+    command = [sys.executable, "-P", "-m", "pre_commit", "validate-manifest", str(path)]
+    return subprocess.run(command, capture_output=True, check=False).returncode
+
+
+def test_the_manifest_is_one() -> None:
+    assert validated(MANIFEST) == 0
+
+
+def test_a_manifest_without_an_entry_is_refused(tmp_path: Path) -> None:
+    planted = tmp_path / MANIFEST.name
+    planted.write_text(MANIFEST.read_text(encoding="utf-8").replace("entry:", "entri:"), encoding="utf-8")
+    assert validated(planted) == 1
+
+
+@pytest.mark.ci
+def test_other_files_are_not_touched(repository: Repository) -> None:
+    (repository.folder / "onnx").write_text("not a model\n", encoding="utf-8")
+    (repository.folder / "notes.onnx.txt").write_text("not a model\n", encoding="utf-8")
+    done = repository.commit("onnx", "notes.onnx.txt")
+    assert done.returncode == 0, done.stdout
+    assert "Skipped" in done.stdout
+
+
+@pytest.mark.ci
+@pytest.mark.parametrize("suffix", ["onnx", "tflite"])
+@pytest.mark.parametrize("name", ["model", "a model (1)'s\""])
+def test_a_model_with_an_implicit_broadcast_is_not_committed_until_it_is_fixed(
+    repository: Repository, suffix: str, name: str
+) -> None:
+    model = MODELS / f"rfc_rank_expansion.{suffix}"
+    path = repository.folder / f"{name}.{suffix.upper()}"
+    shutil.copy(model, path)
+    refused = repository.commit(path.name)
+    assert refused.returncode == 1
+    assert "GF101" in refused.stdout
+    assert path.name in refused.stdout
+    fixed = repository.folder / f"{name}.fixed.{suffix}"
+    command = [sys.executable, "-P", "-m", "graphfix", "fix", str(path), "-o", str(fixed)]
+    subprocess.run(command, env={**repository.environment, "PYTHONPATH": str(ROOT)}, check=True)
+    taken = repository.commit(fixed.name)
+    assert taken.returncode == 0, taken.stdout
+    assert "Passed" in taken.stdout
+
+
+@pytest.mark.ci
+def test_what_is_no_model_is_one_line(repository: Repository) -> None:
+    (repository.folder / "pointer.onnx").write_text("version https://git-lfs.github.com/spec/v1\n", encoding="utf-8")
+    done = repository.commit("pointer.onnx")
+    assert done.returncode == 1
+    assert "graphfix: pointer.onnx: " in done.stdout
+    assert "Traceback" not in done.stdout

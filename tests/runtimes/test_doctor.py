@@ -1,0 +1,195 @@
+"""What `doctor` asks of an installation: each fault of a runtime is one line, and nothing of the user's is said."""
+
+from __future__ import annotations
+
+import getpass
+import subprocess
+import sys
+import tomllib
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from graphfix.results.environment import Probe
+from graphfix.runtimes import doctor, probe, tosa
+from graphfix.runtimes.litert import KERNELS
+from models.builders.tflite.text import model as tflite
+from tests.support.notation import model as onnx_model
+from tests.support.places import ROOT
+
+QUESTIONS = {question.probe: question for question in doctor.QUESTIONS}
+NEEDED = [question.probe for question in doctor.QUESTIONS if question.extra is None]
+OPTIONAL = [question.probe for question in doctor.QUESTIONS if question.extra is not None]
+
+
+def planted(monkeypatch: pytest.MonkeyPatch, folder: Path, module: str, text: str) -> None:
+    """Put a package of this name in front of the real one."""
+    (folder / module).mkdir()
+    (folder / module / "__init__.py").write_text(text, encoding="utf-8")
+    monkeypatch.syspath_prepend(folder)
+
+
+def asked(name: str, seconds: float = doctor.SECONDS) -> Probe:
+    found = doctor.ask(QUESTIONS[name], seconds=seconds)
+    assert "\n" not in (found.reason or "")
+    return found
+
+
+@pytest.mark.parametrize("name", NEEDED)
+def test_what_graphfix_needs_works_here(name: str) -> None:
+    found = asked(name)
+    assert (found.status, found.reason) == ("works", None)
+
+
+@pytest.mark.tosa
+@pytest.mark.parametrize("name", OPTIONAL)
+def test_the_tools_of_the_extra_work_where_they_are_installed(name: str) -> None:
+    found = asked(name)
+    assert (found.status, found.reason) == ("works", None)
+
+
+@pytest.mark.parametrize(
+    ("text", "reason"),
+    [
+        pytest.param("import os\nos.abort()", "aborts the process (SIGABRT)", id="aborts"),
+        pytest.param(
+            "import os\nprint('no AVX here', flush=True)\nos.abort()",
+            "aborts the process (SIGABRT): no AVX here",
+            id="aborts with a word",
+        ),
+        pytest.param(
+            "import os\nos._exit(0)",
+            "ends the process without an answer (exit status 0)",
+            id="ends as if all were well",
+        ),
+        pytest.param(
+            "raise ImportError('libgomp.so.1:\\n cannot open shared object file')",
+            "ImportError: libgomp.so.1: cannot open shared object file",
+            id="a broken import",
+        ),
+        pytest.param(
+            "import gone_with_the_wind",
+            "ModuleNotFoundError: No module named 'gone_with_the_wind'",
+            id="lacks a package",
+        ),
+        pytest.param(
+            "raise RuntimeError('caf\\u00e9 \\udc80 \\x00')",
+            "RuntimeError: caf\u00e9 \\udc80 \x00",
+            id="says what no locale can",
+        ),
+        pytest.param("a =", "SyntaxError: invalid syntax (__init__.py, line 1)", id="is no Python"),
+    ],
+)
+def test_a_runtime_that_does_not_work_is_one_line(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, text: str, reason: str
+) -> None:
+    planted(monkeypatch, tmp_path, "onnxruntime", text)
+    found = asked("onnxruntime")
+    assert (found.status, found.reason) == ("fails", reason)
+
+
+def test_a_runtime_that_hangs_is_stopped(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    planted(monkeypatch, tmp_path, "ai_edge_litert", "import time\ntime.sleep(60)")
+    found = asked("litert-xnnpack", seconds=1.5)
+    assert found.status == "fails"
+    assert found.reason == "LiteRT with XNNPACK was stopped: no answer within 1.5 seconds"
+    assert found.seconds < 30
+
+
+@pytest.mark.tosa
+@pytest.mark.parametrize(
+    ("text", "reason"),
+    [
+        ("import os\nos.abort()", "tosa-converter-for-tflite aborts the process (SIGABRT)"),
+        ("raise ImportError('no libz')", "tosa-converter-for-tflite fails: ImportError: no libz"),
+        ("import time\ntime.sleep(60)", "tosa-converter-for-tflite was stopped: no answer within 2 seconds"),
+    ],
+    ids=["aborts", "a broken import", "hangs"],
+)
+def test_a_tool_that_does_not_work_is_one_line(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, text: str, reason: str
+) -> None:
+    planted(monkeypatch, tmp_path, "tosa_converter_for_tflite", text)
+    found = asked("tosa-converter-for-tflite", seconds=6)
+    assert (found.status, found.extra, found.reason) == ("fails", "tosa", reason)
+
+
+def test_a_package_of_the_same_name_and_a_wrong_result_are_told(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    planted(monkeypatch, tmp_path, "tflite", "")
+    assert asked("tflite").reason == "AttributeError: module 'tflite' has no attribute 'Model'"
+    with pytest.raises(probe.RefusedError, match=r"\[3, 4\] \+ \[1, 2\] comes out as \[\[4.0, 7.0\]\]"):
+        probe._compare([np.array([4, 7], np.float32)])
+
+
+@pytest.mark.parametrize(
+    ("module", "name", "status", "what"),
+    [
+        ("onnxruntime", "onnxruntime", "fails", "onnxruntime"),
+        ("tflite", "tflite", "fails", "tflite"),
+        ("flatbuffers", "tflite", "fails", "flatbuffers"),
+        ("torch_mlir", "torch-mlir", "absent", "graphfix[tosa]"),
+    ],
+)
+def test_what_is_not_installed_is_said_with_what_to_install(
+    monkeypatch: pytest.MonkeyPatch, module: str, name: str, status: str, what: str
+) -> None:
+    monkeypatch.setattr(doctor.importlib.util, "find_spec", lambda asked: None if asked == module else object())
+    found = asked(name)
+    assert (found.status, found.reason) == (status, f"not installed: pip install '{what}'")
+
+
+def test_no_question_imports_a_runtime_into_the_asking_process() -> None:
+    modules = sorted({module for question in doctor.QUESTIONS for module in question.packages} | {"numpy"})
+    code = (
+        "import sys; from graphfix.runtimes import doctor; doctor.examine(seconds=0.01)\n"
+        f"print([name for name in {modules} if name in sys.modules])"
+    )
+    done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True)
+    assert done.stdout == "[]\n"
+
+
+def test_every_probe_is_asked_once_and_named_once() -> None:
+    assert list(QUESTIONS) == [*probe.RUNTIMES, *probe.TOOLS]
+    names = [question.name for question in doctor.QUESTIONS]
+    assert len(set(names)) == len(names) == len(QUESTIONS)
+    assert [f"litert-{kernels}" for kernels in KERNELS] == [name for name in QUESTIONS if name.startswith("litert")]
+    assert {name for name, question in QUESTIONS.items() if question.extra == "tosa"} == {
+        tosa.CONVERTER,
+        tosa.TORCH_MLIR,
+        tosa.TOSA_TOOLS,
+    }
+
+
+def test_the_models_of_the_probes_are_one_add() -> None:
+    assert tflite("y[2] = ADD(x[2], b:const[2]{1.0,2.0})") == probe.TFLITE
+    assert onnx_model("y[2] = Add(x[2], b:const[2]{1.0,2.0})").SerializeToString() == probe.ONNX
+
+
+def test_packages_and_extras_are_those_that_the_project_declares(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(doctor, "QUESTIONS", ())
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    environment = doctor.examine()
+    assert {package.name for package in environment.packages} == {
+        requirement.partition(">")[0] for requirement in project["dependencies"]
+    }
+    assert all(package.version and package.asked.startswith(">=") for package in environment.packages)
+    assert {extra.name for extra in environment.extras} == set(project["optional-dependencies"]) - {"dev", "docs"}
+    (tools,) = [extra for extra in environment.extras if extra.name == "tosa"]
+    assert {package.name: package.asked for package in tools.packages} == {
+        tosa.CONVERTER: ">=2026.2; python_version < '3.14'",
+        tosa.TOSA_TOOLS: ">=2026.8",
+        tosa.TORCH_MLIR: "",
+    }
+
+
+def test_folders_and_names_of_the_user_are_not_said(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(Path, "home", lambda: Path("/home/ada"))
+    monkeypatch.setattr(getpass, "getuser", lambda: "ada")
+    said = doctor.without_private_names
+    assert said("ImportError: /home/ada/x/lib.so: no such file") == "ImportError: ~/x/lib.so: no such file"
+    assert said("/srv/ada/x and C:\\Users\\ada\\x") == "/srv/<user>/x and C:\\Users\\<user>\\x"
+    assert said(f"{sys.prefix}/lib/a.so") == "<env>/lib/a.so"
+    assert said("/data/adamant of ada") == "/data/adamant of ada"
