@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from graphfix import formats
 from graphfix.engine import binding
-from graphfix.results import GraphfixError, Site
+from graphfix.results import GraphfixError, OverwriteError, Site
 
 if TYPE_CHECKING:
     from graphfix.engine.binding import Sizes
@@ -102,3 +102,22 @@ def _refuse_impossible(model: Model, source: Path, free: str) -> None:
     if why is not None:
         how = f"give other sizes: {free}" if free else "the file itself states these sizes: export it anew"
         raise GraphfixError(f"{source}: sizes that can't run: {why}; {how} (GF105)")
+
+
+def refuse_reports(model: Model, request: Request) -> None:
+    """Raise OverwriteError where a report would replace a data file of the model."""
+    try:
+        for path in request.report:
+            model.refuse_output(path)
+    except GraphfixError as error:
+        raise OverwriteError(str(error)) from None
+
+
+def refuse_reports_of(models: Sequence[Path], request: Request) -> None:
+    """Raise OverwriteError where a report would replace a data file of models that the checker alone reads."""
+    for path in models if any(report.exists() for report in request.report) else ():
+        try:
+            model = formats.load(path)
+        except GraphfixError:  # the checker says what is wrong with it
+            continue
+        refuse_reports(model, request)

@@ -14,7 +14,7 @@ from graphfix.api import loading, own_rewrites
 from graphfix.engine import binding, targets
 from graphfix.engine import request as asked
 from graphfix.formats import publish
-from graphfix.results import Claims, GraphfixError, Outcome, OverwriteError, RewriteError, Site, Verdict
+from graphfix.results import Claims, GraphfixError, Outcome, RewriteError, Site, Verdict
 
 if TYPE_CHECKING:
     from graphfix.engine.binding import Sizes
@@ -131,7 +131,7 @@ def check(source: Path, request: Request) -> Outcome:
 def verify(before: Path, after: Path, request: Request) -> Outcome:
     """Say whether two files compute the same. Raises GraphfixError."""
     seconds: Seconds = {}
-    _refuse_reports_of(before, after, request)
+    loading.refuse_reports_of((before, after), request)
     verdict = compare(before, after, request, seconds)
     format_ = formats.format_of(before)
     return Outcome("verify", str(before), format_, output=str(after), verdict=verdict, seconds=seconds)
@@ -152,32 +152,13 @@ def _loaded(source: Path, request: Request, seconds: Seconds, output: Path | Non
     with timed(seconds, "load"):
         model, sizes = loading.bound(source, request)
         asked.limit(model, request)
-        _refuse_reports(model, request)
+        loading.refuse_reports(model, request)
         if output is not None:
             model.refuse_output(output)
             binding.demand_static(model, source, request)
     seconds["infer"] = round(model.inferring, 6)
     seconds["load"] = round(seconds["load"] - model.inferring, 6)
     return model, sizes
-
-
-def _refuse_reports(model: Model, request: Request) -> None:
-    """Raise OverwriteError where a report would replace a data file of the model."""
-    try:
-        for path in request.report:
-            model.refuse_output(path)
-    except GraphfixError as error:
-        raise OverwriteError(str(error)) from None
-
-
-def _refuse_reports_of(before: Path, after: Path, request: Request) -> None:
-    """Raise OverwriteError where a report would replace a data file of a model that the checker alone reads."""
-    for path in (before, after) if any(report.exists() for report in request.report) else ():
-        try:
-            model = formats.load(path)
-        except GraphfixError:  # the checker says what is wrong with it
-            continue
-        _refuse_reports(model, request)
 
 
 def _chosen(request: Request, policy: Policy) -> tuple[Step, ...]:
@@ -202,7 +183,8 @@ def _run(
     questions = None if request.only else limits.of(request.goal)
     report = run.run(model, steps, policy, done, questions)
     if before is not None:
-        report.excerpt = excerpt.excerpt(before, excerpt.snapshot(model.graphs), report.sites)
+        drawn = excerpt.excerpt(before, excerpt.snapshot(model.graphs), report.sites)
+        report.excerpt = replace(drawn, names=model.graph_names)
     return report
 
 

@@ -138,6 +138,10 @@ class Model(Protocol):
     def graphs(self) -> Sequence[Graph]:
         """Every scope of the model as the view has it; an outer scope before the bodies inside it."""
 
+    @property
+    def graph_names(self) -> Mapping[str, str]:
+        """By path: how the file calls the graph, as far as the path does not say it."""
+
     def refresh(self) -> None:
         """Bring the view up to date where edits have outdated it: the engine asks before each rewrite."""
 

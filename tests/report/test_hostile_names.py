@@ -200,7 +200,8 @@ def read_markdown(text: str) -> Texts:
 
 
 def read_node_data(text: str) -> Texts:
-    for graph in json.loads(text).values():
+    document = json.loads(text)
+    for graph in [document] if isinstance(document.get("name"), str) else document.values():
         for node in graph["results"].values():
             assert set(node) == {"value", "bgColor", "textColor"}
             assert not re.search(r"[<>\"']", node["bgColor"] + node["textColor"])

@@ -14,7 +14,9 @@ from typing import Any
 import pytest
 
 from graphfix import report
+from graphfix.cli.commands import main
 from graphfix.results import Excerpt, GraphfixError, NodeExcerpt, Outcome, Site
+from tests.support.places import ROOT
 
 FOUND = Site("GF101", "ffn/bias", "Add", "main", 1, (64,), (1, 1, 64), "found", "equalize-ranks")
 ONNX = Outcome("check", "m.onnx", "onnx", target="ranks", sites=(FOUND, replace(FOUND, code="GF102")))
@@ -54,15 +56,62 @@ def test_the_main_graph_has_the_name_that_the_file_gives_it() -> None:
     assert keys(named) == {"main_graph": ["ffn/bias"]}
 
 
-def test_onnx_nodes_without_a_name_and_bodies_and_functions_are_named_as_the_adapter_does() -> None:
-    graphs = ("main/If#2.then_branch", "main/if_3.else_branch", "function local.ops.outer", "main")
-    sites = [replace(FOUND, node="Add#7", graph=graph) for graph in graphs]
+def test_onnx_bodies_and_functions_are_named_as_the_adapter_does() -> None:
+    graphs = ("main//a/if.else_branch", "main//a/loop.body", "function local.ops.outer", "main")
+    sites = [replace(FOUND, graph=graph) for graph in graphs]
     assert keys(replace(ONNX, sites=sites, excerpt=excerpt(main="g"))) == {
-        "<node_2>/then_branch": ["<node_7>"],
-        "if_3/else_branch": ["<node_7>"],
-        "[function]local.ops::outer": ["<node_7>"],
-        "g": ["<node_7>"],
+        "g": ["/a/if/else_branch/ffn/bias", "ffn/bias"],
+        "/a/loop/body": ["ffn/bias"],
+        "[function]local.ops::outer": ["ffn/bias"],
     }
+
+
+def unnamed(number: int) -> Site:
+    return replace(FOUND, node=f"Add#{number}")
+
+
+def test_onnx_nodes_without_a_name_are_counted_as_the_adapter_does_where_all_are_known() -> None:
+    whole = excerpt(at(2, unnamed(2)), at(0, unnamed(0)), at(1, FOUND), main="g")
+    outcome = replace(ONNX, sites=(unnamed(0), unnamed(2)), excerpt=whole)
+    assert keys(outcome) == {"g": ["node", "node_1"]}
+
+
+@pytest.mark.parametrize(
+    "known",
+    [
+        None,
+        excerpt(at(0, unnamed(0)), at(2, unnamed(2))),
+        replace(excerpt(at(0, unnamed(0))), left_out=1),
+        excerpt(at(0, unnamed(0)), at(1, replace(FOUND, node="node"))),
+        excerpt(at(0, unnamed(0)), at(1, replace(FOUND, graph="main/if.then_branch"))),
+    ],
+    ids=["no excerpt", "a gap", "a part of the model", "a name that is taken", "a body"],
+)
+def test_else_they_are_left_out_and_the_title_says_so(known: Excerpt | None) -> None:
+    nodes = data(replace(ONNX, sites=(unnamed(0), FOUND), excerpt=known and replace(known, names={})))
+    assert list(nodes["results"]) == ["ffn/bias"]
+    assert nodes["name"].endswith("(1 node without a name not shown)")
+
+
+def test_so_is_a_body_of_a_node_without_a_name() -> None:
+    nodes = data(replace(ONNX, sites=(replace(FOUND, graph="main/If#2.then_branch"), FOUND)))
+    assert list(nodes["results"]) == ["ffn/bias"]
+    assert "1 node" in nodes["name"]
+
+
+@pytest.mark.parametrize("name", ["encoder.onnx", "rfc_rank_expansion.onnx", "bodies/while.tflite"])
+def test_the_names_of_the_graphs_come_with_the_excerpt(name: str, tmp_path: Path) -> None:
+    path = tmp_path / "r.node_data.json"
+    main(["check", str(ROOT / "models" / name), "-q", "--report", str(path)])
+    graphs = json.loads(path.read_text(encoding="utf-8"))
+    assert (
+        list(graphs)
+        == {
+            "encoder.onnx": ["main_graph"],
+            "rfc_rank_expansion.onnx": ["main"],
+            "bodies/while.tflite": ["test", "turn"],
+        }[name]
+    )
 
 
 def test_a_tflite_operator_is_its_place_in_the_subgraph() -> None:
@@ -76,9 +125,9 @@ def test_a_tflite_operator_is_its_place_in_the_subgraph() -> None:
 
 
 def test_an_input_is_found_by_its_name_and_the_model_is_no_node() -> None:
-    sites = (replace(FOUND, op="input", node="x"), replace(FOUND, op="model", node="m"))
-    assert list(data(replace(ONNX, sites=sites))["results"]) == ["[value] x"]
-    assert list(data(replace(ONNX, format="tflite", sites=sites))["results"]) == ["x"]
+    sites = tuple(replace(FOUND, op=op, node=op) for op in ("input", "value", "model"))
+    assert list(data(replace(ONNX, sites=sites))["results"]) == ["[value] input"]
+    assert list(data(replace(ONNX, format="tflite", sites=sites))["results"]) == ["input", "value"]
 
 
 def test_nothing_found_is_no_graph() -> None:

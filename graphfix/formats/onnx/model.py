@@ -130,6 +130,11 @@ class OnnxModel:
         """Every scope, an outer one before the bodies inside it."""
         return self._views.graphs
 
+    @property
+    def graph_names(self) -> Mapping[str, str]:
+        """The name of the main graph: the other paths are made of names."""
+        return {"main": self.proto.graph.name}
+
     def refresh(self) -> None:
         """Build the view anew where edits made more known than it says."""
         if self._upgraded or self._written or self._state.renews:

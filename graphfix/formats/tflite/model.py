@@ -91,6 +91,15 @@ class TfliteModel:
         """Every subgraph, one that is run by an operator behind the one that has it."""
         return [view.graph for view in self._views]
 
+    @property
+    def graph_names(self) -> Mapping[str, str]:
+        """The name of each subgraph; its number for one without, as viewers show it."""
+        counted = {0: "main"}
+        return {
+            view.graph.path: view.record.name or counted.get(view.index, f"subgraph_{view.index}")
+            for view in self._views
+        }
+
     def refresh(self) -> None:
         """Build the view anew if `finish` has changed the records since it was built."""
         tensors = self.container.subgraphs[0].tensors
