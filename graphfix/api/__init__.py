@@ -249,7 +249,8 @@ def explain(
             raise GraphfixError(f"{target_file}: a target file and topic {topic!r}: say one of them")
         return explaining.explain_file(Path(target_file))
     if not (isinstance(topic, str) and topic):
-        raise GraphfixError("explain takes a rewrite, a finding code, a target, or a target file")
+        what = "a rewrite, a finding code, a target, or a target file"
+        raise GraphfixError(f"explain takes {what}, not {topic!r}; `graphfix explain --help` lists them")
     return explaining.explain(topic, rewrites)
 
 

@@ -29,7 +29,9 @@ def signed(source: Path, request: Request) -> Iterator[Path]:
         yield source
         return
     if formats.format_of(source) != "tflite":
-        raise GraphfixError(f"{source}: --signature {request.signature}: only a TFLite model has signatures")
+        raise GraphfixError(
+            f"{source}: --signature {request.signature}: only a TFLite model has signatures; leave it out"
+        )
     from graphfix.formats.tflite.signature import extract
 
     with tempfile.TemporaryDirectory(prefix="graphfix-") as folder:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from graphfix.api.own_modules import reasons
 from graphfix.engine.spelling import hint
 from graphfix.engine.targets import RULES
+from graphfix.findings.selection import OWN_CODE
 from graphfix.graph.edit_faults import fault, shown
 from graphfix.graph.protocols import ANY, BROADCASTING, Rewrite
 from graphfix.operators.names import OPERATORS
@@ -25,7 +26,6 @@ if TYPE_CHECKING:
     from graphfix.graph.view import Node
 
 NAME = re.compile(r"[A-Za-z][A-Za-z0-9-]{0,63}")
-OWN_CODE = re.compile(r"(?!GF)[A-Z]{2,8}[0-9]{3}")
 
 
 def guarded(made: Rewrite, source: str) -> Rewrite:

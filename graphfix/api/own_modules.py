@@ -29,12 +29,8 @@ def load_file(path: Path) -> ModuleType:
     module = ModuleType(name)
     module.__file__ = str(path)
     sys.modules[name] = module  # dataclasses look their module up
-    try:
-        with unusable(str(path)):
-            exec(compile(content, str(path), "exec"), module.__dict__)  # noqa: S102 -- the user asks for it by name
-    except GraphfixError:
-        del sys.modules[name]
-        raise
+    with unusable(str(path)):
+        exec(compile(content, str(path), "exec"), module.__dict__)  # noqa: S102 -- the user asks for it by name
     return module
 
 

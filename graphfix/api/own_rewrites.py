@@ -7,27 +7,34 @@ is installed.
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from importlib.metadata import entry_points
 from pathlib import Path
 from types import ModuleType
+from typing import TYPE_CHECKING
 
 from graphfix.api.own_checks import guarded
 from graphfix.api.own_modules import load_file, unusable
 from graphfix.engine.spelling import hint
-from graphfix.engine.targets import RULES, TARGETS
+from graphfix.engine.targets import MATERIALIZE, RULES, TARGETS
 from graphfix.graph.edit_faults import shown
 from graphfix.graph.protocols import (
     ModelRewrite,
     Rewrite,
     Step,
     UntilNothingChanges,
+    chosen,
     flat,
     rewrite,
 )
 from graphfix.report import pages
 from graphfix.results import GraphfixError
+
+if TYPE_CHECKING:
+    from importlib.metadata import EntryPoint
+
+    from graphfix.engine.policy import Policy
+    from graphfix.engine.request import Request
 
 GROUP = "graphfix.rewrites"
 """The group of entry points by which a package offers its rewrites: `my-rewrite = "my_package.my_rewrite"`."""
@@ -58,6 +65,20 @@ def load(given: object) -> tuple[Own, ...]:
     return found
 
 
+def steps(request: Request, policy: Policy) -> tuple[Step, ...]:
+    """The rewrites that run: those named, else the target's and one's own, without those to skip.
+
+    Raises GraphfixError for a name that no rewrite has, and for what `load` refuses.
+    """
+    from rewrites import ALL
+
+    owns = load(request.rewrites)
+    check_names(owns, (*request.only, *request.skip))
+    left = {*request.skip, *([MATERIALIZE] if policy.broadcasts == "keep" else [])}
+    wanted = request.only or (*request.goal.rules, *names(owns))
+    return chosen(placed(ALL, owns), set(wanted) - left)
+
+
 def placed(steps: Sequence[Step], owns: Sequence[Own]) -> Iterator[Step]:
     """The steps, with those of the user's own where they run; beside a group where its rewrites repeat."""
     for step in steps:
@@ -70,6 +91,11 @@ def placed(steps: Sequence[Step], owns: Sequence[Own]) -> Iterator[Step]:
 def names(owns: Sequence[Own]) -> tuple[str, ...]:
     """Of their rewrites."""
     return tuple(each.name for own in owns for each in flat((own.step,)))
+
+
+def codes(owns: Sequence[Own]) -> tuple[str, ...]:
+    """The finding codes of their rewrites."""
+    return tuple(each.code for own in owns for each in flat((own.step,)))
 
 
 def find(owns: Sequence[Own], topic: str) -> Rewrite | ModelRewrite | None:
@@ -92,7 +118,7 @@ def check_names(owns: Sequence[Own], chosen: Sequence[str]) -> None:
 
 def installed(name: str) -> Own | None:
     """The rewrite that an installed package offers by this name. Raises GraphfixError for one that is none."""
-    found = list(entry_points(group=GROUP, name=name))
+    found = [entry for entry in _offered() if entry.name == name]
     if len({entry.value for entry in found}) > 1:
         values = " and ".join(sorted({entry.value for entry in found}))
         raise GraphfixError(f"rewrite {name!r}: installed packages offer several: {values}; uninstall all but one")
@@ -104,6 +130,13 @@ def installed(name: str) -> Own | None:
     if not isinstance(module, ModuleType):
         raise GraphfixError(f"{what}: the entry point names {shown(module)}; let it name a module")
     return _of_module(module, getattr(module, "__file__", None) or what, name)
+
+
+def _offered() -> Iterable[EntryPoint]:
+    """What is installed; nothing of it is imported."""
+    from importlib.metadata import entry_points
+
+    return entry_points(group=GROUP)
 
 
 # --- one rewrite ----------------------------------------------------------------------------------------------------
@@ -130,7 +163,7 @@ def _of_text(text: object) -> Own:
         return _of_module(load_file(Path(text)), text)
     own = installed(text)
     if own is None:
-        known = sorted(entry_points(group=GROUP).names)
+        known = sorted({entry.name for entry in _offered()})
         how = hint(text, known, f"; installed: {', '.join(known) or 'none'}")
         raise GraphfixError(f"rewrites {text!r}: neither a Python file (NAME.py) nor an installed rewrite{how}")
     return own
@@ -153,7 +186,8 @@ def _of_module(module: ModuleType, source: str, name: str = "") -> Own:
         raise GraphfixError(f"{source}: BEFORE and AFTER: say one of them")
     for key, value in beside.items():
         if value not in RULES:
-            raise GraphfixError(f"{source}: {key} is {shown(value)}, no rewrite of graphfix{hint(str(value), RULES)}")
+            how = hint(str(value), RULES, "; `graphfix explain --help` lists them")
+            raise GraphfixError(f"{source}: {key} is {shown(value)}, no rewrite of graphfix{how}")
     return Own(guarded(made, source), next(iter(beside.values()), PLACE), "AFTER" in beside)
 
 

@@ -10,8 +10,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
 from graphfix import formats
-from graphfix.api import loading, own_rewrites
-from graphfix.engine import binding, targets
+from graphfix.api import loading
+from graphfix.engine import binding
 from graphfix.engine import request as asked
 from graphfix.formats import publish
 from graphfix.results import Claims, GraphfixError, Outcome, RewriteError, Site, Verdict
@@ -162,15 +162,10 @@ def _loaded(source: Path, request: Request, seconds: Seconds, output: Path | Non
 
 
 def _chosen(request: Request, policy: Policy) -> tuple[Step, ...]:
-    """The rewrites that run: those named, else the target's, without the skipped ones. Raises GraphfixError."""
-    from graphfix.graph.protocols import chosen
-    from rewrites import ALL
+    """The rewrites that run. Raises GraphfixError."""
+    from graphfix.api import own_rewrites  # what a package offers is looked up by no other command
 
-    owns = own_rewrites.load(request.rewrites)
-    own_rewrites.check_names(owns, (*request.only, *request.skip))
-    left = {*request.skip, *([targets.MATERIALIZE] if policy.broadcasts == "keep" else [])}
-    wanted = request.only or (*request.goal.rules, *own_rewrites.names(owns))
-    return chosen(own_rewrites.placed(ALL, owns), set(wanted) - left)
+    return own_rewrites.steps(request, policy)
 
 
 def _run(

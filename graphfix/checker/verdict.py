@@ -33,7 +33,9 @@ def compare(task: Task) -> Verdict:
         names = (task.after, task.before) if after else (task.before, task.after)
         raise GraphfixError(f"{names[0]} is a TFLite model, {names[1]} is none; name two files of one format")
     if task.signature is not None and not before:
-        raise GraphfixError(f"{task.before}: --signature {task.signature}: only a TFLite model has signatures")
+        raise GraphfixError(
+            f"{task.before}: --signature {task.signature}: only a TFLite model has signatures; leave it out"
+        )
     try:
         return _answer(_renamed(task) if before else task, tflite=before)
     except AskedError as error:
@@ -189,10 +191,11 @@ def _by_runs(task: Task, *, tflite: bool) -> Verdict:
 def _check_numbers(task: Task) -> None:
     if task.runs < 1:
         raise GraphfixError(f"{task.runs} runs decide nothing; ask for at least 1")
-    if any(limit is not None and limit < 0 for limit in (task.criterion.atol, task.criterion.rtol)):
-        raise GraphfixError(f"a tolerance is at least 0, not {task.criterion}")
+    for name, limit in (("atol", task.criterion.atol), ("rtol", task.criterion.rtol)):
+        if limit is not None and limit < 0:
+            raise GraphfixError(f"a tolerance is at least 0, and {name} is {limit}; give 0 for bit equality")
     if task.seed < 0:
-        raise GraphfixError(f"a seed is at least 0, not {task.seed}")
+        raise GraphfixError(f"a seed is at least 0, not {task.seed}; give another one")
 
 
 def _digest(path: Path) -> str:

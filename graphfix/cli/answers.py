@@ -71,12 +71,15 @@ def refuse_reports(options: Namespace, models: Sequence[Path]) -> None:
         publish.refuse_overwrite(path, "the report", ((what, file) for what, file in files if file is not None))
 
 
-def refuse_rewrites(options: Namespace) -> None:
-    """Raise GraphfixError for rewrites that are none, once for all models."""
-    if getattr(options, "rewrites", ()) or getattr(options, "only", ()) or getattr(options, "skip", ()):
-        from graphfix.api import own_rewrites
+def refuse_rewrites(options: Namespace) -> Sequence[str]:
+    """The finding codes of the user's own rewrites. Raises GraphfixError for what is none, once for all models."""
+    if not (getattr(options, "rewrites", ()) or getattr(options, "only", ()) or getattr(options, "skip", ())):
+        return ()
+    from graphfix.api import own_rewrites
 
-        own_rewrites.check_names(own_rewrites.load(options.rewrites), (*options.only, *options.skip))
+    owns = own_rewrites.load(options.rewrites)
+    own_rewrites.check_names(owns, (*options.only, *options.skip))
+    return own_rewrites.codes(owns)
 
 
 def entry(options: Namespace, ask: Callable[[Namespace, Progress | None], Outcome]) -> report.Entry:

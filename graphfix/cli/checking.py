@@ -14,8 +14,9 @@ from graphfix.cli.lint_options import TEXT
 from graphfix.cli.requests import request
 from graphfix.cli.status import DONE, NO, WORST
 from graphfix.engine.request import Progress
-from graphfix.findings.selection import Selection
-from graphfix.results import Outcome
+from graphfix.engine.spelling import hint
+from graphfix.findings.selection import Selection, names_a_code
+from graphfix.results import GraphfixError, Outcome
 
 OBJECTS = 100_000
 """How many objects of models that are done may wait: to look for what they hold costs a hundredth of a second."""
@@ -86,13 +87,25 @@ def _refuse(options: Namespace, asked: Sequence[Namespace]) -> None:
     answers.refuse_reports(options, [])
     for own in asked:
         answers.refuse_reports(own, [own.model])
-    for own in {(*map(str, own.rewrites), *own.only, " ", *own.skip): own for own in asked}.values():
-        answers.refuse_rewrites(own)
+    distinct = {(*map(str, own.rewrites), " ", *own.only, " ", *own.skip): own for own in asked}
+    own_codes = [code for own in distinct.values() for code in answers.refuse_rewrites(own)]
+    _refuse_codes(asked, own_codes)
     if options.write_baseline is not None:
         files = [("a report", path) for path in options.report] + [("a model", own.model) for own in asked]
         files += [("a target file", own.target_file) for own in (options, *asked) if own.target_file is not None]
         files += [("the configuration", options.settings.file)] * (options.settings.file is not None)
         publish.refuse_overwrite(options.write_baseline, "the baseline", files)
+
+
+def _refuse_codes(asked: Sequence[Namespace], own_codes: Sequence[str]) -> None:
+    """Raise GraphfixError for a code that neither graphfix nor a rewrite of the user's own has."""
+    from graphfix.report import pages
+
+    known = (*pages.codes(), *own_codes)
+    for code in dict.fromkeys(code for own in asked for code in (*_codes(own.select), *_codes(own.ignore))):
+        if not names_a_code(code, known):
+            how = hint(code, known, "; --rewrites FILE names a rewrite that has one")
+            raise GraphfixError(f"no finding code begins with {code!r}{how}")
 
 
 def _print_all(options: Namespace, entries: Sequence[report.Entry]) -> None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import copy
-import re
 from pathlib import Path
 
 from graphfix import report
@@ -12,12 +11,10 @@ from graphfix.cli import globs
 from graphfix.cli.globs import Glob
 from graphfix.cli.options import Parser
 from graphfix.engine.spelling import hint
-from graphfix.findings.selection import names_a_code
+from graphfix.findings.selection import may_be_own, names_a_code
 
 TEXT = "text"
 """The form for people."""
-OTHER_CODE = re.compile(r"[A-Z]{2,8}[0-9]{0,3}")
-"""What codes of rewrites of the user's own, or their beginnings, look like; which ones there are a run tells."""
 
 
 def sources(command: Parser) -> None:
@@ -68,7 +65,7 @@ def _glob(text: str) -> Glob:
     except ValueError as error:
         raise argparse.ArgumentTypeError(f"{text!r} has {error}") from None
     if not text.strip("/"):
-        raise argparse.ArgumentTypeError(f"{text!r} names nothing")
+        raise argparse.ArgumentTypeError(f"{text!r} names nothing; leave it out")
     return Glob(text)
 
 
@@ -79,7 +76,7 @@ def _codes(text: str) -> str:
     known = pages.codes()
     given = tuple(part.strip().upper() for part in text.split(","))
     for code in given:
-        if not names_a_code(code, known) and (code.startswith("GF") or not OTHER_CODE.fullmatch(code)):
+        if not (names_a_code(code, known) or may_be_own(code)):  # of those is asked where the rewrites are read
             how = hint(code, known, f"; known: {', '.join(known)}, their beginnings, and ALL")
             raise argparse.ArgumentTypeError(f"no finding code begins with {code!r}{how}")
     return ",".join(given)

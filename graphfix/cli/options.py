@@ -193,8 +193,8 @@ def answer(command: Parser) -> argparse._MutuallyExclusiveGroup:
         type=Path,
         action="append",
         default=[],
-        help="write a report too, in the form of its suffix: .json, .md, .sarif, .xml (JUnit) or .node_data.json "
-        "(Model Explorer); repeatable",
+        help="write a report too, in the form of its suffix: .json, .md, .html, .sarif, .xml (JUnit) or "
+        ".node_data.json (Model Explorer); repeatable",
     )
     group = command.add_mutually_exclusive_group()
     group.add_argument("--json", action="store_true", help="print one JSON document instead of the table")

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 Texts = Mapping[str, str]
 Progress = Callable[[str], None]
 NONE: Texts = MappingProxyType({})
+EXAMPLES: Texts = MappingProxyType({"dims": "4", "shapes": "1,3,224,224", "values": "16000"})
 
 
 def _silent(_: str) -> None:
@@ -110,11 +111,11 @@ class Request:
 def _check_texts(name: str, texts: object) -> None:
     """Raise GraphfixError for what is no mapping of texts."""
     if not isinstance(texts, Mapping):
-        raise GraphfixError(f"{name} is a mapping of names to texts, not {texts!r}")
+        raise GraphfixError(f"{name} is a mapping of names to texts, not {texts!r}; give {{'x': {EXAMPLES[name]!r}}}")
     for key, text in texts.items():
         if not isinstance(text, str):
-            example = {"dims": "4", "shapes": "1,3,224,224", "values": "16000"}[name]
-            raise GraphfixError(f"{name} {key!r} is {text!r}; give a text, as the command line takes it: {example!r}")
+            how = f"give a text, as the command line takes it: {EXAMPLES[name]!r}"
+            raise GraphfixError(f"{name} {key!r} is {text!r}; {how}")
 
 
 def policy(request: Request) -> Policy:
@@ -143,6 +144,6 @@ def limit(model: Model, request: Request) -> None:
     model.movement = request.goal.movement
     most = request.max_expand_bytes
     if most is not None and most < 0:
-        raise GraphfixError(f"a size is at least 0 bytes, not {most}")
+        raise GraphfixError(f"max_expand_bytes: a size is at least 0 bytes, not {most}; give 0 to write none out")
     if most is not None:
         model.expand_limit = most

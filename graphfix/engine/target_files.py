@@ -73,9 +73,10 @@ def _target(table: Table, stem: str) -> Target:
     limits["rules"] = tuple(name for name in rules if name not in skipped)
     other = next((name for name in skipped if name not in rules), None)
     if other is not None:
-        raise ValueError(f"'options.skip' is of rewrites that run: the target runs no {other!r}")
+        raise ValueError(f"'options.skip' is of rewrites that run: the target runs no {other!r}; leave it out")
     if options.get("broadcasts", "keep") != "keep" and MATERIALIZE not in limits["rules"]:
-        raise ValueError(f"'options.broadcasts' is {options['broadcasts']!r}, and no rewrite of the target stretches")
+        why = f"no rewrite of the target stretches; add {MATERIALIZE!r} to 'options.add', or leave it out"
+        raise ValueError(f"'options.broadcasts' is {options['broadcasts']!r}, and {why}")
     target = replace(base, **{**top, **options, **limits})
     target = replace(target, reads=target.reads or _read_by(target))
     _check_names(target)

@@ -23,7 +23,7 @@ def table(path: Path) -> dict[str, Any]:
     except OSError as error:
         raise GraphfixError(f"{path}: {error.strerror}; give the path of a TOML file") from None
     except RecursionError:
-        raise GraphfixError(f"{path}: no TOML: it is nested too deeply") from None
+        raise GraphfixError(f"{path}: no TOML: it is nested too deeply; give a TOML file written by hand") from None
     except ValueError as error:  # also of a number that has too many digits for Python to read it
         raise GraphfixError(f"{path}: no TOML: {str(error).partition(';')[0]}") from None
 
@@ -46,5 +46,5 @@ def _content(path: Path) -> bytes:
     with path.open("rb") as file:
         content = file.read(LARGEST + 1)
     if len(content) > LARGEST:
-        raise GraphfixError(f"{path}: a TOML file takes at most {LARGEST} bytes")
+        raise GraphfixError(f"{path}: a TOML file takes at most {LARGEST} bytes; give another one")
     return content

@@ -60,7 +60,9 @@ def read(path: Path) -> Baseline:
     except FileNotFoundError:
         raise GraphfixError(f"{path}: there is no such baseline; --write-baseline {path} writes it") from None
     except OSError as error:
-        raise GraphfixError(f"{path}: the baseline can't be read: {error.strerror}") from None
+        raise GraphfixError(
+            f"{path}: the baseline can't be read: {error.strerror}; give a file that can be read"
+        ) from None
     except (ValueError, RecursionError):
         raise GraphfixError(f"{path}: no baseline: it is no JSON; {REPAIR}") from None
     return Baseline(path, _files(path, content))

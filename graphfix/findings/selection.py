@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 ALL = "ALL"
 """The prefix of every code."""
+OWN_CODE = re.compile(r"(?!GF)[A-Z]{2,8}[0-9]{3}")
+"""What a finding code of a rewrite of the user's own looks like."""
+OWN_PREFIX = re.compile(r"(?!GF)[A-Z]{2,8}[0-9]{0,3}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,6 +24,11 @@ class Selection:
     def takes(self, code: str) -> bool:
         """Whether a finding of this code counts. Of an equally long prefix on both sides, the ignored one wins."""
         return _longest(self.select or (ALL,), code) > _longest(self.ignore, code)
+
+
+def may_be_own(prefix: str) -> bool:
+    """Whether codes of rewrites of the user's own may begin so: letters, but no GF, and digits."""
+    return bool(OWN_PREFIX.fullmatch(prefix))
 
 
 def names_a_code(prefix: str, known: Sequence[str]) -> bool:

@@ -43,4 +43,6 @@ def _head(source: Path | bytes) -> bytes:
     except ValueError:  # a NUL in the name
         return b""
     except OSError as error:
-        raise GraphfixError(f"{source}: can't be read: {error.strerror}") from None
+        raise GraphfixError(
+            f"{source}: can't be read: {error.strerror}; give the path of a model that can be read"
+        ) from None

@@ -61,13 +61,16 @@ def groups(where: str, same: Sequence[Sequence[Member]], size_of: Callable[[str]
         known = [size for size in merged if not isinstance(size, str)]
         if len(known) > 1:
             sums = any(isinstance(size, Sum) for size in known)
-            why = "sums are not solved: bind what they are of" if sums else f"{known[0]} and {known[1]} are not equal"
+            unequal = f"{known[0]} and {known[1]} are not equal; leave it out"
+            why = "sums are not solved: bind what they are of" if sums else unequal
             raise GraphfixError(f"{where}: {text(members)}: {why}")
         found = [*apart, merged]
     summed = {label for group in found if any(isinstance(size, Sum) for size in group) for label in group}
     for size in (size for group in found for size in group):
         if isinstance(size, Sum) and not summed.isdisjoint(size.labels):
-            raise GraphfixError(f"{where}: --same ...={'+'.join(size.labels)}: a part of a sum is a sum itself")
+            raise GraphfixError(
+                f"{where}: --same ...={'+'.join(size.labels)}: a part of a sum is a sum itself; write out what it is of"
+            )
     return found
 
 
@@ -97,7 +100,9 @@ def met(where: str, labels: Iterable[str], ranges: Mapping[str, Size], name: Par
     lows, highs = zip(*(bounds(ranges.get(label, Dim())) for label in listed), strict=True)
     low, high = max(lows), min((high for high in highs if high is not None), default=None)
     if high is not None and high < low:
-        raise GraphfixError(f"{where}: {text(listed)}: their ranges have no size in common")
+        raise GraphfixError(
+            f"{where}: {text(listed)}: their ranges have no size in common; give one range for all of them"
+        )
     return Dim(name, low, high)
 
 

@@ -19,7 +19,7 @@ def refuse(source: Path, output: Path, *, in_place: bool) -> None:
     if output.is_dir():
         raise GraphfixError(f"{output}: a folder; name the output file")
     if not output.parent.is_dir():
-        raise GraphfixError(f"{output}: its folder does not exist")
+        raise GraphfixError(f"{output}: its folder does not exist; create it first")
     if output.exists() and not output.is_file():
         raise GraphfixError(f"{output}: this is no file that can be replaced; choose another name")
     if not in_place and is_one_file(source, output):
@@ -63,7 +63,9 @@ def publish(made: list[Path], output: Path) -> None:
             shutil.copymode(output, made[0])
         made[0].replace(output)
     except OSError as error:
-        raise GraphfixError(f"{output}: can't be written: {error.strerror}") from None
+        raise GraphfixError(
+            f"{output}: can't be written: {error.strerror}; make room or choose another place"
+        ) from None
     made.clear()
 
 

@@ -41,6 +41,13 @@ __all__ = [
     "write",
 ]
 
+
+def _page(entries: Sequence[Entry]) -> str:
+    from graphfix.report import html  # its assets are read where a page is asked for
+
+    return html.page(entries)
+
+
 Form: TypeAlias = Callable[[Sequence[Entry]], str]
 TEXTS: Mapping[str, Form] = MappingProxyType(
     {"json": json_text, "markdown": markdown, "sarif": sarif_text, "junit": junit_text, "github": github_text}
@@ -51,6 +58,7 @@ FORMS: Mapping[str, Form] = MappingProxyType(
     {
         ".json": TEXTS["json"],
         ".md": TEXTS["markdown"],
+        ".html": _page,
         ".sarif": TEXTS["sarif"],
         ".xml": TEXTS["junit"],
         NODE_DATA: node_data_text,
@@ -102,6 +110,7 @@ def publish(path: Path, text: str, what: str) -> None:
         scratch.write_text(text, encoding="utf-8", errors="backslashreplace", newline="\n")
         scratch.replace(path)
     except OSError as error:
-        raise GraphfixError(f"{path}: the {what} can't be written: {error.strerror}") from None
+        why = f"can't be written: {error.strerror}; make room or choose another place"
+        raise GraphfixError(f"{path}: the {what} {why}") from None
     finally:
         scratch.unlink(missing_ok=True)

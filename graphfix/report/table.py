@@ -87,7 +87,9 @@ def statistics(entries: Sequence[Entry]) -> str:
     codes = Counter(site.code for entry in entries if isinstance(entry, Outcome) for site in findings(entry))
     rows = sorted(codes.items(), key=lambda row: (-row[1], row[0]))
     width = max((len(str(number)) for _, number in rows), default=1)
-    lines = [f"{number:>{width}}  {code}  {pages.title(code).removeprefix(f'{code} ')}" for code, number in rows]
+    own = {code: what for entry in entries if isinstance(entry, Outcome) for code, what in entry.own_codes.items()}
+    names = {code: printable(own.get(code) or pages.title(code).removeprefix(f"{code} ")) for code, _ in rows}
+    lines = [f"{number:>{width}}  {code}  {names[code]}" for code, number in rows]
     return "\n".join(lines or ["0  findings"])
 
 
@@ -103,12 +105,24 @@ def headline(outcome: Outcome) -> str:
     """What a command did with one model, in one line."""
     match outcome.command:
         case "verify":
-            return f"{printable(outcome.model)}, {printable(outcome.output or '')}: {_verdict(outcome)}"
+            files = f"{printable(outcome.model)}, {printable(outcome.output or '')}"
+        case "check":
+            files = printable(outcome.model)
+        case _:
+            files = _files(outcome)
+    return f"{files}: {answer(outcome)}"
+
+
+def answer(outcome: Outcome) -> str:
+    """What the command did or found, in a sentence that names no file."""
+    match outcome.command:
+        case "verify":
+            return _verdict(outcome)
         case "check":
             known = f", {outcome.suppressed} in the baseline" * bool(outcome.suppressed)
-            return f"{printable(outcome.model)}: {_found(outcome)}{_kept(outcome)}{known}"
+            return f"{_found(outcome)}{_kept(outcome)}{known}"
         case _:
-            return f"{_files(outcome)}: {_made(outcome, _edited(outcome.sites))}{_kept(outcome)}"
+            return f"{_made(outcome, _edited(outcome.sites))}{_kept(outcome)}"
 
 
 def _files(outcome: Outcome) -> str:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 import re
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from html.parser import HTMLParser
@@ -208,9 +209,49 @@ def read_node_data(text: str) -> Texts:
     yield text
 
 
+class Page(HTMLParser):
+    """The tags of the page and its text; what its scripts show of the data a real browser is asked."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__()
+        self.tags: Counter[str] = Counter()
+        self.texts: list[str] = []
+        self.inside = ""
+        self.feed(text)
+        self.close()
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.tags[tag] += 1
+        self.inside = "data" if dict(attrs).get("type") == "application/json" else tag
+        for name, value in attrs:
+            assert not name.startswith("on"), name
+            assert name not in ("src", "href") or (value or "").startswith("#") or value == "data:,", value  # no icon
+            self.texts.append(value or "")
+
+    def handle_endtag(self, _: str) -> None:
+        self.inside = ""
+
+    def handle_data(self, data: str) -> None:
+        if self.inside == "data":
+            json.loads(data)
+        elif self.inside not in ("script", "style"):
+            self.texts.append(data)
+
+    def handle_comment(self, data: str) -> None:
+        pytest.fail(f"a comment: {data}")
+
+
+def read_html(text: str) -> Texts:
+    page, plain = Page(text), Page(report.FORMS[".html"]([outcome("plain")]))
+    for tag in ("script", "style", "img", "iframe", "object", "embed", "base", "link", "form"):
+        assert page.tags[tag] == plain.tags[tag], tag
+    yield from page.texts
+
+
 READ: Mapping[str, Callable[[str], Texts]] = {
     ".json": read_json,
     ".md": read_markdown,
+    ".html": read_html,
     ".sarif": read_sarif,
     ".xml": read_junit,
     ".node_data.json": read_node_data,

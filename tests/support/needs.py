@@ -1,4 +1,4 @@
-"""What tests may need beside the package: real models, TOSA tools, IREE, Vela, onnxsim; and what is absent of it."""
+"""What tests may need beside the package: real models, TOSA tools, IREE, Vela, onnxsim, a browser; what is absent."""
 
 from __future__ import annotations
 
@@ -8,10 +8,12 @@ import shutil
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from functools import cache
+from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
 
+from tests.support import browser
 from tests.support.places import ROOT, ZOO, zoo_paths
 
 
@@ -59,11 +61,18 @@ def _explorer() -> str:
     return "" if found else "explorer: not installed (pip install --no-deps ai-edge-model-explorer)"
 
 
+def _browser() -> str:
+    if find_spec("playwright") is None:
+        return "browser: not installed: playwright (pip install -e '.[dev]')"
+    return "" if browser.executable() else "browser: no chromium on the PATH, nor named by GRAPHFIX_BROWSER"
+
+
 NEEDS = (
     Need("zoo", "GRAPHFIX_ZOO", _zoo),
     Need("tosa", "GRAPHFIX_TOSA", _tosa),
     Need("iree", "GRAPHFIX_IREE", _iree),
     Need("vela", "GRAPHFIX_VELA", _vela),
+    Need("browser", "GRAPHFIX_BROWSER", _browser),
     Need("onnxsim", "GRAPHFIX_ONNXSIM", _onnxsim),
     Need("explorer", "GRAPHFIX_EXPLORER", _explorer),
 )

@@ -17,6 +17,7 @@ from graphfix.cli import commands, terminal
 from graphfix.engine.targets import RULES
 from graphfix.graph.protocols import flat, rewrite
 from graphfix.results import GraphfixError, RewriteError
+from models.builders.tflite.text import model as tflite_model
 from rewrites import ALL
 from tests.support.notation import model
 from tests.support.places import ROOT
@@ -93,6 +94,47 @@ def test_check_finds_what_it_would_do(tmp_path: Path, capsys: pytest.CaptureFixt
     assert found["own_codes"] == {"MY101": "Drop a multiplication by one (ONNX)."}
     assert run("check", source, "--rewrites", EXAMPLE, "--skip", "drop-unit-scale", "--target", "ranks") == 1
     assert "MY101" not in capsys.readouterr().out
+
+
+def test_one_for_the_other_format_is_verified_as_well(tmp_path: Path) -> None:
+    text = (
+        EXAMPLE.read_text(encoding="utf-8").replace('("", "Mul")', '(TFLITE, "MUL")').replace("Fold,", "Fold, TFLITE,")
+    )
+    source = tmp_path / "m.tflite"
+    source.write_bytes(tflite_model("t[2,3] = MUL(x[2,3], w[1]{1.0})\ny[2,3] = NEG(t)"))
+    outcome = graphfix.fix_file(source, tmp_path / "f.tflite", rewrites=[own(tmp_path, text)])
+    assert outcome.rewrites["mine"] == 1
+    assert outcome.verdict is not None
+    assert outcome.verdict.status in ("equal", "proved")
+
+
+@pytest.mark.parametrize("form", ["text", "json", "sarif", "junit", "github", "markdown"])
+def test_its_code_stands_in_every_form(form: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    command = ["check", scaled(tmp_path), "--rewrites", EXAMPLE, "--select", "MY1", "--format", form]
+    assert run(*command) == 1
+    shown = capsys.readouterr().out
+    assert "MY101" in shown
+    assert "GF102" not in shown or form in ("sarif", "junit")  # those name every code that was looked for
+    if form == "sarif":
+        (found,) = json.loads(shown)["runs"]
+        (result,) = found["results"]
+        rule = found["tool"]["driver"]["rules"][result["ruleIndex"]]
+        assert (rule["id"], rule["shortDescription"]["text"]) == ("MY101", "Drop a multiplication by one (ONNX).")
+    if form == "junit":
+        assert 'failures="1"' in shown
+
+
+def test_its_code_is_counted_and_chosen(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    source = scaled(tmp_path)
+    assert run("check", source, "--rewrites", EXAMPLE, "--statistics") == 1
+    assert "1  MY101  Drop a multiplication by one (ONNX)." in capsys.readouterr().out
+    assert run("check", source, "--rewrites", EXAMPLE, "--ignore", "MY,GF") == 0
+    assert capsys.readouterr().err == ""
+    assert run("check", source, "--select", "MY101") == 2
+    said = "graphfix: no finding code begins with 'MY101'"
+    assert capsys.readouterr().err.startswith(said)
+    assert run("check", source, "--select", "FG101", "--rewrites", EXAMPLE) == 2
+    assert "did you mean 'GF101'" in capsys.readouterr().err
 
 
 @pytest.fixture

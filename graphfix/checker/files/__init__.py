@@ -19,4 +19,6 @@ def is_tflite(path: Path) -> bool:
         with path.open("rb") as file:
             return file.read(8)[4:] == TFLITE_IDENTIFIER
     except OSError as error:
-        raise GraphfixError(f"{path}: can't be read: {error.strerror}") from None
+        raise GraphfixError(
+            f"{path}: can't be read: {error.strerror}; give the path of a model that can be read"
+        ) from None

@@ -36,7 +36,7 @@ class Opened:
             # Without a buffer of Python's: it would copy each piece once more.
             file = stack.enter_context(path.open("rb", buffering=0))
         except OSError as error:
-            raise GraphfixError(f"{path}: can't be read: {error.strerror}") from None
+            raise GraphfixError(f"{path}: can't be read: {error.strerror}; give a file that can be read") from None
         return cls(path, file, _state(os.fstat(file.fileno())))
 
     @property

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     Inputs = Mapping[str, tuple[Size, ...] | None]
     """By input: its sizes as numbers and labels; None where the rank is not known."""
 
+UNEQUAL = "can't be equal, or are not solved; bind them by --dim or --shape"
 _PLACE = r"(.+)\[(\d+)\]"
 
 
@@ -63,7 +64,7 @@ def equal_sizes(
                 apart.append(group)
         known = [size for size in merged if not isinstance(size, str)]
         if len(known) > 1:
-            raise AskedError(f"--same {'='.join(members)}: {known[0]} and {known[1]} can't be equal, or are not solved")
+            raise AskedError(f"--same {'='.join(members)}: {known[0]} and {known[1]} {UNEQUAL}")
         groups = [*apart, merged]
     names: dict[str, str] = {}
     numbers: dict[str, int] = {}
@@ -83,9 +84,16 @@ def equal_sizes(
         label: tuple(numbers.get(str(part), names.get(str(part), part)) for part in total)
         for label, total in sums.items()
     }
-    if any(part in sums for total in parts.values() for part in total):
-        raise AskedError("--same: a part of a sum is a sum itself")
+    _refuse_nested(parts)
     return EqualSizes(names, numbers, parts)
+
+
+def _refuse_nested(sums: Mapping[str, tuple[int | str, ...]]) -> None:
+    """Raise AskedError where a part of a sum is a sum."""
+    for total in sums.values():
+        if any(part in sums for part in total):
+            said = "+".join(map(str, total))
+            raise AskedError(f"--same ...={said}: a part of a sum is a sum itself; write out what it is of")
 
 
 def stated(same: Sequence[Sequence[str]]) -> list[str]:

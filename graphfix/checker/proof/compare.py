@@ -41,7 +41,9 @@ def refuse_unknown(
             raise AskedError(f"there is no input '{name}'; the inputs are: {', '.join(one) or 'none'}")
         dims = one[name]
         if dims is not None and len(dims) != len(shape):
-            raise AskedError(f"input '{name}' has rank {len(dims)}; the shape {list(shape)} has {len(shape)}")
+            raise AskedError(
+                f"input '{name}' has rank {len(dims)}; the shape {list(shape)} has {len(shape)}; give one for each axis"
+            )
         if any(isinstance(dim, int) and dim != size for dim, size in zip(dims or (), shape, strict=False)):
             raise UnprovedError(
                 f"no size fits: the input {name!r} is {list(dims or ())}, and {list(shape)} is asked for"

@@ -57,12 +57,16 @@ def _fit(path: Path, spec: TensorSpec, value: np.ndarray, sizes: dict[str, int])
     if spec.dims is None:
         return
     if len(spec.dims) != value.ndim:
-        raise GraphfixError(f"{path}: '{spec.name}' has rank {value.ndim}, the model takes {list(spec.dims)}")
+        raise GraphfixError(
+            f"{path}: '{spec.name}' has rank {value.ndim}, the model takes {list(spec.dims)}; reshape it"
+        )
     for dim, size in zip(spec.dims, value.shape, strict=True):
         if isinstance(dim, str):
             sizes.setdefault(dim, int(size))
         elif dim != size:
-            raise GraphfixError(f"{path}: '{spec.name}' is {list(value.shape)}, the model takes {list(spec.dims)}")
+            raise GraphfixError(
+                f"{path}: '{spec.name}' is {list(value.shape)}, the model takes {list(spec.dims)}; give these sizes"
+            )
 
 
 def _archive(path: Path) -> dict[str, object]:
@@ -73,9 +77,13 @@ def _archive(path: Path) -> dict[str, object]:
         with archive:
             return {name: archive[name] for name in archive.files}
     except OSError as error:
-        raise GraphfixError(f"{path}: can't be read: {error.strerror or error}") from None
-    except (ValueError, EOFError, zipfile.BadZipFile) as error:
+        raise GraphfixError(
+            f"{path}: can't be read: {error.strerror or error}; give an .npz file or a test_data_set folder"
+        ) from None
+    except zipfile.BadZipFile as error:
         raise GraphfixError(f"{path}: no .npz of arrays: {error}; save the inputs with numpy.savez") from None
+    except (ValueError, EOFError):  # numpy proposes to load what it calls pickled: whatever it can't read
+        raise GraphfixError(f"{path}: no .npz of arrays, or cut short; save the inputs with numpy.savez") from None
 
 
 def _folder(path: Path, interface: Interface) -> tuple[dict[str, object], dict[str, object]]:
@@ -103,9 +111,9 @@ def _value(file: Path, spec: TensorSpec) -> object:
             return numpy_helper.to_list(onnx.SequenceProto.FromString(data))
         return numpy_helper.to_array(onnx.TensorProto.FromString(data))
     except OSError as error:
-        raise GraphfixError(f"{file}: can't be read: {error.strerror}") from None
+        raise GraphfixError(f"{file}: can't be read: {error.strerror}; give a file that can be read") from None
     except (DecodeError, ValueError, TypeError) as error:
-        raise GraphfixError(f"{file}: no {spec.kind} of onnx: {error}; check the file") from None
+        raise GraphfixError(f"{file}: no {spec.kind} of onnx: {error}; write it again with onnx") from None
 
 
 def expectation(outputs: Mapping[str, object], expected: Mapping[str, object]) -> str | None:

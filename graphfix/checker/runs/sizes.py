@@ -220,4 +220,6 @@ def _check_names(
             raise AskedError(f"there is no input '{name}'; the inputs are: {', '.join(specs) or 'none'}")
         rank = specs[name].dims
         if rank is not None and len(rank) != len(shape):
-            raise AskedError(f"input '{name}' has rank {len(rank)}; the shape {list(shape)} has {len(shape)}")
+            raise AskedError(
+                f"input '{name}' has rank {len(rank)}; the shape {list(shape)} has {len(shape)}; give one for each axis"
+            )

@@ -25,7 +25,9 @@ def shapes_of(container: Container, values: Mapping[str, InputValue]) -> dict[st
         for symbol, size in zip(sizes.get(name) or (), tensor.dims, strict=False):
             if isinstance(symbol, str) and known.setdefault(symbol, size) != size:
                 where, other = container.path or "the model", known[symbol]
-                raise GraphfixError(f"{where}: --set {name}: it gives {symbol} as {size}, another one as {other}")
+                raise GraphfixError(
+                    f"{where}: --set {name}: it gives {symbol} as {size}, another one as {other}; let them agree"
+                )
     return {
         name: list(tensor.dims)
         for name, tensor in tensors.items()

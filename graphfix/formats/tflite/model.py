@@ -153,10 +153,10 @@ class TfliteModel:
     def trust_stored(self) -> None:
         """TFLite stores no names of sizes, and sizes that follow from nothing are assumed as they are stored."""
 
-    @staticmethod
-    def narrow_inputs(_: Collection[str]) -> Sequence[str]:
+    def narrow_inputs(self, _: Collection[str]) -> Sequence[str]:
         """Raise GraphfixError: nothing makes an int64 of TFLite an int32."""
-        raise GraphfixError("--narrow-inputs is for ONNX; a TFLite model is converted with int32 inputs to begin with")
+        why = "a TFLite model is converted with int32 inputs to begin with; leave it out"
+        raise GraphfixError(f"{self.container.source.name}: --narrow-inputs is for ONNX: {why}")
 
     def own_facts_only(self) -> None:
         """Infer anew by the rules alone: a shape that is only stored, of a result, is not believed.

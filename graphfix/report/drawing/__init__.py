@@ -49,7 +49,7 @@ def broadcast_svg(
         return ""
     chosen = _chosen(operands, focus)
     found = box.directions(space, chosen.axes) if chosen is not None else []
-    width, height = grid.extent(space, operands)
+    width, height = grid.extent(op, space, operands)
     parts = [*grid.draw(op, space, operands, (MARGIN, MARGIN))]
     if chosen is not None and box.can_be_drawn(found):
         wide, high = box.extent(found)

@@ -10,8 +10,8 @@ from graphfix.report.text import printable
 from graphfix.results import OperandAxis, OperandExcerpt
 
 FEW_AXES = 4
-WIDE, NARROW = 62.0, 48.0
-"""Of a cell: where there are few axes, and where there are many."""
+NARROW, WIDE, WIDEST = 48.0, 62.0, 88.0
+"""Of a cell: the least where there are many axes, the least where there are few and the most of many, the most."""
 HIGH, GAP, HEAD = 38.0, 6.0, 22.0
 LETTER, SMALL_LETTER = 7.3, 6.7
 """How wide letters are."""
@@ -33,12 +33,12 @@ def name(operand: OperandExcerpt) -> str:
     return printable(operand.value) or f"operand {operand.index}"
 
 
-def extent(space: Sequence[int | str | None], operands: Sequence[OperandExcerpt]) -> Point:
+def extent(op: str, space: Sequence[int | str | None], operands: Sequence[OperandExcerpt]) -> Point:
     """Width and height of the drawing."""
     cells = len(space) + max((_matrix(operand) for operand in operands), default=0)
     apart = APART if cells > len(space) else 0.0
     keys = len(_keys(operands))
-    width = _label(operands) + cells * (_cell(space) + GAP) + apart
+    width = _label(op, operands) + cells * (_cell(space) + GAP) + apart
     longest = max((len(KEYS[kind]) for kind in _keys(operands)), default=0) * 6.2 + 30
     return max(width, longest), HEAD + (len(operands) + 1) * (HIGH + GAP) + 8 + keys * KEY
 
@@ -47,7 +47,7 @@ def draw(
     op: str, space: Sequence[int | str | None], operands: Sequence[OperandExcerpt], origin: Point
 ) -> Iterator[str]:
     """Yield the elements; `origin` is the upper left corner of what `extent` measures."""
-    left, top = origin[0] + _label(operands), origin[1]
+    left, top = origin[0] + _label(op, operands), origin[1]
     step = _cell(space) + GAP
     for axis in range(len(space)):
         yield svg.text((left + axis * step + _cell(space) / 2, top + 12), f"axis {axis}", "gx-axis")
@@ -80,8 +80,8 @@ def _axis(
         yield _size(mine, (middle, y + HIGH / 2 + 4), width, "gx-extent")
         return
     yield _size(mine, (middle, y + 16), width, "gx-extent")
-    mark = "→" if lies.stretched == "yes" else "?"
-    yield svg.text((middle, y + 31), svg.cut(f"{mark}{_text(size)}", int(width / SMALL_LETTER) - 1), "gx-to")
+    mark, kind = ("→", "gx-to") if lies.stretched == "yes" else ("?", "gx-size")
+    yield svg.text((middle, y + 31), svg.cut(f"{mark}{_text(size)}", int(width / SMALL_LETTER) - 1), kind)
 
 
 def _matrix_axes(operand: OperandExcerpt, place: tuple[Point, Point]) -> Iterator[str]:
@@ -128,11 +128,14 @@ def _text(size: int | str | None) -> str:
 
 
 def _cell(space: Sequence[int | str | None]) -> float:
-    return WIDE if len(space) <= FEW_AXES else NARROW
+    """How wide a cell is: as the longest size asks, within what the number of axes allows."""
+    least, most = (WIDE, WIDEST) if len(space) <= FEW_AXES else (NARROW, WIDE)
+    longest = max((len(_text(size)) for size in space), default=0)
+    return min(max((longest + 2) * LETTER, least), most)
 
 
-def _label(operands: Sequence[OperandExcerpt]) -> float:
-    longest = max((len(name(operand)) for operand in operands), default=0)
+def _label(op: str, operands: Sequence[OperandExcerpt]) -> float:
+    longest = max(map(len, [printable(op), *map(name, operands)]))
     return max(min(longest, MOST_LETTERS), 8) * LETTER + 14
 
 

@@ -173,7 +173,7 @@ GIVEN: dict[str, tuple[Made, int, str]] = {
         "the constant 'b' has the type 77, which onnx does not know"),
     "fewer-numbers-than-the-shape": (
         changed(lambda m: m.graph.initializer[0].float_data.pop()), 2,
-        "'b' does not hold the elements that its shape [3] asks for; check the model"),
+        "'b' does not hold the elements that its shape [3] asks for; export it again"),
     "an-offset-that-is-no-number": (
         held_elsewhere(location="w.bin", offset="0x8"), 2, "'b' states '0x8' as a place in its file"),
     "a-location-with-a-nul": (held_elsewhere(location="w\0bin"), 2, "'b' lies in a file with the name"),
@@ -275,7 +275,7 @@ def test_what_is_no_model_is_no_proved_copy(
         path.write_bytes(data)
     answer = ask(capsys, "verify", "--proof-only", *paths)
     assert (answer.status, len(answer.lines)) == (2, 1), answer
-    assert "check the file" in answer.err
+    assert "get the file again" in answer.err
 
 
 def test_a_copy_whose_weights_are_gone_is_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -284,7 +284,8 @@ def test_a_copy_whose_weights_are_gone_is_refused(tmp_path: Path, capsys: pytest
         path.write_bytes(held_elsewhere(location="gone.bin")())
     answer = ask(capsys, "verify", "--proof-only", *paths)
     assert answer.status == 2
-    assert answer.lines == [f"graphfix: {tmp_path / 'gone.bin'}: can't be read: No such file or directory"]
+    gone = "can't be read: No such file or directory; give a file that can be read"
+    assert answer.lines == [f"graphfix: {tmp_path / 'gone.bin'}: {gone}"]
 
 
 ASKED = {
@@ -314,7 +315,8 @@ def test_a_shape_that_the_input_does_not_have_is_no_size_to_prove_at(
 ) -> None:
     paths = [written(f"g (float[2,N] x) => (float[2,N] y) {{ {way}y = Neg(x) }}") for way in ("", "z = Abs(x) ")]
     rank = ask(capsys, "verify", "--proof-only", *paths, "--shape", "x=2")
-    assert (rank.status, rank.lines) == (2, [f"graphfix: {paths[0]}: input 'x' has rank 2; the shape [2] has 1"])
+    what = "input 'x' has rank 2; the shape [2] has 1; give one for each axis"
+    assert (rank.status, rank.lines) == (2, [f"graphfix: {paths[0]}: {what}"])
     size = ask(capsys, "verify", "--proof-only", *paths, "--shape", "x=3,4")
     assert size.status == 3
     assert "not proved: no size fits: the input 'x' is [2, 'N'], and [3, 4] is asked for" in size.out

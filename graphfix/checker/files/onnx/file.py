@@ -113,7 +113,7 @@ class Source:
             return held(numpy_helper.to_array(tensor).tobytes())
         except ValueError:
             reason = f"{name!r} does not hold the elements that its shape {list(tensor.dims)} asks for"
-            raise GraphfixError(f"{self.path}: {reason}; check the model") from None
+            raise GraphfixError(f"{self.path}: {reason}; export it again") from None
 
     def _external(self, tensor: TensorProto) -> Payload | None:
         entries = {entry.key: entry.value for entry in tensor.external_data}
@@ -123,24 +123,28 @@ class Source:
         rest = file.size - offset
         length = self._number(tensor.name, entries.get("length", str(max(rest, 0))))
         if not 0 <= length <= rest:
-            raise GraphfixError(f"{path}: holds {rest} bytes from {offset} on, and {tensor.name!r} needs {length}")
+            raise GraphfixError(
+                f"{path}: holds {rest} bytes from {offset} on, {tensor.name!r} needs {length}; restore the whole file"
+            )
         return Payload(file, offset, length)
 
     def _location(self, name: str, declared: str) -> str:
         """Bytes that are no UTF-8 come as bytes. Raises GraphfixError."""
         if isinstance(declared, str) and "\0" not in declared:
             return declared
-        raise GraphfixError(f"{self.path}: {name!r} lies in a file with the name {declared!r}; check the model")
+        raise GraphfixError(
+            f"{self.path}: {name!r} lies in a file with the name {declared!r}; save it again with its data"
+        )
 
     def _number(self, name: str, declared: str) -> int:
         if isinstance(declared, str) and declared.isascii() and declared.isdecimal():
             return int(declared)
-        raise GraphfixError(f"{self.path}: {name!r} states {declared!r} as a place in its file; check the model")
+        raise GraphfixError(f"{self.path}: {name!r} states {declared!r} as a place in its file; give a number of bytes")
 
     def _open(self, path: Path) -> Opened:
         if path not in self.files:
             if path.exists() and not path.is_file():  # a pipe would never end
-                raise GraphfixError(f"{path}: is no file, and {self.path} names it as one")
+                raise GraphfixError(f"{path}: is no file, and {self.path} names it as one; put the data file there")
             self.files[path] = Opened.at(path, self.stack)
         return self.files[path]
 

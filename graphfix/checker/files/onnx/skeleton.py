@@ -47,17 +47,25 @@ def read(path: Path, placeholder: Placeholder | None = None, *, whole: int = 0) 
         with path.open("rb") as file:
             skeleton = _skeleton(file, placeholder, whole)
     except OSError as error:
-        raise GraphfixError(f"{path}: can't be read: {error.strerror}") from None
+        raise GraphfixError(
+            f"{path}: can't be read: {error.strerror}; give the path of a model that can be read"
+        ) from None
     except ValueError as error:
-        raise GraphfixError(f"{path}: no ONNX model: {error}; check the file") from None
+        raise _no_model(path, str(error)) from None
     model = onnx.ModelProto()
     try:
         model.ParseFromString(skeleton)
-    except DecodeError as error:
-        raise GraphfixError(f"{path}: no ONNX model: {error}; check the file") from None
+    except DecodeError:
+        raise _no_model(path, "a message in it is damaged") from None
     if not model.HasField("graph") or not model.opset_import:
-        raise GraphfixError(f"{path}: no ONNX model: it has no graph or no operator set; check the file")
+        raise _no_model(path, "it has no graph or no operator set")
     return model
+
+
+def _no_model(path: Path, why: str) -> GraphfixError:
+    """A file that calls itself a TFLite model and has not the mark of one is read as ONNX: both is said."""
+    neither = "no TFLite model (it has no identifier TFL3), and " if path.suffix.lower() == ".tflite" else ""
+    return GraphfixError(f"{path}: {neither}no ONNX model: {why}; get the file again")
 
 
 def external_folder(path: Path, model: onnx.ModelProto) -> Path | None:

@@ -60,9 +60,12 @@ def read(path: Path, stack: ExitStack, *, lenient: bool = False) -> tuple[Model,
         data = stack.enter_context(mmap.mmap(opened.file.fileno(), 0, access=mmap.ACCESS_READ))
         return _model(Tables(data, lenient), opened), opened
     except OSError as error:
-        raise GraphfixError(f"{path}: can't be read: {error.strerror}") from None
+        raise GraphfixError(
+            f"{path}: can't be read: {error.strerror}; give the path of a model that can be read"
+        ) from None
     except (struct.error, IndexError, ValueError, TypeError, AttributeError) as error:
-        raise GraphfixError(f"{path}: no TFLite model: {error}; check the file") from None
+        why = error if isinstance(error, ValueError) else "it is cut short, or contradicts itself"
+        raise GraphfixError(f"{path}: no TFLite model: {why}; get the file again") from None
 
 
 def _model(tables: Tables, file: Opened) -> Model:

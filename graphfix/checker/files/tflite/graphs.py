@@ -81,7 +81,7 @@ def read_graphs(path: Path) -> tuple[Graph, ...]:
             model, _ = read(path, stack, lenient=True)
             return tuple(map(_graph, model.subgraphs))
     except UnsupportedFieldError as error:
-        raise GraphfixError(f"{path}: {error}") from None
+        raise GraphfixError(f"{path}: can't be read: {error}; convert the model again") from None
 
 
 def _graph(graph: Subgraph) -> Graph:

@@ -47,7 +47,9 @@ def arrays(
         found[name] = typed(name, value, dtype, known)
         for symbol, size in named_sizes(dims[name], found[name]).items():
             if sizes.setdefault(symbol, size) != size:
-                raise AskedError(f"--set {name}: it gives {symbol} as {size}, another one as {sizes[symbol]}")
+                raise AskedError(
+                    f"--set {name}: it gives {symbol} as {size}, another one as {sizes[symbol]}; let them agree"
+                )
     return found, {name: size for name, size in sizes.items() if name not in bindings}
 
 

@@ -66,7 +66,7 @@ def _declared(child: Child, path: Path, signature: str | None) -> ModelDetails |
         except RefusedError as error:
             refusal = refusal or error
             if any(words in str(error) for words in _NO_MODEL):
-                raise GraphfixError(f"{path}: no TFLite model: {error}; check the file") from None
+                raise GraphfixError(f"{path}: no TFLite model: {error}; get the file again") from None
     return refusal or RefusedError("LiteRT has no kernels")
 
 

@@ -153,7 +153,8 @@ def read(source: Path | bytes) -> Container:
         skeleton = cutter.skeleton()
         proto.ParseFromString(skeleton)
     except (MalformedError, DecodeError) as error:
-        raise GraphfixError(f"{opened.name}: no ONNX model, or cut short: {error}; get the file again") from error
+        why = str(error) if isinstance(error, MalformedError) else "a message in it is damaged"
+        raise _no_model(opened.name, why) from error
     _refuse_incomplete(proto, opened.name)
     path = None if isinstance(source, bytes) else source
     container = Container(proto, path, opened, cutter.nonce, cutter.cuts, may_have_external(skeleton))
@@ -167,5 +168,10 @@ def _refuse_incomplete(proto: ModelProto, name: str) -> None:
     if proto.ir_version >= OPSETS_SINCE and not proto.opset_import:
         missing.append("opset_import")
     if missing:
-        what = " and no ".join(missing)
-        raise GraphfixError(f"{name}: no ONNX model, or cut short: it has no {what}; get the file again")
+        raise _no_model(name, f"it has no {' and no '.join(missing)}")
+
+
+def _no_model(name: str, why: str) -> GraphfixError:
+    """A file that calls itself a TFLite model and has not the mark of one is read as ONNX: both is said."""
+    neither = "no TFLite model (it has no identifier TFL3), and " if name.lower().endswith(".tflite") else ""
+    return GraphfixError(f"{name}: {neither}no ONNX model, or cut short: {why}; get the file again")

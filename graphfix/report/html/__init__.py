@@ -1,0 +1,70 @@
+"""The HTML report: one file that needs no network, with a table of sites, drawings, the graph and the verdict."""
+
+from __future__ import annotations
+
+from base64 import b64encode
+from collections.abc import Sequence
+from hashlib import sha256
+from html import escape
+from importlib import resources
+
+from graphfix.report import drawing
+from graphfix.report.html import code_pages, data, sections
+from graphfix.report.text import Entry, counted, printable
+from graphfix.results import VERSION, Outcome
+
+__all__ = ["page"]
+
+SCRIPTS = ("data", "filters", "grid", "notation", "neighbours", "layers", "detail", "page")
+"""In the order in which one uses what the others define."""
+
+
+def page(entries: Sequence[Entry]) -> str:
+    """Write the page of all models. Everything is in it: styles, scripts, data, the pages of the codes that occur."""
+    command = entries[0].command if entries else ""
+    title = f"graphfix {command}".rstrip()
+    script = _script()
+    codes = sorted({site.code for entry in entries if isinstance(entry, Outcome) for site in entry.sites})
+    return "".join(
+        (
+            '<!doctype html><html lang="en"><head><meta charset="utf-8">',
+            f"<title>{escape(_title(title, entries))}</title>",
+            f'<meta http-equiv="Content-Security-Policy" content="{_policy(script)}">',
+            '<meta name="viewport" content="width=device-width, initial-scale=1"><link rel="icon" href="data:,">',
+            f'<meta name="generator" content="graphfix {VERSION}"><style>{_style()}</style></head><body>',
+            '<a class="skip" href="#content">Skip to the content</a>',
+            f"<header><h1>{escape(title)}</h1>",
+            f'<p class="muted">graphfix {VERSION}, {counted(len(entries), "model")}</p>',
+            '<button type="button" id="scheme" hidden>Dark</button></header><main id="content" tabindex="-1">',
+            sections.models(entries),
+            *(sections.model(number, entry) for number, entry in enumerate(entries)),
+            code_pages.section(codes),
+            f'</main><script type="application/json" id="data">{data.block(entries)}</script>',
+            f"<script>{script}</script></body></html>\n",
+        )
+    )
+
+
+def _title(title: str, entries: Sequence[Entry]) -> str:
+    return f"{title}: {printable(entries[0].model)}" if len(entries) == 1 else title
+
+
+def _policy(script: str) -> str:
+    """Nothing is fetched, and no script runs but the page's own, whatever a name would have the page say."""
+    digest = b64encode(sha256(script.encode()).digest()).decode()
+    return f"default-src 'none'; style-src 'unsafe-inline'; img-src data:; script-src 'sha256-{digest}'"
+
+
+def _script() -> str:
+    return f'"use strict";(() => {{\n{"".join(_asset(f"{name}.js") for name in SCRIPTS)}}})();'
+
+
+def _style() -> str:
+    light, dark = _asset("light.css") + drawing.LIGHT, _asset("dark.css") + drawing.DARK
+    chosen = f":root[data-scheme=dark]{{{dark}}}"
+    asked = f"@media screen and (prefers-color-scheme: dark){{:root:not([data-scheme=light]){{{dark}}}}}"
+    return f":root{{{light}}}{asked}@media screen{{{chosen}}}{_asset('page.css')}{drawing.STYLE}"
+
+
+def _asset(name: str) -> str:
+    return resources.files(__name__).joinpath("assets", name).read_text(encoding="utf-8")

@@ -1,0 +1,101 @@
+"""The verdict in full: proof, runs, facts, exceptions, assumptions, versions; and what the TOSA tools made."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from graphfix.report.html.elements import code, facts, listed, section, table, words
+from graphfix.report.text import counted
+from graphfix.report.tosa import converted_text, run_text
+from graphfix.report.verdict import bindings_text, map_lines, unmatched
+from graphfix.results import Facts, Outcome, Run, Verdict
+
+RUNS = ("sizes", "ran by", "status", "outputs", "largest difference", "reason")
+
+
+def verdict(found: Verdict | None) -> Iterator[str]:
+    """Yield the parts of the verdict that there are."""
+    if found is None:
+        return
+    yield section("Proof", _proof(found.proof or {}))
+    yield section(
+        f"Runs: {len(found.runs)}", [table(RUNS, map(_run, found.runs), caption="Runs")] if found.runs else ()
+    )
+    yield section("Exceptions of the runtime", _exceptions(found.exceptions))
+    yield section(
+        "The verdict assumes",
+        [listed([words(text) for text in found.assumes], "assumptions")] if found.assumes else (),
+    )
+    if found.facts is not None:
+        yield section("Sizes that were claimed", [f"<p>{words(_claims(found.facts))}</p>"])
+    digests = [(f"sha256 {which}", code(digest)) for which, digest in found.sha256.items()]
+    versions = [(name, words(version)) for name, version in found.versions.items()]
+    pairs = [*digests, *versions, *([("seed", str(found.seed))] if found.runs else [])]
+    yield section("Evidence", [facts(pairs)] if pairs else ())
+
+
+def conversion(outcome: Outcome) -> Iterator[str]:
+    """Yield what `tosa` says."""
+    done = outcome.conversion
+    if done is None:
+        return
+    lines = [converted_text(outcome, done)] + ([run_text(done)] if done.status not in ("converted", "refused") else [])
+    gaps = [
+        (code(gap.output), f"{gap.largest:.3g}", _part(gap.relative), "yes" if gap.within else "no")
+        for gap in done.gaps
+    ]
+    operators = [(code(name), f"{count:,}") for name, count in sorted(done.operators.items())]
+    heads = ("output", "largest difference", "part of its range", "within the tolerance")
+    yield section(
+        "TOSA",
+        [
+            *(f"<p>{words(line)}</p>" for line in lines),
+            table(heads, gaps, caption="Differences") if gaps else "",
+            table(("operator", "number"), operators, caption="Operators") if operators else "",
+        ],
+    )
+
+
+def _part(relative: float | None) -> str:
+    return "constant" if relative is None else f"{relative:.3g}"
+
+
+def _proof(proof: Mapping[str, Any]) -> Iterator[str]:
+    if not proof:
+        return
+    reason = f": {proof['reason']}" if proof.get("reason") else ""
+    yield f"<p>{words(str(proof.get('status')) + reason)}</p>"
+    for which, text, node in unmatched(proof):
+        maps = "".join(f"<li>{code(line)}</li>" for line in map_lines(node))
+        yield f"<p>First without a match, {words(which)}: {code(text)}</p><ul>{maps}</ul>"
+    notes = [words(text) for text in proof.get("notes", ())]
+    yield listed(notes, "notes") if notes else ""
+
+
+def _run(run: Run) -> list[str]:
+    largest = "" if run.largest_difference is None else f"{run.largest_difference:.3g}"
+    ran_by = run.kernels or f"optimizations {run.optimizations}"
+    signature = f", signature {code(run.signature)}" if run.signature else ""
+    sizes = words(bindings_text(run) or "as declared")
+    return [
+        sizes,
+        words(ran_by) + signature,
+        run.status,
+        str(run.outputs),
+        largest,
+        words(run.reason) if run.reason else "",
+    ]
+
+
+def _exceptions(exceptions: Sequence[Mapping[str, Any]]) -> Iterator[str]:
+    if exceptions:
+        names = list(dict.fromkeys(str(name) for exception in exceptions for name in exception))
+        rows = [[code(entry.get(name, "")) for name in names] for entry in exceptions]
+        yield table(names, rows, caption="Exceptions of the runtime")
+
+
+def _claims(found: Facts) -> str:
+    counts = f"{found.observed} observed when the original ran, {found.contradicted} contradicted"
+    first = f"; {found.first}" if found.first is not None else ""
+    return f"{counted(found.claimed, 'operand')} of broadcasting operators: {counts}{first}"

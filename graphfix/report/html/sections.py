@@ -1,0 +1,121 @@
+"""The parts of the page that need no script: the table of models, and of each its summary, bytes and verdict."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from html import escape
+
+from graphfix.report.html import added_bytes, evidence
+from graphfix.report.html.elements import code, facts, joined, listed, section, table, words
+from graphfix.report.table import answer
+from graphfix.report.text import Entry, Failure, counted, folds, printable, seconds_text
+from graphfix.report.verdict import verdict_text
+from graphfix.results import OpenSizes, Outcome
+
+COUNTED = (("changed", "made explicit"), ("found", "found"), ("left", "left"), ("exempt", "exempt"))
+GOOD = {"proved", "equal", "converted", "agrees"}
+BAD = {"different", "contradicted", "differs"}
+
+
+def models(entries: Sequence[Entry]) -> str:
+    """Write the table of models, where there are several; each leads to its part."""
+    if len(entries) < 2:  # noqa: PLR2004 -- several
+        return ""
+    heads = ("model", *(name for _, name in COUNTED), "answer", "seconds")
+    rows = table(heads, (_row(number, entry) for number, entry in enumerate(entries)), caption="Models")
+    return f'<nav id="models" aria-label="Models"><h2>Models</h2>{rows}</nav>'
+
+
+def model(number: int, entry: Entry) -> str:
+    """Write the part of one model."""
+    head = (
+        f'<section class="model" id="m{number}" aria-labelledby="m{number}-name"><h2 id="m{number}-name" tabindex="-1">'
+    )
+    files = [entry.model] if isinstance(entry, Failure) or entry.output is None else [entry.model, entry.output]
+    joint = " and " if entry.command == "verify" else " → "
+    title = joint.join(f'<bdi class="file">{escape(printable(name))}</bdi>' for name in files)
+    body = _failure(entry) if isinstance(entry, Failure) else _outcome(number, entry)
+    return f"{head}{title}</h2>{body}</section>"
+
+
+def _row(number: int, entry: Entry) -> list[str]:
+    name = f'<a href="#m{number}">{words(entry.model)}</a>'
+    if isinstance(entry, Failure):
+        return [name, *("" for _ in COUNTED), f'<span class="error">{words(f"error: {entry.error}")}</span>', ""]
+    statuses = Counter[str](site.status for site in entry.sites)
+    counts = [str(statuses[status] or "") for status, _ in COUNTED]
+    said = verdict_text(entry.verdict) if entry.verdict is not None else answer(entry)
+    return [name, *counts, words(said), f"{sum(entry.seconds.values()):.2f}"]
+
+
+def _failure(failure: Failure) -> str:
+    return f'<p class="verdict bad">{words(failure.error)}</p>'
+
+
+def _outcome(number: int, outcome: Outcome) -> str:
+    return joined(
+        _summary(outcome),
+        _explorer(number, outcome),
+        added_bytes.chart(outcome),
+        _open(outcome.open_sizes),
+        [
+            section(
+                "Assumed", [listed([words(text) for text in outcome.assumes], "assumptions")] if outcome.assumes else ()
+            )
+        ],
+        evidence.verdict(outcome.verdict),
+        evidence.conversion(outcome),
+    )
+
+
+def _summary(outcome: Outcome) -> Iterator[str]:
+    verdict = outcome.verdict
+    if outcome.command != "verify":
+        kind = "" if verdict is not None or not outcome.sites else " plain"
+        yield f'<p class="answer{kind}">{words(answer(outcome))}</p>'
+    if verdict is not None:
+        kind = "good" if verdict.status in GOOD else "bad" if verdict.status in BAD else "open"
+        said = printable(verdict_text(verdict))
+        status = verdict.status if said.startswith(verdict.status) else ""
+        rest = words(said.removeprefix(status))
+        yield f'<p class="verdict {kind}"><strong>{status}</strong>{rest}</p>'
+    yield facts(_facts(outcome))
+    yield listed([words(text) for text in outcome.notes], "notes") if outcome.notes else ""
+
+
+def _facts(outcome: Outcome) -> Iterator[tuple[str, str]]:
+    if outcome.target is not None:
+        yield "Target", f"{words(outcome.target)} ({escape(outcome.format)})"
+    if outcome.command in ("fix", "tosa") and outcome.output is None:
+        yield "Written", "nothing"
+    for status, name in COUNTED:
+        codes = Counter(site.code for site in outcome.sites if site.status == status)
+        if codes:
+            name = "taken out" if status == "changed" and folds(outcome) else name  # noqa: PLW2901 -- the other way
+            links = ", ".join(f'<a href="#{code}">{code}</a> {count:,}' for code, count in sorted(codes.items()))
+            yield name.capitalize(), f"{codes.total():,} ({links})"
+    rewrites = ", ".join(f"{escape(name)} {count:,}" for name, count in outcome.rewrites.items() if count)
+    if rewrites:
+        yield "Rewrites", rewrites
+    inexact = sum(site.inexact is not None for site in outcome.sites)
+    if inexact:
+        yield "Not bit-exact", counted(inexact, "site")
+    if outcome.seconds:
+        yield "Time", words(seconds_text(outcome.seconds))
+
+
+def _explorer(number: int, outcome: Outcome) -> Iterator[str]:
+    if outcome.sites:
+        yield f'<section class="sites" data-model="{number}" aria-labelledby="s{number}"><h3 id="s{number}">Sites</h3>'
+        yield f'<noscript><p class="muted">{counted(len(outcome.sites), "site")}: '
+        yield "their table, drawings and graph need JavaScript; the rest of this page doesn't.</p></noscript></section>"
+
+
+def _open(sizes: Sequence[OpenSizes]) -> Iterator[str]:
+    items = [
+        f'<p>{words(each.text)}</p><p class="option">{code(each.option)}<button type="button" class="copy" hidden '
+        f'aria-label="Copy the option {escape(printable(each.option))}">Copy</button></p>'
+        for each in sizes
+    ]
+    yield section("What is not known of sizes", [listed(items, "questions")] if items else ())
