@@ -84,9 +84,9 @@ def _refuse(options: Namespace, asked: Sequence[Namespace]) -> None:
     """Raise GraphfixError where a report or the baseline would replace a file that is read, or written."""
     from graphfix.formats import publish
 
-    answers.refuse_reports(options, [])
+    answers.refuse_reports(options, [own.model for own in asked])
     for own in asked:
-        answers.refuse_reports(own, [own.model])
+        answers.refuse_reports(own, [])  # its target file may be another one
     distinct = {(*map(str, own.rewrites), " ", *own.only, " ", *own.skip): own for own in asked}
     own_codes = [code for own in distinct.values() for code in answers.refuse_rewrites(own)]
     _refuse_codes(asked, own_codes)

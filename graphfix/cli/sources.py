@@ -22,8 +22,15 @@ def models(sources: Sequence[Path], exclude: Sequence[Glob]) -> list[Path]:
     found: dict[str, Path] = {}
     for source in sources:
         for path in _of(source, exclude):
-            found.setdefault(os.path.realpath(path), path)
+            found.setdefault(_real(path), path)
     return list(found.values())
+
+
+def _real(path: Path) -> str:
+    try:
+        return os.path.realpath(path)
+    except ValueError:  # a name that no file can have is refused where it is read
+        return str(path)
 
 
 def _of(source: Path, exclude: Sequence[Glob]) -> list[Path]:

@@ -7,10 +7,12 @@ import json
 import shutil
 import weakref
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
+from graphfix import report
 from graphfix.api import pipeline
 from graphfix.cli import checking, commands
 from graphfix.engine.request import Request
@@ -67,6 +69,11 @@ def check(capsys: pytest.CaptureFixture[str]) -> Check:
 ALL = ("a.onnx", "b.onnx", "c.onnx")
 
 
+def outcomes(*names: str) -> list[Outcome]:
+    """What the stand-in answers."""
+    return [pipeline.check(Path(name), Request()) for name in names]
+
+
 # --- which findings count -------------------------------------------------------------------------------------------
 
 
@@ -100,6 +107,31 @@ def test_a_code_that_there_is_not_is_one_line(check: Check, codes: str, said: st
     status, out, err = check("a.onnx", "--select", codes)
     assert (status, out, err.count("\n")) == (2, "", 1)
     assert said in err
+
+
+def test_a_code_of_a_rewrite_of_ones_own_is_known_by_its_file(sites: Sites, check: Check, tmp_path: Path) -> None:
+    page = '"""Do nothing."""\nON = "any"\nCODE = "MY101"\n\n\ndef plan(node):\n    yield from ()\n'
+    (tmp_path / "mine.py").write_text(page)
+    sites["b.onnx"] = [replace(LIFT, code="MY101"), LIFT]
+    status, out, err = check("b.onnx", "--select", "MY1")
+    assert (status, out) == (2, "")
+    assert err == "graphfix: no finding code begins with 'MY1'; --rewrites FILE names a rewrite that has one\n"
+    status, out, _ = check("b.onnx", "--select", "MY1", "--rewrites", "mine.py", "--statistics")
+    assert (status, out.splitlines()[-1].split("  ")[:2]) == (1, ["1", "MY101"])
+    assert "did you mean 'MY101'" in check("b.onnx", "--ignore", "MY102", "--rewrites", "mine.py")[2]
+
+
+def test_node_data_of_many_models_is_refused(sites: Sites, check: Check, tmp_path: Path) -> None:
+    assert "node data is of one model" in check(*sites, "--report", "r.node_data.json")[2]
+    assert not (tmp_path / "r.node_data.json").exists()
+
+
+@pytest.mark.usefixtures("sites")
+@pytest.mark.parametrize("form", ["json", "sarif", "junit", "github", "markdown"])
+def test_every_form_is_printed_of_many_models_and_of_none(check: Check, form: str) -> None:
+    assert check(*ALL, "--format", form)[1] == report.TEXTS[form](outcomes(*ALL))
+    assert check("a.onnx", "--exclude", "*", "--format", form)[:2] == (0, report.TEXTS[form]([]))
+    assert set(report.TEXTS) == {"json", "sarif", "junit", "github", "markdown"}
 
 
 @pytest.mark.usefixtures("sites")

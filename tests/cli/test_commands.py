@@ -466,7 +466,7 @@ def test_reports_are_written_for_every_model_even_the_failed_one(asked: Asked, t
     assert "Error: bad: empty" in (tmp_path / "r.md").read_text()
 
 
-@pytest.mark.parametrize("name", ["r.htm", "r", "none/r.json"])
+@pytest.mark.parametrize("name", ["r.txt", "r", "none/r.json"])
 def test_a_report_that_can_not_be_written_is_refused_before_the_work(
     asked: Asked, capsys: pytest.CaptureFixture[str], tmp_path: Path, name: str
 ) -> None:

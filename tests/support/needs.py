@@ -8,7 +8,6 @@ import shutil
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from functools import cache
-from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
@@ -56,15 +55,15 @@ def _onnxsim() -> str:
     return "" if found else "onnxsim: not on the PATH, nor named by GRAPHFIX_ONNXSIM"
 
 
+def _browser() -> str:
+    if importlib.util.find_spec("playwright") is None:
+        return "browser: not installed: playwright (pip install -e '.[dev]')"
+    return "" if browser.executable() else "browser: no chromium on the PATH, nor named by GRAPHFIX_BROWSER"
+
+
 def _explorer() -> str:
     found = importlib.util.find_spec("model_explorer")
     return "" if found else "explorer: not installed (pip install --no-deps ai-edge-model-explorer)"
-
-
-def _browser() -> str:
-    if find_spec("playwright") is None:
-        return "browser: not installed: playwright (pip install -e '.[dev]')"
-    return "" if browser.executable() else "browser: no chromium on the PATH, nor named by GRAPHFIX_BROWSER"
 
 
 NEEDS = (

@@ -5,12 +5,12 @@ from __future__ import annotations
 from base64 import b64encode
 from collections.abc import Sequence
 from hashlib import sha256
-from html import escape
 from importlib import resources
 
 from graphfix.report import drawing
 from graphfix.report.html import code_pages, data, sections
-from graphfix.report.text import Entry, counted, printable
+from graphfix.report.html.elements import escaped
+from graphfix.report.text import Entry, counted
 from graphfix.results import VERSION, Outcome
 
 __all__ = ["page"]
@@ -24,21 +24,23 @@ def page(entries: Sequence[Entry]) -> str:
     command = entries[0].command if entries else ""
     title = f"graphfix {command}".rstrip()
     script = _script()
-    codes = sorted({site.code for entry in entries if isinstance(entry, Outcome) for site in entry.sites})
+    done = [entry for entry in entries if isinstance(entry, Outcome)]
+    codes = sorted({site.code for outcome in done for site in outcome.sites})
+    own = {code: line for outcome in done for code, line in outcome.own_codes.items()}
     return "".join(
         (
             '<!doctype html><html lang="en"><head><meta charset="utf-8">',
-            f"<title>{escape(_title(title, entries))}</title>",
+            f"<title>{escaped(_title(title, entries))}</title>",
             f'<meta http-equiv="Content-Security-Policy" content="{_policy(script)}">',
             '<meta name="viewport" content="width=device-width, initial-scale=1"><link rel="icon" href="data:,">',
             f'<meta name="generator" content="graphfix {VERSION}"><style>{_style()}</style></head><body>',
             '<a class="skip" href="#content">Skip to the content</a>',
-            f"<header><h1>{escape(title)}</h1>",
+            f"<header><h1>{escaped(title)}</h1>",
             f'<p class="muted">graphfix {VERSION}, {counted(len(entries), "model")}</p>',
             '<button type="button" id="scheme" hidden>Dark</button></header><main id="content" tabindex="-1">',
             sections.models(entries),
             *(sections.model(number, entry) for number, entry in enumerate(entries)),
-            code_pages.section(codes),
+            code_pages.section(codes, own),
             f'</main><script type="application/json" id="data">{data.block(entries)}</script>',
             f"<script>{script}</script></body></html>\n",
         )
@@ -46,7 +48,7 @@ def page(entries: Sequence[Entry]) -> str:
 
 
 def _title(title: str, entries: Sequence[Entry]) -> str:
-    return f"{title}: {printable(entries[0].model)}" if len(entries) == 1 else title
+    return f"{title}: {entries[0].model}" if len(entries) == 1 else title
 
 
 def _policy(script: str) -> str:

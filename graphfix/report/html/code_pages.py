@@ -3,27 +3,30 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from html import escape
-from itertools import groupby
+from itertools import chain, groupby
 
 from graphfix.report import pages
 from graphfix.report.html import elements
+from graphfix.report.text import printable
 
 FENCE = "    "
 HEADINGS, TITLE = re.compile(r"(#+) (.*)"), r"\2"
 
 
-def section(codes: Sequence[str]) -> str:
-    """Write a closed part for each code that has a page; nothing where none does."""
+def section(codes: Sequence[str], own: Mapping[str, str]) -> str:
+    """Write a closed part for each code that has a page; `own` has the first lines of those of the user's rewrites."""
     known = set(pages.codes())
-    return elements.section("What the codes mean", (_closed(code) for code in codes if code in known), level=2)
+    closed = (_closed(code, pages.page(code)) for code in codes if code in known)
+    owned = (_closed(code, f"{printable(code)}\n\n{printable(own[code])}") for code in codes if code in own)
+    return elements.section("What the codes mean", chain(closed, owned), level=2)
 
 
-def _closed(code: str) -> str:
-    title, _, text = pages.page(code).partition("\n")
-    summary = f"<summary>{escape(title.lstrip('# '))}</summary>"
-    return f'<details class="code-page" id="{code}">{summary}{markup(text)}</details>'
+def _closed(code: str, page: str) -> str:
+    title, _, text = page.partition("\n")
+    summary = f"<summary>{elements.escaped(title.lstrip('# '))}</summary>"
+    return f'<details class="code-page" id="{elements.escaped(code)}">{summary}{markup(text)}</details>'
 
 
 def markup(text: str) -> str:

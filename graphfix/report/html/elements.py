@@ -14,34 +14,44 @@ FOLDED = 12
 """Of more items than that a list is closed until it is opened."""
 
 
+def escaped(text: object) -> str:
+    """A text on one line without marks of HTML, also for an attribute."""
+    return escape(printable(str(text)))
+
+
 def words(text: object) -> str:
     """A sentence: on one line, without marks of HTML; what it quotes can't turn the line around, or fill the page."""
-    return f"<bdi>{escape(svg.cut(str(text), MOST_LETTERS))}</bdi>"
+    return f"<bdi>{escaped(svg.cut(str(text), MOST_LETTERS))}</bdi>"
 
 
 def code(text: object) -> str:
-    """A name, a notation or an option, in the letters of a terminal."""
-    return f"<code><bdi>{escape(printable(str(text)))}</bdi></code>"
+    """A name or a notation, in the letters of a terminal."""
+    return f"<code>{words(text)}</code>"
+
+
+def option(text: str) -> str:
+    """What is to be pasted into a command line: however long, it is not cut."""
+    return f"<code><bdi>{escaped(text)}</bdi></code>"
 
 
 def table(heads: Sequence[str], rows: Iterable[Sequence[str]], *, caption: str) -> str:
     """Write a table with its caption; cells are HTML, the first of each row is its heading; no column is empty."""
     kept = [column for column in zip(heads, *rows, strict=True) if any(column[1:])]
-    head = "".join(f'<th scope="col">{escape(each)}</th>' for each, *_ in kept)
+    head = "".join(f'<th scope="col">{escaped(each)}</th>' for each, *_ in kept)
     cells = zip(*(column[1:] for column in kept), strict=True)
     body = "".join(
         f'<tr><th scope="row">{first}</th>{"".join(f"<td>{cell}</td>" for cell in rest)}</tr>' for first, *rest in cells
     )
-    region = f'role="region" tabindex="0" aria-label="{escape(caption)}"'
+    region = f'role="region" tabindex="0" aria-label="{escaped(caption)}"'
     return (
-        f'<div class="scroll" {region}><table><caption>{escape(caption)}</caption>'
+        f'<div class="scroll" {region}><table><caption>{escaped(caption)}</caption>'
         f"<thead><tr>{head}</tr></thead><tbody>{body}</tbody></table></div>"
     )
 
 
 def facts(pairs: Iterable[tuple[str, str]]) -> str:
     """Write names and values, the values as HTML."""
-    return f'<dl class="facts">{"".join(f"<dt>{words(name)}</dt><dd>{value}</dd>" for name, value in pairs)}</dl>'
+    return f'<dl class="facts">{"".join(f"<dt>{escaped(name)}</dt><dd>{value}</dd>" for name, value in pairs)}</dl>'
 
 
 def listed(items: Sequence[str], what: str) -> str:
@@ -49,13 +59,13 @@ def listed(items: Sequence[str], what: str) -> str:
     body = f"<ul>{''.join(f'<li>{item}</li>' for item in items)}</ul>"
     if len(items) <= FOLDED:
         return body
-    return f"<details><summary>{len(items)} {escape(what)}</summary>{body}</details>"
+    return f"<details><summary>{len(items)} {escaped(what)}</summary>{body}</details>"
 
 
 def section(heading: str, parts: Iterable[str], *, level: int = 3) -> str:
     """Write a heading and what follows it, or nothing where nothing does."""
     body = "".join(parts)
-    return f"<section><h{level}>{escape(heading)}</h{level}>{body}</section>" if body else ""
+    return f"<section><h{level}>{escaped(heading)}</h{level}>{body}</section>" if body else ""
 
 
 def joined(*parts: Iterable[str]) -> str:

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from html import escape
 
 from graphfix.report.html import added_bytes, evidence
-from graphfix.report.html.elements import code, facts, joined, listed, section, table, words
+from graphfix.report.html.elements import escaped, facts, joined, listed, option, section, table, words
 from graphfix.report.table import answer
 from graphfix.report.text import Entry, Failure, counted, folds, printable, seconds_text
 from graphfix.report.verdict import verdict_text
@@ -34,7 +33,7 @@ def model(number: int, entry: Entry) -> str:
     )
     files = [entry.model] if isinstance(entry, Failure) or entry.output is None else [entry.model, entry.output]
     joint = " and " if entry.command == "verify" else " → "
-    title = joint.join(f'<bdi class="file">{escape(printable(name))}</bdi>' for name in files)
+    title = joint.join(f'<bdi class="file">{escaped(name)}</bdi>' for name in files)
     body = _failure(entry) if isinstance(entry, Failure) else _outcome(number, entry)
     return f"{head}{title}</h2>{body}</section>"
 
@@ -86,16 +85,11 @@ def _summary(outcome: Outcome) -> Iterator[str]:
 
 def _facts(outcome: Outcome) -> Iterator[tuple[str, str]]:
     if outcome.target is not None:
-        yield "Target", f"{words(outcome.target)} ({escape(outcome.format)})"
+        yield "Target", f"{words(outcome.target)} ({escaped(outcome.format)})"
     if outcome.command in ("fix", "tosa") and outcome.output is None:
         yield "Written", "nothing"
-    for status, name in COUNTED:
-        codes = Counter(site.code for site in outcome.sites if site.status == status)
-        if codes:
-            name = "taken out" if status == "changed" and folds(outcome) else name  # noqa: PLW2901 -- the other way
-            links = ", ".join(f'<a href="#{code}">{code}</a> {count:,}' for code, count in sorted(codes.items()))
-            yield name.capitalize(), f"{codes.total():,} ({links})"
-    rewrites = ", ".join(f"{escape(name)} {count:,}" for name, count in outcome.rewrites.items() if count)
+    yield from _counts(outcome)
+    rewrites = ", ".join(f"{escaped(name)} {count:,}" for name, count in outcome.rewrites.items() if count)
     if rewrites:
         yield "Rewrites", rewrites
     inexact = sum(site.inexact is not None for site in outcome.sites)
@@ -103,6 +97,20 @@ def _facts(outcome: Outcome) -> Iterator[tuple[str, str]]:
         yield "Not bit-exact", counted(inexact, "site")
     if outcome.seconds:
         yield "Time", words(seconds_text(outcome.seconds))
+
+
+def _counts(outcome: Outcome) -> Iterator[tuple[str, str]]:
+    """By status, how many sites there are, and of which codes."""
+    for status, name in COUNTED:
+        codes = Counter(site.code for site in outcome.sites if site.status == status)
+        if codes:
+            name = "taken out" if status == "changed" and folds(outcome) else name  # noqa: PLW2901 -- the other way
+            links = ", ".join(
+                f'<a href="#{escaped(code)}">{escaped(code)}</a> {count:,}' for code, count in sorted(codes.items())
+            )
+            yield name.capitalize(), f"{codes.total():,} ({', '.join(links)})"
+    if outcome.suppressed:
+        yield "In the baseline", counted(outcome.suppressed, "finding")
 
 
 def _explorer(number: int, outcome: Outcome) -> Iterator[str]:
@@ -114,8 +122,8 @@ def _explorer(number: int, outcome: Outcome) -> Iterator[str]:
 
 def _open(sizes: Sequence[OpenSizes]) -> Iterator[str]:
     items = [
-        f'<p>{words(each.text)}</p><p class="option">{code(each.option)}<button type="button" class="copy" hidden '
-        f'aria-label="Copy the option {escape(printable(each.option))}">Copy</button></p>'
+        f'<p>{words(each.text)}</p><p class="option">{option(each.option)}<button type="button" class="copy" hidden '
+        f'aria-label="Copy the option {escaped(each.option)}">Copy</button></p>'
         for each in sizes
     ]
     yield section("What is not known of sizes", [listed(items, "questions")] if items else ())
