@@ -9,8 +9,9 @@ from types import ModuleType
 from typing import TYPE_CHECKING, Literal
 
 from graphfix.api import pipeline
-from graphfix.engine.request import NONE, Progress, Request, Texts
+from graphfix.engine.request import NONE, Request, Texts
 from graphfix.results import GraphfixError, Outcome, Verdict
+from graphfix.results.progress import Progress
 
 if TYPE_CHECKING:
     from onnx import ModelProto
@@ -207,6 +208,9 @@ def show(
     *,
     maps: bool = False,
     broadcasts_only: bool = False,
+    nodes: str | None = None,
+    around: tuple[str, int] | None = None,
+    graphs: str | None = None,
     dims: Texts = NONE,
     shapes: Texts = NONE,
     same: Sequence[str] = (),
@@ -217,14 +221,22 @@ def show(
 ) -> Iterator[str]:
     """The model in the notation `y[2,3] = Add(x[2,3], b[3])`, a line a node, with indexing maps where asked.
 
-    Raises GraphfixError for what can't be read or bound, at the first line.
+    `nodes` is a pattern for names and operators, `graphs` one for the paths of scopes; `around` a node (its name,
+    `Op#index`, or what it makes) and how many edges away from it others may be. `L` in front of a line: an operand is
+    lifted; `S`: stretched; `?`: perhaps stretched; `!`: not known.
+
+    Raises GraphfixError for what can't be read, bound or found, at the first line.
 
     >>> for line in graphfix.show("models/rfc_rank_expansion.onnx", broadcasts_only=True):
     ...     print(line)
-    main:
-      y[2,3,4] = Add(x0[3,4], x1[2,3,4])    # add
     """
-    return pipeline.show(_path("show", source), Request.of(locals()), maps=maps, broadcasts_only=broadcasts_only)
+    from graphfix.engine.selection import Selection
+    from graphfix.report.listing import listing_lines
+
+    request = Request.of(locals())
+    return listing_lines(
+        pipeline.show(_path("show", source), request, Selection(maps, broadcasts_only, nodes, around, graphs))
+    )
 
 
 def explain(

@@ -8,8 +8,9 @@ from pathlib import Path
 
 from graphfix.api import own_rewrites
 from graphfix.engine import target_files
+from graphfix.engine.offered import RULES
 from graphfix.engine.spelling import hint
-from graphfix.engine.targets import MOVEMENT, RULES, TARGETS, Target
+from graphfix.engine.targets import MOVEMENT, TARGETS, Target
 from graphfix.graph.protocols import ModelRewrite, Rewrite, flat
 from graphfix.report import pages
 from graphfix.results import GraphfixError

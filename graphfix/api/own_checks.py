@@ -9,8 +9,8 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from graphfix.api.own_modules import reasons
+from graphfix.engine.offered import RULES
 from graphfix.engine.spelling import hint
-from graphfix.engine.targets import RULES
 from graphfix.findings.selection import OWN_CODE
 from graphfix.graph.edit_faults import fault, shown
 from graphfix.graph.protocols import ANY, BROADCASTING, Rewrite

@@ -15,8 +15,9 @@ from typing import TYPE_CHECKING
 
 from graphfix.api.own_checks import guarded
 from graphfix.api.own_modules import load_file, unusable
+from graphfix.engine.offered import RULES
 from graphfix.engine.spelling import hint
-from graphfix.engine.targets import MATERIALIZE, RULES, TARGETS
+from graphfix.engine.targets import MATERIALIZE, TARGETS
 from graphfix.graph.edit_faults import shown
 from graphfix.graph.protocols import (
     ModelRewrite,

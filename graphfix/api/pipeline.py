@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-import contextlib
-import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
 from graphfix import formats
 from graphfix.api import loading
+from graphfix.api.steps import Seconds, named, timed
 from graphfix.engine import binding
 from graphfix.engine import request as asked
 from graphfix.formats import publish
-from graphfix.results import Claims, GraphfixError, Outcome, RewriteError, Site, Verdict
+from graphfix.results import Claims, Outcome, Site, Verdict
 
 if TYPE_CHECKING:
     from graphfix.engine.binding import Sizes
@@ -22,10 +21,9 @@ if TYPE_CHECKING:
     from graphfix.engine.policy import Policy
     from graphfix.engine.request import Request
     from graphfix.engine.run import Report
+    from graphfix.engine.selection import Selection
     from graphfix.graph.protocols import Model, Step
-
-Seconds = dict[str, float]
-"""By step: how long it took."""
+    from graphfix.results.listing import Listing
 
 
 def fix(model: Model, request: Request, steps: Sequence[Step] | None = None) -> Outcome:
@@ -81,7 +79,7 @@ class _Fix:
         source, request = self.source, self.request
         seconds: Seconds = {}
         model, sizes = _loaded(source, request, seconds, self.output)
-        with _named(source), timed(seconds, "plan"):
+        with named(source), timed(seconds, "plan"):
             if before is not None:
                 model.own_facts_only()
             leans = facts.leaning(model)
@@ -93,10 +91,12 @@ class _Fix:
         if request.stop_where_blocked and any(site.blocks for site in outcome.sites):
             return outcome, None
         if not request.check_result:
+            request.progress("writing the result")
             with timed(seconds, "write"):
                 model.save(self.output)
             return replace(outcome, output=str(self.output), verdict=Verdict("skipped")), None
         with publish.scratch(self.output) as made:
+            request.progress("writing the result")
             with timed(seconds, "write"):
                 made.extend(model.save(made[0]))
             verdict = compare(source, made[0], request, seconds, sizes, claims)
@@ -107,6 +107,26 @@ class _Fix:
                 return outcome, None
             publish.publish(made, self.output)
         return replace(outcome, output=str(self.output)), None
+
+
+def plan_file(source: Path, output: Path | None, request: Request) -> Outcome:
+    """What `fix_file` would do where no run says otherwise: nothing is written or verified. Raises GraphfixError."""
+    from graphfix.engine import changes, excerpt
+
+    policy = asked.policy(request)
+    steps = _chosen(request, policy)
+    if output is not None:
+        publish.refuse(source, output, in_place=request.in_place)
+    seconds: Seconds = {}
+    model, sizes = _loaded(source, request, seconds, output)
+    if output is None:
+        binding.demand_static(model, source, request)
+    with named(source), timed(seconds, "plan"):
+        before = excerpt.snapshot(model.graphs) if request.diff else None
+        report = _run(model, request, policy, steps, "changed")
+        pairs = changes.changes(before, excerpt.snapshot(model.graphs)) if before is not None else ()
+        outcome = _outcome("fix", source, model, report, request, seconds, sizes)
+        return replace(outcome, dry_run=True, changes=list(pairs))
 
 
 def _good_enough(verdict: Verdict, request: Request, *, changed: bool) -> bool:
@@ -122,7 +142,7 @@ def check(source: Path, request: Request) -> Outcome:
     steps = _chosen(request, policy)
     seconds: Seconds = {}
     model, sizes = _loaded(source, request, seconds)
-    with _named(source), timed(seconds, "plan"):
+    with named(source), timed(seconds, "plan"):
         report = _run(model, request, policy, steps, "found")
         report.sites[:0] = [*loading.function_sites(source, request), *binding.free_sites(model, request.goal)]
     return replace(_outcome("check", source, model, report, request, seconds, sizes), changed=False)
@@ -137,11 +157,13 @@ def verify(before: Path, after: Path, request: Request) -> Outcome:
     return Outcome("verify", str(before), format_, output=str(after), verdict=verdict, seconds=seconds)
 
 
-def show(source: Path, request: Request, *, maps: bool, broadcasts_only: bool) -> Iterator[str]:
-    """The lines that print a model, its sizes bound first. Raises GraphfixError."""
+def show(source: Path, request: Request, selection: Selection) -> Listing:
+    """What `show` prints of a model, its sizes bound first. Raises GraphfixError."""
     from graphfix.engine import listing
 
-    return listing.lines(loading.shown(source, request), maps=maps, broadcasts_only=broadcasts_only)
+    model = loading.shown(source, request)
+    with named(source):
+        return listing.listing(model, selection)
 
 
 def _loaded(source: Path, request: Request, seconds: Seconds, output: Path | None = None) -> tuple[Model, Sizes]:
@@ -149,6 +171,7 @@ def _loaded(source: Path, request: Request, seconds: Seconds, output: Path | Non
 
     The time of shape inference is counted separately.
     """
+    request.progress("reading the model")
     with timed(seconds, "load"):
         model, sizes = loading.bound(source, request)
         asked.limit(model, request)
@@ -174,6 +197,7 @@ def _run(
     """Run the rewrites, and ask what the target can't take; nothing is asked where rewrites were named."""
     from graphfix.engine import excerpt, limits, run
 
+    request.progress("planning")
     before = excerpt.snapshot(model.graphs) if request.excerpt else None
     questions = None if request.only else limits.of(request.goal)
     report = run.run(model, steps, policy, done, questions)
@@ -255,23 +279,3 @@ def _outcome(
         seconds=seconds,
         own_codes=report.own_codes,
     )
-
-
-@contextlib.contextmanager
-def timed(seconds: Seconds, step: str) -> Iterator[None]:
-    """Enter how long a step took, also one that ends in an error."""
-    started = time.perf_counter()
-    try:
-        yield
-    finally:
-        seconds[step] = round(time.perf_counter() - started, 6)
-
-
-@contextlib.contextmanager
-def _named(path: Path) -> Iterator[None]:
-    """Put the file's name in front of an error that does not have it."""
-    try:
-        yield
-    except GraphfixError as error:
-        kind = RewriteError if isinstance(error, RewriteError) else GraphfixError
-        raise kind(f"{path}: {error}") from error.__cause__

@@ -6,10 +6,11 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final, Literal
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Mapping, Sequence
     from pathlib import Path
 
     from graphfix.results import Claims, InexactSite, InputValue
+from graphfix.results.progress import Progress
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,7 +59,7 @@ class Task:
     criterion: Criterion
     proof: Literal["with", "only", "without"]
     """Whether the proof is asked as well as the runs, alone (no runtime is imported), or not at all."""
-    progress: Callable[[str], None] = field(repr=False)
+    progress: Progress = field(repr=False)
     same: Sequence[Sequence[str]] = ()
     """Sizes of inputs that are stated to be equal: symbols, or `name[axis]`, two or more each time."""
     values: Mapping[str, InputValue] = field(default_factory=dict)

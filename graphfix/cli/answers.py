@@ -12,14 +12,19 @@ from graphfix import report
 from graphfix.cli import terminal
 from graphfix.cli.requests import request
 from graphfix.cli.status import DONE, FAILED, NO, UNDECIDED
-from graphfix.engine.request import Progress
+from graphfix.report.colour import Paint
 from graphfix.results import GraphfixError, Outcome, OverwriteError
+from graphfix.results.progress import Progress
 
 
 def _fix(options: Namespace, progress: Progress | None) -> Outcome:
     from graphfix.api import pipeline
 
     output = options.output or (options.model if options.in_place else None)
+    if options.dry_run or options.diff:
+        if options.diff and options.json:
+            raise GraphfixError(f"{options.model}: --diff and --json are two answers: leave one out")
+        return pipeline.plan_file(options.model, output, request(options, progress))
     if output is None:
         raise GraphfixError(f"{options.model}: say where the result goes: -o OUT, or --in-place")
     return pipeline.fix_file(options.model, output, request(options, progress))
@@ -82,10 +87,14 @@ def refuse_rewrites(options: Namespace) -> Sequence[str]:
     return own_rewrites.codes(owns)
 
 
-def entry(options: Namespace, ask: Callable[[Namespace, Progress | None], Outcome]) -> report.Entry:
-    """What the model is answered, or why nothing is. Raises OverwriteError, which ends the run."""
+def entry(
+    options: Namespace, ask: Callable[[Namespace, Progress | None], Outcome], among: tuple[int, int] = (1, 1)
+) -> report.Entry:
+    """What the model is answered, or why nothing is; `among`: which of how many. Raises OverwriteError."""
+    number, models = among
+    name = f"{options.model.name} ({number} of {models})" if models > 1 else options.model.name
     try:
-        with terminal.watched(options) as progress:
+        with terminal.watched(options, name) as progress:
             return ask(options, progress)
     except OverwriteError:
         raise
@@ -94,21 +103,29 @@ def entry(options: Namespace, ask: Callable[[Namespace, Progress | None], Outcom
         return report.Failure(options.command, str(options.model), str(error))
 
 
-def print_answer(options: Namespace, entry: report.Entry, table: Callable[[Outcome], str] = report.table) -> None:
-    """The table on stdout, and errors on stderr."""
+def print_answer(options: Namespace, entry: report.Entry, *, short: bool = False) -> None:
+    """The table on stdout, or its first line, and errors on stderr."""
     if isinstance(entry, report.Failure):
         sys.stdout.flush()  # where both streams are one, the lines stay in order
-        terminal.say(entry.error)
+        terminal.say(entry.error, options.color)
     elif not (options.json or options.quiet):
-        print(table(entry))
+        _print_table(options, entry, terminal.paint(options.color, sys.stdout), short=short)
     if isinstance(entry, Outcome) and _kept_back(entry, options):
         sys.stdout.flush()
-        terminal.say(report.unwritten(entry))
+        terminal.say(report.unwritten(entry), options.color)
+
+
+def _print_table(options: Namespace, outcome: Outcome, paint: Paint, *, short: bool) -> None:
+    if getattr(options, "diff", False):
+        for line in report.diff_lines(outcome, paint):
+            print(line)
+    else:
+        print(report.headline(outcome, paint) if short else report.table(outcome, paint, whole=options.verbose))
 
 
 def _kept_back(outcome: Outcome, options: Namespace) -> bool:
     """Whether stderr must say why nothing was written: to those without the table, and always where `tosa` failed."""
-    if outcome.command not in ("fix", "tosa") or outcome.output is not None:
+    if outcome.command not in ("fix", "tosa") or outcome.output is not None or outcome.dry_run:
         return False
     refused = outcome.conversion is not None and outcome.conversion.status == "refused"
     return refused or bool(options.json or options.quiet)
@@ -122,7 +139,7 @@ def status(entry: report.Entry, *, strict: bool = False) -> int:
         return CONVERTED[entry.conversion.status]
     if entry.command == "check":
         return NO if report.findings(entry) else DONE
-    if entry.command == "fix" and entry.output is not None:
+    if entry.command == "fix" and (entry.output is not None or entry.dry_run):
         return DONE
     different = entry.verdict is not None and entry.verdict.status in ("different", "contradicted")
     enough = ("proved",) if strict else ("equal", "proved")

@@ -13,10 +13,10 @@ from graphfix.cli.known_findings import KnownFindings
 from graphfix.cli.lint_options import TEXT
 from graphfix.cli.requests import request
 from graphfix.cli.status import DONE, NO, WORST
-from graphfix.engine.request import Progress
 from graphfix.engine.spelling import hint
 from graphfix.findings.selection import Selection, names_a_code
 from graphfix.results import GraphfixError, Outcome
+from graphfix.results.progress import Progress
 
 OBJECTS = 100_000
 """How many objects of models that are done may wait: to look for what they hold costs a hundredth of a second."""
@@ -29,8 +29,8 @@ def answer(options: Namespace) -> int:
     _refuse(options, asked)  # before the work, not after it
     known = known_findings.opened(options.baseline, options.write_baseline)
     entries = []
-    for own in asked:
-        entries.append(_entry(own, known, among_others=len(asked) > 1))
+    for number, own in enumerate(asked, 1):
+        entries.append(_entry(own, known, (number, len(asked))))
         _forget()
     _print_all(options, entries)
     _remember(options, known, entries)
@@ -64,15 +64,15 @@ def _check(options: Namespace, progress: Progress | None) -> Outcome:
     return pipeline.check(options.model, request(options, progress))
 
 
-def _entry(options: Namespace, known: KnownFindings, *, among_others: bool) -> report.Entry:
+def _entry(options: Namespace, known: KnownFindings, among: tuple[int, int]) -> report.Entry:
     """Check a model, leave out what does not count, and print what is said of it alone."""
-    made = answers.entry(options, _check)
+    made = answers.entry(options, _check, among)
     if isinstance(made, Outcome):
         selection = Selection(_codes(options.select), _codes(options.ignore))
         made = known.counted(options.model, made, selection)
     if options.form == TEXT or isinstance(made, report.Failure):
         clean = isinstance(made, Outcome) and not report.findings(made)
-        answers.print_answer(options, made, report.headline if clean and among_others else report.table)
+        answers.print_answer(options, made, short=clean and among[1] > 1)
     return made
 
 
@@ -128,7 +128,10 @@ def _remember(options: Namespace, known: KnownFindings, entries: Sequence[report
     """Write the baseline, or say how much of it is over."""
     failed = any(isinstance(entry, report.Failure) for entry in entries)
     if known.writes and failed:
-        terminal.say(f"{options.write_baseline}: not written: a model could not be checked; mend it, or --exclude it")
+        terminal.say(
+            f"{options.write_baseline}: not written: a model could not be checked; mend it, or --exclude it",
+            options.color,
+        )
         return
     gone = 0 if known.writes else known.gone()
     said = known.write() if known.writes else ""
@@ -136,4 +139,4 @@ def _remember(options: Namespace, known: KnownFindings, entries: Sequence[report
         again = f"--write-baseline {options.baseline} takes them out"
         said = f"{options.baseline}: {gone} known finding{'s' * (gone != 1)} can't be found any more; {again}"
     if said and not options.quiet:
-        terminal.say(said)
+        terminal.say(said, options.color)

@@ -13,9 +13,9 @@ def examine(options: Namespace) -> int:
     from graphfix.report.doctor import environment_json, environment_text
     from graphfix.runtimes import doctor
 
-    with terminal.watched(options) as progress:
+    with terminal.watched(options, "doctor") as progress:
         environment = doctor.examine(progress)
-    print(
-        environment_json(environment) if options.json else environment_text(environment), end="\n" * (not options.json)
-    )
+    if not options.quiet:
+        text = environment_json(environment) if options.json else environment_text(environment)
+        print(text, end="\n" * (not options.json))
     return DONE if environment.works else NO

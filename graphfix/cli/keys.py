@@ -17,8 +17,8 @@ from graphfix.engine.toml_files import shown
 
 Options: TypeAlias = Mapping[str, argparse.Action]
 """A command's options by their long names, without `--`."""
-NO_KEYS = frozenset({"help", "config", "isolated"})
-"""The option that ends a command line, and those that say where the configuration is."""
+NO_KEYS = frozenset({"help", "config", "isolated", "around"})
+"""The option that ends a command line, those that say where the configuration is, and one of two values."""
 SAID_EACH_TIME = frozenset({"output", "in-place", "write-baseline"})
 """What replaces files is said on the command line alone."""
 OF_A_FILE = frozenset({each.name for each in fields(Request) if each.init} | {"select", "ignore"}) - {"report"}

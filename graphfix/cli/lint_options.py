@@ -5,13 +5,13 @@ from __future__ import annotations
 import argparse
 import copy
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from graphfix import report
-from graphfix.cli import globs
-from graphfix.cli.globs import Glob
 from graphfix.cli.options import Parser
-from graphfix.engine.spelling import hint
-from graphfix.findings.selection import may_be_own, names_a_code
+from graphfix.engine import offered
+
+if TYPE_CHECKING:
+    from graphfix.cli.globs import Glob
 
 TEXT = "text"
 """The form for people."""
@@ -44,7 +44,7 @@ def selection(command: Parser) -> None:
 def form(command: Parser, either: argparse._MutuallyExclusiveGroup) -> None:
     """Offer the forms on stdout; of those in `either` only one can be said."""
     what = "the form on stdout (default text); --json is short for one of them"
-    either.add_argument("--format", dest="form", choices=(TEXT, *report.TEXTS), default=TEXT, help=what)
+    either.add_argument("--format", dest="form", choices=(TEXT, *offered.FORMS), default=TEXT, help=what)
     command.add_argument("--statistics", action="store_true", help="text: how many findings of each code in all files")
 
 
@@ -60,6 +60,9 @@ def borrow(command: Parser, other: Parser) -> None:
 
 
 def _glob(text: str) -> Glob:
+    from graphfix.cli import globs
+    from graphfix.cli.globs import Glob
+
     try:
         globs.regex(text)
     except ValueError as error:
@@ -71,6 +74,8 @@ def _glob(text: str) -> Glob:
 
 def _codes(text: str) -> str:
     """The same text, in capitals and without blanks; only what begins with GF is graphfix's own."""
+    from graphfix.engine.spelling import hint
+    from graphfix.findings.selection import may_be_own, names_a_code
     from graphfix.report import pages
 
     known = pages.codes()

@@ -5,11 +5,10 @@ from __future__ import annotations
 import argparse
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
 from pathlib import Path
 from typing import NoReturn
 
-from graphfix.engine import targets
+from graphfix.engine import offered
 
 
 class Parser(argparse.ArgumentParser):
@@ -27,23 +26,23 @@ def choices(command: Parser) -> None:
     either.add_argument(
         "--target",
         type=_target,
-        choices=tuple(targets.TARGETS),
+        choices=offered.TARGETS,
         default="explicit",
         help="explicit (default): no operator broadcasts; ranks: operands have equal ranks, size-1 axes stay; "
         "tosa: the form that the converters to TOSA read, all inputs bound; compact: the other way, what an operator's "
         "own broadcasting makes redundant goes; onnxruntime: compact, but for what its fusions match by shape; "
         "litert-gpu, ethos-u: ranks, in the operators that those take (`graphfix explain TARGET`)",
     )
-    target_file(either, "a target of your own: base, options and limits in a TOML file (docs/targets.md)")
+    target_file(either, "a target of your own: base, options and limits in a TOML file (docs/offered.md)")
     group.add_argument(
         "--broadcasts",
-        choices=targets.BROADCASTS,
+        choices=offered.BROADCASTS,
         help="size-1 axes: leave them, stretch where more than one operand needs it, or stretch all "
         "(default: what the target says)",
     )
     group.add_argument(
         "--unknown",
-        choices=targets.UNKNOWN,
+        choices=offered.UNKNOWN,
         default="expand",
         help="sizes known only at run time: a run-time Expand (default), leave and report, "
         "assume that they are equal, or an error",
@@ -77,7 +76,7 @@ def _own_rewrite(text: str) -> Path | str:
 
 def rules(group: argparse._ArgumentGroup) -> None:
     """Offer the rewrites, the default sizes and the bound on constants."""
-    known = ", ".join(targets.RULES)
+    known = ", ".join(offered.RULES)
     group.add_argument(
         "--only",
         metavar="RULE",
@@ -202,6 +201,19 @@ def answer(command: Parser) -> argparse._MutuallyExclusiveGroup:
     return group
 
 
+def quiet(command: Parser) -> None:
+    """Offer to say less, where `answer` does not."""
+    command.add_argument("-q", "--quiet", action="store_true", help="print nothing but errors")
+
+
+def spoken(command: Parser) -> None:
+    """Offer to say more, and colours."""
+    what = "say more on stderr: versions, what is in force, where the time goes; and list all in the table"
+    command.add_argument("-v", "--verbose", action="store_true", help=what)
+    what = "colours: auto (default) on a terminal; NO_COLOR and FORCE_COLOR count where this is not said"
+    command.add_argument("--color", choices=("auto", "always", "never"), default="auto", help=what)
+
+
 def named(what: str, *, least: int = 1) -> Callable[[str], tuple[str, str]]:
     """Return the type of `NAME=` and text, at least so long. The last `=` counts: names such as `ceil(T=2)` occur."""
 
@@ -214,11 +226,11 @@ def named(what: str, *, least: int = 1) -> Callable[[str], tuple[str, str]]:
     return pair
 
 
-@dataclass(frozen=True, slots=True)
 class Whole:
     """The type of a whole number from `least` on."""
 
-    least: int
+    def __init__(self, least: int) -> None:
+        self.least = least
 
     def __call__(self, text: str) -> int:
         """Raises ArgumentTypeError."""

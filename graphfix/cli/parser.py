@@ -3,13 +3,20 @@
 from __future__ import annotations
 
 import argparse
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
+from types import MappingProxyType
+from typing import Any, NamedTuple
 
+from graphfix import __version__
 from graphfix.cli import lint_options, options
 from graphfix.cli.options import Parser
-from graphfix.engine import targets
-from graphfix.results import VERSION
+from graphfix.engine import offered
 
+CONFIG = "config"
+"""The command that has all options of the others."""
+UNCONFIGURED = ("doctor", "completion")
+"""Those that a file which can't be read must not stop."""
 STATUS = """exit status:
   0  done, clean, proved or equal
   1  the answer is no: check has findings, verify found a difference, fix found its own result different,
@@ -19,8 +26,8 @@ STATUS = """exit status:
   3  not decided: what could be neither proved nor run"""
 
 
-def parser() -> Parser:
-    """Build the whole command line."""
+def parser(asked: str | None = None) -> Parser:
+    """Build the command line: all of it, or of the options only those of the command that is `asked`."""
     whole = Parser(
         prog="graphfix",
         description="Make every implicit broadcast of an ONNX or TFLite model explicit, "
@@ -29,25 +36,49 @@ def parser() -> Parser:
         formatter_class=argparse.RawDescriptionHelpFormatter,
         allow_abbrev=False,
     )
-    whole.add_argument("--version", action="version", version=f"graphfix {VERSION}")
+    whole.add_argument("--version", action="version", version=f"graphfix {__version__}")
     commands = whole.add_subparsers(dest="command", metavar="COMMAND", required=True)
-    _fix(
-        _command(
-            commands,
-            "fix",
-            "make the implicit broadcasts of a model explicit, or take explicit ones out, verify, and write the result",
-        )
-    )
-    _check(_command(commands, "check", "list what is implicit in models, for a target; change nothing"))
-    _verify(_command(commands, "verify", "prove two models equal, and run both and compare every output bit by bit"))
-    _show(_command(commands, "show", "print a model's nodes as y[2,3] = Add(x[2,3], b[3])"))
-    _tosa(_command(commands, "tosa", "fix a model for TOSA, convert it, validate it, and run it if asked"))
-    _explain(_command(commands, "explain", "print the page of a rewrite, a finding code or a target"))
-    for command in commands.choices.values():
-        options.configured(command)
-    _config(_command(commands, "config", "print the options that are in force, and where each was said"), commands)
-    _doctor(_command(commands, "doctor", "print versions, and whether each runtime and tool works, for a bug report"))
+    everything = asked in (None, CONFIG)
+    for name, (what, offer) in COMMANDS.items():
+        command = _command(commands, name, what)
+        if everything or asked == name:
+            offer(command)
+            options.spoken(command)
+            if name not in UNCONFIGURED:
+                options.configured(command)
+    if everything:
+        config = commands.choices[CONFIG]
+        for other in commands.choices.values():
+            lint_options.borrow(config, other)
     return whole
+
+
+class Said(NamedTuple):
+    """What a command line says, and what its options are where it does not."""
+
+    command: str
+    parser: Parser
+    """Of that command."""
+    defaults: Mapping[str, object]
+    """By their names in a namespace, as `given` has them."""
+    given: Mapping[str, Any]
+
+
+def said(argv: Sequence[str]) -> Said:
+    """Read a command line; only the options of its command are looked at. Ends the process for a wrong one."""
+    whole = parser(next((word for word in argv if word in COMMANDS), ""))
+    (commands,) = [each for each in whole._actions if isinstance(each, argparse._SubParsersAction)]  # noqa: SLF001
+    defaults: dict[str, dict[str, object]] = {}
+    for name, command in commands.choices.items():
+        optional = [action for action in command._actions if action.option_strings]  # noqa: SLF001
+        defaults[name] = {action.dest: action.default for action in optional if action.dest != "help"}
+        for action in optional:
+            action.default = argparse.SUPPRESS  # so that the namespace holds what is said, and nothing else
+    given = vars(whole.parse_args(argv))
+    if given.get("quiet") and given.get("verbose"):
+        whole.error("-q/--quiet: not allowed with -v/--verbose")
+    name = given["command"]
+    return Said(name, commands.choices[name], defaults[name], given)
 
 
 def _command(commands: argparse._SubParsersAction[Parser], name: str, what: str) -> Parser:
@@ -65,6 +96,11 @@ def _fix(command: Parser) -> None:
     command.add_argument("model", metavar="MODEL", type=Path, help="the ONNX or TFLite file to fix")
     command.add_argument("-o", "--output", metavar="OUT", type=Path, help="the file to write")
     command.add_argument("--in-place", action="store_true", help="let the output be the input; without -o it is")
+    either = command.add_mutually_exclusive_group()
+    what = "say what would be done, and write nothing; it is not verified either"
+    either.add_argument("--dry-run", action="store_true", help=what)
+    what = "print the nodes before and after as a unified diff, and write nothing; it is not verified either"
+    either.add_argument("--diff", action="store_true", help=what)
     options.choices(command)
     options.binding(command)
     options.unverified(command, "write the result without proving or running it")
@@ -116,7 +152,16 @@ def _verify(command: Parser) -> None:
 def _show(command: Parser) -> None:
     command.add_argument("model", metavar="MODEL", type=Path, help="the ONNX or TFLite file to show")
     command.add_argument("--maps", action="store_true", help="with the indexing maps of the nodes that broadcast")
-    command.add_argument("--broadcasts-only", action="store_true", help="only the nodes that broadcast implicitly")
+    group = command.add_argument_group("which nodes", "those that all of these take")
+    group.add_argument("--broadcasts-only", action="store_true", help="only the nodes that broadcast implicitly")
+    what = "only the nodes whose name or operator matches, * and ? for any letters"
+    group.add_argument("--node", dest="nodes", metavar="PATTERN", help=what)
+    what = "only the nodes that are at most N edges away from a node: its name, Op#index, or what it makes"
+    group.add_argument("--around", nargs=2, metavar=("NODE", "N"), help=what)
+    group.add_argument(
+        "--graph", dest="graphs", metavar="PATH", help="only the scopes whose path matches, such as main"
+    )
+    options.quiet(command)
     options.binding(command)
 
 
@@ -155,22 +200,48 @@ def _explain(command: Parser) -> None:
         "topic",
         metavar="RULE|CODE|TARGET",
         nargs="?",
-        help=f"one of {', '.join(targets.RULES)}; a code such as GF101; or a target: {', '.join(targets.TARGETS)}",
+        help=f"one of {', '.join(offered.RULES)}; a code such as GF101; or a target: {', '.join(offered.TARGETS)}",
     )
     options.target_file(either, "the row of a target of your own")
     options.own_rewrites(command, "look among rewrites of your own too: a Python file, or an installed one; repeatable")
+    options.quiet(command)
 
 
-def _config(command: Parser, commands: argparse._SubParsersAction[Parser]) -> None:
+def _config(command: Parser) -> None:
     what = "a model: with what is said for files of its name"
     command.add_argument("path", metavar="PATH", type=Path, nargs="?", help=what)
     own = command.add_argument_group("what is asked", "and any option of another command, as if it were said there")
     own.add_argument("--json", action="store_true", help="print one JSON document instead of the table")
-    options.configured(command)
-    for other in commands.choices.values():
-        lint_options.borrow(command, other)
+    options.quiet(command)
 
 
 def _doctor(command: Parser) -> None:
-    command.set_defaults(quiet=False)
     command.add_argument("--json", action="store_true", help="print one JSON document instead of the text")
+    options.quiet(command)
+
+
+def _completion(command: Parser) -> None:
+    command.add_argument("shell", choices=("bash", "zsh", "fish"), help="the shell that it is for")
+    options.quiet(command)
+
+
+COMMANDS: Mapping[str, tuple[str, Callable[[Parser], None]]] = MappingProxyType(
+    {
+        "fix": (
+            "make the implicit broadcasts of a model explicit, or take explicit ones out, verify, and write the result",
+            _fix,
+        ),
+        "check": ("list what is implicit in models, for a target; change nothing", _check),
+        "verify": ("prove two models equal, and run both and compare every output bit by bit", _verify),
+        "show": ("print a model's nodes as y[2,3] = Add(x[2,3], b[3])", _show),
+        "tosa": ("fix a model for TOSA, convert it, validate it, and run it if asked", _tosa),
+        "explain": ("print the page of a rewrite, a finding code or a target", _explain),
+        "config": ("print the options that are in force, and where each was said", _config),
+        "doctor": ("print versions, and whether each runtime and tool works, for a bug report", _doctor),
+        "completion": (
+            "print what completes command lines in a shell; say `source <(graphfix completion bash)`",
+            _completion,
+        ),
+    }
+)
+"""By name: what a command does, and what offers its options."""

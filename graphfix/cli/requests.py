@@ -6,8 +6,9 @@ from argparse import Namespace
 from collections.abc import Sequence
 
 from graphfix import report
-from graphfix.engine.request import Progress, Request
+from graphfix.engine.request import Request
 from graphfix.results import GraphfixError
+from graphfix.results.progress import Progress
 
 
 def request(options: Namespace, progress: Progress | None) -> Request:

@@ -7,12 +7,11 @@ from argparse import Namespace
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
 
+from graphfix.cli import config_file, keys, parser
+from graphfix.cli.config_file import Layer
 from graphfix.cli.options import Parser
-
-if TYPE_CHECKING:
-    from graphfix.cli.config_file import Layer
+from graphfix.cli.parser import Said
 
 DEFAULT, COMMAND_LINE = "default", "command line"
 
@@ -72,45 +71,23 @@ class Settings:
         values[name] = value
 
 
-def parsed(whole: Parser, argv: Sequence[str] | None) -> Settings:
-    """Read the command line and the file that it, or the working directory, names.
-
-    Raises GraphfixError for a file that can't be read, and ends the process where the command line says nothing.
-    """
-    from graphfix.cli import keys
-
-    commands = offered(whole)
-    defaults: dict[str, dict[str, object]] = {}
-    for name, command in commands.items():
-        optional = [action for action in command._actions if action.option_strings]  # noqa: SLF001
-        defaults[name] = {action.dest: action.default for action in optional if action.dest != "help"}
-        for action in optional:
-            action.default = argparse.SUPPRESS  # so that the namespace holds what is said, and nothing else
-    given = vars(whole.parse_args(argv))
-    name = given["command"]
-    command = commands[name]
-    if given.get("isolated") or "config" not in defaults[name]:
-        return Settings(keys.options(command), defaults[name], given)
-    return _with_file(commands, name, defaults[name], given)
+def in_force(said: Said) -> Settings:
+    """What the command line, and the file that it or the working directory names, say. Raises GraphfixError."""
+    own = keys.options(said.parser)
+    if said.given.get("isolated") or "config" not in said.defaults:
+        return Settings(own, said.defaults, said.given)
+    found = config_file.named(said.given["config"]) if "config" in said.given else config_file.nearest()
+    if found is None:
+        return Settings(own, said.defaults, said.given)
+    path, table = found
+    commands = offered(parser.parser()).values()
+    alone = {group for command in commands for group in keys.alone(command)}
+    known = config_file.Commands(own, [keys.options(command) for command in commands], sorted(alone, key=sorted))
+    layers = tuple(config_file.layers(path, table, known))
+    return Settings(own, said.defaults, said.given, layers, known.alone, path)
 
 
 def offered(whole: Parser) -> dict[str, Parser]:
     """The commands by name."""
     (commands,) = [each for each in whole._actions if isinstance(each, argparse._SubParsersAction)]  # noqa: SLF001
     return dict(commands.choices)
-
-
-def _with_file(
-    commands: Mapping[str, Parser], name: str, defaults: Mapping[str, object], given: Mapping[str, Any]
-) -> Settings:
-    from graphfix.cli import config_file, keys
-
-    own = keys.options(commands[name])
-    found = config_file.named(given["config"]) if "config" in given else config_file.nearest()
-    if found is None:
-        return Settings(own, defaults, given)
-    path, table = found
-    alone = {group for command in commands.values() for group in keys.alone(command)}
-    all_options = [keys.options(command) for command in commands.values()]
-    known = config_file.Commands(own, all_options, sorted(alone, key=sorted))
-    return Settings(own, defaults, given, tuple(config_file.layers(path, table, known)), known.alone, path)

@@ -1,4 +1,4 @@
-"""The streams: what is said on stderr, the line of progress, and a stdout that takes nothing more."""
+"""The streams: what is said on stderr, colours, the display of progress, and a stdout that takes nothing more."""
 
 from __future__ import annotations
 
@@ -6,42 +6,77 @@ import contextlib
 import os
 import shutil
 import sys
+import time
 import traceback
 from argparse import Namespace
 from collections.abc import Iterator
+from typing import TextIO
 
 from graphfix import report
-from graphfix.engine.request import Progress
-from graphfix.results import GraphfixError, RewriteError
+from graphfix.cli import progress
+from graphfix.report import colour
+from graphfix.results import VERSION, GraphfixError, RewriteError
+from graphfix.results.progress import Progress
+
+PACKAGES = ("numpy", "onnx", "onnxruntime", "flatbuffers", "tflite", "ai-edge-litert")
+"""What every command may ask."""
 
 
-def say(text: str) -> None:
+def paint(asked: str, stream: TextIO) -> colour.Paint:
+    """Colours for a stream, or none: `--color` decides, then NO_COLOR, then FORCE_COLOR, then whether it is a terminal.
+
+    As no-color.org and force-color.org say, an empty variable says nothing.
+    """
+    if asked == "auto":
+        environment = os.environ
+        if environment.get("NO_COLOR"):
+            asked = "never"
+        elif environment.get("FORCE_COLOR"):
+            asked = "always"
+        else:
+            asked = "always" if stream.isatty() and environment.get("TERM") != "dumb" else "never"
+    return colour.coloured if asked == "always" else colour.plain
+
+
+def width() -> int | None:
+    """How many columns stdout has, None where it is no terminal: nothing is cut there."""
+    return shutil.get_terminal_size().columns if sys.stdout.isatty() else None
+
+
+def say(text: str, color: str = "auto") -> None:
     """One line on stderr."""
-    print(f"graphfix: {report.printable(text)}", file=sys.stderr)
+    print(f"{paint(color, sys.stderr)('graphfix:', 'bad')} {report.printable(text)}", file=sys.stderr)
 
 
 def trace(error: GraphfixError, options: Namespace) -> None:
     """With -v, what Python raised of a rewrite of the user's own: its author looks for the line."""
-    if isinstance(error, RewriteError) and error.__cause__ is not None and getattr(options, "verbose", False):
+    if isinstance(error, RewriteError) and error.__cause__ is not None and options.verbose:
         for line in "".join(traceback.format_exception(error.__cause__)).splitlines():
             print(report.printable(line), file=sys.stderr)
 
 
 @contextlib.contextmanager
-def watched(options: Namespace) -> Iterator[Progress | None]:
-    """One line of stderr that is written over and gone at the end; nothing unless a person watches."""
-    if options.quiet or not sys.stderr.isatty():
+def watched(options: Namespace, model: str) -> Iterator[Progress | None]:
+    """What is told of a long command: a line for each step with -v, a bar where a person watches, else nothing."""
+    if options.verbose:
+        with progress.told(time.monotonic()) as told:
+            yield told
+    elif options.quiet or not sys.stderr.isatty() or os.environ.get("TERM") == "dumb":
         yield None
-        return
-    columns = shutil.get_terminal_size().columns - 1
+    else:
+        with progress.shown(model, color=paint(options.color, sys.stderr) is colour.coloured) as shown:
+            yield shown
 
-    def progress(text: str) -> None:
-        print(f"\r\x1b[2K{report.printable(text)[:columns]}", end="", file=sys.stderr, flush=True)
 
-    try:
-        yield progress
-    finally:
-        print("\r\x1b[2K", end="", file=sys.stderr, flush=True)
+def versions() -> str:
+    """`graphfix 0.1.0, Python 3.11.2, onnx 1.19.0 ...`: what answers, and what it asks."""
+    from importlib.metadata import PackageNotFoundError, version
+
+    found = [f"graphfix {VERSION}", f"Python {sys.version.split(maxsplit=1)[0]}"]
+    for name in PACKAGES:
+        with contextlib.suppress(PackageNotFoundError):
+            found.append(f"{name} {version(name)}")
+    return ", ".join(found)
 
 
 def drop_stdout() -> None:

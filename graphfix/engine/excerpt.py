@@ -40,15 +40,15 @@ def snapshot(graphs: Sequence[Graph]) -> Snapshot:
 
 def excerpt(before: Snapshot, after: Snapshot, sites: Sequence[Site]) -> Excerpt:
     """The nodes of the sites and those at most STEPS edges away, in the model before the edits and after them."""
-    after = _without_taken(after, before)
-    both = _merged(list(before.nodes), list(after.nodes))
+    after = without_taken(after, before)
+    both = merged(list(before.nodes), list(after.nodes))
     named = _named(sites, before, after)
     near = _near(set(named), before, after)
     nodes = [_node(key, before, after, near, named.get(key)) for key in both if key in near]
     return Excerpt(nodes, STEPS, len(both) - len(near))
 
 
-def _without_taken(after: Snapshot, before: Snapshot) -> Snapshot:
+def without_taken(after: Snapshot, before: Snapshot) -> Snapshot:
     """Without the nodes that edits took out: they stand where they stood, but read nothing, or nothing reads them."""
     dead = after.dead - before.dead
     nodes = {
@@ -110,7 +110,7 @@ def _makers(node: Node, makers: Mapping[Value, Key]) -> Iterator[Key]:
     yield from (makers[value] for value in node.operands if value is not None and value in makers)
 
 
-def _merged(before: Sequence[Key], after: Sequence[Key]) -> list[Key]:
+def merged(before: Sequence[Key], after: Sequence[Key]) -> list[Key]:
     """Both in one order: what is after alone stands in front of the next node that is in both."""
     known = set(before)
     follows: dict[Key | None, list[Key]] = {}

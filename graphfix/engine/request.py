@@ -2,27 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from pathlib import Path
 from types import MappingProxyType, ModuleType
 from typing import TYPE_CHECKING, Any, Literal
 
-from graphfix.engine import target_files, targets
+from graphfix.engine import offered, target_files, targets
 from graphfix.results import GraphfixError
+from graphfix.results.progress import Progress, silent
 
 if TYPE_CHECKING:
     from graphfix.engine.policy import Policy
     from graphfix.graph.protocols import Model, Step
 
 Texts = Mapping[str, str]
-Progress = Callable[[str], None]
 NONE: Texts = MappingProxyType({})
 EXAMPLES: Texts = MappingProxyType({"dims": "4", "shapes": "1,3,224,224", "values": "16000"})
-
-
-def _silent(_: str) -> None:
-    """No progress is shown."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -84,11 +80,13 @@ class Request:
 
     in_place: bool = False
     """Whether the output may be the input."""
+    diff: bool = False
+    """Whether the outcome holds every node, before and after."""
     report: Sequence[Path] = ()
     """The reports that are written afterwards: they may replace no file that is read."""
     excerpt: bool = False
     """Whether the outcome holds what a report draws of the model."""
-    progress: Progress = field(default=_silent, repr=False, compare=False)
+    progress: Progress = field(default=silent, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         """Look the target up, or read it. Raises GraphfixError."""
@@ -123,8 +121,8 @@ def policy(request: Request) -> Policy:
     from graphfix.engine.policy import FOLD, Policy
 
     for given, known, what in (
-        (request.broadcasts or "keep", targets.BROADCASTS, "broadcasts"),
-        (request.unknown, targets.UNKNOWN, "unknown"),
+        (request.broadcasts or "keep", offered.BROADCASTS, "broadcasts"),
+        (request.unknown, offered.UNKNOWN, "unknown"),
     ):
         if given not in known:
             raise GraphfixError(f"{what} {given!r} is not one of {', '.join(known)}")

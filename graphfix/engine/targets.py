@@ -1,19 +1,18 @@
-"""Targets: named option sets; and the names that the command line offers, without importing what they stand for."""
+"""Targets: named option sets."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from types import MappingProxyType
-from typing import Literal, TypeAlias, get_args
+from typing import Literal, TypeAlias
 
+from graphfix.engine.offered import RULES
 from graphfix.operators import ethos_u, tosa
 from graphfix.results import GraphfixError
 
 Broadcasts: TypeAlias = Literal["keep", "two-sided", "explicit"]
-BROADCASTS: tuple[Broadcasts, ...] = get_args(Broadcasts)
 Unknown: TypeAlias = Literal["expand", "keep", "assume", "error"]
-UNKNOWN: tuple[Unknown, ...] = get_args(Unknown)
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,44 +58,6 @@ GENERAL = ("upgrade-legacy-broadcast", "normalize-expand", "equalize-ranks", "ma
 """What every target runs that makes broadcasts explicit."""
 COMPACT = ("upgrade-legacy-broadcast", "normalize-expand", "fold-broadcasts")
 """What a target runs that takes explicit forms away."""
-RULES = (
-    "upgrade-legacy-broadcast",
-    "upgrade-opset",
-    "densify-constants",
-    "inline-decided-branches",
-    "fold-shape-arithmetic",
-    "unroll-loops",
-    "drop-empty-operands",
-    "rfft2d-rank",
-    "select-v1-to-v2",
-    "pow-to-mul",
-    "resize-nearest-to-expand",
-    "decompose-prelu",
-    "decompose-gelu",
-    "decompose-normalization",
-    "decompose-attention",
-    "unroll-recurrence",
-    "sequence-at-to-slice",
-    "einsum-pairs",
-    "resize-sizes-to-scales",
-    "clamp-quantize",
-    "cast-of-floats",
-    "decompose-floor-div",
-    "resize-nearest-centers",
-    "decompose-cumsum",
-    "one-hot-to-equal",
-    "concat-constant-operands",
-    "normalize-expand",
-    "fold-broadcasts",
-    "tile-for-broadcast-to",
-    "reshape-for-unit-axes",
-    "batch-matmul-batch-dims",
-    "atan2-operands",
-    "prelu-alpha-rank",
-    "equalize-ranks",
-    "materialize-broadcasts",
-)
-"""The rewrites in the order in which they run; a test compares them with `rewrites.ALL`."""
 MATERIALIZE = "materialize-broadcasts"
 """What makes the stretches that `broadcasts` is about."""
 TILES, RESHAPES = "tile-for-broadcast-to", "reshape-for-unit-axes"

@@ -136,9 +136,9 @@ class Staging:
     def write(self, path: Path, source: Source, pieces: Iterable[Piece]) -> None:
         """Write literal bytes and ranges of the source. Raises OSError, and GraphfixError if it shrank."""
         temporary = path.parent / f".graphfix-{secrets.token_hex(8)}.tmp"
+        self.written.append((temporary, path))  # first: an interrupt may come in between
         out = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL | BINARY, _mode(path))
         try:
-            self.written.append((temporary, path))
             _write_pieces(out, source, pieces)
         finally:
             os.close(out)

@@ -9,6 +9,7 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import TypeAlias
 
+from graphfix.report.diff import diff_lines
 from graphfix.report.github import github_text
 from graphfix.report.json import document, json_text
 from graphfix.report.junit import junit_text
@@ -24,6 +25,7 @@ __all__ = [
     "TEXTS",
     "Entry",
     "Failure",
+    "diff_lines",
     "document",
     "findings",
     "headline",

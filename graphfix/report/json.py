@@ -25,6 +25,7 @@ def document(entry: Entry) -> dict[str, Any]:
         "format": entry.format,
         "target": entry.target,
         "changed": entry.changed,
+        "dry_run": entry.dry_run,
         "rewrites": dict(entry.rewrites),
         "sites": _plain(entry.sites),
         "suppressed": entry.suppressed,

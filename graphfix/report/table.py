@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import groupby
+from types import MappingProxyType
 from typing import TypeAlias
 
 from graphfix.report import pages
+from graphfix.report.colour import Paint, Style, plain
+from graphfix.report.lengths import SHORT, WHOLE, Lengths
 from graphfix.report.text import (
     Entry,
     Failure,
@@ -32,33 +35,32 @@ LIMITS = frozenset({"GF301", "GF302", "GF304", "GF305"})
 """The findings that a target's tables make."""
 QUOTED = re.compile(r"'[^']*'")
 """The name of a value in a reason."""
-EDITED, STAYING, OPEN, ASSUMED = 20, 6, 4, 5
-"""How many lines the table shows: of operands made explicit or found, of each kind that stays, of sizes that are not
-known, of assumptions."""
 GROUPED = 2000
 """Of more operands than that only the first are looked at: equal ones are not listed together."""
+STYLES: Mapping[str, Style] = MappingProxyType(
+    {"clean": "good", "nothing": "good", "equal": "good", "proved": "good", "different": "bad", "contradicted": "bad"}
+)
+"""The first words of answers that are good or bad; any other is a doubt."""
 Edited: TypeAlias = dict[tuple[str, str, int | None], list[Site]]
 """The steps of each operand that was edited or found, by graph, node and operand."""
 TableRow: TypeAlias = tuple[str, str, str, str, str, str]
 """`found` or nothing, codes, operator, node, operand, shapes."""
 
 
-def table(outcome: Outcome) -> str:
-    """What a command did with one model, in lines. Long lists are cut: a report file has all of them."""
+def table(outcome: Outcome, paint: Paint = plain, *, whole: bool = False) -> str:
+    """What a command did with one model, in lines. Long lists are cut unless it is asked `whole`."""
+    lengths = WHOLE if whole else SHORT
     edited = _edited(outcome.sites)
-    lines = [headline(outcome)]
+    lines = [headline(outcome, paint)]
     proved_under = assumed(outcome)
     if outcome.command == "verify":
-        lines += [*_assumed(proved_under), *noted_lines(outcome.verdict), *unproved_lines(outcome.verdict)]
-    lines += [*_sites(outcome.sites, edited), *_open(outcome.open_sizes), *_assumed(outcome.assumes)]
+        lines += [*_assumed(proved_under, lengths), *noted_lines(outcome.verdict), *unproved_lines(outcome.verdict)]
+    lines += _sites(outcome.sites, edited, lengths, paint)
+    lines += [*_open(outcome.open_sizes, lengths), *_assumed(outcome.assumes, lengths)]
     lines += [f"  {printable(text)}" for text in outcome.notes]
     if outcome.command in ("fix", "tosa"):
-        lines += [
-            _fixed(outcome),
-            *_assumed(proved_under),
-            *noted_lines(outcome.verdict),
-            *unproved_lines(outcome.verdict),
-        ]
+        lines += [_fixed(outcome, paint), *_assumed(proved_under, lengths)]
+        lines += [*noted_lines(outcome.verdict), *unproved_lines(outcome.verdict)]
     lines += conversion_lines(outcome)
     if outcome.seconds:
         lines.append(seconds_text(outcome.seconds))
@@ -101,7 +103,7 @@ def _edited(sites: Sequence[Site]) -> Edited:
     return edited
 
 
-def headline(outcome: Outcome) -> str:
+def headline(outcome: Outcome, paint: Paint = plain) -> str:
     """What a command did with one model, in one line."""
     match outcome.command:
         case "verify":
@@ -110,35 +112,42 @@ def headline(outcome: Outcome) -> str:
             files = printable(outcome.model)
         case _:
             files = _files(outcome)
-    return f"{files}: {answer(outcome)}"
+    return f"{files}: {answer(outcome, paint)}"
 
 
-def answer(outcome: Outcome) -> str:
+def answer(outcome: Outcome, paint: Paint = plain) -> str:
     """What the command did or found, in a sentence that names no file."""
     match outcome.command:
         case "verify":
-            return _verdict(outcome)
+            return _verdict(outcome, paint)
         case "check":
             known = f", {outcome.suppressed} in the baseline" * bool(outcome.suppressed)
-            return f"{_found(outcome)}{_kept(outcome)}{known}"
+            return f"{_coloured(_found(outcome), paint)}{_kept(outcome)}{known}"
         case _:
             return f"{_made(outcome, _edited(outcome.sites))}{_kept(outcome)}"
 
 
 def _files(outcome: Outcome) -> str:
-    to = " -> " + printable(outcome.output) if outcome.output is not None else ": nothing written"
+    why = " (dry run)" if outcome.dry_run else ""
+    to = " -> " + printable(outcome.output) if outcome.output is not None else f": nothing written{why}"
     return f"{printable(outcome.model)}{to}"
 
 
-def _fixed(outcome: Outcome) -> str:
-    verdict = _verdict(outcome)
+def _fixed(outcome: Outcome, paint: Paint = plain) -> str:
+    verdict = _verdict(outcome, paint)
     undecided = outcome.verdict is not None and outcome.verdict.status == "undecided"
     kept_back = undecided and outcome.output is None and outcome.conversion is None
     return f"{verdict}; --no-verify writes it unverified" if kept_back else verdict
 
 
-def _verdict(outcome: Outcome) -> str:
-    return verdict_text(outcome.verdict) if outcome.verdict is not None else "not verified"
+def _verdict(outcome: Outcome, paint: Paint) -> str:
+    return _coloured(verdict_text(outcome.verdict) if outcome.verdict is not None else "not verified", paint)
+
+
+def _coloured(text: str, paint: Paint) -> str:
+    """The text with its first word in the colour of what it says."""
+    word = text.split(maxsplit=1)[0].rstrip(":,")
+    return f"{paint(word, STYLES.get(word, 'doubt'))}{text[len(word) :]}"
 
 
 def _made(outcome: Outcome, edited: Edited) -> str:
@@ -194,16 +203,14 @@ def _kept(outcome: Outcome) -> str:
     return "".join(f", {statuses[status]} {status}" for status in ("left", "exempt") if statuses[status])
 
 
-def _sites(sites: Sequence[Site], edited: Edited) -> Iterator[str]:
+def _sites(sites: Sequence[Site], edited: Edited, lengths: Lengths, paint: Paint) -> Iterator[str]:
     """First what was edited or found, in columns; then what stays, as sentences."""
     operands = list(edited.values())
-    if len(operands) <= GROUPED:
-        yield from _aligned([_row(steps) for steps in operands])
-    else:
-        yield from _aligned([_row(steps) for steps in operands[:EDITED]])
-        yield from _more(len(operands) - EDITED)
+    looked_at = len(operands) if len(operands) <= GROUPED else min(lengths.edited, len(operands))
+    yield from _aligned([_row(steps) for steps in operands[:looked_at]], lengths, paint)
+    yield from _more(len(operands) - looked_at)
     for status in ("left", "exempt"):
-        yield from _staying([site for site in sites if site.status == status])
+        yield from _staying([site for site in sites if site.status == status], lengths, paint)
 
 
 def _row(steps: Sequence[Site]) -> TableRow:
@@ -218,26 +225,27 @@ def _row(steps: Sequence[Site]) -> TableRow:
     return (found, codes, printable(first.op), node_text(first), operand_text(first), printable(what))
 
 
-def _aligned(rows: Sequence[TableRow]) -> Iterator[str]:
+def _aligned(rows: Sequence[TableRow], lengths: Lengths, paint: Paint) -> Iterator[str]:
     """Yield a line a row; where there are too many, those in which only the node differs share one."""
     groups: dict[tuple[str, ...], list[TableRow]] = {}
     for number, row in enumerate(rows):
-        groups.setdefault((*row[:3], *row[4:]) if len(rows) > EDITED else (str(number),), []).append(row)
-    shown = list(groups.values())[:EDITED]
+        groups.setdefault((*row[:3], *row[4:]) if len(rows) > lengths.edited else (str(number),), []).append(row)
+    shown = list(groups.values())[: lengths.edited]
     table = [(row[0], row[1], _with_more(row[3], len(members)), *row[4:]) for members in shown for row in members[:1]]
     widths = [max(map(len, column)) for column in zip(*table, strict=True)]
     for line in table:
-        cells = [cell.ljust(width) for cell, width in zip(line, widths, strict=True) if width]
-        yield f"  {'  '.join(cells)}".rstrip()
+        cells = [cell.ljust(width) for cell, width in zip(line, widths, strict=True)]
+        cells[:2] = [paint(cells[0], "doubt"), paint(cells[1], "heading")]
+        yield f"  {'  '.join(cell for cell, width in zip(cells, widths, strict=True) if width)}".rstrip()
     yield from _more(len(rows) - sum(map(len, shown)))
 
 
-def _staying(sites: Sequence[Site]) -> Iterator[str]:
+def _staying(sites: Sequence[Site], lengths: Lengths, paint: Paint) -> Iterator[str]:
     """Yield a line for each reason and operator: `left GF104 Mul 'x', operand 0: the rank of 'a' is not known`."""
-    groups: dict[tuple[str, str, str | None], list[Site]] = {}
-    for site in sites:
-        groups.setdefault(_alike(site), []).append(site)
-    shown = list(groups.values())[:STAYING]
+    groups: dict[object, list[Site]] = {}
+    for number, site in enumerate(sites):
+        groups.setdefault(_alike(site) if lengths.grouped else number, []).append(site)
+    shown = list(groups.values())[: lengths.staying]
     for members in shown:
         first = members[0]
         nodes = {(site.graph, site.node) for site in members}
@@ -245,7 +253,8 @@ def _staying(sites: Sequence[Site]) -> Iterator[str]:
         many = "s" * (len(operands) > 1)
         which = f", operand{many} {' and '.join(map(str, operands))}" if operands else ""
         where = f"{_with_more(node_text(first), len(nodes))}{which}"
-        yield f"  {first.status} {first.code} {where}: {printable(first.reason or 'no reason is given')}"
+        what = f"{paint(first.status, 'doubt')} {paint(first.code, 'heading')}"
+        yield f"  {what} {where}: {printable(first.reason or 'no reason is given')}"
     yield from _more(len(sites) - sum(map(len, shown)))
 
 
@@ -268,15 +277,15 @@ def _with_more(text: str, size: int) -> str:
 
 def _more(number: int) -> Iterator[str]:
     if number:
-        yield f"  ... and {number} more; --report FILE.md lists all"
+        yield f"  ... and {number} more; -v or --report FILE.md lists all"
 
 
-def _open(sizes: Sequence[OpenSizes]) -> Iterator[str]:
-    yield from (f"  {printable(each.text)}" for each in sizes[:OPEN])
-    yield from _more(len(sizes) - min(len(sizes), OPEN))
+def _open(sizes: Sequence[OpenSizes], lengths: Lengths) -> Iterator[str]:
+    yield from (f"  {printable(each.text)}" for each in sizes[: lengths.open])
+    yield from _more(len(sizes) - min(len(sizes), lengths.open))
 
 
-def _assumed(assumes: Sequence[str]) -> Iterator[str]:
-    yield from (f"  assumes {printable(text)}" for text in assumes[:ASSUMED])
-    if len(assumes) > ASSUMED:
-        yield f"  ... and {len(assumes) - ASSUMED} more assumptions; --report FILE.md lists all"
+def _assumed(assumes: Sequence[str], lengths: Lengths) -> Iterator[str]:
+    yield from (f"  assumes {printable(text)}" for text in assumes[: lengths.assumed])
+    if len(assumes) > lengths.assumed:
+        yield f"  ... and {len(assumes) - lengths.assumed} more assumptions; -v or --report FILE.md lists all"

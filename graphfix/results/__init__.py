@@ -12,6 +12,7 @@ from graphfix.results.excerpt import Certainty, Excerpt, JsonShape, NodeExcerpt,
 __all__ = [
     "VERSION",
     "Certainty",
+    "Change",
     "ClaimedShape",
     "Claims",
     "Contradiction",
@@ -205,6 +206,18 @@ class OpenSizes:
     """All of that in one sentence."""
 
 
+@dataclass(slots=True)
+class Change:
+    """A node as `show` prints it, before the edits and after them; None where it is not there.
+
+    Read-only by type, as `Site` is.
+    """
+
+    graph: Final[str]
+    before: Final[str | None]
+    after: Final[str | None]
+
+
 @dataclass(frozen=True, slots=True)
 class Outcome:
     """What `fix`, `check`, `verify` or `tosa` did with one model."""
@@ -232,3 +245,7 @@ class Outcome:
     """By finding code of rewrites of the user's own that ran: the first line of the page."""
     excerpt: Excerpt | None = None
     """The nodes that sites are about, and those around them, where a report that draws them was asked for."""
+    dry_run: bool = False
+    """Whether nothing was to be written: it was planned, and not verified."""
+    changes: Sequence[Change] = ()
+    """Every node in order, where a diff was asked for."""

@@ -8,13 +8,13 @@ import signal
 import subprocess
 import sys
 import tempfile
-import threading
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any, Self
 
 from graphfix.runtimes.more_outputs import more_outputs
 from graphfix.runtimes.session import RefusedError
+from graphfix.runtimes.watch import Watch
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -35,12 +35,19 @@ class Child:
         self._seconds = seconds
         self._process: subprocess.Popen[bytes] | None = None
         self._loaded: LoadRequest | None = None
+        self._scratch = tempfile.TemporaryDirectory(prefix="graphfix-")
+        """Its temporary files: they go with it, however it ends."""
 
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(self, *_: object) -> None:
-        self._stop()
+    def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
+        try:
+            if self._process is not None and kind is not None and not issubclass(kind, Exception):
+                self._process.kill()  # who interrupts does not wait for a run to end
+            self._stop()
+        finally:
+            self._scratch.cleanup()
 
     def load(
         self,
@@ -94,7 +101,7 @@ class Child:
         process = self._process or self._started()
         if process.stdin is None or process.stdout is None:
             raise RefusedError(f"{runtime}: its process has no pipes")
-        watch = _Watch(process, self._seconds)
+        watch = Watch(process, self._seconds)
         try:
             with watch:
                 pickle.dump(message, process.stdin, protocol=5)
@@ -116,7 +123,7 @@ class Child:
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL,
-            env=_environment(),
+            env={**_environment(), "TMPDIR": self._scratch.name, "TEMP": self._scratch.name},
         )
         return self._process
 
@@ -196,27 +203,6 @@ class LitertSession:
             self.request, "run_observed", dict(feeds), tuple(tensors)
         )
         return answer
-
-
-class _Watch:
-    """Kills a process that takes too long, so that its pipe ends."""
-
-    def __init__(self, process: subprocess.Popen[bytes], seconds: float) -> None:
-        self.expired = False
-        self._process = process
-        self._timer = threading.Timer(seconds, self._expire)
-        self._timer.daemon = True
-
-    def __enter__(self) -> Self:
-        self._timer.start()
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self._timer.cancel()
-
-    def _expire(self) -> None:
-        self.expired = True
-        self._process.kill()
 
 
 def _close(pipe: IO[bytes]) -> None:

@@ -17,8 +17,9 @@ from graphfix.checker.runs.only_nan import has_number, nothing_compared, only_na
 from graphfix.checker.runs.static_model import StaticModel, fed_like, static_onnx, static_tflite
 from graphfix.checker.runs.unwritten_variables import unwritten_outputs
 from graphfix.engine import binding
-from graphfix.engine.request import Progress, Request
+from graphfix.engine.request import Request
 from graphfix.results import ConversionStatus, Gap, InputValue
+from graphfix.results.progress import Progress
 from graphfix.runtimes import tosa
 from graphfix.runtimes.process import Child
 from graphfix.runtimes.session import ModelDetails, RefusedError, Session
@@ -178,9 +179,9 @@ def _compared(known: _Original, converted: Path, cases: Sequence[Feeds], request
     worst = {name: _Worst() for name in names}
     runs: list[_Run] = []
     for number, feeds in enumerate(cases, 1):
-        progress(f"run {number} of {len(cases)}: {known.beside}")
+        progress(f"running {known.beside}", number - 1, len(cases))
         wanted = [np.asarray(value) for value in known.session.run(feeds)]
-        progress(f"run {number} of {len(cases)}: the TOSA reference model")
+        progress("running the TOSA reference model", number - 1, len(cases))
         answer = tosa.run(converted, [np.asarray(feeds[name]) for name in known.model.arguments])
         if len(answer.outputs) != len(names):
             raise RefusedError(f"the TOSA file has {len(answer.outputs)} outputs, the original {len(names)}")

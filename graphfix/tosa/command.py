@@ -10,9 +10,10 @@ from typing import TYPE_CHECKING
 
 from graphfix.api import format_of, loading, pipeline
 from graphfix.engine import limits
-from graphfix.engine.request import NONE, Progress, Request, Texts
+from graphfix.engine.request import NONE, Request, Texts
 from graphfix.formats import publish
 from graphfix.results import GraphfixError, Outcome
+from graphfix.results.progress import Progress
 from graphfix.tosa import convert
 
 if TYPE_CHECKING:

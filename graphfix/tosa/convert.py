@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from graphfix.api.pipeline import timed
+from graphfix.api.steps import timed
 from graphfix.engine.request import Request
 from graphfix.results import Conversion, GraphfixError
 from graphfix.runtimes import tosa

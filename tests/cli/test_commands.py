@@ -11,6 +11,7 @@ import select
 import shutil
 import subprocess
 import sys
+import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -21,10 +22,12 @@ import pytest
 
 import graphfix
 from graphfix.api import pipeline
-from graphfix.cli import answers, commands
-from graphfix.engine import targets
+from graphfix.cli import answers, commands, progress
+from graphfix.engine import offered
 from graphfix.engine.request import Request
+from graphfix.engine.selection import Selection
 from graphfix.results import GraphfixError, Outcome, Site, Verdict, VerdictStatus
+from graphfix.results.listing import ListedScope, Listing
 from tests.support.places import ROOT
 
 FOUND = Site("GF101", "n", "Add", "main", 1, (4,), (1, 4), "found")
@@ -55,7 +58,8 @@ def asked(monkeypatch: pytest.MonkeyPatch) -> Asked:
             "fix_file": lambda *_, **__: OUTCOME,
             "check": lambda model, _: Outcome("check", str(model), "onnx"),
             "verify": lambda *_, **__: VERIFIED,
-            "show": lambda *_, **__: iter(["main:", "  y[2] = Add(x[2], b[])"]),
+            "show": lambda *_, **__: Listing([ListedScope("ma\x1b[31min", [])], 0, None, {}, 0, 0, 0, 0),
+            "plan_file": lambda *_, **__: replace(OUTCOME, output=None, verdict=None, dry_run=True),
         },
     )
 
@@ -266,13 +270,14 @@ def test_every_option_of_verify_and_show_reaches_the_pipeline(asked: Asked) -> N
     options = "--dim N=4 --shape x=1 --set k=2 --same M=N --trust-stored --narrow-inputs --inputs d.npz "
     options += "--runs 2 --seed 3 --atol 1e-3 --rtol 0"
     assert commands.main(["verify", "a.onnx", "b.onnx", *options.split()]) == 0
-    assert commands.main(["show", "m.onnx", "--maps", "--broadcasts-only", "--dim", "N=4"]) == 0
+    chosen = "--maps --broadcasts-only --node *Add --around n1 2 --graph main --dim N=4"
+    assert commands.main(["show", "m.onnx", *chosen.split()]) == 0
     sizes = {"dims": {"N": "4"}, "shapes": {"x": "1"}, "values": {"k": "2"}, "same": ["M=N"]}
     sizes |= {"trust_stored": True, "narrow_inputs": True}
     verified = Request.of({**sizes, "inputs": Path("d.npz"), "runs": 2, "seed": 3, "atol": 0.001, "rtol": 0.0})
     assert asked.calls == [
         ("verify", (Path("a.onnx"), Path("b.onnx"), verified)),
-        ("show", (Path("m.onnx"), Request(dims={"N": "4"}), {"maps": True, "broadcasts_only": True})),
+        ("show", (Path("m.onnx"), Request(dims={"N": "4"}), Selection(True, True, "*Add", ("n1", 2), "main"))),
     ]
 
 
@@ -303,6 +308,11 @@ def test_a_binding_that_is_said_twice_is_refused(asked: Asked, capsys: pytest.Ca
         ("check m.onnx --drop-set-inputs", "--drop-set-inputs"),
         ("fix m.onnx -o f.onnx --json -q", "not allowed with"),
         ("fix m.onnx -o f.onnx --no-ver", "--no-ver"),
+        ("fix m.onnx --dry-run --diff", "not allowed with"),
+        ("explain GF101 -q -v", "-q/--quiet: not allowed with -v/--verbose"),
+        ("show m.onnx --around n1", "--around"),
+        ("show m.onnx --color blue", "--color"),
+        ("completion tcsh", "tcsh"),
         ("verify a.onnx b.onnx --atol nan", "'nan' is not a number from 0 on"),
         ("verify a.onnx b.onnx --rtol -1", "--rtol"),
         ("verify a.onnx", "AFTER"),
@@ -317,24 +327,27 @@ def test_wrong_usage_is_one_line_and_status_2(capsys: pytest.CaptureFixture[str]
 # --- what is offered ------------------------------------------------------------------------------------------------
 
 OFFERED = {
-    "fix": "-o --output --in-place --target --target-file --broadcasts --unknown --dim --shape --same --trust-stored "
-    "--signature --set --narrow-inputs --drop-set-inputs --only --skip --rewrites --bind-defaults --max-expand-bytes "
-    "--keep-fusions --no-verify --strict-proof --runs --seed --report --json -q --quiet --config --isolated",
+    "fix": "-o --output --in-place --dry-run --diff --target --target-file --broadcasts --unknown --dim --shape --same "
+    "--trust-stored --signature --set --narrow-inputs --drop-set-inputs --only --skip --rewrites --bind-defaults "
+    "--max-expand-bytes --keep-fusions --no-verify --strict-proof --runs --seed --report --json -q --quiet",
     "check": "--target --target-file --broadcasts --unknown --dim --shape --same --trust-stored --signature "
     "--narrow-inputs --set --only --skip --rewrites --bind-defaults --max-expand-bytes --keep-fusions --report --json "
-    "-q --quiet --exclude --select --ignore --baseline --write-baseline --exit-zero --format --statistics "
-    "--config --isolated",
+    "-q --quiet --exclude --select --ignore --baseline --write-baseline --exit-zero --format --statistics",
     "verify": "--dim --shape --same --trust-stored --signature --set --inputs --runs --seed --proof-only "
-    "--strict-proof --narrow-inputs --atol --rtol --report --json -q --quiet --config --isolated",
-    "show": "--maps --broadcasts-only --dim --shape --same --trust-stored --signature --narrow-inputs --set "
-    "--config --isolated",
+    "--strict-proof --narrow-inputs --atol --rtol --report --json -q --quiet",
+    "show": "--maps --broadcasts-only --node --around --graph --dim --shape --same --trust-stored --signature "
+    "--narrow-inputs --set -q --quiet",
     "tosa": "-o --output --run --inputs --atol --rtol --seed --only --skip --rewrites --dim --shape --same "
     "--trust-stored --signature --narrow-inputs --set --drop-set-inputs --bind-defaults --max-expand-bytes --no-verify "
-    "--report --json -q --quiet --config --isolated",
-    "explain": "--rewrites --target-file --config --isolated",
-    "config": "--json --config --isolated",
-    "doctor": "--json",
+    "--report --json -q --quiet",
+    "explain": "--rewrites --target-file -q --quiet",
+    "config": "--json -q --quiet",
+    "doctor": "--json -q --quiet",
+    "completion": "-q --quiet",
 }
+EVERYWHERE = "-h --help -v --verbose --color"
+CONFIGURED = "--config --isolated"
+"""What all commands have that a configuration file speaks to."""
 
 
 def helped(argv: list[str], capsys: pytest.CaptureFixture[str]) -> str:
@@ -346,19 +359,19 @@ def helped(argv: list[str], capsys: pytest.CaptureFixture[str]) -> str:
 
 @pytest.mark.parametrize("command", OFFERED)
 def test_help_lists_exactly_the_options_that_exist(capsys: pytest.CaptureFixture[str], command: str) -> None:
-    listed = helped([command], capsys)
+    listed, configured = helped([command], capsys), command not in ("doctor", "completion")
     options = set(re.findall(r"^  (-\S+)|(?<=, )(--[a-z-]+)", listed, re.MULTILINE))
     flat = {part.rstrip(",") for pair in options for part in pair if part}
-    assert flat == {"-h", "--help", *OFFERED[command].split()}
+    assert flat == {*EVERYWHERE.split(), *OFFERED[command].split(), *CONFIGURED.split() * configured}
 
 
 def test_help_lists_exactly_the_commands_that_exist(capsys: pytest.CaptureFixture[str]) -> None:
-    assert re.findall(r"^    ([a-z]+) ", helped([], capsys), re.MULTILINE) == list(OFFERED)
+    assert re.findall(r"^    ([a-z]+)(?: |$)", helped([], capsys), re.MULTILINE) == list(OFFERED)
 
 
 def test_the_help_of_fix_names_every_rewrite(capsys: pytest.CaptureFixture[str]) -> None:
     squeezed = re.sub(r"\s+", "", helped(["fix"], capsys))
-    assert [rule for rule in targets.RULES if rule not in squeezed] == []
+    assert [rule for rule in offered.RULES if rule not in squeezed] == []
 
 
 def test_version_is_the_package_s(capsys: pytest.CaptureFixture[str]) -> None:
@@ -446,10 +459,36 @@ def test_a_fix_that_wrote_nothing_says_so_on_stderr_where_there_is_no_table(
     assert capsys.readouterr().err == "graphfix: m.onnx: nothing written, different: output 'z' is new\n"
 
 
-def test_show_prints_lines(asked: Asked, capsys: pytest.CaptureFixture[str]) -> None:
-    asked.answers["show"] = lambda *_, **__: iter(["main:", "  y = Add(x\x1b[31m)"])
+@pytest.mark.usefixtures("asked")
+def test_show_prints_lines(capsys: pytest.CaptureFixture[str]) -> None:
     assert commands.main(["show", "m.onnx"]) == 0
-    assert capsys.readouterr().out == "main:\n  y = Add(x\\x1b[31m)\n"
+    assert capsys.readouterr().out.startswith("ma\\x1b[31min:\n\n0 nodes\n")
+
+
+def test_a_distance_that_is_no_number_is_refused(asked: Asked, capsys: pytest.CaptureFixture[str]) -> None:
+    assert commands.main(["show", "m.onnx", "--around", "n1", "two"]) == 2
+    assert capsys.readouterr().err == "graphfix: --around n1: 'two' is not a whole number from 0 on\n"
+    assert asked.calls == []
+
+
+@pytest.mark.parametrize(
+    ("argv", "output"),
+    [(["--dry-run"], None), (["--diff"], None), (["--diff", "-o", "f.onnx"], Path("f.onnx"))],
+)
+def test_what_only_is_planned_needs_no_output_and_ends_with_0(
+    asked: Asked, capsys: pytest.CaptureFixture[str], argv: list[str], output: Path | None
+) -> None:
+    assert commands.main(["fix", "m.onnx", *argv]) == 0
+    assert [(name, given[:2]) for name, given in asked.calls] == [("plan_file", (Path("m.onnx"), output))]
+    said = capsys.readouterr()
+    assert said.err == ""
+    assert said.out.startswith("" if "--diff" in argv else "m.onnx: nothing written (dry run): ")
+
+
+def test_a_diff_and_a_document_are_two_answers(asked: Asked, capsys: pytest.CaptureFixture[str]) -> None:
+    assert commands.main(["fix", "m.onnx", "--diff", "--json"]) == 2
+    assert "--diff and --json are two answers" in capsys.readouterr().err
+    assert asked.calls == []
 
 
 def test_reports_are_written_for_every_model_even_the_failed_one(asked: Asked, tmp_path: Path) -> None:
@@ -481,19 +520,67 @@ class Terminal(io.StringIO):
 
 
 def speaking(_: Path, __: Path, request: Request) -> Outcome:
-    request.progress("run 1\nof 4")
+    request.progress("run\n", 1, 4)
+    return OUTCOME
+
+
+def slowly(one: Path, two: Path, request: Request) -> Outcome:
+    speaking(one, two, request)
+    until = time.monotonic() + 20
+    while "1/4" not in sys.stderr.getvalue() and time.monotonic() < until:  # type: ignore[attr-defined]  # Terminal's
+        time.sleep(0.01)
     return OUTCOME
 
 
 def test_progress_is_reported_on_a_terminal_and_wiped_at_the_end(
     asked: Asked, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
+    asked.answers["fix_file"] = slowly
+    terminal = Terminal()
+    monkeypatch.setattr(sys, "stderr", terminal)
+    monkeypatch.setattr(progress, "PATIENCE", 0.0)
+    monkeypatch.setenv("TERM", "xterm")
+    monkeypatch.delenv("NO_COLOR", raising=False)
+    assert commands.main(["fix", "m\x1b[31m.onnx", "-o", "f.onnx"]) == 0
+    drawn = terminal.getvalue()
+    assert "m\\x1b[31m.onnx: run\\n" in re.sub("\x1b\\[[0-9;?]*[a-zA-Z]", "", drawn)
+    assert "1/4" in drawn
+    assert "\x1b[31m.onnx" not in drawn
+    assert drawn.endswith("\x1b[2K")  # the line is wiped
+    assert "run\\n" not in capsys.readouterr().out
+
+
+def test_a_command_that_is_soon_done_draws_nothing(asked: Asked, monkeypatch: pytest.MonkeyPatch) -> None:
     asked.answers["fix_file"] = speaking
     terminal = Terminal()
     monkeypatch.setattr(sys, "stderr", terminal)
     assert commands.main(["fix", "m.onnx", "-o", "f.onnx"]) == 0
-    assert terminal.getvalue() == "\r\x1b[2Krun 1\\nof 4\r\x1b[2K"
-    assert "run 1" not in capsys.readouterr().out
+    assert terminal.getvalue() == ""
+
+
+def test_with_v_each_step_is_a_line_and_the_versions_are_said(asked: Asked, capsys: pytest.CaptureFixture[str]) -> None:
+    asked.answers["fix_file"] = speaking
+    assert commands.main(["fix", "m.onnx", "-o", "f.onnx", "-v"]) == 0
+    first, second, *steps = capsys.readouterr().err.splitlines()
+    assert re.fullmatch(rf"graphfix: graphfix {graphfix.__version__}, Python 3\.\S+, numpy .*onnxruntime \S+.*", first)
+    assert second == "graphfix: no configuration file"
+    assert [re.sub(r"\d+\.\d\d s", "TIME", line) for line in steps] == [
+        "graphfix:    TIME  run\\n (1 of 4)",
+        "graphfix:    TIME  done",
+    ]
+
+
+def test_with_v_no_list_is_cut(asked: Asked, capsys: pytest.CaptureFixture[str]) -> None:
+    sites = tuple(replace(FOUND, node=f"n{at}") for at in range(30)) + tuple(
+        replace(LEFT, node=f"l{at}") for at in range(30)
+    )
+    asked.answers["check"] = lambda *_: Outcome("check", "m.onnx", "onnx", sites=sites)
+    assert commands.main(["check", "m.onnx"]) == 1
+    assert "and 29 more" in capsys.readouterr().out
+    assert commands.main(["check", "m.onnx", "-v"]) == 1
+    whole = capsys.readouterr().out
+    assert "more" not in whole
+    assert all(f"'n{at}'" in whole and f"'l{at}'" in whole for at in range(30))
 
 
 def test_no_progress_is_reported_to_a_file_or_with_quiet(
@@ -572,21 +659,28 @@ def test_a_refusal_leaves_no_output_behind(tmp_path: Path) -> None:
     assert list(tmp_path.iterdir()) == []
 
 
-def test_the_terminal_is_left_clean_by_a_real_run(tmp_path: Path) -> None:
+@pytest.mark.parametrize(("term", "runs", "drawn"), [("xterm", 300, True), ("dumb", 1, False)])
+def test_the_terminal_is_left_clean_by_a_real_run(tmp_path: Path, term: str, runs: int, *, drawn: bool) -> None:
     ours, theirs = pty.openpty()
-    command = [sys.executable, "-m", "graphfix", "fix", str(MASK), "-o", str(tmp_path / "f.onnx")]
-    done = subprocess.run(command, cwd=ROOT, stdout=subprocess.PIPE, stderr=theirs, text=True, check=False)
-    os.close(theirs)
-    shown = b"".join(_read(ours)).decode()
+    command = [sys.executable, "-m", "graphfix", "fix", str(MASK), "-o", str(tmp_path / "f.onnx"), "--runs", str(runs)]
+    outer = {name: value for name, value in os.environ.items() if name not in ("NO_COLOR", "FORCE_COLOR")}
+    with subprocess.Popen(
+        command, cwd=ROOT, stdout=subprocess.PIPE, stderr=theirs, text=True, env={**outer, "TERM": term}
+    ) as asked:
+        os.close(theirs)
+        shown = b"".join(_read(ours, asked)).decode()
+        out, _ = asked.communicate()
     os.close(ours)
-    assert done.returncode == 0
-    assert "\x1b" not in done.stdout
-    assert shown.endswith("\r\x1b[2K")
+    assert asked.returncode == 0
+    assert "\x1b" not in out
+    assert ("running the first model" in shown) == drawn
+    assert shown.endswith("\x1b[2K") if drawn else shown == ""
 
 
-def _read(terminal: int) -> Iterator[bytes]:
-    while select.select([terminal], [], [], 0)[0]:
+def _read(terminal: int, asked: subprocess.Popen[str]) -> Iterator[bytes]:
+    while asked.poll() is None or select.select([terminal], [], [], 0)[0]:
         try:
-            yield os.read(terminal, 65536)
+            if select.select([terminal], [], [], 0.05)[0]:
+                yield os.read(terminal, 65536)
         except OSError:  # Linux says so when the other end is closed
             return

@@ -210,7 +210,7 @@ def test_an_option_of_another_command_disturbs_none(asked: Asked, run: Run) -> N
 def every_option() -> Iterator[tuple[str, str]]:
     """Every command, and each of its long options, as the parser has them: no list of them is kept here."""
     for name, command in settings.offered(parser.parser()).items():
-        if name not in ("config", "doctor"):  # which takes others' options, and which reads no file
+        if name not in ("config", *parser.UNCONFIGURED):  # which takes others' options, and those that read no file
             yield from ((name, key) for key in keys.options(command))
 
 

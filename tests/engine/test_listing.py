@@ -3,35 +3,44 @@
 from __future__ import annotations
 
 from types import SimpleNamespace
+from typing import Any
 
 import pytest
 
 import graphfix
-from graphfix.engine import listing
+from graphfix.engine.listing import listing
+from graphfix.engine.selection import Selection
+from graphfix.report.listing import GUTTER, listing_lines
+from graphfix.results import GraphfixError
 from tests.support.notation import model, node, parsed
 
 
 def shown(text: str, *, maps: bool = False, broadcasts_only: bool = False) -> list[str]:
     proto = parsed(text) if "=>" in text else model(text)
-    return list(listing.lines(graphfix.load(proto), maps=maps, broadcasts_only=broadcasts_only))
+    return lines(graphfix.load(proto), Selection(maps=maps, broadcasts_only=broadcasts_only))
+
+
+def lines(model: Any, selection: Selection) -> list[str]:  # noqa: ANN401 - a stand-in with graphs will do
+    """The lines of a listing without the counts at its end."""
+    printed = list(listing_lines(listing(model, selection)))
+    return printed[: printed.index("")]
 
 
 def test_inputs_nodes_and_outputs() -> None:
     assert shown("v[2,3] = Add(x[2,3], b:const[3])\ny:bool[2,3] = Greater(v, z[2,1])") == [
         "main:",
-        "  input x[2,3] float32",
-        "  input z[2,1] float32",
-        "  v[2,3] = Add(x[2,3], b[3])",
-        "  y[2,3] = Greater(v[2,3], z[2,1])",
-        "  output y[2,3] bool",
+        "    input x[2,3] float32",
+        "    input z[2,1] float32",
+        "L   v[2,3] = Add(x[2,3], b[3]=[1.0, 2.0, 3.0])",
+        "S   y[2,3] = Greater(v[2,3], z[2,1])",
+        "    output y[2,3] bool",
     ]
 
 
 def test_names_of_nodes_stand_behind() -> None:
     proto = model("y[2,3] = Add(x[2,3], b[3])")
     proto.graph.node[0].name = "head/add"
-    opened = graphfix.load(proto)
-    assert "  y[2,3] = Add(x[2,3], b[3])    # head/add" in listing.lines(opened, maps=False, broadcasts_only=False)
+    assert "L   y[2,3] = Add(x[2,3], b[3])    # head/add" in lines(graphfix.load(proto), Selection())
 
 
 MAPS = {
@@ -60,8 +69,10 @@ def test_an_adjoint_operand_of_a_product_has_its_matrix_axes_swapped(adjoint: tu
     flags = ", ".join(f"{name}={name in adjoint}" for name in ("adj_x", "adj_y"))
     planned = node(f"y[8,2,4] = tflite.BATCH_MATMUL({left}, {right}, {flags})")
     opened = SimpleNamespace(graphs=[planned.graph])
-    lines = listing.lines(opened, maps=True, broadcasts_only=True)  # type: ignore[arg-type] -- no format: a graph will do
-    assert [line.strip() for line in lines if "->" in line] == [f"operand {at}: {text}" for at, text in enumerate(maps)]
+    printed = lines(opened, Selection(maps=True, broadcasts_only=True))
+    assert [line.strip() for line in printed if "->" in line] == [
+        f"operand {at}: {text}" for at, text in enumerate(maps)
+    ]
 
 
 @pytest.mark.parametrize(("text", "maps"), MAPS.values(), ids=MAPS)
@@ -71,7 +82,7 @@ def test_indexing_maps_as_linalg_writes_them(text: str, maps: list[str]) -> None
 
 
 def test_maps_that_are_not_known_say_why() -> None:
-    assert "      maps: not known: the rank of 'x' is not known" in shown("y[*] = Add(x[*], b[3])", maps=True)
+    assert "        maps: not known: the rank of 'x' is not known" in shown("y[*] = Add(x[*], b[3])", maps=True)
 
 
 def test_only_what_broadcasts_implicitly() -> None:
@@ -80,11 +91,11 @@ def test_only_what_broadcasts_implicitly() -> None:
               r[2,3] = Relu(w)
               p[2,3] = Pow(r, e[])
               y[*] = Mul(p, u[*])"""
-    assert [line.split()[0] for line in shown(text, broadcasts_only=True)] == [
+    assert [line.split(" =")[0] for line in shown(text, broadcasts_only=True)] == [
         "main:",
-        "w[2,3]",
-        "p[2,3]",
-        "y[*]",
+        "S   w[2,3]",
+        "L   p[2,3]",
+        "!   y[*]",
     ]
 
 
@@ -98,3 +109,99 @@ def test_scopes_without_broadcasts_have_no_heading_then() -> None:
         "main/pick.then_branch:",
         "main/pick.else_branch:",
     ]
+
+
+# --- small constants ------------------------------------------------------------------------------------------------
+
+
+def test_the_elements_of_small_constants_are_shown() -> None:
+    text = """main (float[6] x) => (float[2,3] y) <int64[2] sizes = {2, -1}, int64[9] many = {0,1,2,3,4,5,6,7,8}> {
+        r = Reshape (x, sizes)
+        [one] c = Constant <value_float = 0.1> ()
+        y = Mul (r, c)
+        g = Gather (x, many) }"""
+    assert shown(text)[2:-1] == [
+        "    r[2,3] = Reshape(x[6], sizes[2]=[2, -1])",
+        "    c[] = Constant() = 0.1    # one",
+        "L   y[2,3] = Mul(r[2,3], c[])",
+        "    g[9] = Gather(x[6], many[9])",
+    ]
+
+
+# --- which nodes ----------------------------------------------------------------------------------------------------
+
+CHAIN = """main (float[2,3] x, float[3] b) => (float[2,3] z) {
+    [first] v = Add (x, b)
+    w = Neg (v)
+    [last] u = Add (w, b)
+    z = Relu (u) }"""
+
+
+def chain() -> Any:  # noqa: ANN401 - a model
+    """Four nodes, one after the other; the third has brackets in its name."""
+    proto = parsed(CHAIN)
+    proto.graph.node[2].name = "stem/last[0]"
+    return graphfix.load(proto)
+
+
+SELECTED = {
+    "by operator": (Selection(nodes="Add"), "vu"),
+    "by a name with letters left open": (Selection(nodes="stem/*"), "u"),
+    "brackets are letters": (Selection(nodes="*last[0]"), "u"),
+    "by the place of a node without a name": (Selection(nodes="Neg#1"), "w"),
+    "case counts": (Selection(nodes="add"), ""),
+    "no edge away": (Selection(around=("first", 0)), "v"),
+    "one edge away, forwards and back": (Selection(around=("Neg#1", 1)), "vwu"),
+    "around what a node makes": (Selection(around=("z", 1)), "uz"),
+    "further than the model goes": (Selection(around=("z", 100)), "vwuz"),
+    "all of it at once": (Selection(broadcasts_only=True, nodes="Add", around=("z", 1), graphs="ma?n"), "u"),
+}
+
+
+@pytest.mark.parametrize(("selection", "made"), SELECTED.values(), ids=SELECTED)
+def test_the_nodes_that_were_asked_for(selection: Selection, made: str) -> None:
+    printed = lines(chain(), selection)
+    assert "".join(line[GUTTER] for line in printed if " = " in line) == made
+    assert not any("input" in line or "output" in line for line in printed)
+
+
+def test_the_counts_are_those_of_the_whole_model() -> None:
+    model = chain()
+    assert list(listing_lines(listing(model, Selection())))[-2:] == [
+        "4 nodes: Add 2, Neg 1, Relu 1",
+        "operands: 2 lifted (L)",
+    ]
+    assert list(listing_lines(listing(model, Selection(nodes="Relu"))))[-2:] == [
+        "1 of 4 nodes shown: Add 2, Neg 1, Relu 1",
+        "operands: 2 lifted (L)",
+    ]
+
+
+def test_a_body_reads_what_is_around_it() -> None:
+    text = """main (bool c, float[2,3] x, float[3] b) => (float[2,3] y) {
+        [outer] v = Neg (x)
+        [pick] y = If (c) <then_branch = yes () => (float[2,3] t) { [inner] t = Add(v, b) },
+                          else_branch = no () => (float[2,3] e) { e = Neg(x) }> }"""
+    model = graphfix.load(parsed(text))
+    assert [line for line in lines(model, Selection(around=("outer", 1))) if "t[2,3]" in line]
+    whole = lines(model, Selection(graphs="*.then_branch"))
+    assert [line.strip() for line in whole] == [
+        "main/pick.then_branch:",
+        "L   t[2,3] = Add(v[2,3], b[3])    # inner",
+        "output t[2,3] float32",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("selection", "said"),
+    [
+        (Selection(around=("frist", 1)), "no node or result 'frist'; did you mean 'first'?"),
+        (Selection(around=("first", -1)), "around 'first': a number of edges is at least 0, not -1"),
+        (Selection(graphs="mian"), "no graph 'mian'; did you mean 'main'?"),
+        (Selection(graphs="qqqq"), "no graph 'qqqq'; graphfix show without it lists them all"),
+    ],
+)
+def test_what_is_not_there_is_an_error(selection: Selection, said: str) -> None:
+    with pytest.raises(GraphfixError) as raised:
+        listing(chain(), selection)
+    assert str(raised.value) == said

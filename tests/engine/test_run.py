@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 
 import pytest
 
-from graphfix.engine import run, targets
+from graphfix.engine import offered, run, targets
 from graphfix.engine.policy import Policy
 from graphfix.graph.edits import Assume, Canonicalize, Edit, Fold, Leave, Lift, Refused, Stretch
 from graphfix.graph.protocols import ANY, BROADCASTING, ModelRewrite, Rewrite, Step, UntilNothingChanges, flat
@@ -225,7 +225,7 @@ def test_every_undecided_node_is_reported_though_they_look_alike() -> None:
 
 
 def test_rewrites_run_in_the_order_they_are_given() -> None:
-    assert [rule.name for rule in flat(ALL)] == list(targets.RULES)
+    assert [rule.name for rule in flat(ALL)] == list(offered.RULES)
     assert [rule.name for rule in flat(rules(*targets.GENERAL))] == [
         "upgrade-legacy-broadcast",
         "normalize-expand",

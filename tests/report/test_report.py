@@ -244,7 +244,7 @@ def test_a_long_table_tells_equal_lines_together_and_says_how_many_are_not_shown
     ).splitlines()
     assert lines[1] == "  found  GF101  Add 'layer.0/bias' and 29 more  operand 1  [64] -> [1,1,64]"
     assert lines[2] == "  found  GF101  Add 'n0'                        operand 1  [64] -> [1,0]"
-    assert lines[-1] == "  ... and 11 more; --report FILE.md lists all"
+    assert lines[-1] == "  ... and 11 more; -v or --report FILE.md lists all"
     assert len(lines) == 1 + 20 + 1
 
 
@@ -279,7 +279,7 @@ def test_a_name_can_not_steer_the_terminal_or_break_a_line() -> None:
 
 def test_the_document_has_the_fields_of_the_contract() -> None:
     document = json.loads(report.json_text([FIXED]))
-    head = "schema graphfix command model output format target changed rewrites"
+    head = "schema graphfix command model output format target changed dry_run rewrites"
     assert (
         " ".join(document) == f"{head} sites suppressed verdict assumes open_sizes notes own_codes seconds conversion"
     )
@@ -326,7 +326,7 @@ def test_the_document_has_the_fields_of_the_contract() -> None:
 
 
 def test_no_field_of_an_outcome_is_missing_from_its_document() -> None:
-    drawn = {"excerpt"}  # what pages draw: the model itself says it
+    drawn = {"excerpt", "changes"}  # what pages and diffs show: the model itself says it
     assert {field.name for field in fields(Outcome)} - drawn <= set(report.document(FIXED))
 
 

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Literal
 
 from graphfix import checker
 from graphfix.checker.task import Criterion, Task
+from graphfix.results.progress import silent
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -43,7 +44,7 @@ def verify(
         seed=seed,
         criterion=Criterion(atol, rtol),
         proof=proof,
-        progress=lambda _: None,
+        progress=silent,
         trust_stored=trust_stored,
         values=values or {},
         claims=claims,

@@ -154,7 +154,7 @@ def test_the_other_kernels_are_asked_where_the_first_are_not_near(
     model = onnx_file(tmp_path, "g (float[2] x) => (float[2] y) {y = Neg(x)}")
     monkeypatch.setattr(tosa, "run", lambda _, given: tosa.Computed([-given[0] + 1], "valid"))
     said: list[str] = []
-    found = agreement.agreement(model, model, tmp_path / "m.tosa", Request(progress=said.append))
+    found = agreement.agreement(model, model, tmp_path / "m.tosa", Request(progress=lambda text, *_: said.append(text)))
     assert (found.status, found.gaps[0].spread) == ("differs", 0.0)
     assert said[-1] == "asking the runtime's other kernels"
     monkeypatch.setattr(tosa, "run", lambda _, given: tosa.Computed([-given[0]], "valid"))

@@ -14,7 +14,7 @@ import pytest
 import graphfix
 from graphfix.api import own_rewrites
 from graphfix.cli import commands, terminal
-from graphfix.engine.targets import RULES
+from graphfix.engine.offered import RULES
 from graphfix.graph.protocols import flat, rewrite
 from graphfix.results import GraphfixError, RewriteError
 from models.builders.tflite.text import model as tflite_model

@@ -13,6 +13,7 @@ from graphfix.checker.runs.only_nan import has_number, nothing_compared, only_na
 from graphfix.checker.runs.original_runs import changed
 from graphfix.checker.runs.repetition import MOST_ATTEMPTS, outputs_of, repetitions
 from graphfix.results import Run, Verdict
+from graphfix.results.progress import Progress
 from graphfix.runtimes.session import RefusedError
 
 if TYPE_CHECKING:
@@ -34,7 +35,7 @@ class Comparison:
     """(the inputs, the outputs that differ) -> the first tensor that differs."""
     runtime: exceptions.Runtime
     """What runs them: some rows of the table of exceptions hold for one runtime."""
-    progress: Callable[[str], None] = field(repr=False)
+    progress: Progress = field(repr=False)
     exposing: tuple[ExposingOpener, ExposingOpener] | None = None
     """What opens them with more outputs, by the names of inner values."""
     optimized: tuple[Opener, Opener] | None = None
@@ -64,7 +65,10 @@ def weigh(comparison: Comparison, answers: Answers) -> tuple[Verdict, bool]:
         reason = f"the second model does not load, the first runs: {error}"
         failed = Run({}, "off", "different", reason=reason)
         return Verdict("different", runs=(failed, *answers.refused), reason=reason), error.missing_kernel
-    given = [outputs_of(session, answer) for answer in answers.accepted]
+    given = []
+    for done, answer in enumerate(answers.accepted):
+        comparison.progress("running the second model", done, len(answers.accepted))
+        given.append(outputs_of(session, answer))
     del session  # one model in memory at a time
     findings: list[_Finding] = []
     for answer, outputs in zip(answers.accepted, given, strict=True):

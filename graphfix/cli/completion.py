@@ -1,0 +1,42 @@
+"""What completes command lines in a shell: commands, options, their choices, and files; the script is shtab's."""
+
+from __future__ import annotations
+
+import argparse
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+from graphfix.cli import parser
+from graphfix.engine import offered
+from graphfix.report import pages
+from graphfix.results import GraphfixError
+
+
+def script(shell: str) -> str:
+    """The script for bash, zsh or fish. Raises GraphfixError where shtab is not installed."""
+    try:
+        import shtab
+    except ImportError:
+        raise GraphfixError("completion needs the package shtab: pip install shtab") from None
+    whole = parser.parser()
+    for action in _actions(whole):
+        if action.help:
+            action.help = re.split(r"[:;(]", action.help)[0].strip()  # shells show it beside each word
+        if action.type is Path:
+            action.complete = shtab.FILE  # type: ignore[attr-defined]  # shtab reads it from the parser
+        if action.dest in ("only", "skip"):
+            action.choices = offered.RULES
+        if action.dest == "topic":
+            action.choices = (*offered.RULES, *offered.TARGETS, *pages.codes())
+    text: str = shtab.complete(whole, shell)
+    return text.rstrip("\n")
+
+
+def _actions(command: argparse.ArgumentParser) -> Iterator[argparse.Action]:
+    """Every option and argument, those of the commands too."""
+    for action in command._actions:  # noqa: SLF001 - argparse has no other way to list them
+        yield action
+        if isinstance(action, argparse._SubParsersAction):  # noqa: SLF001 - see above
+            for name in action.choices:
+                yield from _actions(action.choices[name])

@@ -1,0 +1,106 @@
+"""What a long command does, on stderr: a bar that is gone at the end, or with -v a line for each step."""
+
+from __future__ import annotations
+
+import contextlib
+import sys
+import threading
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from graphfix.report import printable
+from graphfix.results.progress import Progress
+
+if TYPE_CHECKING:
+    from rich.progress import Progress as Display
+    from rich.progress import TaskID
+
+PATIENCE = 0.4
+"""Seconds after which a command is long: only then the bar appears, and what draws it is imported."""
+
+
+@contextlib.contextmanager
+def told(start: float) -> Iterator[Progress]:
+    """A line for each step, with the seconds since the start; the time of a step is what lies between two lines."""
+
+    def progress(text: str, done: int = 0, total: int = 0, /) -> None:
+        count = f" ({done} of {total})" if total else ""
+        print(f"graphfix: {time.monotonic() - start:7.2f} s  {printable(text)}{count}", file=sys.stderr, flush=True)
+
+    yield progress
+    progress("done")
+
+
+@contextlib.contextmanager
+def shown(what: str, *, color: bool) -> Iterator[Progress]:
+    """A bar on the terminal, beside it what is done and for how long; `what` stands in front."""
+    bar = _Bar(printable(what), color=color)
+    timer = threading.Timer(PATIENCE, bar.appear)
+    timer.daemon = True
+    timer.start()
+    try:
+        yield bar.update
+    finally:
+        timer.cancel()
+        bar.vanish()
+
+
+@dataclass(slots=True)
+class _Bar:
+    """The display, from the moment on that it appears; a timer lets it appear while the command works."""
+
+    what: str
+    color: bool
+    started: float = field(default_factory=time.monotonic)
+    state: tuple[str, int, int] = ("", 0, 0)
+    gone: bool = False
+    _display: tuple[Display, TaskID] | None = None
+    _lock: threading.Lock = field(default_factory=threading.Lock)
+
+    def update(self, text: str, done: int = 0, total: int = 0, /) -> None:
+        """Take note of what is done now."""
+        with self._lock:
+            self.state = (printable(text), done, total)
+            self._show()
+
+    def appear(self) -> None:
+        """Draw it from now on."""
+        from rich import progress
+        from rich.console import Console
+
+        console = Console(file=sys.stderr, no_color=not self.color, highlight=False, markup=False, emoji=False)
+        display = progress.Progress(
+            progress.SpinnerColumn("line"),
+            progress.TextColumn("{task.description}", markup=False),
+            progress.BarColumn(bar_width=20),
+            progress.TextColumn("{task.fields[count]}", markup=False),
+            progress.TimeElapsedColumn(),
+            console=console,
+            transient=True,
+            redirect_stdout=False,
+            redirect_stderr=False,
+        )
+        with self._lock:
+            if self.gone:
+                return
+            self._display = (display, display.add_task(self.what, total=None, count=""))
+            self._show()
+            display.start()
+
+    def vanish(self) -> None:
+        """Leave the terminal as it was."""
+        with self._lock:
+            self.gone = True
+            if self._display is not None:
+                self._display[0].stop()
+
+    def _show(self) -> None:
+        if self._display is None:
+            return
+        text, done, total = self.state
+        display, task = self._display
+        count = f"{done}/{total}" if total else ""
+        described = f"{self.what}: {text}" if text else self.what
+        display.update(task, description=described, completed=done, total=total or None, count=count)

@@ -1,0 +1,102 @@
+"""A command that was parsed is carried out: what goes wrong becomes one line on stderr and a status."""
+
+from __future__ import annotations
+
+import sys
+from argparse import Namespace
+from collections.abc import Callable, Mapping
+from types import MappingProxyType
+
+from graphfix.cli import answers, checking, configuration, settings, terminal
+from graphfix.cli.parser import Said
+from graphfix.cli.requests import request
+from graphfix.cli.status import DONE, FAILED, PIPE_CLOSED
+from graphfix.results import GraphfixError
+
+
+def run(said: Said) -> int:
+    """Carry the command out by what is in force, and return its status."""
+    options = Namespace(color=said.given.get("color", "auto"), verbose=False)
+    try:
+        asked = settings.in_force(said)
+        options = asked.of(asked.model)
+        if options.verbose:
+            _say_what_is_in_force(options)
+        status = COMMANDS[options.command](options)
+        sys.stdout.flush()
+    except GraphfixError as error:
+        terminal.say(str(error), options.color)
+        terminal.trace(error, options)
+        return FAILED
+    except BrokenPipeError:
+        terminal.drop_stdout()
+        return PIPE_CLOSED
+    except OSError as error:
+        terminal.drop_stdout()
+        terminal.say(f"{error.filename or 'stdout'}: {error.strerror}", options.color)
+        return FAILED
+    return status
+
+
+def _say_what_is_in_force(options: Namespace) -> None:
+    terminal.say(terminal.versions(), options.color)
+    file = options.settings.file
+    terminal.say(f"configuration: {file}" if file is not None else "no configuration file", options.color)
+
+
+def _show(options: Namespace) -> int:
+    from graphfix.api import pipeline
+    from graphfix.engine.selection import Selection
+    from graphfix.report.listing import listing_lines
+
+    around = options.around and (options.around[0], _edges(*options.around))
+    selection = Selection(options.maps, options.broadcasts_only, options.nodes, around, options.graphs)
+    with terminal.watched(options, options.model.name) as progress:
+        listing = pipeline.show(options.model, request(options, progress), selection)
+    if not options.quiet:
+        for line in listing_lines(listing, width=terminal.width(), paint=terminal.paint(options.color, sys.stdout)):
+            print(line)
+    return DONE
+
+
+def _edges(node: str, number: str) -> int:
+    if not (number.isascii() and number.isdigit()):
+        raise GraphfixError(f"--around {node}: {number!r} is not a whole number from 0 on")
+    return int(number)
+
+
+def _explain(options: Namespace) -> int:
+    from graphfix import api
+
+    text = api.explain(options.topic or "", target_file=options.target_file, rewrites=options.rewrites).rstrip("\n")
+    if not options.quiet:
+        print(text)
+    return DONE
+
+
+def _doctor(options: Namespace) -> int:
+    from graphfix.cli import doctor
+
+    return doctor.examine(options)
+
+
+def _completion(options: Namespace) -> int:
+    from graphfix.cli import completion
+
+    text = completion.script(options.shell)
+    if not options.quiet:
+        print(text)
+    return DONE
+
+
+COMMANDS: Mapping[str, Callable[[Namespace], int]] = MappingProxyType(
+    {
+        **dict.fromkeys(answers.ASKS, answers.answer),
+        "check": checking.answer,
+        "show": _show,
+        "explain": _explain,
+        "config": configuration.answer,
+        "doctor": _doctor,
+        "completion": _completion,
+    }
+)

@@ -1,0 +1,118 @@
+"""Which nodes of a model `show` is asked for: by name or operator, around a node, in a scope."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from fnmatch import fnmatchcase
+from typing import TypeAlias
+
+from graphfix.engine.spelling import hint
+from graphfix.graph.view import Graph, Node
+from graphfix.results import GraphfixError
+
+Place: TypeAlias = tuple[int, int]
+"""A graph (by identity) and a place in it."""
+MOST_NAMES = 20_000
+"""Of more names no similar one is looked for: that takes seconds."""
+
+
+@dataclass(frozen=True, slots=True)
+class Selection:
+    """What `show` was asked: nodes are shown that all of these take."""
+
+    maps: bool = False
+    """Whether the indexing maps are shown too."""
+    broadcasts_only: bool = False
+    nodes: str | None = None
+    """A pattern for names and operators."""
+    around: tuple[str, int] | None = None
+    """A node (its name, `Op#index`, or what it makes), and how many edges away from it."""
+    graphs: str | None = None
+    """A pattern for scopes' paths."""
+
+    @property
+    def whole(self) -> bool:
+        """Whether nothing is left out."""
+        return not self.broadcasts_only and self.nodes is None and self.around is None and self.graphs is None
+
+    @property
+    def only_scopes(self) -> bool:
+        """Whether whole scopes are shown."""
+        return not self.broadcasts_only and self.nodes is None and self.around is None
+
+
+def selected(graphs: Sequence[Graph], selection: Selection) -> Mapping[int, frozenset[int] | None]:
+    """By identity of a graph: the places of the nodes that are shown; None where all are, and nothing for none.
+
+    Raises GraphfixError for a node or a scope that is not there.
+    """
+    scopes = _scopes(graphs, selection.graphs)
+    taken: dict[int, frozenset[int] | None] = {id(graph): frozenset() for graph in graphs}
+    near = None if selection.around is None else _around(graphs, scopes, *selection.around)
+    for graph in scopes:
+        if near is None and selection.nodes is None:
+            taken[id(graph)] = None
+            continue
+        places = (node.index for node in graph.nodes if selection.nodes is None or _matches(node, selection.nodes))
+        taken[id(graph)] = frozenset(place for place in places if near is None or (id(graph), place) in near)
+    return taken
+
+
+def _scopes(graphs: Sequence[Graph], pattern: str | None) -> Sequence[Graph]:
+    if pattern is None:
+        return graphs
+    found = [graph for graph in graphs if matches(graph.path, pattern)]
+    if not found:
+        raise GraphfixError(f"no graph {pattern!r}{_known(pattern, [graph.path for graph in graphs])}")
+    return found
+
+
+def matches(text: str, pattern: str) -> bool:
+    """Whether a pattern takes a text: `*` is any letters, `?` is one; brackets are letters, they stand in names."""
+    return fnmatchcase(text, pattern.replace("[", "[[]"))
+
+
+def _matches(node: Node, pattern: str) -> bool:
+    return matches(node.label, pattern) or matches(node.op, pattern)
+
+
+def _around(graphs: Sequence[Graph], scopes: Iterable[Graph], name: str, edges: int) -> set[Place]:
+    """The places of the nodes that are at most so many edges away from those of a name."""
+    if edges < 0:
+        raise GraphfixError(f"around {name!r}: a number of edges is at least 0, not {edges}")
+    reached = [node for graph in scopes for node in graph.nodes if name in _names(node)]
+    if not reached:
+        known = [each for graph in graphs for node in graph.nodes for each in _names(node)]
+        raise GraphfixError(f"no node or result {name!r}{_known(name, known)}")
+    found = {_place(node) for node in reached}
+    for _ in range(edges):
+        beside = {_place(node): node for each in reached for node in _neighbours(each)}
+        reached = [node for place, node in beside.items() if place not in found]
+        found.update(beside)
+    return found
+
+
+def _names(node: Node) -> Iterator[str]:
+    yield node.label
+    yield f"{node.op}#{node.index}"
+    yield from (value.name for value in node.results if value is not None)
+
+
+def _place(node: Node) -> Place:
+    return id(node.graph), node.index
+
+
+def _neighbours(node: Node) -> Iterator[Node]:
+    """The nodes that make what it reads, and those that read what it makes."""
+    for value in node.operands:
+        if value is not None and value.producer is not None:
+            yield value.producer
+    for value in node.results:
+        if value is not None:
+            yield from (reader for reader, _ in value.reads)
+
+
+def _known(name: str, known: Sequence[str]) -> str:
+    how = "; graphfix show without it lists them all"
+    return hint(name, known, how) if len(known) <= MOST_NAMES else how

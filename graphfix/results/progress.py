@@ -1,0 +1,16 @@
+"""What a long command says of itself while it runs."""
+
+from __future__ import annotations
+
+from typing import Protocol
+
+
+class Progress(Protocol):
+    """Whoever watches."""
+
+    def __call__(self, text: str, done: int = 0, total: int = 0, /) -> None:
+        """What is done now, and how many of how many are; a total of 0 where that is not known."""
+
+
+def silent(_text: str, _done: int = 0, _total: int = 0, /) -> None:
+    """Nobody watches."""

@@ -1,0 +1,67 @@
+"""Whoever asks graphfix about itself waits for nothing: few modules are imported, and little time is spent."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from statistics import median
+
+import bench_startup
+import pytest
+
+from tests.support.places import ROOT
+
+ALLOWED = {
+    "graphfix",
+    "graphfix.__main__",
+    "graphfix.cli",
+    "graphfix.cli.commands",
+    "graphfix.cli.lint_options",
+    "graphfix.cli.options",
+    "graphfix.cli.parser",
+    "graphfix.cli.status",
+    "graphfix.engine",
+    "graphfix.engine.offered",
+}
+"""Of graphfix's own modules."""
+SLOW = {"dataclasses", "inspect", "tomllib", "json", "importlib.metadata", "subprocess", "threading", "tempfile"}
+"""Of the standard library: each takes milliseconds."""
+MOST_MILLISECONDS = 30
+MOST_MODULES = 70
+"""Beside those of the interpreter alone."""
+
+
+def imported(*argv: str) -> set[str]:
+    """What a fresh interpreter has imported when the command is through, beside what it always does."""
+    program = (
+        "import sys\nbefore = set(sys.modules)\n"
+        "try:\n    import graphfix.__main__\n    graphfix.__main__.main(sys.argv[1:])\n"
+        "except SystemExit:\n    pass\n"
+        "print('\\x00', *(set(sys.modules) - before))\n"
+    )
+    command = [sys.executable, "-P", "-c", program, *argv]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True)
+    return set(done.stdout.rpartition("\0")[2].split())
+
+
+QUESTIONS = (["--help"], ["--version"], ["fix", "--help"], ["explain", "--help"], ["fix", "--no-such-option"], [])
+
+
+@pytest.mark.parametrize("argv", QUESTIONS, ids=" ".join)
+def test_a_question_about_the_command_line_imports_little(argv: list[str]) -> None:
+    modules = imported(*argv)
+    assert "graphfix.cli.commands" in modules
+    assert {name for name in modules if name.partition(".")[0] in ("graphfix", "rewrites")} <= ALLOWED
+    assert modules & SLOW == set()
+    assert len(modules) <= MOST_MODULES
+
+
+def test_a_command_that_does_something_imports_more() -> None:
+    assert {"graphfix.report", "dataclasses"} <= imported("explain", "GF101")
+
+
+@pytest.mark.parametrize("name", ["--help", "--version", "a usage error"])
+def test_it_takes_at_most_30_ms_more_than_the_interpreter_alone(name: str) -> None:
+    """The median of a few rounds, in up to three tries: what else the machine does adds to it."""
+    tries = (median(bench_startup.measured(7, {name: bench_startup.COMMANDS[name]})[name]) for _ in range(3))
+    assert any(above <= MOST_MILLISECONDS for above in tries)

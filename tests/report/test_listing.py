@@ -1,0 +1,82 @@
+"""The lines of `show`: in the columns of a terminal, in colours, and with names that mean harm."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+
+from graphfix.report.colour import coloured
+from graphfix.report.listing import cut, listing_lines
+from graphfix.results.listing import ListedNode, ListedScope, ListedValue, Listing
+
+LONG = "/encoder/layers.11/attention/self/query/Add_output_0"
+ADD = ListedNode(
+    "Add",
+    "/encoder/layers.11/attention/self/query/Add",
+    [ListedValue(LONG, ("2", "N", "768"))],
+    [ListedValue("bias", ("1", "768"), ("stretched", "plain"), 1), ListedValue(f"{LONG}/in", ("2", "N", "768"))],
+)
+NEG = ListedNode("Neg", "", [ListedValue("y", ("2",))], [ListedValue("x", None)])
+MAYBE = ListedNode("Mul", "n", [ListedValue("m", ("N",))], [ListedValue("a", ("N",), ("maybe",)), None])
+ESCAPE = re.compile("\x1b\\[[0-9;]*m")
+
+
+def listing(*nodes: ListedNode) -> Listing:
+    return Listing([ListedScope("main", nodes)], len(nodes), None, {"Add": 1, "Neg": 1}, 1, 2, 3, 0)
+
+
+def test_no_line_depends_on_another_where_nothing_is_cut() -> None:
+    alone = list(listing_lines(listing(NEG)))[1]
+    assert alone in listing_lines(listing(NEG, ADD))
+    assert alone == "    y[2] = Neg(x[*])"
+    assert f"LS  {LONG}[2,N,768] = Add(bias[1,768], {LONG}/in[2,N,768])    # {ADD.name}" in listing_lines(listing(ADD))
+
+
+@pytest.mark.parametrize("width", [1, 60, 80, 100, 160])
+def test_columns_are_aligned_and_fit_the_terminal(width: int) -> None:
+    lines = list(listing_lines(listing(ADD, NEG, MAYBE), width=width))
+    assert max(map(len, lines)) <= max(width, 60)
+    assert len({line.index(" = ") for line in lines if " = " in line}) == 1
+    assert any("Neg(x[*])" in line for line in lines)
+    assert any("bias[1,768]" in line for line in lines)
+
+
+def test_what_fits_is_not_cut() -> None:
+    assert any(LONG in line and ADD.name in line for line in listing_lines(listing(ADD, NEG), width=300))
+
+
+def test_an_operator_of_many_operands_says_how_many_it_leaves_out() -> None:
+    node = ListedNode(
+        "Concat", "", [ListedValue("y", ("99",))], [ListedValue(f"{LONG}.{n}", ("1",)) for n in range(99)]
+    )
+    lines = list(listing_lines(listing(node), width=80))
+    assert max(map(len, lines)) <= 80
+    assert any(re.search(r", \.\. 9\d more\)$", line) for line in lines)
+
+
+def test_colours_say_no_more_than_the_letters_in_front() -> None:
+    for width in (None, 80):
+        painted = list(listing_lines(listing(ADD, NEG, MAYBE), width=width, paint=coloured))
+        assert [ESCAPE.sub("", line) for line in painted] == list(listing_lines(listing(ADD, NEG, MAYBE), width=width))
+    text = "\n".join(listing_lines(listing(ADD, MAYBE), paint=coloured))
+    assert "bias\x1b[1;36m[\x1b[0m\x1b[1;33m1\x1b[0m,768]" in text
+    assert "a[\x1b[1;35mN\x1b[0m]" in text
+
+
+@pytest.mark.parametrize("paint", [None, coloured])
+def test_a_name_can_paint_nothing(paint: object) -> None:
+    evil = "a\x1b[31m\n\r\x00\u202e\u2066\ud800"
+    value = ListedValue(evil, (evil,), ("maybe",), 1, f"[{evil!s}]", evil)
+    node = ListedNode(evil, evil, [value], [value], maps=[evil])
+    one = Listing([ListedScope(evil, [node], [value], [value])], 1, None, {evil: 1}, 0, 0, 0, 0)
+    options = {} if paint is None else {"paint": paint}
+    for width in (None, 60, 200):
+        for line in listing_lines(one, width=width, **options):  # type: ignore[arg-type]  # what is given is right
+            assert ESCAPE.sub("", line).isprintable()
+            assert "\x1b[31m" not in line
+
+
+def test_a_text_is_cut_in_the_middle() -> None:
+    assert cut("abcdefghij", 10) == "abcdefghij"
+    assert cut("abcdefghij", 8) == "ab..ghij"
