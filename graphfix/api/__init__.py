@@ -116,8 +116,8 @@ def fix_file(
     Nothing is written (`output` of the outcome is None) when the result is found different, when a run of the original
     contradicts a size that was taken for granted, or when nothing could be decided, unless `check_result` is False.
     Undecided but unchanged is enough: a copy of the file. With `strict_proof` it must be proved. `dims`, `shapes` and
-    `values` are mappings of names to texts, as the command line takes them. `progress` is called with a short text
-    where a long step begins.
+    `values` are mappings of names to texts, as the command line takes them. `progress` is called with a short text,
+    how many of a step are done and how many there are (0: not known).
 
     Raises GraphfixError for what can't be read, asked, or written; then no file is there that was not there before.
 
@@ -229,6 +229,11 @@ def show(
 
     >>> for line in graphfix.show("models/rfc_rank_expansion.onnx", broadcasts_only=True):
     ...     print(line)
+    main:
+    L   y[2,3,4] = Add(x0[3,4], x1[2,3,4])    # add
+    <BLANKLINE>
+    1 of 1 node shown: Add 1
+    operands: 1 lifted (L)
     """
     from graphfix.engine.selection import Selection
     from graphfix.report.listing import listing_lines
