@@ -26,7 +26,17 @@ FORMATS = ("onnx", "tflite")
 
 
 def load(source: str | Path | bytes | ModelProto) -> OnnxModel | TfliteModel:
-    """Read a model: a path, a file's bytes, or an onnx ModelProto. Raises GraphfixError for what is no model."""
+    """Read a model: a path, a file's bytes, or an onnx ModelProto. The content says which format it is.
+
+    Weights stay in the file: the model holds a view of it, and `fix` plans on that. It is changed in place by `fix`,
+    `bind` and `set_inputs`, and written by `save`; the file that was read is never changed.
+
+    Raises GraphfixError for what can't be read, and for what is no valid model.
+
+    >>> model = graphfix.load("models/rfc_rank_expansion.onnx")
+    >>> model.format, [node.op for graph in model.graphs for node in graph.nodes]
+    ('onnx', ['Add'])
+    """
     from graphfix import formats
 
     if isinstance(source, (str, os.PathLike)):
@@ -49,10 +59,23 @@ def fix(
     keep_fusions: bool = False,
     max_expand_bytes: int | None = None,
 ) -> Outcome:
-    """Make the model's implicit broadcasts explicit, in place; `verify` and `model.save` are the next steps.
+    """Make the model's implicit broadcasts explicit, in place; `model.save` and `verify` are the next steps.
+
+    The outcome has a site for each operand that was changed, left or exempt; its shapes are tuples of ints, of texts
+    for named sizes, and of None for unknown ones. Nothing is verified and nothing is written. `rewrites` are the
+    caller's own, modules, files or names of installed ones, which run beside those of the target.
 
     A size that is free stays free, also for a target that needs numbers (`static`): each node that has one is a site
-    (GF302), where `fix_file` and the command line stop. `model.bind` binds it before. Raises GraphfixError.
+    (GF302), where `fix_file` and the command line stop. `model.bind` binds it before.
+
+    Raises GraphfixError for a name that is no target or no choice, and for operands whose shapes can't be broadcast.
+
+    >>> model = graphfix.load("models/rfc_rank_expansion.onnx")
+    >>> outcome = graphfix.fix(model, target="ranks")
+    >>> [(site.code, site.node, site.before, site.after, site.status) for site in outcome.sites]
+    [('GF101', 'add', (3, 4), (1, 3, 4), 'changed')]
+    >>> model.save("ranks.onnx")
+    []
     """
     if getattr(model, "format", None) not in FORMATS:
         raise GraphfixError(f"fix takes a model that graphfix.load returned, not {_kind(model)}; fix_file takes a path")
@@ -90,9 +113,17 @@ def fix_file(
 ) -> Outcome:
     """Fix one file: load, bind, rewrite, verify, and only then let the output appear.
 
-    Nothing is written when the result is found different, when a run of the original contradicts a size that was taken
-    for granted, or when nothing could be decided, unless `check_result` is False. Undecided but unchanged is enough: a
-    copy of the file. With `strict_proof` it must be proved. Raises GraphfixError.
+    Nothing is written (`output` of the outcome is None) when the result is found different, when a run of the original
+    contradicts a size that was taken for granted, or when nothing could be decided, unless `check_result` is False.
+    Undecided but unchanged is enough: a copy of the file. With `strict_proof` it must be proved. `dims`, `shapes` and
+    `values` are mappings of names to texts, as the command line takes them. `progress` is called with a short text,
+    how many of a step are done and how many there are (0: not known).
+
+    Raises GraphfixError for what can't be read, asked, or written; then no file is there that was not there before.
+
+    >>> outcome = graphfix.fix_file("models/encoder.onnx", "fixed.onnx", dims={"batch": "1"})
+    >>> outcome.verdict.status, outcome.rewrites["equalize-ranks"]
+    ('proved', 20)
     """
     return pipeline.fix_file(_path("fix_file", source), _path("fix_file", output), Request.of(locals()))
 
@@ -118,7 +149,16 @@ def check(
     bind_defaults: bool = False,
     max_expand_bytes: int | None = None,
 ) -> Outcome:
-    """List what is implicit in a file, for a target; nothing is written. Raises GraphfixError."""
+    """List what is implicit in a file, and what the target can't take; nothing is written.
+
+    Sites with the status `found` are the findings; those that are `exempt` stay on purpose, with the reason.
+
+    Raises GraphfixError for what can't be read or asked.
+
+    >>> sites = graphfix.check("models/rfc_rank_expansion.onnx").sites
+    >>> [(site.code, site.operand, site.before, site.after) for site in sites if site.status == "found"]
+    [('GF101', 0, (3, 4), (1, 3, 4)), ('GF102', 0, (1, 3, 4), (2, 3, 4))]
+    """
     return pipeline.check(_path("check", source), Request.of(locals()))
 
 
@@ -141,9 +181,17 @@ def verify(
     proof: Literal["with", "only", "without"] = "with",
     progress: Progress | None = None,
 ) -> Verdict:
-    """Whether two files compute the same, by a proof and by runs on the same inputs. Raises GraphfixError.
+    """Whether two files compute the same, by a proof and by runs on the same inputs.
 
-    With `proof` "only" nothing is run; with "without" the runs alone are asked.
+    With `proof` "only" nothing is run; with "without" the runs alone are asked. `inputs` is an .npz file, or a folder
+    `test_data_set_N`. `atol` and `rtol` replace the equality of bits: |a - b| <= atol + rtol * |b| for every element.
+
+    Raises GraphfixError for what can't be read, and for two files of different formats; a difference is no error.
+
+    >>> _ = graphfix.fix_file("models/encoder.onnx", "fixed.onnx", check_result=False)
+    >>> verdict = graphfix.verify("models/encoder.onnx", "fixed.onnx", proof="only")
+    >>> verdict.status, verdict.assumes[0]
+    ('proved', 'input_ids[0] = attention_mask[0] = batch, as declared')
     """
     return pipeline.compare(_path("verify", before), _path("verify", after), Request.of(locals()), {})
 
@@ -175,7 +223,17 @@ def show(
 
     `nodes` is a pattern for names and operators, `graphs` one for the paths of scopes; `around` a node (its name,
     `Op#index`, or what it makes) and how many edges away from it others may be. `L` in front of a line: an operand is
-    lifted; `S`: stretched; `?`: perhaps stretched; `!`: not known. Raises GraphfixError.
+    lifted; `S`: stretched; `?`: perhaps stretched; `!`: not known.
+
+    Raises GraphfixError for what can't be read, bound or found, at the first line.
+
+    >>> for line in graphfix.show("models/rfc_rank_expansion.onnx", broadcasts_only=True):
+    ...     print(line)
+    main:
+    L   y[2,3,4] = Add(x0[3,4], x1[2,3,4])    # add
+    <BLANKLINE>
+    1 of 1 node shown: Add 1
+    operands: 1 lifted (L)
     """
     from graphfix.engine.selection import Selection
     from graphfix.report.listing import listing_lines
@@ -197,6 +255,9 @@ def explain(
     `rewrites` of one's own, and installed ones, are found by their names and codes too.
 
     Raises GraphfixError for an unknown topic, and for a file that is none.
+
+    >>> graphfix.explain("GF101").splitlines()[0]
+    '# GF101 rank-mismatch'
     """
     from graphfix.api import explaining
 

@@ -176,7 +176,7 @@ def test_packages_and_extras_are_those_that_the_project_declares(monkeypatch: py
         requirement.partition(">")[0] for requirement in project["dependencies"]
     }
     assert all(package.version and package.asked.startswith(">=") for package in environment.packages)
-    assert {extra.name for extra in environment.extras} == set(project["optional-dependencies"]) - {"dev"}
+    assert {extra.name for extra in environment.extras} == set(project["optional-dependencies"]) - {"dev", "docs"}
     (tools,) = [extra for extra in environment.extras if extra.name == "tosa"]
     assert {package.name: package.asked for package in tools.packages} == {
         tosa.CONVERTER: ">=2026.2; python_version < '3.14'",

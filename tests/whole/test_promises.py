@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import importlib
 import re
-import shlex
 import subprocess
 import sys
 import tomllib
@@ -143,29 +142,6 @@ def test_every_finding_code_has_a_page(code: str, capsys: pytest.CaptureFixture[
 # --- the README ------------------------------------------------------------------------------------------------
 
 
-def readme_commands() -> list[str]:
-    """The `$ graphfix ...` lines of the console blocks, in order."""
-    text = (ROOT / "README.md").read_text(encoding="utf-8")
-    blocks = re.findall(r"^```console\n(.*?)^```", text, re.MULTILINE | re.DOTALL)
-    lines = [line for block in blocks for line in block.splitlines() if line.startswith("$ ")]
-    unknown = [line for line in lines if not line.startswith("$ graphfix ")]
-    assert not unknown, f"only graphfix lines can be run here: {unknown}"
-    return [line.removeprefix("$ graphfix ") for line in lines]
-
-
-def test_the_readme_s_console_lines_do_what_they_say(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    (tmp_path / "models").symlink_to(ROOT / "models")
-    monkeypatch.chdir(tmp_path)
-    lines = readme_commands()
-    assert len(lines) >= 4
-    for line in lines:
-        said = ask(capsys, *shlex.split(line))
-        assert (said.status, said.err) == (0, ""), f"{line}: {said}"
-        assert said.out
-
-
 def test_the_readme_s_first_command_works_on_the_model_that_it_names(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -175,22 +151,3 @@ def test_the_readme_s_first_command_works_on_the_model_that_it_names(
     said = ask(capsys, "fix", ROOT / named[1], "-o", tmp_path / named[2])
     assert said.status == 0
     assert (tmp_path / named[2]).exists()
-
-
-def test_the_readme_s_python_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    text = (ROOT / "README.md").read_text(encoding="utf-8")
-    blocks = re.findall(r"^```python\n(.*?)^```", text, re.MULTILINE | re.DOTALL)
-    assert blocks
-    (tmp_path / "model.onnx").write_bytes((ROOT / "models" / "encoder.onnx").read_bytes())
-    monkeypatch.chdir(tmp_path)
-    for block in blocks:
-        exec(compile(block, "README.md", "exec"), {})  # noqa: S102 - the project's own README
-
-
-def test_the_options_that_the_readme_names_exist(capsys: pytest.CaptureFixture[str]) -> None:
-    text = (ROOT / "README.md").read_text(encoding="utf-8")
-    offered = "".join(ask(capsys, command, "--help").out for command in ("fix", "check", "verify", "tosa", "show"))
-    named = set(
-        re.findall(r"(?<![\w-])--[a-z][a-z-]+", re.sub(r"^```sh\n.*?^```", "", text, flags=re.MULTILINE | re.DOTALL))
-    )
-    assert {option for option in named if option not in offered} == set()

@@ -1,0 +1,84 @@
+"""The page of the command line, made of the parser: commands, arguments, options, exit statuses."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Iterator
+
+from graphfix.cli.parser import parser
+from graphfix.engine.targets import RULES
+
+
+def page() -> str:
+    """The page, as Markdown."""
+    whole = parser()
+    (commands,) = (action for action in whole._actions if isinstance(action, argparse._SubParsersAction))  # noqa: SLF001 -- argparse has no public way to list what it was told
+    parts = [f"# The command line\n\n{whole.description}\n\n{_statuses(whole)}\n\n## Options of graphfix itself\n"]
+    parts += _table(action for action in whole._actions if action is not commands)  # noqa: SLF001
+    for name, command in commands.choices.items():
+        parts += _command(name, command)
+    return "\n".join(parts) + "\n"
+
+
+def _statuses(whole: argparse.ArgumentParser) -> str:
+    """The text at the end of `--help`, as a list."""
+    title, *lines = (whole.epilog or "").splitlines()
+    items: list[str] = []
+    for line in lines:
+        number, _, rest = line.strip().partition("  ")
+        if number.isdigit():
+            items.append(f"| {number} | {rest.strip()}")
+        else:
+            items[-1] += f" {line.strip()}"
+    rows = "\n".join(f"{item} |" for item in items)
+    return f"## {title.rstrip(':').capitalize()}\n\n| status | says |\n| --- | --- |\n{rows}"
+
+
+def _command(name: str, command: argparse.ArgumentParser) -> Iterator[str]:
+    yield f"\n## graphfix {name}\n\n{command.description}\n\n```text\n{_usage(command)}\n```\n"
+    for group in command._action_groups:  # noqa: SLF001
+        actions = [action for action in group._group_actions if not isinstance(action, argparse._HelpAction)]  # noqa: SLF001
+        if actions:
+            title = {"positional arguments": "", "options": ""}.get(group.title or "", group.title)
+            yield f"**{title}**\n" if title else ""
+            yield from _table(actions)
+
+
+def _usage(command: argparse.ArgumentParser) -> str:
+    positional = [_metavar(action) for action in command._actions if not action.option_strings]  # noqa: SLF001
+    return " ".join([command.prog, *positional, "[options]"])
+
+
+def _table(actions: Iterator[argparse.Action] | list[argparse.Action]) -> Iterator[str]:
+    yield "| | |\n| --- | --- |"
+    for action in actions:
+        yield f"| {_name(action)} | {told(action)}{_choices(action)} |"
+    yield ""
+
+
+def _name(action: argparse.Action) -> str:
+    if not action.option_strings:
+        return f"`{_metavar(action)}`"
+    value = "" if action.nargs == 0 else f" {_metavar(action)}"
+    return ", ".join(f"`{option}{value}`" for option in action.option_strings).replace("|", r"\|")
+
+
+def _choices(action: argparse.Action) -> str:
+    return f". One of {', '.join(f'`{each}`' for each in action.choices)}" if action.choices else ""
+
+
+def _metavar(action: argparse.Action) -> str:
+    shown = action.metavar or action.dest.upper()
+    return str(shown) + (" ..." if action.nargs == "+" else "")
+
+
+def told(action: argparse.Action) -> str:
+    """The help of an option, for a cell of a table; the list of all rewrites is a link."""
+    text = _escaped(action.help or "")
+    return text.replace(", ".join(RULES), "[all rewrites](rewrites/index.md)")
+
+
+def _escaped(text: str) -> str:
+    for plain, safe in (("&", "&amp;"), ("<", "&lt;"), ("|", "&#124;"), ("*", "&#42;"), ("%%", "%")):
+        text = text.replace(plain, safe)
+    return text

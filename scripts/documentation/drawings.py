@@ -1,0 +1,76 @@
+"""The pictures of the documentation: each is one broadcast, drawn as the reports draw it.
+
+`python -m documentation.drawings`, in scripts/, writes the one that the README shows.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+from graphfix.report.drawing import broadcast_svg, right_aligned
+from graphfix.results import JsonShape, OperandAxis, OperandExcerpt
+
+FOLDER = "pictures"
+KEPT = "lift-and-stretch"
+"""The one that is committed too: the README is read where nothing is built."""
+Size = int | str
+
+
+def picture(name: str) -> str:
+    """The SVG of this name."""
+    return PICTURES[name]()
+
+
+def made() -> dict[str, str]:
+    """Path in the site -> SVG, of all but the one that docs/ holds."""
+    return {f"{FOLDER}/{name}.svg": picture(name) for name in PICTURES if name != KEPT}
+
+
+def _right_aligned(op: str, *shapes: tuple[Size, ...], space: tuple[Size, ...], focus: int) -> Callable[[], str]:
+    def draw() -> str:
+        operands = [
+            right_aligned(i, name, shape, space) for i, (name, shape) in enumerate(zip("xbc", shapes, strict=False))
+        ]
+        return broadcast_svg(op, space, operands, focus=focus, standalone=True)
+
+    return draw
+
+
+def _placed(op: str, space: JsonShape, value: str, shape: JsonShape, axes: tuple[int | None, ...]) -> Callable[[], str]:
+    """Of an operand that is not right-aligned: its own axis along each axis of the space, None where there is none."""
+
+    def draw() -> str:
+        assert space is not None  # noqa: S101 -- a picture has sizes
+        whole = OperandExcerpt(0, "x", space, [OperandAxis(axis, "no") for axis in range(len(space))])
+        placed = [OperandAxis(own, "yes" if own is None else "no") for own in axes]
+        return broadcast_svg(op, space, [whole, OperandExcerpt(1, value, shape, placed)], focus=1, standalone=True)
+
+    return draw
+
+
+def _product(batch: tuple[Size, ...], a: tuple[Size, ...], b: tuple[Size, ...]) -> Callable[[], str]:
+    """Of a matrix product: the batch axes, and apart from them the matrices."""
+
+    def draw() -> str:
+        operands = [
+            right_aligned(index, name, shape[:-2], batch, matrix=shape[-2:])
+            for index, (name, shape) in enumerate({"a": a, "b": b}.items())
+        ]
+        return broadcast_svg("MatMul", batch, operands, focus=1, standalone=True)
+
+    return draw
+
+
+PICTURES = {
+    KEPT: _right_aligned("Add", (2, 3, 4), (4,), space=(2, 3, 4), focus=1),
+    "both-sides": _right_aligned("Add", (3, 1), (1, 4), space=(3, 4), focus=0),
+    "unit-axis": _right_aligned("Mul", (2, 3, 4), (2, 1, 4), space=(2, 3, 4), focus=1),
+    "matmul-batch": _product((8, 4), (8, 4, 2, 3), (4, 3, 5)),
+    "unknown-size": _right_aligned("Mul", ("N", 4), ("M", 4), space=(None, 4), focus=1),
+    "legacy-axis": _placed("Add", (2, 3, 4), "b", (2, 3), (0, 1, None)),
+}
+"""Name -> how it is drawn."""
+
+if __name__ == "__main__":
+    (Path(__file__).resolve().parents[2] / "docs" / FOLDER / f"{KEPT}.svg").write_text(picture(KEPT), encoding="utf-8")

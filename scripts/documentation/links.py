@@ -1,0 +1,46 @@
+"""Names of rewrites, finding codes and targets in a page's text become links to their pages."""
+
+from __future__ import annotations
+
+import posixpath
+import re
+from functools import cache
+
+from graphfix.engine.targets import RULES, TARGETS
+from graphfix.report.pages import codes
+
+CODES, REWRITES, TARGETS_FOLDER = "reference/codes", "reference/rewrites", "reference/targets"
+FENCE = re.compile(r"^ *(```|~~~)")
+LINK = r"\[[^\]]*\]\([^)]*\)|<[^>]*>"
+
+
+@cache
+def _names() -> tuple[re.Pattern[str], dict[str, str]]:
+    """What a name looks like in a text, and the page of each."""
+    places = {code: f"{CODES}/{code}.md" for code in codes()}
+    places |= {f"`{code}`": place for code, place in places.items()}
+    places |= {f"`{name}`": f"{REWRITES}/{name}.md" for name in RULES}
+    places |= {f"`--target {name}`": f"{TARGETS_FOLDER}/{name}.md" for name in TARGETS}
+    known = "|".join(re.escape(name) for name in sorted(places, key=len, reverse=True))
+    # links, other code and words that a code is a part of come first: they stay as they are
+    return re.compile(rf"{LINK}|(?P<name>{known})(?![\w-])|`[^`\n]*`|\w+"), places
+
+
+def linked(markdown: str, uri: str) -> str:
+    """The page's text with its links; code, headings and the page's own name stay as they are."""
+    pattern, places = _names()
+    folder = posixpath.dirname(uri)
+
+    def link(found: re.Match[str]) -> str:
+        name = found["name"]
+        if name is None or places[name] == uri:
+            return found[0]
+        return f"[{name}]({posixpath.relpath(places[name], folder or '.')})"
+
+    lines, fenced = [], False
+    for line in markdown.split("\n"):
+        fence = FENCE.match(line) is not None
+        fenced ^= fence
+        spared = fence or fenced or line.startswith(("#", "    ", "!["))
+        lines.append(line if spared else pattern.sub(link, line))
+    return "\n".join(lines)

@@ -1,0 +1,161 @@
+"""The page of the public Python names, made of their signatures and docstrings."""
+
+from __future__ import annotations
+
+import argparse
+import ast
+import inspect
+import re
+from collections.abc import Callable, Iterator
+from importlib import import_module
+from types import ModuleType
+from typing import Any
+
+import graphfix
+from documentation.command_line import told
+from graphfix.cli.parser import parser
+from graphfix.results import OpenSizes, Run, Site
+from graphfix.tosa import tosa_file
+
+INSIDE = (Site, OpenSizes, Run)
+"""What the sequences of an outcome and a verdict hold."""
+OF_A_MODEL = ("format", "changed", "graphs", "assumes", "bind", "set_inputs", "save", "tobytes")
+EXAMPLE = re.compile(r"^>>> .*?(?=\n\n|\Z)", re.MULTILINE | re.DOTALL)
+BEGINNING = """# Python
+
+The functions are those of the command line, and take its options as keywords. `import graphfix` loads no format and no
+runtime; a name is imported when it is asked for. Every example on this page is run by a test.
+
+```python
+import graphfix
+
+model = graphfix.load("models/encoder.onnx")
+outcome = graphfix.fix(model, target="ranks")
+model.save("ranks.onnx")
+print(graphfix.verify("models/encoder.onnx", "ranks.onnx").status)
+```
+
+A *shape* in an outcome is a tuple: an int is a size, a text the name of a free size, None a size that is not known;
+in place of a shape None says that not even the rank is known. Sizes count elements, `bytes` counts bytes, `seconds`
+seconds. What can't be done raises `GraphfixError`, whose text is the one line that the command line would print.
+"""
+
+
+def page() -> str:
+    """The page, as Markdown."""
+    functions = [name for name in graphfix.__all__ if inspect.isfunction(getattr(graphfix, name))]
+    records = [name for name in graphfix.__all__ if name not in functions]
+    parts = [BEGINNING]
+    for name in sorted(functions, key=_place):
+        parts += _function(f"graphfix.{name}", getattr(graphfix, name))
+    parts += _function("graphfix.tosa.tosa_file", tosa_file)
+    parts += _keywords([*(getattr(graphfix, name) for name in functions), tosa_file])
+    parts += _model()
+    for name in records:
+        parts += _record(f"graphfix.{name}", getattr(graphfix, name))
+    for record in INSIDE:
+        parts += _record(f"graphfix.results.{record.__name__}", record)
+    return "\n".join(parts)
+
+
+def _place(name: str) -> int:
+    """The order of the source: load comes before what takes a model."""
+    return inspect.getsourcelines(getattr(graphfix, name))[1]
+
+
+def _function(name: str, function: Callable[..., object]) -> Iterator[str]:
+    signature = inspect.signature(function)
+    arguments = ["*" if part is None else _argument(part) for part in _parts(signature)]
+    lines = "".join(f"    {argument},\n" for argument in arguments)
+    yield f"## {name}\n\n```python-signature\n{name}(\n{lines}) -> {signature.return_annotation}\n```\n"
+    yield _text(function)
+
+
+def _parts(signature: inspect.Signature) -> Iterator[inspect.Parameter | None]:
+    """The parameters, and None where keywords begin."""
+    star = False
+    for part in signature.parameters.values():
+        if part.kind is inspect.Parameter.KEYWORD_ONLY and not star:
+            star = True
+            yield None
+        yield part
+
+
+def _argument(part: inspect.Parameter) -> str:
+    if part.default is inspect.Parameter.empty:
+        return f"{part.name}: {part.annotation}"
+    default = "{}" if not part.default and hasattr(part.default, "keys") else repr(part.default)
+    return f"{part.name}: {part.annotation} = {default}"
+
+
+def _keywords(functions: list[Callable[..., object]]) -> Iterator[str]:
+    """Every keyword that is an option of the command line, with the option's help."""
+    keywords = {name: None for function in functions for name in inspect.signature(function).parameters}
+    yield "## Keywords\n\nA keyword means the same in every function, and what its option means on the command line.\n"
+    yield "| keyword | option | |\n| --- | --- | --- |"
+    known = _options()
+    for name in keywords:
+        if name in known:
+            yield f"| `{name}` | [`{known[name][0]}`](command-line.md) | {known[name][1]} |"
+    yield ""
+
+
+def _options() -> dict[str, tuple[str, str]]:
+    """By the keyword that it is in Python: an option of the command line, and its help."""
+    (commands,) = (action for action in parser()._actions if isinstance(action, argparse._SubParsersAction))  # noqa: SLF001 -- argparse has no public way to list what it was told
+    found = {}
+    for command in reversed(commands.choices.values()):
+        for action in command._actions:  # noqa: SLF001
+            if action.option_strings and action.help:
+                found[action.dest] = (action.option_strings[-1], told(action).replace("; repeatable", ""))
+    return found
+
+
+def _text(documented: object) -> str:
+    """A docstring: prose as it stands, examples as code."""
+    text = inspect.getdoc(documented) or ""
+    return EXAMPLE.sub(lambda found: f"```pycon\n{found[0]}\n```", text) + "\n"
+
+
+def _model() -> Iterator[str]:
+    protocols = import_module("graphfix.graph.protocols")
+    yield "## What graphfix.load returns\n"
+    yield "A model of either format. Of its members these are for programs:\n"
+    yield "| member | |\n| --- | --- |"
+    for name in OF_A_MODEL:
+        member = getattr(protocols.Model, name)
+        called = "" if isinstance(member, property) else _called(member)
+        yield f"| `{name}{called}` | {_line(inspect.getdoc(member) or '')} |"
+    yield ""
+
+
+def _called(function: Callable[..., object]) -> str:
+    names = [part.name for part in inspect.signature(function).parameters.values() if part.name != "self"]
+    return f"({', '.join(names)})"
+
+
+def _record(name: str, record: type[Any]) -> Iterator[str]:
+    yield f"## {name}\n\n{_text(record)}"
+    rows = [f"| `{field}` | `{kind}` | {about} |" for field, kind, about in _fields(record)]
+    if rows:
+        yield "| field | type | |\n| --- | --- | --- |\n" + "\n".join(rows) + "\n"
+
+
+def _fields(record: type[Any]) -> Iterator[tuple[str, str, str]]:
+    """Name, type and the text below each field of a record, as the source says them."""
+    module = inspect.getmodule(record)
+    assert isinstance(module, ModuleType)  # noqa: S101 -- a class of this project has one
+    (found,) = (
+        node
+        for node in ast.parse(inspect.getsource(module)).body
+        if isinstance(node, ast.ClassDef) and node.name == record.__name__
+    )
+    for node, after in zip(found.body, [*found.body[1:], None], strict=True):
+        if isinstance(node, ast.AnnAssign):
+            kind = re.sub(r"^Final\[(.*)\]$", r"\1", ast.unparse(node.annotation)).replace("|", r"\|")
+            told = isinstance(after, ast.Expr) and isinstance(after.value, ast.Constant)
+            yield ast.unparse(node.target), kind, _line(str(after.value.value)) if told else ""
+
+
+def _line(text: str) -> str:
+    return " ".join(text.split()).replace("|", r"\|")

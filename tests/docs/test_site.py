@@ -1,0 +1,126 @@
+"""The site is built strictly, of the program as it is, and asks the network for nothing."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+from html.parser import HTMLParser
+from pathlib import Path
+
+import pytest
+from documentation import drawings, links
+
+from graphfix.engine.targets import RULES, TARGETS
+from graphfix.report.pages import codes
+from tests.support.places import ROOT
+
+LOADED = {"script": "src", "img": "src", "iframe": "src", "link": "href", "source": "src", "object": "data"}
+"""What a browser fetches by itself, and where it stands."""
+KEPT_BACK = ("canonical", "prev", "next", "alternate")
+"""Links of a page's head that are not fetched."""
+
+
+def build(config: Path, folder: Path) -> subprocess.CompletedProcess[str]:
+    """Build the site as CI does."""
+    command = [sys.executable, "-m", "mkdocs", "build", "--strict", "--config-file", str(config), "-d", str(folder)]
+    return subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
+
+
+@pytest.fixture(scope="module")
+def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("site")
+    built = build(ROOT / "mkdocs.yml", folder)
+    assert built.returncode == 0, built.stderr
+    return folder
+
+
+def test_every_rewrite_code_and_target_has_a_page(site: Path) -> None:
+    named = [*(f"rewrites/{name}" for name in RULES), *(f"codes/{name}" for name in codes())]
+    named += [f"targets/{name}" for name in TARGETS]
+    assert [name for name in named if not (site / "reference" / name / "index.html").exists()] == []
+
+
+class Fetched(HTMLParser):
+    """What a page makes a browser fetch."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.places: list[str] = []
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        said = dict(attrs)
+        if said.get("rel") not in KEPT_BACK:
+            self.places += [said.get(LOADED[tag]) or ""] if tag in LOADED else []
+
+
+def fetched_from_elsewhere(folder: Path) -> list[str]:
+    """Every address of another machine that a page or a style sheet makes a browser ask."""
+    found = []
+    for page in folder.rglob("*.html"):
+        parser = Fetched()
+        parser.feed(page.read_text(encoding="utf-8"))
+        found += [f"{page.name}: {place}" for place in parser.places if re.match(r"(https?:)?//", place)]
+    for sheet in folder.rglob("*.css"):
+        found += re.findall(r"(?:@import|url\()\s*[\"']?(?:https?:)?//[^)\"']+", sheet.read_text(encoding="utf-8"))
+    return found
+
+
+def test_no_page_asks_the_network(site: Path) -> None:
+    assert fetched_from_elsewhere(site) == []
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("a.html", '<script src="https://example.org/a.js"></script>'),
+        ("a.html", '<link rel="stylesheet" href="//example.org/a.css">'),
+        ("a.css", "@import url(https://example.org/font.css);"),
+    ],
+)
+def test_a_page_that_asks_the_network_is_seen(tmp_path: Path, name: str, text: str) -> None:
+    (tmp_path / name).write_text(text)
+    assert fetched_from_elsewhere(tmp_path)
+
+
+@pytest.mark.parametrize("fault", ["[x](nowhere.md)", "[x](semantics.md#no-such-heading)", "![x](pictures/none.svg)"])
+def test_a_link_that_leads_nowhere_fails_the_build(tmp_path: Path, fault: str) -> None:
+    docs = tmp_path / "docs"
+    docs.mkdir()
+    (docs / "index.md").write_text(f"# Start\n\n{fault}\n")
+    (docs / "semantics.md").write_text("# Semantics\n")
+    whole = (ROOT / "mkdocs.yml").read_text(encoding="utf-8")
+    checks = re.search(r"^validation:\n(?: .*\n)+", whole, re.MULTILINE)
+    assert checks is not None
+    (tmp_path / "mkdocs.yml").write_text(f"site_name: planted\nplugins: []\n{checks[0]}")
+    built = build(tmp_path / "mkdocs.yml", tmp_path / "site")
+    assert built.returncode == 1
+    assert "index.md" in built.stderr
+
+
+def test_the_readme_s_picture_is_what_is_drawn() -> None:
+    """`python -m documentation.drawings`, in scripts/, writes it."""
+    kept = ROOT / "docs" / "pictures" / f"{drawings.KEPT}.svg"
+    assert kept.read_text(encoding="utf-8") == drawings.picture(drawings.KEPT)
+
+
+@pytest.mark.parametrize(
+    ("text", "linked"),
+    [
+        ("see GF101.", "see [GF101](../codes/GF101.md)."),
+        ("by `equalize-ranks`", "by [`equalize-ranks`](../rewrites/equalize-ranks.md)"),
+        ("`--target ranks`", "[`--target ranks`](ranks.md)"),
+        ("[GF101](elsewhere.md)", "[GF101](elsewhere.md)"),
+        ("`explain GF101`", "`explain GF101`"),
+        ("```text\nGF101\n```", "```text\nGF101\n```"),
+        ("# GF101", "# GF101"),
+        ("`equalize-ranks-more`", "`equalize-ranks-more`"),
+        ("`tosa` and explicit", "`tosa` and explicit"),
+    ],
+)
+def test_names_lead_to_their_pages(text: str, linked: str) -> None:
+    assert links.linked(text, "reference/targets/tosa.md") == linked
+
+
+def test_a_page_has_no_link_to_itself() -> None:
+    assert links.linked("GF101", "reference/codes/GF101.md") == "GF101"
