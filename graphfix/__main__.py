@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import gc
 import os
 import signal
@@ -9,8 +10,8 @@ import sys
 from types import FrameType
 from typing import NoReturn
 
-from graphfix.cli.commands import main
-from graphfix.cli.status import TERMINATED
+from graphfix.cli.commands import Terminated, main
+from graphfix.cli.status import FAILED, PIPE_CLOSED
 
 
 def run() -> NoReturn:
@@ -23,17 +24,35 @@ def run() -> NoReturn:
     if signal.getsignal(signal.SIGINT) is signal.default_int_handler:  # a shell may want a job to ignore it
         signal.signal(signal.SIGINT, _stop)
     signal.signal(signal.SIGTERM, _stop)
-    status = main()
-    sys.stdout.flush()
-    sys.stderr.flush()
+    try:
+        status = main()
+    except SystemExit as ended:  # argparse ends so, with what it has printed
+        status = int(ended.code or 0)
+    status = _flushed(status)
+    with contextlib.suppress(OSError):
+        sys.stderr.flush()
     os._exit(status)
+
+
+def _flushed(status: int) -> int:
+    """The same status, unless all went well but for what was printed: whoever reads it may be gone, by Ctrl-C too."""
+    try:
+        sys.stdout.flush()
+    except BrokenPipeError:
+        return status or PIPE_CLOSED
+    except OSError as error:
+        from graphfix.cli import terminal  # it imports what a question about the command line need not wait for
+
+        terminal.say(f"stdout: {error.strerror}")
+        return status or FAILED
+    return status
 
 
 def _stop(number: int, _: FrameType | None) -> NoReturn:
     """Stop once: what cleans up is not to be stopped."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     signal.signal(signal.SIGTERM, signal.SIG_IGN)
-    raise KeyboardInterrupt if number == signal.SIGINT else SystemExit(TERMINATED)
+    raise KeyboardInterrupt if number == signal.SIGINT else Terminated
 
 
 if __name__ == "__main__":

@@ -7,7 +7,11 @@ import sys
 from collections.abc import Sequence
 
 from graphfix.cli import parser
-from graphfix.cli.status import INTERRUPTED
+from graphfix.cli.status import INTERRUPTED, TERMINATED
+
+
+class Terminated(KeyboardInterrupt):
+    """What `kill` asks: an interrupt with a status of its own, which no code that is run takes for an error."""
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -24,5 +28,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         from graphfix.cli import running
 
         return running.run(said)
+    except Terminated:
+        return TERMINATED
     except KeyboardInterrupt:
         return INTERRUPTED

@@ -369,6 +369,13 @@ def test_help_lists_exactly_the_commands_that_exist(capsys: pytest.CaptureFixtur
     assert re.findall(r"^    ([a-z]+)(?: |$)", helped([], capsys), re.MULTILINE) == list(OFFERED)
 
 
+@pytest.mark.parametrize("command", list(OFFERED))
+def test_a_page_that_help_names_is_there(capsys: pytest.CaptureFixture[str], command: str) -> None:
+    named = re.findall(r"docs/[\w/-]+\.md", re.sub(r"\n\s*", "", helped([command], capsys)))
+    assert [name for name in named if not (ROOT / name).is_file()] == []
+    assert bool(named) == (command in ("fix", "check"))
+
+
 def test_the_help_of_fix_names_every_rewrite(capsys: pytest.CaptureFixture[str]) -> None:
     squeezed = re.sub(r"\s+", "", helped(["fix"], capsys))
     assert [rule for rule in offered.RULES if rule not in squeezed] == []
@@ -612,17 +619,19 @@ def process(*argv: str | Path, stdout: IO[bytes] | None = None, encoding: str = 
     )
 
 
-def test_a_pipe_that_its_reader_closed_ends_the_command_quietly() -> None:
+@pytest.mark.parametrize("line", ["explain GF101", "--help"])
+def test_a_pipe_that_its_reader_closed_ends_the_command_quietly(line: str) -> None:
     read, write = os.pipe()
     os.close(read)
     with os.fdopen(write, "wb") as closed:
-        done = process("explain", "GF101", stdout=closed)
+        done = process(*line.split(), stdout=closed)
     assert (done.returncode, done.stderr) == (141, "")
 
 
-def test_a_full_stdout_is_one_line_and_status_2() -> None:
+@pytest.mark.parametrize("line", ["explain GF101", "--version"])
+def test_a_full_stdout_is_one_line_and_status_2(line: str) -> None:
     with Path("/dev/full").open("wb") as full:
-        done = process("explain", "GF101", stdout=full)
+        done = process(*line.split(), stdout=full)
     assert (done.returncode, done.stderr) == (2, "graphfix: stdout: No space left on device\n")
 
 

@@ -78,3 +78,44 @@ def test_a_stopped_fix_leaves_nothing(tmp_path: Path, slow: Path, phase: str, nu
     while any(map(is_there, started)) and time.monotonic() < begun + SOON:
         time.sleep(0.01)
     assert not any(map(is_there, started))
+
+
+OWN = '''"""Wait."""
+
+import time
+
+from graphfix.api.rewriting import ANY
+
+ON = ANY
+CODE = "MY101"
+
+
+def plan(node):
+    time.sleep(60)
+    yield
+'''
+
+
+@pytest.mark.parametrize(("number", "status"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
+def test_it_stops_in_a_rewrite_of_one_s_own_and_whoever_reads_may_be_gone(
+    tmp_path: Path, number: int, status: int
+) -> None:
+    (tmp_path / "wait.py").write_text(OWN)
+    for name, line in (("a", "y[2] = Neg(x[2])"), ("b", "y[2] = Add(x[2], b[2])")):
+        (tmp_path / f"{name}.onnx").write_bytes(model(line).SerializeToString())
+    (tmp_path / "graphfix.toml").write_text('[[overrides]]\nfiles = ["b.onnx"]\nrewrites = ["wait.py"]\n')
+    outer = {name: value for name, value in os.environ.items() if name != "PYTHONUNBUFFERED"}
+    environment = {**outer, "PYTHONPATH": os.pathsep.join(map(str, (ROOT, *sys.path)))}
+    read, write = os.pipe()
+    command = [sys.executable, "-m", "graphfix", "check", "a.onnx", "b.onnx", "-v"]
+    with subprocess.Popen(
+        command, stdout=write, stderr=subprocess.PIPE, text=True, env=environment, cwd=tmp_path
+    ) as asked:
+        os.close(write)
+        os.close(read)
+        assert asked.stderr is not None
+        planning = (line for line in asked.stderr if line.rstrip().endswith("planning"))
+        assert all(next(planning, "") for _ in range(2))
+        asked.send_signal(number)
+        _, rest = asked.communicate(timeout=SOON)
+    assert (asked.returncode, rest) == (status, "")
