@@ -15,6 +15,7 @@ from graphfix.cli.requests import request
 from graphfix.cli.status import DONE, NO, WORST
 from graphfix.engine.spelling import hint
 from graphfix.findings.selection import Selection, names_a_code
+from graphfix.report.text import counted
 from graphfix.results import GraphfixError, Outcome
 from graphfix.results.progress import Progress
 
@@ -137,6 +138,6 @@ def _remember(options: Namespace, known: KnownFindings, entries: Sequence[report
     said = known.write() if known.writes else ""
     if gone:
         again = f"--write-baseline {options.baseline} takes them out"
-        said = f"{options.baseline}: {gone} known finding{'s' * (gone != 1)} can't be found any more; {again}"
+        said = f"{options.baseline}: {counted(gone, 'known finding')} can't be found any more; {again}"
     if said and not options.quiet:
         terminal.say(said, options.color)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
@@ -11,6 +12,7 @@ from graphfix import report
 from graphfix.findings import baseline
 from graphfix.findings.baseline import Baseline, Known
 from graphfix.findings.selection import Selection
+from graphfix.report.text import counted
 from graphfix.results import GraphfixError, Outcome
 
 
@@ -20,6 +22,11 @@ class Checked:
 
     findings: Sequence[Known]
     selection: Selection
+    fingerprints: AbstractSet[str] = field(init=False)
+
+    def __post_init__(self) -> None:
+        """Know the fingerprints at once: each known finding is looked up among them."""
+        object.__setattr__(self, "fingerprints", frozenset(str(each["fingerprint"]) for each in self.findings))
 
     def covers(self, known: Known) -> bool:
         """Whether such a finding was looked for."""
@@ -43,7 +50,7 @@ class KnownFindings:
             return chosen
         found = Checked(baseline.described(chosen), selection)
         self.checked[self.baseline.name_of(model)] = found
-        known = {str(each["fingerprint"]) for each in found.findings} if self.writes else self.baseline.known(model)
+        known = found.fingerprints if self.writes else self.baseline.known(model)
         new = baseline.unknown(chosen, known)
         return replace(chosen, sites=new, suppressed=len(chosen.sites) - len(new))
 
@@ -67,14 +74,13 @@ class KnownFindings:
             files[name] = [*files.get(name, ()), *found.findings]
         report.publish(self.baseline.path, baseline.text(files), "baseline")
         number = sum(map(len, files.values()))
-        return f"{self.baseline.path}: written, {number} finding{'s' * (number != 1)}"
+        return f"{self.baseline.path}: written, {counted(number, 'finding')}"
 
     def _is_gone(self, name: str, known: Known) -> bool:
         checked = self.checked.get(name)
         if checked is None:
             return not self._is_there(name)
-        now = {each["fingerprint"] for each in checked.findings}
-        return checked.covers(known) and known["fingerprint"] not in now
+        return checked.covers(known) and known["fingerprint"] not in checked.fingerprints
 
     def _was_not_asked(self, name: str, known: Known) -> bool:
         checked = self.checked.get(name)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import gc
 import json
 import shutil
+import time
 import weakref
 from collections.abc import Callable
 from dataclasses import replace
@@ -14,8 +15,9 @@ import pytest
 
 from graphfix import report
 from graphfix.api import pipeline
-from graphfix.cli import checking, commands
+from graphfix.cli import checking, commands, known_findings
 from graphfix.engine.request import Request
+from graphfix.findings.selection import Selection
 from graphfix.report import pages
 from graphfix.results import GraphfixError, Outcome, Site
 from tests.support.places import ROOT
@@ -232,6 +234,22 @@ def test_what_is_gone_is_said_so_that_the_baseline_can_shrink(sites: Sites, chec
     assert "3 known findings" in check("b.onnx", "--baseline", "base.json")[2]
     check("b.onnx", "--write-baseline", "base.json")
     assert list(json.loads((tmp_path / "base.json").read_text())["files"]) == ["b.onnx"]
+
+
+def test_the_time_of_a_baseline_grows_with_the_number_of_its_findings(tmp_path: Path) -> None:
+    """A look at all findings for each that is known would take half a minute here."""
+    sites = tuple(Site("GF101", f"n{at}", "Add", "main", 0, (1,), (1, 1), "found") for at in range(20_000))
+    path = tmp_path / "known.json"
+    everything = Outcome("check", "m.onnx", "onnx", sites=sites)
+    model = tmp_path / "m.onnx"
+    written = known_findings.opened(None, path)
+    written.counted(model, everything, Selection())
+    written.write()
+    known = known_findings.opened(path, None)
+    assert known.counted(model, replace(everything, sites=sites[1:]), Selection()).suppressed == len(sites) - 1
+    begun = time.process_time()
+    assert known.gone() == 1
+    assert time.process_time() - begun < 2  # seconds
 
 
 def test_what_this_run_did_not_look_for_stays_in_the_baseline(sites: Sites, check: Check, tmp_path: Path) -> None:
