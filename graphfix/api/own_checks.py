@@ -12,12 +12,13 @@ from graphfix.api.own_modules import reasons
 from graphfix.engine.offered import RULES
 from graphfix.engine.spelling import hint
 from graphfix.findings.selection import OWN_CODE
-from graphfix.graph.edit_faults import fault, shown
+from graphfix.graph.edit_faults import fault
 from graphfix.graph.protocols import ANY, BROADCASTING, Rewrite
 from graphfix.operators.names import OPERATORS
 from graphfix.operators.row import TFLITE
 from graphfix.report import pages
 from graphfix.results import GraphfixError, RewriteError
+from graphfix.results.shown import shown
 from graphfix.shapes.shape import Incompatible, Undecided
 
 if TYPE_CHECKING:

@@ -18,7 +18,6 @@ from graphfix.api.own_modules import load_file, unusable
 from graphfix.engine.offered import RULES
 from graphfix.engine.spelling import hint
 from graphfix.engine.targets import MATERIALIZE, TARGETS
-from graphfix.graph.edit_faults import shown
 from graphfix.graph.protocols import (
     ModelRewrite,
     Rewrite,
@@ -30,6 +29,7 @@ from graphfix.graph.protocols import (
 )
 from graphfix.report import pages
 from graphfix.results import GraphfixError
+from graphfix.results.shown import shown
 
 if TYPE_CHECKING:
     from importlib.metadata import EntryPoint

@@ -22,8 +22,8 @@ from graphfix.cli import globs, keys
 from graphfix.cli.globs import Glob
 from graphfix.cli.keys import Options
 from graphfix.engine import toml_files
-from graphfix.engine.toml_files import shown
 from graphfix.results import GraphfixError
+from graphfix.results.shown import shown
 
 OWN, SHARED = "graphfix.toml", "pyproject.toml"
 OVERRIDES, FILES = "overrides", "files"

@@ -13,7 +13,7 @@ from graphfix.cli.globs import Glob
 from graphfix.cli.options import Parser, Whole, tolerance
 from graphfix.engine.request import Request
 from graphfix.engine.spelling import hint
-from graphfix.engine.toml_files import shown
+from graphfix.results.shown import shown
 
 Options: TypeAlias = Mapping[str, argparse.Action]
 """A command's options by their long names, without `--`."""

@@ -39,9 +39,9 @@ from graphfix.engine import toml_files
 from graphfix.engine.offered import BROADCASTS, RULES
 from graphfix.engine.spelling import hint
 from graphfix.engine.targets import MATERIALIZE, MOVEMENT, TARGETS, Target, moved_by, moving
-from graphfix.engine.toml_files import shown
 from graphfix.operators.names import CUSTOM, OPERATORS, TYPES, Format
 from graphfix.results import GraphfixError
+from graphfix.results.shown import shown
 
 Table = Mapping[str, Any]
 Convert = Callable[[Any], Any]

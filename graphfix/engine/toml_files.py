@@ -10,8 +10,6 @@ from graphfix.results import GraphfixError
 
 LARGEST = 1 << 20
 """Bytes: what a person writes is some pages of text."""
-SHOWN = 100
-"""How many letters of a value an error shows."""
 
 
 def table(path: Path) -> dict[str, Any]:
@@ -26,15 +24,6 @@ def table(path: Path) -> dict[str, Any]:
         raise GraphfixError(f"{path}: no TOML: it is nested too deeply; give a TOML file written by hand") from None
     except ValueError as error:  # also of a number that has too many digits for Python to read it
         raise GraphfixError(f"{path}: no TOML: {str(error).partition(';')[0]}") from None
-
-
-def shown(value: object) -> str:
-    """A value in an error of one line."""
-    try:
-        text = repr(value)
-    except ValueError:
-        text = "a number of so many digits"
-    return text if len(text) <= SHOWN else f"{text[:SHOWN]} .."
 
 
 def _content(path: Path) -> bytes:

@@ -23,14 +23,13 @@ from graphfix.graph.edits import (
     Upgrade,
 )
 from graphfix.graph.view import Node, Value
+from graphfix.results.shown import shown
 from graphfix.shapes.shape import Shape
 
 EDITS = (
     *(Lift, Stretch, Fold, Bypass, Restate, Canonicalize, Upgrade, Evaluate, Inline, Replace),
     *(Leave, Assume),
 )
-SHOWN = 60
-"""How many letters of a value an error shows."""
 
 
 def fault(edit: object, node: Node, codes: Collection[str]) -> str | None:
@@ -45,12 +44,6 @@ def fault(edit: object, node: Node, codes: Collection[str]) -> str | None:
         return f"{what} has the code {shown(edit.code)}: a rewrite uses its own CODE, or one of graphfix's"
     found = next(_faults(edit, node), None)
     return f"{what}: {found}" if found is not None else None
-
-
-def shown(value: object) -> str:
-    """A value in an error of one line."""
-    text = repr(value)
-    return text if len(text) <= SHOWN else f"{text[:SHOWN]} .."
 
 
 def _faults(edit: Edit, node: Node) -> Iterator[str]:

@@ -239,6 +239,10 @@ TEXTS = {
     "no code": (HEAD.replace("CODE", "KODE") + PLAN + "yield\n", "it lacks CODE"),
     "a code of graphfix that is none": (HEAD.replace("MY101", "GF999") + PLAN + "yield\n", "CODE is 'GF999'; give"),
     "a code that is none": (HEAD.replace('"MY101"', "5") + PLAN + "yield\n", "CODE is 5; give a code of graphfix"),
+    "a code of too many digits": (
+        HEAD.replace('"MY101"', "10 ** 5000") + PLAN + "yield\n",
+        "CODE is a number of so many digits; give a code",
+    ),
     "a list of names": (HEAD.replace('frozenset({("", "Mul")})', '["Mul"]') + PLAN + "yield\n", "ON is ['Mul']; give"),
     "names without domains": (HEAD.replace('("", "Mul")', '"Mul"') + PLAN + "yield\n", "ON holds 'Mul'; give ANY"),
     "no such operator": (HEAD.replace("Mul", "Mull") + PLAN + "yield\n", "no such operator; did you mean 'Mul'"),
