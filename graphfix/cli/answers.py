@@ -141,7 +141,7 @@ def status(entry: report.Entry, *, strict: bool = False) -> int:
         return NO if report.findings(entry) else DONE
     if entry.command == "fix" and (entry.output is not None or entry.dry_run):
         return DONE
-    different = entry.verdict is not None and entry.verdict.status in ("different", "contradicted")
+    different = entry.verdict is not None and entry.verdict.is_no
     enough = ("proved",) if strict else ("equal", "proved")
     agreed = entry.command == "verify" and entry.verdict is not None and entry.verdict.status in enough
     return NO if different else DONE if agreed else UNDECIDED

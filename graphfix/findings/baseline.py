@@ -88,13 +88,13 @@ def _files(path: Path, content: object) -> Mapping[str, Sequence[Known]]:
 def described(outcome: Outcome) -> list[Known]:
     """The findings of a model as the file writes them."""
     found = zip(outcome.sites, fingerprints(outcome.sites), strict=True)
-    return [_line(site, digits) for site, digits in found if site.status in ("found", "left")]
+    return [_line(site, digits) for site, digits in found if site.is_finding]
 
 
 def unknown(outcome: Outcome, known: Collection[str]) -> tuple[Site, ...]:
     """The sites without the findings that are known."""
     named = zip(outcome.sites, fingerprints(outcome.sites), strict=True)
-    return tuple(site for site, digits in named if digits not in known or site.status not in ("found", "left"))
+    return tuple(site for site, digits in named if digits not in known or not site.is_finding)
 
 
 def text(files: Mapping[str, Sequence[Known]]) -> str:

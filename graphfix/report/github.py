@@ -17,8 +17,8 @@ from graphfix.report.text import (
     change_text,
     counted,
     findings,
-    node_text,
-    operand_text,
+    pair_text,
+    place_text,
     printable,
     shortened,
 )
@@ -73,12 +73,10 @@ def _annotations(entry: Entry) -> Iterator[Annotation]:
     if entry.command == "check":
         yield from _findings(entry)
     verdict = entry.verdict
-    if verdict is not None and verdict.status in ("different", "contradicted", "undecided"):
-        pair = f"{entry.model}, {entry.output}" if entry.output else entry.model
-        kind = "warning" if verdict.status == "undecided" else "error"
-        yield Annotation(
-            kind, entry.output or entry.model, f"graphfix {entry.command}", f"{pair}: {verdict_text(verdict)}"
-        )
+    if verdict is not None and (verdict.is_no or verdict.status == "undecided"):
+        kind = "error" if verdict.is_no else "warning"
+        said = f"{pair_text(entry)}: {verdict_text(verdict)}"
+        yield Annotation(kind, entry.output or entry.model, f"graphfix {entry.command}", said)
 
 
 def _findings(outcome: Outcome) -> Iterator[Annotation]:
@@ -93,8 +91,7 @@ def _findings(outcome: Outcome) -> Iterator[Annotation]:
 
 
 def _site(site: Site) -> str:
-    where = ", ".join(filter(None, (node_text(site), operand_text(site))))
-    return f"{where}: {change_text(site)}"
+    return f"{place_text(site)}: {change_text(site)}"
 
 
 def _data(text: str) -> str:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Literal
 
 from graphfix.report import pages
 from graphfix.report.places import relative_path
-from graphfix.report.text import Entry, Failure, change_text, counted, findings, node_text, operand_text, printable
+from graphfix.report.text import Entry, Failure, change_text, counted, findings, place_text, printable
 from graphfix.report.tosa import converted_text, run_text
 from graphfix.report.verdict import verdict_text
 from graphfix.results import Conversion, Facts, Outcome, Site, Verdict
@@ -113,8 +113,7 @@ def _codes(outcome: Outcome) -> Iterator[Case]:
 
 
 def _site(site: Site) -> str:
-    where = ", ".join(filter(None, (node_text(site), operand_text(site))))
-    return f"{site.status} {where}: {change_text(site)}"
+    return f"{site.status} {place_text(site)}: {change_text(site)}"
 
 
 def _proof(verdict: Verdict, outcome: Outcome) -> Case:

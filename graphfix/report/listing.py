@@ -63,14 +63,14 @@ def _lines(node: ListedNode, columns: _Columns | None, paint: Paint) -> Iterator
         yield text + (paint(f"    # {printable(node.name)}", "aside") if node.name else "")
         return
     results = f"{marks}{_fitted_results(node, columns.results, paint)} = "
-    name = paint(f"  # {cut(printable(node.name), columns.name)}", "aside") if node.name else ""
+    name = paint(f"  # {shortened_inside(printable(node.name), columns.name)}", "aside") if node.name else ""
     for limit in LIMITS:
         text = _expression(node, limit, plain)
         if len(text) <= columns.expression:
             pad = " " * (columns.expression - len(text)) if name else ""
             yield f"{results}{_expression(node, limit, paint)}{pad}{name}"
             return
-    opened = cut(f"{printable(node.op)}(", columns.expression)
+    opened = shortened_inside(f"{printable(node.op)}(", columns.expression)
     yield f"{results}{opened.ljust(columns.expression) if name else opened}{name}"
     yield f"{'':{2 * GUTTER}}{_fitted_operands(node, columns.line - 2 * GUTTER - 1, paint)})"
 
@@ -119,7 +119,7 @@ def _operands(node: ListedNode, limit: int | None, shown: int, paint: Paint) -> 
 
 def _value(value: ListedValue, limit: int | None, paint: Paint) -> str:
     """`b[1,3]`, with the elements of a small constant operand behind it."""
-    name = printable(value.name) if limit is None else cut(printable(value.name), limit)
+    name = printable(value.name) if limit is None else shortened_inside(printable(value.name), limit)
     constant = "" if value.elements is None else paint(f"={printable(value.elements)}", "aside")
     if value.sizes is None:
         return f"{name}[*]{constant}"
@@ -137,7 +137,7 @@ def _fitted_results(node: ListedNode, width: int, paint: Paint) -> str:
         text = _results(node.results, limit, plain)
         if len(text) <= width:
             return _results(node.results, limit, paint) + " " * (width - len(text))
-    return cut(_results(node.results, SHORTEST, plain), width).ljust(width)
+    return shortened_inside(_results(node.results, SHORTEST, plain), width).ljust(width)
 
 
 def _fitted_operands(node: ListedNode, width: int, paint: Paint) -> str:
@@ -149,10 +149,10 @@ def _fitted_operands(node: ListedNode, width: int, paint: Paint) -> str:
     ):
         if len(_operands(node, limit, shown, plain)) <= width:
             return _operands(node, limit, shown, paint)
-    return cut(_operands(node, SHORTEST, 1, plain), width)
+    return shortened_inside(_operands(node, SHORTEST, 1, plain), width)
 
 
-def cut(text: str, width: int) -> str:
+def shortened_inside(text: str, width: int) -> str:
     """The text in at most so many letters: what is left out is in the middle, and more of the end stays."""
     if len(text) <= width:
         return text

@@ -13,7 +13,17 @@ from typing import Any
 from graphfix.findings.fingerprint import fingerprints
 from graphfix.report import pages
 from graphfix.report.places import uri
-from graphfix.report.text import Entry, Failure, change_text, findings, node_text, operand_text, printable, shortened
+from graphfix.report.text import (
+    Entry,
+    Failure,
+    change_text,
+    findings,
+    own_codes,
+    pair_text,
+    place_text,
+    printable,
+    shortened,
+)
 from graphfix.report.verdict import verdict_text
 from graphfix.results import VERSION, Outcome, Site
 
@@ -31,8 +41,11 @@ Part = dict[str, Any]
 
 def sarif_text(entries: Sequence[Entry]) -> str:
     """One run for all models. Models that failed, and what was cut, are notifications of its invocation."""
-    own = {code: line for entry in entries if isinstance(entry, Outcome) for code, line in entry.own_codes.items()}
-    rules = [*map(_rule, pages.codes()), *(_own_rule(code, line) for code, line in own.items()), _of_verify()]
+    rules = [
+        *map(_rule, pages.codes()),
+        *(_own_rule(code, line) for code, line in own_codes(entries).items()),
+        _of_verify(),
+    ]
     results = [result for entry in entries if isinstance(entry, Outcome) for result in _results(entry)]
     notifications = [note for entry in entries for note in _notifications(entry)]
     if len(results) > MOST:
@@ -110,24 +123,22 @@ def _results(outcome: Outcome) -> Iterator[Part]:
             if id(site) in named:
                 yield _finding(outcome, site, fingerprint)
     verdict = outcome.verdict
-    if verdict is not None and verdict.status in ("different", "contradicted"):
+    if verdict is not None and verdict.is_no:
         yield {
             "ruleId": DIFFERENT,
             "level": ERROR,
-            "message": _message(f"{_pair(outcome)}: {verdict_text(verdict)}"),
+            "message": _message(f"{pair_text(outcome)}: {verdict_text(verdict)}"),
             "locations": [_file(outcome.output or outcome.model)],
         }
 
 
 def _finding(outcome: Outcome, site: Site, fingerprint: str) -> Part:
-    where = ", ".join(filter(None, (node_text(site), operand_text(site))))
-    what = change_text(site)
     because = "left alone because " if site.status == "left" else ""
     graph, node = printable(site.graph), printable(site.node)
     return {
         "ruleId": site.code,
         "level": LEVELS[site.status],
-        "message": _message(f"{where}: {because}{what}"),
+        "message": _message(f"{place_text(site)}: {because}{change_text(site)}"),
         "locations": [
             {
                 **_file(outcome.model),
@@ -168,13 +179,9 @@ def _notifications(entry: Entry) -> Iterator[Part]:
         return
     yield from (_notification("note", f"{entry.model}: {note}", entry.model) for note in entry.notes)
     if entry.verdict is not None and entry.verdict.status == "undecided":
-        yield _notification(WARNING, f"{_pair(entry)}: {verdict_text(entry.verdict)}", entry.model)
+        yield _notification(WARNING, f"{pair_text(entry)}: {verdict_text(entry.verdict)}", entry.model)
 
 
 def _notification(level: str, text: str, model: str | None = None) -> Part:
     place = {} if model is None else {"locations": [_file(model)]}
     return {"level": level, "message": _message(text), **place}
-
-
-def _pair(outcome: Outcome) -> str:
-    return f"{outcome.model}, {outcome.output}" if outcome.output else outcome.model

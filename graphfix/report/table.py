@@ -20,6 +20,7 @@ from graphfix.report.text import (
     folds,
     node_text,
     operand_text,
+    own_codes,
     printable,
     seconds_text,
     shape_text,
@@ -89,7 +90,7 @@ def statistics(entries: Sequence[Entry]) -> str:
     codes = Counter(site.code for entry in entries if isinstance(entry, Outcome) for site in findings(entry))
     rows = sorted(codes.items(), key=lambda row: (-row[1], row[0]))
     width = max((len(str(number)) for _, number in rows), default=1)
-    own = {code: what for entry in entries if isinstance(entry, Outcome) for code, what in entry.own_codes.items()}
+    own = own_codes(entries)
     names = {code: printable(own.get(code) or pages.title(code).removeprefix(f"{code} ")) for code, _ in rows}
     lines = [f"{number:>{width}}  {code}  {names[code]}" for code, number in rows]
     return "\n".join(lines or ["0  findings"])

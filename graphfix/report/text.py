@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import TypeAlias
 
@@ -42,6 +42,12 @@ def shortened(text: str, most: int) -> str:
     return f"{plain[: most // 2]}{between}{plain[-(most - most // 2) :]}"
 
 
+def cut(text: str, letters: int) -> str:
+    """The text as `printable` writes it, at most that many letters of it."""
+    plain = printable(text)
+    return plain if len(plain) <= letters else f"{plain[: letters - 1]}…"
+
+
 def shape_text(shape: JsonShape) -> str:
     """`[2,N,?]`; `[*]` when the rank is not known."""
     if shape is None:
@@ -58,6 +64,16 @@ def node_text(site: Site) -> str:
 def operand_text(site: Site) -> str:
     """`operand 1`, or nothing for a site that is a whole node."""
     return "" if site.operand is None else f"operand {site.operand}"
+
+
+def place_text(site: Site) -> str:
+    """`Add 'head/bias', operand 1`."""
+    return ", ".join(filter(None, (node_text(site), operand_text(site))))
+
+
+def pair_text(outcome: Outcome) -> str:
+    """`m.onnx, f.onnx`: the model, and what was made of it or is compared with it."""
+    return f"{outcome.model}, {outcome.output}" if outcome.output else outcome.model
 
 
 def change_text(site: Site) -> str:
@@ -88,7 +104,12 @@ def seconds_text(seconds: Mapping[str, float]) -> str:
 
 def findings(outcome: Outcome) -> list[Site]:
     """The sites for which `check` ends with 1: what it found, and what it could not decide."""
-    return [site for site in outcome.sites if site.status in ("found", "left")]
+    return [site for site in outcome.sites if site.is_finding]
+
+
+def own_codes(entries: Iterable[Entry]) -> dict[str, str]:
+    """By finding code of rewrites of the user's own: the first line of the page."""
+    return {code: line for entry in entries if isinstance(entry, Outcome) for code, line in entry.own_codes.items()}
 
 
 def folds(outcome: Outcome) -> bool:

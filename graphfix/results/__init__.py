@@ -94,6 +94,11 @@ class Site:
     inexact: Final[str | None] = None
     """Why the numbers may differ, and by how much at most; None where every bit is the same."""
 
+    @property
+    def is_finding(self) -> bool:
+        """Whether `check` ends with 1 for it: what it found, and what it could not decide."""
+        return self.status in ("found", "left")
+
 
 @dataclass(frozen=True, slots=True)
 class InexactSite:
@@ -148,6 +153,11 @@ class Verdict:
     seed: int = 0
     versions: Mapping[str, str] = field(default_factory=dict)
     sha256: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def is_no(self) -> bool:
+        """Whether a run shows that the two models, or what was claimed of sizes, do not agree."""
+        return self.status in ("different", "contradicted")
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,7 +7,7 @@ import re
 import pytest
 
 from graphfix.report.colour import coloured
-from graphfix.report.listing import cut, listing_lines
+from graphfix.report.listing import listing_lines, shortened_inside
 from graphfix.results.listing import ListedNode, ListedScope, ListedValue, Listing
 
 LONG = "/encoder/layers.11/attention/self/query/Add_output_0"
@@ -78,5 +78,5 @@ def test_a_name_can_paint_nothing(paint: object) -> None:
 
 
 def test_a_text_is_cut_in_the_middle() -> None:
-    assert cut("abcdefghij", 10) == "abcdefghij"
-    assert cut("abcdefghij", 8) == "ab..ghij"
+    assert shortened_inside("abcdefghij", 10) == "abcdefghij"
+    assert shortened_inside("abcdefghij", 8) == "ab..ghij"

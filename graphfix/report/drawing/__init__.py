@@ -7,7 +7,7 @@ from html import escape
 from importlib import resources
 
 from graphfix.report.drawing import box, grid, svg
-from graphfix.report.text import shape_text
+from graphfix.report.text import cut, shape_text
 from graphfix.results import JsonShape, OperandAxis, OperandExcerpt
 
 __all__ = ["DARK", "LIGHT", "STYLE", "broadcast_svg", "right_aligned"]
@@ -55,7 +55,7 @@ def broadcast_svg(
         wide, high = box.extent(found)
         beside = standalone
         at = (MARGIN + width + BETWEEN, MARGIN) if beside else (MARGIN, MARGIN + height + BETWEEN / 2)
-        parts += box.draw(found, svg.cut(f"{grid.name(chosen)} in the result", 28), at)
+        parts += box.draw(found, cut(f"{grid.name(chosen)} in the result", 28), at)
         width = width + BETWEEN + wide if beside else max(width, wide)
         height = max(height, high) if beside else height + BETWEEN / 2 + high
     return _whole(op, _described(space, operands), parts, (width + 2 * MARGIN, height + 2 * MARGIN), standalone)
@@ -96,7 +96,7 @@ def _implicit(operand: OperandExcerpt) -> bool:
 def _whole(op: str, said: str, parts: Sequence[str], size: svg.Point, standalone: bool) -> str:
     width, height = svg.number(size[0]), svg.number(size[1])
     head = f'<svg class="gx" role="img" width="{width}" height="{height}" viewBox="0 0 {width} {height}"'
-    words = f"<title>{escape(svg.cut(f'How the operands of {op} broadcast', 200))}</title><desc>{escape(said)}</desc>"
+    words = f"<title>{escape(cut(f'How the operands of {op} broadcast', 200))}</title><desc>{escape(said)}</desc>"
     hatch = (
         '<defs><pattern id="gx-hatch" width="6" height="6" patternUnits="userSpaceOnUse" patternTransform="rotate(45)">'
         '<path class="gx-line" d="M3 0V6"/></pattern></defs>'

@@ -8,6 +8,7 @@ from itertools import groupby
 
 from graphfix.report.drawing import svg
 from graphfix.report.drawing.svg import Point
+from graphfix.report.text import cut
 from graphfix.results import Certainty, OperandAxis
 
 MOST_DIRECTIONS = 3
@@ -34,7 +35,7 @@ class Direction:
     @property
     def label(self) -> str:
         """`2·3`: the sizes of the axes."""
-        return svg.cut("·".join("?" if size is None else str(size) for size in self.sizes), LETTERS)
+        return cut("·".join("?" if size is None else str(size) for size in self.sizes), LETTERS)
 
     @property
     def cells(self) -> int | None:

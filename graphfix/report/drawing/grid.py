@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 
 from graphfix.report.drawing import svg
 from graphfix.report.drawing.svg import Point
-from graphfix.report.text import printable
+from graphfix.report.text import cut, printable
 from graphfix.results import OperandAxis, OperandExcerpt
 
 FEW_AXES = 4
@@ -53,13 +53,13 @@ def draw(
         yield svg.text((left + axis * step + _cell(space) / 2, top + 12), f"axis {axis}", "gx-axis")
     for row, operand in enumerate(operands):
         y = top + HEAD + row * (HIGH + GAP)
-        yield svg.text((left - 10, y + HIGH / 2 + 4), svg.cut(name(operand), MOST_LETTERS), "gx-name", "end")
+        yield svg.text((left - 10, y + HIGH / 2 + 4), cut(name(operand), MOST_LETTERS), "gx-name", "end")
         for axis, (lies, size) in enumerate(zip(operand.axes, space, strict=True)):
             yield from _axis(operand, lies, size, ((left + axis * step, y), (_cell(space), HIGH)))
         yield from _matrix_axes(operand, ((left + len(space) * step + APART, y), (_cell(space), HIGH)))
     y = top + HEAD + len(operands) * (HIGH + GAP) + 4
     yield svg.lines([((origin[0], y - 3), (left + len(space) * step - GAP, y - 3))], "gx-rule")
-    yield svg.text((left - 10, y + HIGH / 2 + 4), svg.cut(op, MOST_LETTERS), "gx-name", "end")
+    yield svg.text((left - 10, y + HIGH / 2 + 4), cut(op, MOST_LETTERS), "gx-name", "end")
     for axis, size in enumerate(space):
         at = (left + axis * step, y)
         yield svg.box(at, (_cell(space), HIGH), "gx-result")
@@ -81,7 +81,7 @@ def _axis(
         return
     yield _size(mine, (middle, y + 16), width, "gx-extent")
     mark, kind = ("→", "gx-to") if lies.stretched == "yes" else ("?", "gx-size")
-    yield svg.text((middle, y + 31), svg.cut(f"{mark}{_text(size)}", int(width / SMALL_LETTER) - 1), kind)
+    yield svg.text((middle, y + 31), cut(f"{mark}{_text(size)}", int(width / SMALL_LETTER) - 1), kind)
 
 
 def _matrix_axes(operand: OperandExcerpt, place: tuple[Point, Point]) -> Iterator[str]:
@@ -120,7 +120,7 @@ def _keys(operands: Sequence[OperandExcerpt]) -> list[str]:
 
 
 def _size(size: int | str | None, at: Point, width: float, kind: str) -> str:
-    return svg.text(at, svg.cut(_text(size), int(width / LETTER)), kind)
+    return svg.text(at, cut(_text(size), int(width / LETTER)), kind)
 
 
 def _text(size: int | str | None) -> str:

@@ -15,12 +15,6 @@ def number(value: float) -> str:
     return f"{value:.1f}".rstrip("0").rstrip(".")
 
 
-def cut(text: str, letters: int) -> str:
-    """The text on one line, at most that many letters of it."""
-    plain = printable(text)
-    return plain if len(plain) <= letters else f"{plain[: letters - 1]}…"
-
-
 def text(at: Point, content: str, kind: str, anchor: str = "middle") -> str:
     """Write a line of text; `kind` is its class."""
     x, y = at

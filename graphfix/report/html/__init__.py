@@ -10,7 +10,7 @@ from importlib import resources
 from graphfix.report import drawing
 from graphfix.report.html import code_pages, data, sections
 from graphfix.report.html.elements import escaped
-from graphfix.report.text import Entry, counted
+from graphfix.report.text import Entry, counted, own_codes
 from graphfix.results import VERSION, Outcome
 
 __all__ = ["page"]
@@ -26,7 +26,6 @@ def page(entries: Sequence[Entry]) -> str:
     script = _script()
     done = [entry for entry in entries if isinstance(entry, Outcome)]
     codes = sorted({site.code for outcome in done for site in outcome.sites})
-    own = {code: line for outcome in done for code, line in outcome.own_codes.items()}
     return "".join(
         (
             '<!doctype html><html lang="en"><head><meta charset="utf-8">',
@@ -40,7 +39,7 @@ def page(entries: Sequence[Entry]) -> str:
             '<button type="button" id="scheme" hidden>Dark</button></header><main id="content" tabindex="-1">',
             sections.models(entries),
             *(sections.model(number, entry) for number, entry in enumerate(entries)),
-            code_pages.section(codes, own),
+            code_pages.section(codes, own_codes(entries)),
             f'</main><script type="application/json" id="data">{data.block(entries)}</script>',
             f"<script>{script}</script></body></html>\n",
         )

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from math import prod
 
 from graphfix.report.html.elements import section, words
-from graphfix.report.text import counted, node_text, operand_text, shape_text
+from graphfix.report.text import counted, place_text, shape_text
 from graphfix.results import JsonShape, Outcome, Site
 
 SHOWN = 12
@@ -75,7 +75,7 @@ def _itemsizes(outcome: Outcome) -> Operands:
 
 def _bar(stretch: Stretch, most: int) -> str:
     site, added = stretch.site, stretch.bytes or 0
-    name = f"{node_text(site)}, {operand_text(site)}"
+    name = place_text(site)
     width = max(added / most * 100, 0.5)
     shapes = f"{shape_text(site.before)} → {shape_text(site.after)}"
     return (

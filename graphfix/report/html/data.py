@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from graphfix.report.drawing import broadcast_svg, right_aligned, svg
-from graphfix.report.text import Entry, Failure, printable, shape_text
+from graphfix.report.drawing import broadcast_svg, right_aligned
+from graphfix.report.text import Entry, Failure, cut, printable, shape_text
 from graphfix.results import Excerpt, JsonShape, NodeExcerpt, OperandExcerpt, Outcome, Site
 
 ALIGNED = ("GF101", "GF102", "GF103")
@@ -38,7 +38,7 @@ class _Interned:
 
     def name(self, text: str | None) -> int:
         """The number of a name or a sentence, its control characters written out; a very long one is cut."""
-        return self.number(svg.cut(text or "", MOST_LETTERS))
+        return self.number(cut(text or "", MOST_LETTERS))
 
 
 @dataclass(slots=True)

@@ -6,8 +6,7 @@ from collections.abc import Iterable, Sequence
 from html import escape
 from itertools import chain
 
-from graphfix.report.drawing import svg
-from graphfix.report.text import printable
+from graphfix.report.text import cut, printable
 
 MOST_LETTERS = 1000
 FOLDED = 12
@@ -21,7 +20,7 @@ def escaped(text: object) -> str:
 
 def words(text: object) -> str:
     """A sentence: on one line, without marks of HTML; what it quotes can't turn the line around, or fill the page."""
-    return f"<bdi>{escaped(svg.cut(str(text), MOST_LETTERS))}</bdi>"
+    return f"<bdi>{escaped(cut(str(text), MOST_LETTERS))}</bdi>"
 
 
 def code(text: object) -> str:
