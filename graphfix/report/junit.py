@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Literal
 from graphfix.report import pages
 from graphfix.report.places import relative_path
 from graphfix.report.text import Entry, Failure, change_text, counted, findings, place_text, printable
-from graphfix.report.tosa import converted_text, run_text
+from graphfix.report.tosa import conversion_texts
 from graphfix.report.verdict import verdict_text
 from graphfix.results import Conversion, Facts, Outcome, Site, Verdict
 
@@ -168,6 +168,5 @@ CONVERTED: dict[str, Answer] = {
 
 def _conversion(outcome: Outcome, done: Conversion) -> Case:
     """What the TOSA tools say."""
-    ran = [] if done.status in ("converted", "refused") else [run_text(done)]
-    lines = [converted_text(outcome, done), *ran]
+    lines = conversion_texts(outcome, done)
     return Case("conversion", CONVERTED[done.status], lines[-1], lines)

@@ -13,9 +13,9 @@ from typing import Any
 
 from graphfix.report.markup import Block, code, collapsed, fit, prose, size, table
 from graphfix.report.text import Entry, Failure, counted, findings, folds, seconds_text, shape_text
-from graphfix.report.tosa import converted_text, run_text
-from graphfix.report.verdict import assumed, bindings_text, map_lines, unmatched, verdict_text
-from graphfix.results import VERSION, Conversion, Facts, Gap, Outcome, Run, Site, Verdict
+from graphfix.report.tosa import GAPS, conversion_texts, gap_cells
+from graphfix.report.verdict import assumed, bindings_text, claims_text, map_lines, unmatched, verdict_text
+from graphfix.results import VERSION, Conversion, Outcome, Run, Site, Verdict
 
 MOST, LAST_LINE = 65_000, 500
 """Bytes of the report, and of the line that counts what is left out."""
@@ -29,7 +29,6 @@ HEADINGS = (
 )
 SITES = ("code", "node", "operator", "operand", "before", "after", "rewrite", "reason")
 RUNS = ("sizes", "optimizations", "status", "outputs", "largest difference", "reason")
-GAPS = ("output", "largest difference", "part of its range", "within the tolerance")
 KERNEL_RUNS = ("sizes", "kernels", *RUNS[2:])
 """Where the runtime has several kernel sets, they take the place of the optimizations."""
 
@@ -158,16 +157,11 @@ def _verdict(verdict: Verdict) -> Iterator[Block]:
         title = f"Exceptions of the runtime: {len(rows)}"
         yield collapsed(title, table((), list(map(prose, names)), rows, "exception"))
     if verdict.facts is not None:
-        yield collapsed("Sizes that were claimed", Block((), (_claims(verdict.facts),)))
+        yield collapsed("Sizes that were claimed", Block((), (prose(claims_text(verdict.facts)),)))
     evidence = [f"- sha256 {which}: {code(digest)}" for which, digest in verdict.sha256.items()]
     evidence += [f"- {prose(name)} {prose(version)}" for name, version in verdict.versions.items()]
     if evidence:
         yield collapsed("Evidence", Block((), (*evidence, f"- seed {verdict.seed}")))
-
-
-def _claims(facts: Facts) -> str:
-    counts = f"{facts.observed} observed when the original ran, {facts.contradicted} contradicted"
-    return f"{counted(facts.claimed, 'operand')} of broadcasting operators: {counts}"
 
 
 def _proof(proof: Mapping[str, Any]) -> Iterator[str]:
@@ -192,17 +186,9 @@ def _run(run: Run) -> list[str]:
 
 
 def _conversion(outcome: Outcome, done: Conversion) -> Iterator[Block]:
-    said = [f"- {prose(converted_text(outcome, done))}"]
-    if done.status not in ("converted", "refused"):
-        said.append(f"- {prose(run_text(done))}")
-    yield Block(("", "### TOSA", ""), said)
+    yield Block(("", "### TOSA", ""), [f"- {prose(text)}" for text in conversion_texts(outcome, done)])
     if done.gaps:
-        yield table(("",), GAPS, map(_gap, done.gaps), "output")
+        yield table(("",), GAPS, ([code(gap.output), *gap_cells(gap)] for gap in done.gaps), "output")
     if done.operators:
         rows = [[code(name), str(number)] for name, number in sorted(done.operators.items())]
         yield collapsed(f"Operators: {len(rows)}", table((), ("operator", "number"), rows, "operator"))
-
-
-def _gap(gap: Gap) -> list[str]:
-    part = "constant" if gap.relative is None else f"{gap.relative:.3g}"
-    return [code(gap.output), f"{gap.largest:.3g}", part, "yes" if gap.within else "no"]

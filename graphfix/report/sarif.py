@@ -41,11 +41,8 @@ Part = dict[str, Any]
 
 def sarif_text(entries: Sequence[Entry]) -> str:
     """One run for all models. Models that failed, and what was cut, are notifications of its invocation."""
-    rules = [
-        *map(_rule, pages.codes()),
-        *(_own_rule(code, line) for code, line in own_codes(entries).items()),
-        _of_verify(),
-    ]
+    own = (_own_rule(code, line) for code, line in own_codes(entries).items())
+    rules = [*map(_rule, pages.codes()), *own, _of_verify()]
     results = [result for entry in entries if isinstance(entry, Outcome) for result in _results(entry)]
     notifications = [note for entry in entries for note in _notifications(entry)]
     if len(results) > MOST:

@@ -18,15 +18,22 @@ def conversion_lines(outcome: Outcome) -> Iterator[str]:
     done = outcome.conversion
     if done is None:
         return
-    yield converted_text(outcome, done)
+    converted, *ran = conversion_texts(outcome, done)
+    yield converted
     custom = [name for name in done.operators if name.startswith("tosa.custom")]
     if custom:
         yield f"custom operators are kept: {printable(', '.join(custom))}"
-    if done.status not in ("converted", "refused"):
-        yield run_text(done)
+    if ran:
+        yield from ran
         yield from (f"  {gap_text(gap)}" for gap in done.gaps[:SHOWN])
         if len(done.gaps) > SHOWN:
             yield f"  ... and {len(done.gaps) - SHOWN} more; --report FILE.md lists all"
+
+
+def conversion_texts(outcome: Outcome, done: Conversion) -> list[str]:
+    """What the converter and tosa-opt say, and what the runs show, where any were asked for: a sentence each."""
+    ran = [] if done.status in ("converted", "refused") else [run_text(done)]
+    return [converted_text(outcome, done), *ran]
 
 
 def converted_text(outcome: Outcome, done: Conversion) -> str:
@@ -58,6 +65,16 @@ def gap_text(gap: Gap) -> str:
     part = "constant" if gap.relative is None else f"{gap.relative:.2g} of its range"
     spread = "" if gap.spread is None else f", the runtime's own kernels {gap.spread:.2g} apart"
     return f"'{printable(gap.output)}': {gap.largest:.2g}, {part}{quanta}{spread}{'' if gap.within else ', too far'}"
+
+
+GAPS = ("output", "largest difference", "part of its range", "within the tolerance")
+"""The heads of a table of gaps."""
+
+
+def gap_cells(gap: Gap) -> list[str]:
+    """The cells of a gap's row behind the output's name."""
+    part = "constant" if gap.relative is None else f"{gap.relative:.3g}"
+    return [f"{gap.largest:.3g}", part, "yes" if gap.within else "no"]
 
 
 def unconverted(outcome: Outcome) -> str | None:

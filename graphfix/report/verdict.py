@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from graphfix.report.text import counted, printable
-from graphfix.results import Outcome, Run, Verdict
+from graphfix.results import Facts, Outcome, Run, Verdict
 
 LIBRARIES = ("numpy", "onnx")
 """Named in the versions but, beside a runtime, not what ran the model."""
@@ -52,6 +52,13 @@ def _claim(text: str) -> str:
         if text.endswith(source):
             return text.removesuffix(source).replace(", ", ",")
     return text
+
+
+def claims_text(facts: Facts) -> str:
+    """`12 operands of broadcasting operators: 12 observed when the original ran, 0 contradicted`, and the first one."""
+    counts = f"{facts.observed} observed when the original ran, {facts.contradicted} contradicted"
+    first = f"; {printable(str(facts.first))}" if facts.first is not None else ""
+    return f"{counted(facts.claimed, 'operand')} of broadcasting operators: {counts}{first}"
 
 
 def noted_lines(verdict: Verdict | None) -> Iterator[str]:

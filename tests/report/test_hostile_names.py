@@ -20,7 +20,19 @@ from markdown_it import MarkdownIt
 from sarif_pydantic import Sarif
 
 from graphfix import report
-from graphfix.results import Conversion, Excerpt, Gap, NodeExcerpt, OpenSizes, Outcome, Run, Site, Verdict
+from graphfix.results import (
+    Contradiction,
+    Conversion,
+    Excerpt,
+    Facts,
+    Gap,
+    NodeExcerpt,
+    OpenSizes,
+    Outcome,
+    Run,
+    Site,
+    Verdict,
+)
 from tests.support.page_reader import Reader, data_of
 
 NAMES = {
@@ -86,6 +98,7 @@ def outcome(name: str, command: str = "check") -> Outcome:
         reason=text,
         proof=proof,
         assumes=(text,),
+        facts=Facts(1, 1, 1, Contradiction(name, name, (3,), text)),
         versions={name: name},
     )
     statuses: tuple[Any, ...] = ("left", "exempt", "changed")

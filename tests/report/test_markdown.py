@@ -10,7 +10,7 @@ from markdown_it import MarkdownIt
 
 from graphfix import report
 from graphfix.report.markup import prose
-from graphfix.results import Conversion, Outcome, Run, Site, Verdict
+from graphfix.results import Contradiction, Conversion, Facts, Outcome, Run, Site, Verdict
 
 LIMIT = 65_536
 FOUND = Site("GF101", "ffn/bias", "Add", "main", 1, (64,), (1, 1, 64), "found", "equalize-ranks")
@@ -123,6 +123,12 @@ def test_the_evidence_is_collapsed_and_what_it_assumes_is_said_once() -> None:
     assert text.count("x is [1") == 1
     assert report.table(fixed).count("assumes x is") == 1
     assert "- N = M, as declared" in text
+
+
+def test_the_first_size_that_a_run_contradicts_is_named() -> None:
+    facts = Facts(2, 2, 1, Contradiction("y", "[2]", (3,), ""))
+    text = report.markdown([Outcome("fix", "m.onnx", "onnx", verdict=Verdict("contradicted", facts=facts))])
+    assert "2 observed when the original ran, 1 contradicted; the view says [2] of 'y', the runtime gave" in text
 
 
 def test_a_conversion_of_many_operators_fits() -> None:

@@ -6,10 +6,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from graphfix.report.html.elements import code, escaped, facts, listed, section, table, words
-from graphfix.report.text import counted
-from graphfix.report.tosa import converted_text, run_text
-from graphfix.report.verdict import bindings_text, map_lines, unmatched
-from graphfix.results import Facts, Outcome, Run, Verdict
+from graphfix.report.tosa import GAPS, conversion_texts, gap_cells
+from graphfix.report.verdict import bindings_text, claims_text, map_lines, unmatched
+from graphfix.results import Outcome, Run, Verdict
 
 RUNS = ("sizes", "ran by", "status", "outputs", "largest difference", "reason")
 
@@ -28,7 +27,7 @@ def verdict(found: Verdict | None) -> Iterator[str]:
         [listed([words(text) for text in found.assumes], "assumptions")] if found.assumes else (),
     )
     if found.facts is not None:
-        yield section("Sizes that were claimed", [f"<p>{words(_claims(found.facts))}</p>"])
+        yield section("Sizes that were claimed", [f"<p>{words(claims_text(found.facts))}</p>"])
     digests = [(f"sha256 {which}", code(digest)) for which, digest in found.sha256.items()]
     versions = [(name, words(version)) for name, version in found.versions.items()]
     pairs = [*digests, *versions, *([("seed", str(found.seed))] if found.runs else [])]
@@ -40,25 +39,16 @@ def conversion(outcome: Outcome) -> Iterator[str]:
     done = outcome.conversion
     if done is None:
         return
-    lines = [converted_text(outcome, done)] + ([run_text(done)] if done.status not in ("converted", "refused") else [])
-    gaps = [
-        (code(gap.output), f"{gap.largest:.3g}", _part(gap.relative), "yes" if gap.within else "no")
-        for gap in done.gaps
-    ]
+    gaps = [(code(gap.output), *gap_cells(gap)) for gap in done.gaps]
     operators = [(code(name), f"{count:,}") for name, count in sorted(done.operators.items())]
-    heads = ("output", "largest difference", "part of its range", "within the tolerance")
     yield section(
         "TOSA",
         [
-            *(f"<p>{words(line)}</p>" for line in lines),
-            table(heads, gaps, caption="Differences") if gaps else "",
+            *(f"<p>{words(line)}</p>" for line in conversion_texts(outcome, done)),
+            table(GAPS, gaps, caption="Differences") if gaps else "",
             table(("operator", "number"), operators, caption="Operators") if operators else "",
         ],
     )
-
-
-def _part(relative: float | None) -> str:
-    return "constant" if relative is None else f"{relative:.3g}"
 
 
 def _proof(proof: Mapping[str, Any]) -> Iterator[str]:
@@ -93,9 +83,3 @@ def _exceptions(exceptions: Sequence[Mapping[str, Any]]) -> Iterator[str]:
         names = list(dict.fromkeys(str(name) for exception in exceptions for name in exception))
         rows = [[code(entry.get(name, "")) for name in names] for entry in exceptions]
         yield table(names, rows, caption="Exceptions of the runtime")
-
-
-def _claims(found: Facts) -> str:
-    counts = f"{found.observed} observed when the original ran, {found.contradicted} contradicted"
-    first = f"; {found.first}" if found.first is not None else ""
-    return f"{counted(found.claimed, 'operand')} of broadcasting operators: {counts}{first}"
