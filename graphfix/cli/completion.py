@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import argparse
 import re
-from collections.abc import Iterator
 from pathlib import Path
 
 from graphfix.cli import parser
@@ -20,7 +18,8 @@ def script(shell: str) -> str:
     except ImportError:
         raise GraphfixError("completion needs the package shtab: pip install shtab") from None
     whole = parser.parser()
-    for action in _actions(whole):
+    every = (whole, *parser.commands_of(whole).values())
+    for action in (action for command in every for action in command._actions):  # noqa: SLF001  # argparse lists them nowhere else
         if action.help:
             action.help = re.split(r"[:;(]", action.help)[0].strip()  # shells show it beside each word
         if action.type is Path:
@@ -31,12 +30,3 @@ def script(shell: str) -> str:
             action.choices = (*offered.RULES, *offered.TARGETS, *pages.codes())
     text: str = shtab.complete(whole, shell)
     return text.rstrip("\n")
-
-
-def _actions(command: argparse.ArgumentParser) -> Iterator[argparse.Action]:
-    """Every option and argument, those of the commands too."""
-    for action in command._actions:  # noqa: SLF001 - argparse has no other way to list them
-        yield action
-        if isinstance(action, argparse._SubParsersAction):  # noqa: SLF001 - see above
-            for name in action.choices:
-                yield from _actions(action.choices[name])

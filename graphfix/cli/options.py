@@ -175,15 +175,6 @@ def strict(command: Parser) -> None:
     )
 
 
-def configured(command: Parser) -> None:
-    """Offer where the options stand that are said once for all."""
-    group = command.add_argument_group("configuration")
-    either = group.add_mutually_exclusive_group()
-    what = "the options' file instead of the nearest graphfix.toml or pyproject.toml ([tool.graphfix])"
-    either.add_argument("--config", metavar="FILE", type=Path, help=what)
-    either.add_argument("--isolated", action="store_true", help="read no such file")
-
-
 def answer(command: Parser) -> argparse._MutuallyExclusiveGroup:
     """Offer the forms of the answer; what stands in the group that is returned can't be said together."""
     command.add_argument(

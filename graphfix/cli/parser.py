@@ -9,7 +9,9 @@ from types import MappingProxyType
 from typing import Any, NamedTuple
 
 from graphfix import __version__
-from graphfix.cli import lint_options, options
+from graphfix.cli import options
+from graphfix.cli.configuration import options as configuration
+from graphfix.cli.lint import options as lint
 from graphfix.cli.options import Parser
 from graphfix.engine import offered
 
@@ -45,12 +47,18 @@ def parser(asked: str | None = None) -> Parser:
             offer(command)
             options.spoken(command)
             if name not in UNCONFIGURED:
-                options.configured(command)
+                configuration.configured(command)
     if everything:
         config = commands.choices[CONFIG]
         for other in commands.choices.values():
-            lint_options.borrow(config, other)
+            configuration.borrow(config, other)
     return whole
+
+
+def commands_of(whole: argparse.ArgumentParser) -> Mapping[str, Parser]:
+    """The commands of the command line by name; argparse has no public way to list what it was told."""
+    (found,) = [each for each in whole._actions if isinstance(each, argparse._SubParsersAction)]  # noqa: SLF001
+    return found.choices
 
 
 class Said(NamedTuple):
@@ -67,9 +75,9 @@ class Said(NamedTuple):
 def said(argv: Sequence[str]) -> Said:
     """Read a command line; only the options of its command are looked at. Ends the process for a wrong one."""
     whole = parser(next((word for word in argv if word in COMMANDS), ""))
-    (commands,) = [each for each in whole._actions if isinstance(each, argparse._SubParsersAction)]  # noqa: SLF001
+    commands = commands_of(whole)
     defaults: dict[str, dict[str, object]] = {}
-    for name, command in commands.choices.items():
+    for name, command in commands.items():
         optional = [action for action in command._actions if action.option_strings]  # noqa: SLF001
         defaults[name] = {action.dest: action.default for action in optional if action.dest != "help"}
         for action in optional:
@@ -78,7 +86,7 @@ def said(argv: Sequence[str]) -> Said:
     if given.get("quiet") and given.get("verbose"):
         whole.error("-q/--quiet: not allowed with -v/--verbose")
     name = given["command"]
-    return Said(name, commands.choices[name], defaults[name], given)
+    return Said(name, commands[name], defaults[name], given)
 
 
 def _command(commands: argparse._SubParsersAction[Parser], name: str, what: str) -> Parser:
@@ -112,11 +120,11 @@ def _fix(command: Parser) -> None:
 def _check(command: Parser) -> None:
     what = "ONNX or TFLite files, folders (searched for .onnx and .tflite) and quoted patterns ('models/**/*.onnx')"
     command.add_argument("models", metavar="PATH", type=Path, nargs="+", help=what)
-    lint_options.sources(command)
-    lint_options.selection(command)
+    lint.sources(command)
+    lint.selection(command)
     options.choices(command)
     options.binding(command)
-    lint_options.form(command, options.answer(command))
+    lint.form(command, options.answer(command))
 
 
 def _verify(command: Parser) -> None:

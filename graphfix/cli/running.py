@@ -7,7 +7,10 @@ from argparse import Namespace
 from collections.abc import Callable, Mapping
 from types import MappingProxyType
 
-from graphfix.cli import answers, checking, configuration, settings, terminal
+from graphfix.cli import answers, terminal
+from graphfix.cli.configuration import command as configuration
+from graphfix.cli.configuration import settings
+from graphfix.cli.lint import command as lint
 from graphfix.cli.parser import Said
 from graphfix.cli.requests import request
 from graphfix.cli.status import DONE, FAILED, PIPE_CLOSED
@@ -92,7 +95,7 @@ def _completion(options: Namespace) -> int:
 COMMANDS: Mapping[str, Callable[[Namespace], int]] = MappingProxyType(
     {
         **dict.fromkeys(answers.ASKS, answers.answer),
-        "check": checking.answer,
+        "check": lint.answer,
         "show": _show,
         "explain": _explain,
         "config": configuration.answer,

@@ -5,17 +5,16 @@ from __future__ import annotations
 import argparse
 from collections.abc import Iterator
 
-from graphfix.cli.parser import parser
+from graphfix.cli.parser import commands_of, parser
 from graphfix.engine.targets import RULES
 
 
 def page() -> str:
     """The page, as Markdown."""
     whole = parser()
-    (commands,) = (action for action in whole._actions if isinstance(action, argparse._SubParsersAction))  # noqa: SLF001 -- argparse has no public way to list what it was told
     parts = [f"# The command line\n\n{whole.description}\n\n{_statuses(whole)}\n\n## Options of graphfix itself\n"]
-    parts += _table(action for action in whole._actions if action is not commands)  # noqa: SLF001
-    for name, command in commands.choices.items():
+    parts += _table(action for action in whole._actions if action.option_strings)  # noqa: SLF001
+    for name, command in commands_of(whole).items():
         parts += _command(name, command)
     return "\n".join(parts) + "\n"
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import argparse
 import ast
 import inspect
 import re
@@ -13,7 +12,7 @@ from typing import Any
 
 import graphfix
 from documentation.command_line import told
-from graphfix.cli.parser import parser
+from graphfix.cli.parser import commands_of, parser
 from graphfix.results import OpenSizes, Run, Site
 from graphfix.tosa import tosa_file
 
@@ -102,9 +101,8 @@ def _keywords(functions: list[Callable[..., object]]) -> Iterator[str]:
 
 def _options() -> dict[str, tuple[str, str]]:
     """By the keyword that it is in Python: an option of the command line, and its help."""
-    (commands,) = (action for action in parser()._actions if isinstance(action, argparse._SubParsersAction))  # noqa: SLF001 -- argparse has no public way to list what it was told
     found = {}
-    for command in reversed(commands.choices.values()):
+    for command in reversed(commands_of(parser()).values()):
         for action in command._actions:  # noqa: SLF001
             if action.option_strings and action.help:
                 found[action.dest] = (action.option_strings[-1], told(action).replace("; repeatable", ""))

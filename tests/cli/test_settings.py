@@ -10,7 +10,8 @@ from pathlib import Path
 import pytest
 
 from graphfix.api import pipeline
-from graphfix.cli import commands, keys, parser, settings
+from graphfix.cli import commands, parser
+from graphfix.cli.configuration import keys
 from graphfix.engine.request import Request
 from graphfix.results import Outcome, Site, Verdict
 
@@ -209,7 +210,7 @@ def test_an_option_of_another_command_disturbs_none(asked: Asked, run: Run) -> N
 
 def every_option() -> Iterator[tuple[str, str]]:
     """Every command, and each of its long options, as the parser has them: no list of them is kept here."""
-    for name, command in settings.offered(parser.parser()).items():
+    for name, command in parser.commands_of(parser.parser()).items():
         if name not in ("config", *parser.UNCONFIGURED):  # which takes others' options, and those that read no file
             yield from ((name, key) for key in keys.options(command))
 
@@ -217,7 +218,7 @@ def every_option() -> Iterator[tuple[str, str]]:
 def test_the_exceptions_are_options_that_there_are() -> None:
     there = {key for _, key in every_option()}
     assert there >= keys.SAID_EACH_TIME
-    names = {action.dest for command in settings.offered(parser.parser()).values() for action in command._actions}
+    names = {action.dest for command in parser.commands_of(parser.parser()).values() for action in command._actions}
     assert names >= keys.NO_KEYS
     assert {"target", "select", "ignore", "dims", "shapes", "same", "values", "unknown"} <= keys.OF_A_FILE & names
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from graphfix.cli.globs import Glob
-from graphfix.cli.sources import models
+from graphfix.cli.lint.sources import models
 from graphfix.results import GraphfixError
 
 TREE = (

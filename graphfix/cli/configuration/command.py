@@ -7,8 +7,8 @@ from argparse import Namespace
 from collections.abc import Mapping
 
 from graphfix import report
-from graphfix.cli import keys
-from graphfix.cli.settings import DEFAULT, Settings
+from graphfix.cli.configuration import keys
+from graphfix.cli.configuration.settings import DEFAULT, Settings
 from graphfix.cli.status import DONE
 
 SCHEMA = 1

@@ -1,9 +1,8 @@
-"""The options of `check` as a linter, and those that `config` borrows; no format is imported."""
+"""The options of `check` as a linter; no format is imported."""
 
 from __future__ import annotations
 
 import argparse
-import copy
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -46,17 +45,6 @@ def form(command: Parser, either: argparse._MutuallyExclusiveGroup) -> None:
     what = "the form on stdout (default text); --json is short for one of them"
     either.add_argument("--format", dest="form", choices=(TEXT, *offered.FORMS), default=TEXT, help=what)
     command.add_argument("--statistics", action="store_true", help="text: how many findings of each code in all files")
-
-
-def borrow(command: Parser, other: Parser) -> None:
-    """Let a command take each option of another one that it does not have, without a line in its help."""
-    own = command._option_string_actions  # noqa: SLF001  # argparse shows its options nowhere else
-    for action in other._actions:  # noqa: SLF001
-        names = [name for name in action.option_strings if name not in own]
-        if any(name.startswith("--") for name in names):
-            borrowed = copy.copy(action)
-            borrowed.option_strings, borrowed.required, borrowed.help = names, False, argparse.SUPPRESS
-            command._add_action(borrowed)  # noqa: SLF001
 
 
 def _glob(text: str) -> Glob:

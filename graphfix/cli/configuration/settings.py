@@ -8,9 +8,9 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from graphfix.cli import config_file, keys, parser
-from graphfix.cli.config_file import Layer
-from graphfix.cli.options import Parser
+from graphfix.cli import parser
+from graphfix.cli.configuration import file, keys
+from graphfix.cli.configuration.file import Layer
 from graphfix.cli.parser import Said
 
 DEFAULT, COMMAND_LINE = "default", "command line"
@@ -76,18 +76,12 @@ def in_force(said: Said) -> Settings:
     own = keys.options(said.parser)
     if said.given.get("isolated") or "config" not in said.defaults:
         return Settings(own, said.defaults, said.given)
-    found = config_file.named(said.given["config"]) if "config" in said.given else config_file.nearest()
+    found = file.named(said.given["config"]) if "config" in said.given else file.nearest()
     if found is None:
         return Settings(own, said.defaults, said.given)
     path, table = found
-    commands = offered(parser.parser()).values()
+    commands = parser.commands_of(parser.parser()).values()
     alone = {group for command in commands for group in keys.alone(command)}
-    known = config_file.Commands(own, [keys.options(command) for command in commands], sorted(alone, key=sorted))
-    layers = tuple(config_file.layers(path, table, known))
+    known = file.Commands(own, [keys.options(command) for command in commands], sorted(alone, key=sorted))
+    layers = tuple(file.layers(path, table, known))
     return Settings(own, said.defaults, said.given, layers, known.alone, path)
-
-
-def offered(whole: Parser) -> dict[str, Parser]:
-    """The commands by name."""
-    (commands,) = [each for each in whole._actions if isinstance(each, argparse._SubParsersAction)]  # noqa: SLF001
-    return dict(commands.choices)

@@ -8,9 +8,10 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from graphfix import report
-from graphfix.cli import answers, known_findings, sources, terminal
-from graphfix.cli.known_findings import KnownFindings
-from graphfix.cli.lint_options import TEXT
+from graphfix.cli import answers, terminal
+from graphfix.cli.lint import known_findings, sources
+from graphfix.cli.lint.known_findings import KnownFindings
+from graphfix.cli.lint.options import TEXT
 from graphfix.cli.requests import request
 from graphfix.cli.status import DONE, NO, WORST
 from graphfix.engine.spelling import hint

@@ -1,0 +1,29 @@
+"""The options that say where options are said, and those of other commands that `config` borrows."""
+
+from __future__ import annotations
+
+import argparse
+import copy
+from pathlib import Path
+
+from graphfix.cli.options import Parser
+
+
+def configured(command: Parser) -> None:
+    """Offer where the options stand that are said once for all."""
+    group = command.add_argument_group("configuration")
+    either = group.add_mutually_exclusive_group()
+    what = "the options' file instead of the nearest graphfix.toml or pyproject.toml ([tool.graphfix])"
+    either.add_argument("--config", metavar="FILE", type=Path, help=what)
+    either.add_argument("--isolated", action="store_true", help="read no such file")
+
+
+def borrow(command: Parser, other: Parser) -> None:
+    """Let a command take each option of another one that it does not have, without a line in its help."""
+    own = command._option_string_actions  # noqa: SLF001  # argparse shows its options nowhere else
+    for action in other._actions:  # noqa: SLF001
+        names = [name for name in action.option_strings if name not in own]
+        if any(name.startswith("--") for name in names):
+            borrowed = copy.copy(action)
+            borrowed.option_strings, borrowed.required, borrowed.help = names, False, argparse.SUPPRESS
+            command._add_action(borrowed)  # noqa: SLF001
