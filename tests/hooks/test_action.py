@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import subprocess
 import sys
@@ -181,6 +182,19 @@ def test_a_version_is_nothing_but_a_version(tmp_path: Path, version: str) -> Non
     done = run_step("Install graphfix", tmp_path, {"version": version})
     assert (done.status, done.outputs) == (2, {})
     assert "a version such as" in done.printed
+    assert not (tmp_path / "pwned").exists()
+
+
+def test_no_python_file_of_the_repository_runs_while_graphfix_is_installed(tmp_path: Path) -> None:
+    """`python -m NAME` looks in the working directory first, which may be a stranger's pull request."""
+    for name in ("venv", "pip", "ensurepip"):
+        (tmp_path / f"{name}.py").write_text("open('pwned', 'w').close()\n", encoding="utf-8")
+    programs = tmp_path / "programs"
+    programs.mkdir()
+    executable(programs / "python", f'#!/bin/sh\nexec "{sys.executable}" "$@"\n')
+    path = f"{programs}:{os.environ['PATH']}"
+    done = run_step("Install graphfix", tmp_path, {"version": "0.0.1"}, PATH=path, PIP_NO_INDEX="1")
+    assert "No matching distribution found for graphfix==0.0.1" in done.printed
     assert not (tmp_path / "pwned").exists()
 
 
