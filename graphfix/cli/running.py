@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from argparse import Namespace
+from argparse import ArgumentTypeError, Namespace
 from collections.abc import Callable, Mapping
 from types import MappingProxyType
 
@@ -11,9 +11,10 @@ from graphfix.cli import answers, terminal
 from graphfix.cli.configuration import command as configuration
 from graphfix.cli.configuration import settings
 from graphfix.cli.lint import command as lint
+from graphfix.cli.options import Whole
 from graphfix.cli.parser import Said
 from graphfix.cli.requests import request
-from graphfix.cli.status import DONE, FAILED, PIPE_CLOSED
+from graphfix.cli.status import DONE, FAILED, NO, PIPE_CLOSED
 from graphfix.results import GraphfixError
 
 
@@ -63,9 +64,10 @@ def _show(options: Namespace) -> int:
 
 
 def _edges(node: str, number: str) -> int:
-    if not (number.isascii() and number.isdigit()):
-        raise GraphfixError(f"--around {node}: {number!r} is not a whole number from 0 on")
-    return int(number)
+    try:
+        return Whole(0)(number)
+    except ArgumentTypeError as error:
+        raise GraphfixError(f"--around {node}: {error}") from None
 
 
 def _explain(options: Namespace) -> int:
@@ -78,9 +80,16 @@ def _explain(options: Namespace) -> int:
 
 
 def _doctor(options: Namespace) -> int:
-    from graphfix.cli import doctor
+    """Ask each runtime and tool; the answer is no where something that graphfix needs does not work."""
+    from graphfix.report.doctor import environment_json, environment_text
+    from graphfix.runtimes import doctor
 
-    return doctor.examine(options)
+    with terminal.watched(options, "doctor") as progress:
+        environment = doctor.examine(progress)
+    if not options.quiet:
+        text = environment_json(environment) if options.json else environment_text(environment)
+        print(text, end="\n" * (not options.json))
+    return DONE if environment.works else NO
 
 
 def _completion(options: Namespace) -> int:

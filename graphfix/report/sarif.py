@@ -17,7 +17,6 @@ from graphfix.report.text import (
     Entry,
     Failure,
     change_text,
-    findings,
     own_codes,
     pair_text,
     place_text,
@@ -115,10 +114,10 @@ def _of_verify() -> Part:
 def _results(outcome: Outcome) -> Iterator[Part]:
     """Yield the findings of a check, and a difference; the fingerprints count every site, shown or not."""
     if outcome.command == "check":
-        named = {id(site) for site in findings(outcome)}
+        file = _file(outcome.model)
         for site, fingerprint in zip(outcome.sites, fingerprints(outcome.sites), strict=True):
-            if id(site) in named:
-                yield _finding(outcome, site, fingerprint)
+            if site.is_finding:
+                yield _finding(outcome, site, file, fingerprint)
     verdict = outcome.verdict
     if verdict is not None and verdict.is_no:
         yield {
@@ -129,7 +128,7 @@ def _results(outcome: Outcome) -> Iterator[Part]:
         }
 
 
-def _finding(outcome: Outcome, site: Site, fingerprint: str) -> Part:
+def _finding(outcome: Outcome, site: Site, file: Part, fingerprint: str) -> Part:
     because = "left alone because " if site.status == "left" else ""
     graph, node = printable(site.graph), printable(site.node)
     return {
@@ -138,7 +137,7 @@ def _finding(outcome: Outcome, site: Site, fingerprint: str) -> Part:
         "message": _message(f"{place_text(site)}: {because}{change_text(site)}"),
         "locations": [
             {
-                **_file(outcome.model),
+                **file,
                 "logicalLocations": [
                     {"name": node, "fullyQualifiedName": f"{graph}/{node}", "kind": "node"},
                     {"name": graph, "fullyQualifiedName": graph, "kind": "graph"},

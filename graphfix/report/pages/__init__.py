@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cache
 from importlib import resources
 
 from graphfix.results import GraphfixError
@@ -9,12 +10,14 @@ from graphfix.results import GraphfixError
 SUFFIX = ".md"
 
 
+@cache
 def codes() -> tuple[str, ...]:
     """Every finding code that has a page, in order: `GF101`, `GF102` ..."""
     names = (entry.name for entry in resources.files(__name__).iterdir())
     return tuple(sorted(name.removesuffix(SUFFIX) for name in names if name.endswith(SUFFIX)))
 
 
+@cache
 def page(code: str) -> str:
     """The page of a finding code, as Markdown; its first line is `# GF101 rank-mismatch`. Raises GraphfixError."""
     if code not in codes():
