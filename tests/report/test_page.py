@@ -123,12 +123,28 @@ def test_what_tosa_made_is_told() -> None:
     assert "y 0.5 0.01 yes" in text
 
 
+def test_sites_are_counted_by_status_and_code() -> None:
+    text = Reader(html.page([replace(page_models.fixed(40), suppressed=2)])).text
+    assert "Made explicit 70 ( GF101 30, GF102 30, GF103 10) Left 5 ( GF104 5) Exempt 5 ( GF102 5)" in text
+    assert "In the baseline 2 findings" in text
+
+
 def test_models_lead_to_their_parts_and_a_failure_says_why() -> None:
     read = Reader(html.page(page_models.several()))
     assert {"models", "m0", "m1", "m2"} <= set(read.ids)
     assert "error: bad.onnx: no ONNX model; give one" in read.text
     assert "clean for target ranks" in read.text
     assert "made explicit" not in read.text, "no model has such a site: no column"
+
+
+def test_a_code_of_ones_own_leads_to_the_first_line_of_its_page() -> None:
+    site = replace(page_models.fixed(1).sites[0], code="OWN1")
+    outcome = replace(
+        page_models.fixed(1), sites=(site,), own_codes={"OWN1": "Drop `Mul` by 1 <b>.", "OWN2": "Unused."}
+    )
+    read = Reader(html.page([outcome]))
+    assert "OWN1 Drop Mul by 1 <b>." in read.text
+    assert "OWN2" not in read.ids
 
 
 def test_the_pages_of_the_codes_that_occur_are_there() -> None:

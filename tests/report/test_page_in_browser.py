@@ -9,8 +9,10 @@ from typing import TYPE_CHECKING
 import pytest
 
 from graphfix import report
+from graphfix.cli import commands
 from tests.report import page_models
 from tests.support.browser import NARROW, WIDE, Opened, opened, started
+from tests.support.places import ROOT
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser
@@ -81,6 +83,17 @@ def test_a_page_is_silent_fetches_nothing_fits_and_can_be_read(
         assert found.check("overflows") == []
         assert found.check("tooLittleContrast") == []
         assert found.check("nameless") == []
+
+
+@pytest.mark.parametrize("model", ["encoder.onnx", "prelu.tflite"])
+def test_so_is_that_of_a_model_whichever_site_is_selected(browser: Browser, tmp_path: Path, model: str) -> None:
+    made = tmp_path / "r.html"
+    commands.main(["check", str(ROOT / "models" / model), "--report", str(made), "-q"])
+    with opened(browser, made) as found:
+        for _ in range(found.page.locator(".sizer .row").count()):
+            assert found.page.locator(".around .here").count() == 1
+            assert [*found.check("overflows"), *found.check("tooLittleContrast"), *found.said, *found.asked] == []
+            found.page.get_by_role("button", name="Next site").click()
 
 
 @pytest.mark.parametrize(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from dataclasses import astuple, dataclass, field, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from graphfix.report.drawing import broadcast_svg, right_aligned, svg
@@ -54,7 +54,10 @@ class _Drawings:
         if drawn is None:
             return -1
         space, operands = drawn
-        lie = tuple((each.index, each.shape, each.matrix, *map(astuple, each.axes)) for each in operands)
+        lie = tuple(
+            (each.index, each.shape, each.matrix, *((axis.source, axis.stretched) for axis in each.axes))
+            for each in operands
+        )
         key = (site.op, space, site.operand, lie)
         if key not in self.known:
             if len(self.known) >= MOST_DRAWN:
@@ -105,12 +108,9 @@ def _model(outcome: Outcome) -> dict[str, Any]:
 
 
 def _shape(site: Site, *, after: bool) -> str:
-    """A shape as text; nothing where the site is about no operand's shape."""
-    if site.operand is None and site.before is None and site.after is None:
-        return ""
-    if after and site.after is None and site.status in ("left", "exempt"):
-        return ""
-    return shape_text(site.after if after else site.before)
+    """A shape as text; nothing where the site is about no operand's shape, or says none after it."""
+    shape = site.after if after else site.before
+    return "" if shape is None and (after or site.operand is None) else shape_text(shape)
 
 
 def _excerpt(excerpt: Excerpt | None, texts: _Interned) -> dict[str, Any] | None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from graphfix.report.html.elements import code, facts, listed, section, table, words
+from graphfix.report.html.elements import code, escaped, facts, listed, section, table, words
 from graphfix.report.text import counted
 from graphfix.report.tosa import converted_text, run_text
 from graphfix.report.verdict import bindings_text, map_lines, unmatched
@@ -80,7 +80,7 @@ def _run(run: Run) -> list[str]:
     sizes = words(bindings_text(run) or "as declared")
     return [
         sizes,
-        words(ran_by) + signature,
+        escaped(ran_by) + signature,
         run.status,
         str(run.outputs),
         largest,

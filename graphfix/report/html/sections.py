@@ -105,12 +105,15 @@ def _counts(outcome: Outcome) -> Iterator[tuple[str, str]]:
         codes = Counter(site.code for site in outcome.sites if site.status == status)
         if codes:
             name = "taken out" if status == "changed" and folds(outcome) else name  # noqa: PLW2901 -- the other way
-            links = ", ".join(
-                f'<a href="#{escaped(code)}">{escaped(code)}</a> {count:,}' for code, count in sorted(codes.items())
-            )
-            yield name.capitalize(), f"{codes.total():,} ({', '.join(links)})"
+            links = ", ".join(_link(code, count) for code, count in sorted(codes.items()))
+            yield name.capitalize(), f"{codes.total():,} ({links})"
     if outcome.suppressed:
         yield "In the baseline", counted(outcome.suppressed, "finding")
+
+
+def _link(code: str, count: int) -> str:
+    """How many sites have a code, which leads to what it means."""
+    return f'<a href="#{escaped(code)}">{escaped(code)}</a> {count:,}'
 
 
 def _explorer(number: int, outcome: Outcome) -> Iterator[str]:

@@ -141,7 +141,7 @@ def weighed(before: Opened, after: Opened, sizes: tuple[int, ...] = (3, 0)) -> V
     """Weigh two scripted models; the first one has answered 1 at each size."""
     cases = [Case({"N": size}, {}) for size in sizes]
     answers = Answers(tuple(Answer(case, {"y": np.float32([1])}) for case in cases))
-    comparison = Comparison((before, after), Criterion(), lambda *_: None, "LiteRT", lambda _: None)
+    comparison = Comparison((before, after), Criterion(), lambda *_: None, "LiteRT", lambda *_: None)
     return weigh(comparison, answers)[0]
 
 

@@ -45,7 +45,7 @@ class Runner:
 
     def close(self) -> None:
         """End the process."""
-        self._child.__exit__()
+        self._child.__exit__(None)
 
     def run(self, model: bytes, feeds: Sequence[Feeds], runtime: str = "") -> Ran:
         """Run by the runtime that is named; by the reference where none is and onnxruntime gives nothing."""

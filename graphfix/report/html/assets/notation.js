@@ -23,8 +23,9 @@ function madeFor(excerpt, node, seen = new Set()) {
 function notation(excerpt, node, site) {
   const before = node ? [node.before] : [`operand ${site.operand}: ${site.before}`];
   const after = node ? [...madeFor(excerpt, node).map((each) => each.after), node.after] : [site.after && `operand ${site.operand}: ${site.after}`];
+  // A node that is taken out has nothing after, one that is left says the same.
   const same = before.join("\n") === after.join("\n") || !after.some(Boolean);
-  const sides = same ? [["node", before.filter(Boolean), before]] : [["before", before.filter(Boolean), after], ["after", after.filter(Boolean), before]];
+  const sides = same ? [[node && node.after === null ? "taken out" : "node", before.filter(Boolean), before]] : [["before", before.filter(Boolean), after], ["after", after.filter(Boolean), before]];
   const said = sides.filter(([, lines]) => lines.length).map(([side, lines, others]) =>
     element("div", { class: "side" }, element("span", { class: "label" }, side),
       element("div", { class: "code" }, ...marked(lines, others.filter(Boolean), side))));
