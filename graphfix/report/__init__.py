@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import os
+import secrets
 from collections.abc import Callable, Mapping, Sequence
 from importlib import resources
 from pathlib import Path
@@ -107,9 +107,10 @@ def write(path: Path, entries: Sequence[Entry]) -> None:
 
 def publish(path: Path, text: str, what: str) -> None:
     """Write a file that is `what`; it appears whole or not at all. Raises GraphfixError."""
-    scratch = path.with_name(f".{path.name}.{os.getpid()}.tmp")
+    scratch = path.with_name(f".{path.name}.{secrets.token_hex(8)}.tmp")
     try:
-        scratch.write_text(text, encoding="utf-8", errors="backslashreplace", newline="\n")
+        with scratch.open("x", encoding="utf-8", errors="backslashreplace", newline="\n") as file:
+            file.write(text)
         scratch.replace(path)
     except OSError as error:
         why = f"can't be written: {error.strerror}; make room or choose another place"

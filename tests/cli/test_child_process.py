@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 import subprocess
 import tempfile
 import time
@@ -35,7 +36,7 @@ def loaded(child: Child) -> int:
 def stopped(child: Child) -> int:
     """The same of one that does not hear that its input has ended."""
     pid = loaded(child)
-    os.kill(pid, 19)
+    os.kill(pid, signal.SIGSTOP)
     return pid
 
 
@@ -70,5 +71,5 @@ def test_the_temporary_files_of_a_killed_process_go(tmp_path: Path, monkeypatch:
         if environment.exists():
             assert f"TMPDIR={scratch}".encode() in environment.read_bytes().split(b"\0")
         (scratch / "a copy").touch()
-        os.kill(pid, 9)
+        os.kill(pid, signal.SIGKILL)
     assert list(tmp_path.iterdir()) == []

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import os
 import re
 from dataclasses import fields, replace
 from pathlib import Path
@@ -421,11 +422,21 @@ def test_a_disk_that_is_full_leaves_the_older_report(tmp_path: Path, monkeypatch
         path.touch()
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr(Path, "write_text", full)
+    monkeypatch.setattr(Path, "open", full)
     with pytest.raises(GraphfixError, match=r"r.md: the report can't be written: No space left on device"):
         report.write(tmp_path / "r.md", [FIXED])
     assert [path.name for path in tmp_path.iterdir()] == ["r.md"]
+    monkeypatch.undo()
     assert (tmp_path / "r.md").read_text() == "an older report"
+
+
+def test_a_link_under_the_name_of_a_draft_leads_a_report_nowhere(tmp_path: Path) -> None:
+    """In a folder that others write too, the name of a draft is not to be guessed, and no file there is followed."""
+    (tmp_path / "another").write_text("of somebody")
+    (tmp_path / f".r.md.{os.getpid()}.tmp").symlink_to(tmp_path / "another")
+    report.write(tmp_path / "r.md", [FIXED])
+    assert (tmp_path / "another").read_text() == "of somebody"
+    assert not (tmp_path / "r.md").is_symlink()
 
 
 # --- the pages of the finding codes ---------------------------------------------------------------------------------
