@@ -53,7 +53,10 @@ class Own:
 
 
 def load(given: object) -> tuple[Own, ...]:
-    """What `rewrites` and `--rewrites` name. Raises GraphfixError for what is none, and for names that are taken."""
+    """What `rewrites` and `--rewrites` name; what was loaded before stays as it is.
+
+    Raises GraphfixError for what is no rewrite, and for names that are taken.
+    """
     if isinstance(given, (str, os.PathLike)) or not isinstance(given, Sequence):
         raise GraphfixError(f"rewrites is a list of modules, files and names, not {shown(given)}; write [..] around it")
     found = tuple(_own(each) for each in given)
@@ -145,6 +148,8 @@ def _offered() -> Iterable[EntryPoint]:
 
 def _own(given: object) -> Own:
     match given:
+        case Own():
+            return given
         case ModuleType():
             return _of_module(given, getattr(given, "__file__", None) or given.__name__)
         case Rewrite():

@@ -49,7 +49,7 @@ def _tosa(options: Namespace, progress: Progress | None) -> Outcome:
 def answer(options: Namespace) -> int:
     """Ask `fix`, `verify` or `tosa` about a model."""
     refuse_reports(options, [options.model])  # before the work, not after it
-    refuse_rewrites(options)
+    read_rewrites(options)
     made = entry(options, ASKS[options.command])
     print_answer(options, made)
     if options.json:
@@ -76,13 +76,16 @@ def refuse_reports(options: Namespace, models: Sequence[Path]) -> None:
         publish.refuse_overwrite(path, "the report", ((what, file) for what, file in files if file is not None))
 
 
-def refuse_rewrites(options: Namespace) -> Sequence[str]:
-    """The finding codes of the user's own rewrites. Raises GraphfixError for what is none, once for all models."""
+def read_rewrites(options: Namespace) -> Sequence[str]:
+    """Run the files of the user's own rewrites, once for the whole command; return their finding codes.
+
+    Raises GraphfixError for what is no rewrite.
+    """
     if not (getattr(options, "rewrites", ()) or getattr(options, "only", ()) or getattr(options, "skip", ())):
         return ()
     from graphfix.api import own_rewrites
 
-    owns = own_rewrites.load(options.rewrites)
+    options.rewrites = owns = list(own_rewrites.load(options.rewrites))
     own_rewrites.check_names(owns, (*options.only, *options.skip))
     return own_rewrites.codes(owns)
 

@@ -9,10 +9,12 @@ from pathlib import Path
 
 import pytest
 
-from graphfix.api import pipeline
+from graphfix.api import own_rewrites, pipeline
+from graphfix.api.own_rewrites import Own
 from graphfix.cli import commands, parser
 from graphfix.cli.configuration import keys
 from graphfix.engine.request import Request
+from graphfix.graph.protocols import Rewrite
 from graphfix.results import Outcome, Site, Verdict
 
 Asked = list[tuple[str, Request]]
@@ -353,6 +355,10 @@ def test_a_rewrite_that_a_configuration_names_is_a_file_beside_it_or_an_installe
     page = '"""Do nothing."""\nON = "any"\nCODE = "MY101"\n\n\ndef plan(node):\n    yield from ()\n'
     (tmp_path / "mine.py").write_text(page)
     Path("../graphfix.toml").write_text('rewrites = ["mine.py"]\n')
-    assert of(asked, run, "fix", "m.onnx", "-o", "f.onnx").rewrites == [Path("../mine.py")]
+    (mine,) = of(asked, run, "fix", "m.onnx", "-o", "f.onnx").rewrites
+    assert isinstance(mine, Own)
+    assert own_rewrites.names([mine]) == ("mine",)
+    assert isinstance(mine.step, Rewrite)
+    assert Path(mine.step.source) == Path("../mine.py")
     Path("../graphfix.toml").write_text('rewrites = ["installed"]\n')
     assert "'installed'" in run("fix", "m.onnx", "-o", "f.onnx")[2]

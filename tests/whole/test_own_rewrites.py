@@ -368,3 +368,15 @@ def test_its_author_sees_what_python_raised(tmp_path: Path, capsys: pytest.Captu
     assert capsys.readouterr().err == ""
     terminal.trace(caught.value, Namespace(verbose=True))
     assert "yield 1 // 0" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("command", ["check m.onnx n.onnx folder", "fix m.onnx -o f.onnx --no-verify"])
+def test_a_file_is_run_once_by_a_command(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, command: str) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "folder").mkdir()
+    for name in ("n.onnx", "folder/o.onnx"):
+        scaled(tmp_path).replace(tmp_path / name)
+    scaled(tmp_path)
+    own(tmp_path, HEAD + "with open('ran', 'a') as file:\n    file.write('.')\n\n\n" + PLAN + "return iter(())\n")
+    assert run(*command.split(), "--rewrites", "mine.py") in (0, 1)
+    assert (tmp_path / "ran").read_text() == "."

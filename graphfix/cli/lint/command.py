@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import gc
 from argparse import Namespace
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from graphfix import report
@@ -89,14 +89,23 @@ def _refuse(options: Namespace, asked: Sequence[Namespace]) -> None:
     answers.refuse_reports(options, [own.model for own in asked])
     for own in asked:
         answers.refuse_reports(own, [])  # its target file may be another one
-    distinct = {(*map(str, own.rewrites), " ", *own.only, " ", *own.skip): own for own in asked}
-    own_codes = [code for own in distinct.values() for code in answers.refuse_rewrites(own)]
-    _refuse_codes(asked, own_codes)
+    _refuse_codes(asked, list(_read_rewrites(asked)))
     if options.write_baseline is not None:
         files = [("a report", path) for path in options.report] + [("a model", own.model) for own in asked]
         files += [("a target file", own.target_file) for own in (options, *asked) if own.target_file is not None]
         files += [("the configuration", options.settings.file)] * (options.settings.file is not None)
         publish.refuse_overwrite(options.write_baseline, "the baseline", files)
+
+
+def _read_rewrites(asked: Sequence[Namespace]) -> Iterator[str]:
+    """Yield the finding codes of the user's own rewrites, which are read once for all models that ask for the same."""
+    alike: dict[tuple[str, ...], list[Namespace]] = {}
+    for own in asked:
+        alike.setdefault((*map(str, own.rewrites), " ", *own.only, " ", *own.skip), []).append(own)
+    for first, *others in alike.values():
+        yield from answers.read_rewrites(first)
+        for other in others:
+            other.rewrites = first.rewrites
 
 
 def _refuse_codes(asked: Sequence[Namespace], own_codes: Sequence[str]) -> None:
