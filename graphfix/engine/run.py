@@ -252,7 +252,9 @@ def _carry_out(
         report.sites += [left(code, node, operand, str(why), name) for code, operand in places]
         return
     except Exception as error:
-        raise _own_fault(rewrite, node, error) from error
+        if isinstance(rewrite, Rewrite) and rewrite.source:
+            raise _own_fault(rewrite, node, error) from error
+        raise
     report.rewrites[name] += len(edits)
     if planned is None:
         planned = [fields(edit, before, after.operands) for edit in edits]
@@ -265,9 +267,7 @@ def _carry_out(
         grown = 0
 
 
-def _own_fault(rewrite: Rewrite | ModelRewrite, node: Node, error: Exception) -> Exception:
+def _own_fault(rewrite: Rewrite, node: Node, error: Exception) -> RewriteError:
     """Edits of the user's own that can't be carried out are an error of one line; of graphfix's they are a defect."""
-    if not (isinstance(rewrite, Rewrite) and rewrite.source):
-        return error
     what = f"{type(error).__name__}: {' '.join(str(error).split())}"
     return RewriteError(f"{rewrite.source}: {node.op} '{node.label}': its edits can't be carried out: {what}")

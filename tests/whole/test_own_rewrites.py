@@ -380,3 +380,16 @@ def test_a_file_is_run_once_by_a_command(tmp_path: Path, monkeypatch: pytest.Mon
     own(tmp_path, HEAD + "with open('ran', 'a') as file:\n    file.write('.')\n\n\n" + PLAN + "return iter(())\n")
     assert run(*command.split(), "--rewrites", "mine.py") in (0, 1)
     assert (tmp_path / "ran").read_text() == "."
+
+
+def test_an_error_of_graphfix_s_own_edits_stays_what_it_is(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    loaded_model = graphfix.load(scaled(tmp_path))
+    raised = RuntimeError("a defect")
+
+    def apply(*_: object) -> None:
+        raise raised
+
+    monkeypatch.setattr(type(loaded_model), "apply", apply)
+    with pytest.raises(RuntimeError, match="a defect"):
+        graphfix.fix(loaded_model)
+    assert raised.__cause__ is None
