@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 BROADCASTS = ("keep", "two-sided", "explicit")
-"""What `--broadcasts` says of degenerate axes (`targets.Broadcasts`)."""
+"""What `--broadcasts` says of degenerate axes (`targets.Broadcasts`; a test compares them)."""
 UNKNOWN = ("expand", "keep", "assume", "error")
-"""What `--unknown` says of sizes known only at run time (`targets.Unknown`)."""
+"""What `--unknown` says of sizes known only at run time (`targets.Unknown`; likewise)."""
 TARGETS = ("explicit", "ranks", "tosa", "compact", "onnxruntime", "litert-gpu", "ethos-u")
 """The names of `targets.TARGETS`; a test compares them."""
 FORMS = ("json", "markdown", "sarif", "junit", "github")

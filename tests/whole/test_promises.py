@@ -8,10 +8,12 @@ import subprocess
 import sys
 import tomllib
 from pathlib import Path
+from typing import get_args
 
 import pytest
 
 import graphfix
+from graphfix import report
 from graphfix.engine import offered, targets
 from graphfix.graph.protocols import flat
 from graphfix.report import pages
@@ -97,8 +99,15 @@ def test_the_version_is_the_same_everywhere(capsys: pytest.CaptureFixture[str]) 
     )
 
 
-def test_the_rewrites_that_are_offered_are_those_that_run() -> None:
+def test_what_the_command_line_offers_is_what_there_is(capsys: pytest.CaptureFixture[str]) -> None:
     assert tuple(rewrite.name for rewrite in flat(ALL)) == offered.RULES
+    assert tuple(targets.TARGETS) == offered.TARGETS
+    assert get_args(targets.Broadcasts) == offered.BROADCASTS
+    assert get_args(targets.Unknown) == offered.UNKNOWN
+    assert set(report.TEXTS) == set(offered.FORMS)
+    assert [
+        suffix for suffix in report.FORMS if f" {suffix}" not in " ".join(ask(capsys, "fix", "--help").out.split())
+    ] == []
 
 
 @pytest.mark.parametrize("name", offered.RULES)
