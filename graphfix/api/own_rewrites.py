@@ -153,12 +153,19 @@ def _own(given: object) -> Own:
         case ModuleType():
             return _of_module(given, getattr(given, "__file__", None) or given.__name__)
         case Rewrite():
-            return Own(guarded(given, given.source or f"rewrite {given.name}"))
-        case ModelRewrite() | UntilNothingChanges():
+            return Own(_guarded(given))
+        case UntilNothingChanges():
+            parts = (_guarded(each) if isinstance(each, Rewrite) else each for each in given.rewrites)
+            return Own(UntilNothingChanges(tuple(parts)))
+        case ModelRewrite():
             return Own(given)
         case str() | os.PathLike():
             return _of_text(os.fspath(given))
     raise GraphfixError(f"{shown(given)} is no rewrite; give a module, a Rewrite, a Python file or an installed name")
+
+
+def _guarded(given: Rewrite) -> Rewrite:
+    return guarded(given, given.source or f"rewrite {given.name}")
 
 
 def _of_text(text: object) -> Own:

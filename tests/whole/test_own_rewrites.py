@@ -15,7 +15,7 @@ import graphfix
 from graphfix.api import own_rewrites
 from graphfix.cli import commands, terminal
 from graphfix.engine.offered import RULES
-from graphfix.graph.protocols import flat, rewrite
+from graphfix.graph.protocols import Rewrite, UntilNothingChanges, flat, rewrite
 from graphfix.results import GraphfixError, RewriteError
 from models.builders.tflite.text import model as tflite_model
 from rewrites import ALL
@@ -393,3 +393,11 @@ def test_an_error_of_graphfix_s_own_edits_stays_what_it_is(monkeypatch: pytest.M
     with pytest.raises(RuntimeError, match="a defect"):
         graphfix.fix(loaded_model)
     assert raised.__cause__ is None
+
+
+def test_a_rewrite_in_a_group_is_checked_as_one_alone_is(tmp_path: Path) -> None:
+    wrong = rewrite(loaded(own(tmp_path, HEAD + PLAN + "yield 5\n")))
+    assert isinstance(wrong, Rewrite)
+    for given in (wrong, UntilNothingChanges((wrong,))):
+        with pytest.raises(RewriteError, match=r"rewrite mine: Mul 'Mul#0': the plan yields 5"):
+            graphfix.check(scaled(tmp_path), rewrites=[given])
