@@ -235,12 +235,12 @@ def show(
     1 of 1 node shown: Add 1
     operands: 1 lifted (L)
     """
-    from graphfix.engine.selection import Selection
+    from graphfix.engine.extracts.selection import NodeSelection
     from graphfix.report.listing import listing_lines
 
     request = Request.of(locals())
     return listing_lines(
-        pipeline.show(_path("show", source), request, Selection(maps, broadcasts_only, nodes, around, graphs))
+        pipeline.show(_path("show", source), request, NodeSelection(maps, broadcasts_only, nodes, around, graphs))
     )
 
 

@@ -17,11 +17,11 @@ from graphfix.results import Claims, Outcome, Site, Verdict
 
 if TYPE_CHECKING:
     from graphfix.engine.binding import Sizes
+    from graphfix.engine.extracts.selection import NodeSelection
     from graphfix.engine.facts import Leaning
     from graphfix.engine.policy import Policy
     from graphfix.engine.request import Request
     from graphfix.engine.run import Report
-    from graphfix.engine.selection import Selection
     from graphfix.graph.protocols import Model, Step
     from graphfix.results.listing import Listing
 
@@ -111,7 +111,7 @@ class _Fix:
 
 def plan_file(source: Path, output: Path | None, request: Request) -> Outcome:
     """What `fix_file` would do where no run says otherwise: nothing is written or verified. Raises GraphfixError."""
-    from graphfix.engine import changes, excerpt
+    from graphfix.engine.extracts import changes, excerpt
 
     policy = asked.policy(request)
     steps = _chosen(request, policy)
@@ -157,9 +157,9 @@ def verify(before: Path, after: Path, request: Request) -> Outcome:
     return Outcome("verify", str(before), format_, output=str(after), verdict=verdict, seconds=seconds)
 
 
-def show(source: Path, request: Request, selection: Selection) -> Listing:
+def show(source: Path, request: Request, selection: NodeSelection) -> Listing:
     """What `show` prints of a model, its sizes bound first. Raises GraphfixError."""
-    from graphfix.engine import listing
+    from graphfix.engine.extracts import listing
 
     model = loading.shown(source, request)
     with named(source):
@@ -195,7 +195,8 @@ def _run(
     model: Model, request: Request, policy: Policy, steps: Sequence[Step], done: Literal["changed", "found"]
 ) -> Report:
     """Run the rewrites, and ask what the target can't take; nothing is asked where rewrites were named."""
-    from graphfix.engine import excerpt, limits, run
+    from graphfix.engine import limits, run
+    from graphfix.engine.extracts import excerpt
 
     request.progress("planning")
     before = excerpt.snapshot(model.graphs) if request.excerpt else None

@@ -50,11 +50,11 @@ def _say_what_is_in_force(options: Namespace) -> None:
 
 def _show(options: Namespace) -> int:
     from graphfix.api import pipeline
-    from graphfix.engine.selection import Selection
+    from graphfix.engine.extracts.selection import NodeSelection
     from graphfix.report.listing import listing_lines
 
     around = options.around and (options.around[0], _edges(*options.around))
-    selection = Selection(options.maps, options.broadcasts_only, options.nodes, around, options.graphs)
+    selection = NodeSelection(options.maps, options.broadcasts_only, options.nodes, around, options.graphs)
     with terminal.watched(options, options.model.name) as progress:
         listing = pipeline.show(options.model, request(options, progress), selection)
     if not options.quiet:

@@ -14,7 +14,7 @@ OWN_PREFIX = re.compile(r"(?!GF)[A-Z]{2,8}[0-9]{0,3}")
 
 
 @dataclass(frozen=True, slots=True)
-class Selection:
+class CodeSelection:
     """Codes that are asked for and codes that are not, each a code or its beginning: `GF102`, `GF1`, `ALL`."""
 
     select: Sequence[str] = ()

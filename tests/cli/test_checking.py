@@ -19,7 +19,7 @@ from graphfix.cli import commands
 from graphfix.cli.lint import command as lint
 from graphfix.cli.lint import known_findings
 from graphfix.engine.request import Request
-from graphfix.findings.selection import Selection
+from graphfix.findings.selection import CodeSelection
 from graphfix.report import pages
 from graphfix.results import GraphfixError, Outcome, Site
 from tests.support.places import ROOT
@@ -245,10 +245,10 @@ def test_the_time_of_a_baseline_grows_with_the_number_of_its_findings(tmp_path: 
     everything = Outcome("check", "m.onnx", "onnx", sites=sites)
     model = tmp_path / "m.onnx"
     written = known_findings.opened(None, path)
-    written.counted(model, everything, Selection())
+    written.counted(model, everything, CodeSelection())
     written.write()
     known = known_findings.opened(path, None)
-    assert known.counted(model, replace(everything, sites=sites[1:]), Selection()).suppressed == len(sites) - 1
+    assert known.counted(model, replace(everything, sites=sites[1:]), CodeSelection()).suppressed == len(sites) - 1
     begun = time.process_time()
     assert known.gone() == 1
     assert time.process_time() - begun < 2  # seconds

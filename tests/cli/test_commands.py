@@ -24,8 +24,8 @@ import graphfix
 from graphfix.api import pipeline
 from graphfix.cli import answers, commands, progress
 from graphfix.engine import offered
+from graphfix.engine.extracts.selection import NodeSelection
 from graphfix.engine.request import Request
-from graphfix.engine.selection import Selection
 from graphfix.results import GraphfixError, Outcome, Site, Verdict, VerdictStatus
 from graphfix.results.listing import ListedScope, Listing
 from tests.support.places import ROOT
@@ -277,7 +277,7 @@ def test_every_option_of_verify_and_show_reaches_the_pipeline(asked: Asked) -> N
     verified = Request.of({**sizes, "inputs": Path("d.npz"), "runs": 2, "seed": 3, "atol": 0.001, "rtol": 0.0})
     assert asked.calls == [
         ("verify", (Path("a.onnx"), Path("b.onnx"), verified)),
-        ("show", (Path("m.onnx"), Request(dims={"N": "4"}), Selection(True, True, "*Add", ("n1", 2), "main"))),
+        ("show", (Path("m.onnx"), Request(dims={"N": "4"}), NodeSelection(True, True, "*Add", ("n1", 2), "main"))),
     ]
 
 

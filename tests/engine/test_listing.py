@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 import graphfix
-from graphfix.engine.listing import listing
-from graphfix.engine.selection import Selection
+from graphfix.engine.extracts.listing import listing
+from graphfix.engine.extracts.selection import NodeSelection
 from graphfix.report.listing import GUTTER, listing_lines
 from graphfix.results import GraphfixError
 from tests.support.notation import model, node, parsed
@@ -17,10 +17,10 @@ from tests.support.notation import model, node, parsed
 
 def shown(text: str, *, maps: bool = False, broadcasts_only: bool = False) -> list[str]:
     proto = parsed(text) if "=>" in text else model(text)
-    return lines(graphfix.load(proto), Selection(maps=maps, broadcasts_only=broadcasts_only))
+    return lines(graphfix.load(proto), NodeSelection(maps=maps, broadcasts_only=broadcasts_only))
 
 
-def lines(model: Any, selection: Selection) -> list[str]:  # noqa: ANN401 - a stand-in with graphs will do
+def lines(model: Any, selection: NodeSelection) -> list[str]:  # noqa: ANN401 - a stand-in with graphs will do
     """The lines of a listing without the counts at its end."""
     printed = list(listing_lines(listing(model, selection)))
     return printed[: printed.index("")]
@@ -40,7 +40,7 @@ def test_inputs_nodes_and_outputs() -> None:
 def test_names_of_nodes_stand_behind() -> None:
     proto = model("y[2,3] = Add(x[2,3], b[3])")
     proto.graph.node[0].name = "head/add"
-    assert "L   y[2,3] = Add(x[2,3], b[3])    # head/add" in lines(graphfix.load(proto), Selection())
+    assert "L   y[2,3] = Add(x[2,3], b[3])    # head/add" in lines(graphfix.load(proto), NodeSelection())
 
 
 MAPS = {
@@ -69,7 +69,7 @@ def test_an_adjoint_operand_of_a_product_has_its_matrix_axes_swapped(adjoint: tu
     flags = ", ".join(f"{name}={name in adjoint}" for name in ("adj_x", "adj_y"))
     planned = node(f"y[8,2,4] = tflite.BATCH_MATMUL({left}, {right}, {flags})")
     opened = SimpleNamespace(graphs=[planned.graph])
-    printed = lines(opened, Selection(maps=True, broadcasts_only=True))
+    printed = lines(opened, NodeSelection(maps=True, broadcasts_only=True))
     assert [line.strip() for line in printed if "->" in line] == [
         f"operand {at}: {text}" for at, text in enumerate(maps)
     ]
@@ -145,21 +145,21 @@ def chain() -> Any:  # noqa: ANN401 - a model
 
 
 SELECTED = {
-    "by operator": (Selection(nodes="Add"), "vu"),
-    "by a name with letters left open": (Selection(nodes="stem/*"), "u"),
-    "brackets are letters": (Selection(nodes="*last[0]"), "u"),
-    "by the place of a node without a name": (Selection(nodes="Neg#1"), "w"),
-    "case counts": (Selection(nodes="add"), ""),
-    "no edge away": (Selection(around=("first", 0)), "v"),
-    "one edge away, forwards and back": (Selection(around=("Neg#1", 1)), "vwu"),
-    "around what a node makes": (Selection(around=("z", 1)), "uz"),
-    "further than the model goes": (Selection(around=("z", 100)), "vwuz"),
-    "all of it at once": (Selection(broadcasts_only=True, nodes="Add", around=("z", 1), graphs="ma?n"), "u"),
+    "by operator": (NodeSelection(nodes="Add"), "vu"),
+    "by a name with letters left open": (NodeSelection(nodes="stem/*"), "u"),
+    "brackets are letters": (NodeSelection(nodes="*last[0]"), "u"),
+    "by the place of a node without a name": (NodeSelection(nodes="Neg#1"), "w"),
+    "case counts": (NodeSelection(nodes="add"), ""),
+    "no edge away": (NodeSelection(around=("first", 0)), "v"),
+    "one edge away, forwards and back": (NodeSelection(around=("Neg#1", 1)), "vwu"),
+    "around what a node makes": (NodeSelection(around=("z", 1)), "uz"),
+    "further than the model goes": (NodeSelection(around=("z", 100)), "vwuz"),
+    "all of it at once": (NodeSelection(broadcasts_only=True, nodes="Add", around=("z", 1), graphs="ma?n"), "u"),
 }
 
 
 @pytest.mark.parametrize(("selection", "made"), SELECTED.values(), ids=SELECTED)
-def test_the_nodes_that_were_asked_for(selection: Selection, made: str) -> None:
+def test_the_nodes_that_were_asked_for(selection: NodeSelection, made: str) -> None:
     printed = lines(chain(), selection)
     assert "".join(line[GUTTER] for line in printed if " = " in line) == made
     assert not any("input" in line or "output" in line for line in printed)
@@ -167,11 +167,11 @@ def test_the_nodes_that_were_asked_for(selection: Selection, made: str) -> None:
 
 def test_the_counts_are_those_of_the_whole_model() -> None:
     model = chain()
-    assert list(listing_lines(listing(model, Selection())))[-2:] == [
+    assert list(listing_lines(listing(model, NodeSelection())))[-2:] == [
         "4 nodes: Add 2, Neg 1, Relu 1",
         "operands: 2 lifted (L)",
     ]
-    assert list(listing_lines(listing(model, Selection(nodes="Relu"))))[-2:] == [
+    assert list(listing_lines(listing(model, NodeSelection(nodes="Relu"))))[-2:] == [
         "1 of 4 nodes shown: Add 2, Neg 1, Relu 1",
         "operands: 2 lifted (L)",
     ]
@@ -183,8 +183,8 @@ def test_a_body_reads_what_is_around_it() -> None:
         [pick] y = If (c) <then_branch = yes () => (float[2,3] t) { [inner] t = Add(v, b) },
                           else_branch = no () => (float[2,3] e) { e = Neg(x) }> }"""
     model = graphfix.load(parsed(text))
-    assert [line for line in lines(model, Selection(around=("outer", 1))) if "t[2,3]" in line]
-    whole = lines(model, Selection(graphs="*.then_branch"))
+    assert [line for line in lines(model, NodeSelection(around=("outer", 1))) if "t[2,3]" in line]
+    whole = lines(model, NodeSelection(graphs="*.then_branch"))
     assert [line.strip() for line in whole] == [
         "main/pick.then_branch:",
         "L   t[2,3] = Add(v[2,3], b[3])    # inner",
@@ -195,13 +195,13 @@ def test_a_body_reads_what_is_around_it() -> None:
 @pytest.mark.parametrize(
     ("selection", "said"),
     [
-        (Selection(around=("frist", 1)), "no node or result 'frist'; did you mean 'first'?"),
-        (Selection(around=("first", -1)), "around 'first': a number of edges is at least 0, not -1"),
-        (Selection(graphs="mian"), "no graph 'mian'; did you mean 'main'?"),
-        (Selection(graphs="qqqq"), "no graph 'qqqq'; graphfix show without it lists them all"),
+        (NodeSelection(around=("frist", 1)), "no node or result 'frist'; did you mean 'first'?"),
+        (NodeSelection(around=("first", -1)), "around 'first': a number of edges is at least 0, not -1"),
+        (NodeSelection(graphs="mian"), "no graph 'mian'; did you mean 'main'?"),
+        (NodeSelection(graphs="qqqq"), "no graph 'qqqq'; graphfix show without it lists them all"),
     ],
 )
-def test_what_is_not_there_is_an_error(selection: Selection, said: str) -> None:
+def test_what_is_not_there_is_an_error(selection: NodeSelection, said: str) -> None:
     with pytest.raises(GraphfixError) as raised:
         listing(chain(), selection)
     assert str(raised.value) == said

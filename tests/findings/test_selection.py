@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from graphfix.findings.selection import Selection, names_a_code
+from graphfix.findings.selection import CodeSelection, names_a_code
 
 CODES = ("GF101", "GF102", "GF201", "GF305")
 
@@ -28,7 +28,7 @@ CODES = ("GF101", "GF102", "GF201", "GF305")
 def test_the_longest_beginning_decides_and_of_two_the_ignored_one(
     select: tuple[str, ...], ignore: tuple[str, ...], taken: str
 ) -> None:
-    selection = Selection(select, ignore)
+    selection = CodeSelection(select, ignore)
     assert " ".join(code for code in CODES if selection.takes(code)) == taken
 
 

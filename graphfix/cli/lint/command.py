@@ -15,7 +15,7 @@ from graphfix.cli.lint.options import TEXT
 from graphfix.cli.requests import request
 from graphfix.cli.status import DONE, NO, WORST
 from graphfix.engine.spelling import hint
-from graphfix.findings.selection import Selection, names_a_code
+from graphfix.findings.selection import CodeSelection, names_a_code
 from graphfix.report.text import counted
 from graphfix.results import GraphfixError, Outcome
 from graphfix.results.progress import Progress
@@ -70,7 +70,7 @@ def _entry(options: Namespace, known: KnownFindings, among: tuple[int, int]) -> 
     """Check a model, leave out what does not count, and print what is said of it alone."""
     made = answers.entry(options, _check, among)
     if isinstance(made, Outcome):
-        selection = Selection(_codes(options.select), _codes(options.ignore))
+        selection = CodeSelection(_codes(options.select), _codes(options.ignore))
         made = known.counted(options.model, made, selection)
     if options.form == TEXT or isinstance(made, report.Failure):
         clean = isinstance(made, Outcome) and not report.findings(made)

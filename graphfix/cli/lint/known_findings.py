@@ -11,7 +11,7 @@ from pathlib import Path
 from graphfix import report
 from graphfix.findings import baseline
 from graphfix.findings.baseline import Baseline, Known
-from graphfix.findings.selection import Selection
+from graphfix.findings.selection import CodeSelection
 from graphfix.report.text import counted
 from graphfix.results import GraphfixError, Outcome
 
@@ -21,7 +21,7 @@ class Checked:
     """One model's findings now, those of the baseline with them, and which codes were asked for."""
 
     findings: Sequence[Known]
-    selection: Selection
+    selection: CodeSelection
     fingerprints: AbstractSet[str] = field(init=False)
 
     def __post_init__(self) -> None:
@@ -43,7 +43,7 @@ class KnownFindings:
     checked: dict[str, Checked] = field(default_factory=dict)
     """By the baseline's name of a model."""
 
-    def counted(self, model: Path, outcome: Outcome, selection: Selection) -> Outcome:
+    def counted(self, model: Path, outcome: Outcome, selection: CodeSelection) -> Outcome:
         """The outcome with the sites that count."""
         chosen = replace(outcome, sites=tuple(site for site in outcome.sites if selection.takes(site.code)))
         if self.baseline is None:

@@ -18,7 +18,7 @@ MOST_NAMES = 20_000
 
 
 @dataclass(frozen=True, slots=True)
-class Selection:
+class NodeSelection:
     """What `show` was asked: nodes are shown that all of these take."""
 
     maps: bool = False
@@ -42,7 +42,7 @@ class Selection:
         return not self.broadcasts_only and self.nodes is None and self.around is None
 
 
-def selected(graphs: Sequence[Graph], selection: Selection) -> Mapping[int, frozenset[int] | None]:
+def selected(graphs: Sequence[Graph], selection: NodeSelection) -> Mapping[int, frozenset[int] | None]:
     """By identity of a graph: the places of the nodes that are shown; None where all are, and nothing for none.
 
     Raises GraphfixError for a node or a scope that is not there.

@@ -6,7 +6,7 @@ import math
 from collections import Counter
 from collections.abc import Iterator
 
-from graphfix.engine.selection import Selection, selected
+from graphfix.engine.extracts.selection import NodeSelection, selected
 from graphfix.graph.broadcast import Alignment, BroadcastOperand, align
 from graphfix.graph.protocols import Model
 from graphfix.graph.view import Graph, Node, Scalar, Value
@@ -22,7 +22,7 @@ TEXT = 40
 """Of an element that is a text only so many letters are shown."""
 
 
-def listing(model: Model, selection: Selection) -> Listing:
+def listing(model: Model, selection: NodeSelection) -> Listing:
     """The nodes that were asked for, by scope. Raises GraphfixError for a node or a scope that is not there."""
     wanted = selected(model.graphs, selection)
     counts: Counter[str] = Counter()
@@ -45,7 +45,7 @@ def listing(model: Model, selection: Selection) -> Listing:
 
 
 def _scope(
-    graph: Graph, wanted: frozenset[int] | None, selection: Selection, counts: Counter[str]
+    graph: Graph, wanted: frozenset[int] | None, selection: NodeSelection, counts: Counter[str]
 ) -> ListedScope | None:
     """One scope, None where nothing of it was asked for; `wanted` are the places of nodes, None: all."""
     nodes = []

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from graphfix.engine.excerpt import Snapshot, merged, without_taken
+from graphfix.engine.extracts.excerpt import Snapshot, merged, without_taken
 from graphfix.graph.view import Node
 from graphfix.results import Change
 
