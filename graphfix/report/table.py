@@ -287,5 +287,5 @@ def _open(sizes: Sequence[OpenSizes], lengths: Lengths) -> Iterator[str]:
 
 def _assumed(assumes: Sequence[str], lengths: Lengths) -> Iterator[str]:
     yield from (f"  assumes {printable(text)}" for text in assumes[: lengths.assumed])
-    if len(assumes) > lengths.assumed:
-        yield f"  ... and {len(assumes) - lengths.assumed} more assumptions; -v or --report FILE.md lists all"
+    if more := max(len(assumes) - lengths.assumed, 0):
+        yield f"  ... and {more} more assumption{'s' * (more != 1)}; -v or --report FILE.md lists all"
