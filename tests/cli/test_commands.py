@@ -340,7 +340,7 @@ def test_an_option_that_is_none_has_the_nearest_beside_it(
 ) -> None:
     line = usage_error(command.split(), capsys)
     assert said in line
-    assert line.endswith(f" see graphfix {command.split()[0]} --help\n")
+    assert line.endswith(f" see graphfix {command.split(maxsplit=1)[0]} --help\n")
 
 
 # --- what is offered ------------------------------------------------------------------------------------------------
@@ -594,6 +594,12 @@ def test_with_v_each_step_is_a_line_and_the_versions_are_said(asked: Asked, caps
         "graphfix:    TIME  run\\n (1 of 4)",
         "graphfix:    TIME  done",
     ]
+
+
+def test_what_is_said_with_v_has_not_the_colour_of_an_error(asked: Asked, capsys: pytest.CaptureFixture[str]) -> None:
+    asked.answers["fix_file"] = speaking
+    assert commands.main(["fix", "m.onnx", "-o", "f.onnx", "-v", "--color", "always"]) == 0
+    assert "\x1b[1;31m" not in capsys.readouterr().err
 
 
 def test_with_v_no_list_is_cut(asked: Asked, capsys: pytest.CaptureFixture[str]) -> None:
