@@ -116,7 +116,7 @@ def _map(path: Path) -> Source:
         os.close(descriptor)
         raise
     weakref.finalize(source, os.close, descriptor)
-    if data[: len(POINTER)] == POINTER:
+    if bytes(data[: len(POINTER)]) == POINTER:
         raise GraphfixError(f"{path}: a pointer of Git LFS stands where the file should be; fetch it: git lfs pull")
     return source
 
