@@ -141,15 +141,17 @@ def _fitted_results(node: ListedNode, width: int, paint: Paint) -> str:
 
 
 def _fitted_operands(node: ListedNode, width: int, paint: Paint) -> str:
-    """The longest form that fits: names are cut first, then operands left out."""
+    """The longest form that fits: names are cut first, then elements go, and operands are left out last."""
     most = len(node.operands)
-    for limit, shown in (
-        *((limit, most) for limit in (*LIMITS, 14, SHORTEST)),
-        *((SHORTEST, n) for n in range(min(most, 20), 0, -1)),
+    bare = replace(node, operands=[each and replace(each, elements=None) for each in node.operands])
+    for form, limit, shown in (
+        *((node, limit, most) for limit in LIMITS),
+        *((bare, limit, most) for limit in (*LIMITS, 14, SHORTEST)),
+        *((bare, SHORTEST, n) for n in range(min(most, 20), 0, -1)),
     ):
-        if len(_operands(node, limit, shown, plain)) <= width:
-            return _operands(node, limit, shown, paint)
-    return cut(_operands(node, SHORTEST, 1, plain), width)
+        if len(_operands(form, limit, shown, plain)) <= width:
+            return _operands(form, limit, shown, paint)
+    return cut(_operands(bare, SHORTEST, 1, plain), width)
 
 
 def cut(text: str, width: int) -> str:

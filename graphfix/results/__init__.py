@@ -78,13 +78,18 @@ class Site:
     node: Final[str]
     """The node's name, or `Op#index` when it has none."""
     op: Final[str]
+    """The operator."""
     graph: Final[str]
     """`main`, or the path of the body that holds the node, such as `main/if_3.then_branch`."""
     operand: Final[int | None]
+    """Its index, from 0."""
     before: Final[JsonShape]
+    """The operand's shape, or the node's where `operand` is None."""
     after: Final[JsonShape]
     status: Final[Status]
+    """`found` by `check`, `changed` by `fix`; `left` with a reason; `exempt`: it stays on purpose."""
     rewrite: Final[str | None] = None
+    """Which one made the edit, or would."""
     reason: Final[str | None] = None
     """Completes the sentence "left alone because"; of an edit what it is where shapes do not say that, mostly None."""
     bytes: Final[int] = 0
@@ -146,8 +151,11 @@ class Verdict:
     facts: Facts | None = None
     """What the runs say of the sizes that were claimed, where any were."""
     seed: int = 0
+    """Of the inputs."""
     versions: Mapping[str, str] = field(default_factory=dict)
+    """By runtime: what was run."""
     sha256: Mapping[str, str] = field(default_factory=dict)
+    """Of the files `before` and `after`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -224,15 +232,23 @@ class Outcome:
 
     command: str
     model: str
+    """The path as it was given."""
     format: str
+    """`onnx` or `tflite`."""
     target: str | None = None
     output: str | None = None
+    """The file that was written; None where none was."""
     changed: bool = False
+    """Whether the result is more than a copy."""
     rewrites: Mapping[str, int] = field(default_factory=dict)
+    """By name of those that ran: how many edits each made."""
     sites: Sequence[Site] = ()
     verdict: Verdict | None = None
+    """None where nothing was to be verified."""
     assumes: Sequence[str] = ()
+    """What was taken for granted of the model's sizes and values: sentences."""
     seconds: Mapping[str, float] = field(default_factory=dict)
+    """Wall-clock time by step: `load`, `infer`, `plan`, `write`, `verify`, `proof`."""
     conversion: Conversion | None = None
     """Of `tosa` alone."""
     open_sizes: Sequence[OpenSizes] = ()

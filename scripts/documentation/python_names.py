@@ -107,7 +107,8 @@ def _options() -> dict[str, tuple[str, str]]:
     for command in reversed(commands.choices.values()):
         for action in command._actions:  # noqa: SLF001
             if action.option_strings and action.help:
-                found[action.dest] = (action.option_strings[-1], told(action).replace("; repeatable", ""))
+                value = "" if action.const in (None, True) else f"`{action.const!r}`: "  # of a switch that is no True
+                found[action.dest] = (action.option_strings[-1], value + told(action).replace("; repeatable", ""))
     return found
 
 

@@ -5,16 +5,22 @@ from __future__ import annotations
 import re
 import subprocess
 import sys
+from collections.abc import Iterator
+from functools import partial
 from html.parser import HTMLParser
+from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
+from threading import Thread
 
 import pytest
 from documentation import drawings, links
 
 from graphfix.engine.targets import RULES, TARGETS
 from graphfix.report.pages import codes
+from tests.support.browser import NARROW, WIDE, started
 from tests.support.places import ROOT
 
+TOO_WIDE = "document.documentElement.scrollWidth > document.documentElement.clientWidth"
 LOADED = {"script": "src", "img": "src", "iframe": "src", "link": "href", "source": "src", "object": "data"}
 """What a browser fetches by itself, and where it stands."""
 KEPT_BACK = ("canonical", "prev", "next", "alternate")
@@ -39,6 +45,45 @@ def test_every_rewrite_code_and_target_has_a_page(site: Path) -> None:
     named = [*(f"rewrites/{name}" for name in RULES), *(f"codes/{name}" for name in codes())]
     named += [f"targets/{name}" for name in TARGETS]
     assert [name for name in named if not (site / "reference" / name / "index.html").exists()] == []
+
+
+class Silent(SimpleHTTPRequestHandler):
+    """Serves files and says nothing of it."""
+
+    def log_message(self, *_: object) -> None:
+        pass
+
+
+@pytest.fixture(scope="module")
+def address(site: Path) -> Iterator[str]:
+    """Where the site is served."""
+    with ThreadingHTTPServer(("127.0.0.1", 0), partial(Silent, directory=str(site))) as server:
+        Thread(target=server.serve_forever, daemon=True).start()
+        yield f"http://127.0.0.1:{server.server_port}/"
+        server.shutdown()
+
+
+@pytest.mark.browser
+@pytest.mark.ci
+@pytest.mark.parametrize("width", [WIDE, NARROW])
+def test_pages_fit_their_window_and_are_silent_in_a_browser(site: Path, address: str, width: int) -> None:
+    every = sorted(path.relative_to(site).as_posix() for path in site.rglob("index.html"))
+    alike = {name.rsplit("/", 2)[0]: name for name in every if name.startswith("reference/") and name.count("/") > 2}
+    pages = [name for name in every if name.count("/") <= 2] + list(alike.values())  # of pages that are alike the last
+    with started() as browser:
+        page = browser.new_page(viewport={"width": width, "height": 900})
+        said: list[str] = []
+        asked: list[str] = []
+        page.on("console", lambda message: said.append(message.text) if message.type == "error" else None)
+        page.on("pageerror", lambda error: said.append(str(error)))
+        page.on("request", lambda request: asked.append(request.url))
+        assert len(pages) > 20
+        wide = [name for name in pages if page.goto(f"{address}{name}") and page.evaluate(TOO_WIDE)]
+        assert wide == []
+        assert said == []
+        assert [url for url in asked if not url.startswith((address, "data:"))] == []
+        page.set_content("<p style='width:3000px'>wide</p>")
+        assert page.evaluate(TOO_WIDE), "a page that is too wide is seen"
 
 
 class Fetched(HTMLParser):

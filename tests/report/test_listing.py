@@ -80,3 +80,12 @@ def test_a_name_can_paint_nothing(paint: object) -> None:
 def test_a_text_is_cut_in_the_middle() -> None:
     assert cut("abcdefghij", 10) == "abcdefghij"
     assert cut("abcdefghij", 8) == "ab..ghij"
+
+
+def test_elements_go_before_an_operand_is_left_out() -> None:
+    numbers = ", ".join(["-0.08333334"] * 8)
+    bias = ListedValue("blocks.1.mlp.2.bias", ("8",), lifted=1, elements=f"[{numbers}]")
+    node = ListedNode("Add", ADD.name, ADD.results, [bias, ADD.operands[1]])
+    line = list(listing_lines(listing(node), width=100))[2]
+    assert "bias[8], " in line
+    assert line.endswith("in[2,N,768])")
