@@ -149,7 +149,6 @@ SELECTED = {
     "by a name with letters left open": (Selection(nodes="stem/*"), "u"),
     "brackets are letters": (Selection(nodes="*last[0]"), "u"),
     "by the place of a node without a name": (Selection(nodes="Neg#1"), "w"),
-    "case counts": (Selection(nodes="add"), ""),
     "no edge away": (Selection(around=("first", 0)), "v"),
     "one edge away, forwards and back": (Selection(around=("Neg#1", 1)), "vwu"),
     "around what a node makes": (Selection(around=("z", 1)), "uz"),
@@ -198,6 +197,9 @@ def test_a_body_reads_what_is_around_it() -> None:
         (Selection(around=("frist", 1)), "no node or result 'frist'; did you mean 'first'?"),
         (Selection(around=("first", -1)), "around 'first': a number of edges is at least 0, not -1"),
         (Selection(graphs="mian"), "no graph 'mian'; did you mean 'main'?"),
+        (Selection(nodes="add"), "no node 'add'; did you mean 'Add'?"),
+        (Selection(nodes="Frist"), "no node 'Frist'; did you mean 'first'?"),
+        (Selection(nodes="Qqqq*"), "no node 'Qqqq*'; graphfix show without it lists them all"),
         (Selection(graphs="qqqq"), "no graph 'qqqq'; graphfix show without it lists them all"),
     ],
 )
