@@ -88,6 +88,7 @@ class _Fix:
             if before is not None:
                 report.sites = facts.unwitnessed(report.sites, before.sites, before.leans)
         outcome = _outcome("fix", source, model, report, request, seconds, sizes)
+        outcome = replace(outcome, notes=(*outcome.notes, *publish.misnamed(source, self.output, model.format)))
         if request.stop_where_blocked and any(site.blocks for site in outcome.sites):
             return outcome, None
         if not request.check_result:

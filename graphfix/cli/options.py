@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import NoReturn
 
@@ -16,7 +16,25 @@ class Parser(argparse.ArgumentParser):
 
     def error(self, message: str) -> NoReturn:
         """Say what is wrong in one line on stderr, and end with status 2."""
-        self.exit(2, f"graphfix: {' '.join(message.split())}; see {self.prog} --help\n")
+        line = " ".join(message.split())
+        self.exit(2, f"graphfix: {line}{'' if line.endswith('?') else ';'} see {self.prog} --help\n")
+
+    def refuse(self, words: Sequence[str]) -> NoReturn:
+        """End for words that nothing takes; beside the first option of them stand those that are near."""
+        from graphfix.engine.spelling import hint
+
+        wrong = next((word.split("=")[0] for word in words if word.startswith("-")), "")
+        known = [name for name in self._option_string_actions if name.startswith("--")]
+        self.error(f"unrecognized arguments: {' '.join(words)}{hint(wrong, known)}")
+
+
+class HelpText(argparse.RawDescriptionHelpFormatter):
+    """Help in which a name such as `equalize-ranks` is never broken in two: it is there to be copied."""
+
+    def _split_lines(self, text: str, width: int) -> list[str]:
+        import textwrap
+
+        return textwrap.wrap(" ".join(text.split()), width, break_on_hyphens=False)
 
 
 def choices(command: Parser) -> None:

@@ -12,7 +12,7 @@ from graphfix import __version__
 from graphfix.cli import options
 from graphfix.cli.configuration import options as configuration
 from graphfix.cli.lint import options as lint
-from graphfix.cli.options import Parser
+from graphfix.cli.options import HelpText, Parser
 from graphfix.engine import offered
 
 CONFIG = "config"
@@ -22,7 +22,7 @@ UNCONFIGURED = ("doctor", "completion")
 STATUS = """exit status:
   0  done, clean, proved or equal
   1  the answer is no: check has findings, verify found a difference, fix found its own result different,
-     tosa --run found that the converted model computes something else
+     tosa --run found that the converted model computes something else, doctor that a runtime does not work
   2  it could not be done: usage, a model that can't be read, shapes that can't be broadcast,
      a model that can't be converted to TOSA
   3  not decided: what could be neither proved nor run"""
@@ -35,7 +35,7 @@ def parser(asked: str | None = None) -> Parser:
         description="Make every implicit broadcast of an ONNX or TFLite model explicit, "
         "and show that nothing else changed.",
         epilog=STATUS,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
+        formatter_class=HelpText,
         allow_abbrev=False,
     )
     whole.add_argument("--version", action="version", version=f"graphfix {__version__}")
@@ -82,7 +82,10 @@ def said(argv: Sequence[str]) -> Said:
         defaults[name] = {action.dest: action.default for action in optional if action.dest != "help"}
         for action in optional:
             action.default = argparse.SUPPRESS  # so that the namespace holds what is said, and nothing else
-    given = vars(whole.parse_args(argv))
+    namespace, unknown = whole.parse_known_args(argv)
+    given = vars(namespace)
+    if unknown:
+        commands[given["command"]].refuse(unknown)
     if given.get("quiet") and given.get("verbose"):
         whole.error("-q/--quiet: not allowed with -v/--verbose")
     name = given["command"]
@@ -95,7 +98,7 @@ def _command(commands: argparse._SubParsersAction[Parser], name: str, what: str)
         help=what,
         description=f"{what[0].upper()}{what[1:]}.",
         epilog=STATUS,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
+        formatter_class=HelpText,
         allow_abbrev=False,
     )
 

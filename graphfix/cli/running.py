@@ -43,9 +43,9 @@ def run(said: Said) -> int:
 
 
 def _say_what_is_in_force(options: Namespace) -> None:
-    terminal.say(terminal.versions(), options.color)
+    terminal.say(terminal.versions(), options.color, "aside")
     file = options.settings.file
-    terminal.say(f"configuration: {file}" if file is not None else "no configuration file", options.color)
+    terminal.say(f"configuration: {file}" if file is not None else "no configuration file", options.color, "aside")
 
 
 def _show(options: Namespace) -> int:

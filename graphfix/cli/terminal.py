@@ -43,9 +43,9 @@ def width() -> int | None:
     return shutil.get_terminal_size().columns if sys.stdout.isatty() else None
 
 
-def say(text: str, color: str = "auto") -> None:
-    """One line on stderr."""
-    print(f"{paint(color, sys.stderr)('graphfix:', 'bad')} {report.printable(text)}", file=sys.stderr)
+def say(text: str, color: str = "auto", style: colour.Style = "bad") -> None:
+    """One line on stderr: what went wrong, or, in another style, what is good to know."""
+    print(f"{paint(color, sys.stderr)('graphfix:', style)} {report.printable(text)}", file=sys.stderr)
 
 
 def trace(error: GraphfixError, options: Namespace) -> None:

@@ -16,6 +16,8 @@ from typing import Final
 
 from graphfix.results import GraphfixError
 
+POINTER: Final = b"version https://git-lfs.github.com/"
+"""How a pointer of Git LFS begins; no model of either format does."""
 CHUNK: Final = 1 << 20
 """Bytes that are held in memory at a time."""
 BY_KERNEL: Final = 1 << 18
@@ -114,6 +116,8 @@ def _map(path: Path) -> Source:
         os.close(descriptor)
         raise
     weakref.finalize(source, os.close, descriptor)
+    if bytes(data[: len(POINTER)]) == POINTER:
+        raise GraphfixError(f"{path}: a pointer of Git LFS stands where the file should be; fetch it: git lfs pull")
     return source
 
 

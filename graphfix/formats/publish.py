@@ -13,6 +13,10 @@ from pathlib import Path
 
 from graphfix.results import GraphfixError
 
+SUFFIXES = {".onnx": "onnx", ".tflite": "tflite"}
+"""What the end of a name says that a model is."""
+MODELS = {"onnx": "an ONNX model", "tflite": "a TFLite model"}
+
 
 def refuse(source: Path, output: Path, *, in_place: bool) -> None:
     """Raise GraphfixError where `output` can't take the result."""
@@ -24,6 +28,14 @@ def refuse(source: Path, output: Path, *, in_place: bool) -> None:
         raise GraphfixError(f"{output}: this is no file that can be replaced; choose another name")
     if not in_place and is_one_file(source, output):
         raise GraphfixError(f"{output}: the output is the input; choose another name, or say --in-place")
+
+
+def misnamed(source: Path, output: Path, own: str) -> tuple[str, ...]:
+    """A line where the output, and not the input, has the suffix of another format than the model's `own`."""
+    suffix = output.suffix.lower()
+    if suffix == source.suffix.lower() or SUFFIXES.get(suffix, own) == own:
+        return ()
+    return (f"{output.name} holds {MODELS[own]}, as the input does: graphfix converts none",)
 
 
 def refuse_overwrite(path: Path, what: str, others: Iterable[tuple[str, Path]]) -> None:

@@ -9,6 +9,7 @@ from itertools import groupby
 from types import MappingProxyType
 from typing import TypeAlias
 
+from graphfix.findings.selection import may_be_own
 from graphfix.report import pages
 from graphfix.report.colour import Paint, Style, plain
 from graphfix.report.lengths import SHORT, WHOLE, Lengths
@@ -156,7 +157,8 @@ def _made(outcome: Outcome, edited: Edited) -> str:
     if not edits:
         return _nothing(outcome)
     number = sum(
-        operand is not None and any(step.code != REMOVED for step in steps) for (_, _, operand), steps in edited.items()
+        operand is not None and any(step.code != REMOVED and not may_be_own(step.code) for step in steps)
+        for (_, _, operand), steps in edited.items()
     )
     made = f"{counted(number, 'operand')} made explicit"
     if not number or folds(outcome):
@@ -289,4 +291,5 @@ def _open(sizes: Sequence[OpenSizes], lengths: Lengths) -> Iterator[str]:
 def _assumed(assumes: Sequence[str], lengths: Lengths) -> Iterator[str]:
     yield from (f"  assumes {printable(text)}" for text in assumes[: lengths.assumed])
     if len(assumes) > lengths.assumed:
-        yield f"  ... and {len(assumes) - lengths.assumed} more assumptions; -v or --report FILE.md lists all"
+        more = counted(len(assumes) - lengths.assumed, "more assumption")
+        yield f"  ... and {more}; -v or --report FILE.md lists all"

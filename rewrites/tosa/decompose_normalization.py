@@ -33,8 +33,8 @@ def plan(node: Node) -> Iterator[Edit]:
     plain = node.attributes.get("stash_type", 1) == 1 and node.version >= EACH_CHANNEL
     if node.results[0] is None or not plain or any(value.dtype != FLOAT for value in operands):
         return
-    if not all(value.ranked.static for value in operands):
-        raise Undecided(f"the sizes of {', '.join(map(str, operands))} are not all numbers")
+    if free := dict.fromkeys(str(value) for value in operands if not value.ranked.static):
+        raise Undecided(f"the sizes of {', '.join(free)} are not all numbers")
     form = _by_root if node.op == "RMSNormalization" else _by_group
     yield Replace(form(node, node.operand(0).ranked.numbers), CODE, INEXACT)
 

@@ -52,8 +52,8 @@ def plan(node: Node) -> Iterator[Edit]:
         yield Leave(None, why, NOT_TAKEN, "left", blocks=True)
         return
     values = [value for value in node.operands if value is not None]
-    if not all(value.ranked.static for value in values):
-        raise Undecided(f"the sizes of {', '.join(map(str, values))} are not all numbers")
+    if free := dict.fromkeys(str(value) for value in values if not value.ranked.static):
+        raise Undecided(f"the sizes of {', '.join(free)} are not all numbers")
     if sequence is not None:
         yield from _within(sequence.steps, sequence.nodes) or [Replace(sequence.run(), CODE, INEXACT)]
         return

@@ -141,6 +141,8 @@ def test_every_kind_of_option_is_said(asked: Asked, run: Run) -> None:
         ("tagret = 'tosa'", "'tagret' is no option; did you mean 'target'"),
         ("target_file = 't.toml'", "did you mean 'target-file'"),
         ("zzzzzz = 1", "'zzzzzz' is no option; `graphfix config` lists them"),
+        ("[tool.graphfix]\ntarget = 'tosa'", "'tool.graphfix' is for pyproject.toml: here its keys stand without it"),
+        ("tool = 1", "'tool' is no option"),
         ("help = true", "'help' is no option"),
         ("config = 'x'", "'config' is no option"),
         ("output = 'x.onnx'", "'output' replaces files: it is said on the command line"),
@@ -170,7 +172,7 @@ def test_every_kind_of_option_is_said(asked: Asked, run: Run) -> None:
         ("target = 'tosa'\ntarget-file = 't.toml'", "'target' and 'target-file' can't be said together"),
         ("overrides = 1", "'overrides' is of tables, [[overrides]], not 1"),
         ("[overrides]\nfiles = ['x']", "'overrides' is of tables"),
-        ("[[overrides]]\ntarget = 'tosa'", "override 1: 'files' is a list of names of files or patterns, not None"),
+        ("[[overrides]]\ntarget = 'tosa'", "override 1: it has no 'files', the list of names of files or patterns"),
         ("[[overrides]]\nfiles = []", "override 1: 'files' is a list"),
         ("[[overrides]]\nfiles = ['[z-a]']", "override 1: 'files': '[z-a]' has a bad range"),
         (

@@ -149,7 +149,6 @@ SELECTED = {
     "by a name with letters left open": (NodeSelection(nodes="stem/*"), "u"),
     "brackets are letters": (NodeSelection(nodes="*last[0]"), "u"),
     "by the place of a node without a name": (NodeSelection(nodes="Neg#1"), "w"),
-    "case counts": (NodeSelection(nodes="add"), ""),
     "no edge away": (NodeSelection(around=("first", 0)), "v"),
     "one edge away, forwards and back": (NodeSelection(around=("Neg#1", 1)), "vwu"),
     "around what a node makes": (NodeSelection(around=("z", 1)), "uz"),
@@ -198,6 +197,9 @@ def test_a_body_reads_what_is_around_it() -> None:
         (NodeSelection(around=("frist", 1)), "no node or result 'frist'; did you mean 'first'?"),
         (NodeSelection(around=("first", -1)), "around 'first': a number of edges is at least 0, not -1"),
         (NodeSelection(graphs="mian"), "no graph 'mian'; did you mean 'main'?"),
+        (NodeSelection(nodes="add"), "no node 'add'; did you mean 'Add'?"),
+        (NodeSelection(nodes="Frist"), "no node 'Frist'; did you mean 'first'?"),
+        (NodeSelection(nodes="Qqqq*"), "no node 'Qqqq*'; graphfix show without it lists them all"),
         (NodeSelection(graphs="qqqq"), "no graph 'qqqq'; graphfix show without it lists them all"),
     ],
 )

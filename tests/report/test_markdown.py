@@ -111,7 +111,7 @@ def test_a_model_of_which_nothing_is_to_say_is_a_row_of_the_summary_alone() -> N
 def test_the_evidence_is_collapsed_and_what_it_assumes_is_said_once() -> None:
     verdict = Verdict(
         "proved",
-        runs=(Run({}, "off", "equal", 1),),
+        runs=(Run({}, "off", "equal", 1), Run({}, "on", "equal", 1), Run({"N": 0}, "off", "undecided", 0)),
         proof={"status": "proved", "reason": None},
         exceptions=({"class": "nan-payload", "output": "y", "site": None, "count": 1},),
         assumes=("x is [1, 1], as asked for", "N = M, as declared"),
@@ -119,7 +119,12 @@ def test_the_evidence_is_collapsed_and_what_it_assumes_is_said_once() -> None:
     )
     fixed = Outcome("fix", "m", "onnx", output="f", verdict=verdict, assumes=("x is [1,1], by default",))
     text = report.markdown([fixed])
-    assert Page(text).summaries == ["Proof", "Runs: 1", "Exceptions of the runtime: 1", "Evidence"]
+    assert Page(text).summaries == [
+        "Proof",
+        "Runs: 3 (equal 2, undecided 1)",
+        "Exceptions of the runtime: 1",
+        "Evidence",
+    ]
     assert text.count("x is [1") == 1
     assert report.table(fixed).count("assumes x is") == 1
     assert "- N = M, as declared" in text

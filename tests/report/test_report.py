@@ -186,6 +186,15 @@ def test_the_totals_tell_clean_found_and_failed_models_apart() -> None:
             id="an Expand that goes makes no operand explicit",
         ),
         pytest.param(
+            replace(
+                FIXED,
+                rewrites={"drop-unit-scale": 1},
+                sites=(Site("MY101", "m", "Mul", "main", 0, (2,), None, "changed"),),
+            ),
+            "m.onnx -> f.onnx: 1 node rewritten (drop-unit-scale 1)",
+            id="what a rewrite of the user's own does is no broadcast for all that is known",
+        ),
+        pytest.param(
             replace(FIXED, output=None, sites=(LIFTED,), rewrites={"equalize-ranks": 1}),
             "m.onnx: nothing written: 1 operand made explicit (equalize-ranks 1)",
             id="nothing written",
@@ -247,6 +256,12 @@ def test_a_long_table_tells_equal_lines_together_and_says_how_many_are_not_shown
     assert lines[2] == "  found  GF101  Add 'n0'                        operand 1  [64] -> [1,0]"
     assert lines[-1] == "  ... and 11 more; -v or --report FILE.md lists all"
     assert len(lines) == 1 + 20 + 1
+
+
+@pytest.mark.parametrize(("number", "said"), [(6, "1 more assumption;"), (7, "2 more assumptions;")])
+def test_assumptions_that_are_not_shown_are_counted(number: int, said: str) -> None:
+    assumes = tuple(f"the stored rank of 'x{at}'" for at in range(number))
+    assert f"  ... and {said}" in report.table(replace(CHECKED, assumes=assumes))
 
 
 def test_twenty_sites_are_reported_one_by_one() -> None:

@@ -79,6 +79,14 @@ def test_what_stays_is_named_once_with_its_reason(case: str, tmp_path: Path) -> 
     assert word in str(sites[0].reason)
 
 
+def test_of_sizes_that_are_free_each_value_is_named_once_and_no_other(tmp_path: Path) -> None:
+    made = PLAIN.model
+    made.graph.input[0].type.tensor_type.shape.dim[1].dim_param = "N"
+    onnx.save(made, tmp_path / "m.onnx")
+    sites = graphfix.check(tmp_path / "m.onnx", target="tosa").sites
+    assert [site.reason for site in sites if site.code == "GF304"] == ["the sizes of x[5,N,3] are not all numbers"]
+
+
 def test_it_runs_for_tosa_alone(tmp_path: Path) -> None:
     onnx.save(PLAIN.model, tmp_path / "m.onnx")
     graphfix.fix_file(tmp_path / "m.onnx", tmp_path / "o.onnx")

@@ -61,6 +61,26 @@ def test_the_input_is_not_overwritten_under_any_name(
 
 
 @pytest.mark.parametrize(
+    ("name", "output", "said"),
+    [
+        ("m.onnx", "o.tflite", True),
+        ("m.onnx", "O.TFLITE", True),
+        ("m.onnx", "o.bin", False),
+        ("m.tflite", "o.tflite", False),
+        ("m.tflite", "o.onnx", False),
+    ],
+)
+def test_a_result_that_is_named_as_a_model_of_the_other_format_is_told_of(
+    name: str, output: str, source: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], *, said: bool
+) -> None:
+    """It is written: the content says what a file is. That it was converted nobody shall believe."""
+    source.rename(tmp_path / name)
+    answer = ask(capsys, "fix", tmp_path / name, "-o", tmp_path / output, "--no-verify")
+    assert answer.status == 0, answer
+    assert (f"{output} holds an ONNX model, as the input does: graphfix converts none" in answer.out) == said
+
+
+@pytest.mark.parametrize(
     ("output", "words"),
     [
         ("absent/o.onnx", "folder does not exist"),

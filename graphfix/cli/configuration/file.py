@@ -101,6 +101,8 @@ def _table(path: Path) -> Mapping[str, Any] | None:
     """The table of the options; None where the file has none."""
     table: Any = toml_files.table(path)
     if path.name != SHARED:
+        if isinstance(table.get("tool"), dict):
+            raise GraphfixError(f"{path}: 'tool.graphfix' is for {SHARED}: here its keys stand without it")
         return dict(table)
     tools = table.get("tool", {})
     table = tools.get("graphfix") if isinstance(tools, dict) else None
@@ -119,7 +121,9 @@ def _overrides(path: Path, table: Mapping[str, Any]) -> list[Mapping[str, Any]]:
 
 
 def _override(origin: str, override: Mapping[str, Any], folder: Path, commands: Commands) -> Layer:
-    files = override.get(FILES)
+    if FILES not in override:
+        raise ValueError(f"it has no '{FILES}', the list of names of files or patterns that it is about")
+    files = override[FILES]
     if not (isinstance(files, list) and files and all(isinstance(each, str) and each.strip("/") for each in files)):
         raise ValueError(f"'{FILES}' is a list of names of files or patterns, not {shown(files)}")
     for each in files:

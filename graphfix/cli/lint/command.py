@@ -150,4 +150,4 @@ def _remember(options: Namespace, known: KnownFindings, entries: Sequence[report
         again = f"--write-baseline {options.baseline} takes them out"
         said = f"{options.baseline}: {counted(gone, 'known finding')} can't be found any more; {again}"
     if said and not options.quiet:
-        terminal.say(said, options.color)
+        terminal.say(said, options.color, "doubt" if gone else "aside")

@@ -42,7 +42,7 @@ def selection(command: Parser) -> None:
 
 def form(command: Parser, either: argparse._MutuallyExclusiveGroup) -> None:
     """Offer the forms on stdout; of those in `either` only one can be said."""
-    what = "the form on stdout (default text); --json is short for one of them"
+    what = "the form on stdout (default text); --json is short for --format json"
     either.add_argument("--format", dest="form", choices=(TEXT, *offered.FORMS), default=TEXT, help=what)
     command.add_argument("--statistics", action="store_true", help="text: how many findings of each code in all files")
 

@@ -50,6 +50,8 @@ def selected(graphs: Sequence[Graph], selection: NodeSelection) -> Mapping[int, 
     scopes = _scopes(graphs, selection.graphs)
     taken: dict[int, frozenset[int] | None] = {id(graph): frozenset() for graph in graphs}
     near = None if selection.around is None else _around(graphs, scopes, *selection.around)
+    if selection.nodes is not None:
+        _refuse_unmatched([node for graph in scopes for node in graph.nodes], selection.nodes)
     for graph in scopes:
         if near is None and selection.nodes is None:
             taken[id(graph)] = None
@@ -71,6 +73,13 @@ def _scopes(graphs: Sequence[Graph], pattern: str | None) -> Sequence[Graph]:
 def matches(text: str, pattern: str) -> bool:
     """Whether a pattern takes a text: `*` is any letters, `?` is one; brackets are letters, they stand in names."""
     return fnmatchcase(text, pattern.replace("[", "[[]"))
+
+
+def _refuse_unmatched(nodes: Sequence[Node], pattern: str) -> None:
+    """An empty listing would say that there is nothing to see, of a name that was misspelt."""
+    if not any(_matches(node, pattern) for node in nodes):
+        known = dict.fromkeys(name for node in nodes for name in (node.op, node.label))
+        raise GraphfixError(f"no node {pattern!r}{_known(pattern, list(known))}")
 
 
 def _matches(node: Node, pattern: str) -> bool:

@@ -185,6 +185,8 @@ GIVEN: dict[str, tuple[Made, int, str]] = {
         lambda: functions(3, closed=True).SerializeToString(), 3, "is nested too deeply to be read"),
     "messages-in-messages": (lambda: messages(2000), 2, "no ONNX model: "),
     "nothing": (lambda: b"", 2, "no ONNX model: it is empty"),
+    "a-pointer-of-git-lfs": (
+        lambda: b"version https://git-lfs.github.com/spec/v1\noid sha256:0\nsize 3\n", 2, "git lfs pull"),
 }  # fmt: skip
 """A file, the exit status of its proof, and what is said."""
 

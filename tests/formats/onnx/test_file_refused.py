@@ -113,6 +113,8 @@ def test_a_model_before_ir_version_3_needs_no_opset() -> None:
 def test_a_file_that_is_none_is_refused_by_name(tmp_path: Path) -> None:
     (tmp_path / "empty.onnx").touch()
     refused(tmp_path / "empty.onnx", "the file is empty")
+    (tmp_path / "pointer.onnx").write_bytes(b"version https://git-lfs.github.com/spec/v1\noid sha256:0\nsize 3\n")
+    refused(tmp_path / "pointer.onnx", "git lfs pull")
     refused(tmp_path, "this is a folder")
     refused(tmp_path / "missing.onnx", "no such file")
     refused(Path("/dev/null"), "a device or a pipe")
