@@ -169,6 +169,7 @@ def test_every_kind_of_option_is_said(asked: Asked, run: Run) -> None:
         ("exclude = ['[z-a]']", "'exclude': '[z-a]' has a bad range of letters"),
         ("exclude = ['']", "'exclude': '' names nothing"),
         ("json = true\nquiet = true", "'json' and 'quiet' can't be said together"),
+        ("quiet = true\nverbose = true", "'quiet' and 'verbose' can't be said together"),
         ("target = 'tosa'\ntarget-file = 't.toml'", "'target' and 'target-file' can't be said together"),
         ("overrides = 1", "'overrides' is of tables, [[overrides]], not 1"),
         ("[overrides]\nfiles = ['x']", "'overrides' is of tables"),
@@ -278,6 +279,15 @@ def test_what_can_not_be_said_together_is_taken_back_by_what_is_said_later(asked
     assert run("check", "a.onnx", "--format", "text")[1].startswith("m.onnx: ")
     assert run("check", "a.onnx")[1].startswith("{")
     assert run("explain", "GF101")[1].startswith("# GF101")
+
+
+@pytest.mark.usefixtures("asked")
+def test_a_file_that_says_quiet_is_overruled_by_verbose(run: Run) -> None:
+    Path("graphfix.toml").write_text("quiet = true\n")
+    assert run("check", "a.onnx") == (1, "", "")
+    _, out, err = run("check", "a.onnx", "-v")
+    assert out.startswith("m.onnx: ")
+    assert "configuration: graphfix.toml" in err
 
 
 def test_what_counts_may_differ_from_file_to_file(asked: Asked, run: Run) -> None:

@@ -23,6 +23,8 @@ SAID_EACH_TIME = frozenset({"output", "in-place", "write-baseline"})
 """What replaces files is said on the command line alone."""
 OF_A_FILE = frozenset({each.name for each in fields(Request) if each.init} | {"select", "ignore"}) - {"report"}
 """What may differ from file to file, as a namespace names it: what is asked of a model, and which findings count."""
+LOUDNESS = frozenset({"quiet", "verbose"})
+"""Of which only one can be said, though argparse has them in no group: each stands in others."""
 KINDS: Mapping[object, tuple[tuple[type, ...], str]] = MappingProxyType(
     {Whole: ((int,), "a whole number"), tolerance: ((int, float), "a number")}
 )
@@ -38,7 +40,7 @@ def options(command: Parser) -> Options:
 def alone(command: Parser) -> list[frozenset[str]]:
     """Groups of options, as a namespace names them, of which only one can be said."""
     groups = command._mutually_exclusive_groups  # noqa: SLF001
-    return [frozenset(action.dest for action in group._group_actions) for group in groups]  # noqa: SLF001
+    return [LOUDNESS, *(frozenset(action.dest for action in group._group_actions) for group in groups)]  # noqa: SLF001
 
 
 def _name(action: argparse.Action) -> str:
