@@ -16,7 +16,8 @@ from graphfix.report.junit import junit_text
 from graphfix.report.markdown import markdown
 from graphfix.report.node_data import node_data_text
 from graphfix.report.sarif import sarif_text
-from graphfix.report.table import headline, statistics, table, totals, unwritten
+from graphfix.report.summary import advice, statistics, totals
+from graphfix.report.table import headline, table, unwritten
 from graphfix.report.text import Entry, Failure, findings, printable
 from graphfix.results import GraphfixError
 
@@ -25,6 +26,7 @@ __all__ = [
     "TEXTS",
     "Entry",
     "Failure",
+    "advice",
     "diff_lines",
     "document",
     "findings",

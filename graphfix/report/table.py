@@ -10,18 +10,14 @@ from types import MappingProxyType
 from typing import TypeAlias
 
 from graphfix.findings.selection import may_be_own
-from graphfix.report import pages
 from graphfix.report.colour import Paint, Style, plain
 from graphfix.report.lengths import SHORT, WHOLE, Lengths
 from graphfix.report.text import (
-    Entry,
-    Failure,
     counted,
     findings,
     folds,
     node_text,
     operand_text,
-    own_codes,
     printable,
     seconds_text,
     shape_text,
@@ -72,29 +68,6 @@ def table(outcome: Outcome, paint: Paint = plain, *, whole: bool = False) -> str
 def unwritten(outcome: Outcome) -> str:
     """Why `fix` or `tosa` wrote nothing, for those who don't get the table."""
     return unconverted(outcome) or f"{printable(outcome.model)}: nothing written, {_fixed(outcome)}"
-
-
-def totals(entries: Sequence[Entry]) -> str:
-    """The last line of a `check` of several models."""
-    failed = sum(isinstance(entry, Failure) for entry in entries)
-    found = sum(isinstance(entry, Outcome) and bool(findings(entry)) for entry in entries)
-    known = sum(entry.suppressed for entry in entries if isinstance(entry, Outcome))
-    parts = [f"{len(entries) - failed - found} clean", f"{found} with findings"]
-    parts += [f"{failed} could not be checked"] * bool(failed) + [
-        f"{counted(known, 'finding')} in the baseline"
-    ] * bool(known)
-    return f"{counted(len(entries), 'model')}: {', '.join(parts)}"
-
-
-def statistics(entries: Sequence[Entry]) -> str:
-    """How many findings of each code there are in all models, the most frequent first."""
-    codes = Counter(site.code for entry in entries if isinstance(entry, Outcome) for site in findings(entry))
-    rows = sorted(codes.items(), key=lambda row: (-row[1], row[0]))
-    width = max((len(str(number)) for _, number in rows), default=1)
-    own = own_codes(entries)
-    names = {code: printable(own.get(code) or pages.title(code).removeprefix(f"{code} ")) for code, _ in rows}
-    lines = [f"{number:>{width}}  {code}  {names[code]}" for code, number in rows]
-    return "\n".join(lines or ["0  findings"])
 
 
 def _edited(sites: Sequence[Site]) -> Edited:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import tomllib
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -374,3 +375,22 @@ def test_a_rewrite_that_a_configuration_names_is_a_file_beside_it_or_an_installe
     assert Path(mine.step.source) == Path("../mine.py")
     Path("../graphfix.toml").write_text('rewrites = ["installed"]\n')
     assert "'installed'" in run("fix", "m.onnx", "-o", "f.onnx")[2]
+
+
+def test_a_file_of_another_users_that_is_found_and_not_named_has_no_python_run(
+    asked: Asked, run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    page = '"""Do nothing."""\nON = "any"\nCODE = "MY101"\n\n\ndef plan(node):\n    yield from ()\n'
+    (tmp_path / "mine.py").write_text(page)
+    (tmp_path / "graphfix.toml").write_text('[[overrides]]\nfiles = ["*"]\nrewrites = ["mine.py"]\n')
+    if os.getuid() == 0:
+        os.chown(tmp_path / "graphfix.toml", 12345, 12345)
+    monkeypatch.setattr(os, "getuid", lambda: 54321)
+    status, _, said = run("fix", "m.onnx", "-o", "f.onnx")
+    assert (status, asked) == (2, [])
+    assert "another user's" in said
+    assert said.count("\n") == 1
+    assert of(asked, run, "fix", "m.onnx", "-o", "f.onnx", "--config", "../graphfix.toml").rewrites
+    assert not of(asked, run, "fix", "m.onnx", "-o", "f.onnx", "--isolated").rewrites
+    (tmp_path / "graphfix.toml").write_text('target = "ranks"\n')
+    assert of(asked, run, "fix", "m.onnx", "-o", "f.onnx").target == "ranks"

@@ -27,7 +27,7 @@ from graphfix.results import GraphfixError
 from graphfix.results.shown import shown
 
 OWN, SHARED = "graphfix.toml", "pyproject.toml"
-OVERRIDES, FILES = "overrides", "files"
+OVERRIDES, FILES, REWRITES = "overrides", "files", "rewrites"
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,8 +69,22 @@ def nearest() -> tuple[Path, Mapping[str, Any]] | None:
             path = where / name
             table = _table(path) if path.is_file() else None
             if table is not None:
+                _refuse_a_strangers(path, table)
                 return path, table
     return None
+
+
+def _refuse_a_strangers(path: Path, table: Mapping[str, Any]) -> None:
+    """Raise GraphfixError where another user's file, found and not named, has Python run."""
+    if not hasattr(os, "getuid") or path.stat().st_uid in (0, os.getuid()):
+        return
+    overrides = table.get(OVERRIDES, [])
+    says = [table, *(each for each in overrides if isinstance(each, dict))] if isinstance(overrides, list) else [table]
+    if any(REWRITES in each for each in says):
+        raise GraphfixError(
+            f"{path}: it is another user's, and '{REWRITES}' is Python that runs: --config {path} trusts it, "
+            "--isolated leaves it out"
+        )
 
 
 def named(path: Path) -> tuple[Path, Mapping[str, Any]]:

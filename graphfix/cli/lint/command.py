@@ -129,6 +129,8 @@ def _print_all(options: Namespace, entries: Sequence[report.Entry]) -> None:
         return
     if not entries:
         print("no model to check: all that were named are excluded")
+    if advice := report.advice(entries):
+        print(advice)
     if len(entries) > 1:
         print(report.totals(entries))
     if options.statistics:

@@ -1,0 +1,44 @@
+"""What a `check` ends with: how many models are clean, how many findings of each code there are, and where to go on."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+
+from graphfix.report import pages
+from graphfix.report.text import Entry, Failure, counted, findings, own_codes, printable
+from graphfix.results import Outcome
+
+
+def totals(entries: Sequence[Entry]) -> str:
+    """The last line of a `check` of several models."""
+    failed = sum(isinstance(entry, Failure) for entry in entries)
+    found = sum(isinstance(entry, Outcome) and bool(findings(entry)) for entry in entries)
+    known = sum(entry.suppressed for entry in entries if isinstance(entry, Outcome))
+    parts = [f"{len(entries) - failed - found} clean", f"{found} with findings"]
+    parts += [f"{failed} could not be checked"] * bool(failed) + [
+        f"{counted(known, 'finding')} in the baseline"
+    ] * bool(known)
+    return f"{counted(len(entries), 'model')}: {', '.join(parts)}"
+
+
+def advice(entries: Sequence[Entry]) -> str:
+    """What a `check` with findings ends with: where to go from there; nothing where all is clean."""
+    named = [site for entry in entries if isinstance(entry, Outcome) for site in findings(entry)]
+    if not named:
+        return ""
+    fix = "`graphfix fix MODEL -o OUT` with the same options changes what is found; " * any(
+        site.status == "found" for site in named
+    )
+    return f"{fix}`graphfix explain {named[0].code}` says what a code means"
+
+
+def statistics(entries: Sequence[Entry]) -> str:
+    """How many findings of each code there are in all models, the most frequent first."""
+    codes = Counter(site.code for entry in entries if isinstance(entry, Outcome) for site in findings(entry))
+    rows = sorted(codes.items(), key=lambda row: (-row[1], row[0]))
+    width = max((len(str(number)) for _, number in rows), default=1)
+    own = own_codes(entries)
+    names = {code: printable(own.get(code) or pages.title(code).removeprefix(f"{code} ")) for code, _ in rows}
+    lines = [f"{number:>{width}}  {code}  {names[code]}" for code, number in rows]
+    return "\n".join(lines or ["0  findings"])
