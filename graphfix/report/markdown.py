@@ -12,9 +12,17 @@ from itertools import islice
 from typing import Any
 
 from graphfix.report.markup import Block, code, collapsed, fit, prose, size, table
-from graphfix.report.text import Entry, Failure, counted, findings, folds, seconds_text, shape_text, tally
+from graphfix.report.text import Entry, Failure, counted, findings, folds, seconds_text, shape_text
 from graphfix.report.tosa import GAPS, conversion_texts, gap_cells
-from graphfix.report.verdict import assumed, bindings_text, claims_text, map_lines, unmatched, verdict_text
+from graphfix.report.verdict import (
+    assumed,
+    bindings_text,
+    claims_text,
+    map_lines,
+    runs_heading,
+    unmatched,
+    verdict_text,
+)
 from graphfix.results import VERSION, Conversion, Outcome, Run, Site, Verdict
 
 MOST, LAST_LINE = 65_000, 500
@@ -150,8 +158,7 @@ def _verdict(verdict: Verdict) -> Iterator[Block]:
         yield collapsed("Proof", Block((), tuple(_proof(verdict.proof))))
     if verdict.runs:
         heads = KERNEL_RUNS if any(run.kernels for run in verdict.runs) else RUNS
-        ends = tally(Counter(run.status for run in verdict.runs))
-        yield collapsed(f"Runs: {len(verdict.runs)}{ends}", table((), heads, map(_run, verdict.runs), "run"))
+        yield collapsed(runs_heading(verdict), table((), heads, map(_run, verdict.runs), "run"))
     if verdict.exceptions:
         names = list(dict.fromkeys(str(name) for exception in verdict.exceptions for name in exception))
         rows = [[code(str(entry.get(name, ""))) for name in names] for entry in verdict.exceptions]

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from graphfix.report.text import counted, printable
+from graphfix.report.text import counted, printable, tally
 from graphfix.results import Facts, Outcome, Run, Verdict
 
 LIBRARIES = ("numpy", "onnx")
@@ -116,6 +116,11 @@ def exceptions_text(exceptions: Sequence[Mapping[str, Any]]) -> str:
         sites.setdefault(kind, {})[printable(str(exception.get("site") or exception.get("output")))] = None
     listed = "; ".join(f"{kind} at {', '.join(places)}" for kind, places in sites.items())
     return f"; {counted(sum(map(len, sites.values())), 'exception')} of the runtime: {listed}"
+
+
+def runs_heading(verdict: Verdict) -> str:
+    """`Runs: 10 (equal 6, undecided 4)`."""
+    return f"Runs: {len(verdict.runs)}{tally(Counter(run.status for run in verdict.runs))}"
 
 
 def bindings_text(run: Run) -> str:

@@ -327,8 +327,9 @@ def test_ten_thousand_sites_are_painted_within_a_second(browser: Browser, write:
     times = []
     for _ in range(TRIES):
         with opened(browser, write("large")) as found:
-            found.page.wait_for_function(f"{paint} > 0")
-            times.append(found.page.evaluate(paint))
+            while not (time := found.page.evaluate(paint)):  # the page's policy lets no script wait inside it
+                found.page.wait_for_timeout(10)
+            times.append(time)
             assert found.text(".matches") == f"{MOST_SITES:,} sites"
         if times[-1] < 1000:
             break

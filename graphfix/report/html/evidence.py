@@ -7,7 +7,7 @@ from typing import Any
 
 from graphfix.report.html.elements import code, escaped, facts, listed, section, table, words
 from graphfix.report.tosa import GAPS, conversion_texts, gap_cells
-from graphfix.report.verdict import bindings_text, claims_text, map_lines, unmatched
+from graphfix.report.verdict import bindings_text, claims_text, map_lines, runs_heading, unmatched
 from graphfix.results import Outcome, Run, Verdict
 
 RUNS = ("sizes", "ran by", "status", "outputs", "largest difference", "reason")
@@ -18,9 +18,8 @@ def verdict(found: Verdict | None) -> Iterator[str]:
     if found is None:
         return
     yield section("Proof", _proof(found.proof or {}))
-    yield section(
-        f"Runs: {len(found.runs)}", [table(RUNS, map(_run, found.runs), caption="Runs")] if found.runs else ()
-    )
+    runs = [table(RUNS, map(_run, found.runs), caption="Runs")] if found.runs else ()
+    yield section(runs_heading(found), runs)
     yield section("Exceptions of the runtime", _exceptions(found.exceptions))
     yield section(
         "The verdict assumes",
