@@ -327,9 +327,11 @@ def test_ten_thousand_sites_are_painted_within_a_second(browser: Browser, write:
     times = []
     for _ in range(TRIES):
         with opened(browser, write("large")) as found:
-            while not (time := found.page.evaluate(paint)):  # the page's policy lets no script wait inside it
+            for _ in range(500):  # the page's policy lets no script wait inside it
+                if found.page.evaluate(paint):
+                    break
                 found.page.wait_for_timeout(10)
-            times.append(time)
+            times.append(found.page.evaluate(paint))
             assert found.text(".matches") == f"{MOST_SITES:,} sites"
         if times[-1] < 1000:
             break
