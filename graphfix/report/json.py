@@ -18,7 +18,7 @@ def document(entry: Entry) -> dict[str, Any]:
     """Describe one model. Dims are ints, strings for symbols, None for unknown; an unranked shape is None."""
     head = {"schema": SCHEMA, "graphfix": VERSION, "command": entry.command, "model": entry.model}
     if isinstance(entry, Failure):
-        return {**head, "error": entry.error}
+        return {**head, "error": entry.error, "kind": entry.kind}
     return {
         **head,
         "output": entry.output,
@@ -26,6 +26,7 @@ def document(entry: Entry) -> dict[str, Any]:
         "target": entry.target,
         "changed": entry.changed,
         "dry_run": entry.dry_run,
+        "reused": entry.reused,
         "rewrites": dict(entry.rewrites),
         "sites": _plain(entry.sites),
         "suppressed": entry.suppressed,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import TypeAlias
+from typing import Literal, TypeAlias
 
 from graphfix.results import JsonShape, Outcome, Site
 
@@ -20,6 +20,8 @@ class Failure:
     model: str
     error: str
     """The line that stderr got, without the program's name."""
+    kind: Literal["error", "aborted", "time", "memory"] = "error"
+    """Of a batch: whether the model's process ended by itself, or needed more than it may."""
 
 
 Entry: TypeAlias = Outcome | Failure

@@ -275,3 +275,5 @@ class Outcome:
     """Whether nothing was to be written: it was planned, and not verified."""
     changes: Sequence[Change] = ()
     """Every node in order, where a diff was asked for."""
+    reused: bool = False
+    """Of a batch: whether it was made before, of the same bytes, with the same options and version."""

@@ -1,0 +1,46 @@
+"""One model of a batch: what is to be done with it, within which limits, and what came of it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal, TypeAlias
+
+from graphfix.engine.request import Request
+from graphfix.report import Entry
+
+Command: TypeAlias = Literal["fix", "check", "tosa"]
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """What the child process of one model may use."""
+
+    seconds: float
+    bytes: int | None = None
+    """Of memory, it and what it starts together, mapped files not counted; None: what the machine has."""
+
+
+@dataclass(frozen=True, slots=True)
+class Job:
+    """One model to be done. It is pickled, to be done elsewhere."""
+
+    source: str
+    """A path or a URL, as reports name it."""
+    name: str
+    """Where it lies below its source, with `/`: the output lies there below the batch's output."""
+    output: str
+    """The folder of the batch's outputs and records: a path or a URL."""
+    command: Command
+    request: Request
+    limits: Limits
+
+
+@dataclass(frozen=True, slots=True)
+class Finished:
+    """What came of a job."""
+
+    job: Job
+    entry: Entry
+    """What reports say of it: an outcome, or why there is none."""
+    seconds: float
+    """Wall-clock time, from the first byte that was fetched to the record."""
